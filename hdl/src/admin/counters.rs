@@ -93,7 +93,8 @@ impl Logic for Counters {
         self.rows.write_enable.next = true;
 
         self.value.d.next = self.sum.val();
-        self.done.d.next = self.read_valid.val() & !self.done.q.val() & (self.read_index.val() == self.moved.q.val());
+        self.done.d.next =
+            self.read_valid.val() & !self.done.q.val() & (self.read_index.val() == self.moved.q.val());
         self.read_done.next = self.done.q.val();
         self.read_value.next = self.value.q.val();
 

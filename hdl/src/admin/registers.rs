@@ -80,11 +80,11 @@ pub struct Registers {
     /// RESULT.
     pub result: Signal<In, Bits<64>>,
     /// The oldest event.
-    pub event: Signal<In, Bits<64>>,
+    pub event_word: Signal<In, Bits<64>>,
     /// It has been read.
     pub event_pop: Signal<Out, bool>,
     /// The time base.
-    pub time: Signal<In, Bits<32>>,
+    pub time_now: Signal<In, Bits<32>>,
     /// A counter is wanted.
     pub counter_valid: Signal<Out, bool>,
     /// Which.
@@ -146,7 +146,18 @@ impl Logic for Registers {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, address, value, pop, receiving, sending, resetting);
-        dff_setup!(self, clock, own_mac, own_ip, own_pkey, staged0, staged1, staged2, commanded, command_word);
+        dff_setup!(
+            self,
+            clock,
+            own_mac,
+            own_ip,
+            own_pkey,
+            staged0,
+            staged1,
+            staged2,
+            commanded,
+            command_word
+        );
         self.receive_enable.next = self.receiving.q.val();
         self.send_enable.next = self.sending.q.val();
         self.soft_reset.next = self.resetting.q.val();
@@ -183,14 +194,14 @@ impl Logic for Registers {
             } else if self.store_row.val() == self.row_ip.val() {
                 self.own_ip.d.next = self.low_data.val();
             } else if self.store_row.val() == self.row_stage0.val() {
-                self.staged0.d.next = (self.staged0.q.val() & self.upper_half.val())
-                    | bit_cast::<64, 32>(self.low_data.val());
+                self.staged0.d.next =
+                    (self.staged0.q.val() & self.upper_half.val()) | bit_cast::<64, 32>(self.low_data.val());
             } else if self.store_row.val() == self.row_stage1.val() {
-                self.staged1.d.next = (self.staged1.q.val() & self.upper_half.val())
-                    | bit_cast::<64, 32>(self.low_data.val());
+                self.staged1.d.next =
+                    (self.staged1.q.val() & self.upper_half.val()) | bit_cast::<64, 32>(self.low_data.val());
             } else if self.store_row.val() == self.row_stage2.val() {
-                self.staged2.d.next = (self.staged2.q.val() & self.upper_half.val())
-                    | bit_cast::<64, 32>(self.low_data.val());
+                self.staged2.d.next =
+                    (self.staged2.q.val() & self.upper_half.val()) | bit_cast::<64, 32>(self.low_data.val());
             } else if self.store_row.val() == self.row_command.val() {
                 self.commanded.d.next = true;
                 self.command_word.d.next = self.low_data.val();
@@ -265,10 +276,10 @@ impl Logic for Registers {
                 } else if self.load_row.val() == self.row_result.val() {
                     self.value.d.next = self.result.val();
                 } else if self.load_row.val() == self.row_event.val() {
-                    self.value.d.next = self.event.val();
+                    self.value.d.next = self.event_word.val();
                     self.pop.d.next = !self.address.q.val().get_bit(2);
                 } else if self.load_row.val() == self.row_time.val() {
-                    self.value.d.next = bit_cast::<64, 32>(self.time.val());
+                    self.value.d.next = bit_cast::<64, 32>(self.time_now.val());
                 } else if self.address.q.val().get_bits::<12>(8) == self.counter_rows.val() {
                     self.step.d.next = Step::Count;
                 }

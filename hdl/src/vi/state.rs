@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   commit ───────►┌─────────┐──► state (broadcast)
-//!   *_fault (5) ──►│ ViState │──► event ◄── event_pop
+//!   *_fault (5) ──►│ ViState │──► event_word ◄── event_pop
 //!   query_vi ─────►└─────────┘──► query_state
 //! ```
 //! Contract: a commit of VI_STATE sets any state. A fault with `breaks` puts a connected VI into Error and leaves
@@ -72,7 +72,7 @@ pub struct ViState {
     /// Its state.
     pub query_state: Signal<Out, Bits<2>>,
     /// The oldest event; 0: none.
-    pub event: Signal<Out, Bits<64>>,
+    pub event_word: Signal<Out, Bits<64>>,
     /// The agent has taken it.
     pub event_pop: Signal<In, bool>,
     /// An event found the queue full.
@@ -118,8 +118,7 @@ impl Logic for ViState {
         self.state_valid.next = self.telling.q.val();
         self.state.next = self.told.q.val();
 
-        self.broke.next =
-            self.fault.q.val().breaks & (self.states.read_data.val() == self.connected.val());
+        self.broke.next = self.fault.q.val().breaks & (self.states.read_data.val() == self.connected.val());
         self.new_event.next.code = self.fault.q.val().code;
         self.new_event.next.vi = self.fault.q.val().vi;
         self.new_event.next.receive = self.fault.q.val().receive;
@@ -130,15 +129,15 @@ impl Logic for ViState {
 
         self.event_bits.next = bit_cast::<64, 8>(self.events.out_data.val().code)
             | (bit_cast::<64, VI_LOG2>(self.events.out_data.val().vi) << 8);
-        self.event.next = bits::<64>(0);
+        self.event_word.next = bits::<64>(0);
         if self.events.out_valid.val() {
-            self.event.next = self.event_bits.val();
+            self.event_word.next = self.event_bits.val();
             if self.events.out_data.val().receive & self.events.out_data.val().broke {
-                self.event.next = self.event_bits.val() | self.receive_bit.val() | self.broke_bit.val();
+                self.event_word.next = self.event_bits.val() | self.receive_bit.val() | self.broke_bit.val();
             } else if self.events.out_data.val().receive {
-                self.event.next = self.event_bits.val() | self.receive_bit.val();
+                self.event_word.next = self.event_bits.val() | self.receive_bit.val();
             } else if self.events.out_data.val().broke {
-                self.event.next = self.event_bits.val() | self.broke_bit.val();
+                self.event_word.next = self.event_bits.val() | self.broke_bit.val();
             }
         }
 

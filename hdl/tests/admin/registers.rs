@@ -13,10 +13,7 @@ fn new() -> Bench {
 fn store(dut: &mut Bench, address: u64, value: u64, bytes: u64) {
     let lane = address % 8;
     let enables = ((1 << bytes) - 1) << lane;
-    dut.set_wide(
-        "mmio_write",
-        &pack(&[(0, 1), (address & !7, 20), (value << (8 * lane), 64), (enables, 8)]),
-    );
+    dut.set_wide("mmio_write", &pack(&[(0, 1), (address & !7, 20), (value << (8 * lane), 64), (enables, 8)]));
     dut.set("mmio_write_valid", 1);
     dut.tick();
     dut.set("mmio_write_valid", 0);
@@ -88,7 +85,10 @@ fn control_enables_and_resets_and_state_is_shown() {
     assert_eq!((dut.get("receive_enable"), dut.get("send_enable")), (1, 1));
     dut.set("state", 0b1010);
     assert_eq!(load(&mut dut, registers::CONTROL), 0b1010 << 32 | 0b11);
-    dut.set_wide("mmio_write", &pack(&[(0, 1), (registers::CONTROL, 20), (1 << control::RESET.lo, 64), (0xF, 8)]));
+    dut.set_wide(
+        "mmio_write",
+        &pack(&[(0, 1), (registers::CONTROL, 20), (1 << control::RESET.lo, 64), (0xF, 8)]),
+    );
     dut.set("mmio_write_valid", 1);
     dut.tick();
     dut.set("mmio_write_valid", 0);
@@ -112,7 +112,7 @@ fn a_doorbell_store_is_not_a_register_store() {
 #[test]
 fn only_the_low_half_of_event_takes_the_event() {
     let mut dut = new();
-    dut.set("event", 0x0004_0102);
+    dut.set("event_word", 0x0004_0102);
     let mut pops = 0;
     for (address, expected) in [(registers::EVENT, 1), (registers::EVENT + 4, 1), (registers::RESULT, 1)] {
         dut.set("load_valid", 1);

@@ -22,7 +22,10 @@ struct Fault {
 }
 
 fn commit(dut: &mut Bench, vi: u64, state: u8) {
-    dut.set_wide("commit", &pack(&[(table::VI_STATE.into(), 8), (vi, 16), (state.into(), 64), (0, 64), (0, 64)]));
+    dut.set_wide(
+        "commit",
+        &pack(&[(table::VI_STATE.into(), 8), (vi, 16), (state.into(), 64), (0, 64), (0, 64)]),
+    );
     dut.set("commit_valid", 1);
     for _ in 0..10 {
         dut.eval();
@@ -80,7 +83,7 @@ fn faults_break_connected_vis_only_and_events_come_in_order() {
             let words = [dut.get("state") as u32];
             told.push_back((field(&words, 0, VI_LOG2), field(&words, VI_LOG2, 2)));
         }
-        let seen = dut.get("event");
+        let seen = dut.get("event_word");
         if seen != 0 {
             events.push_back(seen);
         }
