@@ -22,7 +22,7 @@ use viaduct_spec::tables::vi_states;
 
 /// An event as it waits for the agent: `viaduct_spec::register::event`.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Event {
+struct Event {
     code: Bits<8>,
     vi: Vi,
     receive: bool,
