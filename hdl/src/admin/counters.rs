@@ -1,15 +1,16 @@
-//! 32 event counters of 48 bits in one block RAM.
+//! 24 event counters of 48 bits in block RAM.
 //!
 //! ```text
-//!   events 32 ──►┌──────────┐
+//!   events 24 ──►┌──────────┐
 //!   read_valid ─►│ Counters │──► read_done
 //!   read_index ─►└──────────┘──► read_value 48
 //! ```
-//! Contract: bit n of `events` adds one to counter n, every bit in every cycle: nothing is lost. A small adder per
-//! counter collects events until the scan, one counter a cycle, moves them into the RAM. A read is answered when the
-//! scan passes its counter; `read_index` stays until then. Reset clears all counters within 32 cycles.
+//! Contract: bit n of `events` adds one to counter n. Nothing is lost as long as no event comes in more than every
+//! second cycle, which no block's can: each takes two beats at least. Four bits per counter collect events until the
+//! scan, one counter a cycle, moves them into the RAM. A read of a counter below 24 is answered when the scan passes
+//! it; `read_index` stays until then. Reset clears all counters within 24 cycles.
 //!
-//! Latency: a read 2 to 34 cycles; an event shows in a read that starts 33 cycles later.
+//! Latency: a read 2 to 26 cycles; an event shows in a read that starts 25 cycles later.
 //!
 //! Tests: `tests/admin/counters.rs`.
 
@@ -24,7 +25,7 @@ pub struct Counters {
     /// Clears every counter.
     pub reset: Signal<In, bool>,
     /// One bit for each counter.
-    pub events: Signal<In, Bits<32>>,
+    pub events: Signal<In, Bits<24>>,
     /// A counter is wanted.
     pub read_valid: Signal<In, bool>,
     /// Which.
@@ -34,59 +35,64 @@ pub struct Counters {
     /// Its value.
     pub read_value: Signal<Out, Bits<48>>,
     rows: Ram<Bits<48>, 5>,
-    pending: [DFF<Bits<6>>; 32],
+    pending: [DFF<Bits<4>>; 24],
     /// The counter whose pending events are taken now.
     scan: DFF<Bits<5>>,
+    /// The same, one bit a counter: cheaper than 24 comparisons.
+    turn: DFF<Bits<24>>,
     /// The one before, whose row has just been read.
     moved: DFF<Bits<5>>,
-    amount: DFF<Bits<6>>,
+    amount: DFF<Bits<4>>,
     /// The first round after reset: rows are written and not added to.
     clearing: DFF<bool>,
     clear_row: DFF<bool>,
     value: DFF<Bits<48>>,
     done: DFF<bool>,
-    scanned: Signal<Local, Bits<6>>,
+    scanned: Signal<Local, Bits<4>>,
     sum: Signal<Local, Bits<48>>,
-    last: Number<5, 31>,
+    last: Number<5, 23>,
 }
 
 impl Logic for Counters {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, scan, moved, amount, clearing, clear_row, value, done);
+        dff_setup!(self, clock, scan, turn, moved, amount, clearing, clear_row, value, done);
         clock!(self, clock, rows);
 
-        self.scanned.next = bits::<6>(0);
-        for i in 0..32 {
+        self.scanned.next = bits::<4>(0);
+        for i in 0..24 {
             self.pending[i].clock.next = self.clock.val();
             self.pending[i].d.next = self.pending[i].q.val();
             if self.events.val().get_bit(i) {
                 self.pending[i].d.next = self.pending[i].q.val() + 1;
             }
-            if self.scan.q.val().index() == i {
-                self.scanned.next = self.pending[i].q.val();
-                self.pending[i].d.next = bits::<6>(0);
+            if self.turn.q.val().get_bit(i) {
+                self.scanned.next = self.scanned.val() | self.pending[i].q.val();
+                self.pending[i].d.next = bits::<4>(0);
                 if self.events.val().get_bit(i) {
-                    self.pending[i].d.next = bits::<6>(1);
+                    self.pending[i].d.next = bits::<4>(1);
                 }
             }
             if self.reset.val() {
-                self.pending[i].d.next = bits::<6>(0);
+                self.pending[i].d.next = bits::<4>(0);
             }
         }
 
         self.scan.d.next = self.scan.q.val() + 1;
+        self.turn.d.next = self.turn.q.val() << 1;
         self.moved.d.next = self.scan.q.val();
         self.amount.d.next = self.scanned.val();
         self.clear_row.d.next = self.clearing.q.val();
         if self.scan.q.val() == self.last.val() {
+            self.scan.d.next = bits::<5>(0);
+            self.turn.d.next = bits::<24>(1);
             self.clearing.d.next = false;
         }
 
         self.rows.read_address.next = self.scan.q.val();
-        self.sum.next = self.rows.read_data.val() + bit_cast::<48, 6>(self.amount.q.val());
+        self.sum.next = self.rows.read_data.val() + bit_cast::<48, 4>(self.amount.q.val());
         if self.clear_row.q.val() {
-            self.sum.next = bit_cast::<48, 6>(self.amount.q.val());
+            self.sum.next = bit_cast::<48, 4>(self.amount.q.val());
         }
         self.rows.write_address.next = self.moved.q.val();
         self.rows.write_data.next = self.sum.val();
@@ -100,6 +106,7 @@ impl Logic for Counters {
 
         if self.reset.val() {
             self.scan.d.next = bits::<5>(0);
+            self.turn.d.next = bits::<24>(1);
             self.clearing.d.next = true;
             self.clear_row.d.next = true;
             self.done.d.next = false;

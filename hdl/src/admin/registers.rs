@@ -108,6 +108,7 @@ pub struct Registers {
     staged2: DFF<Bits<64>>,
     commanded: DFF<bool>,
     command_word: DFF<Bits<32>>,
+    store_address: Signal<Local, Bits<20>>,
     store_row: Signal<Local, Bits<17>>,
     load_row: Signal<Local, Bits<17>>,
     low: Signal<Local, bool>,
@@ -172,7 +173,8 @@ impl Logic for Registers {
         self.event_pop.next = self.pop.q.val();
 
         // Stores.
-        self.store_row.next = self.mmio_write.val().address.get_bits::<17>(3);
+        self.store_address.next = self.mmio_write.val().address;
+        self.store_row.next = self.store_address.val().get_bits::<17>(3);
         self.low.next = self.mmio_write_valid.val()
             & !self.mmio_write.val().doorbell
             & (bit_cast::<4, 8>(self.mmio_write.val().enables) == self.nibble.val());
@@ -280,7 +282,9 @@ impl Logic for Registers {
                     self.pop.d.next = !self.address.q.val().get_bit(2);
                 } else if self.load_row.val() == self.row_time.val() {
                     self.value.d.next = bit_cast::<64, 32>(self.time_now.val());
-                } else if self.address.q.val().get_bits::<12>(8) == self.counter_rows.val() {
+                } else if (self.address.q.val().get_bits::<12>(8) == self.counter_rows.val())
+                    & !self.address.q.val().get_bits::<2>(6).all()
+                {
                     self.step.d.next = Step::Count;
                 }
             }

@@ -5,7 +5,7 @@ use viaduct_spec::register::command_op;
 use viaduct_spec::tables::table;
 use viaduct_verilate::Bench;
 
-use crate::{field, pack};
+use crate::field;
 
 /// The row on the commit bus: (table, row, first word).
 fn commit(dut: &Bench) -> (u8, u16, u64) {
