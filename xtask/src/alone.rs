@@ -83,7 +83,7 @@ pub fn build(project: &Project) -> Result<()> {
 
     let mut build = Cmd::new(programs.join("cargo"))
         .named("cargo")
-        .args(["build", "--workspace", "--locked"])
+        .args(["build", "--workspace"])
         .folder(&sources)
         .env("PATH", &programs)
         // Dependencies stay built from run to run; the copies are always new.
