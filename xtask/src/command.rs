@@ -34,6 +34,15 @@ impl Cmd {
         }
     }
 
+    /// Ends the command when it takes longer, as a failure.
+    pub fn limit(mut self, seconds: u32) -> Cmd {
+        let program = std::mem::replace(&mut self.program, "timeout".into());
+        self.args
+            .splice(0..0, [seconds.to_string().into(), program]);
+        self.name = None;
+        self
+    }
+
     /// Adds one argument.
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Cmd {
         self.args.push(arg.as_ref().to_owned());
@@ -218,6 +227,13 @@ mod tests {
         let error = Cmd::new("/no/such/program").read().unwrap_err();
         assert!(error.to_string().contains("/no/such/program"), "{error}");
         assert!(Cmd::new("false").probe().is_none());
+    }
+
+    #[test]
+    fn ends_what_takes_too_long() {
+        let cmd = Cmd::new("sleep").arg("60").limit(1);
+        assert_eq!(cmd.to_string(), "timeout 1 sleep 60");
+        assert!(cmd.run_quietly().is_err());
     }
 
     #[test]

@@ -8,6 +8,9 @@ use anyhow::{ensure, Result};
 use std::ffi::OsString;
 use std::path::Path;
 
+/// How long the short demo may take: one that hangs must not hang the tests.
+const SMOKE_SECONDS: u32 = 300;
+
 /// Runs the demo with the user's own arguments.
 pub fn run(project: &Project, args: &[OsString]) -> Result<()> {
     setup::ensure(project, &[Need::Simulator])?;
@@ -33,18 +36,16 @@ pub fn smoke(project: &Project, built: bool) -> Result<()> {
         build(project)?;
     }
     let folder = project.scratch("demo")?;
-    let (capture, trace) = (folder.join("demo.pcap"), folder.join("demo.vcd"));
+    let (capture, trace) = (folder.join("demo.pcap"), folder.join("demo.fst"));
     for file in [&capture, &trace] {
         // What an earlier run left must not pass for this one's.
         if file.exists() {
             std::fs::remove_file(file)?;
         }
     }
-    let demo = project
-        .built("viaduct")?
-        .named("viaduct")
-        .args(["demo", "--size", "65536"]);
-    demo.arg("--pcap")
+    let demo = project.built("viaduct")?.args(["demo", "--size", "65536"]);
+    demo.limit(SMOKE_SECONDS)
+        .arg("--pcap")
         .arg(&capture)
         .arg("--trace")
         .arg(&trace)

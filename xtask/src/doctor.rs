@@ -5,6 +5,7 @@ use crate::need::{Found, Source, TOOLS};
 use crate::project::Project;
 use crate::version::Version;
 use anyhow::{bail, Context, Result};
+use std::io::{ErrorKind, Write};
 
 /// Free space that a full build and its tests want, in GiB.
 const DISK_GIB: u64 = 6;
@@ -48,20 +49,29 @@ pub fn run(project: &Project) -> Result<()> {
             .map_or("no".into(), |v| v.to_string()),
         String::new(),
     ]);
-    print!("{}", table(&rows));
+    let mut report = table(&rows);
 
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let df = Cmd::new("df").args(["-P", "-k"]).arg(&project.root).probe();
     let free = df.as_deref().and_then(free_gib);
     let free_text = free.map_or("unknown".into(), |gib| format!("{gib} GiB"));
-    println!("\ncores {cores}, free disk {free_text} ({DISK_GIB} GiB wanted)");
+    report += &format!("\ncores {cores}, free disk {free_text} ({DISK_GIB} GiB wanted)\n");
     if free.is_some_and(|gib| gib < DISK_GIB) {
-        println!("the disk may be too small for the builds");
+        report += "the disk may be too small for the builds\n";
     }
+    show(&report)?;
     if missing > 0 {
         bail!("{missing} missing; `cargo xtask setup` installs what it can");
     }
     Ok(())
+}
+
+/// Writes to standard output; whoever reads it may have seen enough and be gone.
+pub fn show(text: &str) -> Result<()> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 fn rust_row(project: &Project) -> Result<([String; 5], bool)> {

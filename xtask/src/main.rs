@@ -5,11 +5,13 @@ mod alone;
 mod command;
 mod demo;
 mod doctor;
+mod fit;
 mod hardware;
 mod need;
 mod parts;
 mod project;
 mod setup;
+mod shell;
 mod suite;
 mod version;
 
@@ -77,6 +79,15 @@ enum Task {
         #[arg(long, value_name = "NAME")]
         only: Option<String>,
     },
+    /// Places and routes the core for an ECP5, and tells its size and speed
+    Fit {
+        /// The seed of the placement
+        #[arg(long, default_value_t = 1)]
+        seed: u32,
+        /// Takes the Verilog of this folder, with its module top, and exports nothing
+        #[arg(long, value_name = "FOLDER")]
+        verilog: Option<PathBuf>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -98,10 +109,8 @@ fn run(task: Task) -> Result<()> {
         Task::Setup { dry_run, needs } => setup::run(&project, &needs, dry_run),
         Task::Doctor => doctor::run(&project),
         Task::Test { list: true, .. } => {
-            for part in parts::PARTS {
-                println!("{:10} {}", part.name, part.about);
-            }
-            Ok(())
+            let line = |part: &parts::Part| format!("{:10} {}\n", part.name, part.about);
+            doctor::show(&parts::PARTS.iter().map(line).collect::<String>())
         }
         Task::Test { only, .. } => parts::run(&project, &only),
         Task::Demo { args } => demo::run(&project, &args),
@@ -119,6 +128,7 @@ fn run(task: Task) -> Result<()> {
             setup::ensure(&project, &[Need::Proof])?;
             hardware::prove(&project, Exporter::Build, only.as_deref())
         }
+        Task::Fit { seed, verilog } => fit::run(&project, verilog.as_deref(), seed),
     }
 }
 

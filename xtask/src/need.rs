@@ -4,6 +4,7 @@ use crate::command::Cmd;
 use crate::project::Project;
 use crate::version::Version;
 use anyhow::{Context, Result};
+use std::ffi::OsString;
 use std::path::Path;
 
 /// A group of tools, so that a command asks only for what it uses.
@@ -52,8 +53,10 @@ impl Need {
 pub enum Probe {
     /// A program on the PATH that prints its version when run so.
     Program(&'static [&'static str]),
-    /// As `Program`, and the environment variable names another program to use.
-    ProgramOr(&'static str, &'static [&'static str]),
+    /// The C++ compiler.
+    Cxx,
+    /// A header that the C++ compiler finds.
+    Header(&'static str),
     /// A program on the PATH that has no way to print its version.
     Present(&'static str),
     /// A part of the Rust toolchain: a cargo subcommand.
@@ -94,7 +97,8 @@ pub const TOOLS: &[Tool] = &[
     Tool { name: "rustfmt", need: Need::Lint, minimum: "", probe: Probe::Cargo("fmt"), source: Source::Rustup("rustfmt") },
     Tool { name: "clippy", need: Need::Lint, minimum: "", probe: Probe::Cargo("clippy"), source: Source::Rustup("clippy") },
     Tool { name: "verilator", need: Need::Simulator, minimum: "5.006", probe: Probe::Program(&["verilator", "--version"]), source: Source::Debian("verilator") },
-    Tool { name: "C++ compiler", need: Need::Simulator, minimum: "10.0", probe: Probe::ProgramOr("CXX", &["c++", "--version"]), source: Source::Debian("g++") },
+    Tool { name: "g++", need: Need::Simulator, minimum: "10.0", probe: Probe::Cxx, source: Source::Debian("g++") },
+    Tool { name: "zlib", need: Need::Simulator, minimum: "", probe: Probe::Header("zlib.h"), source: Source::Debian("zlib1g-dev") },
     Tool { name: "tshark", need: Need::Decode, minimum: "4.0", probe: Probe::Program(&["tshark", "--version"]), source: Source::Debian("tshark") },
     Tool { name: "scapy", need: Need::Decode, minimum: "", probe: Probe::Python("decode.txt"), source: Source::Pip },
     Tool { name: "yosys", need: Need::Synthesis, minimum: "0.23", probe: Probe::Program(&["yosys", "-V"]), source: Source::Debian("yosys") },
@@ -131,9 +135,13 @@ impl Tool {
     pub fn find(&self, project: &Project) -> Result<Found> {
         Ok(match self.probe {
             Probe::Program(line) => self.judge(Cmd::new(line[0]).args(&line[1..]).probe()),
-            Probe::ProgramOr(variable, line) => {
-                let program = std::env::var_os(variable).unwrap_or_else(|| line[0].into());
-                self.judge(Cmd::new(program).args(&line[1..]).probe())
+            Probe::Cxx => self.judge(Cmd::new(cxx()).arg("--version").probe()),
+            Probe::Header(header) => {
+                let line = ["-E", "-x", "c++", "-include", header, "/dev/null"];
+                match Cmd::new(cxx()).args(line).probe() {
+                    Some(_) => Found::Yes(String::new()),
+                    None => Found::No,
+                }
             }
             Probe::Present(program) => match on_path(program) {
                 true => Found::Yes(String::new()),
@@ -174,6 +182,11 @@ impl Tool {
             minimum => format!("{} {minimum} or newer", self.name),
         }
     }
+}
+
+/// The C++ compiler that hdl/verilate takes; Debian's g++ is the `c++` of build scripts too.
+fn cxx() -> OsString {
+    std::env::var_os("CXX").unwrap_or_else(|| "g++".into())
 }
 
 /// Whether the PATH has a program of this name.

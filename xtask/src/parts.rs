@@ -25,8 +25,10 @@ enum Action {
     Alone,
     /// Builds everything that the later parts run.
     Build,
-    /// The unit tests of one package.
+    /// The tests of one package.
     Unit(&'static str),
+    /// The tests of every package.
+    Units,
     Doc,
     Lint,
     Budget,
@@ -59,6 +61,30 @@ pub const PARTS: &[Part] = &[
     Part { name: "demo", about: "the demo, and its capture read by Wireshark", needs: &[Simulator, Decode], action: Action::Demo },
 ];
 
+/// What stands for all unit parts where cargo-nextest is not installed: cargo itself can run the
+/// tests of one package only with that package's own selection of features, which would build many
+/// dependencies again for each.
+const UNITS: Part = Part {
+    name: "units",
+    about: "unit tests of every crate",
+    needs: &[Simulator, Synthesis, Decode],
+    action: Action::Units,
+};
+
+/// The parts for these names, or all.
+fn select(only: &[String], nextest: bool) -> Vec<&'static Part> {
+    let mut parts: Vec<&Part> = PARTS.iter().collect();
+    if !only.is_empty() {
+        parts.retain(|part| only.iter().any(|name| name == part.name));
+    } else if !nextest {
+        let is_unit = |part: &&Part| matches!(part.action, Action::Unit(_));
+        let first = parts.iter().position(is_unit).unwrap_or(0);
+        parts.retain(|part| !is_unit(part));
+        parts.insert(first, &UNITS);
+    }
+    parts
+}
+
 /// Runs the parts of these names, or all.
 pub fn run(project: &Project, only: &[String]) -> Result<()> {
     if let Some(unknown) = only
@@ -67,14 +93,14 @@ pub fn run(project: &Project, only: &[String]) -> Result<()> {
     {
         bail!("there is no part {unknown}; `cargo xtask test --list` shows them");
     }
-    let wanted = |part: &&Part| only.is_empty() || only.iter().any(|name| name == part.name);
-    let parts: Vec<&Part> = PARTS.iter().filter(wanted).collect();
+    let nextest = project.cargo("nextest")?.arg("--version").probe().is_some();
+    let parts = select(only, nextest);
+    // One selection of packages for all parts, so that no dependency is built twice with other
+    // features; a part that is asked for alone builds what it needs and no more.
     let tests = Tests {
         project,
-        nextest: project.cargo("nextest")?.arg("--version").probe().is_some(),
-        // One selection of packages for all parts, so that no dependency is built twice with
-        // other features; a part that is asked for alone builds what it needs and no more.
-        whole: parts.iter().any(|part| part.action == Action::Build),
+        nextest,
+        whole: only.is_empty(),
     };
 
     println!("environment of cargo: {}", project.cargo("")?.ambience());
@@ -122,6 +148,10 @@ impl Tests<'_> {
                 .args(["--workspace", "--all-targets"])
                 .run(),
             Action::Unit(package) => self.unit(package)?.run(),
+            Action::Units => {
+                let all = ["--workspace", "--tests", "--no-fail-fast"];
+                project.cargo("test")?.args(all).run()
+            }
             Action::Doc => self.doc()?.run(),
             Action::Lint => {
                 let folder = project.scratch("verilog")?;
@@ -139,10 +169,10 @@ impl Tests<'_> {
         let cargo = |subcommand| self.project.cargo(subcommand);
         Ok(match (self.nextest, self.whole) {
             (true, true) => cargo("nextest")?
-                .args(["run", "--workspace", "-E"])
+                .args(["run", "--no-fail-fast", "--workspace", "-E"])
                 .arg(format!("package(={package})")),
-            (true, false) => cargo("nextest")?.args(["run", "-p", package]),
-            (false, _) => cargo("test")?.args(["-p", package, "--all-targets"]),
+            (true, false) => cargo("nextest")?.args(["run", "--no-fail-fast", "-p", package]),
+            (false, _) => cargo("test")?.args(["-p", package, "--tests"]),
         })
     }
 
@@ -173,10 +203,25 @@ mod tests {
     fn unit_tests_use_what_is_installed_and_build_no_more_than_asked_for() {
         assert_eq!(
             unit(true, true),
-            "cargo nextest run --workspace -E 'package(=vipl)'"
+            "cargo nextest run --no-fail-fast --workspace -E 'package(=vipl)'"
         );
-        assert_eq!(unit(true, false), "cargo nextest run -p vipl");
-        assert_eq!(unit(false, false), "cargo test -p vipl --all-targets");
+        assert_eq!(
+            unit(true, false),
+            "cargo nextest run --no-fail-fast -p vipl"
+        );
+        assert_eq!(unit(false, false), "cargo test -p vipl --tests");
+    }
+
+    #[test]
+    fn without_nextest_one_part_stands_for_the_unit_tests() {
+        let names = |only: &[String], nextest| {
+            let parts = select(only, nextest);
+            parts.iter().map(|part| part.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&[], true).len(), PARTS.len());
+        let shown = ["format", "clippy", "alone", "build", "units", "doc", "lint"];
+        assert_eq!(names(&[], false)[..7], shown);
+        assert_eq!(names(&["vipl".into()], false), ["vipl"]);
     }
 
     #[test]

@@ -216,7 +216,7 @@ pub fn run(project: &Project, needs: &[Need], dry_run: bool) -> Result<()> {
     if dry_run {
         println!("missing: {}", plan.missing.join("; "));
         let packages = Packages::read(&plan.debian);
-        if host.debian && !packages.stale().is_empty() {
+        if host.debian && packages.stale() {
             println!("$ {}", host.apt_update());
         }
         if !plan.debian.is_empty() {
@@ -273,6 +273,9 @@ fn install(project: &Project, needs: &[Need], plan: &Plan, host: Host) -> Result
     Ok(())
 }
 
+/// apt-cache's word for no version.
+const NONE: &str = "(none)";
+
 /// What apt knows of some packages: name to (installed, candidate) version.
 struct Packages(BTreeMap<&'static str, (String, String)>);
 
@@ -286,7 +289,7 @@ impl Packages {
     }
 
     fn parse(names: &[&'static str], policy: &str) -> Packages {
-        let none = || ("(none)".to_string(), "(none)".to_string());
+        let none = || (NONE.to_string(), NONE.to_string());
         let mut packages: BTreeMap<_, _> = names.iter().map(|name| (*name, none())).collect();
         let mut current = None;
         for line in policy.lines() {
@@ -306,27 +309,34 @@ impl Packages {
         Packages(packages)
     }
 
-    /// The packages that apt has nothing to offer for, by the lists that it has.
-    fn stale(&self) -> Vec<&'static str> {
-        let stale = self
+    /// Whether newer lists may have more to offer.
+    fn stale(&self) -> bool {
+        self.0
+            .values()
+            .any(|(installed, candidate)| installed == candidate)
+    }
+
+    /// The packages that no list has.
+    fn unknown(&self) -> Vec<&'static str> {
+        let unknown = self
             .0
             .iter()
-            .filter(|(_, (installed, candidate))| installed == candidate);
-        stale.map(|(name, _)| *name).collect()
+            .filter(|(_, (_, candidate))| candidate == NONE);
+        unknown.map(|(name, _)| *name).collect()
     }
 }
 
 fn install_packages(host: Host, names: &[&'static str]) -> Result<()> {
     let mut updated = false;
-    if !Packages::read(names).stale().is_empty() {
+    if Packages::read(names).stale() {
         update_lists(host)?;
         updated = true;
-        let stale = Packages::read(names).stale();
-        if !stale.is_empty() {
+        let unknown = Packages::read(names).unknown();
+        if !unknown.is_empty() {
             bail!(
-                "this system's package lists have no (newer) package for what is missing: {}; \
-                 `cargo xtask doctor` shows the versions that work",
-                stale.join(", ")
+                "this system's package lists do not have {}; `cargo xtask doctor` shows the \
+                 versions that work",
+                unknown.join(", ")
             );
         }
     }
@@ -482,7 +492,13 @@ mod tests {
         let policy = "verilator:\n  Installed: (none)\n  Candidate: 5.006-3\n  Version table:\n\
                       z3:\n  Installed: 4.8.12-3.1\n  Candidate: 4.8.12-3.1\n\
                       N: Unable to locate package yosys\n";
-        let packages = Packages::parse(&["verilator", "yosys", "z3"], policy);
-        assert_eq!(packages.stale(), ["yosys", "z3"]);
+        let read = |names| Packages::parse(names, policy);
+        assert!(!read(&["verilator"]).stale());
+        assert!(
+            read(&["verilator", "z3"]).stale(),
+            "z3 is as new as the lists have it"
+        );
+        assert!(read(&["yosys"]).stale());
+        assert_eq!(read(&["verilator", "yosys", "z3"]).unknown(), ["yosys"]);
     }
 }
