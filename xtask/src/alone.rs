@@ -12,14 +12,7 @@ use std::path::{Path, PathBuf};
 /// What a Rust build may use. `cc` links; it is there as a linker only.
 const ALLOWED: [&str; 3] = ["cc", "ld", "as"];
 /// What must not be found.
-const FORBIDDEN: [&str; 6] = [
-    "c++",
-    "g++",
-    "clang++",
-    "verilator",
-    "verilator_bin",
-    "yosys",
-];
+const FORBIDDEN: [&str; 6] = ["c++", "g++", "clang++", "verilator", "verilator_bin", "yosys"];
 
 /// A folder that goes when its owner does.
 struct Elsewhere(PathBuf);
@@ -50,10 +43,7 @@ pub fn build(project: &Project) -> Result<()> {
     let elsewhere = Elsewhere::make()?;
     let sources = elsewhere.0.join("sources");
     fs::create_dir(&sources)?;
-    write(
-        &sources.join("Cargo.toml"),
-        replace_list(&manifest, "members", &crates)?,
-    )?;
+    write(&sources.join("Cargo.toml"), replace_list(&manifest, "members", &crates)?)?;
     fs::copy(project.root.join("Cargo.lock"), sources.join("Cargo.lock"))?;
     for name in &crates {
         copy(&project.root.join(name), &sources.join(name))?;
@@ -67,15 +57,9 @@ pub fn build(project: &Project) -> Result<()> {
         }
     }
     // The toolchain's own programs, since rustup's stand-ins would put their folder on the PATH.
-    let sysroot = Cmd::new("rustc")
-        .args(["--print", "sysroot"])
-        .folder(&project.root)
-        .read()?;
+    let sysroot = Cmd::new("rustc").args(["--print", "sysroot"]).folder(&project.root).read()?;
     for name in ["cargo", "rustc"] {
-        symlink(
-            Path::new(sysroot.trim()).join("bin").join(name),
-            programs.join(name),
-        )?;
+        symlink(Path::new(sysroot.trim()).join("bin").join(name), programs.join(name))?;
     }
     for name in FORBIDDEN {
         ensure!(!programs.join(name).exists(), "{name} can be found");
@@ -101,36 +85,16 @@ pub fn build(project: &Project) -> Result<()> {
 /// which cargo runs.
 fn leads_to_tools(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
-    [
-        "CC",
-        "CXX",
-        "CFLAGS",
-        "CXXFLAGS",
-        "AR",
-        "CARGO",
-        "RUSTC",
-        "CARGO_BUILD_TARGET_DIR",
-    ]
-    .contains(&&*name)
-        || [
-            "CC_",
-            "CXX_",
-            "HOST_",
-            "TARGET_",
-            "VERILATOR",
-            "CARGO_PKG_",
-            "CARGO_MANIFEST",
-        ]
-        .iter()
-        .any(|prefix| name.starts_with(prefix))
+    ["CC", "CXX", "CFLAGS", "CXXFLAGS", "AR", "CARGO", "RUSTC", "CARGO_BUILD_TARGET_DIR"].contains(&&*name)
+        || ["CC_", "CXX_", "HOST_", "TARGET_", "VERILATOR", "CARGO_PKG_", "CARGO_MANIFEST"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
 }
 
 /// Where the PATH has a program.
 fn which(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|file| file.is_file())
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
 /// Copies a folder, without what is hidden or built.
@@ -155,25 +119,16 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 /// Where the value of a list of strings stands in Cargo.toml: from its `[` to its `]`.
 fn span(manifest: &str, key: &str) -> Result<std::ops::Range<usize>> {
     let head = format!("\n{key} = [");
-    let start = manifest
-        .find(&head)
-        .with_context(|| format!("Cargo.toml has no {key}"))?;
+    let start = manifest.find(&head).with_context(|| format!("Cargo.toml has no {key}"))?;
     let open = start + head.len() - 1;
-    let close = manifest[open..]
-        .find(']')
-        .with_context(|| format!("{key} does not end"))?;
+    let close = manifest[open..].find(']').with_context(|| format!("{key} does not end"))?;
     Ok(open..open + close + 1)
 }
 
 /// The strings of a list in Cargo.toml.
 pub fn list(manifest: &str, key: &str) -> Result<Vec<String>> {
     let value = &manifest[span(manifest, key)?];
-    let strings: Vec<String> = value
-        .split('"')
-        .skip(1)
-        .step_by(2)
-        .map(String::from)
-        .collect();
+    let strings: Vec<String> = value.split('"').skip(1).step_by(2).map(String::from).collect();
     if strings.is_empty() {
         bail!("{key} of Cargo.toml is empty");
     }
@@ -230,22 +185,10 @@ mod tests {
 
     #[test]
     fn no_variable_names_a_compiler() {
-        for name in [
-            "CXX",
-            "CXXFLAGS",
-            "CXX_x86_64-unknown-linux-gnu",
-            "VERILATOR_ROOT",
-            "CARGO",
-        ] {
+        for name in ["CXX", "CXXFLAGS", "CXX_x86_64-unknown-linux-gnu", "VERILATOR_ROOT", "CARGO"] {
             assert!(leads_to_tools(OsStr::new(name)), "{name}");
         }
-        for name in [
-            "HOME",
-            "CARGO_HOME",
-            "CARGO_NET_OFFLINE",
-            "RUSTUP_HOME",
-            "HTTPS_PROXY",
-        ] {
+        for name in ["HOME", "CARGO_HOME", "CARGO_NET_OFFLINE", "RUSTUP_HOME", "HTTPS_PROXY"] {
             assert!(!leads_to_tools(OsStr::new(name)), "{name}");
         }
     }

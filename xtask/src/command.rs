@@ -37,8 +37,7 @@ impl Cmd {
     /// Ends the command when it takes longer, as a failure.
     pub fn limit(mut self, seconds: u32) -> Cmd {
         let program = std::mem::replace(&mut self.program, "timeout".into());
-        self.args
-            .splice(0..0, [seconds.to_string().into(), program]);
+        self.args.splice(0..0, [seconds.to_string().into(), program]);
         self.name = None;
         self
     }
@@ -51,22 +50,19 @@ impl Cmd {
 
     /// Adds arguments.
     pub fn args<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(mut self, args: I) -> Cmd {
-        self.args
-            .extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
         self
     }
 
     /// Sets an environment variable; it is part of what is printed.
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Cmd {
-        self.set
-            .push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self.set.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
         self
     }
 
     /// Sets an environment variable that is the same for every such command, and not printed.
     pub fn ambient(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Cmd {
-        self.ambient
-            .push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self.ambient.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
         self
     }
 
@@ -92,15 +88,13 @@ impl Cmd {
     /// The value that the child will see, if this command sets the variable.
     pub fn get_env(&self, name: &str) -> Option<&OsStr> {
         let mut both = self.set.iter().rev().chain(self.ambient.iter().rev());
-        both.find(|(n, _)| n == name)
-            .map(|(_, value)| value.as_os_str())
+        both.find(|(n, _)| n == name).map(|(_, value)| value.as_os_str())
     }
 
     /// The variables that are not printed with the command, as a shell would take them.
     pub fn ambience(&self) -> String {
         let pairs = self.ambient.iter();
-        let pairs =
-            pairs.map(|(name, value)| format!("{}={}", name.to_string_lossy(), quote(value)));
+        let pairs = pairs.map(|(name, value)| format!("{}={}", name.to_string_lossy(), quote(value)));
         pairs.collect::<Vec<_>>().join(" ")
     }
 
@@ -127,10 +121,7 @@ impl Cmd {
 
     /// As `run`, without printing the command.
     pub fn run_quietly(&self) -> Result<()> {
-        let status = self
-            .command()
-            .status()
-            .with_context(|| format!("cannot start {self}"))?;
+        let status = self.command().status().with_context(|| format!("cannot start {self}"))?;
         if !status.success() {
             bail!("{status}: {self}");
         }
@@ -140,10 +131,8 @@ impl Cmd {
     /// Runs the command on this terminal: whether it succeeded, and a copy of its standard error.
     pub fn run_watching_errors(&self) -> Result<(bool, String)> {
         let mut command = self.command();
-        let mut child = command
-            .stderr(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("cannot start {self}"))?;
+        let mut child =
+            command.stderr(Stdio::piped()).spawn().with_context(|| format!("cannot start {self}"))?;
         let mut copy = String::new();
         if let Some(errors) = child.stderr.take() {
             for line in BufReader::new(errors).lines() {
@@ -153,9 +142,7 @@ impl Cmd {
                 copy.push('\n');
             }
         }
-        let status = child
-            .wait()
-            .with_context(|| format!("waiting for {self}"))?;
+        let status = child.wait().with_context(|| format!("waiting for {self}"))?;
         Ok((status.success(), copy))
     }
 
@@ -177,10 +164,7 @@ impl Cmd {
     pub fn probe(&self) -> Option<String> {
         let output = self.command().stdin(Stdio::null()).output().ok()?;
         let text = [output.stdout, output.stderr].concat();
-        output
-            .status
-            .success()
-            .then(|| String::from_utf8_lossy(&text).into_owned())
+        output.status.success().then(|| String::from_utf8_lossy(&text).into_owned())
     }
 }
 
@@ -191,9 +175,7 @@ impl fmt::Display for Cmd {
         }
         let program = self.name.map_or(self.program.as_os_str(), OsStr::new);
         write!(f, "{}", quote(program))?;
-        self.args
-            .iter()
-            .try_for_each(|arg| write!(f, " {}", quote(arg)))
+        self.args.iter().try_for_each(|arg| write!(f, " {}", quote(arg)))
     }
 }
 
@@ -214,9 +196,7 @@ mod tests {
 
     #[test]
     fn prints_what_a_shell_would_take() {
-        let cmd = Cmd::new("env")
-            .env("A", "x y")
-            .args(["it's", "", "plain-1.0"]);
+        let cmd = Cmd::new("env").env("A", "x y").args(["it's", "", "plain-1.0"]);
         assert_eq!(cmd.to_string(), r"A='x y' env 'it'\''s' '' plain-1.0");
     }
 
@@ -239,10 +219,7 @@ mod tests {
     #[test]
     fn keeps_a_copy_of_the_errors() {
         let cmd = Cmd::new("sh").args(["-c", "echo locked >&2; exit 3"]);
-        assert_eq!(
-            cmd.run_watching_errors().unwrap(),
-            (false, "locked\n".into())
-        );
+        assert_eq!(cmd.run_watching_errors().unwrap(), (false, "locked\n".into()));
     }
 
     #[test]

@@ -15,19 +15,11 @@ const SMOKE_SECONDS: u32 = 300;
 pub fn run(project: &Project, args: &[OsString]) -> Result<()> {
     setup::ensure(project, &[Need::Simulator])?;
     build(project)?;
-    project
-        .built("viaduct")?
-        .named("viaduct")
-        .arg("demo")
-        .args(args)
-        .run()
+    project.built("viaduct")?.named("viaduct").arg("demo").args(args).run()
 }
 
 fn build(project: &Project) -> Result<()> {
-    project
-        .cargo("build")?
-        .args(["-p", "viaduct-sim", "-p", "viaduct-cli"])
-        .run()
+    project.cargo("build")?.args(["-p", "viaduct-sim", "-p", "viaduct-cli"]).run()
 }
 
 /// A short demo for `test`, whose capture an independent program must understand.
@@ -44,34 +36,18 @@ pub fn smoke(project: &Project, built: bool) -> Result<()> {
         }
     }
     let demo = project.built("viaduct")?.args(["demo", "--size", "65536"]);
-    demo.limit(SMOKE_SECONDS)
-        .arg("--pcap")
-        .arg(&capture)
-        .arg("--trace")
-        .arg(&trace)
-        .run()?;
+    demo.limit(SMOKE_SECONDS).arg("--pcap").arg(&capture).arg("--trace").arg(&trace).run()?;
     let waveform = std::fs::metadata(&trace).map_or(0, |file| file.len());
     ensure!(waveform > 0, "{} holds no waveform", trace.display());
     let good = frames(&capture, "infiniband && !_ws.malformed")?;
     let bad = frames(&capture, "_ws.malformed")?;
     println!("Wireshark reads {good} RoCEv2 frames, {bad} of the capture malformed");
-    ensure!(
-        good > 0 && bad == 0,
-        "{} is not what RoCEv2 looks like",
-        capture.display()
-    );
+    ensure!(good > 0 && bad == 0, "{} is not what RoCEv2 looks like", capture.display());
     Ok(())
 }
 
 /// Counts the frames of a capture that Wireshark shows under a filter.
 fn frames(capture: &Path, filter: &str) -> Result<usize> {
-    let tshark = Cmd::new("tshark")
-        .arg("-r")
-        .arg(capture)
-        .args(["-Y", filter]);
-    Ok(tshark
-        .args(["-T", "fields", "-e", "frame.number"])
-        .read()?
-        .lines()
-        .count())
+    let tshark = Cmd::new("tshark").arg("-r").arg(capture).args(["-Y", filter]);
+    Ok(tshark.args(["-T", "fields", "-e", "frame.number"]).read()?.lines().count())
 }

@@ -26,27 +26,15 @@ pub fn run(project: &Project) -> Result<()> {
             Found::Old(version) => (format!("{version}, too old"), remedy(tool.source)),
             Found::No => ("missing".into(), remedy(tool.source)),
         };
-        let wants = if tool.minimum.is_empty() {
-            "any"
-        } else {
-            tool.minimum
-        };
-        rows.push([
-            tool.name.into(),
-            tool.need.commands().into(),
-            wants.into(),
-            found,
-            to_do,
-        ]);
+        let wants = if tool.minimum.is_empty() { "any" } else { tool.minimum };
+        rows.push([tool.name.into(), tool.need.commands().into(), wants.into(), found, to_do]);
     }
     let nextest = project.cargo("nextest")?.arg("--version").probe();
     rows.push([
         "cargo-nextest".into(),
         "test (cargo test does as well)".into(),
         "-".into(),
-        nextest
-            .and_then(|text| Version::find(&text))
-            .map_or("no".into(), |v| v.to_string()),
+        nextest.and_then(|text| Version::find(&text)).map_or("no".into(), |v| v.to_string()),
         String::new(),
     ]);
     let mut report = table(&rows);
@@ -77,21 +65,11 @@ pub fn show(text: &str) -> Result<()> {
 fn rust_row(project: &Project) -> Result<([String; 5], bool)> {
     let wants = project.rust_version()?;
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let printed = Cmd::new(rustc)
-        .arg("--version")
-        .probe()
-        .context("rustc does not run")?;
+    let printed = Cmd::new(rustc).arg("--version").probe().context("rustc does not run")?;
     let found = Version::find(&printed).context("rustc printed no version")?;
     let works = found >= wants;
     let to_do = if works { "" } else { "rustup update stable" };
-    let row = [
-        "rustc",
-        "all",
-        &wants.to_string(),
-        &found.to_string(),
-        to_do,
-    ]
-    .map(String::from);
+    let row = ["rustc", "all", &wants.to_string(), &found.to_string(), to_do].map(String::from);
     Ok((row, works))
 }
 
@@ -115,10 +93,7 @@ fn table(rows: &[[String; 5]]) -> String {
     let widths: Vec<usize> = (0..5).map(width).collect();
     let mut text = String::new();
     for row in rows {
-        let cells = row
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| format!("{cell:width$}  "));
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}  "));
         text.push_str(cells.collect::<String>().trim_end());
         text.push('\n');
     }
@@ -140,10 +115,7 @@ mod tests {
     #[test]
     fn columns_line_up() {
         let row = |cells: [&str; 5]| cells.map(String::from);
-        let text = table(&[
-            row(["a", "bb", "", "c", ""]),
-            row(["aaa", "b", "", "c", "d"]),
-        ]);
+        let text = table(&[row(["a", "bb", "", "c", ""]), row(["aaa", "b", "", "c", "d"])]);
         assert_eq!(text, "a    bb    c\naaa  b     c  d\n");
     }
 }

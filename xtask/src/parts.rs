@@ -87,21 +87,14 @@ fn select(only: &[String], nextest: bool) -> Vec<&'static Part> {
 
 /// Runs the parts of these names, or all.
 pub fn run(project: &Project, only: &[String]) -> Result<()> {
-    if let Some(unknown) = only
-        .iter()
-        .find(|name| !PARTS.iter().any(|part| part.name == **name))
-    {
+    if let Some(unknown) = only.iter().find(|name| !PARTS.iter().any(|part| part.name == **name)) {
         bail!("there is no part {unknown}; `cargo xtask test --list` shows them");
     }
     let nextest = project.cargo("nextest")?.arg("--version").probe().is_some();
     let parts = select(only, nextest);
     // One selection of packages for all parts, so that no dependency is built twice with other
     // features; a part that is asked for alone builds what it needs and no more.
-    let tests = Tests {
-        project,
-        nextest,
-        whole: only.is_empty(),
-    };
+    let tests = Tests { project, nextest, whole: only.is_empty() };
 
     println!("environment of cargo: {}", project.cargo("")?.ambience());
     let mut suite = Suite::default();
@@ -138,15 +131,11 @@ impl Tests<'_> {
         };
         match action {
             Action::Format => project.cargo("fmt")?.args(["--all", "--", "--check"]).run(),
-            Action::Clippy => project
-                .cargo("clippy")?
-                .args(["--workspace", "--all-targets", "--", "-D", "warnings"])
-                .run(),
+            Action::Clippy => {
+                project.cargo("clippy")?.args(["--workspace", "--all-targets", "--", "-D", "warnings"]).run()
+            }
             Action::Alone => alone::build(project),
-            Action::Build => project
-                .cargo("build")?
-                .args(["--workspace", "--all-targets"])
-                .run(),
+            Action::Build => project.cargo("build")?.args(["--workspace", "--all-targets"]).run(),
             Action::Unit(package) => self.unit(package)?.run(),
             Action::Units => {
                 let all = ["--workspace", "--tests", "--no-fail-fast"];
@@ -189,26 +178,13 @@ mod tests {
 
     fn unit(nextest: bool, whole: bool) -> String {
         let project = Project::at("/p".into());
-        Tests {
-            project: &project,
-            nextest,
-            whole,
-        }
-        .unit("vipl")
-        .unwrap()
-        .to_string()
+        Tests { project: &project, nextest, whole }.unit("vipl").unwrap().to_string()
     }
 
     #[test]
     fn unit_tests_use_what_is_installed_and_build_no_more_than_asked_for() {
-        assert_eq!(
-            unit(true, true),
-            "cargo nextest run --no-fail-fast --workspace -E 'package(=vipl)'"
-        );
-        assert_eq!(
-            unit(true, false),
-            "cargo nextest run --no-fail-fast -p vipl"
-        );
+        assert_eq!(unit(true, true), "cargo nextest run --no-fail-fast --workspace -E 'package(=vipl)'");
+        assert_eq!(unit(true, false), "cargo nextest run --no-fail-fast -p vipl");
         assert_eq!(unit(false, false), "cargo test -p vipl --tests");
     }
 
@@ -238,10 +214,7 @@ mod tests {
         let members = alone::list(&manifest, "members").unwrap();
         let names = members.iter().map(|member| {
             let manifest = std::fs::read_to_string(root.join(member).join("Cargo.toml")).unwrap();
-            let name = manifest
-                .lines()
-                .find_map(|line| line.strip_prefix("name = "))
-                .unwrap();
+            let name = manifest.lines().find_map(|line| line.strip_prefix("name = ")).unwrap();
             name.trim_matches('"').to_string()
         });
         assert_eq!(tested, names.collect());

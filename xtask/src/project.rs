@@ -23,10 +23,7 @@ impl Project {
         // `cargo xtask` sets the variable; a clone that was moved after the build is found by it.
         let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
             .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
-        let root = manifest
-            .parent()
-            .context("xtask is not inside the project")?
-            .to_path_buf();
+        let root = manifest.parent().context("xtask is not inside the project")?.to_path_buf();
         Ok(Project::at(root))
     }
 
@@ -52,11 +49,7 @@ impl Project {
     /// The caller's C++ flags with the forced header of sim/ behind them.
     fn cxxflags(&self, already: Option<&OsStr>) -> Result<OsString> {
         let header = self.root.join("sim/verilated-compat.h");
-        if header
-            .as_os_str()
-            .to_string_lossy()
-            .contains(char::is_whitespace)
-        {
+        if header.as_os_str().to_string_lossy().contains(char::is_whitespace) {
             bail!(
                 "compiler flags cannot carry the spaces in {}: move the clone to another folder",
                 self.root.display()
@@ -66,9 +59,7 @@ impl Project {
         forced.push(&header);
         Ok(match already {
             None => forced,
-            Some(flags) if flags.to_string_lossy().contains(&*forced.to_string_lossy()) => {
-                flags.to_owned()
-            }
+            Some(flags) if flags.to_string_lossy().contains(&*forced.to_string_lossy()) => flags.to_owned(),
             Some(flags) => [flags, OsStr::new(" "), &forced].into_iter().collect(),
         })
     }
@@ -82,22 +73,14 @@ impl Project {
     /// The folder where cargo puts programs.
     fn built_folder(&self) -> Result<PathBuf> {
         let xtask = std::env::current_exe().context("where is xtask?")?;
-        Ok(xtask
-            .parent()
-            .context("xtask is in no folder")?
-            .to_path_buf())
+        Ok(xtask.parent().context("xtask is in no folder")?.to_path_buf())
     }
 
     /// A folder for what a command writes, inside the target folder, so that it is never tracked.
     pub fn scratch(&self, name: &str) -> Result<PathBuf> {
         let programs = self.built_folder()?;
-        let folder = programs
-            .parent()
-            .unwrap_or(&programs)
-            .join("xtask")
-            .join(name);
-        std::fs::create_dir_all(&folder)
-            .with_context(|| format!("cannot make {}", folder.display()))?;
+        let folder = programs.parent().unwrap_or(&programs).join("xtask").join(name);
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         Ok(folder)
     }
 
@@ -130,16 +113,9 @@ mod tests {
     fn the_forced_header_comes_behind_the_callers_flags() {
         let project = Project::at("/p".into());
         let flags = |already: &str| project.cxxflags(Some(OsStr::new(already))).unwrap();
-        assert_eq!(
-            project.cxxflags(None).unwrap(),
-            "-include /p/sim/verilated-compat.h"
-        );
+        assert_eq!(project.cxxflags(None).unwrap(), "-include /p/sim/verilated-compat.h");
         assert_eq!(flags("-O1 -g"), "-O1 -g -include /p/sim/verilated-compat.h");
-        assert_eq!(
-            flags(flags("-O1").to_str().unwrap()),
-            flags("-O1"),
-            "added once"
-        );
+        assert_eq!(flags(flags("-O1").to_str().unwrap()), flags("-O1"), "added once");
     }
 
     #[test]
@@ -151,15 +127,8 @@ mod tests {
     #[test]
     fn every_cargo_carries_the_header_and_the_python_tools() {
         let cargo = Project::at("/p".into()).cargo("build").unwrap();
-        let flags = cargo
-            .get_env("CXXFLAGS")
-            .unwrap()
-            .to_string_lossy()
-            .into_owned();
-        assert!(
-            flags.ends_with("-include /p/sim/verilated-compat.h"),
-            "{flags}"
-        );
+        let flags = cargo.get_env("CXXFLAGS").unwrap().to_string_lossy().into_owned();
+        assert!(flags.ends_with("-include /p/sim/verilated-compat.h"), "{flags}");
         assert_eq!(cargo.get_env(VENV_VARIABLE).unwrap(), "/p/.viaduct/venv");
     }
 

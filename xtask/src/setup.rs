@@ -29,10 +29,7 @@ impl Host {
         let has = |program: &str| Cmd::new(program).arg("--version").probe().is_some();
         Host {
             debian: is_debian(&release) && has("apt-get"),
-            root: Cmd::new("id")
-                .arg("-u")
-                .probe()
-                .is_some_and(|id| id.trim() == "0"),
+            root: Cmd::new("id").arg("-u").probe().is_some_and(|id| id.trim() == "0"),
             sudo: std::io::stdin().is_terminal() && std::io::stderr().is_terminal() && has("sudo"),
         }
     }
@@ -44,14 +41,11 @@ impl Host {
             true => Cmd::new("env").arg(quiet),
             false => Cmd::new("sudo").args(["env", quiet]),
         };
-        cmd.args(["apt-get", "-o"])
-            .arg(format!("DPkg::Lock::Timeout={APT_LOCK_SECONDS}"))
+        cmd.args(["apt-get", "-o"]).arg(format!("DPkg::Lock::Timeout={APT_LOCK_SECONDS}"))
     }
 
     fn apt_install(self, packages: &[&str]) -> Cmd {
-        self.apt_get()
-            .args(["install", "-y", "--no-install-recommends"])
-            .args(packages)
+        self.apt_get().args(["install", "-y", "--no-install-recommends"]).args(packages)
     }
 
     fn apt_update(self) -> Cmd {
@@ -63,10 +57,7 @@ impl Host {
 fn is_debian(release: &str) -> bool {
     release
         .lines()
-        .filter_map(|line| {
-            line.strip_prefix("ID=")
-                .or_else(|| line.strip_prefix("ID_LIKE="))
-        })
+        .filter_map(|line| line.strip_prefix("ID=").or_else(|| line.strip_prefix("ID_LIKE=")))
         .flat_map(|value| value.trim_matches('"').split_whitespace())
         .any(|id| id == "debian" || id == "ubuntu")
 }
@@ -111,8 +102,7 @@ impl Plan {
     fn with_venv(mut self, works: bool, python: Option<&'static str>) -> Plan {
         if !self.pins.is_empty() && !works {
             if python.is_none() {
-                self.missing
-                    .push("python3 3.9 or newer with its modules venv and ensurepip".into());
+                self.missing.push("python3 3.9 or newer with its modules venv and ensurepip".into());
                 self.debian.push("python3-venv");
             }
             self.venv = Some(python.unwrap_or("/usr/bin/python3"));
@@ -124,31 +114,14 @@ impl Plan {
     fn user_commands(&self, project: &Project) -> Vec<Cmd> {
         let mut commands = Vec::new();
         if !self.rustup.is_empty() {
-            commands.push(
-                Cmd::new("rustup")
-                    .args(["component", "add"])
-                    .args(&self.rustup),
-            );
+            commands.push(Cmd::new("rustup").args(["component", "add"]).args(&self.rustup));
         }
         if let Some(python) = self.venv {
-            commands.push(
-                Cmd::new(python)
-                    .args(["-m", "venv", "--clear"])
-                    .arg(&project.venv),
-            );
+            commands.push(Cmd::new(python).args(["-m", "venv", "--clear"]).arg(&project.venv));
         }
         if !self.pins.is_empty() {
-            let files = self
-                .pins
-                .iter()
-                .map(|file| project.root.join("xtask/python").join(file));
-            let pip = [
-                "-m",
-                "pip",
-                "install",
-                "--disable-pip-version-check",
-                "--no-input",
-            ];
+            let files = self.pins.iter().map(|file| project.root.join("xtask/python").join(file));
+            let pip = ["-m", "pip", "install", "--disable-pip-version-check", "--no-input"];
             commands.push(
                 Cmd::new(project.venv.join("bin/python"))
                     .args(pip)
@@ -173,10 +146,7 @@ fn missing(project: &Project, needs: &[Need]) -> Result<Vec<(&'static Tool, Foun
 
 /// The names of the tools of these groups that cannot be used.
 pub fn lacking(project: &Project, needs: &[Need]) -> Result<Vec<&'static str>> {
-    Ok(missing(project, needs)?
-        .iter()
-        .map(|(tool, _)| tool.name)
-        .collect())
+    Ok(missing(project, needs)?.iter().map(|(tool, _)| tool.name).collect())
 }
 
 fn plan(project: &Project, needs: &[Need]) -> Result<Plan> {
@@ -225,9 +195,7 @@ pub fn run(project: &Project, needs: &[Need], dry_run: bool) -> Result<()> {
                 false => println!("not Debian or Ubuntu: the programs are yours to install"),
             }
         }
-        plan.user_commands(project)
-            .iter()
-            .for_each(|cmd| println!("$ {cmd}"));
+        plan.user_commands(project).iter().for_each(|cmd| println!("$ {cmd}"));
         return Ok(());
     }
     install(project, needs, &plan, host)?;
@@ -265,10 +233,7 @@ fn install(project: &Project, needs: &[Need], plan: &Plan, host: Host) -> Result
         })
         .collect();
     if !left.is_empty() {
-        bail!(
-            "everything was installed, and this is still missing:\n  {}",
-            left.join("\n  ")
-        );
+        bail!("everything was installed, and this is still missing:\n  {}", left.join("\n  "));
     }
     Ok(())
 }
@@ -281,10 +246,7 @@ struct Packages(BTreeMap<&'static str, (String, String)>);
 
 impl Packages {
     fn read(names: &[&'static str]) -> Packages {
-        let policy = Cmd::new("apt-cache")
-            .env("LC_ALL", "C")
-            .arg("policy")
-            .args(names);
+        let policy = Cmd::new("apt-cache").env("LC_ALL", "C").arg("policy").args(names);
         Packages::parse(names, &policy.probe().unwrap_or_default())
     }
 
@@ -295,9 +257,7 @@ impl Packages {
         for line in policy.lines() {
             let text = line.trim();
             if !line.starts_with(' ') {
-                current = names
-                    .iter()
-                    .find(|name| text.strip_suffix(':') == Some(**name));
+                current = names.iter().find(|name| text.strip_suffix(':') == Some(**name));
             } else if let Some(entry) = current.and_then(|name| packages.get_mut(name)) {
                 if let Some(version) = text.strip_prefix("Installed: ") {
                     entry.0 = version.to_string();
@@ -311,17 +271,12 @@ impl Packages {
 
     /// Whether newer lists may have more to offer.
     fn stale(&self) -> bool {
-        self.0
-            .values()
-            .any(|(installed, candidate)| installed == candidate)
+        self.0.values().any(|(installed, candidate)| installed == candidate)
     }
 
     /// The packages that no list has.
     fn unknown(&self) -> Vec<&'static str> {
-        let unknown = self
-            .0
-            .iter()
-            .filter(|(_, (_, candidate))| candidate == NONE);
+        let unknown = self.0.iter().filter(|(_, (_, candidate))| candidate == NONE);
         unknown.map(|(name, _)| *name).collect()
     }
 }
@@ -371,29 +326,13 @@ mod tests {
     use super::*;
     use crate::need::TOOLS;
 
-    const ROOT: Host = Host {
-        debian: true,
-        root: true,
-        sudo: false,
-    };
-    const USER: Host = Host {
-        debian: true,
-        root: false,
-        sudo: false,
-    };
-    const ELSEWHERE: Host = Host {
-        debian: false,
-        root: true,
-        sudo: false,
-    };
+    const ROOT: Host = Host { debian: true, root: true, sudo: false };
+    const USER: Host = Host { debian: true, root: false, sudo: false };
+    const ELSEWHERE: Host = Host { debian: false, root: true, sudo: false };
 
     fn lacking(names: &[&str]) -> Vec<(&'static Tool, Found)> {
         let lacks = |tool: &&Tool| names.contains(&tool.name);
-        TOOLS
-            .iter()
-            .filter(lacks)
-            .map(|tool| (tool, Found::No))
-            .collect()
+        TOOLS.iter().filter(lacks).map(|tool| (tool, Found::No)).collect()
     }
 
     fn project() -> Project {
@@ -417,46 +356,30 @@ mod tests {
     fn a_package_that_holds_two_tools_is_named_once() {
         let plan = Plan::of(&lacking(&["yosys", "yosys-smtbmc", "z3"]));
         assert_eq!(plan.debian, ["yosys", "z3"]);
-        assert_eq!(
-            plan.missing,
-            ["yosys 0.23 or newer", "yosys-smtbmc", "z3 4.8 or newer"]
-        );
+        assert_eq!(plan.missing, ["yosys 0.23 or newer", "yosys-smtbmc", "z3 4.8 or newer"]);
     }
 
     #[test]
     fn python_packages_bring_the_environment_they_live_in() {
         let scapy = || Plan::of(&lacking(&["scapy"]));
-        let shown = |plan: Plan| {
-            plan.user_commands(&project())
-                .iter()
-                .map(Cmd::to_string)
-                .collect::<Vec<_>>()
-        };
+        let shown =
+            |plan: Plan| plan.user_commands(&project()).iter().map(Cmd::to_string).collect::<Vec<_>>();
         let pip = "/p/.viaduct/venv/bin/python -m pip install --disable-pip-version-check \
                    --no-input -r /p/xtask/python/decode.txt";
         assert_eq!(shown(scapy().with_venv(true, None)), [pip]);
         let bare = scapy().with_venv(false, None);
         assert_eq!(bare.debian, ["python3-venv"]);
-        assert_eq!(
-            shown(bare),
-            ["/usr/bin/python3 -m venv --clear /p/.viaduct/venv", pip]
-        );
+        assert_eq!(shown(bare), ["/usr/bin/python3 -m venv --clear /p/.viaduct/venv", pip]);
         let able = scapy().with_venv(false, Some("python3"));
         assert_eq!(able.debian, [""; 0]);
-        assert_eq!(
-            shown(able),
-            ["python3 -m venv --clear /p/.viaduct/venv", pip]
-        );
+        assert_eq!(shown(able), ["python3 -m venv --clear /p/.viaduct/venv", pip]);
     }
 
     #[test]
     fn rust_components_come_from_rustup() {
         let plan = Plan::of(&lacking(&["rustfmt", "clippy"]));
         let commands = plan.user_commands(&project());
-        assert_eq!(
-            commands[0].to_string(),
-            "rustup component add rustfmt clippy"
-        );
+        assert_eq!(commands[0].to_string(), "rustup component add rustfmt clippy");
         assert_eq!(commands.len(), 1);
         assert_eq!(Plan::of(&[]).with_venv(false, None), Plan::default());
     }
@@ -464,17 +387,10 @@ mod tests {
     #[test]
     fn without_root_or_off_debian_it_says_what_to_do_and_does_nothing() {
         let plan = Plan::of(&lacking(&["verilator", "z3"]));
-        let error = install(&project(), &[], &plan, USER)
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains("--no-install-recommends verilator z3"),
-            "{error}"
-        );
+        let error = install(&project(), &[], &plan, USER).unwrap_err().to_string();
+        assert!(error.contains("--no-install-recommends verilator z3"), "{error}");
         assert!(error.contains("update"), "{error}");
-        let error = install(&project(), &[], &plan, ELSEWHERE)
-            .unwrap_err()
-            .to_string();
+        let error = install(&project(), &[], &plan, ELSEWHERE).unwrap_err().to_string();
         assert!(error.contains("verilator 5.006 or newer"), "{error}");
         assert!(!error.contains("apt-get"), "{error}");
     }
@@ -494,10 +410,7 @@ mod tests {
                       N: Unable to locate package yosys\n";
         let read = |names| Packages::parse(names, policy);
         assert!(!read(&["verilator"]).stale());
-        assert!(
-            read(&["verilator", "z3"]).stale(),
-            "z3 is as new as the lists have it"
-        );
+        assert!(read(&["verilator", "z3"]).stale(), "z3 is as new as the lists have it");
         assert!(read(&["yosys"]).stale());
         assert_eq!(read(&["verilator", "yosys", "z3"]).unknown(), ["yosys"]);
     }

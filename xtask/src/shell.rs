@@ -47,34 +47,17 @@ impl Ports {
                 width > 0 && ["input", "output"].contains(&direction),
                 "port {name}: {direction}, {width} bits"
             );
-            Ok(Port {
-                name: name.clone(),
-                input: direction == "input",
-                width,
-            })
+            Ok(Port { name: name.clone(), input: direction == "input", width })
         };
-        let ports = Ports {
-            module: module.into(),
-            ports: ports.iter().map(port).collect::<Result<_>>()?,
-        };
-        let clock = Port {
-            name: CLOCK.into(),
-            input: true,
-            width: 1,
-        };
+        let ports = Ports { module: module.into(), ports: ports.iter().map(port).collect::<Result<_>>()? };
+        let clock = Port { name: CLOCK.into(), input: true, width: 1 };
         ensure!(ports.ports.contains(&clock), "{module} has no port {CLOCK}");
-        ensure!(
-            ports.inputs() > 0 && ports.outputs() > 0,
-            "{module} does nothing"
-        );
+        ensure!(ports.inputs() > 0 && ports.outputs() > 0, "{module} does nothing");
         Ok(ports)
     }
 
     fn width(&self, input: bool) -> usize {
-        let side = self
-            .ports
-            .iter()
-            .filter(|port| port.input == input && port.name != CLOCK);
+        let side = self.ports.iter().filter(|port| port.input == input && port.name != CLOCK);
         side.map(|port| port.width).sum()
     }
 

@@ -26,11 +26,7 @@ impl Suite {
             println!("{name} failed: {error}");
         }
         let passed = error.is_none();
-        self.outcomes.push(Outcome {
-            name: name.into(),
-            time: start.elapsed(),
-            error,
-        });
+        self.outcomes.push(Outcome { name: name.into(), time: start.elapsed(), error });
         passed
     }
 
@@ -50,9 +46,7 @@ impl Suite {
     }
 
     fn failed(&self) -> impl Iterator<Item = &Outcome> {
-        self.outcomes
-            .iter()
-            .filter(|outcome| outcome.error.is_some())
+        self.outcomes.iter().filter(|outcome| outcome.error.is_some())
     }
 
     fn summary(&self) -> String {
@@ -61,11 +55,7 @@ impl Suite {
         };
         let mut text = String::new();
         for outcome in &self.outcomes {
-            let result = if outcome.error.is_some() {
-                "FAILED"
-            } else {
-                "passed"
-            };
+            let result = if outcome.error.is_some() { "FAILED" } else { "passed" };
             text.push_str(&line(&outcome.name, outcome.time, result));
         }
         let total = self.outcomes.iter().map(|outcome| outcome.time).sum();
@@ -76,10 +66,7 @@ impl Suite {
             text.push_str(&format!("{}: {error}\n", outcome.name));
         }
         let failed = self.failed().count();
-        text.push_str(&format!(
-            "{} passed, {failed} failed\n",
-            self.outcomes.len() - failed
-        ));
+        text.push_str(&format!("{} passed, {failed} failed\n", self.outcomes.len() - failed));
         text
     }
 }
@@ -102,15 +89,9 @@ mod tests {
         assert!(ran_last);
         let summary = suite.summary();
         assert!(summary.contains("second: broken\n"), "{summary}");
-        assert!(
-            summary.contains("fourth: not run: verilator is missing\n"),
-            "{summary}"
-        );
+        assert!(summary.contains("fourth: not run: verilator is missing\n"), "{summary}");
         assert!(summary.ends_with("\n2 passed, 2 failed\n"), "{summary}");
-        assert_eq!(
-            suite.finish().unwrap_err().to_string(),
-            "failed: second, fourth"
-        );
+        assert_eq!(suite.finish().unwrap_err().to_string(), "failed: second, fourth");
     }
 
     #[test]

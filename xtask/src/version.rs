@@ -22,10 +22,7 @@ impl Version {
     /// Reads "1.85" or "5.006".
     pub fn parse(text: &str) -> Option<Version> {
         let parts: Option<Vec<u32>> = text.split('.').map(|part| part.parse().ok()).collect();
-        Some(Version {
-            text: text.to_string(),
-            parts: parts?,
-        })
+        Some(Version { text: text.to_string(), parts: parts? })
     }
 
     fn part(&self, i: usize) -> u32 {
@@ -37,12 +34,7 @@ impl PartialOrd for Version {
     fn partial_cmp(&self, other: &Version) -> Option<std::cmp::Ordering> {
         let parts = self.parts.len().max(other.parts.len());
         let compare = |i| self.part(i).cmp(&other.part(i));
-        Some(
-            (0..parts)
-                .map(compare)
-                .find(|o| o.is_ne())
-                .unwrap_or(std::cmp::Ordering::Equal),
-        )
+        Some((0..parts).map(compare).find(|o| o.is_ne()).unwrap_or(std::cmp::Ordering::Equal))
     }
 }
 
@@ -68,10 +60,7 @@ mod tests {
             ("Verilator 5.006 2023-01-22 rev (Debian 5.006-3)", "5.006"),
             ("Yosys 0.23 (git sha1 7ce5011c24b)", "0.23"),
             ("Z3 version 4.8.12 - 64 bit", "4.8.12"),
-            (
-                "TShark (Wireshark) 4.0.17 (Git v4.0.17 packaged as 4.0.17-0+deb12u3)",
-                "4.0.17",
-            ),
+            ("TShark (Wireshark) 4.0.17 (Git v4.0.17 packaged as 4.0.17-0+deb12u3)", "4.0.17"),
             ("c++ (Debian 12.2.0-14+deb12u1) 12.2.0", "12.2.0"),
             ("rustc 1.95.0 (59807616e 2026-04-14)", "1.95.0"),
             ("Python 3.11.2", "3.11.2"),
@@ -79,10 +68,7 @@ mod tests {
             assert_eq!(Version::find(text).unwrap().to_string(), version, "{text}");
         }
         assert!(Version::find("command not found").is_none());
-        assert!(
-            Version::find("99999999999.1").is_none(),
-            "too large for a version is no version"
-        );
+        assert!(Version::find("99999999999.1").is_none(), "too large for a version is no version");
     }
 
     #[test]

@@ -1,0 +1,55 @@
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use viaduct_hdl::admin::Counters;
+use viaduct_hdl::export::verilog;
+use viaduct_verilate::Bench;
+
+fn read(dut: &mut Bench, index: u64) -> u64 {
+    dut.set("read_valid", 1);
+    dut.set("read_index", index);
+    for _ in 0..40 {
+        dut.eval();
+        if dut.get("read_done") == 1 {
+            let value = dut.get("read_value");
+            dut.set("read_valid", 0);
+            dut.tick();
+            return value;
+        }
+        dut.tick();
+    }
+    panic!("counter {index} was not answered within 40 cycles");
+}
+
+#[test]
+fn every_event_in_every_cycle_is_counted_and_reset_clears() {
+    let mut dut = Bench::new("counters", &verilog(Counters::default()));
+    let mut random = ChaCha8Rng::seed_from_u64(dut.seed());
+    let mut expected = [0u64; 32];
+    for round in 0..4 {
+        let busy: u32 = [0, 1, 0x8000_0001, u32::MAX][round];
+        for _ in 0..500 {
+            let events = random.random::<u32>() & random.random::<u32>() | busy;
+            dut.set("events", events.into());
+            dut.tick();
+            for (bit, count) in expected.iter_mut().enumerate() {
+                *count += u64::from(events >> bit & 1);
+            }
+        }
+        dut.set("events", 0);
+        for _ in 0..33 {
+            dut.tick();
+        }
+        for (index, &count) in expected.iter().enumerate() {
+            assert_eq!(read(&mut dut, index as u64), count, "counter {index}, round {round}");
+        }
+    }
+    dut.set("reset", 1);
+    dut.tick();
+    dut.set("reset", 0);
+    for _ in 0..33 {
+        dut.tick();
+    }
+    for index in 0..32 {
+        assert_eq!(read(&mut dut, index), 0, "counter {index} after reset");
+    }
+}
