@@ -36,10 +36,11 @@ impl Host {
 
     /// apt-get, as root, asking nothing.
     fn apt_get(self) -> Cmd {
-        let quiet = "DEBIAN_FRONTEND=noninteractive";
+        // English, because `update_lists` reads what it says.
+        let environment = ["DEBIAN_FRONTEND=noninteractive", "LC_ALL=C"];
         let cmd = match self.root {
-            true => Cmd::new("env").arg(quiet),
-            false => Cmd::new("sudo").args(["env", quiet]),
+            true => Cmd::new("env").args(environment),
+            false => Cmd::new("sudo").arg("env").args(environment),
         };
         cmd.args(["apt-get", "-o"]).arg(format!("DPkg::Lock::Timeout={APT_LOCK_SECONDS}"))
     }
@@ -343,12 +344,12 @@ mod tests {
     fn apt_asks_nothing_and_waits_for_the_lock() {
         assert_eq!(
             ROOT.apt_install(&["g++", "z3"]).to_string(),
-            "env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 \
+            "env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -o DPkg::Lock::Timeout=600 \
              install -y --no-install-recommends g++ z3"
         );
         assert_eq!(
             USER.apt_update().to_string(),
-            "sudo env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 update"
+            "sudo env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -o DPkg::Lock::Timeout=600 update"
         );
     }
 
