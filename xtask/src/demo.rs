@@ -15,7 +15,7 @@ const SMOKE_SECONDS: u32 = 300;
 pub fn run(project: &Project, args: &[OsString]) -> Result<()> {
     setup::ensure(project, &[Need::Simulator])?;
     build(project)?;
-    project.built("viaduct")?.named("viaduct").arg("demo").args(args).run()
+    project.built("viaduct")?.arg("demo").args(args).run()
 }
 
 fn build(project: &Project) -> Result<()> {

@@ -34,7 +34,11 @@ pub fn run(project: &Project, verilog: Option<&Path>, seed: u32) -> Result<()> {
     let core = match verilog {
         Some(folder) => folder.to_path_buf(),
         None => {
-            let core = project.scratch("verilog")?;
+            // Empty, so that no module that has been renamed since is read as well.
+            let core = folder.join("core");
+            if core.exists() {
+                std::fs::remove_dir_all(&core).with_context(|| core.display().to_string())?;
+            }
             hardware::export(project, Exporter::Build, &core)?;
             core
         }

@@ -20,7 +20,7 @@ pub enum Exporter {
 impl Exporter {
     fn command(self, project: &Project) -> Result<Cmd> {
         Ok(match self {
-            Exporter::Built => project.built(PROGRAM)?.named(PROGRAM),
+            Exporter::Built => project.built(PROGRAM)?,
             Exporter::Build => {
                 project.cargo("run")?.args(["--quiet", "-p", "viaduct-hdl", "--bin", PROGRAM, "--"])
             }
