@@ -1,1 +1,3 @@
-//! See the crate's description.
+//! VIA's Kernel Agent in user space, and the PCI devices it drives.
+
+pub mod device;

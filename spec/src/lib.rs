@@ -1,1 +1,13 @@
-//! See the crate's description.
+//! Every layout of Viaduct, each defined once: the RTL, the driver, the library, the simulator and
+//! the tables in docs/ all come from here.
+
+pub mod descriptor;
+pub mod doorbell;
+pub mod handle;
+pub mod layout;
+pub mod profile;
+pub mod reference;
+pub mod register;
+pub mod tables;
+pub mod tlp;
+pub mod wire;

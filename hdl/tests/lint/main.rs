@@ -30,11 +30,7 @@ fn all_hardware_is_clean() {
     assert!(files.len() > 10, "the source was not found");
     let mut refused = Vec::new();
     for path in files {
-        let name = path
-            .strip_prefix(&root)
-            .unwrap()
-            .to_string_lossy()
-            .into_owned();
+        let name = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
         let findings = check(&fs::read_to_string(&path).unwrap()).unwrap();
         refused.extend(
             findings
@@ -58,118 +54,40 @@ fn refuses_what_is_translated_wrongly() {
     let cases = [
         // The six silent mismatches that were measured.
         (Precedence, "self.x.next = self.a.val() & 3 == 1;"),
-        (
-            WideResult,
-            "self.x.next = bit_cast::<16, 8>(self.a.val() + self.b.val());",
-        ),
-        (
-            WideResult,
-            "self.x.next = !self.a.val() == bits::<8>(0xF0);",
-        ),
-        (
-            WideResult,
-            "self.x.next = self.a.val() + self.b.val() == bits::<8>(4);",
-        ),
-        (
-            WideResult,
-            "self.x.next = self.a.val() + 1 == self.b.val();",
-        ),
-        (
-            WideResult,
-            "self.x.next = self.a.val() - self.b.val() < bits::<8>(4);",
-        ),
+        (WideResult, "self.x.next = bit_cast::<16, 8>(self.a.val() + self.b.val());"),
+        (WideResult, "self.x.next = !self.a.val() == bits::<8>(0xF0);"),
+        (WideResult, "self.x.next = self.a.val() + self.b.val() == bits::<8>(4);"),
+        (WideResult, "self.x.next = self.a.val() + 1 == self.b.val();"),
+        (WideResult, "self.x.next = self.a.val() - self.b.val() < bits::<8>(4);"),
         // The same through parentheses, other operators and other surroundings.
-        (
-            WideResult,
-            "if (self.a.val() | !self.b.val()) == bits::<8>(4) { }",
-        ),
-        (
-            WideResult,
-            "self.x.next = bit_cast::<16, 8>(!self.a.val());",
-        ),
-        (
-            WideResult,
-            "self.x.next = bit_cast::<16, 8>((self.a.val() << 1) | self.b.val());",
-        ),
+        (WideResult, "if (self.a.val() | !self.b.val()) == bits::<8>(4) { }"),
+        (WideResult, "self.x.next = bit_cast::<16, 8>(!self.a.val());"),
+        (WideResult, "self.x.next = bit_cast::<16, 8>((self.a.val() << 1) | self.b.val());"),
         (WideResult, "self.x.next = (self.a.val() + 1) >> 1;"),
-        (
-            WideResult,
-            "self.x.next = self.a.val() >> (self.b.val() + 1);",
-        ),
-        (
-            WideResult,
-            "self.x.next = self.a.val().get_bit(self.b.val() + 1);",
-        ),
+        (WideResult, "self.x.next = self.a.val() >> (self.b.val() + 1);"),
+        (WideResult, "self.x.next = self.a.val().get_bit(self.b.val() + 1);"),
         (WideResult, "self.x.next = (self.a.val() + 1).any();"),
-        (
-            WideResult,
-            "self.x.next = (!self.a.val() | bits::<8>(1)).any();",
-        ),
-        (
-            WideResult,
-            "match (self.a.val() + 1).index() { 0 => { } _ => { } }",
-        ),
-        (
-            WideResult,
-            "self.x.next = self.a.val().replace_bit(0, true) == self.b.val();",
-        ),
-        (
-            Precedence,
-            "if self.a.val() == self.b.val() | self.c.val() { }",
-        ),
-        (
-            Precedence,
-            "if self.a.val() ^ self.b.val() < self.c.val() { }",
-        ),
-        (
-            AllOfCast,
-            "self.x.next = bit_cast::<4, 8>(self.a.val()).all();",
-        ),
-        (
-            AllOfCast,
-            "self.x.next = (self.a.val() | bits::<8>(1)).all();",
-        ),
-        (
-            SliceOfExpression,
-            "self.x.next = self.a.val().get_bits::<8>(16).get_bit(2);",
-        ),
-        (
-            SliceOfExpression,
-            "self.x.next = (self.a.val() & self.b.val()).get_bits::<2>(0);",
-        ),
+        (WideResult, "self.x.next = (!self.a.val() | bits::<8>(1)).any();"),
+        (WideResult, "match (self.a.val() + 1).index() { 0 => { } _ => { } }"),
+        (WideResult, "self.x.next = self.a.val().replace_bit(0, true) == self.b.val();"),
+        (Precedence, "if self.a.val() == self.b.val() | self.c.val() { }"),
+        (Precedence, "if self.a.val() ^ self.b.val() < self.c.val() { }"),
+        (AllOfCast, "self.x.next = bit_cast::<4, 8>(self.a.val()).all();"),
+        (AllOfCast, "self.x.next = (self.a.val() | bits::<8>(1)).all();"),
+        (SliceOfExpression, "self.x.next = self.a.val().get_bits::<8>(16).get_bit(2);"),
+        (SliceOfExpression, "self.x.next = (self.a.val() & self.b.val()).get_bits::<2>(0);"),
         (SliceOfExpression, "self.x.next = self.a.val().outer.inner;"),
-        (
-            SliceOfExpression,
-            "self.x.next = self.a.val().field.get_bit(0);",
-        ),
+        (SliceOfExpression, "self.x.next = self.a.val().field.get_bit(0);"),
         (NestedArray, "self.x.next = self.v[0][1].val();"),
-        (
-            NestedArray,
-            "for i in 0..4 { self.x.next = self.v[i].w[1].val(); }",
-        ),
-        (
-            DynamicIndex,
-            "self.x.next = self.v[self.a.val().index()].val();",
-        ),
+        (NestedArray, "for i in 0..4 { self.x.next = self.v[i].w[1].val(); }"),
+        (DynamicIndex, "self.x.next = self.v[self.a.val().index()].val();"),
         (ConstPath, "self.x.next = self.a.val() + FOO;"),
         (ConstPath, "self.x.next = bits::<8>(layout::FOO);"),
-        (
-            ConstPath,
-            "self.x.next = self.a.val().get_bits::<8>(OFFSET);",
-        ),
+        (ConstPath, "self.x.next = self.a.val().get_bits::<8>(OFFSET);"),
         (ConstPath, "self.x.next = self.a.val().get_bit(N);"),
-        (
-            ConstPath,
-            "match self.a.val().index() { FOO => { } _ => { } }",
-        ),
-        (
-            ConstPath,
-            "match self.a.val().index() { layout::FOO => { } _ => { } }",
-        ),
-        (
-            LoopVariable,
-            "for i in 0..4 { self.x[i].next = self.i.val(); }",
-        ),
+        (ConstPath, "match self.a.val().index() { FOO => { } _ => { } }"),
+        (ConstPath, "match self.a.val().index() { layout::FOO => { } _ => { } }"),
+        (LoopVariable, "for i in 0..4 { self.x[i].next = self.i.val(); }"),
     ];
     for (rule, body) in cases {
         assert_eq!(broken(body), [rule], "{body}");
@@ -213,7 +131,6 @@ fn accepts_what_is_translated_rightly() {
     ] {
         assert_eq!(broken(body), [], "{body}");
     }
-    let plain =
-        "#[derive(LogicBlock)] struct X { pub read_data: u8, begin_: u8 } struct Y { table: u8 }";
+    let plain = "#[derive(LogicBlock)] struct X { pub read_data: u8, begin_: u8 } struct Y { table: u8 }";
     assert!(check(plain).unwrap().is_empty());
 }

@@ -75,8 +75,7 @@ impl<'ast> Visit<'ast> for File {
             let mut found = false;
             if attribute.path().is_ident("derive") {
                 let _ = attribute.parse_nested_meta(|meta| {
-                    found |=
-                        meta.path.is_ident("LogicBlock") || meta.path.is_ident("LogicInterface");
+                    found |= meta.path.is_ident("LogicBlock") || meta.path.is_ident("LogicInterface");
                     Ok(())
                 });
             }
@@ -96,10 +95,7 @@ impl<'ast> Visit<'ast> for File {
 
     fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
         if item.attrs.iter().any(|a| a.path().is_ident("hdl_gen")) {
-            let mut kernel = Kernel {
-                findings: &mut self.findings,
-                loops: Vec::new(),
-            };
+            let mut kernel = Kernel { findings: &mut self.findings, loops: Vec::new() };
             kernel.visit_block(&item.block);
         }
         visit::visit_impl_item_fn(self, item);
@@ -109,10 +105,7 @@ impl<'ast> Visit<'ast> for File {
         let names: Vec<_> = path.segments.iter().map(|s| s.ident.to_string()).collect();
         if names.len() >= 2
             && names[names.len() - 2] == "Verilog"
-            && matches!(
-                names[names.len() - 1].as_str(),
-                "Custom" | "Wrapper" | "Blackbox"
-            )
+            && matches!(names[names.len() - 1].as_str(), "Custom" | "Wrapper" | "Blackbox")
         {
             self.findings.push(Finding {
                 rule: Rule::CustomVerilog,
@@ -132,21 +125,13 @@ struct Kernel<'a> {
 
 impl Kernel<'_> {
     fn refuse(&mut self, rule: Rule, span: Span, note: impl Into<String>) {
-        self.findings.push(Finding {
-            rule,
-            line: span.start().line,
-            note: note.into(),
-        });
+        self.findings.push(Finding { rule, line: span.start().line, note: note.into() });
     }
 
     /// Refuses a wide operator whose surroundings reach into `expr`.
     fn narrow(&mut self, expr: &Expr, place: &str) {
         if let Some(span) = wide(expr) {
-            self.refuse(
-                Rule::WideResult,
-                span,
-                format!("{place}: put the result into a Local first"),
-            );
+            self.refuse(Rule::WideResult, span, format!("{place}: put the result into a Local first"));
         }
     }
 
@@ -161,10 +146,9 @@ impl Kernel<'_> {
     fn constant(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Lit(_) => true,
-            Expr::Path(path) => path
-                .path
-                .get_ident()
-                .is_some_and(|name| self.loops.contains(&name.to_string())),
+            Expr::Path(path) => {
+                path.path.get_ident().is_some_and(|name| self.loops.contains(&name.to_string()))
+            }
             Expr::Paren(paren) => self.constant(&paren.expr),
             Expr::Binary(binary) => self.constant(&binary.left) && self.constant(&binary.right),
             _ => false,
@@ -231,11 +215,7 @@ impl<'ast> Visit<'ast> for Kernel<'_> {
                     );
                 }
                 if name == "all" && casts(&call.receiver) {
-                    self.refuse(
-                        Rule::AllOfCast,
-                        call.span(),
-                        "put what it is of into a Local first",
-                    );
+                    self.refuse(Rule::AllOfCast, call.span(), "put what it is of into a Local first");
                 }
             }
             _ => {}
@@ -256,11 +236,7 @@ impl<'ast> Visit<'ast> for Kernel<'_> {
                 _ => false,
             };
             if refused {
-                self.refuse(
-                    Rule::ConstPath,
-                    arm.pat.span(),
-                    "match on a literal or an enum's variant",
-                );
+                self.refuse(Rule::ConstPath, arm.pat.span(), "match on a literal or an enum's variant");
             }
             self.visit_expr(&arm.body);
         }
@@ -290,11 +266,7 @@ impl<'ast> Visit<'ast> for Kernel<'_> {
                 Expr::Field(field) => &field.base,
                 Expr::Paren(paren) => &paren.expr,
                 Expr::Index(inner) => {
-                    self.refuse(
-                        Rule::NestedArray,
-                        inner.span(),
-                        "only one index is translated",
-                    );
+                    self.refuse(Rule::NestedArray, inner.span(), "only one index is translated");
                     break;
                 }
                 _ => break,
@@ -306,11 +278,7 @@ impl<'ast> Visit<'ast> for Kernel<'_> {
     fn visit_expr_field(&mut self, item: &'ast syn::ExprField) {
         if let (Expr::Path(base), syn::Member::Named(name)) = (&*item.base, &item.member) {
             if base.path.is_ident("self") && self.loops.contains(&name.to_string()) {
-                self.refuse(
-                    Rule::LoopVariable,
-                    item.span(),
-                    format!("`{name}` is the loop's variable too"),
-                );
+                self.refuse(Rule::LoopVariable, item.span(), format!("`{name}` is the loop's variable too"));
             }
         }
         if let Expr::Field(base) = &*item.base {
@@ -323,11 +291,7 @@ impl<'ast> Visit<'ast> for Kernel<'_> {
             }
         }
         if matches!(&*item.base, Expr::MethodCall(call) if call.method != "val") {
-            self.refuse(
-                Rule::SliceOfExpression,
-                item.span(),
-                "a field of a plain signal only",
-            );
+            self.refuse(Rule::SliceOfExpression, item.span(), "a field of a plain signal only");
         }
         visit::visit_expr_field(self, item);
     }
@@ -338,11 +302,7 @@ impl<'ast> Visit<'ast> for Kernel<'_> {
             name == "self" || self.loops.contains(&name)
         });
         if !known && !is_variant(&item.path) {
-            self.refuse(
-                Rule::ConstPath,
-                item.span(),
-                "use a Constant field: a name is pasted as it is",
-            );
+            self.refuse(Rule::ConstPath, item.span(), "use a Constant field: a name is pasted as it is");
         }
     }
 }
@@ -350,17 +310,11 @@ impl<'ast> Visit<'ast> for Kernel<'_> {
 /// `Enum::Variant`: at least two segments, the last not all capitals.
 fn is_variant(path: &syn::Path) -> bool {
     path.segments.len() >= 2
-        && path
-            .segments
-            .last()
-            .is_some_and(|last| last.ident.to_string().chars().any(char::is_lowercase))
+        && path.segments.last().is_some_and(|last| last.ident.to_string().chars().any(char::is_lowercase))
 }
 
 fn is_comparison(op: &BinOp) -> bool {
-    matches!(
-        op,
-        BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_)
-    )
+    matches!(op, BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_))
 }
 
 fn is_bitwise(op: &BinOp) -> bool {
@@ -410,10 +364,7 @@ fn carries(expr: &Expr) -> bool {
     struct Carries(bool);
     impl<'ast> Visit<'ast> for Carries {
         fn visit_expr_binary(&mut self, binary: &'ast ExprBinary) {
-            self.0 |= matches!(
-                binary.op,
-                BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Shl(_)
-            );
+            self.0 |= matches!(binary.op, BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Shl(_));
             if !is_comparison(&binary.op) {
                 visit::visit_expr_binary(self, binary);
             }

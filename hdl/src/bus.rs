@@ -1,0 +1,355 @@
+//! What crosses from one block to the next, each bundle defined once.
+//!
+//! A bundle travels beside a `valid`; where the receiver may refuse it there is a `ready`, and a
+//! transfer happens in a cycle in which both are high.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::{READ_TAGS_LOG2, VI_LOG2};
+
+/// Index of a virtual interface.
+pub type Vi = Bits<VI_LOG2>;
+/// Tag of a read in flight.
+pub type ReadTag = Bits<READ_TAGS_LOG2>;
+/// Position in a ring, counted modulo 2^14.
+pub type Position = Bits<14>;
+
+/// Who asks for memory: the values of [`Access`]'s client, of [`DmaCommand::client`] and of
+/// [`ReadBeat::client`].
+pub mod client {
+    /// Work queue fetch: rings and descriptors.
+    pub const FETCH: u64 = 0;
+    /// Gather: data segments, and the tails of long send descriptors.
+    pub const GATHER: u64 = 1;
+    /// Scatter: data segments, and the tails of long receive descriptors.
+    pub const SCATTER: u64 = 2;
+    /// Completion: the last words of descriptors.
+    pub const COMPLETE: u64 = 3;
+}
+
+/// One beat of a TLP: see `viaduct_spec::tlp` for the packing.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct TlpBeat {
+    /// Two double words, the earlier in bits 31:0.
+    pub data: Bits<64>,
+    /// Which of them are there: 01 or 11; 01 only with `last`.
+    pub keep: Bits<2>,
+    /// Last beat of the packet.
+    pub last: bool,
+}
+
+/// One beat of an Ethernet frame, without preamble and FCS.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct FrameBeat {
+    /// Eight bytes, the first in bits 7:0.
+    pub data: Bits<64>,
+    /// How many of them are there, 1 to 8; fewer than 8 only with `last`.
+    pub count: Bits<4>,
+    /// Last beat of the frame.
+    pub last: bool,
+    /// With `last`: the MAC found the frame damaged.
+    pub bad: bool,
+}
+
+/// A store of the host to BAR 0 or BAR 2, at most 8 bytes, in its aligned 8-byte lanes.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct MmioWrite {
+    /// The store is to BAR 2, the doorbell pages.
+    pub doorbell: bool,
+    /// Byte offset in the BAR, low 3 bits 0.
+    pub address: Bits<20>,
+    /// The eight bytes.
+    pub data: Bits<64>,
+    /// Which of them are written.
+    pub enables: Bits<8>,
+}
+
+/// A load of the host from BAR 0 or BAR 2, one or two double words, and what its completion needs.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct MmioRead {
+    /// The load is from BAR 2.
+    pub doorbell: bool,
+    /// Byte offset in the BAR, low 2 bits 0.
+    pub address: Bits<20>,
+    /// Two double words are asked for, not one.
+    pub pair: bool,
+    /// The request cannot be served: answer it as unsupported.
+    pub unsupported: bool,
+    /// Low 7 bits of the first byte's address.
+    pub lower_address: Bits<7>,
+    /// Bytes asked for, 1 to 8.
+    pub byte_count: Bits<4>,
+    /// Tag of the request.
+    pub tag: Bits<8>,
+    /// Who asked.
+    pub requester: Bits<16>,
+    /// Traffic class and attributes to repeat: {class 3, attr 2}.
+    pub attributes: Bits<5>,
+}
+
+/// A table row on its way to the block that owns the table.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Commit {
+    /// `viaduct_spec::tables::table`.
+    pub target: Bits<8>,
+    /// The row.
+    pub row: Bits<16>,
+    /// Bits 63:0 of the row.
+    pub word0: Bits<64>,
+    /// Bits 127:64.
+    pub word1: Bits<64>,
+    /// Bits 191:128.
+    pub word2: Bits<64>,
+}
+
+/// A VI has changed its state: broadcast, so that every block keeps its own copy.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct StateWrite {
+    /// The VI.
+    pub vi: Vi,
+    /// `viaduct_spec::tables::vi_states`.
+    pub state: Bits<2>,
+}
+
+/// Something went wrong that no descriptor can report, or that breaks a VI.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Fault {
+    /// The VI.
+    pub vi: Vi,
+    /// `viaduct_spec::register::event_code`; 0: break the VI and report nothing.
+    pub code: Bits<8>,
+    /// It happened on the receive queue.
+    pub receive: bool,
+    /// The VI goes into Error if it is connected.
+    pub breaks: bool,
+}
+
+/// A request to reach host memory. All of them go through the protection checker.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Access {
+    /// Virtual address; or, with `by_offset`, bytes from the region's base rounded down to 64.
+    pub address: Bits<64>,
+    /// Bytes from `address` that must all lie in the region, at least `length`.
+    pub span: Bits<32>,
+    /// Bytes to move now, 1 to 4096.
+    pub length: Bits<13>,
+    /// Region.
+    pub region: Bits<16>,
+    /// Key; not compared with `by_offset`.
+    pub key: Bits<16>,
+    /// Tag that the region must have.
+    pub tag: Bits<16>,
+    /// The address is an offset: descriptors and rings.
+    pub by_offset: bool,
+    /// The region must be an agent's arena (rings); otherwise it must not be one.
+    pub system: bool,
+    /// Host memory is written.
+    pub write: bool,
+    /// Where the region ends early, move what is there instead of refusing (descriptors; `span` is not looked at).
+    pub clip: bool,
+    /// Comes back with the answer.
+    pub user: Bits<8>,
+}
+
+/// A granted access, or the piece of it that lies in one page. Reads: a refused access comes as a
+/// command too, so that its answer stays in order.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct DmaCommand {
+    /// DMA address of the first byte.
+    pub address: Bits<64>,
+    /// Bytes, 1 to 4096.
+    pub length: Bits<13>,
+    /// See [`client`].
+    pub client: Bits<2>,
+    /// From the access.
+    pub user: Bits<8>,
+    /// Which of the two drain counters it is counted in.
+    pub epoch: bool,
+    /// Last piece of the access.
+    pub last: bool,
+    /// Refused: move nothing, answer with the fault (reads only).
+    pub refused: bool,
+}
+
+/// Data read from host memory, in order of the accesses of all clients. There is no ready: whoever
+/// asks has made room.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct ReadBeat {
+    /// See [`client`].
+    pub client: Bits<2>,
+    /// From the access.
+    pub user: Bits<8>,
+    /// Eight lanes; memory byte `a` is in lane `a % 8`.
+    pub data: Bits<64>,
+    /// First lane that counts.
+    pub start: Bits<3>,
+    /// Lanes that count; 0 with a fault.
+    pub count: Bits<4>,
+    /// Last beat of the access.
+    pub last: bool,
+    /// The access was refused; only with `last`.
+    pub refused: bool,
+    /// The read failed on the bus (unsupported, aborted, poisoned, timed out).
+    pub failed: bool,
+}
+
+/// Data on its way to host memory. The write engine takes as many bytes as its commands say,
+/// whatever the beats' borders.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct WriteBeat {
+    /// Eight lanes.
+    pub data: Bits<64>,
+    /// First lane that counts.
+    pub start: Bits<3>,
+    /// Lanes that count, 1 to 8.
+    pub count: Bits<4>,
+}
+
+/// Where a descriptor lies.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct SendHead {
+    /// The VI.
+    pub vi: Vi,
+    /// Region that holds the descriptor.
+    pub region: Bits<16>,
+    /// Its offset in the region, in units of 64 bytes.
+    pub offset: Bits<34>,
+    /// Words of the 64 bytes that the region holds, 0 to 8; the rest read as 0.
+    pub words: Bits<4>,
+    /// The descriptor could not be read: nothing of it is valid and it cannot be completed.
+    pub lost: bool,
+}
+
+/// A packet to send, or the end of a message that sends nothing.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Packet {
+    /// The VI.
+    pub vi: Vi,
+    /// There is a packet to send; otherwise only the completion.
+    pub send: bool,
+    /// First packet of its message.
+    pub first: bool,
+    /// Last packet of its message: the completion follows it.
+    pub last: bool,
+    /// Payload bytes, 0 to 4096.
+    pub length: Bits<13>,
+    /// The packet carries immediate data.
+    pub has_immediate: bool,
+    /// Immediate data as in the descriptor.
+    pub immediate: Bits<32>,
+    /// With `last`: region of the descriptor.
+    pub region: Bits<16>,
+    /// With `last`: offset of the descriptor, in units of 64 bytes.
+    pub offset: Bits<34>,
+    /// With `last`: bytes of the whole message.
+    pub message_length: Bits<32>,
+    /// With `last`: error bits 8:1 of the status known so far.
+    pub errors: Bits<9>,
+    /// The descriptor cannot be written: complete nothing.
+    pub lost: bool,
+}
+
+/// A message has left, or will never leave: in order for each VI.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Sent {
+    /// The VI.
+    pub vi: Vi,
+    /// Region of the descriptor.
+    pub region: Bits<16>,
+    /// Offset of the descriptor, in units of 64 bytes.
+    pub offset: Bits<34>,
+    /// Bytes of the message.
+    pub length: Bits<32>,
+    /// Error bits 8:1 of the status.
+    pub errors: Bits<9>,
+    /// Immediate data went with it.
+    pub has_immediate: bool,
+    /// The message is complete only when `psn` is acknowledged.
+    pub acknowledged: bool,
+    /// PSN of its last packet.
+    pub psn: Bits<24>,
+    /// The descriptor cannot be written: complete nothing.
+    pub lost: bool,
+}
+
+/// An acknowledgement from the wire.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Acknowledged {
+    /// The VI.
+    pub vi: Vi,
+    /// PSN acknowledged, or refused.
+    pub psn: Bits<24>,
+    /// `viaduct_spec::wire::syndrome`.
+    pub syndrome: Bits<8>,
+}
+
+/// An acknowledgement to send once every write granted before it is out.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct AckRequest {
+    /// The VI.
+    pub vi: Vi,
+    /// PSN to acknowledge, or to refuse.
+    pub psn: Bits<24>,
+    /// Messages completed, modulo 2^24.
+    pub msn: Bits<24>,
+    /// `viaduct_spec::wire::syndrome`.
+    pub syndrome: Bits<8>,
+}
+
+/// A descriptor to complete in place, and the acknowledgement that waits for it. Completions of
+/// one queue are written in the order in which they come.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Completion {
+    /// The VI.
+    pub vi: Vi,
+    /// Receive queue.
+    pub receive: bool,
+    /// There is a descriptor to write; otherwise only the acknowledgement.
+    pub write: bool,
+    /// Region of the descriptor.
+    pub region: Bits<16>,
+    /// Offset of the descriptor, in units of 64 bytes.
+    pub offset: Bits<34>,
+    /// Length to write.
+    pub length: Bits<32>,
+    /// Low 20 bits of the status to write.
+    pub status: Bits<20>,
+    /// ImmediateData is written before Length and Status.
+    pub has_immediate: bool,
+    /// Immediate data as in the descriptor.
+    pub immediate: Bits<32>,
+    /// An acknowledgement follows.
+    pub acknowledge: bool,
+    /// Its PSN.
+    pub psn: Bits<24>,
+    /// Its MSN.
+    pub msn: Bits<24>,
+    /// Its syndrome.
+    pub syndrome: Bits<8>,
+}
+
+/// What the parser found in a frame that is whole, undamaged and ours.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct FrameInfo {
+    /// BTH opcode.
+    pub opcode: Bits<8>,
+    /// Destination queue pair.
+    pub queue_pair: Bits<24>,
+    /// PSN.
+    pub psn: Bits<24>,
+    /// Acknowledge request.
+    pub ack_request: bool,
+    /// Immediate data or AETH, most significant byte = first on the wire.
+    pub extension: Bits<32>,
+    /// IPv4 source address, most significant byte = first on the wire.
+    pub source_ip: Bits<32>,
+    /// The payload starts at byte 58, behind an extension header; otherwise at 54.
+    pub extended: bool,
+    /// Payload bytes without pad.
+    pub length: Bits<13>,
+    /// Word of the frame store at which the frame starts.
+    pub start: Bits<11>,
+    /// Word behind its last.
+    pub end: Bits<11>,
+}

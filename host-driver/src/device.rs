@@ -1,0 +1,90 @@
+//! What the Kernel Agent needs of a PCI function, whatever stands behind it: a simulator's socket, a
+//! simulation in the same process, or VFIO.
+
+use std::io;
+
+/// A base address region of the function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bar {
+    /// BAR 0: registers.
+    Registers,
+    /// BAR 2: doorbell pages.
+    Doorbells,
+}
+
+/// What the device may do with memory that it is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DmaAccess {
+    /// Read only.
+    Read,
+    /// Read and write.
+    ReadWrite,
+}
+
+/// Why a device did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError {
+    /// The device is gone: the simulator ended, or the function was removed.
+    #[error("the device at {place} is gone: {reason}")]
+    Gone {
+        /// Its socket or PCI address.
+        place: String,
+        /// What was seen of it.
+        reason: String,
+    },
+    /// The device refused the request.
+    #[error("the device refused {request}: {reason}")]
+    Refused {
+        /// The request, with its numbers.
+        request: String,
+        /// The rule that it breaks.
+        reason: String,
+    },
+    /// The operating system refused.
+    #[error("{request}: {source}")]
+    System {
+        /// What was being done.
+        request: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+/// One PCI function with the NIC behind it. Calls may come from any thread.
+///
+/// Offsets are naturally aligned; one outside its BAR is [`DeviceError::Refused`].
+pub trait PciDevice: Send + Sync {
+    /// Reads 4 bytes of a BAR.
+    fn read32(&self, bar: Bar, offset: u64) -> Result<u32, DeviceError>;
+    /// Reads 8 bytes of a BAR in one access.
+    fn read64(&self, bar: Bar, offset: u64) -> Result<u64, DeviceError>;
+    /// Writes 4 bytes of a BAR. Posted: it may return before the device has seen it; order is kept.
+    fn write32(&self, bar: Bar, offset: u64, value: u32) -> Result<(), DeviceError>;
+    /// Writes 8 bytes of a BAR in one access. Posted, as [`PciDevice::write32`].
+    fn write64(&self, bar: Bar, offset: u64, value: u64) -> Result<(), DeviceError>;
+    /// Reads 4 bytes of configuration space.
+    fn config_read32(&self, offset: u16) -> Result<u32, DeviceError>;
+    /// Writes 4 bytes of configuration space.
+    fn config_write32(&self, offset: u16, value: u32) -> Result<(), DeviceError>;
+    /// Lets the device reach `length` bytes of this process's memory from `address` on, at DMA
+    /// address `iova`. All three are multiples of 4096.
+    ///
+    /// # Safety
+    /// From now until [`PciDevice::unmap_dma`] the device may read, and with
+    /// [`DmaAccess::ReadWrite`] change, these bytes at any time: they stay mapped, and no Rust
+    /// reference that forbids it may exist while the device uses them.
+    unsafe fn map_dma(
+        &self,
+        iova: u64,
+        address: usize,
+        length: usize,
+        access: DmaAccess,
+    ) -> Result<(), DeviceError>;
+    /// Takes the memory back; returns when no access of the device can still come.
+    fn unmap_dma(&self, iova: u64, length: usize) -> Result<(), DeviceError>;
+    /// Resets the function.
+    fn reset(&self) -> Result<(), DeviceError>;
+    /// Lets time pass while the caller waits for the device: sleeps or yields for a moment on a
+    /// device with its own clock, and runs a deterministic simulation on by one step.
+    fn pause(&self);
+}

@@ -1,0 +1,4 @@
+//! Prints docs/reference.md.
+fn main() {
+    print!("{}", viaduct_spec::reference::markdown());
+}

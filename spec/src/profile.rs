@@ -1,0 +1,32 @@
+//! Table sizes: the board profile, which fits an ECP5-45F.
+
+/// log2 of the number of virtual interfaces.
+pub const VI_LOG2: usize = 6;
+/// Virtual interfaces.
+pub const VIS: usize = 1 << VI_LOG2;
+/// log2 of the rows of the region table; row 0 is never used.
+pub const REGION_LOG2: usize = 8;
+/// Rows of the region table.
+pub const REGIONS: usize = 1 << REGION_LOG2;
+/// log2 of the rows of the page table.
+pub const PAGE_LOG2: usize = 11;
+/// Rows of the page table.
+pub const PAGES: usize = 1 << PAGE_LOG2;
+/// log2 of the doorbell page stride in bytes.
+pub const DOORBELL_SHIFT: usize = 12;
+/// Size of BAR 2, the doorbell pages, in bytes.
+pub const BAR2_BYTES: u64 = (VIS as u64) << DOORBELL_SHIFT;
+/// log2 of the receive descriptors fetched ahead for each VI.
+pub const RECEIVE_AHEAD_LOG2: usize = 2;
+/// Receive descriptors fetched ahead for each VI.
+pub const RECEIVE_AHEAD: usize = 1 << RECEIVE_AHEAD_LOG2;
+/// log2 of the messages that a VI may have unacknowledged.
+pub const SEND_WINDOW_LOG2: usize = 4;
+/// Messages that a VI may have unacknowledged.
+pub const SEND_WINDOW: usize = 1 << SEND_WINDOW_LOG2;
+/// log2 of the reads of host memory in flight, each of up to [`READ_BYTES`].
+pub const READ_TAGS_LOG2: usize = 4;
+/// Reads of host memory in flight.
+pub const READ_TAGS: usize = 1 << READ_TAGS_LOG2;
+/// Most bytes that one read asks for.
+pub const READ_BYTES: usize = 512;

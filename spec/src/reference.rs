@@ -1,0 +1,134 @@
+//! Prints the layouts as Markdown: docs/reference.md is this module's output, and a test says so.
+
+use std::fmt::Write;
+
+use crate::layout::{Codes, Layout};
+use crate::{descriptor, doorbell, handle, register, tables, tlp, wire};
+
+enum Part {
+    Layout(Layout),
+    Codes(Codes),
+}
+
+fn chapters() -> Vec<(&'static str, Vec<Part>)> {
+    use Part::{Codes, Layout};
+    vec![
+        (
+            "Descriptors",
+            vec![
+                Layout(descriptor::control_segment::LAYOUT),
+                Layout(descriptor::data_segment::LAYOUT),
+                Codes(descriptor::control::CODES),
+                Codes(descriptor::status::CODES),
+            ],
+        ),
+        ("Doorbells and rings", vec![Layout(doorbell::token::LAYOUT), Codes(doorbell::page::CODES)]),
+        ("Handles", vec![Layout(handle::memory_handle::LAYOUT), Layout(handle::queue_pair::LAYOUT)]),
+        (
+            "Registers",
+            vec![
+                Codes(register::registers::CODES),
+                Codes(register::nic_kind::CODES),
+                Layout(register::control::LAYOUT),
+                Layout(register::state::LAYOUT),
+                Layout(register::command::LAYOUT),
+                Codes(register::command_op::CODES),
+                Layout(register::event::LAYOUT),
+                Codes(register::event_code::CODES),
+                Codes(register::counter::CODES),
+            ],
+        ),
+        (
+            "Tables",
+            vec![
+                Codes(tables::table::CODES),
+                Layout(tables::region::LAYOUT),
+                Layout(tables::page::LAYOUT),
+                Layout(tables::work_queue::LAYOUT),
+                Layout(tables::gather::LAYOUT),
+                Layout(tables::transmit::LAYOUT),
+                Layout(tables::receive::LAYOUT),
+                Layout(tables::vi_state::LAYOUT),
+                Codes(tables::vi_states::CODES),
+                Codes(tables::service::CODES),
+                Layout(tables::template::LAYOUT),
+                Layout(tables::cq_entry::LAYOUT),
+            ],
+        ),
+        (
+            "The wire",
+            vec![
+                Layout(wire::bth::LAYOUT),
+                Codes(wire::opcode::CODES),
+                Layout(wire::aeth::LAYOUT),
+                Codes(wire::syndrome::CODES),
+            ],
+        ),
+        (
+            "TLPs",
+            vec![
+                Layout(tlp::dw0::LAYOUT),
+                Layout(tlp::request_dw1::LAYOUT),
+                Layout(tlp::completion_dw1::LAYOUT),
+                Layout(tlp::completion_dw2::LAYOUT),
+                Codes(tlp::kind::CODES),
+                Codes(tlp::completion_status::CODES),
+                Codes(tlp::class::CODES),
+            ],
+        ),
+    ]
+}
+
+/// Every layout, as it is drawn in the tables: for tests that hold them against other code.
+pub fn layouts() -> Vec<Layout> {
+    let parts = chapters().into_iter().flat_map(|(_, parts)| parts);
+    parts.filter_map(|part| if let Part::Layout(layout) = part { Some(layout) } else { None }).collect()
+}
+
+/// The whole reference as Markdown.
+pub fn markdown() -> String {
+    let mut out = String::from(
+        "# Reference\n\nPrinted from `spec/` by `cargo run -p viaduct-spec --example reference`; a test fails when it is stale. \
+         Bit 0 is the least significant bit of the first 64-bit word.\n",
+    );
+    for (title, parts) in chapters() {
+        write!(out, "\n## {title}\n").expect("a String takes all");
+        for part in parts {
+            match part {
+                Part::Layout(layout) => print_layout(&mut out, &layout),
+                Part::Codes(codes) => print_codes(&mut out, &codes),
+            }
+        }
+    }
+    out
+}
+
+fn print_layout(out: &mut String, layout: &Layout) {
+    write!(
+        out,
+        "\n### {} ({} bits)\n\n{}\n\n| bits | name | meaning |\n|---|---|---|\n",
+        layout.name,
+        layout.bits,
+        layout.doc.trim()
+    )
+    .expect("a String takes all");
+    for field in layout.fields {
+        let high = field.lo + field.width - 1;
+        writeln!(out, "| {high}:{} | {} | {} |", field.lo, field.name, field.doc.trim())
+            .expect("a String takes all");
+    }
+}
+
+fn print_codes(out: &mut String, codes: &Codes) {
+    write!(
+        out,
+        "\n### {}\n\n{}\n\n| value | name | meaning |\n|---|---|---|\n",
+        codes.name,
+        codes.doc.trim()
+    )
+    .expect("a String takes all");
+    for code in codes.codes {
+        writeln!(out, "| {:#x} | {} | {} |", code.value, code.name, code.doc.trim())
+            .expect("a String takes all");
+    }
+}

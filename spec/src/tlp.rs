@@ -1,0 +1,106 @@
+//! PCIe transaction layer packets at the NIC's edge (PCI Express Base Specification, chapter 2).
+//!
+//! A beat is 64 bits: two double words, the earlier in bits 31:0. Header double words are numbers
+//! as the specification draws them (byte 0 of the drawing in bits 31:24). Payload double words are
+//! little-endian: the byte at the lowest address in bits 7:0. Payload follows the header with no
+//! gap: after a 3-DW header the first payload double word is the high half of the second beat.
+
+use crate::{codes, layout};
+
+layout! {
+    /// First header double word.
+    dw0: 32 {
+        /// Payload or read length in double words; 0 stands for 1024.
+        LENGTH: 0, 10;
+        /// Attributes: relaxed ordering and no snoop; 0 in what we send.
+        ATTR: 12, 2;
+        /// Poisoned.
+        POISONED: 14, 1;
+        /// A digest follows: not taken.
+        DIGEST: 15, 1;
+        /// Traffic class; 0 in what we send.
+        TRAFFIC_CLASS: 20, 3;
+        /// See kind: type in its low 5 bits, format in its high 3.
+        KIND: 24, 8;
+    }
+}
+
+layout! {
+    /// Second header double word of a memory request.
+    request_dw1: 32 {
+        /// Byte enables of the first double word.
+        FIRST_BE: 0, 4;
+        /// Byte enables of the last double word; 0 when there is only one.
+        LAST_BE: 4, 4;
+        /// Tag.
+        TAG: 8, 8;
+        /// Requester identifier.
+        REQUESTER: 16, 16;
+    }
+}
+
+layout! {
+    /// Second header double word of a completion.
+    completion_dw1: 32 {
+        /// Bytes left to complete, this packet's included; 0 stands for 4096.
+        BYTE_COUNT: 0, 12;
+        /// See completion_status.
+        STATUS: 13, 3;
+        /// Completer identifier.
+        COMPLETER: 16, 16;
+    }
+}
+
+layout! {
+    /// Third header double word of a completion.
+    completion_dw2: 32 {
+        /// Low 7 bits of the first byte's address.
+        LOWER_ADDRESS: 0, 7;
+        /// Tag of the request.
+        TAG: 8, 8;
+        /// Requester identifier.
+        REQUESTER: 16, 16;
+    }
+}
+
+codes! {
+    /// Format and type of the packets that the NIC takes and makes.
+    kind: u8 {
+        /// Memory read, 3-DW header.
+        READ_3DW = 0x00;
+        /// Memory read, 4-DW header.
+        READ_4DW = 0x20;
+        /// Memory write, 3-DW header.
+        WRITE_3DW = 0x40;
+        /// Memory write, 4-DW header.
+        WRITE_4DW = 0x60;
+        /// Completion without data.
+        COMPLETION = 0x0A;
+        /// Completion with data.
+        COMPLETION_DATA = 0x4A;
+    }
+}
+
+codes! {
+    /// Completion status.
+    completion_status: u8 {
+        /// Successful.
+        SUCCESS = 0;
+        /// Unsupported request.
+        UNSUPPORTED = 1;
+        /// Completer abort.
+        ABORT = 4;
+    }
+}
+
+codes! {
+    /// Class of a packet that the NIC sends, visible beside it.
+    class: u8 {
+        /// Posted: memory writes.
+        POSTED = 0;
+        /// Non-posted: memory reads.
+        NON_POSTED = 1;
+        /// Completions.
+        COMPLETION = 2;
+    }
+}

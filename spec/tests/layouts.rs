@@ -1,0 +1,31 @@
+//! The layouts hold together, and docs/reference.md is their print-out.
+
+use viaduct_spec::{layout::Layout, reference};
+
+fn overlap(layout: &Layout) -> Option<(&'static str, &'static str)> {
+    layout
+        .fields
+        .windows(2)
+        .find(|pair| pair[0].lo + pair[0].width > pair[1].lo)
+        .map(|p| (p[0].name, p[1].name))
+}
+
+#[test]
+fn fields_are_in_order_do_not_overlap_and_fit() {
+    for layout in reference::layouts() {
+        assert_eq!(overlap(&layout), None, "{}", layout.name);
+        let last = layout.fields.last().expect("a layout has fields");
+        assert!(last.lo + last.width <= layout.bits, "{}.{}", layout.name, last.name);
+        assert!(layout.fields.iter().all(|f| f.width <= 64), "{}", layout.name);
+    }
+}
+
+#[test]
+fn the_reference_is_not_stale() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference.md");
+    let printed = std::fs::read_to_string(path).expect("docs/reference.md is there");
+    assert!(
+        printed == reference::markdown(),
+        "docs/reference.md is stale: run `cargo run -p viaduct-spec --example reference > docs/reference.md`"
+    );
+}
