@@ -5,3 +5,4 @@
 pub mod bus;
 pub mod export;
 pub mod prims;
+pub mod protect;
