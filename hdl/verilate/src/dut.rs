@@ -38,7 +38,7 @@ pub struct Dut {
 pub struct Handle(usize);
 
 impl Dut {
-    /// The model of `module top` in `verilog`, its uninitialised state random from seed 1.
+    /// The model of `module top` in `verilog`: inputs 0, uninitialised state random from seed 1.
     ///
     /// # Errors
     /// A missing tool, or Verilog that Verilator or g++ refuses.
@@ -86,7 +86,7 @@ impl Dut {
             // SAFETY: the model is live and the shim checks the index.
             .map(|index| unsafe { port(model, index as u32) })
             .collect();
-        Ok(Self {
+        let mut dut = Self {
             name: options.name.clone(),
             model,
             clocked: shim::has_clock(&ports, options),
@@ -95,7 +95,21 @@ impl Dut {
             cycles: 0,
             calls,
             _library: library,
-        })
+        };
+        // Verilator makes inputs random too; a test starts from inputs that are 0.
+        for index in 0..dut.ports.len() {
+            let Port {
+                name,
+                direction,
+                width,
+            } = dut.ports[index].clone();
+            match direction {
+                Direction::In if width > 64 => dut.set_wide(&name, &[]),
+                Direction::In => dut.write(Handle(index), 0),
+                Direction::Out => {}
+            }
+        }
+        Ok(dut)
     }
 
     /// The block's ports, in order.
