@@ -7,6 +7,8 @@ pub mod blocks;
 pub mod bus;
 pub mod export;
 pub mod flow;
+pub mod literal;
 pub mod prims;
 pub mod protect;
+pub mod send;
 pub mod vi;
