@@ -1,1 +1,6 @@
-//! See the crate's description.
+//! The Viaduct NIC datapath in RustHDL, and its export to Verilog.
+//!
+//! The exported Verilog is the design: every test runs it in Verilator, never RustHDL's own simulator.
+
+pub mod export;
+pub mod prims;
