@@ -68,9 +68,7 @@ impl<const N: usize, const L: usize> Default for Arbiter<N, L> {
             below: Default::default(),
             zero: Constant::new(Bits::default()),
             members: std::array::from_fn(|k| {
-                let set = (0..N as u64)
-                    .filter(|n| n >> k & 1 == 1)
-                    .fold(0, |set, n| set | 1u64 << n);
+                let set = (0..N as u64).filter(|n| n >> k & 1 == 1).fold(0, |set, n| set | 1u64 << n);
                 Constant::new(set.to_bits())
             }),
             bit: std::array::from_fn(|k| Constant::new((1u64 << k).to_bits())),

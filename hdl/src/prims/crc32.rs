@@ -25,16 +25,12 @@ const POLYNOMIAL: u32 = 0xedb8_8320;
 
 /// 32 steps of the shift register.
 fn step(state: u32) -> u32 {
-    (0..32).fold(state, |state, _| {
-        (state >> 1) ^ (POLYNOMIAL & (state & 1).wrapping_neg())
-    })
+    (0..32).fold(state, |state, _| (state >> 1) ^ (POLYNOMIAL & (state & 1).wrapping_neg()))
 }
 
 /// The bits of the state whose parity is bit `bit` after 32 steps.
 fn mask(bit: usize) -> u32 {
-    (0..32)
-        .filter(|from| step(1 << from) >> bit & 1 == 1)
-        .fold(0, |mask, from| mask | 1 << from)
+    (0..32).filter(|from| step(1 << from) >> bit & 1 == 1).fold(0, |mask, from| mask | 1 << from)
 }
 
 /// See the module's description.

@@ -146,17 +146,7 @@ impl Default for Packer {
 impl Logic for Packer {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            held,
-            fill,
-            pending,
-            shown_valid,
-            shown,
-            shown_count,
-            shown_last
-        );
+        dff_setup!(self, clock, held, fill, pending, shown_valid, shown, shown_count, shown_last);
         self.out_valid.next = self.shown_valid.q.val();
         self.out_data.next = self.shown.q.val();
         self.out_count.next = self.shown_count.q.val();
@@ -218,8 +208,7 @@ impl Logic for Packer {
             self.keep.next = self.zero.val();
         }
         if self.accept.val() {
-            self.held.d.next =
-                (self.held.q.val() & self.keep.val()) | (self.turned.val() & !self.keep.val());
+            self.held.d.next = (self.held.q.val() & self.keep.val()) | (self.turned.val() & !self.keep.val());
             self.fill.d.next = self.total.val().get_bits::<3>(0);
             self.pending.d.next = self.flush.val() & self.more.val();
             if self.flush.val() & !self.more.val() {
