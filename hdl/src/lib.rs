@@ -10,5 +10,6 @@ pub mod flow;
 pub mod literal;
 pub mod prims;
 pub mod protect;
+pub mod receive;
 pub mod send;
 pub mod vi;
