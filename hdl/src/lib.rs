@@ -5,6 +5,7 @@
 pub mod admin;
 pub mod blocks;
 pub mod bus;
+pub mod complete;
 pub mod export;
 pub mod flow;
 pub mod literal;
