@@ -8,4 +8,5 @@ pub mod bus;
 pub mod export;
 pub mod flow;
 pub mod prims;
+pub mod proofs;
 pub mod vi;
