@@ -10,6 +10,7 @@ pub mod export;
 pub mod flow;
 pub mod literal;
 pub mod prims;
+pub mod proofs;
 pub mod protect;
 pub mod receive;
 pub mod send;
