@@ -1,1 +1,9 @@
-//! See the crate's description.
+//! The Viaduct NIC datapath in RustHDL, and its export to Verilog.
+//!
+//! The exported Verilog is the design: every test runs it in Verilator, never RustHDL's own simulator.
+
+pub mod admin;
+pub mod bus;
+pub mod export;
+pub mod prims;
+pub mod vi;
