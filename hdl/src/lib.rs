@@ -4,6 +4,8 @@
 
 pub mod admin;
 pub mod bus;
+pub mod dma;
+pub mod edge;
 pub mod export;
 pub mod prims;
 pub mod vi;
