@@ -199,7 +199,7 @@ impl Host {
 
         let (at, length) = (piece.address, piece.length);
         let roll = self.rng.random_range(0..self.poison.max(1));
-        let fate = if self.missing > 0 && self.rng.random_range(0..400) == 0 {
+        let fate = if self.missing > 0 && self.rng.random_range(0..40) == 0 {
             self.missing -= 1;
             Fate::Missing
         } else if self.poison > 0 && roll == 0 {
