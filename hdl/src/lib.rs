@@ -6,6 +6,8 @@ pub mod admin;
 pub mod blocks;
 pub mod bus;
 pub mod complete;
+pub mod dma;
+pub mod edge;
 pub mod export;
 pub mod flow;
 pub mod literal;
