@@ -5,5 +5,6 @@
 pub mod bus;
 pub mod doorbell;
 pub mod export;
+pub mod fetch;
 pub mod prims;
 pub mod protect;

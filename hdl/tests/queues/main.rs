@@ -4,3 +4,4 @@
 mod bundle;
 
 mod doorbell;
+mod fetch;
