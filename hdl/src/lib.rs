@@ -2,7 +2,11 @@
 //!
 //! The exported Verilog is the design: every test runs it in Verilator, never RustHDL's own simulator.
 
+pub mod admin;
+pub mod blocks;
 pub mod bus;
 pub mod export;
+pub mod flow;
 pub mod prims;
 pub mod receive;
+pub mod vi;

@@ -59,7 +59,7 @@ pub struct Crc32 {
     half: Signal<Local, Bits<32>>,
     whole: Signal<Local, Bits<32>>,
     mask: [Constant<Bits<32>>; 32],
-    bit: [Constant<Bits<32>>; 32],
+    weight: [Constant<Bits<32>>; 32],
     zero: Constant<Bits<32>>,
 }
 
@@ -81,7 +81,7 @@ impl Default for Crc32 {
             half: Default::default(),
             whole: Default::default(),
             mask: std::array::from_fn(|k| Constant::new(mask(k).to_bits())),
-            bit: std::array::from_fn(|k| Constant::new((1u32 << k).to_bits())),
+            weight: std::array::from_fn(|k| Constant::new((1u32 << k).to_bits())),
             zero: Constant::new(Bits::default()),
         }
     }
@@ -100,14 +100,14 @@ impl Logic for Crc32 {
         self.half.next = self.zero.val();
         for k in 0..32 {
             if (self.low.val() & self.mask[k].val()).xor() {
-                self.half.next = self.half.val() | self.bit[k].val();
+                self.half.next = self.half.val() | self.weight[k].val();
             }
         }
         self.high.next = self.half.val() ^ self.in_data.val().get_bits::<32>(32);
         self.whole.next = self.zero.val();
         for k in 0..32 {
             if (self.high.val() & self.mask[k].val()).xor() {
-                self.whole.next = self.whole.val() | self.bit[k].val();
+                self.whole.next = self.whole.val() | self.weight[k].val();
             }
         }
         self.state.d.next = self.start.val();
