@@ -1,6 +1,8 @@
 //! Tests of the send side and of completion, on the exported Verilog in Verilator.
 
+mod ack;
 mod bundle;
+mod egress;
 mod frames;
 mod gather;
 mod transmit;
