@@ -1,0 +1,4 @@
+//! Our own vfio-user server: each NIC is a PCI device on a Unix socket.
+
+pub mod channel;
+pub mod message;
