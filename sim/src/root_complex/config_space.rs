@@ -5,7 +5,7 @@ use viaduct_spec::profile::BAR2_BYTES;
 use viaduct_spec::register::{BAR0_BYTES, PCI_DEVICE, PCI_VENDOR};
 
 use super::msix::{PBA_OFFSET, TABLE_OFFSET, VECTORS};
-use super::Options;
+use super::options::Options;
 
 /// Size of a PCI Express function's configuration space in bytes.
 pub const CONFIG_BYTES: usize = 4096;
