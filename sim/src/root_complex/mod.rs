@@ -229,6 +229,11 @@ impl RootComplex {
             && !self.loads.waiting()
     }
 
+    /// Packets on their way to the NIC.
+    pub fn backlog(&self) -> usize {
+        self.delayed.len() + self.arrived.len()
+    }
+
     /// Sets the NIC's inputs for this cycle.
     pub fn drive(&mut self, now: Cycle, input: &mut NicIn) {
         while self.up.front().is_some_and(|(when, _)| *when <= now) {

@@ -2,3 +2,7 @@
 
 pub mod channel;
 pub mod message;
+mod server;
+mod session;
+
+pub use server::serve;
