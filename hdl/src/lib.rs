@@ -1,1 +1,15 @@
-//! See the crate's description.
+//! The Viaduct NIC datapath in RustHDL, and its export to Verilog.
+//!
+//! The exported Verilog is the design: every test runs it in Verilator, never RustHDL's own simulator.
+
+pub mod admin;
+pub mod blocks;
+pub mod bus;
+pub mod export;
+pub mod flow;
+pub mod literal;
+pub mod prims;
+pub mod protect;
+pub mod receive;
+pub mod send;
+pub mod vi;

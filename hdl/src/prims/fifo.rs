@@ -1,0 +1,116 @@
+//! A small stream queue on distributed RAM, first word falls through.
+//!
+//! ```text
+//!  in_valid ──►┌──────┐──► out_valid
+//!  in_ready ◄──│ Fifo │◄── out_ready
+//!   in_data ──►│ 2^N  │──► out_data
+//!              └──────┘──► level
+//! ```
+//! Contract: holds exactly 2^N words (N <= 5 is sensible), in order. `in_ready`, `out_valid` and `level` come from
+//! registers only; a word cannot be taken out of a full queue and put in at once, so full throughput needs room for
+//! one more word than is in flight.
+//!
+//! Latency: a word is on show the cycle after it went in. Throughput: one word in and one out every cycle.
+//!
+//! Tests: `tests/prims/stream.rs`; proof: `formal/fifo.sv`.
+
+use super::LutRam;
+use rust_hdl::prelude::*;
+
+/// See the module's description. `T` is the word, `2^N` the number of words, `N1 = N + 1`.
+#[derive(LogicBlock)]
+pub struct Fifo<T: Synth, const N: usize, const N1: usize> {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Empties the queue.
+    pub reset: Signal<In, bool>,
+    /// A word is offered.
+    pub in_valid: Signal<In, bool>,
+    /// There is room.
+    pub in_ready: Signal<Out, bool>,
+    /// The word offered.
+    pub in_data: Signal<In, T>,
+    /// A word is on show.
+    pub out_valid: Signal<Out, bool>,
+    /// It is taken.
+    pub out_ready: Signal<In, bool>,
+    /// The word on show.
+    pub out_data: Signal<Out, T>,
+    /// Words in the queue, 0 to 2^N.
+    pub level: Signal<Out, Bits<N1>>,
+    ram: LutRam<T, N>,
+    head: DFF<Bits<N>>,
+    tail: DFF<Bits<N>>,
+    count: DFF<Bits<N1>>,
+    push: Signal<Local, bool>,
+    pop: Signal<Local, bool>,
+    change: Signal<Local, Bits<N1>>,
+    /// 2^N: the one bit of `count` that says full.
+    full: Constant<Bits<N1>>,
+    minus_one: Constant<Bits<N1>>,
+}
+
+impl<T: Synth, const N: usize, const N1: usize> Default for Fifo<T, N, N1> {
+    fn default() -> Self {
+        assert_eq!(N1, N + 1, "Fifo: N1 must be N + 1");
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            in_valid: Default::default(),
+            in_ready: Default::default(),
+            in_data: Default::default(),
+            out_valid: Default::default(),
+            out_ready: Default::default(),
+            out_data: Default::default(),
+            level: Default::default(),
+            ram: Default::default(),
+            head: Default::default(),
+            tail: Default::default(),
+            count: Default::default(),
+            push: Default::default(),
+            pop: Default::default(),
+            change: Default::default(),
+            full: Constant::new((1u64 << N).to_bits()),
+            minus_one: Constant::new(((1u64 << N1) - 1).to_bits()),
+        }
+    }
+}
+
+impl<T: Synth, const N: usize, const N1: usize> Logic for Fifo<T, N, N1> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, head, tail, count);
+        clock!(self, clock, ram);
+        self.in_ready.next = !(self.count.q.val() & self.full.val()).any();
+        self.out_valid.next = self.count.q.val().any();
+        self.level.next = self.count.q.val();
+        self.push.next = self.in_valid.val() & !(self.count.q.val() & self.full.val()).any();
+        self.pop.next = self.out_ready.val() & self.count.q.val().any();
+
+        self.ram.write_enable.next = self.push.val();
+        self.ram.write_address.next = self.tail.q.val();
+        self.ram.write_data.next = self.in_data.val();
+        self.ram.read_address.next = self.head.q.val();
+        self.out_data.next = self.ram.read_data.val();
+
+        if self.push.val() {
+            self.tail.d.next = self.tail.q.val() + 1;
+        }
+        if self.pop.val() {
+            self.head.d.next = self.head.q.val() + 1;
+        }
+        self.change.next = bits::<N1>(0);
+        if self.push.val() & !self.pop.val() {
+            self.change.next = bits::<N1>(1);
+        }
+        if self.pop.val() & !self.push.val() {
+            self.change.next = self.minus_one.val();
+        }
+        self.count.d.next = self.count.q.val() + self.change.val();
+        if self.reset.val() {
+            self.head.d.next = bits::<N>(0);
+            self.tail.d.next = bits::<N>(0);
+            self.count.d.next = bits::<N1>(0);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! A byte-stream aligner: pieces of words in, full words out.
+//!
+//! ```text
+//!     in_valid ──►┌────────┐──► out_valid
+//!     in_ready ◄──│        │◄── out_ready
+//!      in_data ──►│ Packer │──► out_data
+//!     in_start ──►│        │──► out_count
+//!     in_count ──►│        │──► out_last
+//!     in_flush ──►│        │
+//! restart, _fill, │        │
+//!        _data ──►└────────┘
+//! ```
+//! Lane k of a word is its bits 8k+7 to 8k; byte order in a run is lane order.
+//!
+//! Contract: each piece is the `in_count` bytes (0 to 8) of `in_data` from lane `in_start` on, start + count <= 8.
+//! Pieces are appended without gaps and leave as words of 8 bytes. `in_flush` ends the run with this piece: the
+//! rest leaves as a word of `out_count` bytes (0 to 8; 0 if nothing was left) with `out_last`, its other lanes 0.
+//! Other words have count 8. `restart` drops bytes not yet shown and begins a run with the lowest `restart_fill`
+//! lanes of `restart_data`; it takes the cycle (`in_ready` is low).
+//!
+//! Latency: 1 cycle, output registered; `in_ready` follows `out_ready` combinationally. Throughput: 8 bytes every
+//! cycle. A flush that leaves two words (held and new bytes are more than 8) takes one more cycle.
+//!
+//! How: one rotator brings the piece's first byte to the first free lane; bytes that wrap around are just where the
+//! next word needs them.
+//!
+//! Tests: `tests/prims/packer.rs`.
+
+use rust_hdl::prelude::*;
+
+/// See the module's description.
+#[derive(LogicBlock)]
+pub struct Packer {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Drops everything.
+    pub reset: Signal<In, bool>,
+    /// A piece is offered.
+    pub in_valid: Signal<In, bool>,
+    /// It is taken.
+    pub in_ready: Signal<Out, bool>,
+    /// The word the piece is in.
+    pub in_data: Signal<In, Bits<64>>,
+    /// Lane of its first byte.
+    pub in_start: Signal<In, Bits<3>>,
+    /// Number of bytes, 0 to 8.
+    pub in_count: Signal<In, Bits<4>>,
+    /// The run ends with this piece.
+    pub in_flush: Signal<In, bool>,
+    /// Begin a run with the bytes of `restart_data`.
+    pub restart: Signal<In, bool>,
+    /// How many bytes it begins with.
+    pub restart_fill: Signal<In, Bits<3>>,
+    /// Those bytes, from lane 0 on.
+    pub restart_data: Signal<In, Bits<64>>,
+    /// A word is on show.
+    pub out_valid: Signal<Out, bool>,
+    /// It is taken.
+    pub out_ready: Signal<In, bool>,
+    /// The word.
+    pub out_data: Signal<Out, Bits<64>>,
+    /// Number of bytes in it.
+    pub out_count: Signal<Out, Bits<4>>,
+    /// The run ends with it.
+    pub out_last: Signal<Out, bool>,
+    /// Bytes that wait for the rest of their word, in the lowest `fill` lanes. One register a lane, so that keeping
+    /// a byte is a clock enable and no logic.
+    held: [DFF<Bits<8>>; 8],
+    fill: DFF<Bits<3>>,
+    /// A second word of a flush is still to leave.
+    pending: DFF<bool>,
+    shown_valid: DFF<bool>,
+    shown: DFF<Bits<64>>,
+    shown_count: DFF<Bits<4>>,
+    shown_last: DFF<bool>,
+    free: Signal<Local, bool>,
+    accept: Signal<Local, bool>,
+    flush: Signal<Local, bool>,
+    count: Signal<Local, Bits<4>>,
+    /// Held and new bytes: 8 or more make a word.
+    total: Signal<Local, Bits<4>>,
+    full: Signal<Local, bool>,
+    more: Signal<Local, bool>,
+    emit: Signal<Local, bool>,
+    turn: Signal<Local, Bits<3>>,
+    turn1: Signal<Local, Bits<64>>,
+    turn2: Signal<Local, Bits<64>>,
+    turned: Signal<Local, Bits<64>>,
+    /// Lanes that hold a byte already.
+    old: Signal<Local, Bits<64>>,
+    /// Lanes that hold a byte after this piece.
+    used: Signal<Local, Bits<64>>,
+    held_word: Signal<Local, Bits<64>>,
+    lane: [Constant<Bits<64>>; 8],
+    number: [Constant<Bits<3>>; 8],
+    zero: Constant<Bits<64>>,
+}
+
+impl Default for Packer {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            in_valid: Default::default(),
+            in_ready: Default::default(),
+            in_data: Default::default(),
+            in_start: Default::default(),
+            in_count: Default::default(),
+            in_flush: Default::default(),
+            restart: Default::default(),
+            restart_fill: Default::default(),
+            restart_data: Default::default(),
+            out_valid: Default::default(),
+            out_ready: Default::default(),
+            out_data: Default::default(),
+            out_count: Default::default(),
+            out_last: Default::default(),
+            held: Default::default(),
+            fill: Default::default(),
+            pending: Default::default(),
+            shown_valid: Default::default(),
+            shown: Default::default(),
+            shown_count: Default::default(),
+            shown_last: Default::default(),
+            free: Default::default(),
+            accept: Default::default(),
+            flush: Default::default(),
+            count: Default::default(),
+            total: Default::default(),
+            full: Default::default(),
+            more: Default::default(),
+            emit: Default::default(),
+            turn: Default::default(),
+            turn1: Default::default(),
+            turn2: Default::default(),
+            turned: Default::default(),
+            old: Default::default(),
+            used: Default::default(),
+            held_word: Default::default(),
+            lane: std::array::from_fn(|k| Constant::new((0xffu64 << (8 * k)).to_bits())),
+            number: std::array::from_fn(|k| Constant::new(k.to_bits())),
+            zero: Constant::new(Bits::default()),
+        }
+    }
+}
+
+impl Logic for Packer {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, fill, pending, shown_valid, shown, shown_count, shown_last);
+        self.out_valid.next = self.shown_valid.q.val();
+        self.out_data.next = self.shown.q.val();
+        self.out_count.next = self.shown_count.q.val();
+        self.out_last.next = self.shown_last.q.val();
+
+        self.free.next = (self.out_ready.val() | !self.shown_valid.q.val()) & !self.restart.val();
+        self.in_ready.next = self.free.val() & !self.pending.q.val();
+        // The second word of a flush is a piece of no bytes with a flush.
+        self.accept.next = self.free.val() & (self.in_valid.val() | self.pending.q.val());
+        self.flush.next = self.in_flush.val() | self.pending.q.val();
+        self.count.next = self.in_count.val();
+        if self.pending.q.val() {
+            self.count.next = bits::<4>(0);
+        }
+        self.total.next = bit_cast::<4, 3>(self.fill.q.val()) + self.count.val();
+        self.full.next = self.total.val().get_bit(3);
+        self.more.next = self.full.val() & self.total.val().get_bits::<3>(0).any();
+        self.emit.next = self.accept.val() & (self.full.val() | self.flush.val());
+
+        self.turn.next = self.fill.q.val() - self.in_start.val();
+        self.turn1.next = self.in_data.val();
+        if self.turn.val().get_bit(0) {
+            self.turn1.next = (self.in_data.val() << 8) | (self.in_data.val() >> 56);
+        }
+        self.turn2.next = self.turn1.val();
+        if self.turn.val().get_bit(1) {
+            self.turn2.next = (self.turn1.val() << 16) | (self.turn1.val() >> 48);
+        }
+        self.turned.next = self.turn2.val();
+        if self.turn.val().get_bit(2) {
+            self.turned.next = (self.turn2.val() << 32) | (self.turn2.val() >> 32);
+        }
+
+        self.held_word.next = bit_cast::<64, 8>(self.held[0].q.val())
+            | (bit_cast::<64, 8>(self.held[1].q.val()) << 8)
+            | (bit_cast::<64, 8>(self.held[2].q.val()) << 16)
+            | (bit_cast::<64, 8>(self.held[3].q.val()) << 24)
+            | (bit_cast::<64, 8>(self.held[4].q.val()) << 32)
+            | (bit_cast::<64, 8>(self.held[5].q.val()) << 40)
+            | (bit_cast::<64, 8>(self.held[6].q.val()) << 48)
+            | (bit_cast::<64, 8>(self.held[7].q.val()) << 56);
+        self.old.next = self.zero.val();
+        self.used.next = self.zero.val();
+        for k in 0..8 {
+            if self.number[k].val() < self.fill.q.val() {
+                self.old.next = self.old.val() | self.lane[k].val();
+            }
+            if self.full.val() | (self.number[k].val() < self.total.val().get_bits::<3>(0)) {
+                self.used.next = self.used.val() | self.lane[k].val();
+            }
+        }
+
+        if self.free.val() {
+            self.shown_valid.d.next = self.emit.val();
+        }
+        if self.emit.val() {
+            self.shown.d.next = (self.held_word.val() & self.old.val())
+                | (self.turned.val() & self.used.val() & !self.old.val());
+            self.shown_count.d.next = self.total.val();
+            self.shown_last.d.next = self.flush.val() & !self.more.val();
+            if self.full.val() {
+                self.shown_count.d.next = bits::<4>(8);
+            }
+        }
+        for k in 0..8 {
+            self.held[k].clock.next = self.clock.val();
+            self.held[k].d.next = self.held[k].q.val();
+            if self.accept.val() & (self.full.val() | (self.number[k].val() >= self.fill.q.val())) {
+                self.held[k].d.next = self.turned.val().get_bits::<8>(8 * k);
+            }
+            if self.restart.val() {
+                self.held[k].d.next = self.restart_data.val().get_bits::<8>(8 * k);
+            }
+        }
+        if self.accept.val() {
+            self.fill.d.next = self.total.val().get_bits::<3>(0);
+            self.pending.d.next = self.flush.val() & self.more.val();
+            if self.flush.val() & !self.more.val() {
+                self.fill.d.next = bits::<3>(0);
+            }
+        }
+        if self.restart.val() {
+            self.fill.d.next = self.restart_fill.val();
+            self.pending.d.next = false;
+            if self.out_ready.val() {
+                self.shown_valid.d.next = false;
+            }
+        }
+        if self.reset.val() {
+            self.fill.d.next = bits::<3>(0);
+            self.pending.d.next = false;
+            self.shown_valid.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! A deep stream queue on block RAM, first word falls through.
+//!
+//! ```text
+//!  in_valid ──►┌─────────┐──► out_valid
+//!  in_ready ◄──│ RamFifo │◄── out_ready
+//!   in_data ──►│   2^N   │──► out_data
+//!              └─────────┘──► level
+//! ```
+//! Contract: holds exactly 2^N words, in order. `in_ready`, `out_valid`, `out_data` and `level` come from registers
+//! (the word on show is the RAM's output register).
+//!
+//! Latency: a word put into an empty queue is on show two cycles later. Throughput: one word in and one out every
+//! cycle.
+//!
+//! How: the word on show is read again from its own slot every cycle, so the slot must not be written while it is
+//! on show: a word leaves `count` only when it is taken, and a full queue takes nothing. And the slot being written
+//! is never the slot being shown: `valid` looks at the tail before this cycle's push.
+//!
+//! Tests: `tests/prims/stream.rs`; proof: `formal/ram_fifo.sv`.
+
+use super::Ram;
+use rust_hdl::prelude::*;
+
+/// See the module's description. `T` is the word, `2^N` the number of words, `N1 = N + 1`.
+#[derive(LogicBlock)]
+pub struct RamFifo<T: Synth, const N: usize, const N1: usize> {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Empties the queue.
+    pub reset: Signal<In, bool>,
+    /// A word is offered.
+    pub in_valid: Signal<In, bool>,
+    /// There is room.
+    pub in_ready: Signal<Out, bool>,
+    /// The word offered.
+    pub in_data: Signal<In, T>,
+    /// A word is on show.
+    pub out_valid: Signal<Out, bool>,
+    /// It is taken.
+    pub out_ready: Signal<In, bool>,
+    /// The word on show.
+    pub out_data: Signal<Out, T>,
+    /// Words in the queue, on show or not, 0 to 2^N.
+    pub level: Signal<Out, Bits<N1>>,
+    ram: Ram<T, N>,
+    /// Slot of the word on show, with a wrap bit.
+    head: DFF<Bits<N1>>,
+    /// Next slot to fill, with a wrap bit.
+    tail: DFF<Bits<N1>>,
+    count: DFF<Bits<N1>>,
+    valid: DFF<bool>,
+    push: Signal<Local, bool>,
+    pop: Signal<Local, bool>,
+    /// The head of the next cycle.
+    shown: Signal<Local, Bits<N1>>,
+    change: Signal<Local, Bits<N1>>,
+    /// 2^N: the one bit of `count` that says full.
+    full: Constant<Bits<N1>>,
+    minus_one: Constant<Bits<N1>>,
+}
+
+impl<T: Synth, const N: usize, const N1: usize> Default for RamFifo<T, N, N1> {
+    fn default() -> Self {
+        assert_eq!(N1, N + 1, "RamFifo: N1 must be N + 1");
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            in_valid: Default::default(),
+            in_ready: Default::default(),
+            in_data: Default::default(),
+            out_valid: Default::default(),
+            out_ready: Default::default(),
+            out_data: Default::default(),
+            level: Default::default(),
+            ram: Default::default(),
+            head: Default::default(),
+            tail: Default::default(),
+            count: Default::default(),
+            valid: Default::default(),
+            push: Default::default(),
+            pop: Default::default(),
+            shown: Default::default(),
+            change: Default::default(),
+            full: Constant::new((1u64 << N).to_bits()),
+            minus_one: Constant::new(((1u64 << N1) - 1).to_bits()),
+        }
+    }
+}
+
+impl<T: Synth, const N: usize, const N1: usize> Logic for RamFifo<T, N, N1> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, head, tail, count, valid);
+        clock!(self, clock, ram);
+        self.in_ready.next = !(self.count.q.val() & self.full.val()).any();
+        self.out_valid.next = self.valid.q.val();
+        self.level.next = self.count.q.val();
+        self.push.next = self.in_valid.val() & !(self.count.q.val() & self.full.val()).any();
+        self.pop.next = self.out_ready.val() & self.valid.q.val();
+
+        self.shown.next = self.head.q.val();
+        if self.pop.val() {
+            self.shown.next = self.head.q.val() + 1;
+        }
+        self.ram.write_enable.next = self.push.val();
+        self.ram.write_address.next = bit_cast::<N, N1>(self.tail.q.val());
+        self.ram.write_data.next = self.in_data.val();
+        self.ram.read_address.next = bit_cast::<N, N1>(self.shown.val());
+        self.out_data.next = self.ram.read_data.val();
+
+        self.head.d.next = self.shown.val();
+        // This cycle's push does not count: its row cannot be read before it is written.
+        self.valid.d.next = self.tail.q.val() != self.shown.val();
+        if self.push.val() {
+            self.tail.d.next = self.tail.q.val() + 1;
+        }
+        self.change.next = bits::<N1>(0);
+        if self.push.val() & !self.pop.val() {
+            self.change.next = bits::<N1>(1);
+        }
+        if self.pop.val() & !self.push.val() {
+            self.change.next = self.minus_one.val();
+        }
+        self.count.d.next = self.count.q.val() + self.change.val();
+        if self.reset.val() {
+            self.head.d.next = bits::<N1>(0);
+            self.tail.d.next = bits::<N1>(0);
+            self.count.d.next = bits::<N1>(0);
+            self.valid.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! A queue of identifiers in which each is at most once: who has work to do.
+//!
+//! ```text
+//!  push_valid ──►┌──────────┐──► pop_valid
+//!     push_id ──►│ RunQueue │◄── pop_ready
+//!                │   2^N    │──► pop_id
+//!                └──────────┘──► busy
+//! ```
+//! Contract: a push is never refused and may come every cycle. Pushing an identifier that is inside changes nothing;
+//! pushing one in the very cycle in which it is popped queues it again, so no wake-up is lost. Identifiers come out
+//! in the order in which they went in. `busy` is high for 2^N cycles after reset: a push in that time is lost, the
+//! owner must hold it back.
+//!
+//! Latency: an identifier is on show the cycle after its push. Throughput: one push and one pop every cycle.
+//!
+//! How: two bits per identifier, in memories with one writer each: `pushed` turns over when it goes in, `popped`
+//! takes the same value when it goes out; unequal means inside. The queue has one row per identifier and needs no
+//! `full`: a row is written again only in the cycle in which it leaves, and the memory reads before it writes.
+//! Memory survives reset, so both bits of every identifier are written to 0 first.
+//!
+//! Tests: `tests/prims/run_queue.rs`; proof: `formal/run_queue.sv`.
+
+use super::LutRam;
+use rust_hdl::prelude::*;
+
+/// See the module's description. Identifiers 0 to 2^N - 1, `N1 = N + 1`.
+#[derive(LogicBlock)]
+pub struct RunQueue<const N: usize, const N1: usize> {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Empties the queue and starts the walk over the memories.
+    pub reset: Signal<In, bool>,
+    /// Queue `push_id`.
+    pub push_valid: Signal<In, bool>,
+    /// Who has work.
+    pub push_id: Signal<In, Bits<N>>,
+    /// `pop_id` is on show.
+    pub pop_valid: Signal<Out, bool>,
+    /// The one queued first.
+    pub pop_id: Signal<Out, Bits<N>>,
+    /// It is taken.
+    pub pop_ready: Signal<In, bool>,
+    /// The memories are being cleared; do not push.
+    pub busy: Signal<Out, bool>,
+    /// Identifiers in order, each below the value its `pushed` bit took.
+    queue: LutRam<Bits<N1>, N>,
+    pushed: LutRam<bool, N>,
+    popped: LutRam<bool, N>,
+    head: DFF<Bits<N1>>,
+    tail: DFF<Bits<N1>>,
+    /// Next identifier to clear; the top bit says that all are.
+    cleared: DFF<Bits<N1>>,
+    waiting: Signal<Local, bool>,
+    clearing: Signal<Local, bool>,
+    oldest: Signal<Local, Bits<N>>,
+    oldest_bit: Signal<Local, bool>,
+    pop: Signal<Local, bool>,
+    outside: Signal<Local, bool>,
+    push: Signal<Local, bool>,
+    /// The top bit of a row of `queue` and of `cleared`.
+    top_bit: Constant<Bits<N1>>,
+}
+
+impl<const N: usize, const N1: usize> Default for RunQueue<N, N1> {
+    fn default() -> Self {
+        assert_eq!(N1, N + 1, "RunQueue: N1 must be N + 1");
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            push_valid: Default::default(),
+            push_id: Default::default(),
+            pop_valid: Default::default(),
+            pop_id: Default::default(),
+            pop_ready: Default::default(),
+            busy: Default::default(),
+            queue: Default::default(),
+            pushed: Default::default(),
+            popped: Default::default(),
+            head: Default::default(),
+            tail: Default::default(),
+            cleared: Default::default(),
+            waiting: Default::default(),
+            clearing: Default::default(),
+            oldest: Default::default(),
+            oldest_bit: Default::default(),
+            pop: Default::default(),
+            outside: Default::default(),
+            push: Default::default(),
+            top_bit: Constant::new((1u64 << N).to_bits()),
+        }
+    }
+}
+
+impl<const N: usize, const N1: usize> Logic for RunQueue<N, N1> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, head, tail, cleared);
+        clock!(self, clock, queue, pushed, popped);
+
+        self.queue.read_address.next = bit_cast::<N, N1>(self.head.q.val());
+        self.oldest.next = bit_cast::<N, N1>(self.queue.read_data.val());
+        self.oldest_bit.next = (self.queue.read_data.val() & self.top_bit.val()).any();
+        self.waiting.next = self.head.q.val() != self.tail.q.val();
+        self.pop_valid.next = self.waiting.val();
+        self.pop_id.next = self.oldest.val();
+        self.pop.next = self.waiting.val() & self.pop_ready.val();
+
+        self.clearing.next = !(self.cleared.q.val() & self.top_bit.val()).any();
+        self.busy.next = self.clearing.val();
+        self.pushed.read_address.next = self.push_id.val();
+        self.popped.read_address.next = self.push_id.val();
+        // Leaving in this very cycle counts as outside.
+        self.outside.next = (self.pushed.read_data.val() == self.popped.read_data.val())
+            | (self.pop.val() & (self.push_id.val() == self.oldest.val()));
+        self.push.next = self.push_valid.val() & self.outside.val() & !self.clearing.val();
+
+        self.queue.write_enable.next = self.push.val();
+        self.queue.write_address.next = bit_cast::<N, N1>(self.tail.q.val());
+        self.queue.write_data.next = bit_cast::<N1, N>(self.push_id.val());
+        self.pushed.write_enable.next = self.push.val() | self.clearing.val();
+        self.pushed.write_address.next = self.push_id.val();
+        self.pushed.write_data.next = false;
+        self.popped.write_enable.next = self.pop.val() | self.clearing.val();
+        self.popped.write_address.next = self.oldest.val();
+        self.popped.write_data.next = self.oldest_bit.val() & !self.clearing.val();
+        if !self.pushed.read_data.val() {
+            self.queue.write_data.next = bit_cast::<N1, N>(self.push_id.val()) | self.top_bit.val();
+            self.pushed.write_data.next = !self.clearing.val();
+        }
+        if self.clearing.val() {
+            self.pushed.write_address.next = bit_cast::<N, N1>(self.cleared.q.val());
+            self.popped.write_address.next = bit_cast::<N, N1>(self.cleared.q.val());
+            self.cleared.d.next = self.cleared.q.val() + 1;
+        }
+        if self.push.val() {
+            self.tail.d.next = self.tail.q.val() + 1;
+        }
+        if self.pop.val() {
+            self.head.d.next = self.head.q.val() + 1;
+        }
+        if self.reset.val() {
+            self.head.d.next = bits::<N1>(0);
+            self.tail.d.next = bits::<N1>(0);
+            self.cleared.d.next = bits::<N1>(0);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! A register slice: cuts a stream's combinational paths in both directions.
+//!
+//! ```text
+//!  in_valid ──►┌──────┐──► out_valid
+//!  in_ready ◄──│ Skid │◄── out_ready
+//!   in_data ──►└──────┘──► out_data
+//! ```
+//! Contract: order kept, nothing lost; every output comes from a register. Holds two words: the one on show, and
+//! the one that arrives in the cycle in which `out_ready` turns out to be low.
+//!
+//! Latency: 1 cycle. Throughput: one word every cycle.
+//!
+//! Tests: `tests/prims/stream.rs`; proof: `formal/skid.sv`.
+
+use rust_hdl::prelude::*;
+
+/// See the module's description. `T` is the word.
+#[derive(LogicBlock, Default)]
+pub struct Skid<T: Synth> {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Drops what it holds.
+    pub reset: Signal<In, bool>,
+    /// A word is offered.
+    pub in_valid: Signal<In, bool>,
+    /// There is room.
+    pub in_ready: Signal<Out, bool>,
+    /// The word offered.
+    pub in_data: Signal<In, T>,
+    /// A word is on show.
+    pub out_valid: Signal<Out, bool>,
+    /// It is taken.
+    pub out_ready: Signal<In, bool>,
+    /// The word on show.
+    pub out_data: Signal<Out, T>,
+    shown_valid: DFF<bool>,
+    shown: DFF<T>,
+    /// The second word is in use: no more room.
+    spare_valid: DFF<bool>,
+    spare: DFF<T>,
+    push: Signal<Local, bool>,
+    free: Signal<Local, bool>,
+}
+
+impl<T: Synth> Logic for Skid<T> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, shown_valid, shown, spare_valid, spare);
+        self.in_ready.next = !self.spare_valid.q.val();
+        self.out_valid.next = self.shown_valid.q.val();
+        self.out_data.next = self.shown.q.val();
+        self.push.next = self.in_valid.val() & !self.spare_valid.q.val();
+        self.free.next = self.out_ready.val() | !self.shown_valid.q.val();
+
+        // Captured whether it is needed or not: the data path then needs no decision.
+        if !self.spare_valid.q.val() {
+            self.spare.d.next = self.in_data.val();
+        }
+        if self.free.val() {
+            self.shown_valid.d.next = self.push.val() | self.spare_valid.q.val();
+            self.spare_valid.d.next = false;
+            if self.spare_valid.q.val() {
+                self.shown.d.next = self.spare.q.val();
+            } else {
+                self.shown.d.next = self.in_data.val();
+            }
+        } else if self.push.val() {
+            self.spare_valid.d.next = true;
+        }
+        if self.reset.val() {
+            self.shown_valid.d.next = false;
+            self.spare_valid.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The gates themselves: each must refuse what it is there for.
+
+mod gate;

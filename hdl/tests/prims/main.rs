@@ -1,0 +1,17 @@
+//! Tests of the primitives on their exported Verilog, in Verilator.
+
+mod arbiter;
+mod crc32;
+mod packer;
+mod ram;
+mod run_queue;
+mod stream;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use viaduct_verilate::Bench;
+
+/// The bench's own random numbers.
+fn random(bench: &Bench) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(bench.seed())
+}

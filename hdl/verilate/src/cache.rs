@@ -1,0 +1,82 @@
+//! Built models are kept by the hash of what made them, under `target/verilated/`.
+//!
+//! Several test processes may want the same model at once: the first to take the lock builds it in a folder of its
+//! own and renames that into place; the others wait and find it there. A build that dies leaves nothing under the
+//! final name.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{flock, FlockOperation};
+use sha2::{Digest, Sha256};
+
+use crate::{port, tool, Error, Options, Port, Result};
+
+/// The folder all models are kept in: cargo's target folder, found from the environment or the running program.
+fn root() -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map(PathBuf::from)
+        .or_else(|| {
+            let program = std::env::current_exe().ok()?;
+            let target = program.ancestors().find(|dir| dir.join("CACHEDIR.TAG").exists())?;
+            Some(target.to_owned())
+        })
+        .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"));
+    target.join("verilated")
+}
+
+/// A short name for everything in `parts`.
+fn key(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize()[..12].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// `root/key`, built by `build` if it is not there yet.
+fn built(key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+    let root = root();
+    let done = root.join(key);
+    if done.exists() {
+        return Ok(done);
+    }
+    fs::create_dir_all(&root).map_err(Error::io(&root))?;
+    let lock_path = root.join(format!("{key}.lock"));
+    let lock = File::create(&lock_path).map_err(Error::io(&lock_path))?;
+    flock(&lock, FlockOperation::LockExclusive).map_err(|error| Error::io(&lock_path)(error.into()))?;
+    if !done.exists() {
+        let work = root.join(format!("{key}.part"));
+        if work.exists() {
+            fs::remove_dir_all(&work).map_err(Error::io(&work))?;
+        }
+        fs::create_dir_all(&work).map_err(Error::io(&work))?;
+        build(&work)?;
+        fs::rename(&work, &done).map_err(Error::io(&done))?;
+    }
+    Ok(done)
+}
+
+/// The shared library of a model and its ports.
+pub(crate) fn model(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Port>)> {
+    let ports = port::parse(verilog, &options.name)?;
+    let version = tool::verilator_version()?;
+    let trace = if options.trace { "fst" } else { "" };
+    let runtime =
+        built(&key(&["runtime", &version, trace]), |dir| tool::compile_runtime(dir, options.trace))?;
+    let key = key(&[
+        &version,
+        trace,
+        &options.clock,
+        &options.prefix,
+        &options.optimise,
+        &crate::shim::cpp(&ports, options),
+        verilog,
+    ]);
+    let dir = built(&key, |dir| {
+        tool::verilate(verilog, dir, &ports, options)?;
+        tool::compile_model(dir, &runtime, options)
+    })?;
+    Ok((dir.join("model.so"), ports))
+}

@@ -1,0 +1,133 @@
+//! Running Verilator and g++.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{shim, Error, Options, Port, Result};
+
+/// Verilator's program: `VERILATOR` if set, else the one on PATH.
+fn verilator() -> String {
+    std::env::var("VERILATOR").unwrap_or_else(|_| "verilator".into())
+}
+
+/// The C++ compiler: `CXX` if set, else g++.
+fn compiler() -> String {
+    std::env::var("CXX").unwrap_or_else(|_| "g++".into())
+}
+
+/// Runs a command to its end and gives back what it printed.
+fn run(command: &mut Command, block: &str) -> Result<String> {
+    let tool = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|source| match source.kind() {
+        std::io::ErrorKind::NotFound => Error::Missing { tool: tool.clone() },
+        _ => Error::Io { path: tool.clone().into(), source },
+    })?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
+    text.push_str(&String::from_utf8_lossy(&output.stdout));
+    Err(Error::Tool { tool, block: block.into(), output: text })
+}
+
+/// The folder of Verilator's own files.
+pub(crate) fn verilator_root() -> Result<PathBuf> {
+    let text = run(Command::new(verilator()).args(["--getenv", "VERILATOR_ROOT"]), "-")?;
+    Ok(PathBuf::from(text.trim()))
+}
+
+/// Verilator's version line, part of the cache's key.
+pub(crate) fn verilator_version() -> Result<String> {
+    run(Command::new(verilator()).arg("--version"), "-")
+}
+
+/// Writes `top.v`, runs Verilator, and writes one C++ file that holds the whole model and the shim.
+pub(crate) fn verilate(verilog: &str, dir: &Path, ports: &[Port], options: &Options) -> Result<PathBuf> {
+    fs::create_dir_all(dir).map_err(Error::io(dir))?;
+    let source = dir.join("top.v");
+    fs::write(&source, verilog).map_err(Error::io(&source))?;
+    let class = format!("V{}", options.prefix);
+    let mut command = Command::new(verilator());
+    command
+        .args(["--cc", "-O3", "--top-module", "top", "--prefix", &class])
+        .args(["--x-assign", "unique", "--x-initial", "unique"])
+        .args(["--timescale", "1ns/1ns"])
+        // The lint gate is where warnings count; here they would only hide the error.
+        .args(["-Wno-fatal", "-Wno-lint", "-Wno-style"])
+        .arg("--Mdir")
+        .arg(dir);
+    if options.trace {
+        command.arg("--trace-fst");
+    }
+    run(command.arg(&source), &options.name)?;
+
+    let mut parts = Vec::new();
+    for entry in fs::read_dir(dir).map_err(Error::io(dir))? {
+        let name = entry.map_err(Error::io(dir))?.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(&class) && name.ends_with(".cpp") && !name.contains("__ALL") {
+            parts.push(name.into_owned());
+        }
+    }
+    parts.sort();
+    let mut text: String = parts.iter().map(|part| format!("#include \"{part}\"\n")).collect();
+    text.push_str(&shim::cpp(ports, options));
+    let unit = dir.join("model.cpp");
+    fs::write(&unit, text).map_err(Error::io(&unit))?;
+    Ok(unit)
+}
+
+/// Flags every C++ file of a test model is compiled with. Symbols stay inside each library, so that models in one
+/// process do not take each other's runtime.
+fn flags(command: &mut Command, root: &Path, optimise: &str) {
+    let include = root.join("include");
+    command
+        .args(["-std=gnu++17", "-fPIC", "-pthread", "-w", "-fvisibility=hidden"])
+        .args(["-fno-gnu-unique", "-DVM_COVERAGE=0", "-DVM_SC=0"])
+        .arg(optimise)
+        .arg("-I")
+        .arg(&include)
+        .arg("-I")
+        .arg(include.join("vltstd"));
+}
+
+/// Compiles Verilator's runtime to one relocatable object.
+pub(crate) fn compile_runtime(dir: &Path, trace: bool) -> Result<()> {
+    let root = verilator_root()?;
+    let mut parts = vec!["verilated.cpp", "verilated_threads.cpp"];
+    if trace {
+        parts.push("verilated_fst_c.cpp");
+    }
+    for part in &parts {
+        let mut command = Command::new(compiler());
+        flags(&mut command, &root, "-O1");
+        command
+            .arg("-c")
+            .arg(root.join("include").join(part))
+            .arg("-o")
+            .arg(dir.join(part.replace(".cpp", ".o")));
+        run(&mut command, "Verilator's runtime")?;
+    }
+    Ok(())
+}
+
+/// Compiles the model in `dir` and links it with the runtime to `model.so`.
+pub(crate) fn compile_model(dir: &Path, runtime: &Path, options: &Options) -> Result<()> {
+    let root = verilator_root()?;
+    let mut command = Command::new(compiler());
+    flags(&mut command, &root, &options.optimise);
+    command.arg("-shared").arg("-I").arg(dir).arg("-o").arg(dir.join("model.so")).arg(dir.join("model.cpp"));
+    let mut objects: Vec<PathBuf> = fs::read_dir(runtime)
+        .map_err(Error::io(runtime))?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "o"))
+        .collect();
+    objects.sort();
+    command.args(objects);
+    if options.trace {
+        command.arg("-lz");
+    }
+    run(&mut command, &options.name)?;
+    Ok(())
+}
