@@ -81,7 +81,7 @@ impl ConfigSpace {
         // Status: there is a capability list.
         self.put16(0x06, 1 << 4);
         // Revision 0; class: network controller, other.
-        self.put32(0x08, 0x0280_00 << 8);
+        self.put32(0x08, 0x0280_0000);
         self.writable(0x0C, &[0xFF]);
         self.writable(BAR0, &(!(BAR0_BYTES as u32 - 1)).to_le_bytes());
         self.put32(BAR2, BAR_64);

@@ -5,7 +5,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 
@@ -13,8 +13,9 @@ use super::channel::{Channel, End};
 use super::session::{Next, Session};
 use crate::live::Handle;
 
-/// How long a second client has to say who it is before it is sent away.
-const REFUSAL: Duration = Duration::from_millis(250);
+/// How long a second client waits for the first one's end, and then has to say who it is, before
+/// it is sent away. A client that has just closed its connection is gone well before.
+const PATIENCE: Duration = Duration::from_millis(250);
 
 /// Serves a NIC on a socket, in threads of its own, for as long as the process lives.
 pub fn serve(listener: UnixListener, nic: usize, handle: Handle) -> io::Result<()> {
@@ -34,9 +35,12 @@ pub fn serve(listener: UnixListener, nic: usize, handle: Handle) -> io::Result<(
 }
 
 fn admit(stream: UnixStream, nic: usize, handle: &Handle, taken: &Arc<AtomicBool>) {
-    if taken.swap(true, Ordering::AcqRel) {
-        refuse(stream, nic);
-        return;
+    let asked = Instant::now();
+    while taken.swap(true, Ordering::AcqRel) {
+        if asked.elapsed() > PATIENCE {
+            return refuse(stream, nic);
+        }
+        thread::sleep(Duration::from_millis(5));
     }
     let (handle, taken) = (handle.clone(), Taken(taken.clone()));
     let client = move || {
@@ -62,7 +66,7 @@ impl Drop for Taken {
 /// Tells a second client that the NIC is taken.
 fn refuse(stream: UnixStream, nic: usize) {
     tracing::warn!(nic, "a second client was refused");
-    if stream.set_read_timeout(Some(REFUSAL)).is_err() || stream.set_write_timeout(Some(REFUSAL)).is_err() {
+    if stream.set_read_timeout(Some(PATIENCE)).is_err() || stream.set_write_timeout(Some(PATIENCE)).is_err() {
         return;
     }
     let mut channel = Channel::new(stream);
