@@ -105,7 +105,7 @@ impl Default for Options {
             stall: 0,
             gap: 0,
             credits: Limits::default(),
-            load_timeout: 1_250_000,
+            load_timeout: 200_000,
             faults: BTreeMap::new(),
             seed: 1,
         }
