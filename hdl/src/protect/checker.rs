@@ -245,8 +245,22 @@ impl Logic for Protect {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, step, access, client, member, read_waits, read_command, write_waits, write_command, decided,
-            decided_ok, decided_client, decided_user, issued_count, refused
+            self,
+            clock,
+            step,
+            access,
+            client,
+            member,
+            read_waits,
+            read_command,
+            write_waits,
+            write_command,
+            decided,
+            decided_ok,
+            decided_client,
+            decided_user,
+            issued_count,
+            refused
         );
         clock!(self, clock, arbiter, regions, pages, range, outstanding);
         self.arbiter.reset.next = self.reset.val();
@@ -254,7 +268,8 @@ impl Logic for Protect {
 
         // Commits: written in every cycle in which they are on the bus and no access is half way.
         self.idle.next = self.step.q.val() == Step::Idle;
-        self.region_commit.next = self.commit_valid.val() & (self.commit.val().target == self.region_table.val());
+        self.region_commit.next =
+            self.commit_valid.val() & (self.commit.val().target == self.region_table.val());
         self.page_commit.next = self.commit_valid.val() & (self.commit.val().target == self.page_table.val());
         self.commit_ready.next = self.idle.val() & (self.region_commit.val() | self.page_commit.val());
         self.regions.write_enable.next = self.idle.val() & self.region_commit.val();
@@ -266,7 +281,8 @@ impl Logic for Protect {
         self.page_word.next = self.commit.val().word0;
         self.pages.write_enable.next = self.idle.val()
             & self.page_commit.val()
-            & (bit_cast::<16, PAGE_LOG2>(bit_cast::<PAGE_LOG2, 16>(self.commit_row.val())) == self.commit_row.val());
+            & (bit_cast::<16, PAGE_LOG2>(bit_cast::<PAGE_LOG2, 16>(self.commit_row.val()))
+                == self.commit_row.val());
         self.pages.write_address.next = bit_cast::<PAGE_LOG2, 16>(self.commit_row.val());
         self.pages.write_data.next = self.page_word.val().get_bits::<52>(12);
 
@@ -280,8 +296,8 @@ impl Logic for Protect {
             & (self.range.granted.val() | !self.access.q.val().write)
             & self.free.val()
             & !self.outstanding.full.val();
-        self.go.next = self.offered.val()
-            | (self.issuing.val() & self.access.q.val().write & !self.range.granted.val());
+        self.go.next =
+            self.offered.val() | (self.issuing.val() & self.access.q.val().write & !self.range.granted.val());
         self.done.next = self.go.val()
             & ((self.step.q.val() == Step::Second) | !self.range.crosses.val() | !self.range.granted.val());
 

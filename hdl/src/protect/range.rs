@@ -187,8 +187,24 @@ impl Logic for Range {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, allowed, delta, near, skew, region_length, first_page, page_shift, room, behind_start, position, ok,
-            moved, at, on_border, over, page_row
+            self,
+            clock,
+            allowed,
+            delta,
+            near,
+            skew,
+            region_length,
+            first_page,
+            page_shift,
+            room,
+            behind_start,
+            position,
+            ok,
+            moved,
+            at,
+            on_border,
+            over,
+            page_row
         );
 
         // Step 1.
@@ -196,7 +212,8 @@ impl Logic for Range {
         if self.access.val().by_offset {
             self.origin.next = self.region.val().base & bits::<64>(63);
         }
-        self.distance.next = bit_cast::<65, 64>(self.access.val().address) - bit_cast::<65, 64>(self.origin.val());
+        self.distance.next =
+            bit_cast::<65, 64>(self.access.val().address) - bit_cast::<65, 64>(self.origin.val());
         self.far.next = self.distance.val() >> bits::<6>(48);
         self.key_fits.next = self.access.val().by_offset | (self.access.val().key == self.region.val().key);
         self.shift_fits.next =
@@ -228,14 +245,16 @@ impl Logic for Range {
             bit_cast::<49, 48>(self.region_length.q.val()) - bit_cast::<49, 48>(self.delta.q.val());
         if self.measure.val() {
             self.room.d.next = bit_cast::<48, 49>(self.left.val());
-            self.behind_start.d.next = self.allowed.q.val() & self.near.q.val() & !self.left.val().get_bit(48);
+            self.behind_start.d.next =
+                self.allowed.q.val() & self.near.q.val() & !self.left.val().get_bit(48);
             self.position.d.next =
                 bit_cast::<49, 48>(self.delta.q.val()) + bit_cast::<49, 43>(self.skew.q.val());
         }
 
         // Step 3.
         self.short.next = self.room.q.val() < bit_cast::<48, 13>(self.access.val().length);
-        self.fits.next = !self.short.val() & (bit_cast::<48, 32>(self.access.val().span) <= self.room.q.val());
+        self.fits.next =
+            !self.short.val() & (bit_cast::<48, 32>(self.access.val().span) <= self.room.q.val());
         if self.access.val().clip {
             self.fits.next = self.room.q.val().any();
         }
@@ -250,8 +269,8 @@ impl Logic for Range {
 
         // Pages are whole multiples of 4 KiB and lengths at most 4 KiB: an access leaves its page if it
         // crosses a 4 KiB boundary and that boundary is the page's end.
-        self.reach_whole.next = bit_cast::<13, 12>(self.position.q.val().get_bits::<12>(0))
-            + self.access.val().length;
+        self.reach_whole.next =
+            bit_cast::<13, 12>(self.position.q.val().get_bits::<12>(0)) + self.access.val().length;
         self.reach_short.next = bit_cast::<13, 12>(self.position.q.val().get_bits::<12>(0))
             + bit_cast::<13, 48>(self.room.q.val());
         self.reach.next = self.reach_whole.val();
@@ -259,8 +278,9 @@ impl Logic for Range {
             self.reach.next = self.reach_short.val();
         }
         self.filled.next = self.position.q.val() | self.above.val() | bits::<49>(0xFFF);
-        self.leaves.next =
-            self.reach.val().get_bit(12) & bit_cast::<12, 13>(self.reach.val()).any() & self.filled.val().all();
+        self.leaves.next = self.reach.val().get_bit(12)
+            & bit_cast::<12, 13>(self.reach.val()).any()
+            & self.filled.val().all();
         self.row_exists.next = !self.row_beyond.val().any()
             & !(self.position.q.val() & self.beyond.val()).any()
             & !(self.leaves.val() & bit_cast::<PAGE_LOG2, 17>(self.row.val()).all());

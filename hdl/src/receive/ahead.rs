@@ -78,7 +78,7 @@ pub struct Ahead {
     pub commit_valid: Signal<In, bool>,
     /// The row.
     pub commit: Signal<In, Commit>,
-    /// It is taken, if it is a WORK_QUEUE row.
+    /// It is taken, if it is a receive row of WORK_QUEUE; the others are no business of this block.
     pub commit_ready: Signal<Out, bool>,
     /// Scatter reads `read_data`.
     pub read_valid: Signal<In, bool>,
@@ -110,6 +110,8 @@ pub struct Ahead {
     meta: Ram<AheadMeta, SLOT_LOG2>,
     filled: LutRam<Position, VI_LOG2>,
     shown_filled: DFF<Position>,
+    row: Signal<Local, Bits<16>>,
+    wanted: Signal<Local, bool>,
     empties: Signal<Local, bool>,
     target: Constant<Bits<8>>,
 }
@@ -152,6 +154,8 @@ impl Default for Ahead {
             meta: Default::default(),
             filled: Default::default(),
             shown_filled: Default::default(),
+            row: Default::default(),
+            wanted: Default::default(),
             empties: Default::default(),
             target: Constant::new(u64::from(table::WORK_QUEUE).to_bits()),
         }
@@ -194,16 +198,18 @@ impl Logic for Ahead {
         self.look_lost.next = self.meta.read_data.val().lost;
 
         // A row emptied again and again while the bus waits for other blocks is no harm; the last time counts.
-        self.empties.next = self.commit_valid.val()
+        self.row.next = self.commit.val().row;
+        self.wanted.next = self.commit_valid.val()
             & (self.commit.val().target == self.target.val())
-            & !self.filled_valid.val();
-        self.commit_ready.next = self.empties.val();
+            & self.row.val().get_bit(0);
+        self.empties.next = self.wanted.val() & !self.filled_valid.val();
+        self.commit_ready.next = !self.filled_valid.val();
         self.filled.write_enable.next = self.filled_valid.val();
         self.filled.write_address.next = self.filled_vi.val();
         self.filled.write_data.next = self.filled_position.val();
         if self.empties.val() {
-            self.filled.write_enable.next = self.commit.val().row.get_bit(0);
-            self.filled.write_address.next = self.commit.val().row.get_bits::<VI_LOG2>(1);
+            self.filled.write_enable.next = true;
+            self.filled.write_address.next = self.row.val().get_bits::<VI_LOG2>(1);
             self.filled.write_data.next = bits::<14>(0);
         }
         self.filled.read_address.next = self.look_vi.val();

@@ -54,6 +54,8 @@ pub struct Ingress {
     pub frame: Signal<Out, FrameBeat>,
     /// The peer should hold its frames.
     pub pause: Signal<Out, bool>,
+    /// A frame is here.
+    pub busy: Signal<Out, bool>,
     /// A frame has left.
     pub count_frame: Signal<Out, bool>,
     /// A frame found no room.
@@ -112,6 +114,7 @@ impl Default for Ingress {
             frame_ready: Default::default(),
             frame: Default::default(),
             pause: Default::default(),
+            busy: Default::default(),
             count_frame: Default::default(),
             count_overflow: Default::default(),
             ram: Default::default(),
@@ -152,11 +155,12 @@ impl Logic for Ingress {
         clock!(self, clock, ram, untag);
         self.untag.reset.next = self.reset.val();
         self.pause.next = self.paused.q.val();
+        self.level.next = self.tail.q.val() - self.head.q.val();
+        self.busy.next = self.level.val().any() | self.leaving.q.val() | self.untag.out_valid.val();
         self.count_frame.next = self.counted_frame.q.val();
         self.count_overflow.next = self.counted_overflow.q.val();
 
         // In: the frame's beats lie behind `whole` until its last one makes them count.
-        self.level.next = self.tail.q.val() - self.head.q.val();
         self.room.next = self.level.val() != self.full_level.val();
         self.used.next = bit_cast::<13, 11>(self.level.val()) + bit_cast::<13, 12>(self.store_level.val());
         self.paused.d.next = self.used.val() > self.pause_level.val();

@@ -11,19 +11,27 @@
 //! ```
 
 mod ahead;
+mod contexts;
+mod flush;
 mod icrc;
 mod ingress;
-//M mod matcher;
+mod judge;
+mod matcher;
 mod parse;
-//M mod scatter;
+mod path;
+mod scatter;
 mod store;
 mod untag;
 
-pub use ahead::Ahead;
+pub use ahead::{Ahead, AheadMeta};
+pub use contexts::{Contexts, Message, Peer};
+pub use flush::Flush;
 pub use icrc::Icrc;
 pub use ingress::Ingress;
-//M pub use matcher::Matcher;
+pub use judge::{Judge, Verdict};
+pub use matcher::Matcher;
 pub use parse::Parse;
-//M pub use scatter::Scatter;
+pub use path::Receive;
+pub use scatter::{result, Scatter};
 pub use store::Store;
 pub use untag::Untag;

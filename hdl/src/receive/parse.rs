@@ -62,6 +62,8 @@ pub struct Parse {
     pub drop: Signal<Out, bool>,
     /// With `keep`.
     pub info: Signal<Out, FrameInfo>,
+    /// A frame is under way.
+    pub busy: Signal<Out, bool>,
     /// See the module's description.
     pub count_malformed: Signal<Out, bool>,
     /// The ICRC is wrong.
@@ -177,6 +179,7 @@ impl Default for Parse {
             keep: Default::default(),
             drop: Default::default(),
             info: Default::default(),
+            busy: Default::default(),
             count_malformed: Default::default(),
             count_icrc: Default::default(),
             count_not_ours: Default::default(),
@@ -490,6 +493,8 @@ impl Logic for Parse {
                 self.dropped.d.next = false;
             }
         }
+        self.busy.next =
+            self.next_index.q.val().any() | self.valid.q.val() | self.deciding.q.val() | self.kept.q.val();
         self.keep.next = self.kept.q.val();
         self.drop.next = self.dropped.q.val();
         self.info.next = self.fields.q.val();

@@ -3,3 +3,5 @@
 mod bundle;
 mod frames;
 mod parse;
+mod path;
+mod world;

@@ -143,8 +143,19 @@ impl Logic for Sink {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, used, missing, midway, refused, failed, ended, tail_row, tail_over, tail_fault,
-            length_valid, length
+            self,
+            clock,
+            used,
+            missing,
+            midway,
+            refused,
+            failed,
+            ended,
+            tail_row,
+            tail_over,
+            tail_fault,
+            length_valid,
+            length
         );
         clock!(self, clock, pieces, packer, words, sizes, wholes, tail_low, tail_high);
         self.pieces.reset.next = self.reset.val();

@@ -154,8 +154,28 @@ impl Logic for Walker {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, state, index, segments, immediate, has_immediate, length, left, sum, over, malformed,
-            errors, first, last, address, region, key, segment_left, packet_left, piece, ends_segment,
+            self,
+            clock,
+            state,
+            index,
+            segments,
+            immediate,
+            has_immediate,
+            length,
+            left,
+            sum,
+            over,
+            malformed,
+            errors,
+            first,
+            last,
+            address,
+            region,
+            key,
+            segment_left,
+            packet_left,
+            piece,
+            ends_segment,
             ends_packet
         );
 
@@ -216,8 +236,7 @@ impl Logic for Walker {
         self.reserve.next = false;
         self.packet_valid.next = false;
         self.announced.next = self.connected.val() & self.room.val() & self.packet_ready.val();
-        self.access_valid.next =
-            (self.state.q.val() == State::Ask) | (self.state.q.val() == State::AskTail);
+        self.access_valid.next = (self.state.q.val() == State::Ask) | (self.state.q.val() == State::AskTail);
         self.access.next.address = self.address.q.val();
         self.access.next.span = self.segment_left.q.val();
         self.access.next.length = self.piece.q.val();
@@ -320,10 +339,7 @@ impl Logic for Walker {
                     self.malformed.d.next = true;
                     self.state.d.next = State::Check;
                 }
-                if self.malformed.q.val()
-                    | !self.connected.val()
-                    | (self.segments.q.val() == bits::<8>(2))
-                {
+                if self.malformed.q.val() | !self.connected.val() | (self.segments.q.val() == bits::<8>(2)) {
                     self.state.d.next = State::Check;
                 }
             }
