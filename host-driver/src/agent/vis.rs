@@ -1,6 +1,7 @@
 //! Virtual interfaces: their rows in the NIC's tables, and the rings of their work queues.
 
 use std::{
+    fmt,
     net::Ipv4Addr,
     sync::{
         atomic::{AtomicU64, Ordering},
@@ -135,6 +136,12 @@ impl Ring {
     }
 }
 
+impl fmt::Debug for Vi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Vi").field("index", &self.index).field("info", &self.info).finish()
+    }
+}
+
 impl Vi {
     /// Its index: the row of its tables, the number of its doorbell page.
     pub fn index(&self) -> u16 {
@@ -223,6 +230,8 @@ impl Vi {
         let entry = *state.vi(self)?;
         let admin = Admin::of(&*self.agent.device);
         self.set_state(&admin, vi_states::IDLE)?;
+        // Nothing that was granted to the old connection reaches memory after the rows are new.
+        admin.drain()?;
         self.open(&admin, &entry)
     }
 
