@@ -134,6 +134,16 @@ impl Nic {
         Ok(self.agent().take_events()?)
     }
 
+    /// Whether the device still answers. What waits for completions asks this now and then by itself.
+    pub fn check(&self) -> Result<(), Error> {
+        Ok(self.agent().check()?)
+    }
+
+    /// Device time in ticks of 1.024 us; it wraps. On a simulated NIC it is the simulation's time.
+    pub fn device_time(&self) -> Result<u32, Error> {
+        Ok(self.agent().time()?)
+    }
+
     /// Reads the NIC's counters, with their names and meanings.
     pub fn counters(&self) -> Result<Vec<(&'static Code, u64)>, Error> {
         Ok(self.agent().counters()?)

@@ -309,6 +309,11 @@ impl Agent {
         Ok(events)
     }
 
+    /// Device time in ticks of 1.024 us; it wraps.
+    pub fn time(&self) -> Result<u32, AgentError> {
+        Ok(self.device.read32(Bar::Registers, registers::TIME)?)
+    }
+
     /// Reads one counter: a number of `register::counter`.
     pub fn counter(&self, number: u64) -> Result<u64, AgentError> {
         Ok(self.device.read64(Bar::Registers, registers::COUNTERS + 8 * number)?)
