@@ -87,6 +87,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
         nics: 2,
         pcap: arguments.pcap.clone(),
         trace: arguments.trace.clone(),
+        more: Vec::new(),
     };
     let begin = Instant::now();
     let (mut simulator, mut control) = simulator::start(&settings, &stop)?;

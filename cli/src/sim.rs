@@ -1,6 +1,6 @@
 //! `viaduct sim`: simulated NICs that stay up.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -49,13 +49,16 @@ pub struct Up {
     /// Records every signal into this waveform file
     #[arg(long)]
     trace: Option<PathBuf>,
+    /// After `--`: more arguments of the simulator's, see `viaduct-sim --help`
+    #[arg(last = true)]
+    more: Vec<OsString>,
 }
 
 /// `viaduct sim`.
 pub fn run(command: Command) -> Result<()> {
     match command {
-        Command::Up(Up { place, nics, pcap, trace }) => {
-            let settings = Settings { dir: place.dir(), nics, pcap, trace };
+        Command::Up(Up { place, nics, pcap, trace, more }) => {
+            let settings = Settings { dir: place.dir(), nics, pcap, trace, more };
             let (pid, _control) = simulator::up(&settings, &Stop::on_signals()?)?;
             println!("simulator up: process {pid}");
             for nic in 0..nics {

@@ -1,6 +1,7 @@
 //! The simulator's process, and its control socket: a JSON object a line, a JSON object back.
 
 use std::{
+    ffi::OsString,
     fs::File,
     io::{self, BufRead, BufReader, Read, Write},
     os::unix::{
@@ -30,6 +31,8 @@ use crate::stop::Stop;
 const PROGRAM: &str = "viaduct-sim";
 /// Names the simulator's program, if it is not beside this one.
 const VARIABLE: &str = "VIADUCT_SIM";
+/// What the simulator logs.
+const LOG: &str = "RUST_LOG";
 /// Name of the control socket in the simulator's folder.
 const CONTROL: &str = "control.sock";
 /// How long a simulator may take to start: it resets its NICs first.
@@ -54,6 +57,8 @@ pub struct Settings {
     pub pcap: Option<PathBuf>,
     /// Waveform of every signal.
     pub trace: Option<PathBuf>,
+    /// More arguments, for the simulator to judge.
+    pub more: Vec<OsString>,
 }
 
 impl Settings {
@@ -65,7 +70,7 @@ impl Settings {
                 command.arg(option).arg(path);
             }
         }
-        command.stdin(Stdio::null());
+        command.args(&self.more).stdin(Stdio::null());
         Ok(command)
     }
 }
@@ -268,7 +273,12 @@ pub fn how(status: ExitStatus) -> String {
 
 /// Starts a simulator that ends with this process, and waits until it answers.
 pub fn start(settings: &Settings, stop: &Stop) -> Result<(Process, Control)> {
-    let mut process = Process::start("simulator", settings.command()?)?;
+    let mut command = settings.command()?;
+    command.stdout(Stdio::null());
+    if std::env::var_os(LOG).is_none() {
+        command.env(LOG, "warn");
+    }
+    let mut process = Process::start("simulator", command)?;
     let control = answers(settings, stop, || process.check())?;
     Ok((process, control))
 }

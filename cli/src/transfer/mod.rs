@@ -197,23 +197,25 @@ impl End {
         })
     }
 
-    /// Tells the other end why this one gives up, and completes the reason by what the NIC and the
-    /// other end have to say.
-    fn explain(&mut self, error: anyhow::Error, other: &str) -> anyhow::Error {
-        // A peer that is gone need not be told.
-        let _ = self.channel.say(&Outcome::Failed(format!("{error:#}")));
-        if let Err(gone) = self.nic.check() {
-            return if error.downcast_ref::<Error>().is_some_and(Error::is_gone) {
-                error
-            } else {
-                anyhow!(gone).context(error)
-            };
-        }
+    /// Completes the reason why this end gives up by what its NIC has to say, tells the other end, and
+    /// hears what that one knows.
+    fn explain(&mut self, error: anyhow::Error, own: &str, other: &str) -> anyhow::Error {
         let mut text = format!("{error:#}");
-        let reasons = note::reasons(&self.nic);
-        if !reasons.is_empty() {
-            text += &format!("; this NIC: {reasons}");
+        match self.nic.check() {
+            Ok(()) => {
+                let reasons = note::reasons(&self.nic);
+                if !reasons.is_empty() {
+                    text += &format!("; the {own}'s NIC: {reasons}");
+                }
+            }
+            // Whatever failed, it failed because of this.
+            Err(gone) if !error.downcast_ref::<Error>().is_some_and(Error::is_gone) => {
+                text += &format!("; {gone}");
+            }
+            Err(_) => {}
         }
+        // A peer that is gone need not be told, and says nothing.
+        let _ = self.channel.say(&Outcome::Failed(text.clone()));
         if let Ok(Outcome::Failed(reason)) = self.channel.hear_for(LAST_WORDS) {
             text += &format!("; the {other}: {reason}");
         }

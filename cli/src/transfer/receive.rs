@@ -71,7 +71,7 @@ pub fn run(arguments: &ReceiveArguments) -> Result<()> {
             voice.report("received", &report);
             Ok(())
         }
-        Err(error) => Err(receiver.end.explain(error, "sender")),
+        Err(error) => Err(receiver.end.explain(error, "receiver", "sender")),
     }
 }
 

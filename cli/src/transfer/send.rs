@@ -53,7 +53,7 @@ pub fn run(arguments: &SendArguments) -> Result<()> {
             voice.report("sent", &report);
             Ok(())
         }
-        Err(error) => Err(sender.end.explain(error, "receiver")),
+        Err(error) => Err(sender.end.explain(error, "sender", "receiver")),
     }
 }
 
