@@ -250,7 +250,16 @@ fn watch(
             }
         }
     }
-    bail!("the file did not arrive\n  {}", failures.join("\n  "))
+    bail!("the file did not arrive\n  {}", distinct(failures).join("\n  "))
+}
+
+/// Leaves out what another failure says, too: an application that gives up tells the other one why.
+fn distinct(failures: Vec<String>) -> Vec<String> {
+    let said = |text: &String, other: &String| {
+        let why = text.split_once(": ").map_or(text.as_str(), |(_, why)| why);
+        text != other && other.contains(why)
+    };
+    failures.iter().filter(|text| !failures.iter().any(|other| said(text, other))).cloned().collect()
 }
 
 /// Fills a file with random bytes.
@@ -286,6 +295,14 @@ fn hash(path: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reason_is_given_once() {
+        let told = |texts: &[&str]| distinct(texts.iter().map(|text| text.to_string()).collect());
+        let full = "the receiver: the sender gave up: a send failed; the receiver's NIC: DROP_ICRC 1";
+        assert_eq!(told(&["the sender: a send failed", full]), [full]);
+        assert_eq!(told(&["the sender: x", "the receiver: y"]), ["the sender: x", "the receiver: y"]);
+    }
 
     #[test]
     fn a_seed_gives_the_same_file() {
