@@ -124,10 +124,10 @@ pub fn run(arguments: Arguments) -> Result<()> {
         sent.bytes as f64 * 8.0 / sent.device_us.max(1.0),
     );
     println!(
-        "  wall        {:.2} s of transfer, {:.2} s of start-up: {:.0} simulated cycles a second",
+        "  wall        {:.2} s of transfer, {:.2} s of start-up: {:.0} NIC cycles a wall second",
         sent.seconds,
         start.as_secs_f64(),
-        status.cycles as f64 * 1e9 / (status.busy_ns as f64).max(1.0),
+        sent.device_us * CYCLES_PER_US / sent.seconds.max(1e-9),
     );
     println!("  processes   simulator {}, sender {}, receiver {}", simulator.pid(), sent.pid, got.pid);
     for path in [&arguments.pcap, &arguments.trace].into_iter().flatten() {
