@@ -124,10 +124,10 @@ pub fn run(arguments: Arguments) -> Result<()> {
         sent.bytes as f64 * 8.0 / sent.device_us.max(1.0),
     );
     println!(
-        "  wall        {:.2} s of transfer, {:.2} s of start-up: {:.0} simulated cycles a second",
+        "  wall        {:.2} s of transfer, {:.2} s of start-up: {:.0} NIC cycles a wall second",
         sent.seconds,
         start.as_secs_f64(),
-        status.cycles as f64 * 1e9 / (status.busy_ns as f64).max(1.0),
+        sent.device_us * CYCLES_PER_US / sent.seconds.max(1e-9),
     );
     println!("  processes   simulator {}, sender {}, receiver {}", simulator.pid(), sent.pid, got.pid);
     for path in [&arguments.pcap, &arguments.trace].into_iter().flatten() {
@@ -250,7 +250,16 @@ fn watch(
             }
         }
     }
-    bail!("the file did not arrive\n  {}", failures.join("\n  "))
+    bail!("the file did not arrive\n  {}", distinct(failures).join("\n  "))
+}
+
+/// Leaves out what another failure says, too: an application that gives up tells the other one why.
+fn distinct(failures: Vec<String>) -> Vec<String> {
+    let said = |text: &String, other: &String| {
+        let why = text.split_once(": ").map_or(text.as_str(), |(_, why)| why);
+        text.len() < other.len() && other.contains(why)
+    };
+    failures.iter().filter(|text| !failures.iter().any(|other| said(text, other))).cloned().collect()
 }
 
 /// Fills a file with random bytes.
@@ -286,6 +295,16 @@ fn hash(path: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reason_is_given_once() {
+        let told = |texts: &[&str]| distinct(texts.iter().map(|text| text.to_string()).collect());
+        let full = "the receiver: the sender gave up: a send failed; the receiver's NIC: DROP_ICRC 1";
+        assert_eq!(told(&["the sender: a send failed", full]), [full]);
+        assert_eq!(told(&["the sender: x", "the receiver: y"]), ["the sender: x", "the receiver: y"]);
+        assert_eq!(told(&["the sender: x", "the receiver: x"]), ["the receiver: x"]);
+        assert_eq!(told(&["x", "x"]), ["x", "x"]);
+    }
 
     #[test]
     fn a_seed_gives_the_same_file() {

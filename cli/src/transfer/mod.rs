@@ -130,6 +130,7 @@ struct End {
     stop: Stop,
     timeout: Duration,
     mtu: Mtu,
+    json: bool,
     /// When something last happened, and when the other end was last looked at.
     last: Instant,
     looked: Instant,
@@ -155,7 +156,8 @@ impl End {
         })?;
         let (last, looked) = (Instant::now(), Instant::now());
         let timeout = Duration::from_secs(common.timeout);
-        Ok(Self { nic, ptag, vi, channel, stop: stop.clone(), timeout, mtu: common.mtu, last, looked })
+        let (stop, mtu, json) = (stop.clone(), common.mtu, common.json);
+        Ok(Self { nic, ptag, vi, channel, stop, timeout, mtu, json, last, looked })
     }
 
     /// Something happened.
@@ -216,8 +218,17 @@ impl End {
         }
         // A peer that is gone need not be told, and says nothing.
         let _ = self.channel.say(&Outcome::Failed(text.clone()));
+        if self.json {
+            // The demo hears the other end by itself.
+            return anyhow!(text);
+        }
         if let Ok(Outcome::Failed(reason)) = self.channel.hear_for(LAST_WORDS) {
-            text += &format!("; the {other}: {reason}");
+            // It may give up because this end did: what was told it need not be told here.
+            let own = format!("the {own} gave up: {text}");
+            let news = reason.strip_prefix(&own).map_or(&*reason, |rest| rest.trim_start_matches("; "));
+            if !news.is_empty() {
+                text += &format!("; the {other}: {news}");
+            }
         }
         anyhow!(text)
     }

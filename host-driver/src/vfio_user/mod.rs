@@ -389,7 +389,9 @@ fn read_by(mut stream: &UnixStream, bytes: &mut [u8], deadline: Instant) -> io::
 /// What an I/O error says about the server.
 fn describe(error: &io::Error, slow: &str) -> String {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => "it closed the connection".into(),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => {
+            "it closed the connection".into()
+        }
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => format!("it {slow}"),
         _ => error.to_string(),
     }
