@@ -5,7 +5,7 @@
 //!            command_ready ◄─│         │◄── tx_ready
 //!    completion (no ready)  ─►│ DmaRead │──► beat_valid, beat          (no ready)
 //!                      cfg ─►│         │──► retire_valid, retire_epoch (pulse)
-//!                     time_now ─►│         │──► deadline, timed_out, busy
+//!                 time_now ─►│         │──► deadline, timed_out, busy
 //!                            └─────────┘──► count_unexpected          (pulse)
 //! ```
 //! Contract: a command is cut into requests of at most `max_read` and 512 bytes, each inside one aligned block of that
@@ -24,7 +24,7 @@
 //! Latency: 2 cycles from a command to its request, 3 from the last beat of a completion to the first beat
 //! of its data. Throughput: 8 bytes a cycle less one cycle for each slot; a request every 3 cycles.
 //!
-//! Tests: `tests/dma_read.rs`.
+//! Tests: `tests/tlp/dma_read.rs`.
 
 use super::read_drain::ReadDrain;
 use super::read_issue::ReadIssue;

@@ -11,7 +11,7 @@
 //! reads as 0. One that is not supported is answered so, without data. `read` stays the same until it is
 //! taken, which is when the completion has been made.
 //!
-//! Latency: 3 cycles from the load to its completion, and the registers' own. Tests: `tests/edge_complete.rs`.
+//! Latency: 3 cycles from the load to its completion, and the registers' own. Tests: `tests/tlp/complete.rs`.
 
 use crate::bus::{MmioRead, TlpBeat};
 use rust_hdl::prelude::*;

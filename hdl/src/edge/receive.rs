@@ -24,7 +24,7 @@
 //! source that sees it a cycle late, or starts one more request by it, loses nothing; a third is
 //! dropped and counted.
 //!
-//! Latency: one cycle from the beat that completes a store or a load. Tests: `tests/edge_receive.rs`.
+//! Latency: one cycle from the beat that completes a store or a load. Tests: `tests/tlp/receive.rs`.
 
 use crate::bus::{MmioRead, MmioWrite, TlpBeat};
 use crate::prims::Skid;

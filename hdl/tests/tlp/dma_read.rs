@@ -429,7 +429,7 @@ impl Host {
         } else {
             assert_eq!(self.bench.get("retire_valid"), 0);
         }
-        if beat.is_some() {
+        if !self.answers.is_empty() {
             self.quiet = 0;
         }
         self.seen_unexpected += self.bench.get("count_unexpected");
