@@ -17,7 +17,7 @@
 //! - A queue found wrong (overrun, stale slot, ring not readable) raises its fault and rests until committed anew.
 //! - Receive work goes first; a receive queue that had nothing to fetch lets one send queue by, so that a storm of
 //!   empty doorbells cannot hold up the others' sends.
-//! - A commit is taken when no read is in flight, and held: while it stays, it is written again in each cycle, and
+//! - A commit is taken when no read is in flight and no fault waits, and held: while it stays, it is written again in each cycle, and
 //!   nothing is popped.
 //!
 //! Latency: 8 cycles from a VI on show to the access for an inline token. Tests: `tests/queues/fetch.rs`.
@@ -429,8 +429,11 @@ impl Logic for Fetch {
         // The rows of the queue at hand; between queues, a commit.
         self.idle.next = self.step.q.val() == Step::Idle;
         self.commit_here.next = self.commit_valid.val() & (self.commit.val().target == self.work_queue_table.val());
-        self.commit_taken.next =
-            self.commit_here.val() & self.idle.val() & self.landing.empty.val() & !self.access_waits.q.val();
+        self.commit_taken.next = self.commit_here.val()
+            & self.idle.val()
+            & self.landing.empty.val()
+            & !self.access_waits.q.val()
+            & !self.fault_waits.q.val();
         self.commit_ready.next = self.commit_taken.val();
         self.commit_row.next = self.commit.val().row;
         self.commit_low.next = self.commit.val().word0;

@@ -100,6 +100,7 @@ pub struct Range {
     beyond: Signal<Local, Bits<49>>,
     relative: Signal<Local, Bits<49>>,
     row: Signal<Local, Bits<17>>,
+    row_low: Signal<Local, Bits<PAGE_LOG2>>,
     row_beyond: Signal<Local, Bits<17>>,
     filled: Signal<Local, Bits<49>>,
     reach_whole: Signal<Local, Bits<13>>,
@@ -164,6 +165,7 @@ impl Default for Range {
             beyond: Default::default(),
             relative: Default::default(),
             row: Default::default(),
+            row_low: Default::default(),
             row_beyond: Default::default(),
             filled: Default::default(),
             reach_whole: Default::default(),
@@ -246,6 +248,7 @@ impl Logic for Range {
         self.relative.next = self.position.q.val() >> self.page_shift.q.val();
         self.row.next = bit_cast::<17, 16>(self.first_page.q.val())
             + bit_cast::<17, PAGE_LOG2>(bit_cast::<PAGE_LOG2, 49>(self.relative.val()));
+        self.row_low.next = bit_cast::<PAGE_LOG2, 17>(self.row.val());
         self.row_beyond.next = self.row.val() >> self.page_rows_log2.val();
 
         // Pages are whole multiples of 4 KiB and lengths at most 4 KiB: an access leaves its page if it
@@ -263,7 +266,7 @@ impl Logic for Range {
             self.reach.val().get_bit(12) & bit_cast::<12, 13>(self.reach.val()).any() & self.filled.val().all();
         self.row_exists.next = !self.row_beyond.val().any()
             & !(self.position.q.val() & self.beyond.val()).any()
-            & !(self.leaves.val() & bit_cast::<PAGE_LOG2, 17>(self.row.val()).all());
+            & !(self.leaves.val() & self.row_low.val().all());
 
         self.row_now.next = self.page_row.q.val();
         if self.next_page.val() {
