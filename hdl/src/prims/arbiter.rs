@@ -12,7 +12,7 @@
 //! Latency: 0.
 //!
 //! How: `after` marks the requesters behind the last one granted; they go first. The lowest set bit of x is
-//! x & -x, one carry chain.
+//! x & !(x - 1), and the bits above it are !(x ^ (x - 1)): one carry chain.
 //!
 //! Tests: `tests/prims/arbiter.rs`; proof: `formal/arbiter.sv`.
 
@@ -38,14 +38,12 @@ pub struct Arbiter<const N: usize, const L: usize> {
     after: DFF<Bits<N>>,
     preferred: Signal<Local, Bits<N>>,
     pool: Signal<Local, Bits<N>>,
-    negated: Signal<Local, Bits<N>>,
+    /// `pool - 1`: differs from `pool` up to its lowest set bit.
+    less: Signal<Local, Bits<N>>,
     chosen: Signal<Local, Bits<N>>,
-    /// All bits below the chosen one.
-    below: Signal<Local, Bits<N>>,
-    zero: Constant<Bits<N>>,
     /// `members[k]`: the requesters whose number has bit k set.
     members: [Constant<Bits<N>>; L],
-    bit: [Constant<Bits<L>>; L],
+    weight: [Constant<Bits<L>>; L],
     number: Signal<Local, Bits<L>>,
 }
 
@@ -63,17 +61,13 @@ impl<const N: usize, const L: usize> Default for Arbiter<N, L> {
             after: Default::default(),
             preferred: Default::default(),
             pool: Default::default(),
-            negated: Default::default(),
+            less: Default::default(),
             chosen: Default::default(),
-            below: Default::default(),
-            zero: Constant::new(Bits::default()),
             members: std::array::from_fn(|k| {
-                let set = (0..N as u64)
-                    .filter(|n| n >> k & 1 == 1)
-                    .fold(0, |set, n| set | 1u64 << n);
+                let set = (0..N as u64).filter(|n| n >> k & 1 == 1).fold(0, |set, n| set | 1u64 << n);
                 Constant::new(set.to_bits())
             }),
-            bit: std::array::from_fn(|k| Constant::new((1u64 << k).to_bits())),
+            weight: std::array::from_fn(|k| Constant::new((1u64 << k).to_bits())),
             number: Default::default(),
         }
     }
@@ -88,20 +82,19 @@ impl<const N: usize, const L: usize> Logic for Arbiter<N, L> {
         if self.preferred.val().any() {
             self.pool.next = self.preferred.val();
         }
-        self.negated.next = self.zero.val() - self.pool.val();
-        self.chosen.next = self.pool.val() & self.negated.val();
-        self.below.next = self.chosen.val() - 1;
+        self.less.next = self.pool.val() - 1;
+        self.chosen.next = self.pool.val() & !self.less.val();
         self.number.next = bits::<L>(0);
         for k in 0..L {
             if (self.chosen.val() & self.members[k].val()).any() {
-                self.number.next = self.number.val() | self.bit[k].val();
+                self.number.next = self.number.val() | self.weight[k].val();
             }
         }
         self.grant.next = self.chosen.val();
         self.index.next = self.number.val();
         self.valid.next = self.request.val().any();
         if self.advance.val() & self.request.val().any() {
-            self.after.d.next = !(self.below.val() | self.chosen.val());
+            self.after.d.next = !(self.pool.val() ^ self.less.val());
         }
         if self.reset.val() {
             self.after.d.next = bits::<N>(0);

@@ -63,8 +63,9 @@ pub struct Packer {
     pub out_count: Signal<Out, Bits<4>>,
     /// The run ends with it.
     pub out_last: Signal<Out, bool>,
-    /// Bytes that wait for the rest of their word, in the lowest `fill` lanes.
-    held: DFF<Bits<64>>,
+    /// Bytes that wait for the rest of their word, in the lowest `fill` lanes. One register a lane, so that keeping
+    /// a byte is a clock enable and no logic.
+    held: [DFF<Bits<8>>; 8],
     fill: DFF<Bits<3>>,
     /// A second word of a flush is still to leave.
     pending: DFF<bool>,
@@ -89,7 +90,7 @@ pub struct Packer {
     old: Signal<Local, Bits<64>>,
     /// Lanes that hold a byte after this piece.
     used: Signal<Local, Bits<64>>,
-    keep: Signal<Local, Bits<64>>,
+    held_word: Signal<Local, Bits<64>>,
     lane: [Constant<Bits<64>>; 8],
     number: [Constant<Bits<3>>; 8],
     zero: Constant<Bits<64>>,
@@ -135,7 +136,7 @@ impl Default for Packer {
             turned: Default::default(),
             old: Default::default(),
             used: Default::default(),
-            keep: Default::default(),
+            held_word: Default::default(),
             lane: std::array::from_fn(|k| Constant::new((0xffu64 << (8 * k)).to_bits())),
             number: std::array::from_fn(|k| Constant::new(k.to_bits())),
             zero: Constant::new(Bits::default()),
@@ -146,17 +147,7 @@ impl Default for Packer {
 impl Logic for Packer {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            held,
-            fill,
-            pending,
-            shown_valid,
-            shown,
-            shown_count,
-            shown_last
-        );
+        dff_setup!(self, clock, fill, pending, shown_valid, shown, shown_count, shown_last);
         self.out_valid.next = self.shown_valid.q.val();
         self.out_data.next = self.shown.q.val();
         self.out_count.next = self.shown_count.q.val();
@@ -190,6 +181,14 @@ impl Logic for Packer {
             self.turned.next = (self.turn2.val() << 32) | (self.turn2.val() >> 32);
         }
 
+        self.held_word.next = bit_cast::<64, 8>(self.held[0].q.val())
+            | (bit_cast::<64, 8>(self.held[1].q.val()) << 8)
+            | (bit_cast::<64, 8>(self.held[2].q.val()) << 16)
+            | (bit_cast::<64, 8>(self.held[3].q.val()) << 24)
+            | (bit_cast::<64, 8>(self.held[4].q.val()) << 32)
+            | (bit_cast::<64, 8>(self.held[5].q.val()) << 40)
+            | (bit_cast::<64, 8>(self.held[6].q.val()) << 48)
+            | (bit_cast::<64, 8>(self.held[7].q.val()) << 56);
         self.old.next = self.zero.val();
         self.used.next = self.zero.val();
         for k in 0..8 {
@@ -205,7 +204,7 @@ impl Logic for Packer {
             self.shown_valid.d.next = self.emit.val();
         }
         if self.emit.val() {
-            self.shown.d.next = (self.held.q.val() & self.old.val())
+            self.shown.d.next = (self.held_word.val() & self.old.val())
                 | (self.turned.val() & self.used.val() & !self.old.val());
             self.shown_count.d.next = self.total.val();
             self.shown_last.d.next = self.flush.val() & !self.more.val();
@@ -213,13 +212,17 @@ impl Logic for Packer {
                 self.shown_count.d.next = bits::<4>(8);
             }
         }
-        self.keep.next = self.old.val();
-        if self.full.val() {
-            self.keep.next = self.zero.val();
+        for k in 0..8 {
+            self.held[k].clock.next = self.clock.val();
+            self.held[k].d.next = self.held[k].q.val();
+            if self.accept.val() & (self.full.val() | (self.number[k].val() >= self.fill.q.val())) {
+                self.held[k].d.next = self.turned.val().get_bits::<8>(8 * k);
+            }
+            if self.restart.val() {
+                self.held[k].d.next = self.restart_data.val().get_bits::<8>(8 * k);
+            }
         }
         if self.accept.val() {
-            self.held.d.next =
-                (self.held.q.val() & self.keep.val()) | (self.turned.val() & !self.keep.val());
             self.fill.d.next = self.total.val().get_bits::<3>(0);
             self.pending.d.next = self.flush.val() & self.more.val();
             if self.flush.val() & !self.more.val() {
@@ -227,7 +230,6 @@ impl Logic for Packer {
             }
         }
         if self.restart.val() {
-            self.held.d.next = self.restart_data.val();
             self.fill.d.next = self.restart_fill.val();
             self.pending.d.next = false;
             if self.out_ready.val() {

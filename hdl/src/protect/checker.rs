@@ -20,6 +20,7 @@ use viaduct_spec::tables::table;
 
 use super::{Outstanding, Range, RegionTable};
 use crate::bus::{Access, Commit, DmaCommand};
+use crate::literal::Literal;
 use crate::prims::{Arbiter, Ram};
 
 /// The steps of an access.
@@ -40,7 +41,7 @@ enum Step {
 }
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Protect {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -156,97 +157,30 @@ pub struct Protect {
     page_address: Signal<Local, Bits<64>>,
     command: Signal<Local, DmaCommand>,
 
-    region_table: Constant<Bits<8>>,
-    page_table: Constant<Bits<8>>,
-}
-
-impl Default for Protect {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            fetch_valid: Default::default(),
-            fetch_ready: Default::default(),
-            fetch: Default::default(),
-            gather_valid: Default::default(),
-            gather_ready: Default::default(),
-            gather: Default::default(),
-            scatter_valid: Default::default(),
-            scatter_ready: Default::default(),
-            scatter: Default::default(),
-            complete_valid: Default::default(),
-            complete_ready: Default::default(),
-            complete: Default::default(),
-            commit_valid: Default::default(),
-            commit_ready: Default::default(),
-            commit: Default::default(),
-            drain: Default::default(),
-            draining: Default::default(),
-            read_retire_valid: Default::default(),
-            read_retire_epoch: Default::default(),
-            write_retire_valid: Default::default(),
-            write_retire_epoch: Default::default(),
-            read_valid: Default::default(),
-            read_ready: Default::default(),
-            read: Default::default(),
-            write_valid: Default::default(),
-            write_ready: Default::default(),
-            write: Default::default(),
-            verdict_valid: Default::default(),
-            verdict_client: Default::default(),
-            verdict_ok: Default::default(),
-            verdict_user: Default::default(),
-            issued: Default::default(),
-            busy: Default::default(),
-            count_refused: Default::default(),
-            arbiter: Default::default(),
-            regions: Default::default(),
-            pages: Default::default(),
-            range: Default::default(),
-            outstanding: Default::default(),
-            step: Default::default(),
-            access: Default::default(),
-            client: Default::default(),
-            member: Default::default(),
-            read_waits: Default::default(),
-            read_command: Default::default(),
-            write_waits: Default::default(),
-            write_command: Default::default(),
-            decided: Default::default(),
-            decided_ok: Default::default(),
-            decided_client: Default::default(),
-            decided_user: Default::default(),
-            issued_count: Default::default(),
-            refused: Default::default(),
-            request: Default::default(),
-            chosen: Default::default(),
-            chosen_region: Default::default(),
-            region_commit: Default::default(),
-            page_commit: Default::default(),
-            commit_row: Default::default(),
-            page_word: Default::default(),
-            hold: Default::default(),
-            take: Default::default(),
-            idle: Default::default(),
-            issuing: Default::default(),
-            free: Default::default(),
-            go: Default::default(),
-            done: Default::default(),
-            offered: Default::default(),
-            page_address: Default::default(),
-            command: Default::default(),
-            region_table: Constant::new(table::REGION.to_bits()),
-            page_table: Constant::new(table::PAGE.to_bits()),
-        }
-    }
+    region_table: Literal<8, { table::REGION as u64 }>,
+    page_table: Literal<8, { table::PAGE as u64 }>,
 }
 
 impl Logic for Protect {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, step, access, client, member, read_waits, read_command, write_waits, write_command, decided,
-            decided_ok, decided_client, decided_user, issued_count, refused
+            self,
+            clock,
+            step,
+            access,
+            client,
+            member,
+            read_waits,
+            read_command,
+            write_waits,
+            write_command,
+            decided,
+            decided_ok,
+            decided_client,
+            decided_user,
+            issued_count,
+            refused
         );
         clock!(self, clock, arbiter, regions, pages, range, outstanding);
         self.arbiter.reset.next = self.reset.val();
@@ -254,7 +188,8 @@ impl Logic for Protect {
 
         // Commits: written in every cycle in which they are on the bus and no access is half way.
         self.idle.next = self.step.q.val() == Step::Idle;
-        self.region_commit.next = self.commit_valid.val() & (self.commit.val().target == self.region_table.val());
+        self.region_commit.next =
+            self.commit_valid.val() & (self.commit.val().target == self.region_table.val());
         self.page_commit.next = self.commit_valid.val() & (self.commit.val().target == self.page_table.val());
         self.commit_ready.next = self.idle.val() & (self.region_commit.val() | self.page_commit.val());
         self.regions.write_enable.next = self.idle.val() & self.region_commit.val();
@@ -266,7 +201,8 @@ impl Logic for Protect {
         self.page_word.next = self.commit.val().word0;
         self.pages.write_enable.next = self.idle.val()
             & self.page_commit.val()
-            & (bit_cast::<16, PAGE_LOG2>(bit_cast::<PAGE_LOG2, 16>(self.commit_row.val())) == self.commit_row.val());
+            & (bit_cast::<16, PAGE_LOG2>(bit_cast::<PAGE_LOG2, 16>(self.commit_row.val()))
+                == self.commit_row.val());
         self.pages.write_address.next = bit_cast::<PAGE_LOG2, 16>(self.commit_row.val());
         self.pages.write_data.next = self.page_word.val().get_bits::<52>(12);
 
@@ -280,8 +216,8 @@ impl Logic for Protect {
             & (self.range.granted.val() | !self.access.q.val().write)
             & self.free.val()
             & !self.outstanding.full.val();
-        self.go.next = self.offered.val()
-            | (self.issuing.val() & self.access.q.val().write & !self.range.granted.val());
+        self.go.next =
+            self.offered.val() | (self.issuing.val() & self.access.q.val().write & !self.range.granted.val());
         self.done.next = self.go.val()
             & ((self.step.q.val() == Step::Second) | !self.range.crosses.val() | !self.range.granted.val());
 

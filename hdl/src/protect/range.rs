@@ -24,9 +24,10 @@ use viaduct_spec::profile::PAGE_LOG2;
 
 use super::Region;
 use crate::bus::Access;
+use crate::literal::Literal;
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Range {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -122,84 +123,32 @@ pub struct Range {
     over: DFF<Bits<12>>,
     page_row: DFF<Bits<PAGE_LOG2>>,
 
-    page_rows_log2: Constant<Bits<6>>,
-}
-
-impl Default for Range {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            look: Default::default(),
-            measure: Default::default(),
-            place: Default::default(),
-            next_page: Default::default(),
-            access: Default::default(),
-            member: Default::default(),
-            region: Default::default(),
-            granted: Default::default(),
-            length: Default::default(),
-            offset: Default::default(),
-            head: Default::default(),
-            crosses: Default::default(),
-            rest: Default::default(),
-            page: Default::default(),
-            origin: Default::default(),
-            distance: Default::default(),
-            far: Default::default(),
-            key_fits: Default::default(),
-            scale: Default::default(),
-            length_fits: Default::default(),
-            ones: Default::default(),
-            above: Default::default(),
-            below: Default::default(),
-            in_page: Default::default(),
-            allowed: Default::default(),
-            delta: Default::default(),
-            near: Default::default(),
-            skew: Default::default(),
-            region_length: Default::default(),
-            first_page: Default::default(),
-            page_scale: Default::default(),
-            page_mask: Default::default(),
-            left: Default::default(),
-            room: Default::default(),
-            behind_start: Default::default(),
-            position: Default::default(),
-            short: Default::default(),
-            fits: Default::default(),
-            room_low: Default::default(),
-            moves: Default::default(),
-            frame: Default::default(),
-            low: Default::default(),
-            relative: Default::default(),
-            row: Default::default(),
-            row_low: Default::default(),
-            row_beyond: Default::default(),
-            not_above: Default::default(),
-            page_number: Default::default(),
-            beyond: Default::default(),
-            reach: Default::default(),
-            filled: Default::default(),
-            leaves: Default::default(),
-            row_exists: Default::default(),
-            row_now: Default::default(),
-            ok: Default::default(),
-            moved: Default::default(),
-            at: Default::default(),
-            on_border: Default::default(),
-            over: Default::default(),
-            page_row: Default::default(),
-            page_rows_log2: Constant::new(PAGE_LOG2.to_bits()),
-        }
-    }
+    page_rows_log2: Literal<6, { PAGE_LOG2 as u64 }>,
 }
 
 impl Logic for Range {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, allowed, delta, near, skew, region_length, first_page, page_scale, page_mask, room, behind_start, position, ok,
-            moved, at, on_border, over, page_row
+            self,
+            clock,
+            allowed,
+            delta,
+            near,
+            skew,
+            region_length,
+            first_page,
+            page_scale,
+            page_mask,
+            room,
+            behind_start,
+            position,
+            ok,
+            moved,
+            at,
+            on_border,
+            over,
+            page_row
         );
 
         // Step 1.
@@ -207,7 +156,8 @@ impl Logic for Range {
         if self.access.val().by_offset {
             self.origin.next = self.region.val().base & bits::<64>(63);
         }
-        self.distance.next = bit_cast::<65, 64>(self.access.val().address) - bit_cast::<65, 64>(self.origin.val());
+        self.distance.next =
+            bit_cast::<65, 64>(self.access.val().address) - bit_cast::<65, 64>(self.origin.val());
         self.far.next = self.distance.val() >> bits::<6>(48);
         self.key_fits.next = self.access.val().by_offset | (self.access.val().key == self.region.val().key);
         self.scale.next = self.region.val().page_shift - bits::<6>(12);
@@ -240,15 +190,18 @@ impl Logic for Range {
             bit_cast::<49, 48>(self.region_length.q.val()) - bit_cast::<49, 48>(self.delta.q.val());
         if self.measure.val() {
             self.room.d.next = bit_cast::<48, 49>(self.left.val());
-            self.behind_start.d.next = self.allowed.q.val() & self.near.q.val() & !self.left.val().get_bit(48);
+            self.behind_start.d.next =
+                self.allowed.q.val() & self.near.q.val() & !self.left.val().get_bit(48);
             self.position.d.next =
                 bit_cast::<49, 48>(self.delta.q.val()) + bit_cast::<49, 43>(self.skew.q.val());
         }
 
         // Step 3.
         self.room_low.next = self.room.q.val().get_bits::<13>(0);
-        self.short.next = !self.room.q.val().get_bits::<35>(13).any() & (self.room_low.val() < self.access.val().length);
-        self.fits.next = !self.short.val() & (bit_cast::<48, 32>(self.access.val().span) <= self.room.q.val());
+        self.short.next =
+            !self.room.q.val().get_bits::<35>(13).any() & (self.room_low.val() < self.access.val().length);
+        self.fits.next =
+            !self.short.val() & (bit_cast::<48, 32>(self.access.val().span) <= self.room.q.val());
         if self.access.val().clip {
             self.fits.next = self.room.q.val().any();
         }
@@ -272,8 +225,9 @@ impl Logic for Range {
         self.low.next = self.position.q.val().get_bits::<12>(0);
         self.reach.next = bit_cast::<13, 12>(self.low.val()) + self.moves.val();
         self.filled.next = self.frame.val() | self.page_number.val();
-        self.leaves.next =
-            self.reach.val().get_bit(12) & bit_cast::<12, 13>(self.reach.val()).any() & self.filled.val().all();
+        self.leaves.next = self.reach.val().get_bit(12)
+            & bit_cast::<12, 13>(self.reach.val()).any()
+            & self.filled.val().all();
         self.row_exists.next = !self.row_beyond.val().any()
             & !(self.frame.val() & self.beyond.val()).any()
             & !(self.leaves.val() & self.row_low.val().all());
@@ -286,9 +240,10 @@ impl Logic for Range {
             self.row_now.next = self.row_low.val();
             self.ok.d.next = self.behind_start.q.val() & self.fits.val() & self.row_exists.val();
             self.moved.d.next = self.moves.val();
-            self.at.d.next = (bit_cast::<43, 31>(bit_cast::<31, 37>(self.frame.val()) & self.page_mask.q.val())
-                << bits::<4>(12))
-                | bit_cast::<43, 12>(self.low.val());
+            self.at.d.next =
+                (bit_cast::<43, 31>(bit_cast::<31, 37>(self.frame.val()) & self.page_mask.q.val())
+                    << bits::<4>(12))
+                    | bit_cast::<43, 12>(self.low.val());
             self.on_border.d.next = self.leaves.val();
             self.over.d.next = bit_cast::<12, 13>(self.reach.val());
         }

@@ -57,8 +57,7 @@ impl Bundle {
     pub fn get(&self, dut: &Dut, name: &str) -> u64 {
         let (lo, bits) = self.field(name);
         let words = dut.get_wide(&self.port);
-        (0..bits).fold(0, |value, bit| {
-            value | u64::from(words[(lo + bit) / 32] >> ((lo + bit) % 32) & 1) << bit
-        })
+        (0..bits)
+            .fold(0, |value, bit| value | u64::from(words[(lo + bit) / 32] >> ((lo + bit) % 32) & 1) << bit)
     }
 }

@@ -153,7 +153,10 @@ fn speed() {
         order.extend(harness.step());
     }
     assert!(harness.cycle - start <= 4 * 200, "{} cycles", harness.cycle - start);
-    assert!(order.windows(4).all(|four| (0..4).all(|client| four.contains(&client))), "round robin: {order:?}");
+    assert!(
+        order.windows(4).all(|four| (0..4).all(|client| four.contains(&client))),
+        "round robin: {order:?}"
+    );
 }
 
 /// A drain behind a stalled write engine waits for it, and the accesses after it go on.

@@ -213,15 +213,19 @@ impl Harness {
                 self.seen.refused += 1;
                 self.refusals += 1;
                 if !access.write {
-                    let refused =
-                        Command { address: 0, length: 0, client, user, last: true, refused: true };
+                    let refused = Command { address: 0, length: 0, client, user, last: true, refused: true };
                     target.push_back((refused, number));
                 }
             }
         }
         if access.write {
             self.granted_writes += pieces.as_ref().map_or(0, Vec::len) as u64;
-            self.verdicts.push_back(Verdict { client, ok: pieces.is_some(), user, issued: self.granted_writes });
+            self.verdicts.push_back(Verdict {
+                client,
+                ok: pieces.is_some(),
+                user,
+                issued: self.granted_writes,
+            });
         }
     }
 
@@ -302,7 +306,10 @@ impl Harness {
         if self.bench.get("verdict_valid") == 1 {
             let verdict = self.verdicts.pop_front().expect("a verdict nobody asked for");
             let get = |name: &str| self.bench.get(&format!("verdict_{name}"));
-            assert_eq!((get("client"), get("ok"), get("user")), (verdict.client, verdict.ok.into(), verdict.user));
+            assert_eq!(
+                (get("client"), get("ok"), get("user")),
+                (verdict.client, verdict.ok.into(), verdict.user)
+            );
             assert_eq!(self.bench.get("issued"), verdict.issued % 256, "issued with the verdict");
         }
         for (write, port, ready) in [(false, "read", read_ready), (true, "write", write_ready)] {
