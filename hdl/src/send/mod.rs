@@ -1,0 +1,9 @@
+//! The send side: from a fetched descriptor to a frame.
+
+mod ack;
+mod egress;
+mod gather;
+
+pub use ack::Ack;
+pub use egress::Egress;
+pub use gather::Gather;
