@@ -126,8 +126,8 @@ impl Logic for DmaRead {
         // Which slot is next. A lost one is passed over, hollow, as long as there are others.
         self.tail_tag.next = self.tail.q.val().get_bits::<READ_TAGS_LOG2>(0);
         self.waiting.next = self.tail.q.val() != self.head.q.val();
-        self.full.next = self.waiting.val()
-            & (self.tail_tag.val() == self.head.q.val().get_bits::<READ_TAGS_LOG2>(0));
+        self.full.next =
+            self.waiting.val() & (self.tail_tag.val() == self.head.q.val().get_bits::<READ_TAGS_LOG2>(0));
         self.lost.next = self.dead.q.val().get_bit(self.tail_tag.val().index());
         self.all_lost.next = self.dead.q.val().all();
         self.pass.next = self.lost.val() & !self.all_lost.val() & !self.full.val();
@@ -162,8 +162,7 @@ impl Logic for DmaRead {
         self.drain.waiting.next = self.waiting.val();
         self.drain.open.next = self.open.q.val();
         self.drain.faulty.next = self.failed.q.val() | self.dead.q.val();
-        self.drain.progress.next =
-            self.slots.accept.val() & (self.slots.tag.val() == self.drain.head.val());
+        self.drain.progress.next = self.slots.accept.val() & (self.slots.tag.val() == self.drain.head.val());
         self.drain.time_now.next = self.time_now.val();
         self.drain.read_data.next = self.slots.read_data.val();
         self.beat_valid.next = self.drain.beat_valid.val();

@@ -246,14 +246,16 @@ impl Logic for Doorbell {
         self.to_receive.next = self.in_page.val() == self.receive_offset.val();
         self.queue.next = bit_cast::<QUEUE_LOG2, 8>(self.address.val().get_bits::<8>(12)) << bits::<1>(1);
         if self.to_receive.val() {
-            self.queue.next =
-                (bit_cast::<QUEUE_LOG2, 8>(self.address.val().get_bits::<8>(12)) << bits::<1>(1)) | bits::<QUEUE_LOG2>(1);
+            self.queue.next = (bit_cast::<QUEUE_LOG2, 8>(self.address.val().get_bits::<8>(12))
+                << bits::<1>(1))
+                | bits::<QUEUE_LOG2>(1);
         }
         self.opened.read_address.next = self.queue.val();
-        self.exists.next = (bit_cast::<8, VI_LOG2>(bit_cast::<VI_LOG2, 8>(self.address.val().get_bits::<8>(12)))
-            == self.address.val().get_bits::<8>(12))
-            & (self.to_receive.val() | (self.in_page.val() == self.send_offset.val()))
-            & self.opened.read_data.val();
+        self.exists.next =
+            (bit_cast::<8, VI_LOG2>(bit_cast::<VI_LOG2, 8>(self.address.val().get_bits::<8>(12)))
+                == self.address.val().get_bits::<8>(12))
+                & (self.to_receive.val() | (self.in_page.val() == self.send_offset.val()))
+                & self.opened.read_data.val();
         self.whole.next = self.mmio_write.val().enables == bits::<8>(0xFF);
         self.high.next = self.mmio_write.val().enables == bits::<8>(0xF0);
         self.named.next = self.word.val().get_bits::<16>(34).any();
@@ -265,7 +267,8 @@ impl Logic for Doorbell {
         // A commit finds the write port free when there is no store.
         self.commit_row.next = self.commit.val().row;
         self.commit_word.next = self.commit.val().word0;
-        self.commit_here.next = self.commit_valid.val() & (self.commit.val().target == self.work_queue_table.val());
+        self.commit_here.next =
+            self.commit_valid.val() & (self.commit.val().target == self.work_queue_table.val());
         self.commit_taken.next = self.commit_here.val() & !self.taken.val();
         self.commit_ready.next = self.commit_taken.val();
 

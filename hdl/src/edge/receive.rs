@@ -311,9 +311,8 @@ impl Logic for TlpReceive {
         self.dropped.d.next = self.last.val() & !self.settled_now.val();
         self.count_dropped.next = self.dropped.q.val();
 
-        self.nonposted_room.d.next = !self.loads.out_valid.val()
-            & !self.reading.q.val()
-            & !(self.head.val() & self.nonposted.val());
+        self.nonposted_room.d.next =
+            !self.loads.out_valid.val() & !self.reading.q.val() & !(self.head.val() & self.nonposted.val());
         if self.second.val() | self.last.val() {
             self.reading.d.next = false;
         }

@@ -191,8 +191,8 @@ impl Logic for Landing {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, at, whole, ended, bad, word_out, number_out, to_gather, to_ahead, whose_out, words_out, lost_out,
-            head_out, filled_out
+            self, clock, at, whole, ended, bad, word_out, number_out, to_gather, to_ahead, whose_out,
+            words_out, lost_out, head_out, filled_out
         );
         clock!(self, clock, pieces, expected);
         self.pieces.reset.next = self.reset.val();

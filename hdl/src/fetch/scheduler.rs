@@ -418,8 +418,29 @@ impl Logic for Fetch {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, step, vi, receive, send_first, position, stopped, count, out, token, with_token, asked, allowed,
-            window, amount, more, overrun, heads, access_waits, access_out, fault_waits, fault_out
+            self,
+            clock,
+            step,
+            vi,
+            receive,
+            send_first,
+            position,
+            stopped,
+            count,
+            out,
+            token,
+            with_token,
+            asked,
+            allowed,
+            window,
+            amount,
+            more,
+            overrun,
+            heads,
+            access_waits,
+            access_out,
+            fault_waits,
+            fault_out
         );
         clock!(self, clock, queues, progress, landing);
         self.landing.reset.next = self.reset.val();
@@ -428,7 +449,8 @@ impl Logic for Fetch {
 
         // The rows of the queue at hand; between queues, a commit.
         self.idle.next = self.step.q.val() == Step::Idle;
-        self.commit_here.next = self.commit_valid.val() & (self.commit.val().target == self.work_queue_table.val());
+        self.commit_here.next =
+            self.commit_valid.val() & (self.commit.val().target == self.work_queue_table.val());
         self.commit_taken.next =
             self.commit_here.val() & self.idle.val() & self.landing.empty.val() & !self.access_waits.q.val();
         self.commit_ready.next = self.commit_taken.val();
@@ -447,7 +469,8 @@ impl Logic for Fetch {
                 (bit_cast::<QUEUE_LOG2, VI_LOG2>(self.vi.q.val()) << bits::<1>(1)) | bits::<QUEUE_LOG2>(1);
         }
         self.queues.write_enable.next = self.commit_taken.val()
-            & (bit_cast::<16, QUEUE_LOG2>(bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val())) == self.commit_row.val());
+            & (bit_cast::<16, QUEUE_LOG2>(bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val()))
+                == self.commit_row.val());
         self.queues.write_address.next = bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val());
         self.queues.write_data.next = self.queue_in.val();
         self.queues.read_address.next = self.queue.val();
@@ -458,9 +481,9 @@ impl Logic for Fetch {
         if self.commit_taken.val() {
             self.progress_in.next.position = bits::<14>(0);
             self.progress_in.next.stopped = false;
-            self.progress.write_enable.next = bit_cast::<16, QUEUE_LOG2>(bit_cast::<QUEUE_LOG2, 16>(
-                self.commit_row.val(),
-            )) == self.commit_row.val();
+            self.progress.write_enable.next =
+                bit_cast::<16, QUEUE_LOG2>(bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val()))
+                    == self.commit_row.val();
             self.progress.write_address.next = bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val());
         }
         self.progress.write_data.next = self.progress_in.val();
@@ -534,8 +557,9 @@ impl Logic for Fetch {
         self.issue.next =
             self.offered.val() & self.good.val() & self.access_free.val() & self.landing.entry_ready.val();
         self.bad.next = self.offered.val() & !self.good.val();
-        self.landing.line_ready.next =
-            (self.issue.val() & !self.with_token.q.val()) | self.bad.val() | (self.step.q.val() == Step::Drop);
+        self.landing.line_ready.next = (self.issue.val() & !self.with_token.q.val())
+            | self.bad.val()
+            | (self.step.q.val() == Step::Drop);
         self.entry.next.vi = self.vi.q.val();
         self.entry.next.receive = self.receive.q.val();
         self.entry.next.region = self.token_now.val().get_bits::<16>(34);
@@ -752,8 +776,10 @@ impl Logic for Fetch {
         self.filled_words.next = self.arrived.val().words;
         self.filled_lost.next = self.arrived.val().lost;
         self.filled_position.next = self.whose_position.val() + 1;
-        self.busy.next =
-            !self.idle.val() | !self.landing.empty.val() | self.access_waits.q.val() | self.fault_waits.q.val();
+        self.busy.next = !self.idle.val()
+            | !self.landing.empty.val()
+            | self.access_waits.q.val()
+            | self.fault_waits.q.val();
 
         if self.reset.val() {
             self.step.d.next = Step::Idle;

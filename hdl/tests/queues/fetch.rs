@@ -340,7 +340,8 @@ impl World {
             }
         } else {
             assert_eq!((get(self, "clip"), length, address % 64), (1, 64, 0));
-            let descriptor = self.descriptors.remove(&(region, address >> 6)).expect("posted and not yet asked for");
+            let descriptor =
+                self.descriptors.remove(&(region, address >> 6)).expect("posted and not yet asked for");
             let queue = self.queues.get_mut(&descriptor.queue).unwrap();
             assert_eq!(tag, queue.tag);
             assert_eq!(queue.due[queue.asked].position, descriptor.position, "in order");
@@ -395,7 +396,8 @@ impl World {
     /// One clock cycle.
     fn step(&mut self) {
         let now = self.cycle;
-        let (ready, requeue): (Vec<_>, Vec<_>) = self.requeues.drain(..).partition(|requeue| requeue.0 <= now);
+        let (ready, requeue): (Vec<_>, Vec<_>) =
+            self.requeues.drain(..).partition(|requeue| requeue.0 <= now);
         self.requeues = requeue;
         for (_, name) in ready {
             self.push(name);
@@ -424,7 +426,12 @@ impl World {
             work_queue::SYSTEM_TAG.put(&mut words, queue.system_tag);
             work_queue::TAG.put(&mut words, queue.tag);
             let row = vi << 1 | u64::from(receive);
-            let fields = [("target", table::WORK_QUEUE.into()), ("row", row), ("word0", words[0]), ("word1", words[1])];
+            let fields = [
+                ("target", table::WORK_QUEUE.into()),
+                ("row", row),
+                ("word0", words[0]),
+                ("word1", words[1]),
+            ];
             self.commit.set(&mut self.bench, &fields);
         }
         // Answers in order; beats of other clients between them.
@@ -437,7 +444,15 @@ impl World {
             }
         } else if self.rng.random_bool(0.3) {
             let user = self.rng.random_range(0..256);
-            beat = Some([self.rng.random_range(1..4), user, self.rng.random(), 8, self.rng.random_range(0..2), 0, 0]);
+            beat = Some([
+                self.rng.random_range(1..4),
+                user,
+                self.rng.random(),
+                8,
+                self.rng.random_range(0..2),
+                0,
+                0,
+            ]);
         }
         self.bench.set("beat_valid", beat.is_some().into());
         if let Some([client, user, data, count, last, refused, failed]) = beat {
@@ -484,7 +499,8 @@ impl World {
             assert_eq!(position, (due.position + 1) % WRAP);
             assert_eq!(slot, due.position % RECEIVE_AHEAD as u64);
             let words = self.ahead.remove(&(vi, slot)).expect("8 words before filled");
-            let facts = ["region", "offset", "words", "lost"].map(|name| get(self, &format!("filled_{name}")));
+            let facts =
+                ["region", "offset", "words", "lost"].map(|name| get(self, &format!("filled_{name}")));
             self.arrived((vi, true), words, facts);
         }
         if get(self, "fault_valid") == 1 && readies[2] {
@@ -559,7 +575,8 @@ impl World {
             self.step();
             patience -= 1;
             if patience == 0 {
-                let left: Vec<_> = self.queues.iter().map(|(name, q)| (name, q.due.len(), q.asked, q.held)).collect();
+                let left: Vec<_> =
+                    self.queues.iter().map(|(name, q)| (name, q.due.len(), q.asked, q.held)).collect();
                 panic!("stranded: {left:?}, run {:?}, faults {:?}", self.run, self.faults);
             }
         }
@@ -596,9 +613,13 @@ impl World {
 fn every_descriptor_once_and_in_order() {
     let mut world = World::new(&[0, 1, 7, 62, 63]);
     world.settle();
-    for (latency, posts, finishes, gather) in
-        [(10, 0.02, 0.05, 0.1), (150, 0.05, 0.02, 0.5), (60, 0.003, 0.2, 0.3), (300, 0.1, 0.1, 0.5), (9, 0.1, 0.1, 0.01)]
-    {
+    for (latency, posts, finishes, gather) in [
+        (10, 0.02, 0.05, 0.1),
+        (150, 0.05, 0.02, 0.5),
+        (60, 0.003, 0.2, 0.3),
+        (300, 0.1, 0.1, 0.5),
+        (9, 0.1, 0.1, 0.01),
+    ] {
         (world.latency, world.gather) = (latency, gather);
         world.traffic(12_000, posts, finishes, 0.0);
     }

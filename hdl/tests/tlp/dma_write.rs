@@ -53,11 +53,7 @@ impl Source {
         }
         bench.set(&format!("{name}_valid"), self.beat.is_some().into());
         if let Some((data, start, count)) = self.beat {
-            Bits::default()
-                .put(u64::from_le_bytes(data), 64)
-                .put(start, 3)
-                .put(count, 4)
-                .set(bench, name);
+            Bits::default().put(u64::from_le_bytes(data), 64).put(start, 3).put(count, 4).set(bench, name);
         }
     }
 
@@ -171,7 +167,9 @@ impl Host {
         let bytes: Vec<u8> = packet[head..].iter().flat_map(|w| w.to_le_bytes()).collect();
         assert_eq!(bytes[lane..lane + want.bytes.len()], want.bytes);
         let enabled = |word: usize| {
-            (0..4).filter(|b| (lane..lane + want.bytes.len()).contains(&(word * 4 + b))).fold(0, |m, b| m | 1 << b)
+            (0..4)
+                .filter(|b| (lane..lane + want.bytes.len()).contains(&(word * 4 + b)))
+                .fold(0, |m, b| m | 1 << b)
         };
         assert_eq!(field(request_dw1::FIRST_BE, packet[1]), enabled(0));
         let last = if words == 1 { 0 } else { enabled(words - 1) };
