@@ -21,7 +21,7 @@
 //! reset: `timed_out` stays. When all slots are lost every read fails at once and nothing is sent.
 //! `extended_tag` changes nothing: 16 tags fit the 5 bits that every function may use.
 //!
-//! Latency: 2 cycles from a command to its request, 3 from the last beat of a completion to the first beat
+//! Latency: 3 cycles from a command to its request, 3 from the last beat of a completion to the first beat
 //! of its data. Throughput: 8 bytes a cycle less one cycle for each slot; a request every 3 cycles.
 //!
 //! Tests: `tests/tlp/dma_read.rs`.

@@ -15,7 +15,7 @@
 //!
 //! `retire_valid` pulses, and `retired` counts, when the last beat of a command has been taken at `tx`.
 //!
-//! Latency: 4 cycles from command and data to the first beat. Throughput: 8 bytes of payload every
+//! Latency: 5 cycles from command and data to the first beat. Throughput: 8 bytes of payload every
 //! cycle, and 2 to 3 cycles more for each packet. Bytes that are not enabled may hold any data that the
 //! NIC has moved before: they are not written.
 //!
@@ -283,7 +283,7 @@ impl Logic for DmaWrite {
         self.retire_valid.next = self.retire.q.val();
         self.retire_epoch.next = self.epoch.q.val();
         self.retired.next = self.number.q.val();
-        self.busy.next = self.split.piece_valid.val()
+        self.busy.next = self.split.busy.val()
             | self.stage_valid.q.val()
             | self.packer.out_valid.val()
             | self.retire.q.val();
