@@ -11,6 +11,8 @@
 //! last of the command. A refused command is one piece. Enables are contiguous; with one double word those of the last
 //! are 0. The header is long (4 double words) if the address needs more than 32 bits.
 //!
+//! `size` is looked at while there is no command: in the middle of one it would move its end. Until then it is 0.
+//!
 //! Latency: 2 cycles from the command to its first piece; then one piece a cycle. The outputs follow from
 //! registers and `write`, `requester`, `tag`.
 //!
@@ -83,8 +85,8 @@ pub struct Split {
     // What is left of the command.
     valid: DFF<bool>,
     address: DFF<Bits<64>>,
-    /// Bytes left, less one.
-    more: DFF<Bits<12>>,
+    /// Offset of the command's last byte in the block of `address`, or beyond it.
+    reach: DFF<Bits<13>>,
     client: DFF<Bits<2>>,
     user: DFF<Bits<8>>,
     epoch: DFF<bool>,
@@ -102,14 +104,14 @@ pub struct Split {
     shown_done: DFF<bool>,
     shown_refused: DFF<bool>,
 
+    /// Block size in units of 128 bytes, less one.
+    blocks: DFF<Bits<5>>,
     /// Offset in the block, as a mask.
     mask: Signal<Local, Bits<13>>,
     beyond: Signal<Local, Bits<13>>,
     low: Signal<Local, Bits<12>>,
     first: Signal<Local, Bits<12>>,
     offset: Signal<Local, Bits<12>>,
-    /// Offset of the command's last byte in the block, or beyond it.
-    reach: Signal<Local, Bits<13>>,
     over: Signal<Local, bool>,
     bytes: Signal<Local, Bits<12>>,
     steps: Signal<Local, Bits<10>>,
@@ -117,9 +119,11 @@ pub struct Split {
     rest: Signal<Local, Bits<13>>,
     brim: Signal<Local, Bits<64>>,
     following: Signal<Local, Bits<64>>,
-    length: Signal<Local, Bits<13>>,
-    shortened: Signal<Local, Bits<12>>,
-    load: Signal<Local, bool>,
+    start: Signal<Local, Bits<64>>,
+    shortened: Signal<Local, Bits<13>>,
+    first_reach: Signal<Local, Bits<13>>,
+    more_to_come: Signal<Local, bool>,
+    step: Signal<Local, bool>,
     free: Signal<Local, bool>,
     first_enables: Signal<Local, Bits<4>>,
     last_enables: Signal<Local, Bits<4>>,
@@ -133,29 +137,30 @@ pub struct Split {
 impl Logic for Split {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, valid, address, more, client, user, epoch, last, refused);
+        dff_setup!(self, clock, valid, address, reach, client, user, epoch, last, refused, blocks);
         dff_setup!(self, clock, shown_valid, shown_address, finish, shown_client, shown_user);
         dff_setup!(self, clock, shown_epoch, shown_last, shown_done, shown_refused);
 
         // How far the next piece goes.
-        self.mask.next = bits::<13>(0xFFF);
-        if self.size.val() == bits::<3>(0) {
-            self.mask.next = bits::<13>(0x7F);
-        } else if self.size.val() == bits::<3>(1) {
-            self.mask.next = bits::<13>(0xFF);
-        } else if self.size.val() == bits::<3>(2) {
-            self.mask.next = bits::<13>(0x1FF);
-        } else if self.size.val() == bits::<3>(3) {
-            self.mask.next = bits::<13>(0x3FF);
-        } else if self.size.val() == bits::<3>(4) {
-            self.mask.next = bits::<13>(0x7FF);
+        if !self.valid.q.val() & !self.command_valid.val() {
+            self.blocks.d.next = bits::<5>(0x1F);
+            if self.size.val() == bits::<3>(0) {
+                self.blocks.d.next = bits::<5>(0);
+            } else if self.size.val() == bits::<3>(1) {
+                self.blocks.d.next = bits::<5>(0x1);
+            } else if self.size.val() == bits::<3>(2) {
+                self.blocks.d.next = bits::<5>(0x3);
+            } else if self.size.val() == bits::<3>(3) {
+                self.blocks.d.next = bits::<5>(0x7);
+            } else if self.size.val() == bits::<3>(4) {
+                self.blocks.d.next = bits::<5>(0xF);
+            }
         }
+        self.mask.next = (bit_cast::<13, 5>(self.blocks.q.val()) << 7) | bits::<13>(0x7F);
         self.beyond.next = self.mask.val() ^ bits::<13>(0x1FFF);
         self.low.next = self.address.q.val().get_bits::<12>(0);
-        self.offset.next = self.low.val() & bit_cast::<12, 13>(self.mask.val());
-        self.reach.next = bit_cast::<13, 12>(self.offset.val()) + bit_cast::<13, 12>(self.more.q.val());
-        self.over.next = (self.reach.val() & self.beyond.val()).any() & !self.refused.q.val();
-        self.rest.next = self.reach.val() + self.beyond.val();
+        self.over.next = (self.reach.q.val() & self.beyond.val()).any();
+        self.rest.next = self.reach.q.val() + self.beyond.val();
         self.brim.next = self.address.q.val() | bit_cast::<64, 13>(self.mask.val());
         self.following.next = self.brim.val() + 1;
 
@@ -165,7 +170,7 @@ impl Logic for Split {
             self.shown_valid.d.next = self.valid.q.val();
             self.shown_address.d.next = self.address.q.val();
             self.finish.d.next = (self.low.val() & bit_cast::<12, 13>(self.beyond.val()))
-                | bit_cast::<12, 13>(self.reach.val());
+                | bit_cast::<12, 13>(self.reach.q.val());
             if self.over.val() {
                 self.finish.d.next = self.low.val() | bit_cast::<12, 13>(self.mask.val());
             }
@@ -176,22 +181,31 @@ impl Logic for Split {
             self.shown_last.d.next = self.last.q.val() & !self.over.val();
             self.shown_done.d.next = !self.over.val();
         }
-        self.length.next = self.command.val().length;
-        self.shortened.next = bit_cast::<12, 13>(self.length.val()) - 1;
-        self.load.next = !self.valid.q.val() | (self.free.val() & !self.over.val());
-        self.command_ready.next = self.load.val();
-        if self.load.val() {
-            self.valid.d.next = self.command_valid.val();
-            self.address.d.next = self.command.val().address;
-            self.more.d.next = self.shortened.val();
-            self.client.d.next = self.command.val().client;
-            self.user.d.next = self.command.val().user;
-            self.epoch.d.next = self.command.val().epoch;
-            self.last.d.next = self.command.val().last;
-            self.refused.d.next = self.command.val().refused;
-        } else if self.free.val() {
-            self.address.d.next = self.following.val();
-            self.more.d.next = bit_cast::<12, 13>(self.rest.val());
+        self.start.next = self.command.val().address;
+        self.offset.next = self.start.val().get_bits::<12>(0) & bit_cast::<12, 13>(self.mask.val());
+        self.shortened.next = self.command.val().length - 1;
+        self.first_reach.next = self.shortened.val() + bit_cast::<13, 12>(self.offset.val());
+        // What comes next is known early, when it comes is known late.
+        self.more_to_come.next = self.valid.q.val() & self.over.val();
+        self.step.next = self.free.val() | !self.valid.q.val();
+        self.command_ready.next = self.step.val() & !self.more_to_come.val();
+        if self.step.val() {
+            if self.more_to_come.val() {
+                self.address.d.next = self.following.val();
+                self.reach.d.next = self.rest.val();
+            } else {
+                self.valid.d.next = self.command_valid.val();
+                self.address.d.next = self.command.val().address;
+                self.reach.d.next = self.first_reach.val();
+                if self.command.val().refused {
+                    self.reach.d.next = bits::<13>(0);
+                }
+                self.client.d.next = self.command.val().client;
+                self.user.d.next = self.command.val().user;
+                self.epoch.d.next = self.command.val().epoch;
+                self.last.d.next = self.command.val().last;
+                self.refused.d.next = self.command.val().refused;
+            }
         }
         self.busy.next = self.valid.q.val() | self.shown_valid.q.val();
 

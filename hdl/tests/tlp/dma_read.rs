@@ -94,6 +94,8 @@ impl Host {
         let rng = crate::random(&bench);
         bench.set("cfg_requester_id", REQUESTER);
         bench.set("max_read", max_read);
+        // Looked at while there is no command.
+        bench.tick();
         Self {
             bench,
             rng,
