@@ -13,6 +13,7 @@ pub mod export;
 pub mod fetch;
 pub mod flow;
 pub mod literal;
+pub mod nic;
 pub mod prims;
 pub mod proofs;
 pub mod protect;

@@ -5,7 +5,7 @@
 //!            command_ready ◄─│         │◄── tx_ready
 //!    completion (no ready)  ─►│ DmaRead │──► beat_valid, beat          (no ready)
 //!                      cfg ─►│         │──► retire_valid, retire_epoch (pulse)
-//!                     time_now ─►│         │──► deadline, timed_out, busy
+//!                 time_now ─►│         │──► deadline, timed_out, busy
 //!                            └─────────┘──► count_unexpected          (pulse)
 //! ```
 //! Contract: a command is cut into requests of at most `max_read` and 512 bytes, each inside one aligned block of that
@@ -24,7 +24,7 @@
 //! Latency: 2 cycles from a command to its request, 3 from the last beat of a completion to the first beat
 //! of its data. Throughput: 8 bytes a cycle less one cycle for each slot; a request every 3 cycles.
 //!
-//! Tests: `tests/dma_read.rs`.
+//! Tests: `tests/tlp/dma_read.rs`.
 
 use super::read_drain::ReadDrain;
 use super::read_issue::ReadIssue;
@@ -126,8 +126,8 @@ impl Logic for DmaRead {
         // Which slot is next. A lost one is passed over, hollow, as long as there are others.
         self.tail_tag.next = self.tail.q.val().get_bits::<READ_TAGS_LOG2>(0);
         self.waiting.next = self.tail.q.val() != self.head.q.val();
-        self.full.next = self.waiting.val()
-            & (self.tail_tag.val() == self.head.q.val().get_bits::<READ_TAGS_LOG2>(0));
+        self.full.next =
+            self.waiting.val() & (self.tail_tag.val() == self.head.q.val().get_bits::<READ_TAGS_LOG2>(0));
         self.lost.next = self.dead.q.val().get_bit(self.tail_tag.val().index());
         self.all_lost.next = self.dead.q.val().all();
         self.pass.next = self.lost.val() & !self.all_lost.val() & !self.full.val();
@@ -162,8 +162,7 @@ impl Logic for DmaRead {
         self.drain.waiting.next = self.waiting.val();
         self.drain.open.next = self.open.q.val();
         self.drain.faulty.next = self.failed.q.val() | self.dead.q.val();
-        self.drain.progress.next =
-            self.slots.accept.val() & (self.slots.tag.val() == self.drain.head.val());
+        self.drain.progress.next = self.slots.accept.val() & (self.slots.tag.val() == self.drain.head.val());
         self.drain.time_now.next = self.time_now.val();
         self.drain.read_data.next = self.slots.read_data.val();
         self.beat_valid.next = self.drain.beat_valid.val();

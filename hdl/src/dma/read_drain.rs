@@ -233,10 +233,10 @@ impl Logic for ReadDrain {
         }
         self.bytes.next = self.behind.val() - bit_cast::<4, 3>(self.lane.q.val());
         self.leave.next = self.go.val() & (self.final_row.val() | self.empty.val());
-        self.failing.next = self.fault.val()
-            | (self.spoiled.q.val() & self.slot.q.val().last & self.final_row.val());
-        self.read_row.next = (bit_cast::<10, READ_TAGS_LOG2>(self.at.q.val()) << 6)
-            | bit_cast::<10, 6>(self.row.q.val());
+        self.failing.next =
+            self.fault.val() | (self.spoiled.q.val() & self.slot.q.val().last & self.final_row.val());
+        self.read_row.next =
+            (bit_cast::<10, READ_TAGS_LOG2>(self.at.q.val()) << 6) | bit_cast::<10, 6>(self.row.q.val());
 
         self.valid.d.next = self.go.val();
         self.start.d.next = self.lane.q.val();

@@ -174,10 +174,10 @@ impl Logic for ReadSlots {
         self.padding.next =
             bit_cast::<3, 2>(self.entry.val().before) + bit_cast::<3, 2>(self.entry.val().behind);
         // Bytes and padding are whole double words.
-        self.padded.next = bit_cast::<13, 12>(self.byte_count.q.val()) + bit_cast::<13, 3>(self.padding.val());
+        self.padded.next =
+            bit_cast::<13, 12>(self.byte_count.q.val()) + bit_cast::<13, 3>(self.padding.val());
         self.missing.next = bit_cast::<13, 8>(self.entry.val().words) << 2;
-        self.spare.next =
-            bit_cast::<11, 8>(self.entry.val().words) - bit_cast::<11, 10>(self.length.q.val());
+        self.spare.next = bit_cast::<11, 8>(self.entry.val().words) - bit_cast::<11, 10>(self.length.q.val());
         self.lower.next = (bit_cast::<7, 5>(self.entry_word.val().get_bits::<5>(0)) << 2)
             | bit_cast::<7, 2>(self.entry.val().before);
         self.known.next = self.open.val().get_bit(self.tag_in.val().index())
@@ -215,11 +215,10 @@ impl Logic for ReadSlots {
         self.both.next = self.keep.val().get_bit(1);
         self.low_used.next = !self.fresh.q.val() & self.left.q.val().any();
         self.high_used.next = self.both.val()
-            & ((self.fresh.q.val() & self.left.q.val().any())
-                | self.left.q.val().get_bits::<7>(1).any());
+            & ((self.fresh.q.val() & self.left.q.val().any()) | self.left.q.val().get_bits::<7>(1).any());
         self.writing.next = self.beat_valid.q.val() & self.good.q.val();
-        self.target.next = (bit_cast::<10, READ_TAGS_LOG2>(self.slot.q.val()) << 6)
-            | bit_cast::<10, 6>(self.row.q.val());
+        self.target.next =
+            (bit_cast::<10, READ_TAGS_LOG2>(self.slot.q.val()) << 6) | bit_cast::<10, 6>(self.row.q.val());
         self.bank0.write_address.next = self.target.val();
         if self.odd.q.val() {
             self.bank0.write_data.next = self.half0.val();
@@ -251,7 +250,9 @@ impl Logic for ReadSlots {
         // What became of it.
         self.ending.next = self.writing.val() & self.beat.q.val().last;
         self.enough.next = !self.left.q.val().get_bits::<7>(1).any()
-            | (!self.fresh.q.val() & self.both.val() & !self.left.q.val().get_bits::<6>(2).any()
+            | (!self.fresh.q.val()
+                & self.both.val()
+                & !self.left.q.val().get_bits::<6>(2).any()
                 & !self.left.q.val().get_bit(0));
         if self.left.q.val().get_bit(0) & self.fresh.q.val() & !self.both.val() {
             self.enough.next = false;
@@ -259,8 +260,7 @@ impl Logic for ReadSlots {
         self.tag.next = self.slot.q.val();
         self.accept.next = self.fresh.q.val() & self.good.q.val();
         self.close.next = self.bad.q.val() | (self.ending.val() & self.is_final.q.val());
-        self.spoil.next =
-            self.bad.q.val() | (self.ending.val() & (self.poison.q.val() | !self.enough.val()));
+        self.spoil.next = self.bad.q.val() | (self.ending.val() & (self.poison.q.val() | !self.enough.val()));
         self.count_unexpected.next = self.unexpected.q.val();
 
         // The table: after a good completion, or for a new read.
@@ -274,8 +274,7 @@ impl Logic for ReadSlots {
         self.reserve_ready.next = !(self.fresh.q.val() & self.good.q.val());
         self.expected.write_enable.next = self.reserve.val() | (self.fresh.q.val() & self.good.q.val());
         self.expected.write_address.next = self.slot.q.val();
-        self.expected.write_data.next.word =
-            self.word.val() + bit_cast::<7, 8>(self.left.q.val());
+        self.expected.write_data.next.word = self.word.val() + bit_cast::<7, 8>(self.left.q.val());
         self.expected.write_data.next.before = bits::<2>(0);
         self.expected.write_data.next.behind = self.behind.q.val();
         self.expected.write_data.next.words = self.rest.q.val();
@@ -283,8 +282,7 @@ impl Logic for ReadSlots {
             self.expected.write_address.next = self.reserve_tag.val();
             self.expected.write_data.next.word = self.piece_first.val().get_bits::<7>(2);
             self.expected.write_data.next.before = self.piece_first.val().get_bits::<2>(0);
-            self.expected.write_data.next.behind =
-                self.piece_finish.val().get_bits::<2>(0) ^ bits::<2>(3);
+            self.expected.write_data.next.behind = self.piece_finish.val().get_bits::<2>(0) ^ bits::<2>(3);
             self.expected.write_data.next.words = self.piece_words.val().get_bits::<8>(0);
         }
 

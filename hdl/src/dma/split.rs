@@ -148,7 +148,8 @@ impl Logic for Split {
 
         self.piece_valid.next = self.valid.q.val();
         self.piece.next.first = self.first.val();
-        self.piece.next.finish = (self.first.val() & bit_cast::<12, 13>(self.beyond.val())) | self.finish.val();
+        self.piece.next.finish =
+            (self.first.val() & bit_cast::<12, 13>(self.beyond.val())) | self.finish.val();
         self.piece.next.length = bit_cast::<13, 12>(self.bytes.val()) + 1;
         self.piece.next.words = self.words.val();
         self.piece.next.client = self.client.q.val();
@@ -186,8 +187,7 @@ impl Logic for Split {
             | (bit_cast::<32, 8>(self.tag.val()) << 8)
             | (bit_cast::<32, 4>(self.last_enables.val()) << 4)
             | bit_cast::<32, 4>(self.first_enables.val());
-        self.header0.next =
-            (bit_cast::<64, 32>(self.dw1.val()) << 32) | bit_cast::<64, 32>(self.dw0.val());
+        self.header0.next = (bit_cast::<64, 32>(self.dw1.val()) << 32) | bit_cast::<64, 32>(self.dw0.val());
         self.header1.next = bit_cast::<64, 32>(self.lower.val());
         if self.wide.val() {
             self.header1.next =

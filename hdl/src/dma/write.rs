@@ -15,14 +15,14 @@
 //!
 //! `retire_valid` pulses, and `retired` counts, when the last beat of a command has been taken at `tx`.
 //!
-//! Latency: 3 cycles from command and data to the first beat. Throughput: 8 bytes of payload every
+//! Latency: 4 cycles from command and data to the first beat. Throughput: 8 bytes of payload every
 //! cycle, and 2 to 3 cycles more for each packet. Bytes that are not enabled may hold any data that the
 //! NIC has moved before: they are not written.
 //!
 //! How: header and payload are one stream of bytes to a `Packer`. The header is put in front as two pieces, the
 //! second with as many bytes behind the header as the address has below its double word.
 //!
-//! Tests: `tests/dma_write.rs`.
+//! Tests: `tests/tlp/dma_write.rs`.
 
 use super::split::{Piece, Split};
 use crate::bus::{DmaCommand, TlpBeat, WriteBeat};
@@ -89,6 +89,12 @@ pub struct DmaWrite {
     /// Bytes of the beat on show that are taken already.
     scatter_used: DFF<Bits<3>>,
     complete_used: DFF<Bits<3>>,
+    /// A piece of the stream on its way to the packer, and what ends with it.
+    stage_valid: DFF<bool>,
+    stage: DFF<WriteBeat>,
+    stage_flush: DFF<bool>,
+    stage_done: DFF<bool>,
+    stage_epoch: DFF<bool>,
     /// The packet that leaves is the last of its command.
     ending: DFF<bool>,
     ending_epoch: DFF<bool>,
@@ -109,6 +115,9 @@ pub struct DmaWrite {
     whole: Signal<Local, bool>,
     used_after: Signal<Local, Bits<3>>,
     left_after: Signal<Local, Bits<13>>,
+    offer: Signal<Local, WriteBeat>,
+    offered: Signal<Local, bool>,
+    flush: Signal<Local, bool>,
     room: Signal<Local, bool>,
     moved: Signal<Local, bool>,
     emptied: Signal<Local, bool>,
@@ -120,6 +129,7 @@ impl Logic for DmaWrite {
     fn update(&mut self) {
         dff_setup!(self, clock, state, left, scatter_used, complete_used, ending, ending_epoch);
         dff_setup!(self, clock, retire, epoch, number);
+        dff_setup!(self, clock, stage_valid, stage, stage_flush, stage_done, stage_epoch);
         clock!(self, clock, split, packer);
 
         self.split.reset.next = self.reset.val();
@@ -157,30 +167,26 @@ impl Logic for DmaWrite {
         self.left_after.next = self.left.q.val() - bit_cast::<13, 4>(self.take.val());
 
         // One stream of header and payload.
-        self.packer.reset.next = self.reset.val();
-        self.packer.restart.next = false;
-        self.packer.restart_fill.next = bits::<3>(0);
-        self.packer.restart_data.next = bits::<64>(0);
-        self.packer.in_data.next = self.split.header0.val();
-        self.packer.in_start.next = bits::<3>(0);
-        self.packer.in_count.next = bits::<4>(8);
-        self.packer.in_valid.next = false;
-        self.packer.in_flush.next = false;
-        self.room.next = self.packer.in_ready.val();
+        self.offer.next.data = self.split.header0.val();
+        self.offer.next.start = bits::<3>(0);
+        self.offer.next.count = bits::<4>(8);
+        self.offered.next = false;
+        self.flush.next = false;
+        self.room.next = self.packer.in_ready.val() | !self.stage_valid.q.val();
         self.moved.next = false;
         match self.state.q.val() {
             State::First => {
-                self.packer.in_valid.next = self.split.piece_valid.val() & self.source_valid.val();
+                self.offered.next = self.split.piece_valid.val() & self.source_valid.val();
                 self.left.d.next = self.piece.val().length;
                 if self.split.piece_valid.val() & self.source_valid.val() & self.room.val() {
                     self.state.d.next = State::Second;
                 }
             }
             State::Second => {
-                self.packer.in_valid.next = true;
-                self.packer.in_data.next = self.split.header1.val();
+                self.offered.next = true;
+                self.offer.next.data = self.split.header1.val();
                 if !self.split.long.val() {
-                    self.packer.in_count.next =
+                    self.offer.next.count =
                         bit_cast::<4, 2>(self.lane.val().get_bits::<2>(0)) | bits::<4>(4);
                 }
                 if self.room.val() {
@@ -191,25 +197,23 @@ impl Logic for DmaWrite {
                 }
             }
             State::Pad => {
-                self.packer.in_valid.next = true;
-                self.packer.in_count.next = bit_cast::<4, 2>(self.lane.val().get_bits::<2>(0));
+                self.offered.next = true;
+                self.offer.next.count = bit_cast::<4, 2>(self.lane.val().get_bits::<2>(0));
                 if self.room.val() {
                     self.state.d.next = State::Data;
                 }
             }
             State::Data => {
-                self.packer.in_valid.next = self.source_valid.val();
-                self.packer.in_data.next = self.source.val().data;
-                self.packer.in_start.next = self.start.val();
-                self.packer.in_count.next = self.take.val();
-                self.packer.in_flush.next = self.finish.val();
+                self.offered.next = self.source_valid.val();
+                self.offer.next.data = self.source.val().data;
+                self.offer.next.start = self.start.val();
+                self.offer.next.count = self.take.val();
+                self.flush.next = self.finish.val();
                 self.moved.next = self.source_valid.val() & self.room.val();
                 if self.moved.val() {
                     self.left.d.next = self.left_after.val();
                     if self.finish.val() {
                         self.state.d.next = State::First;
-                        self.ending.d.next = self.piece.val().done;
-                        self.ending_epoch.d.next = self.piece.val().epoch;
                     }
                 }
             }
@@ -231,6 +235,27 @@ impl Logic for DmaWrite {
             if self.whole.val() {
                 self.complete_used.d.next = bits::<3>(0);
             }
+        }
+
+        if self.room.val() {
+            self.stage_valid.d.next = self.offered.val();
+            self.stage.d.next = self.offer.val();
+            self.stage_flush.d.next = self.flush.val();
+            self.stage_done.d.next = self.piece.val().done;
+            self.stage_epoch.d.next = self.piece.val().epoch;
+        }
+        self.packer.reset.next = self.reset.val();
+        self.packer.restart.next = false;
+        self.packer.restart_fill.next = bits::<3>(0);
+        self.packer.restart_data.next = bits::<64>(0);
+        self.packer.in_valid.next = self.stage_valid.q.val();
+        self.packer.in_data.next = self.stage.q.val().data;
+        self.packer.in_start.next = self.stage.q.val().start;
+        self.packer.in_count.next = self.stage.q.val().count;
+        self.packer.in_flush.next = self.stage_flush.q.val();
+        if self.stage_valid.q.val() & self.stage_flush.q.val() & self.packer.in_ready.val() {
+            self.ending.d.next = self.stage_done.q.val();
+            self.ending_epoch.d.next = self.stage_epoch.q.val();
         }
 
         // Out.
@@ -258,12 +283,16 @@ impl Logic for DmaWrite {
         self.retire_valid.next = self.retire.q.val();
         self.retire_epoch.next = self.epoch.q.val();
         self.retired.next = self.number.q.val();
-        self.busy.next = self.split.piece_valid.val() | self.packer.out_valid.val() | self.retire.q.val();
+        self.busy.next = self.split.piece_valid.val()
+            | self.stage_valid.q.val()
+            | self.packer.out_valid.val()
+            | self.retire.q.val();
 
         if self.reset.val() {
             self.state.d.next = State::First;
             self.scatter_used.d.next = bits::<3>(0);
             self.complete_used.d.next = bits::<3>(0);
+            self.stage_valid.d.next = false;
             self.ending.d.next = false;
             self.retire.d.next = false;
             self.number.d.next = bits::<8>(0);

@@ -22,12 +22,15 @@
 //!
 //! Latency: a VI is on show, and its row can be read, the cycle after the store. Tests: `tests/queues/doorbell.rs`.
 
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
 use rust_hdl::prelude::*;
 use viaduct_spec::doorbell::{page, token};
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::{table, work_queue};
 
 use crate::bus::{Commit, MmioWrite, Position, Vi};
+use crate::literal::Literal;
 use crate::prims::{LutRam, Ram, RunQueue};
 
 /// log2 of the work queues: row = 2 x VI + (1 for the receive queue).
@@ -45,7 +48,7 @@ pub struct Row {
 }
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Doorbell {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -145,81 +148,9 @@ pub struct Doorbell {
     position: Signal<Local, Bits<14>>,
     shown: Signal<Local, Row>,
 
-    work_queue_table: Constant<Bits<8>>,
-    send_offset: Constant<Bits<12>>,
-    receive_offset: Constant<Bits<12>>,
-}
-
-impl Default for Doorbell {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            mmio_write_valid: Default::default(),
-            mmio_write: Default::default(),
-            commit_valid: Default::default(),
-            commit_ready: Default::default(),
-            commit: Default::default(),
-            again_fetch_valid: Default::default(),
-            again_fetch_ready: Default::default(),
-            again_fetch_vi: Default::default(),
-            again_fetch_receive: Default::default(),
-            again_receive_valid: Default::default(),
-            again_receive_ready: Default::default(),
-            again_receive_vi: Default::default(),
-            again_send_valid: Default::default(),
-            again_send_ready: Default::default(),
-            again_send_vi: Default::default(),
-            send_valid: Default::default(),
-            send_ready: Default::default(),
-            send_vi: Default::default(),
-            receive_valid: Default::default(),
-            receive_ready: Default::default(),
-            receive_vi: Default::default(),
-            row_address: Default::default(),
-            row_token: Default::default(),
-            row_posted: Default::default(),
-            row_inline: Default::default(),
-            posted_vi: Default::default(),
-            posted_position: Default::default(),
-            count_ignored: Default::default(),
-            busy: Default::default(),
-            opened: Default::default(),
-            rows: Default::default(),
-            posted: Default::default(),
-            send: Default::default(),
-            receive: Default::default(),
-            written: Default::default(),
-            row_forward: Default::default(),
-            posted_forward: Default::default(),
-            ignored: Default::default(),
-            address: Default::default(),
-            in_page: Default::default(),
-            word: Default::default(),
-            store: Default::default(),
-            to_receive: Default::default(),
-            queue: Default::default(),
-            exists: Default::default(),
-            whole: Default::default(),
-            high: Default::default(),
-            named: Default::default(),
-            taken: Default::default(),
-            commit_here: Default::default(),
-            commit_taken: Default::default(),
-            commit_row: Default::default(),
-            commit_word: Default::default(),
-            row: Default::default(),
-            write: Default::default(),
-            write_queue: Default::default(),
-            write_vi: Default::default(),
-            write_receive: Default::default(),
-            position: Default::default(),
-            shown: Default::default(),
-            work_queue_table: Constant::new(table::WORK_QUEUE.to_bits()),
-            send_offset: Constant::new(page::SEND.to_bits()),
-            receive_offset: Constant::new(page::RECEIVE.to_bits()),
-        }
-    }
+    work_queue_table: Literal<8, { table::WORK_QUEUE as u64 }>,
+    send_offset: Literal<12, { page::SEND }>,
+    receive_offset: Literal<12, { page::RECEIVE }>,
 }
 
 // The slices below are the specification's.
@@ -246,14 +177,16 @@ impl Logic for Doorbell {
         self.to_receive.next = self.in_page.val() == self.receive_offset.val();
         self.queue.next = bit_cast::<QUEUE_LOG2, 8>(self.address.val().get_bits::<8>(12)) << bits::<1>(1);
         if self.to_receive.val() {
-            self.queue.next =
-                (bit_cast::<QUEUE_LOG2, 8>(self.address.val().get_bits::<8>(12)) << bits::<1>(1)) | bits::<QUEUE_LOG2>(1);
+            self.queue.next = (bit_cast::<QUEUE_LOG2, 8>(self.address.val().get_bits::<8>(12))
+                << bits::<1>(1))
+                | bits::<QUEUE_LOG2>(1);
         }
         self.opened.read_address.next = self.queue.val();
-        self.exists.next = (bit_cast::<8, VI_LOG2>(bit_cast::<VI_LOG2, 8>(self.address.val().get_bits::<8>(12)))
-            == self.address.val().get_bits::<8>(12))
-            & (self.to_receive.val() | (self.in_page.val() == self.send_offset.val()))
-            & self.opened.read_data.val();
+        self.exists.next =
+            (bit_cast::<8, VI_LOG2>(bit_cast::<VI_LOG2, 8>(self.address.val().get_bits::<8>(12)))
+                == self.address.val().get_bits::<8>(12))
+                & (self.to_receive.val() | (self.in_page.val() == self.send_offset.val()))
+                & self.opened.read_data.val();
         self.whole.next = self.mmio_write.val().enables == bits::<8>(0xFF);
         self.high.next = self.mmio_write.val().enables == bits::<8>(0xF0);
         self.named.next = self.word.val().get_bits::<16>(34).any();
@@ -265,7 +198,8 @@ impl Logic for Doorbell {
         // A commit finds the write port free when there is no store.
         self.commit_row.next = self.commit.val().row;
         self.commit_word.next = self.commit.val().word0;
-        self.commit_here.next = self.commit_valid.val() & (self.commit.val().target == self.work_queue_table.val());
+        self.commit_here.next =
+            self.commit_valid.val() & (self.commit.val().target == self.work_queue_table.val());
         self.commit_taken.next = self.commit_here.val() & !self.taken.val();
         self.commit_ready.next = self.commit_taken.val();
 

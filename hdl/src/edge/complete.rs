@@ -11,7 +11,7 @@
 //! reads as 0. One that is not supported is answered so, without data. `read` stays the same until it is
 //! taken, which is when the completion has been made.
 //!
-//! Latency: 3 cycles from the load to its completion, and the registers' own. Tests: `tests/edge_complete.rs`.
+//! Latency: 3 cycles from the load to its completion, and the registers' own. Tests: `tests/tlp/complete.rs`.
 
 use crate::bus::{MmioRead, TlpBeat};
 use rust_hdl::prelude::*;
@@ -92,8 +92,8 @@ impl Logic for TlpComplete {
         self.attributes.next = self.read.val().attributes;
         self.class_bits.next = self.attributes.val().get_bits::<3>(2);
         self.order_bits.next = self.attributes.val().get_bits::<2>(0);
-        self.dw0.next =
-            (bit_cast::<32, 3>(self.class_bits.val()) << 20) | (bit_cast::<32, 2>(self.order_bits.val()) << 12);
+        self.dw0.next = (bit_cast::<32, 3>(self.class_bits.val()) << 20)
+            | (bit_cast::<32, 2>(self.order_bits.val()) << 12);
         self.dw1.next = (bit_cast::<32, 16>(self.cfg_requester_id.val()) << 16)
             | bit_cast::<32, 4>(self.read.val().byte_count);
         if self.refuse.val() {

@@ -24,7 +24,7 @@
 //! source that sees it a cycle late, or starts one more request by it, loses nothing; a third is
 //! dropped and counted.
 //!
-//! Latency: one cycle from the beat that completes a store or a load. Tests: `tests/edge_receive.rs`.
+//! Latency: one cycle from the beat that completes a store or a load. Tests: `tests/tlp/receive.rs`.
 
 use crate::bus::{MmioRead, MmioWrite, TlpBeat};
 use crate::prims::Skid;
@@ -311,9 +311,8 @@ impl Logic for TlpReceive {
         self.dropped.d.next = self.last.val() & !self.settled_now.val();
         self.count_dropped.next = self.dropped.q.val();
 
-        self.nonposted_room.d.next = !self.loads.out_valid.val()
-            & !self.reading.q.val()
-            & !(self.head.val() & self.nonposted.val());
+        self.nonposted_room.d.next =
+            !self.loads.out_valid.val() & !self.reading.q.val() & !(self.head.val() & self.nonposted.val());
         if self.second.val() | self.last.val() {
             self.reading.d.next = false;
         }

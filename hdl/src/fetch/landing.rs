@@ -14,9 +14,12 @@
 //!
 //! Latency: 3 cycles from a beat to its word. Tests: with the scheduler, `tests/queues/fetch.rs`.
 
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
 use rust_hdl::prelude::*;
 
 use crate::bus::{client, ReadBeat, SendHead, Vi};
+use crate::literal::Literal;
 use crate::prims::{Fifo, RamFifo};
 
 /// What a descriptor read is for.
@@ -50,7 +53,7 @@ pub struct Piece {
 }
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Landing {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -128,71 +131,15 @@ pub struct Landing {
     lost: Signal<Local, bool>,
     complete: Signal<Local, bool>,
     finish: Signal<Local, bool>,
-    own: Constant<Bits<2>>,
-}
-
-impl Default for Landing {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            beat_valid: Default::default(),
-            beat: Default::default(),
-            entry_valid: Default::default(),
-            entry_ready: Default::default(),
-            entry: Default::default(),
-            line_valid: Default::default(),
-            line_ready: Default::default(),
-            line: Default::default(),
-            word_valid: Default::default(),
-            ahead_valid: Default::default(),
-            word: Default::default(),
-            number: Default::default(),
-            whose: Default::default(),
-            head_valid: Default::default(),
-            head: Default::default(),
-            filled_valid: Default::default(),
-            lost_valid: Default::default(),
-            lost_ready: Default::default(),
-            lost_vi: Default::default(),
-            lost_receive: Default::default(),
-            empty: Default::default(),
-            pieces: Default::default(),
-            expected: Default::default(),
-            at: Default::default(),
-            whole: Default::default(),
-            ended: Default::default(),
-            bad: Default::default(),
-            word_out: Default::default(),
-            number_out: Default::default(),
-            to_gather: Default::default(),
-            to_ahead: Default::default(),
-            whose_out: Default::default(),
-            words_out: Default::default(),
-            lost_out: Default::default(),
-            head_out: Default::default(),
-            filled_out: Default::default(),
-            here: Default::default(),
-            piece_in: Default::default(),
-            piece: Default::default(),
-            on_show: Default::default(),
-            line_shows: Default::default(),
-            full: Default::default(),
-            step: Default::default(),
-            lost: Default::default(),
-            complete: Default::default(),
-            finish: Default::default(),
-            own: Constant::new(client::FETCH.to_bits()),
-        }
-    }
+    own: Literal<2, { client::FETCH }>,
 }
 
 impl Logic for Landing {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, at, whole, ended, bad, word_out, number_out, to_gather, to_ahead, whose_out, words_out, lost_out,
-            head_out, filled_out
+            self, clock, at, whole, ended, bad, word_out, number_out, to_gather, to_ahead, whose_out,
+            words_out, lost_out, head_out, filled_out
         );
         clock!(self, clock, pieces, expected);
         self.pieces.reset.next = self.reset.val();

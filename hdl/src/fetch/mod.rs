@@ -8,7 +8,11 @@
 //! ```
 
 mod landing;
+mod plan;
+mod queues;
 mod scheduler;
 
 pub use landing::{Expected, Landing, Piece};
+pub use plan::Plan;
+pub use queues::{Progress, Queues, WorkQueue, QUEUE_LOG2};
 pub use scheduler::Fetch;

@@ -17,42 +17,19 @@
 //! - A queue found wrong (overrun, stale slot, ring not readable) raises its fault and rests until committed anew.
 //! - Receive work goes first; a receive queue that had nothing to fetch lets one send queue by, so that a storm of
 //!   empty doorbells cannot hold up the others' sends.
-//! - A commit is taken when no read is in flight, and held: while it stays, it is written again in each cycle, and
-//!   nothing is popped.
+//! - A commit is taken when no read is in flight and no fault waits, and not before its fourth cycle on the bus;
+//!   nothing is popped while it waits.
 //!
 //! Latency: 8 cycles from a VI on show to the access for an inline token. Tests: `tests/queues/fetch.rs`.
 
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{RECEIVE_AHEAD, RECEIVE_AHEAD_LOG2, SEND_WINDOW, VI_LOG2};
+use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
 use viaduct_spec::register::event_code;
-use viaduct_spec::tables::{table, work_queue};
+use viaduct_spec::tables::table;
 
-use super::{Expected, Landing, Piece};
+use super::{Expected, Landing, Piece, Plan, Progress, Queues, WorkQueue, QUEUE_LOG2};
 use crate::bus::{Access, Commit, Fault, Position, ReadBeat, SendHead, Vi};
-use crate::prims::Ram;
-
-/// log2 of the work queues: row = 2 x VI + (1 for the receive queue).
-const QUEUE_LOG2: usize = VI_LOG2 + 1;
-
-/// A row of the work queue table.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct WorkQueue {
-    ring_offset: Bits<34>,
-    ring_region: Bits<16>,
-    ring_log2: Bits<4>,
-    open: bool,
-    system_tag: Bits<16>,
-    tag: Bits<16>,
-}
-
-/// How far a queue has come.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Progress {
-    /// Position of the next descriptor to fetch.
-    position: Bits<14>,
-    /// The queue was wrong and rests.
-    stopped: bool,
-}
+use crate::literal::Literal;
 
 /// The steps of serving one queue.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -82,7 +59,7 @@ enum Step {
 }
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Fetch {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -187,8 +164,8 @@ pub struct Fetch {
     /// A queue is being served or a read is in flight.
     pub busy: Signal<Out, bool>,
 
-    queues: Ram<WorkQueue, QUEUE_LOG2>,
-    progress: Ram<Progress, QUEUE_LOG2>,
+    queues: Queues,
+    plan: Plan,
     landing: Landing,
 
     step: DFF<Step>,
@@ -198,23 +175,13 @@ pub struct Fetch {
     send_first: DFF<bool>,
     position: DFF<Bits<14>>,
     stopped: DFF<bool>,
-    /// Posted and not fetched.
-    count: DFF<Bits<14>>,
-    /// Fetched and not done.
-    out: DFF<Bits<14>>,
     token: DFF<Bits<50>>,
     with_token: DFF<bool>,
-    /// Most that the queue and the line have.
-    asked: DFF<Bits<4>>,
-    /// Most that window and heads allow.
-    allowed: DFF<Bits<4>>,
-    /// What is left of the window.
-    window: DFF<Bits<5>>,
-    /// How many to fetch.
-    amount: DFF<Bits<4>>,
-    /// The VI has work, and room for it, beyond that.
+    /// The VI has work beyond what is being fetched, and room for it.
     more: DFF<bool>,
     overrun: DFF<bool>,
+    /// The commit on the bus has been there for one, two, three cycles.
+    commit_seen: DFF<Bits<3>>,
     /// Send heads asked for and not taken, 0 to 8.
     heads: DFF<Bits<4>>,
     access_waits: DFF<bool>,
@@ -225,11 +192,7 @@ pub struct Fetch {
     idle: Signal<Local, bool>,
     commit_here: Signal<Local, bool>,
     commit_taken: Signal<Local, bool>,
-    commit_row: Signal<Local, Bits<16>>,
-    commit_low: Signal<Local, Bits<64>>,
-    commit_high: Signal<Local, Bits<64>>,
-    queue_in: Signal<Local, WorkQueue>,
-    progress_in: Signal<Local, Progress>,
+    stored: Signal<Local, Progress>,
     queue: Signal<Local, Bits<QUEUE_LOG2>>,
     row: Signal<Local, WorkQueue>,
     send_waits: Signal<Local, bool>,
@@ -238,13 +201,6 @@ pub struct Fetch {
     size: Signal<Local, Bits<14>>,
     last_slot: Signal<Local, Bits<14>>,
     slot: Signal<Local, Bits<14>>,
-    limit: Signal<Local, Bits<14>>,
-    left: Signal<Local, Bits<14>>,
-    line_room: Signal<Local, Bits<4>>,
-    count_8: Signal<Local, Bits<4>>,
-    left_8: Signal<Local, Bits<4>>,
-    heads_room: Signal<Local, Bits<4>>,
-    planned: Signal<Local, Bits<4>>,
     nothing: Signal<Local, bool>,
     line: Signal<Local, Piece>,
     slot_word: Signal<Local, Bits<64>>,
@@ -265,207 +221,71 @@ pub struct Fetch {
     whose_position: Signal<Local, Bits<14>>,
     arrived: Signal<Local, SendHead>,
 
-    work_queue_table: Constant<Bits<8>>,
-    send_window: Constant<Bits<14>>,
-    receive_ahead: Constant<Bits<14>>,
-    post_desc: Constant<Bits<8>>,
-    vi_overrun: Constant<Bits<8>>,
-    minus_one: Constant<Bits<4>>,
+    work_queue_table: Literal<8, { table::WORK_QUEUE as u64 }>,
+    post_desc: Literal<8, { event_code::POST_DESC as u64 }>,
+    vi_overrun: Literal<8, { event_code::VI_OVERRUN as u64 }>,
+    minus_one: Literal<4, 0xF>,
 }
-
-impl Default for Fetch {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            enabled: Default::default(),
-            send_valid: Default::default(),
-            send_ready: Default::default(),
-            send_vi: Default::default(),
-            receive_valid: Default::default(),
-            receive_ready: Default::default(),
-            receive_vi: Default::default(),
-            row_address: Default::default(),
-            row_token: Default::default(),
-            row_posted: Default::default(),
-            row_inline: Default::default(),
-            commit_valid: Default::default(),
-            commit_ready: Default::default(),
-            commit: Default::default(),
-            beat_valid: Default::default(),
-            beat: Default::default(),
-            access_valid: Default::default(),
-            access_ready: Default::default(),
-            access: Default::default(),
-            completed_vi: Default::default(),
-            completed_position: Default::default(),
-            consumed_vi: Default::default(),
-            consumed_position: Default::default(),
-            head_taken: Default::default(),
-            again_valid: Default::default(),
-            again_ready: Default::default(),
-            again_vi: Default::default(),
-            again_receive: Default::default(),
-            head_valid: Default::default(),
-            head: Default::default(),
-            word_valid: Default::default(),
-            word: Default::default(),
-            ahead_valid: Default::default(),
-            ahead_vi: Default::default(),
-            ahead_slot: Default::default(),
-            ahead_word: Default::default(),
-            ahead_data: Default::default(),
-            filled_valid: Default::default(),
-            filled_vi: Default::default(),
-            filled_slot: Default::default(),
-            filled_region: Default::default(),
-            filled_offset: Default::default(),
-            filled_words: Default::default(),
-            filled_lost: Default::default(),
-            filled_position: Default::default(),
-            fault_valid: Default::default(),
-            fault_ready: Default::default(),
-            fault: Default::default(),
-            busy: Default::default(),
-            queues: Default::default(),
-            progress: Default::default(),
-            landing: Default::default(),
-            step: Default::default(),
-            vi: Default::default(),
-            receive: Default::default(),
-            send_first: Default::default(),
-            position: Default::default(),
-            stopped: Default::default(),
-            count: Default::default(),
-            out: Default::default(),
-            token: Default::default(),
-            with_token: Default::default(),
-            asked: Default::default(),
-            allowed: Default::default(),
-            window: Default::default(),
-            amount: Default::default(),
-            more: Default::default(),
-            overrun: Default::default(),
-            heads: Default::default(),
-            access_waits: Default::default(),
-            access_out: Default::default(),
-            fault_waits: Default::default(),
-            fault_out: Default::default(),
-            idle: Default::default(),
-            commit_here: Default::default(),
-            commit_taken: Default::default(),
-            commit_row: Default::default(),
-            commit_low: Default::default(),
-            commit_high: Default::default(),
-            queue_in: Default::default(),
-            progress_in: Default::default(),
-            queue: Default::default(),
-            row: Default::default(),
-            send_waits: Default::default(),
-            pop_send: Default::default(),
-            pop_receive: Default::default(),
-            size: Default::default(),
-            last_slot: Default::default(),
-            slot: Default::default(),
-            limit: Default::default(),
-            left: Default::default(),
-            line_room: Default::default(),
-            count_8: Default::default(),
-            left_8: Default::default(),
-            heads_room: Default::default(),
-            planned: Default::default(),
-            nothing: Default::default(),
-            line: Default::default(),
-            slot_word: Default::default(),
-            token_now: Default::default(),
-            good: Default::default(),
-            offered: Default::default(),
-            ending: Default::default(),
-            access_free: Default::default(),
-            issue: Default::default(),
-            bad: Default::default(),
-            line_start: Default::default(),
-            line_address: Default::default(),
-            access_next: Default::default(),
-            entry: Default::default(),
-            heads_step: Default::default(),
-            fault_free: Default::default(),
-            whose: Default::default(),
-            whose_position: Default::default(),
-            arrived: Default::default(),
-            work_queue_table: Constant::new(table::WORK_QUEUE.to_bits()),
-            send_window: Constant::new(SEND_WINDOW.to_bits()),
-            receive_ahead: Constant::new(RECEIVE_AHEAD.to_bits()),
-            post_desc: Constant::new(event_code::POST_DESC.to_bits()),
-            vi_overrun: Constant::new(event_code::VI_OVERRUN.to_bits()),
-            minus_one: Constant::new(0xfu8.to_bits()),
-        }
-    }
-}
-
-// The slices below are the specification's.
-const _: () = {
-    const fn at(field: viaduct_spec::layout::Field, lo: usize, width: usize) -> bool {
-        field.lo == lo && field.width == width
-    }
-    assert!(at(work_queue::RING_OFFSET, 0, 34) && at(work_queue::RING_REGION, 34, 16));
-    assert!(at(work_queue::RING_LOG2, 50, 4) && at(work_queue::OPEN, 54, 1));
-    assert!(at(work_queue::SYSTEM_TAG, 64, 16) && at(work_queue::TAG, 80, 16));
-    assert!(SEND_WINDOW <= 16 && RECEIVE_AHEAD <= 16);
-};
 
 impl Logic for Fetch {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, step, vi, receive, send_first, position, stopped, count, out, token, with_token, asked, allowed,
-            window, amount, more, overrun, heads, access_waits, access_out, fault_waits, fault_out
+            self,
+            clock,
+            step,
+            vi,
+            receive,
+            send_first,
+            position,
+            stopped,
+            token,
+            with_token,
+            more,
+            overrun,
+            commit_seen,
+            heads,
+            access_waits,
+            access_out,
+            fault_waits,
+            fault_out
         );
-        clock!(self, clock, queues, progress, landing);
+        clock!(self, clock, queues, plan, landing);
         self.landing.reset.next = self.reset.val();
         self.landing.beat_valid.next = self.beat_valid.val();
         self.landing.beat.next = self.beat.val();
 
-        // The rows of the queue at hand; between queues, a commit.
+        // Between queues, a commit. The doorbell block hears the same commit and takes it in the first cycle without
+        // a store, so within two; only then is it taken here, and meanwhile no row is read that may be either's.
         self.idle.next = self.step.q.val() == Step::Idle;
-        self.commit_here.next = self.commit_valid.val() & (self.commit.val().target == self.work_queue_table.val());
-        self.commit_taken.next =
-            self.commit_here.val() & self.idle.val() & self.landing.empty.val() & !self.access_waits.q.val();
+        self.commit_here.next =
+            self.commit_valid.val() & (self.commit.val().target == self.work_queue_table.val());
+        self.commit_seen.d.next = bits::<3>(0);
+        if self.commit_here.val() {
+            self.commit_seen.d.next = (self.commit_seen.q.val() << bits::<1>(1)) | bits::<3>(1);
+        }
+        self.commit_taken.next = self.commit_here.val()
+            & self.commit_seen.q.val().all()
+            & self.idle.val()
+            & self.landing.empty.val()
+            & !self.access_waits.q.val()
+            & !self.fault_waits.q.val();
         self.commit_ready.next = self.commit_taken.val();
-        self.commit_row.next = self.commit.val().row;
-        self.commit_low.next = self.commit.val().word0;
-        self.commit_high.next = self.commit.val().word1;
-        self.queue_in.next.ring_offset = self.commit_low.val().get_bits::<34>(0);
-        self.queue_in.next.ring_region = self.commit_low.val().get_bits::<16>(34);
-        self.queue_in.next.ring_log2 = self.commit_low.val().get_bits::<4>(50);
-        self.queue_in.next.open = self.commit_low.val().get_bit(54);
-        self.queue_in.next.system_tag = self.commit_high.val().get_bits::<16>(0);
-        self.queue_in.next.tag = self.commit_high.val().get_bits::<16>(16);
+        self.queues.write.next = self.commit_taken.val();
+        self.queues.commit.next = self.commit.val();
+        self.stored.next.position = self.position.q.val();
+        self.stored.next.stopped = self.stopped.q.val();
+        self.queues.store.next = self.step.q.val() == Step::Store;
+        self.queues.stored.next = self.stored.val();
+
+        // The queue at hand.
         self.queue.next = bit_cast::<QUEUE_LOG2, VI_LOG2>(self.vi.q.val()) << bits::<1>(1);
         if self.receive.q.val() {
             self.queue.next =
                 (bit_cast::<QUEUE_LOG2, VI_LOG2>(self.vi.q.val()) << bits::<1>(1)) | bits::<QUEUE_LOG2>(1);
         }
-        self.queues.write_enable.next = self.commit_taken.val()
-            & (bit_cast::<16, QUEUE_LOG2>(bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val())) == self.commit_row.val());
-        self.queues.write_address.next = bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val());
-        self.queues.write_data.next = self.queue_in.val();
-        self.queues.read_address.next = self.queue.val();
-        self.progress_in.next.position = self.position.q.val();
-        self.progress_in.next.stopped = self.stopped.q.val();
-        self.progress.write_enable.next = self.step.q.val() == Step::Store;
-        self.progress.write_address.next = self.queue.val();
-        if self.commit_taken.val() {
-            self.progress_in.next.position = bits::<14>(0);
-            self.progress_in.next.stopped = false;
-            self.progress.write_enable.next = bit_cast::<16, QUEUE_LOG2>(bit_cast::<QUEUE_LOG2, 16>(
-                self.commit_row.val(),
-            )) == self.commit_row.val();
-            self.progress.write_address.next = bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val());
-        }
-        self.progress.write_data.next = self.progress_in.val();
-        self.progress.read_address.next = self.queue.val();
-        self.row.next = self.queues.read_data.val();
+        self.queues.queue.next = self.queue.val();
+        self.row.next = self.queues.row.val();
         self.row_address.next = self.queue.val();
         self.completed_vi.next = self.vi.q.val();
         self.consumed_vi.next = self.vi.q.val();
@@ -485,34 +305,19 @@ impl Logic for Fetch {
         self.send_ready.next = self.pop_send.val();
         self.receive_ready.next = self.pop_receive.val();
 
-        // How many descriptors the queue has, and how many there is room for.
-        self.size.next = bits::<14>(1) << self.row.val().ring_log2;
-        self.last_slot.next = self.size.val() - 1;
-        self.slot.next = self.position.q.val() & self.last_slot.val();
-        self.limit.next = self.send_window.val();
-        self.heads_room.next = bits::<4>(8) - self.heads.q.val();
+        // How many descriptors to fetch.
+        self.plan.look.next = self.step.q.val() == Step::Look;
+        self.plan.decide.next = self.step.q.val() == Step::Decide;
+        self.plan.posted.next = self.row_posted.val();
+        self.plan.position.next = self.queues.progress.val().position;
+        self.plan.done.next = self.completed_position.val();
         if self.receive.q.val() {
-            self.limit.next = self.receive_ahead.val();
-            self.heads_room.next = bits::<4>(8);
+            self.plan.done.next = self.consumed_position.val();
         }
-        self.left.next = self.limit.val() - self.out.q.val();
-        if self.out.q.val() > self.limit.val() {
-            self.left.next = bits::<14>(0);
-        }
-        self.left_8.next = bits::<4>(8);
-        if self.left.val() < bits::<14>(8) {
-            self.left_8.next = bit_cast::<4, 14>(self.left.val());
-        }
-        self.count_8.next = bits::<4>(8);
-        if self.count.q.val() < bits::<14>(8) {
-            self.count_8.next = bit_cast::<4, 14>(self.count.q.val());
-        }
-        self.line_room.next = bits::<4>(8) - bit_cast::<4, 14>(self.position.q.val() & bits::<14>(7));
-        self.planned.next = self.asked.q.val();
-        if self.allowed.q.val() < self.asked.q.val() {
-            self.planned.next = self.allowed.q.val();
-        }
-        self.nothing.next = !self.row.val().open | self.stopped.q.val() | !self.count.q.val().any();
+        self.plan.receive.next = self.receive.q.val();
+        self.plan.heads.next = self.heads.q.val();
+        self.plan.ring_log2.next = self.row.val().ring_log2;
+        self.nothing.next = !self.row.val().open | self.stopped.q.val() | !self.plan.some.val();
 
         // The next token: from the doorbell, or the slot on show.
         self.line.next = self.landing.line.val();
@@ -534,8 +339,9 @@ impl Logic for Fetch {
         self.issue.next =
             self.offered.val() & self.good.val() & self.access_free.val() & self.landing.entry_ready.val();
         self.bad.next = self.offered.val() & !self.good.val();
-        self.landing.line_ready.next =
-            (self.issue.val() & !self.with_token.q.val()) | self.bad.val() | (self.step.q.val() == Step::Drop);
+        self.landing.line_ready.next = (self.issue.val() & !self.with_token.q.val())
+            | self.bad.val()
+            | (self.step.q.val() == Step::Drop);
         self.entry.next.vi = self.vi.q.val();
         self.entry.next.receive = self.receive.q.val();
         self.entry.next.region = self.token_now.val().get_bits::<16>(34);
@@ -545,6 +351,9 @@ impl Logic for Fetch {
         self.landing.entry.next = self.entry.val();
 
         // The access: a descriptor, or a line of the ring.
+        self.size.next = bits::<14>(1) << self.row.val().ring_log2;
+        self.last_slot.next = self.size.val() - 1;
+        self.slot.next = self.position.q.val() & self.last_slot.val();
         self.line_start.next = bit_cast::<35, 34>(self.row.val().ring_offset)
             + bit_cast::<35, 14>(self.slot.val() >> bits::<2>(3));
         self.line_address.next = (bit_cast::<64, 35>(self.line_start.val()) << bits::<3>(6))
@@ -563,8 +372,8 @@ impl Logic for Fetch {
         self.access_next.next.user = bits::<8>(0);
         if self.step.q.val() == Step::Line {
             self.access_next.next.address = self.line_address.val();
-            self.access_next.next.span = bit_cast::<32, 4>(self.amount.q.val()) << bits::<2>(3);
-            self.access_next.next.length = bit_cast::<13, 4>(self.amount.q.val()) << bits::<2>(3);
+            self.access_next.next.span = bit_cast::<32, 4>(self.plan.amount.val()) << bits::<2>(3);
+            self.access_next.next.length = bit_cast::<13, 4>(self.plan.amount.val()) << bits::<2>(3);
             self.access_next.next.region = self.row.val().ring_region;
             self.access_next.next.tag = self.row.val().system_tag;
             self.access_next.next.system = true;
@@ -621,50 +430,37 @@ impl Logic for Fetch {
                 self.step.d.next = Step::Look;
             }
             Step::Look => {
-                self.position.d.next = self.progress.read_data.val().position;
-                self.stopped.d.next = self.progress.read_data.val().stopped;
-                self.count.d.next = self.row_posted.val() - self.progress.read_data.val().position;
-                self.out.d.next = self.progress.read_data.val().position - self.completed_position.val();
-                if self.receive.q.val() {
-                    self.out.d.next = self.progress.read_data.val().position - self.consumed_position.val();
-                }
+                self.position.d.next = self.queues.progress.val().position;
+                self.stopped.d.next = self.queues.progress.val().stopped;
                 self.token.d.next = self.row_token.val();
                 self.with_token.d.next = self.row_inline.val();
                 self.step.d.next = Step::Decide;
             }
             Step::Decide => {
-                self.asked.d.next = self.line_room.val();
-                if self.count_8.val() < self.line_room.val() {
-                    self.asked.d.next = self.count_8.val();
-                }
-                self.allowed.d.next = self.heads_room.val();
-                if self.left_8.val() < self.heads_room.val() {
-                    self.allowed.d.next = self.left_8.val();
-                }
-                self.window.d.next = bit_cast::<5, 14>(self.left.val());
                 // The token serves only if it is the one descriptor that is new.
-                self.with_token.d.next = self.with_token.q.val() & (self.count.q.val() == bits::<14>(1));
-                self.overrun.d.next = self.count.q.val() > self.size.val();
-                self.more.d.next = false;
+                self.with_token.d.next = self.with_token.q.val() & self.plan.single.val();
+                self.overrun.d.next = false;
                 self.step.d.next = Step::Plan;
                 if self.nothing.val() {
                     self.send_first.d.next = self.receive.q.val();
                     self.step.d.next = Step::Idle;
                 }
+                if self.commit_here.val() {
+                    self.step.d.next = Step::Again;
+                }
             }
             Step::Plan => {
-                self.amount.d.next = self.planned.val();
-                self.more.d.next = (self.count.q.val() > bit_cast::<14, 4>(self.planned.val()))
-                    & (self.window.q.val() > bit_cast::<5, 4>(self.planned.val()));
+                self.more.d.next = self.plan.more.val();
                 self.step.d.next = Step::Line;
                 if self.with_token.q.val() {
                     self.step.d.next = Step::Tokens;
                 }
-                if !self.allowed.q.val().any() {
+                if !self.plan.room.val() {
                     self.send_first.d.next = self.receive.q.val();
                     self.step.d.next = Step::Idle;
                 }
-                if self.overrun.q.val() {
+                if self.plan.overrun.val() {
+                    self.overrun.d.next = true;
                     self.step.d.next = Step::Stop;
                 }
             }
@@ -700,7 +496,6 @@ impl Logic for Fetch {
                 }
             }
             Step::Store => {
-                self.overrun.d.next = false;
                 self.step.d.next = Step::Idle;
                 if self.more.q.val() {
                     self.step.d.next = Step::Again;
@@ -752,13 +547,14 @@ impl Logic for Fetch {
         self.filled_words.next = self.arrived.val().words;
         self.filled_lost.next = self.arrived.val().lost;
         self.filled_position.next = self.whose_position.val() + 1;
-        self.busy.next =
-            !self.idle.val() | !self.landing.empty.val() | self.access_waits.q.val() | self.fault_waits.q.val();
+        self.busy.next = !self.idle.val()
+            | !self.landing.empty.val()
+            | self.access_waits.q.val()
+            | self.fault_waits.q.val();
 
         if self.reset.val() {
             self.step.d.next = Step::Idle;
             self.send_first.d.next = false;
-            self.overrun.d.next = false;
             self.heads.d.next = bits::<4>(0);
             self.access_waits.d.next = false;
             self.fault_waits.d.next = false;

@@ -20,6 +20,7 @@ use viaduct_spec::tables::table;
 
 use super::{Outstanding, Range, RegionTable};
 use crate::bus::{Access, Commit, DmaCommand};
+use crate::literal::Literal;
 use crate::prims::{Arbiter, Ram};
 
 /// The steps of an access.
@@ -40,7 +41,7 @@ enum Step {
 }
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Protect {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -156,89 +157,8 @@ pub struct Protect {
     page_address: Signal<Local, Bits<64>>,
     command: Signal<Local, DmaCommand>,
 
-    region_table: Constant<Bits<8>>,
-    page_table: Constant<Bits<8>>,
-}
-
-impl Default for Protect {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            fetch_valid: Default::default(),
-            fetch_ready: Default::default(),
-            fetch: Default::default(),
-            gather_valid: Default::default(),
-            gather_ready: Default::default(),
-            gather: Default::default(),
-            scatter_valid: Default::default(),
-            scatter_ready: Default::default(),
-            scatter: Default::default(),
-            complete_valid: Default::default(),
-            complete_ready: Default::default(),
-            complete: Default::default(),
-            commit_valid: Default::default(),
-            commit_ready: Default::default(),
-            commit: Default::default(),
-            drain: Default::default(),
-            draining: Default::default(),
-            read_retire_valid: Default::default(),
-            read_retire_epoch: Default::default(),
-            write_retire_valid: Default::default(),
-            write_retire_epoch: Default::default(),
-            read_valid: Default::default(),
-            read_ready: Default::default(),
-            read: Default::default(),
-            write_valid: Default::default(),
-            write_ready: Default::default(),
-            write: Default::default(),
-            verdict_valid: Default::default(),
-            verdict_client: Default::default(),
-            verdict_ok: Default::default(),
-            verdict_user: Default::default(),
-            issued: Default::default(),
-            busy: Default::default(),
-            count_refused: Default::default(),
-            arbiter: Default::default(),
-            regions: Default::default(),
-            pages: Default::default(),
-            range: Default::default(),
-            outstanding: Default::default(),
-            step: Default::default(),
-            access: Default::default(),
-            client: Default::default(),
-            member: Default::default(),
-            read_waits: Default::default(),
-            read_command: Default::default(),
-            write_waits: Default::default(),
-            write_command: Default::default(),
-            decided: Default::default(),
-            decided_ok: Default::default(),
-            decided_client: Default::default(),
-            decided_user: Default::default(),
-            issued_count: Default::default(),
-            refused: Default::default(),
-            request: Default::default(),
-            chosen: Default::default(),
-            chosen_region: Default::default(),
-            region_commit: Default::default(),
-            page_commit: Default::default(),
-            commit_row: Default::default(),
-            page_word: Default::default(),
-            hold: Default::default(),
-            take: Default::default(),
-            idle: Default::default(),
-            issuing: Default::default(),
-            free: Default::default(),
-            go: Default::default(),
-            done: Default::default(),
-            offered: Default::default(),
-            page_address: Default::default(),
-            command: Default::default(),
-            region_table: Constant::new(table::REGION.to_bits()),
-            page_table: Constant::new(table::PAGE.to_bits()),
-        }
-    }
+    region_table: Literal<8, { table::REGION as u64 }>,
+    page_table: Literal<8, { table::PAGE as u64 }>,
 }
 
 impl Logic for Protect {

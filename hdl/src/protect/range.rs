@@ -24,9 +24,10 @@ use viaduct_spec::profile::PAGE_LOG2;
 
 use super::Region;
 use crate::bus::Access;
+use crate::literal::Literal;
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Range {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -64,10 +65,12 @@ pub struct Range {
     distance: Signal<Local, Bits<65>>,
     far: Signal<Local, Bits<65>>,
     key_fits: Signal<Local, bool>,
-    shift_fits: Signal<Local, bool>,
+    /// Page shift - 12; wraps to 32 or more if that is not 0 to 31.
+    scale: Signal<Local, Bits<6>>,
     length_fits: Signal<Local, bool>,
-    all_page: Signal<Local, Bits<43>>,
-    hanging: Signal<Local, Bits<43>>,
+    ones: Signal<Local, Bits<31>>,
+    above: Signal<Local, Bits<31>>,
+    below: Signal<Local, Bits<31>>,
     in_page: Signal<Local, Bits<43>>,
     /// Every rule but those about the range holds.
     allowed: DFF<bool>,
@@ -79,7 +82,10 @@ pub struct Range {
     skew: DFF<Bits<43>>,
     region_length: DFF<Bits<48>>,
     first_page: DFF<Bits<16>>,
-    page_shift: DFF<Bits<6>>,
+    /// Page shift - 12.
+    page_scale: DFF<Bits<5>>,
+    /// Ones in the bits of a page's offset from bit 12 on.
+    page_mask: DFF<Bits<31>>,
 
     // Step 2: what is left of the region, and the place counted from its first page.
     left: Signal<Local, Bits<49>>,
@@ -92,19 +98,21 @@ pub struct Range {
     // Step 3: the range rule, the page, and whether the access leaves it.
     short: Signal<Local, bool>,
     fits: Signal<Local, bool>,
-    all: Signal<Local, Bits<49>>,
-    /// Ones from the page shift on.
-    above: Signal<Local, Bits<49>>,
-    below: Signal<Local, Bits<49>>,
-    /// Ones from PAGE_LOG2 bits above the page shift on.
-    beyond: Signal<Local, Bits<49>>,
-    relative: Signal<Local, Bits<49>>,
+    room_low: Signal<Local, Bits<13>>,
+    moves: Signal<Local, Bits<13>>,
+    /// 4 KiB frames from the start of the region's first page.
+    frame: Signal<Local, Bits<37>>,
+    low: Signal<Local, Bits<12>>,
+    relative: Signal<Local, Bits<37>>,
     row: Signal<Local, Bits<17>>,
+    row_low: Signal<Local, Bits<PAGE_LOG2>>,
     row_beyond: Signal<Local, Bits<17>>,
-    filled: Signal<Local, Bits<49>>,
-    reach_whole: Signal<Local, Bits<13>>,
-    reach_short: Signal<Local, Bits<13>>,
+    not_above: Signal<Local, Bits<37>>,
+    /// Ones in the bits of `frame` that are the page's number.
+    page_number: Signal<Local, Bits<37>>,
+    beyond: Signal<Local, Bits<37>>,
     reach: Signal<Local, Bits<13>>,
+    filled: Signal<Local, Bits<37>>,
     leaves: Signal<Local, bool>,
     row_exists: Signal<Local, bool>,
     row_now: Signal<Local, Bits<PAGE_LOG2>>,
@@ -115,72 +123,7 @@ pub struct Range {
     over: DFF<Bits<12>>,
     page_row: DFF<Bits<PAGE_LOG2>>,
 
-    page_rows_log2: Constant<Bits<6>>,
-}
-
-impl Default for Range {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            look: Default::default(),
-            measure: Default::default(),
-            place: Default::default(),
-            next_page: Default::default(),
-            access: Default::default(),
-            member: Default::default(),
-            region: Default::default(),
-            granted: Default::default(),
-            length: Default::default(),
-            offset: Default::default(),
-            head: Default::default(),
-            crosses: Default::default(),
-            rest: Default::default(),
-            page: Default::default(),
-            origin: Default::default(),
-            distance: Default::default(),
-            far: Default::default(),
-            key_fits: Default::default(),
-            shift_fits: Default::default(),
-            length_fits: Default::default(),
-            all_page: Default::default(),
-            hanging: Default::default(),
-            in_page: Default::default(),
-            allowed: Default::default(),
-            delta: Default::default(),
-            near: Default::default(),
-            skew: Default::default(),
-            region_length: Default::default(),
-            first_page: Default::default(),
-            page_shift: Default::default(),
-            left: Default::default(),
-            room: Default::default(),
-            behind_start: Default::default(),
-            position: Default::default(),
-            short: Default::default(),
-            fits: Default::default(),
-            all: Default::default(),
-            above: Default::default(),
-            below: Default::default(),
-            beyond: Default::default(),
-            relative: Default::default(),
-            row: Default::default(),
-            row_beyond: Default::default(),
-            filled: Default::default(),
-            reach_whole: Default::default(),
-            reach_short: Default::default(),
-            reach: Default::default(),
-            leaves: Default::default(),
-            row_exists: Default::default(),
-            row_now: Default::default(),
-            ok: Default::default(),
-            moved: Default::default(),
-            at: Default::default(),
-            on_border: Default::default(),
-            over: Default::default(),
-            page_row: Default::default(),
-            page_rows_log2: Constant::new(PAGE_LOG2.to_bits()),
-        }
-    }
+    page_rows_log2: Literal<6, { PAGE_LOG2 as u64 }>,
 }
 
 impl Logic for Range {
@@ -195,7 +138,8 @@ impl Logic for Range {
             skew,
             region_length,
             first_page,
-            page_shift,
+            page_scale,
+            page_mask,
             room,
             behind_start,
             position,
@@ -216,13 +160,13 @@ impl Logic for Range {
             bit_cast::<65, 64>(self.access.val().address) - bit_cast::<65, 64>(self.origin.val());
         self.far.next = self.distance.val() >> bits::<6>(48);
         self.key_fits.next = self.access.val().by_offset | (self.access.val().key == self.region.val().key);
-        self.shift_fits.next =
-            (self.region.val().page_shift >= bits::<6>(12)) & (self.region.val().page_shift <= bits::<6>(43));
+        self.scale.next = self.region.val().page_shift - bits::<6>(12);
         self.length_fits.next =
             self.access.val().length.any() & (self.access.val().length <= bits::<13>(4096));
-        self.all_page.next = !bits::<43>(0);
-        self.hanging.next = self.all_page.val() << self.region.val().page_shift;
-        self.in_page.next = !self.hanging.val();
+        self.ones.next = !bits::<31>(0);
+        self.above.next = self.ones.val() << self.scale.val().get_bits::<5>(0);
+        self.below.next = !self.above.val();
+        self.in_page.next = (bit_cast::<43, 31>(self.below.val()) << bits::<4>(12)) | bits::<43>(0xFFF);
         if self.look.val() {
             self.allowed.d.next = self.member.val()
                 & self.region.val().live
@@ -230,14 +174,15 @@ impl Logic for Range {
                 & self.key_fits.val()
                 & (self.region.val().tag == self.access.val().tag)
                 & !(self.access.val().write & self.region.val().read_only)
-                & self.shift_fits.val()
+                & !self.scale.val().get_bit(5)
                 & self.length_fits.val();
             self.delta.d.next = bit_cast::<48, 65>(self.distance.val());
             self.near.d.next = !self.far.val().any();
             self.skew.d.next = bit_cast::<43, 64>(self.region.val().base) & self.in_page.val();
             self.region_length.d.next = self.region.val().length;
             self.first_page.d.next = self.region.val().first_page;
-            self.page_shift.d.next = self.region.val().page_shift;
+            self.page_scale.d.next = self.scale.val().get_bits::<5>(0);
+            self.page_mask.d.next = self.below.val();
         }
 
         // Step 2.
@@ -252,51 +197,53 @@ impl Logic for Range {
         }
 
         // Step 3.
-        self.short.next = self.room.q.val() < bit_cast::<48, 13>(self.access.val().length);
+        self.room_low.next = self.room.q.val().get_bits::<13>(0);
+        self.short.next =
+            !self.room.q.val().get_bits::<35>(13).any() & (self.room_low.val() < self.access.val().length);
         self.fits.next =
             !self.short.val() & (bit_cast::<48, 32>(self.access.val().span) <= self.room.q.val());
         if self.access.val().clip {
             self.fits.next = self.room.q.val().any();
         }
-        self.all.next = !bits::<49>(0);
-        self.above.next = self.all.val() << self.page_shift.q.val();
-        self.below.next = !self.above.val();
-        self.beyond.next = self.above.val() << self.page_rows_log2.val();
-        self.relative.next = self.position.q.val() >> self.page_shift.q.val();
+        self.frame.next = self.position.q.val().get_bits::<37>(12);
+        self.relative.next = self.frame.val() >> self.page_scale.q.val();
         self.row.next = bit_cast::<17, 16>(self.first_page.q.val())
-            + bit_cast::<17, PAGE_LOG2>(bit_cast::<PAGE_LOG2, 49>(self.relative.val()));
+            + bit_cast::<17, PAGE_LOG2>(bit_cast::<PAGE_LOG2, 37>(self.relative.val()));
+        self.row_low.next = bit_cast::<PAGE_LOG2, 17>(self.row.val());
         self.row_beyond.next = self.row.val() >> self.page_rows_log2.val();
+        // Bits of `frame` that are above the page number's PAGE_LOG2 bits.
+        self.not_above.next = bit_cast::<37, 31>(self.page_mask.q.val());
+        self.page_number.next = !self.not_above.val();
+        self.beyond.next = self.page_number.val() << self.page_rows_log2.val();
 
-        // Pages are whole multiples of 4 KiB and lengths at most 4 KiB: an access leaves its page if it
-        // crosses a 4 KiB boundary and that boundary is the page's end.
-        self.reach_whole.next =
-            bit_cast::<13, 12>(self.position.q.val().get_bits::<12>(0)) + self.access.val().length;
-        self.reach_short.next = bit_cast::<13, 12>(self.position.q.val().get_bits::<12>(0))
-            + bit_cast::<13, 48>(self.room.q.val());
-        self.reach.next = self.reach_whole.val();
+        // Pages are whole multiples of 4 KiB and lengths at most 4 KiB: an access leaves its page if it crosses a
+        // 4 KiB boundary and that boundary is the page's end.
+        self.moves.next = self.access.val().length;
         if self.short.val() {
-            self.reach.next = self.reach_short.val();
+            self.moves.next = self.room_low.val();
         }
-        self.filled.next = self.position.q.val() | self.above.val() | bits::<49>(0xFFF);
+        self.low.next = self.position.q.val().get_bits::<12>(0);
+        self.reach.next = bit_cast::<13, 12>(self.low.val()) + self.moves.val();
+        self.filled.next = self.frame.val() | self.page_number.val();
         self.leaves.next = self.reach.val().get_bit(12)
             & bit_cast::<12, 13>(self.reach.val()).any()
             & self.filled.val().all();
         self.row_exists.next = !self.row_beyond.val().any()
-            & !(self.position.q.val() & self.beyond.val()).any()
-            & !(self.leaves.val() & bit_cast::<PAGE_LOG2, 17>(self.row.val()).all());
+            & !(self.frame.val() & self.beyond.val()).any()
+            & !(self.leaves.val() & self.row_low.val().all());
 
         self.row_now.next = self.page_row.q.val();
         if self.next_page.val() {
             self.row_now.next = self.page_row.q.val() + 1;
         }
         if self.place.val() {
-            self.row_now.next = bit_cast::<PAGE_LOG2, 17>(self.row.val());
+            self.row_now.next = self.row_low.val();
             self.ok.d.next = self.behind_start.q.val() & self.fits.val() & self.row_exists.val();
-            self.moved.d.next = self.access.val().length;
-            if self.short.val() {
-                self.moved.d.next = bit_cast::<13, 48>(self.room.q.val());
-            }
-            self.at.d.next = bit_cast::<43, 49>(self.position.q.val() & self.below.val());
+            self.moved.d.next = self.moves.val();
+            self.at.d.next =
+                (bit_cast::<43, 31>(bit_cast::<31, 37>(self.frame.val()) & self.page_mask.q.val())
+                    << bits::<4>(12))
+                    | bit_cast::<43, 12>(self.low.val());
             self.on_border.d.next = self.leaves.val();
             self.over.d.next = bit_cast::<12, 13>(self.reach.val());
         }

@@ -11,10 +11,13 @@
 //!
 //! Latency: 1 cycle. Tests: with the checker, `tests/protect`.
 
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::REGION_LOG2;
 use viaduct_spec::tables::region;
 
+use crate::literal::Literal;
 use crate::prims::Ram;
 
 /// A row: see `viaduct_spec::tables::region`.
@@ -45,7 +48,7 @@ pub struct Region {
 }
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct RegionTable {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -66,26 +69,7 @@ pub struct RegionTable {
     rows: Ram<Region, REGION_LOG2>,
     fields: Signal<Local, Region>,
     beyond: Signal<Local, Bits<16>>,
-    row_bits: Constant<Bits<5>>,
-}
-
-impl Default for RegionTable {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            write_enable: Default::default(),
-            write_row: Default::default(),
-            word0: Default::default(),
-            word1: Default::default(),
-            word2: Default::default(),
-            read_row: Default::default(),
-            region: Default::default(),
-            rows: Default::default(),
-            fields: Default::default(),
-            beyond: Default::default(),
-            row_bits: Constant::new(REGION_LOG2.to_bits()),
-        }
-    }
+    row_bits: Literal<5, { REGION_LOG2 as u64 }>,
 }
 
 // The slices below are the specification's.

@@ -129,11 +129,11 @@ fn every_listener_of_a_table_takes_a_commit_once() {
     for (target, hears) in [
         (table::REGION, vec![PROTECT]),
         (table::PAGE, vec![PROTECT]),
-        (table::WORK_QUEUE, vec![FETCH, DOORBELL, AHEAD]),
+        (table::WORK_QUEUE, vec![FETCH, DOORBELL, RECEIVE]),
         (table::TEMPLATE, vec![TRANSMIT]),
         (table::GATHER, vec![GATHER]),
         (table::TRANSMIT, vec![TRANSMIT, SENDS]),
-        (table::RECEIVE, vec![MATCHER, WRITER]),
+        (table::RECEIVE, vec![RECEIVE, WRITER]),
         (table::VI_STATE, vec![STATE]),
     ] {
         dut.set("commit_valid", 1);

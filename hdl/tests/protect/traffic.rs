@@ -152,10 +152,10 @@ fn random_traffic() {
     let mut harness = Harness::new(paces[0]);
     for pace in paces {
         harness.pace = pace;
-        run(&mut harness, 6000, 0.01);
+        run(&mut harness, 8000, 0.01);
     }
     println!("{:?}", harness.seen);
     let seen = &harness.seen;
-    assert!(seen.granted > 3000 && seen.refused > 3000 && seen.crossed > 200 && seen.clipped > 200);
+    assert!(seen.granted > 3000 && seen.refused > 3000 && seen.crossed > 150 && seen.clipped > 200);
     assert!(seen.drains > 50);
 }

@@ -170,9 +170,38 @@ impl Logic for Framer {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, current, active, tag_turn, index, words_left, carry, vlan, a_valid, a_word, a_first,
-            a_last, a_odd, a_next_last, a_feed, a_preset, a_mask_low, a_mask_six, a_mask_seven, a_before,
-            b_valid, b_word, b_first, b_last, b_odd, b_next_last, c_valid, c_word, c_last, c_odd, c_loopback,
+            self,
+            clock,
+            current,
+            active,
+            tag_turn,
+            index,
+            words_left,
+            carry,
+            vlan,
+            a_valid,
+            a_word,
+            a_first,
+            a_last,
+            a_odd,
+            a_next_last,
+            a_feed,
+            a_preset,
+            a_mask_low,
+            a_mask_six,
+            a_mask_seven,
+            a_before,
+            b_valid,
+            b_word,
+            b_first,
+            b_last,
+            b_odd,
+            b_next_last,
+            c_valid,
+            c_word,
+            c_last,
+            c_odd,
+            c_loopback,
             c_vlan
         );
         clock!(self, clock, templates, crc);
@@ -233,8 +262,7 @@ impl Logic for Framer {
         self.udp_length_wire.next = (self.udp_length.val() << 8) | (self.udp_length.val() >> 8);
         self.rest.next = self.template.val().get_bits::<16>(0);
         self.rest_host.next = (self.rest.val() << 8) | (self.rest.val() >> 8);
-        self.sum.next =
-            bit_cast::<17, 16>(self.rest_host.val()) + bit_cast::<17, 16>(self.ip_length.val());
+        self.sum.next = bit_cast::<17, 16>(self.rest_host.val()) + bit_cast::<17, 16>(self.ip_length.val());
         self.folded.next =
             self.sum.val().get_bits::<16>(0) + bit_cast::<16, 1>(self.sum.val().get_bits::<1>(16));
         self.checksum.next = !self.folded.val();

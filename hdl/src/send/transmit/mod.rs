@@ -189,10 +189,8 @@ impl Logic for Transmit {
         // What there is to do. A packet with payload waits for it.
         self.length.next = self.packet.val().length;
         self.has_payload.next = self.packet.val().send & self.length.val().any();
-        self.packet_there.next =
-            self.packet_valid.val() & (!self.has_payload.val() | self.whole_valid.val());
-        self.takes_ack.next =
-            self.ack_valid.val() & (!self.packet_there.val() | !self.acking.q.val());
+        self.packet_there.next = self.packet_valid.val() & (!self.has_payload.val() | self.whole_valid.val());
+        self.takes_ack.next = self.ack_valid.val() & (!self.packet_there.val() | !self.acking.q.val());
 
         // Tables: between frames, before anything else is begun.
         self.ours.next = self.commit_valid.val()
@@ -270,8 +268,8 @@ impl Logic for Transmit {
             self.framer.job.next.pad = bits::<2>(0);
             self.framer.job.next.words = bits::<10>(0);
             self.extended.next = true;
-            self.value.next = (bit_cast::<32, 8>(self.syndrome.val()) << 24)
-                | bit_cast::<32, 24>(self.ack.val().msn);
+            self.value.next =
+                (bit_cast::<32, 8>(self.syndrome.val()) << 24) | bit_cast::<32, 24>(self.ack.val().msn);
             self.quads.next = bits::<11>(1);
         }
         self.framer.job.next.quads = self.quads.val();
