@@ -32,7 +32,7 @@ pub mod listener {
     pub const SENDS: usize = 5;
     /// `send/gather`: GATHER.
     pub const GATHER: usize = 6;
-    /// `receive/matcher`: RECEIVE.
+    /// `receive/matcher`: RECEIVE, WORK_QUEUE.
     pub const MATCHER: usize = 7;
     /// `complete/writer`: RECEIVE.
     pub const WRITER: usize = 8;
@@ -69,7 +69,10 @@ pub struct Broadcast {
     transmit: Number<8, { table::TRANSMIT as u64 }>,
     receive: Number<8, { table::RECEIVE as u64 }>,
     hears_protect: Number<10, { 1 << listener::PROTECT }>,
-    hears_work_queue: Number<10, { 1 << listener::FETCH | 1 << listener::DOORBELL | 1 << listener::AHEAD }>,
+    hears_work_queue: Number<
+        10,
+        { 1 << listener::FETCH | 1 << listener::DOORBELL | 1 << listener::AHEAD | 1 << listener::MATCHER },
+    >,
     hears_template: Number<10, { 1 << listener::TRANSMIT }>,
     hears_gather: Number<10, { 1 << listener::GATHER }>,
     hears_transmit: Number<10, { 1 << listener::TRANSMIT | 1 << listener::SENDS }>,

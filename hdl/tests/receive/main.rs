@@ -2,6 +2,8 @@
 
 mod bundle;
 mod frames;
+mod ingress;
 mod parse;
 mod path;
+mod store;
 mod world;

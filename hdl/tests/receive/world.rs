@@ -101,6 +101,8 @@ pub struct World {
     fill_word: u64,
     states: VecDeque<(u64, u8)>,
     commits: VecDeque<(u8, u64, [u64; 2])>,
+    /// Who has taken the first of them: ahead, matcher.
+    commit_taken: [bool; 2],
     /// Nothing waits at random: for measuring.
     pub calm: bool,
     /// The state of VIs that a fault breaks changes to Error.
@@ -137,6 +139,7 @@ impl World {
             fill_word: 0,
             states: VecDeque::new(),
             commits: VecDeque::new(),
+            commit_taken: [false, false],
             calm: false,
             now: 0,
             descriptors: 1,
@@ -279,7 +282,16 @@ impl World {
             self.loopback.pop_front();
         }
         if let Some((target, row, _)) = commit {
-            if self.bench.get("commit_ready") == 1 {
+            let listeners = ["ahead", "matcher"].map(|name| {
+                self.bench.get(&format!("{name}_commit_ready")) == 1
+                    || name == "ahead" && target != table::WORK_QUEUE
+            });
+            for (had, takes) in self.commit_taken.iter_mut().zip(listeners) {
+                *had |= takes;
+            }
+            // Other listeners may be slower.
+            if self.commit_taken == [true, true] && listeners[0] && self.chance(3) {
+                self.commit_taken = [false, false];
                 self.commits.pop_front();
                 if target == table::WORK_QUEUE && row % 2 == 1 {
                     let state = self.queues[row as usize / 2].state;
