@@ -13,7 +13,7 @@
 //!
 //! Latency: 1 cycle to read; `consumed_position` as well.
 //!
-//! Tests: `tests/receive/matcher.rs`.
+//! Tests: `tests/receive/path.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

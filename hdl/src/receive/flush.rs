@@ -11,7 +11,7 @@
 //!
 //! Latency: work 2 cycles after its reason; `connected` and `error` in the same cycle as `look_vi`.
 //!
-//! Tests: `tests/receive/matcher.rs`.
+//! Tests: `tests/receive/path.rs`.
 
 use crate::bus::{StateWrite, Vi};
 use crate::prims::{LutRam, Number, RunQueue};

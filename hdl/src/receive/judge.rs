@@ -21,7 +21,7 @@
 //!
 //! Latency: 1 cycle.
 //!
-//! Tests: `tests/receive/matcher.rs`.
+//! Tests: `tests/receive/path.rs`.
 
 use super::contexts::{Message, Peer};
 use crate::bus::FrameInfo;

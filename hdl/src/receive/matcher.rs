@@ -26,7 +26,7 @@
 //! Latency: a frame of one packet and one segment occupies the matcher for 12 cycles plus scatter's 9 and the
 //! checker's.
 //!
-//! Tests: `tests/receive/matcher.rs`.
+//! Tests: `tests/receive/path.rs`.
 
 use super::contexts::{Contexts, Message, Peer};
 use super::flush::Flush;

@@ -20,7 +20,7 @@
 //! Latency: 6 cycles from job to access for the first two segments; one cycle from payload to write, one beat every
 //! cycle; done one cycle after the last beat was taken.
 //!
-//! Tests: `tests/receive/scatter.rs` and, with the matcher, `tests/receive/matcher.rs`.
+//! Tests: `tests/receive/path.rs`.
 
 use crate::bus::{client, Access, ReadBeat, Vi, WriteBeat};
 use crate::prims::{LutRam, Number};

@@ -5,5 +5,6 @@ mod frames;
 mod ingress;
 mod parse;
 mod path;
+mod random;
 mod store;
 mod world;
