@@ -6,7 +6,8 @@
 //!             └───────────┘
 //! ```
 //! Contract: `valid` of a listener is high until it has taken the commit, once; `ready` ends the commit when all
-//! have. The commit itself goes to all listeners by wire and holds still meanwhile.
+//! have. The commit itself goes to all listeners by wire and holds still meanwhile. The receive side hears of a work
+//! queue only when fetch has taken it: so no descriptor of the old queue comes behind.
 //!
 //! Latency: none beyond the slowest listener's.
 //!
@@ -24,20 +25,18 @@ pub mod listener {
     pub const FETCH: usize = 1;
     /// `doorbell`: WORK_QUEUE.
     pub const DOORBELL: usize = 2;
-    /// `receive/ahead`: WORK_QUEUE.
-    pub const AHEAD: usize = 3;
+    /// `receive`: WORK_QUEUE, RECEIVE.
+    pub const RECEIVE: usize = 3;
     /// `send/transmit`: TEMPLATE, TRANSMIT.
     pub const TRANSMIT: usize = 4;
     /// `complete/sends`: TRANSMIT.
     pub const SENDS: usize = 5;
     /// `send/gather`: GATHER.
     pub const GATHER: usize = 6;
-    /// `receive/matcher`: RECEIVE, WORK_QUEUE.
-    pub const MATCHER: usize = 7;
     /// `complete/writer`: RECEIVE.
-    pub const WRITER: usize = 8;
+    pub const WRITER: usize = 7;
     /// `vi/state`: VI_STATE.
-    pub const STATE: usize = 9;
+    pub const STATE: usize = 8;
 }
 
 /// See the module's description.
@@ -54,13 +53,15 @@ pub struct Broadcast {
     /// Everybody has taken it.
     pub commit_ready: Signal<Out, bool>,
     /// The commit, for each listener of its table that has not taken it: see [`listener`].
-    pub valid: Signal<Out, Bits<10>>,
+    pub valid: Signal<Out, Bits<9>>,
     /// Who takes it now.
-    pub taken: Signal<In, Bits<10>>,
-    had: DFF<Bits<10>>,
-    hears: Signal<Local, Bits<10>>,
-    waiting: Signal<Local, Bits<10>>,
-    left: Signal<Local, Bits<10>>,
+    pub taken: Signal<In, Bits<9>>,
+    had: DFF<Bits<9>>,
+    hears: Signal<Local, Bits<9>>,
+    waiting: Signal<Local, Bits<9>>,
+    shown: Signal<Local, Bits<9>>,
+    takes: Signal<Local, Bits<9>>,
+    left: Signal<Local, Bits<9>>,
     region: Number<8, { table::REGION as u64 }>,
     page: Number<8, { table::PAGE as u64 }>,
     work_queue: Number<8, { table::WORK_QUEUE as u64 }>,
@@ -68,16 +69,15 @@ pub struct Broadcast {
     gather: Number<8, { table::GATHER as u64 }>,
     transmit: Number<8, { table::TRANSMIT as u64 }>,
     receive: Number<8, { table::RECEIVE as u64 }>,
-    hears_protect: Number<10, { 1 << listener::PROTECT }>,
-    hears_work_queue: Number<
-        10,
-        { 1 << listener::FETCH | 1 << listener::DOORBELL | 1 << listener::AHEAD | 1 << listener::MATCHER },
-    >,
-    hears_template: Number<10, { 1 << listener::TRANSMIT }>,
-    hears_gather: Number<10, { 1 << listener::GATHER }>,
-    hears_transmit: Number<10, { 1 << listener::TRANSMIT | 1 << listener::SENDS }>,
-    hears_receive: Number<10, { 1 << listener::MATCHER | 1 << listener::WRITER }>,
-    hears_state: Number<10, { 1 << listener::STATE }>,
+    hears_protect: Number<9, { 1 << listener::PROTECT }>,
+    hears_work_queue: Number<9, { 1 << listener::FETCH | 1 << listener::DOORBELL | 1 << listener::RECEIVE }>,
+    hears_template: Number<9, { 1 << listener::TRANSMIT }>,
+    hears_gather: Number<9, { 1 << listener::GATHER }>,
+    hears_transmit: Number<9, { 1 << listener::TRANSMIT | 1 << listener::SENDS }>,
+    hears_receive: Number<9, { 1 << listener::RECEIVE | 1 << listener::WRITER }>,
+    hears_state: Number<9, { 1 << listener::STATE }>,
+    fetch: Number<9, { 1 << listener::FETCH }>,
+    not_receive: Number<9, { 0x1ff & !(1 << listener::RECEIVE) }>,
 }
 
 impl Logic for Broadcast {
@@ -100,19 +100,24 @@ impl Logic for Broadcast {
             self.hears.next = self.hears_state.val();
         }
         self.waiting.next = self.hears.val() & !self.had.q.val();
-        self.left.next = self.waiting.val() & !self.taken.val();
-        self.valid.next = bits::<10>(0);
+        self.shown.next = self.waiting.val();
+        if (self.waiting.val() & self.fetch.val()).any() {
+            self.shown.next = self.waiting.val() & self.not_receive.val();
+        }
+        self.takes.next = self.shown.val() & self.taken.val();
+        self.left.next = self.waiting.val() & !self.takes.val();
+        self.valid.next = bits::<9>(0);
         self.commit_ready.next = false;
         if self.commit_valid.val() {
-            self.valid.next = self.waiting.val();
-            self.had.d.next = self.had.q.val() | self.taken.val();
+            self.valid.next = self.shown.val();
+            self.had.d.next = self.had.q.val() | self.takes.val();
             if !self.left.val().any() {
                 self.commit_ready.next = true;
-                self.had.d.next = bits::<10>(0);
+                self.had.d.next = bits::<9>(0);
             }
         }
         if self.reset.val() {
-            self.had.d.next = bits::<10>(0);
+            self.had.d.next = bits::<9>(0);
         }
     }
 }

@@ -63,10 +63,9 @@ pub(crate) fn model(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Po
     let ports = port::parse(verilog, &options.name)?;
     let version = tool::verilator_version()?;
     let trace = if options.trace { "fst" } else { "" };
-    let runtime =
-        built(&key(&["runtime", &version, trace]), |dir| tool::compile_runtime(dir, options.trace))?;
+    let runtime = built(&key(&["runtime", version, trace]), |dir| tool::compile_runtime(dir, options.trace))?;
     let key = key(&[
-        &version,
+        version,
         trace,
         &options.clock,
         &options.prefix,

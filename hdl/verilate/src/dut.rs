@@ -292,3 +292,49 @@ impl Drop for Dut {
         unsafe { (self.calls.delete)(self.model) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADDER: &str = "module top(clock,a,wide,q,total);\ninput wire clock;\ninput wire [15:0] a;\n\
+        input wire [70:0] wide;\noutput reg [70:0] q;\noutput reg [39:0] total;\ninitial total = 0;\n\
+        always @(posedge clock) total <= total + a;\nalways @(*) q = ~wide;\nendmodule\n";
+
+    /// As `shim::rust` writes them.
+    #[repr(C)]
+    struct In {
+        a: u16,
+        wide: [u32; 3],
+    }
+    #[repr(C)]
+    #[derive(Default)]
+    struct Out {
+        q: [u32; 3],
+        total: u64,
+    }
+
+    #[test]
+    fn a_cycle_takes_packed_inputs_and_gives_outputs_before_its_edge() {
+        let options = Options::named("adder");
+        let dut = Dut::build(ADDER, &options).unwrap();
+        let rust = shim::rust(&dut.ports, &options);
+        for field in ["pub a: u16,", "pub wide: [u32; 3],", "pub q: [u32; 3],", "pub total: u64,"] {
+            assert!(rust.contains(field), "{field} not in\n{rust}");
+        }
+        // SAFETY: the shim defines the symbol with this type, for structs of these fields.
+        let cycle = unsafe {
+            *dut._library
+                .get::<unsafe extern "C" fn(*mut c_void, *const In, *mut Out)>(b"viaduct_cycle")
+                .unwrap()
+        };
+        let mut out = Out::default();
+        for n in 0..5u16 {
+            let input = In { a: n, wide: [n.into(), 0, 0x40] };
+            // SAFETY: the model is live and both structs outlive the call.
+            unsafe { cycle(dut.model, &input, &mut out) };
+            assert_eq!(out.total, u64::from(n * n.saturating_sub(1) / 2), "the sum before this cycle's edge");
+            assert_eq!(out.q, [!u32::from(n), !0, 0x3f]);
+        }
+    }
+}

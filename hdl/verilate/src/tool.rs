@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use crate::{shim, Error, Options, Port, Result};
 
@@ -37,9 +38,14 @@ pub(crate) fn verilator_root() -> Result<PathBuf> {
     Ok(PathBuf::from(text.trim()))
 }
 
-/// Verilator's version line, part of the cache's key.
-pub(crate) fn verilator_version() -> Result<String> {
-    run(Command::new(verilator()).arg("--version"), "-")
+/// Verilator's version line, part of the cache's key; asked once a process.
+pub(crate) fn verilator_version() -> Result<&'static str> {
+    static VERSION: OnceLock<String> = OnceLock::new();
+    if let Some(version) = VERSION.get() {
+        return Ok(version);
+    }
+    let version = run(Command::new(verilator()).arg("--version"), "-")?;
+    Ok(VERSION.get_or_init(|| version))
 }
 
 /// Writes `top.v`, runs Verilator, and writes one C++ file that holds the whole model and the shim.

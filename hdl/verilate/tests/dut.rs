@@ -113,3 +113,24 @@ fn generates_for_a_build_script() {
     }
     assert!(!made.rust.contains("clock:"), "the shim drives the clock");
 }
+
+#[test]
+fn one_model_is_built_once_by_many_at_once() {
+    // New to the cache in every run.
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
+    let text = COUNTER.replace("endmodule", &format!("// {now} {}\nendmodule", std::process::id()));
+    let counts: Vec<u64> = std::thread::scope(|scope| {
+        let build = || {
+            let mut dut = Dut::build(&text, &Options::named("counter")).unwrap();
+            dut.set("reset", 1);
+            dut.tick();
+            dut.set("reset", 0);
+            dut.set("step", 7);
+            dut.tick();
+            dut.get("count")
+        };
+        let all: Vec<_> = (0..4).map(|_| scope.spawn(build)).collect();
+        all.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(counts, [7; 4]);
+}

@@ -1,0 +1,182 @@
+//! Keeps the latest acknowledgement of every VI until transmit sends it.
+//!
+//! ```text
+//!  request, request_mark ──►┌─────┐──► ack ◄── ack_ready
+//!                retired ──►└─────┘──► busy
+//! ```
+//! Contract: a request is released when the write engine has retired as many commands as had been issued when it was
+//! made (`request_mark`), so nothing is acknowledged before its data has left the edge. Released requests are state,
+//! one per VI, and not a queue: a newer one replaces an older one that still waits, except that an ACK does not
+//! replace a NAK of a later PSN. VIs are served in turn. Requests therefore never wait for the wire.
+//!
+//! Latency: 3 cycles from release to `ack`, one request every 2 cycles. The first 64 cycles after reset clear the rows.
+//!
+//! Tests: `tests/complete/ack.rs`.
+
+use crate::bus::{AckRequest, Vi};
+use crate::prims::{Fifo, Ram, RunQueue};
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::VI_LOG2;
+
+/// A request and the number of write commands that must be out first.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Marked {
+    vi: Vi,
+    psn: Bits<24>,
+    msn: Bits<24>,
+    syndrome: Bits<8>,
+    mark: Bits<8>,
+}
+
+/// What a VI has to say.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Row {
+    psn: Bits<24>,
+    msn: Bits<24>,
+    syndrome: Bits<8>,
+    waiting: bool,
+}
+
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum Step {
+    Clear,
+    Idle,
+    Merge,
+    Load,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Ack {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets everything.
+    pub reset: Signal<In, bool>,
+    /// An acknowledgement is asked for.
+    pub request_valid: Signal<In, bool>,
+    /// Which.
+    pub request: Signal<In, AckRequest>,
+    /// Write commands issued before it, modulo 256.
+    pub request_mark: Signal<In, Bits<8>>,
+    /// It is taken.
+    pub request_ready: Signal<Out, bool>,
+    /// Write commands retired, modulo 256.
+    pub retired: Signal<In, Bits<8>>,
+    /// An acknowledgement may be sent.
+    pub ack_valid: Signal<Out, bool>,
+    /// Which.
+    pub ack: Signal<Out, AckRequest>,
+    /// It is being sent.
+    pub ack_ready: Signal<In, bool>,
+    /// Something waits.
+    pub busy: Signal<Out, bool>,
+    requests: Fifo<Marked, 3, 4>,
+    rows: Ram<Row, VI_LOG2>,
+    turn: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
+    step: DFF<Step>,
+    clear: DFF<Vi>,
+    offered: DFF<bool>,
+    offer: DFF<AckRequest>,
+    marked: Signal<Local, Marked>,
+    row: Signal<Local, Row>,
+    since: Signal<Local, Bits<8>>,
+    ahead: Signal<Local, Bits<24>>,
+    keeps: Signal<Local, bool>,
+}
+
+impl Logic for Ack {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, step, clear, offered, offer);
+        clock!(self, clock, requests, rows, turn);
+        self.requests.reset.next = self.reset.val();
+        self.turn.reset.next = self.reset.val();
+
+        self.marked.next.vi = self.request.val().vi;
+        self.marked.next.psn = self.request.val().psn;
+        self.marked.next.msn = self.request.val().msn;
+        self.marked.next.syndrome = self.request.val().syndrome;
+        self.marked.next.mark = self.request_mark.val();
+        self.requests.in_valid.next = self.request_valid.val();
+        self.requests.in_data.next = self.marked.val();
+        self.request_ready.next = self.requests.in_ready.val();
+        self.requests.out_ready.next = false;
+
+        self.ack_valid.next = self.offered.q.val();
+        self.ack.next = self.offer.q.val();
+        if self.ack_ready.val() {
+            self.offered.d.next = false;
+        }
+        self.busy.next = self.requests.out_valid.val() | self.turn.pop_valid.val() | self.offered.q.val();
+
+        // Signed: the write engine may have retired more than was issued at the mark, or not yet as much.
+        self.since.next = self.retired.val() - self.requests.out_data.val().mark;
+
+        self.turn.push_valid.next = false;
+        self.turn.push_id.next = self.requests.out_data.val().vi;
+        self.turn.pop_ready.next = false;
+        self.rows.read_address.next = self.requests.out_data.val().vi;
+        self.rows.write_enable.next = false;
+        self.rows.write_address.next = self.requests.out_data.val().vi;
+        // An ACK (bits 6:5 of the syndrome 0) behind a NAK that waits.
+        self.ahead.next = self.requests.out_data.val().psn - self.rows.read_data.val().psn;
+        self.keeps.next = self.rows.read_data.val().waiting
+            & ((self.rows.read_data.val().syndrome & bits::<8>(0x60)).any())
+            & !((self.requests.out_data.val().syndrome & bits::<8>(0x60)).any())
+            & self.ahead.val().get_bit(23);
+        self.row.next.psn = self.requests.out_data.val().psn;
+        self.row.next.msn = self.requests.out_data.val().msn;
+        self.row.next.syndrome = self.requests.out_data.val().syndrome;
+        self.row.next.waiting = true;
+
+        match self.step.q.val() {
+            Step::Clear => {
+                self.row.next.waiting = false;
+                self.rows.write_enable.next = true;
+                self.rows.write_address.next = self.clear.q.val();
+                self.clear.d.next = self.clear.q.val() + 1;
+                if self.clear.q.val().all() {
+                    self.step.d.next = Step::Idle;
+                }
+            }
+            Step::Idle => {
+                if self.turn.pop_valid.val() & !self.offered.q.val() {
+                    self.rows.read_address.next = self.turn.pop_id.val();
+                    self.step.d.next = Step::Load;
+                } else if self.requests.out_valid.val() & !self.since.val().get_bit(7) & !self.turn.busy.val()
+                {
+                    self.step.d.next = Step::Merge;
+                }
+            }
+            Step::Merge => {
+                self.requests.out_ready.next = true;
+                if !self.keeps.val() {
+                    self.rows.write_enable.next = true;
+                    self.turn.push_valid.next = true;
+                }
+                self.step.d.next = Step::Idle;
+            }
+            Step::Load => {
+                self.turn.pop_ready.next = true;
+                self.offered.d.next = true;
+                self.offer.d.next.vi = self.turn.pop_id.val();
+                self.offer.d.next.psn = self.rows.read_data.val().psn;
+                self.offer.d.next.msn = self.rows.read_data.val().msn;
+                self.offer.d.next.syndrome = self.rows.read_data.val().syndrome;
+                self.row.next.waiting = false;
+                self.rows.write_enable.next = true;
+                self.rows.write_address.next = self.turn.pop_id.val();
+                self.step.d.next = Step::Idle;
+            }
+            _ => {
+                self.step.d.next = Step::Idle;
+            }
+        }
+        self.rows.write_data.next = self.row.val();
+        if self.reset.val() {
+            self.step.d.next = Step::Clear;
+            self.clear.d.next = bits::<VI_LOG2>(0);
+            self.offered.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The way out: inserts the VLAN tag and sends a frame to the MAC, or back to our own receive side.
+//!
+//! ```text
+//!  frame, frame_loopback, frame_vlan ──►┌────────┐──► tx ◄── tx_ready
+//!                                       └────────┘──► loopback ◄── loopback_ready
+//! ```
+//! Contract: `frame_loopback` and `frame_vlan` stay the same for a whole frame. To the MAC a tag that is not 0 goes in
+//! behind the source address, four bytes; loopback frames stay untagged. A frame once begun pauses only when its
+//! receiver does. Padding to 60 bytes and FCS are the MAC's.
+//!
+//! Latency: 1 cycle; a tagged frame of 8n+5 to 8n+8 bytes takes one cycle more than it has beats.
+//!
+//! Tests: `tests/complete/egress.rs`.
+
+use crate::bus::FrameBeat;
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Egress {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Drops what is under way.
+    pub reset: Signal<In, bool>,
+    /// A beat of an untagged frame.
+    pub frame_valid: Signal<In, bool>,
+    /// The beat.
+    pub frame: Signal<In, FrameBeat>,
+    /// The frame is for ourselves.
+    pub frame_loopback: Signal<In, bool>,
+    /// VLAN tag in wire order, first byte in bits 7:0; 0: none.
+    pub frame_vlan: Signal<In, Bits<32>>,
+    /// The beat is taken.
+    pub frame_ready: Signal<Out, bool>,
+    /// A beat for the MAC.
+    pub tx_valid: Signal<Out, bool>,
+    /// The beat.
+    pub tx: Signal<Out, FrameBeat>,
+    /// It is taken.
+    pub tx_ready: Signal<In, bool>,
+    /// A beat for our own receive side.
+    pub loopback_valid: Signal<Out, bool>,
+    /// The beat.
+    pub loopback: Signal<Out, FrameBeat>,
+    /// It is taken.
+    pub loopback_ready: Signal<In, bool>,
+    /// A frame has gone.
+    pub count_frame: Signal<Out, bool>,
+    held_valid: DFF<bool>,
+    held: DFF<FrameBeat>,
+    held_loopback: DFF<bool>,
+    /// Beat of the frame: 0, 1, or any later one.
+    index: DFF<Bits<2>>,
+    /// The high half of the beat before, which the tag has pushed back.
+    pushed: DFF<Bits<32>>,
+    /// Bytes of it that are left when the frame has ended; 0: none.
+    tail: DFF<Bits<4>>,
+    advance: Signal<Local, bool>,
+    with_tag: Signal<Local, bool>,
+    low: Signal<Local, Bits<32>>,
+    high: Signal<Local, Bits<32>>,
+    longer: Signal<Local, Bits<4>>,
+    left: Signal<Local, Bits<4>>,
+    four: Number<4, 4>,
+}
+
+impl Logic for Egress {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, held_valid, held, held_loopback, index, pushed, tail);
+        self.tx_valid.next = self.held_valid.q.val() & !self.held_loopback.q.val();
+        self.tx.next = self.held.q.val();
+        self.loopback_valid.next = self.held_valid.q.val() & self.held_loopback.q.val();
+        self.loopback.next = self.held.q.val();
+        self.advance.next = !self.held_valid.q.val()
+            | (self.held_loopback.q.val() & self.loopback_ready.val())
+            | (!self.held_loopback.q.val() & self.tx_ready.val());
+        self.frame_ready.next = self.advance.val() & !self.tail.q.val().any();
+        self.count_frame.next = self.held_valid.q.val() & self.advance.val() & self.held.q.val().last;
+
+        self.with_tag.next = self.frame_vlan.val().any() & !self.frame_loopback.val();
+        self.low.next = bit_cast::<32, 64>(self.frame.val().data);
+        self.high.next = bit_cast::<32, 64>(self.frame.val().data >> 32);
+        self.longer.next = self.frame.val().count + self.four.val();
+        self.left.next = self.frame.val().count - self.four.val();
+
+        if self.advance.val() {
+            self.held_valid.d.next = false;
+            if self.tail.q.val().any() {
+                self.held_valid.d.next = true;
+                self.held.d.next.data = bit_cast::<64, 32>(self.pushed.q.val());
+                self.held.d.next.count = self.tail.q.val();
+                self.held.d.next.last = true;
+                self.tail.d.next = bits::<4>(0);
+            } else if self.frame_valid.val() {
+                self.held_valid.d.next = true;
+                self.held.d.next = self.frame.val();
+                self.held_loopback.d.next = self.frame_loopback.val();
+                self.pushed.d.next = self.high.val();
+                if self.with_tag.val() & self.index.q.val().any() {
+                    if self.index.q.val().get_bit(1) {
+                        self.held.d.next.data = (bit_cast::<64, 32>(self.low.val()) << 32)
+                            | bit_cast::<64, 32>(self.pushed.q.val());
+                    } else {
+                        self.held.d.next.data = (bit_cast::<64, 32>(self.frame_vlan.val()) << 32)
+                            | bit_cast::<64, 32>(self.low.val());
+                    }
+                    if self.frame.val().last {
+                        if self.frame.val().count > self.four.val() {
+                            self.held.d.next.count = bits::<4>(8);
+                            self.held.d.next.last = false;
+                            self.tail.d.next = self.left.val();
+                        } else {
+                            self.held.d.next.count = self.longer.val();
+                        }
+                    }
+                }
+                if self.index.q.val() == bits::<2>(0) {
+                    self.index.d.next = bits::<2>(1);
+                } else {
+                    self.index.d.next = bits::<2>(2);
+                }
+                if self.frame.val().last {
+                    self.index.d.next = bits::<2>(0);
+                }
+            }
+        }
+        if self.reset.val() {
+            self.held_valid.d.next = false;
+            self.index.d.next = bits::<2>(0);
+            self.tail.d.next = bits::<4>(0);
+        }
+    }
+}

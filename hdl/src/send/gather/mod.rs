@@ -1,0 +1,181 @@
+//! From send descriptors to packets and their payload.
+//!
+//! ```text
+//!   head, word ──►┌──────────────────────────────┐──► access
+//!   head_taken ◄──│ Inbox ──► Walker ──► packets │──► packet
+//!       commit ──►│             ▲ │              │
+//!        state ──►│        tail │ ▼ reserve      │──► payload
+//!         beat ──►│            Sink              │──► whole
+//!                 └──────────────────────────────┘──► busy
+//! ```
+//! Contract: descriptors are taken and their packets leave in order. A message whose descriptor is wrong, or whose
+//! VI is not connected when its turn comes, sends nothing: one `packet` without `send` says why. A VI that stops
+//! being connected in mid-message ends it at the next packet in the same way. Packets are announced before their
+//! payload is there: `whole` comes, once for each packet with payload and in order, when the last word has left for
+//! the payload queue; `whole_refused` or `whole_failed` say that bytes are missing, and the words that are there end
+//! with `payload_last` all the same (there is at least one). Accesses are asked for ahead of the data: room in the
+//! payload queue is taken before a packet's first access, so the answers are never refused.
+//!
+//! Latency: 12 cycles from a head to its first access. Throughput: a message of one packet and one segment every 12
+//! cycles; otherwise 2 cycles for each access, 2 for each segment and 2 for each packet.
+//!
+//! Tests: `tests/gather.rs`.
+
+mod inbox;
+mod sink;
+mod walker;
+
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::VI_LOG2;
+use viaduct_spec::tables::{table, vi_states};
+
+use crate::bus::{Access, Commit, Packet, ReadBeat, SendHead, StateWrite, Vi};
+use crate::literal::Literal;
+use crate::prims::{Fifo, LutRam, Ram};
+use inbox::Inbox;
+use sink::Sink;
+use walker::Walker;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Gather {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Drops everything.
+    pub reset: Signal<In, bool>,
+    /// A descriptor is there; there is room for 8 that are not taken.
+    pub head_valid: Signal<In, bool>,
+    /// Where it lies.
+    pub head: Signal<In, SendHead>,
+    /// A word of its first 64 bytes is there, before its head or with it.
+    pub word_valid: Signal<In, bool>,
+    /// The word.
+    pub word: Signal<In, Bits<64>>,
+    /// A head is done with: room for one more.
+    pub head_taken: Signal<Out, bool>,
+    /// A table row.
+    pub commit_valid: Signal<In, bool>,
+    /// GATHER rows are ours.
+    pub commit: Signal<In, Commit>,
+    /// Always.
+    pub commit_ready: Signal<Out, bool>,
+    /// A VI changes its state.
+    pub state_valid: Signal<In, bool>,
+    /// Which, and to what.
+    pub state: Signal<In, StateWrite>,
+    /// Data read from host memory.
+    pub beat_valid: Signal<In, bool>,
+    /// Answers to our accesses among them.
+    pub beat: Signal<In, ReadBeat>,
+    /// Memory to read.
+    pub access_valid: Signal<Out, bool>,
+    /// Payload, or the segments beyond a descriptor's first 64 bytes.
+    pub access: Signal<Out, Access>,
+    /// It is taken.
+    pub access_ready: Signal<In, bool>,
+    /// A packet is announced, or a message's end.
+    pub packet_valid: Signal<Out, bool>,
+    /// The packet.
+    pub packet: Signal<Out, Packet>,
+    /// It is taken.
+    pub packet_ready: Signal<In, bool>,
+    /// Eight payload bytes.
+    pub payload_valid: Signal<Out, bool>,
+    /// First byte in bits 7:0; behind a packet's last byte 0.
+    pub payload: Signal<Out, Bits<64>>,
+    /// Last word of its packet.
+    pub payload_last: Signal<Out, bool>,
+    /// It is taken.
+    pub payload_ready: Signal<In, bool>,
+    /// The payload of the next packet that has any is whole.
+    pub whole_valid: Signal<Out, bool>,
+    /// An access was refused.
+    pub whole_refused: Signal<Out, bool>,
+    /// A read failed on the bus.
+    pub whole_failed: Signal<Out, bool>,
+    /// It is taken.
+    pub whole_ready: Signal<In, bool>,
+    /// Work is held.
+    pub busy: Signal<Out, bool>,
+    inbox: Inbox,
+    walker: Walker,
+    sink: Sink,
+    packets: Fifo<Packet, 4, 5>,
+    contexts: Ram<Bits<64>, { VI_LOG2 }>,
+    states: LutRam<Bits<2>, { VI_LOG2 }>,
+    vi: Signal<Local, Vi>,
+    gather_table: Literal<8, { table::GATHER as u64 }>,
+    connected: Literal<2, { vi_states::CONNECTED as u64 }>,
+}
+
+impl Logic for Gather {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, inbox, walker, sink, packets, contexts, states);
+        self.inbox.reset.next = self.reset.val();
+        self.walker.reset.next = self.reset.val();
+        self.sink.reset.next = self.reset.val();
+        self.packets.reset.next = self.reset.val();
+
+        self.inbox.head_valid.next = self.head_valid.val();
+        self.inbox.head.next = self.head.val();
+        self.inbox.word_valid.next = self.word_valid.val();
+        self.inbox.word.next = self.word.val();
+        self.inbox.take.next = self.walker.head_ready.val();
+        self.head_taken.next = self.walker.head_ready.val();
+        self.inbox.read_index.next = self.walker.read_index.val().get_bits::<3>(0);
+        self.walker.head_valid.next = self.inbox.first_valid.val();
+        self.walker.head.next = self.inbox.first.val();
+        self.walker.head_word.next = self.inbox.read_word.val();
+        self.vi.next = self.inbox.first.val().vi;
+
+        self.contexts.write_enable.next =
+            self.commit_valid.val() & (self.commit.val().target == self.gather_table.val());
+        self.contexts.write_address.next = bit_cast::<{ VI_LOG2 }, 16>(self.commit.val().row);
+        self.contexts.write_data.next = self.commit.val().word0;
+        self.contexts.read_address.next = self.vi.val();
+        self.commit_ready.next = true;
+        self.walker.row.next = self.contexts.read_data.val();
+
+        self.states.write_enable.next = self.state_valid.val();
+        self.states.write_address.next = self.state.val().vi;
+        self.states.write_data.next = self.state.val().state;
+        self.states.read_address.next = self.vi.val();
+        self.walker.connected.next = self.states.read_data.val() == self.connected.val();
+
+        self.access_valid.next = self.walker.access_valid.val();
+        self.access.next = self.walker.access.val();
+        self.walker.access_ready.next = self.access_ready.val();
+
+        self.packets.in_valid.next = self.walker.packet_valid.val();
+        self.packets.in_data.next = self.walker.packet.val();
+        self.walker.packet_ready.next = self.packets.in_ready.val();
+        self.packet_valid.next = self.packets.out_valid.val();
+        self.packet.next = self.packets.out_data.val();
+        self.packets.out_ready.next = self.packet_ready.val();
+
+        self.sink.beat_valid.next = self.beat_valid.val();
+        self.sink.beat.next = self.beat.val();
+        self.sink.reserve_words.next = self.walker.reserve_words.val();
+        self.sink.reserve.next = self.walker.reserve.val();
+        self.walker.room.next = self.sink.room.val();
+        self.sink.tail_start.next = self.walker.tail_start.val();
+        self.sink.tail_index.next = self.walker.read_index.val();
+        self.walker.tail_word.next = self.sink.tail_word.val();
+        self.walker.tail_length_valid.next = self.sink.tail_length_valid.val();
+        self.walker.tail_length.next = self.sink.tail_length.val();
+        self.walker.tail_done.next = self.sink.tail_done.val();
+        self.walker.tail_bad.next = self.sink.tail_bad.val();
+        self.walker.tail_end.next = self.sink.tail_end.val();
+
+        self.payload_valid.next = self.sink.payload_valid.val();
+        self.payload.next = self.sink.payload.val();
+        self.payload_last.next = self.sink.payload_last.val();
+        self.sink.payload_ready.next = self.payload_ready.val();
+        self.whole_valid.next = self.sink.whole_valid.val();
+        self.whole_refused.next = self.sink.whole_refused.val();
+        self.whole_failed.next = self.sink.whole_failed.val();
+        self.sink.whole_ready.next = self.whole_ready.val();
+        self.busy.next = self.inbox.first_valid.val() | self.packets.out_valid.val() | self.sink.busy.val();
+    }
+}

@@ -1,0 +1,290 @@
+//! Answers to the accesses of gather: payload into the payload queue, segments into the tail memory.
+//!
+//! ```text
+//!            reserve ──►┌──────────────────────────────────┐──► room
+//!               beat ──►│ pieces ──► Packer ──► words      │──► payload
+//!                       │                  └──► wholes     │──► whole
+//!  tail_start, _index ─►│ tail memory                      │──► tail_...
+//!                       └──────────────────────────────────┘
+//! ```
+//! Contract: answers come in the order of the accesses. `reserve` takes `reserve_words` of the payload queue for the
+//! next packet while `room` is high; a packet that turns out shorter, because an access was refused, gives the rest
+//! back. Bit 0 of an access's user field says that the answer belongs to the tail of a descriptor, bit 1 that it ends
+//! a packet. The tail is kept from word 8 of the descriptor on.
+//!
+//! Latency: 5 cycles from a packet's last beat to `whole`.
+//!
+//! How: the packer takes a cycle more for a packet that ends with two words. Reads in flight are few
+//! (`READ_TAGS`), so the 32 beats in front of it are enough.
+//!
+//! Tests: with the whole of gather, `tests/gather.rs`.
+
+use rust_hdl::prelude::*;
+
+use crate::bus::{client, ReadBeat};
+use crate::literal::Literal;
+use crate::prims::{Fifo, Packer, Ram, RamFifo};
+
+/// A beat of payload before packing.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Piece {
+    data: Bits<64>,
+    start: Bits<3>,
+    count: Bits<4>,
+    ends: bool,
+    refused: bool,
+    failed: bool,
+}
+
+/// A word of payload.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Word {
+    data: Bits<64>,
+    last: bool,
+}
+
+/// How a packet's payload came in.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Whole {
+    refused: bool,
+    failed: bool,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Sink {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Drops everything.
+    pub reset: Signal<In, bool>,
+    /// Data read from host memory.
+    pub beat_valid: Signal<In, bool>,
+    /// Answers to our accesses among them.
+    pub beat: Signal<In, ReadBeat>,
+    /// Room that a packet wants.
+    pub reserve_words: Signal<In, Bits<10>>,
+    /// There is as much.
+    pub room: Signal<Out, bool>,
+    /// Take it.
+    pub reserve: Signal<In, bool>,
+    /// A tail has been asked for.
+    pub tail_start: Signal<In, bool>,
+    /// Word of the descriptor to read.
+    pub tail_index: Signal<In, Bits<9>>,
+    /// The word of the cycle before's `tail_index`.
+    pub tail_word: Signal<Out, Bits<64>>,
+    /// A segment's length has come in.
+    pub tail_length_valid: Signal<Out, bool>,
+    /// The length.
+    pub tail_length: Signal<Out, Bits<32>>,
+    /// The tail has come in.
+    pub tail_done: Signal<Out, bool>,
+    /// It was refused, or the read failed.
+    pub tail_bad: Signal<Out, bool>,
+    /// Word behind the last one that came.
+    pub tail_end: Signal<Out, Bits<10>>,
+    /// A word of payload.
+    pub payload_valid: Signal<Out, bool>,
+    /// The word.
+    pub payload: Signal<Out, Bits<64>>,
+    /// Last of its packet.
+    pub payload_last: Signal<Out, bool>,
+    /// It is taken.
+    pub payload_ready: Signal<In, bool>,
+    /// A packet's payload is whole.
+    pub whole_valid: Signal<Out, bool>,
+    /// But for what was refused.
+    pub whole_refused: Signal<Out, bool>,
+    /// But for what could not be read.
+    pub whole_failed: Signal<Out, bool>,
+    /// It is taken.
+    pub whole_ready: Signal<In, bool>,
+    /// Data is held or expected.
+    pub busy: Signal<Out, bool>,
+    pieces: RamFifo<Piece, 5, 6>,
+    packer: Packer,
+    words: RamFifo<Word, 10, 11>,
+    sizes: Fifo<Bits<10>, 4, 5>,
+    wholes: Fifo<Whole, 4, 5>,
+    tail_low: Ram<Bits<32>, 9>,
+    tail_high: Ram<Bits<32>, 9>,
+    /// Words of the payload queue that are spoken for.
+    used: DFF<Bits<11>>,
+    /// Words of the packet coming in that have not come.
+    missing: DFF<Bits<10>>,
+    midway: DFF<bool>,
+    refused: DFF<bool>,
+    failed: DFF<bool>,
+    /// What the packet that ended last came to.
+    ended: DFF<Whole>,
+    tail_row: DFF<Bits<10>>,
+    tail_over: DFF<bool>,
+    tail_fault: DFF<bool>,
+    length_valid: DFF<bool>,
+    length: DFF<Bits<32>>,
+    ours: Signal<Local, bool>,
+    user: Signal<Local, Bits<8>>,
+    data: Signal<Local, Bits<64>>,
+    start: Signal<Local, Bits<3>>,
+    stop: Signal<Local, Bits<4>>,
+    upper: Signal<Local, bool>,
+    taken: Signal<Local, bool>,
+    expected: Signal<Local, Bits<10>>,
+    after: Signal<Local, Bits<10>>,
+    wanted: Signal<Local, Bits<12>>,
+    grown: Signal<Local, Bits<11>>,
+    returned: Signal<Local, Bits<11>>,
+    shrunk: Signal<Local, Bits<11>>,
+    client: Literal<2, { client::GATHER }>,
+    capacity: Literal<12, 1024>,
+}
+
+impl Logic for Sink {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            used,
+            missing,
+            midway,
+            refused,
+            failed,
+            ended,
+            tail_row,
+            tail_over,
+            tail_fault,
+            length_valid,
+            length
+        );
+        clock!(self, clock, pieces, packer, words, sizes, wholes, tail_low, tail_high);
+        self.pieces.reset.next = self.reset.val();
+        self.packer.reset.next = self.reset.val();
+        self.words.reset.next = self.reset.val();
+        self.sizes.reset.next = self.reset.val();
+        self.wholes.reset.next = self.reset.val();
+
+        self.user.next = self.beat.val().user;
+        self.data.next = self.beat.val().data;
+        self.start.next = self.beat.val().start;
+        self.stop.next = bit_cast::<4, 3>(self.start.val()) + self.beat.val().count;
+        self.ours.next = self.beat_valid.val() & (self.beat.val().client == self.client.val());
+
+        // The tail of a descriptor: half words, because a beat may hold one.
+        self.tail_low.write_enable.next =
+            self.ours.val() & self.user.val().get_bit(0) & (self.start.val() == bits::<3>(0));
+        self.tail_low.write_address.next = bit_cast::<9, 10>(self.tail_row.q.val());
+        self.tail_low.write_data.next = self.data.val().get_bits::<32>(0);
+        self.upper.next = self.ours.val() & self.user.val().get_bit(0) & self.stop.val().get_bit(3);
+        self.tail_high.write_enable.next = self.upper.val();
+        self.tail_high.write_address.next = bit_cast::<9, 10>(self.tail_row.q.val());
+        self.tail_high.write_data.next = self.data.val().get_bits::<32>(32);
+        self.tail_low.read_address.next = self.tail_index.val();
+        self.tail_high.read_address.next = self.tail_index.val();
+        self.tail_word.next = (bit_cast::<64, 32>(self.tail_high.read_data.val()) << 32)
+            | bit_cast::<64, 32>(self.tail_low.read_data.val());
+        self.length_valid.d.next = self.upper.val() & self.tail_row.q.val().get_bit(0);
+        self.length.d.next = self.data.val().get_bits::<32>(32);
+        self.tail_over.d.next = self.ours.val() & self.user.val().get_bit(0) & self.beat.val().last;
+        if self.upper.val() {
+            self.tail_row.d.next = self.tail_row.q.val() + 1;
+        }
+        if self.ours.val() & self.user.val().get_bit(0) & (self.beat.val().refused | self.beat.val().failed) {
+            self.tail_fault.d.next = true;
+        }
+        if self.tail_start.val() {
+            self.tail_row.d.next = bits::<10>(8);
+            self.tail_fault.d.next = false;
+        }
+        self.tail_length_valid.next = self.length_valid.q.val();
+        self.tail_length.next = self.length.q.val();
+        self.tail_done.next = self.tail_over.q.val();
+        self.tail_bad.next = self.tail_fault.q.val();
+        self.tail_end.next = self.tail_row.q.val();
+
+        // Payload: beats, packed into words.
+        self.pieces.in_valid.next = self.ours.val() & !self.user.val().get_bit(0);
+        self.pieces.in_data.next.data = self.data.val();
+        self.pieces.in_data.next.start = self.start.val();
+        self.pieces.in_data.next.count = self.beat.val().count;
+        self.pieces.in_data.next.ends = self.beat.val().last & self.user.val().get_bit(1);
+        self.pieces.in_data.next.refused = self.beat.val().refused;
+        self.pieces.in_data.next.failed = self.beat.val().failed;
+        self.packer.in_valid.next = self.pieces.out_valid.val();
+        self.packer.in_data.next = self.pieces.out_data.val().data;
+        self.packer.in_start.next = self.pieces.out_data.val().start;
+        self.packer.in_count.next = self.pieces.out_data.val().count;
+        self.packer.in_flush.next = self.pieces.out_data.val().ends;
+        self.packer.restart.next = false;
+        self.packer.restart_fill.next = bits::<3>(0);
+        self.packer.restart_data.next = self.data.val();
+        self.packer.out_ready.next = true;
+        self.pieces.out_ready.next = self.packer.in_ready.val();
+        self.taken.next = self.pieces.out_valid.val() & self.packer.in_ready.val();
+        if self.taken.val() {
+            self.refused.d.next = self.refused.q.val() | self.pieces.out_data.val().refused;
+            self.failed.d.next = self.failed.q.val() | self.pieces.out_data.val().failed;
+            if self.pieces.out_data.val().ends {
+                self.refused.d.next = false;
+                self.failed.d.next = false;
+                self.ended.d.next.refused = self.refused.q.val() | self.pieces.out_data.val().refused;
+                self.ended.d.next.failed = self.failed.q.val() | self.pieces.out_data.val().failed;
+            }
+        }
+
+        // Words, counted against what was reserved. A packet that lost its end keeps its last, empty word.
+        self.words.in_valid.next = self.packer.out_valid.val();
+        self.words.in_data.next.data = self.packer.out_data.val();
+        self.words.in_data.next.last = self.packer.out_last.val();
+        self.wholes.in_valid.next = self.packer.out_valid.val() & self.packer.out_last.val();
+        self.wholes.in_data.next = self.ended.q.val();
+        self.expected.next = self.sizes.out_data.val();
+        if self.midway.q.val() {
+            self.expected.next = self.missing.q.val();
+        }
+        self.after.next = self.expected.val() - 1;
+        self.returned.next = bits::<11>(0);
+        self.sizes.out_ready.next = false;
+        if self.packer.out_valid.val() {
+            self.missing.d.next = self.after.val();
+            self.midway.d.next = !self.packer.out_last.val();
+            if self.packer.out_last.val() {
+                self.sizes.out_ready.next = true;
+                self.returned.next = bit_cast::<11, 10>(self.after.val());
+            }
+        }
+        self.sizes.in_valid.next = self.reserve.val();
+        self.sizes.in_data.next = self.reserve_words.val();
+        self.wanted.next =
+            bit_cast::<12, 11>(self.used.q.val()) + bit_cast::<12, 10>(self.reserve_words.val());
+        self.room.next = self.wanted.val() <= self.capacity.val();
+        self.grown.next = self.used.q.val();
+        if self.reserve.val() {
+            self.grown.next = bit_cast::<11, 12>(self.wanted.val());
+        }
+        self.shrunk.next = self.returned.val();
+        if self.words.out_valid.val() & self.payload_ready.val() {
+            self.shrunk.next = self.returned.val() + 1;
+        }
+        self.used.d.next = self.grown.val() - self.shrunk.val();
+
+        self.payload_valid.next = self.words.out_valid.val();
+        self.payload.next = self.words.out_data.val().data;
+        self.payload_last.next = self.words.out_data.val().last;
+        self.words.out_ready.next = self.payload_ready.val();
+        self.whole_valid.next = self.wholes.out_valid.val();
+        self.whole_refused.next = self.wholes.out_data.val().refused;
+        self.whole_failed.next = self.wholes.out_data.val().failed;
+        self.wholes.out_ready.next = self.whole_ready.val();
+        self.busy.next = self.used.q.val().any();
+
+        if self.reset.val() {
+            self.used.d.next = bits::<11>(0);
+            self.midway.d.next = false;
+            self.refused.d.next = false;
+            self.failed.d.next = false;
+            self.tail_over.d.next = false;
+            self.length_valid.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,465 @@
+//! Reads a descriptor word by word, checks it, cuts the message into packets and asks for their bytes.
+//!
+//! ```text
+//!  head, row, connected     ──►┌────────┐──► access
+//!      head_word, tail_word ──►│ Walker │──► packet
+//!             room, tail_... ──►└────────┘──► reserve
+//! ```
+//! Contract: the head stays on show until `head_ready`. All segments are read and their lengths summed up before the
+//! first packet, so a wrong descriptor sends nothing. Segments beyond the first two are read at once, up to 4000
+//! bytes, into the tail memory. Bit 0 of an access's user field: the tail; bit 1: it ends a packet.
+//!
+//! Latency and throughput: see gather.
+//!
+//! Tests: with the whole of gather, `tests/gather.rs`.
+
+use rust_hdl::prelude::*;
+use viaduct_spec::descriptor::{control, status, MAX_SEGMENTS};
+
+use crate::bus::{Access, Packet, SendHead};
+use crate::literal::Literal;
+
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum State {
+    Idle,
+    Control,
+    Immediate,
+    Length,
+    FirstLength,
+    SecondLength,
+    AskTail,
+    WaitTail,
+    Check,
+    Address,
+    Segment,
+    Cut,
+    Announce,
+    Piece,
+    Ask,
+    Finish,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Walker {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Drops everything.
+    pub reset: Signal<In, bool>,
+    /// A descriptor is on show.
+    pub head_valid: Signal<In, bool>,
+    /// Where it lies.
+    pub head: Signal<In, SendHead>,
+    /// It is done with.
+    pub head_ready: Signal<Out, bool>,
+    /// GATHER row of its VI.
+    pub row: Signal<In, Bits<64>>,
+    /// Its VI is connected.
+    pub connected: Signal<In, bool>,
+    /// Word of the descriptor to read.
+    pub read_index: Signal<Out, Bits<9>>,
+    /// The word of the cycle before's `read_index`, below 8.
+    pub head_word: Signal<In, Bits<64>>,
+    /// The same, from 8 on.
+    pub tail_word: Signal<In, Bits<64>>,
+    /// The tail has been asked for.
+    pub tail_start: Signal<Out, bool>,
+    /// A segment's length has come in.
+    pub tail_length_valid: Signal<In, bool>,
+    /// The length.
+    pub tail_length: Signal<In, Bits<32>>,
+    /// The tail has come in.
+    pub tail_done: Signal<In, bool>,
+    /// It was refused, or the read failed.
+    pub tail_bad: Signal<In, bool>,
+    /// Word behind the last one that came.
+    pub tail_end: Signal<In, Bits<10>>,
+    /// Memory to read.
+    pub access_valid: Signal<Out, bool>,
+    /// The access.
+    pub access: Signal<Out, Access>,
+    /// It is taken.
+    pub access_ready: Signal<In, bool>,
+    /// A packet, or a message's end.
+    pub packet_valid: Signal<Out, bool>,
+    /// The packet.
+    pub packet: Signal<Out, Packet>,
+    /// It is taken.
+    pub packet_ready: Signal<In, bool>,
+    /// Words of payload that the next packet needs.
+    pub reserve_words: Signal<Out, Bits<10>>,
+    /// There is room for them.
+    pub room: Signal<In, bool>,
+    /// They are taken.
+    pub reserve: Signal<Out, bool>,
+    state: DFF<State>,
+    /// Word on show.
+    index: DFF<Bits<9>>,
+    segments: DFF<Bits<8>>,
+    immediate: DFF<Bits<32>>,
+    has_immediate: DFF<bool>,
+    length: DFF<Bits<32>>,
+    /// Bytes of the message in no packet yet.
+    left: DFF<Bits<32>>,
+    sum: DFF<Bits<32>>,
+    /// The sum has more than 32 bits.
+    over: DFF<bool>,
+    malformed: DFF<bool>,
+    errors: DFF<Bits<9>>,
+    first: DFF<bool>,
+    last: DFF<bool>,
+    address: DFF<Bits<64>>,
+    region: DFF<Bits<16>>,
+    key: DFF<Bits<16>>,
+    /// Bytes of the segment not asked for.
+    segment_left: DFF<Bits<32>>,
+    /// Bytes of the packet not asked for.
+    packet_left: DFF<Bits<13>>,
+    piece: DFF<Bits<13>>,
+    ends_segment: DFF<bool>,
+    ends_packet: DFF<bool>,
+    word: Signal<Local, Bits<64>>,
+    low: Signal<Local, Bits<32>>,
+    high: Signal<Local, Bits<32>>,
+    count: Signal<Local, Bits<16>>,
+    flags: Signal<Local, Bits<16>>,
+    next_index: Signal<Local, Bits<9>>,
+    addend: Signal<Local, Bits<32>>,
+    total: Signal<Local, Bits<33>>,
+    adds: Signal<Local, bool>,
+    moved: Signal<Local, Bits<64>>,
+    offset_address: Signal<Local, Bits<64>>,
+    beyond_two: Signal<Local, Bits<8>>,
+    tail_bytes: Signal<Local, Bits<13>>,
+    tail_stop: Signal<Local, Bits<10>>,
+    max_transfer: Signal<Local, Bits<32>>,
+    mtu: Signal<Local, Bits<13>>,
+    bytes_up: Signal<Local, Bits<13>>,
+    fits: Signal<Local, bool>,
+    segment_after: Signal<Local, Bits<32>>,
+    packet_after: Signal<Local, Bits<13>>,
+    left_after: Signal<Local, Bits<32>>,
+    announced: Signal<Local, bool>,
+    op_mask: Literal<16, { control::OP_MASK as u64 }>,
+    op_send: Literal<16, { control::OP_SENDRECV as u64 }>,
+    reserved: Literal<16, { control::RESERVED as u64 }>,
+    immediate_flag: Literal<16, { control::IMMEDIATE as u64 }>,
+    max_segments: Literal<16, { MAX_SEGMENTS as u64 }>,
+    format_error: Literal<9, { status::FORMAT_ERROR as u64 }>,
+    length_error: Literal<9, { status::LENGTH_ERROR as u64 }>,
+    flushed: Literal<9, { status::DESC_FLUSHED_ERROR as u64 }>,
+}
+
+impl Logic for Walker {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            state,
+            index,
+            segments,
+            immediate,
+            has_immediate,
+            length,
+            left,
+            sum,
+            over,
+            malformed,
+            errors,
+            first,
+            last,
+            address,
+            region,
+            key,
+            segment_left,
+            packet_left,
+            piece,
+            ends_segment,
+            ends_packet
+        );
+
+        // The word on show: beyond the first 64 bytes it comes from the tail memory.
+        self.word.next = self.head_word.val();
+        if self.index.q.val().get_bits::<6>(3).any() {
+            self.word.next = self.tail_word.val();
+        }
+        self.low.next = self.word.val().get_bits::<32>(0);
+        self.high.next = self.word.val().get_bits::<32>(32);
+        self.count.next = self.high.val().get_bits::<16>(0);
+        self.flags.next = self.high.val().get_bits::<16>(16);
+
+        self.next_index.next = self.index.q.val();
+        self.max_transfer.next = self.row.val().get_bits::<32>(32);
+        self.mtu.next = bits::<13>(4096);
+        if self.row.val().get_bits::<3>(16) == bits::<3>(0) {
+            self.mtu.next = bits::<13>(256);
+        }
+        if self.row.val().get_bits::<3>(16) == bits::<3>(1) {
+            self.mtu.next = bits::<13>(512);
+        }
+        if self.row.val().get_bits::<3>(16) == bits::<3>(2) {
+            self.mtu.next = bits::<13>(1024);
+        }
+        if self.row.val().get_bits::<3>(16) == bits::<3>(3) {
+            self.mtu.next = bits::<13>(2048);
+        }
+        self.fits.next = self.left.q.val() <= bit_cast::<32, 13>(self.mtu.val());
+
+        // The sum of the segments' lengths.
+        self.addend.next = self.high.val();
+        if self.state.q.val() == State::WaitTail {
+            self.addend.next = self.tail_length.val();
+        }
+        self.total.next = bit_cast::<33, 32>(self.sum.q.val()) + bit_cast::<33, 32>(self.addend.val());
+        self.adds.next = (self.state.q.val() == State::FirstLength)
+            | (self.state.q.val() == State::SecondLength)
+            | (self.tail_length_valid.val() & (self.state.q.val() == State::WaitTail));
+        if self.adds.val() {
+            self.sum.d.next = self.total.val().get_bits::<32>(0);
+            self.over.d.next = self.over.q.val() | self.total.val().get_bit(32);
+        }
+
+        self.moved.next = self.address.q.val() + bit_cast::<64, 13>(self.piece.q.val());
+        self.offset_address.next = bit_cast::<64, 34>(self.head.val().offset) << 6;
+        self.beyond_two.next = self.segments.q.val() - 2;
+        self.tail_bytes.next = bit_cast::<13, 8>(self.beyond_two.val()) << 4;
+        self.tail_stop.next = (bit_cast::<10, 8>(self.segments.q.val()) << 1) + bits::<10>(4);
+        self.segment_after.next = self.segment_left.q.val() - bit_cast::<32, 13>(self.piece.q.val());
+        self.packet_after.next = self.packet_left.q.val() - self.piece.q.val();
+        self.left_after.next = self.left.q.val() - bit_cast::<32, 13>(self.packet_left.q.val());
+        self.bytes_up.next = self.packet_left.q.val() + bits::<13>(7);
+        self.reserve_words.next = self.bytes_up.val().get_bits::<10>(3);
+
+        self.head_ready.next = false;
+        self.tail_start.next = false;
+        self.reserve.next = false;
+        self.packet_valid.next = false;
+        self.announced.next = self.connected.val() & self.room.val() & self.packet_ready.val();
+        self.access_valid.next = (self.state.q.val() == State::Ask) | (self.state.q.val() == State::AskTail);
+        self.access.next.address = self.address.q.val();
+        self.access.next.span = self.segment_left.q.val();
+        self.access.next.length = self.piece.q.val();
+        self.access.next.region = self.region.q.val();
+        self.access.next.key = self.key.q.val();
+        self.access.next.tag = self.row.val().get_bits::<16>(0);
+        self.access.next.by_offset = self.state.q.val() == State::AskTail;
+        self.access.next.system = false;
+        self.access.next.write = false;
+        self.access.next.clip = self.state.q.val() == State::AskTail;
+        self.access.next.user = bits::<8>(0);
+        if self.state.q.val() == State::AskTail {
+            self.access.next.user = bits::<8>(1);
+        } else if self.ends_packet.q.val() {
+            self.access.next.user = bits::<8>(2);
+        }
+
+        self.packet.next.vi = self.head.val().vi;
+        self.packet.next.send = self.state.q.val() == State::Announce;
+        self.packet.next.first = self.first.q.val();
+        self.packet.next.last = self.last.q.val() | (self.state.q.val() == State::Finish);
+        self.packet.next.length = self.packet_left.q.val();
+        self.packet.next.has_immediate = self.has_immediate.q.val() & self.last.q.val();
+        self.packet.next.immediate = self.immediate.q.val();
+        self.packet.next.region = self.head.val().region;
+        self.packet.next.offset = self.head.val().offset;
+        self.packet.next.message_length = self.length.q.val();
+        self.packet.next.errors = self.errors.q.val();
+        self.packet.next.lost = self.head.val().lost;
+
+        match self.state.q.val() {
+            State::Idle => {
+                self.next_index.next = bits::<9>(1);
+                self.sum.d.next = bits::<32>(0);
+                self.over.d.next = false;
+                self.malformed.d.next = false;
+                self.errors.d.next = bits::<9>(0);
+                self.first.d.next = true;
+                self.region.d.next = self.head.val().region;
+                self.address.d.next = self.offset_address.val();
+                self.piece.d.next = bits::<13>(64);
+                if self.head_valid.val() {
+                    self.state.d.next = State::Control;
+                    if self.head.val().lost {
+                        self.state.d.next = State::Finish;
+                    }
+                }
+            }
+            State::Control => {
+                self.next_index.next = bits::<9>(2);
+                self.segments.d.next = self.count.val().get_bits::<8>(0);
+                self.has_immediate.d.next = (self.flags.val() & self.immediate_flag.val()).any();
+                // RDMA: its operations are accepted here, and segment 0 is then the address segment.
+                if (self.count.val() > self.max_segments.val())
+                    | (self.flags.val() & self.reserved.val()).any()
+                    | ((self.flags.val() & self.op_mask.val()) != self.op_send.val())
+                    | (self.head.val().words < bits::<4>(4))
+                {
+                    self.malformed.d.next = true;
+                }
+                self.address.d.next = self.moved.val();
+                self.state.d.next = State::Immediate;
+            }
+            State::Immediate => {
+                self.next_index.next = bits::<9>(3);
+                self.immediate.d.next = self.high.val();
+                if self.low.val().any() {
+                    self.malformed.d.next = true;
+                }
+                self.state.d.next = State::Length;
+            }
+            State::Length => {
+                self.next_index.next = bits::<9>(5);
+                self.length.d.next = self.low.val();
+                self.left.d.next = self.low.val();
+                if self.high.val().any() {
+                    self.malformed.d.next = true;
+                }
+                self.state.d.next = State::FirstLength;
+                if !self.segments.q.val().any() {
+                    self.state.d.next = State::Check;
+                }
+            }
+            State::FirstLength => {
+                self.next_index.next = bits::<9>(7);
+                if self.head.val().words < bits::<4>(6) {
+                    self.malformed.d.next = true;
+                }
+                self.state.d.next = State::SecondLength;
+                if self.segments.q.val() == bits::<8>(1) {
+                    self.next_index.next = bits::<9>(4);
+                    self.state.d.next = State::Check;
+                }
+            }
+            State::SecondLength => {
+                self.next_index.next = bits::<9>(4);
+                self.piece.d.next = self.tail_bytes.val();
+                self.state.d.next = State::AskTail;
+                if self.head.val().words < bits::<4>(8) {
+                    self.malformed.d.next = true;
+                    self.state.d.next = State::Check;
+                }
+                if self.malformed.q.val() | !self.connected.val() | (self.segments.q.val() == bits::<8>(2)) {
+                    self.state.d.next = State::Check;
+                }
+            }
+            State::AskTail => {
+                if self.access_ready.val() {
+                    self.tail_start.next = true;
+                    self.state.d.next = State::WaitTail;
+                }
+            }
+            State::WaitTail => {
+                if self.tail_done.val() {
+                    self.malformed.d.next =
+                        self.tail_bad.val() | (self.tail_end.val() != self.tail_stop.val());
+                    self.state.d.next = State::Check;
+                }
+            }
+            State::Check => {
+                self.packet_left.d.next = bits::<13>(0);
+                self.state.d.next = State::Address;
+                if !self.left.q.val().any() {
+                    self.state.d.next = State::Cut;
+                }
+                if self.over.q.val()
+                    | (self.sum.q.val() != self.length.q.val())
+                    | (self.length.q.val() > self.max_transfer.val())
+                {
+                    self.errors.d.next = self.length_error.val();
+                    self.state.d.next = State::Finish;
+                }
+                if self.malformed.q.val() {
+                    self.errors.d.next = self.format_error.val();
+                    self.state.d.next = State::Finish;
+                }
+                if !self.connected.val() {
+                    self.errors.d.next = self.flushed.val();
+                    self.state.d.next = State::Finish;
+                }
+            }
+            State::Address => {
+                self.next_index.next = self.index.q.val() + 1;
+                self.address.d.next = self.word.val();
+                self.state.d.next = State::Segment;
+            }
+            State::Segment => {
+                self.next_index.next = self.index.q.val() + 1;
+                self.region.d.next = self.low.val().get_bits::<16>(0);
+                self.key.d.next = self.low.val().get_bits::<16>(16);
+                self.segment_left.d.next = self.high.val();
+                self.state.d.next = State::Cut;
+                if self.packet_left.q.val().any() {
+                    self.state.d.next = State::Piece;
+                }
+                if !self.high.val().any() {
+                    self.state.d.next = State::Address;
+                }
+            }
+            State::Cut => {
+                self.packet_left.d.next = self.mtu.val();
+                if self.fits.val() {
+                    self.packet_left.d.next = bit_cast::<13, 32>(self.left.q.val());
+                }
+                self.last.d.next = self.fits.val();
+                self.state.d.next = State::Announce;
+            }
+            State::Announce => {
+                self.packet_valid.next = self.connected.val() & self.room.val();
+                if self.announced.val() {
+                    self.reserve.next = self.packet_left.q.val().any();
+                    self.first.d.next = false;
+                    self.left.d.next = self.left_after.val();
+                    self.state.d.next = State::Piece;
+                    if !self.packet_left.q.val().any() {
+                        self.head_ready.next = true;
+                        self.state.d.next = State::Idle;
+                    }
+                }
+                if !self.connected.val() {
+                    self.errors.d.next = self.flushed.val();
+                    self.state.d.next = State::Finish;
+                }
+            }
+            State::Piece => {
+                self.piece.d.next = self.packet_left.q.val();
+                self.ends_packet.d.next =
+                    self.segment_left.q.val() >= bit_cast::<32, 13>(self.packet_left.q.val());
+                self.ends_segment.d.next = false;
+                if self.segment_left.q.val() <= bit_cast::<32, 13>(self.packet_left.q.val()) {
+                    self.piece.d.next = bit_cast::<13, 32>(self.segment_left.q.val());
+                    self.ends_segment.d.next = true;
+                }
+                self.state.d.next = State::Ask;
+            }
+            State::Ask => {
+                if self.access_ready.val() {
+                    self.address.d.next = self.moved.val();
+                    self.segment_left.d.next = self.segment_after.val();
+                    self.packet_left.d.next = self.packet_after.val();
+                    self.state.d.next = State::Cut;
+                    if self.ends_segment.q.val() {
+                        self.state.d.next = State::Address;
+                    }
+                    if self.ends_packet.q.val() & !self.left.q.val().any() {
+                        self.head_ready.next = true;
+                        self.state.d.next = State::Idle;
+                    }
+                }
+            }
+            State::Finish => {
+                self.packet_valid.next = true;
+                if self.packet_ready.val() {
+                    self.head_ready.next = true;
+                    self.state.d.next = State::Idle;
+                }
+            }
+            _ => {}
+        }
+        self.index.d.next = self.next_index.val();
+        self.read_index.next = self.next_index.val();
+        if self.reset.val() {
+            self.state.d.next = State::Idle;
+        }
+    }
+}

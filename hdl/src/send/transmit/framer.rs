@@ -1,0 +1,433 @@
+//! Builds one frame at a time from its header template, its job and the payload queue.
+//!
+//! ```text
+//!         job ──►┌────────────────────────────────────────┐
+//!    template ──►│ template, patch, payload ─► A ─► B ─► C │──► frame, frame_vlan, frame_loopback
+//!     payload ──►│                       Crc32 └──► icrc   │
+//!                └────────────────────────────────────────┘
+//! ```
+//! Contract: the payload of a job is in the payload queue when the job is given: a frame that has begun pauses only
+//! for `frame_ready`. Behind the payload's last byte its last word is 0.
+//!
+//! Latency: 5 cycles from a job to its frame's first beat. Throughput: a beat every cycle, and 1 cycle between frames,
+//! in which the VLAN tag is read.
+//!
+//! How: a frame is headers (54 bytes), an extension header of 0 or 4 bytes, payload and pad, the ICRC. From byte 48 on
+//! the words are cut from a stream that lies 2 or 6 bytes off. With q = (extension + payload + pad) / 4 the last
+//! word is number 7 + q / 2 and has 6 bytes for odd q, 2 for even q. The ICRC covers 8 bytes ff, then the frame from
+//! byte 14 on with the fields that change on the way as ff; so its words begin at byte 6 of each frame word, and the
+//! first of them, all ff, is in the CRC's start value.
+//!
+//! Tests: with the whole of transmit, `tests/send/transmit.rs`.
+
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::VI_LOG2;
+
+use crate::bus::{FrameBeat, Vi};
+use crate::literal::Literal;
+use crate::prims::{Crc32, Ram};
+
+/// Rows of the template memory, as log2: 8 words for each VI.
+pub const TEMPLATE_LOG2: usize = VI_LOG2 + 3;
+
+/// CRC-32 register after 8 bytes ff.
+const CRC_START: u64 = {
+    let (mut crc, mut bit) = (0xffff_ffff_u32, 0);
+    while bit < 64 {
+        let feedback = (crc ^ 1) & 1;
+        crc = (crc >> 1) ^ (feedback * 0xedb8_8320);
+        bit += 1;
+    }
+    crc as u64
+};
+
+/// What makes a frame.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub(super) struct Job {
+    pub(super) vi: Vi,
+    pub(super) opcode: Bits<8>,
+    pub(super) psn: Bits<24>,
+    pub(super) ack_request: bool,
+    /// Bytes of pad.
+    pub(super) pad: Bits<2>,
+    /// An extension header is there.
+    pub(super) extended: bool,
+    /// It, first byte on the wire in bits 7:0.
+    pub(super) extension: Bits<32>,
+    /// Words of payload.
+    pub(super) words: Bits<10>,
+    /// Extension, payload and pad in units of 4 bytes.
+    pub(super) quads: Bits<11>,
+    pub(super) loopback: bool,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub(super) struct Framer {
+    pub(super) clock: Signal<In, Clock>,
+    pub(super) reset: Signal<In, bool>,
+    pub(super) job_valid: Signal<In, bool>,
+    pub(super) job: Signal<In, Job>,
+    pub(super) job_ready: Signal<Out, bool>,
+    /// Write a word of a template; not while running.
+    pub(super) template_write: Signal<In, bool>,
+    pub(super) template_row: Signal<In, Bits<{ TEMPLATE_LOG2 }>>,
+    pub(super) template_word: Signal<In, Bits<64>>,
+    pub(super) payload: Signal<In, Bits<64>>,
+    pub(super) payload_ready: Signal<Out, bool>,
+    pub(super) frame_valid: Signal<Out, bool>,
+    pub(super) frame: Signal<Out, FrameBeat>,
+    pub(super) frame_loopback: Signal<Out, bool>,
+    pub(super) frame_vlan: Signal<Out, Bits<32>>,
+    pub(super) frame_ready: Signal<In, bool>,
+    /// A job still needs its template and payload.
+    pub(super) running: Signal<Out, bool>,
+    /// A frame is not all out.
+    pub(super) busy: Signal<Out, bool>,
+    templates: Ram<Bits<64>, { TEMPLATE_LOG2 }>,
+    crc: Crc32,
+    current: DFF<Job>,
+    active: DFF<bool>,
+    /// The VLAN tag is on show, not a word of the frame.
+    tag_turn: DFF<bool>,
+    /// Word of the frame that is being made.
+    index: DFF<Bits<10>>,
+    words_left: DFF<Bits<10>>,
+    carry: DFF<Bits<48>>,
+    vlan: DFF<Bits<32>>,
+    // Stage A: the word, before the CRC.
+    a_valid: DFF<bool>,
+    a_word: DFF<Bits<64>>,
+    a_first: DFF<bool>,
+    a_last: DFF<bool>,
+    a_odd: DFF<bool>,
+    a_next_last: DFF<bool>,
+    a_feed: DFF<bool>,
+    a_preset: DFF<bool>,
+    a_mask_low: DFF<bool>,
+    a_mask_six: DFF<bool>,
+    a_mask_seven: DFF<bool>,
+    /// The two bytes of the word before, masked.
+    a_before: DFF<Bits<16>>,
+    // Stage B: the word, beside the CRC that includes it.
+    b_valid: DFF<bool>,
+    b_word: DFF<Bits<64>>,
+    b_first: DFF<bool>,
+    b_last: DFF<bool>,
+    b_odd: DFF<bool>,
+    b_next_last: DFF<bool>,
+    // Stage C: the word with its ICRC.
+    c_valid: DFF<bool>,
+    c_word: DFF<Bits<64>>,
+    c_last: DFF<bool>,
+    c_odd: DFF<bool>,
+    c_loopback: DFF<bool>,
+    c_vlan: DFF<Bits<32>>,
+    moves: Signal<Local, bool>,
+    accept: Signal<Local, bool>,
+    is_last: Signal<Local, bool>,
+    ends: Signal<Local, bool>,
+    odd: Signal<Local, bool>,
+    half_quads: Signal<Local, Bits<10>>,
+    last_index: Signal<Local, Bits<10>>,
+    before_last: Signal<Local, Bits<10>>,
+    next_index: Signal<Local, Bits<10>>,
+    row: Signal<Local, Bits<3>>,
+    row_vi: Signal<Local, Vi>,
+    template: Signal<Local, Bits<64>>,
+    field_pad: Signal<Local, Bits<2>>,
+    field_quads: Signal<Local, Bits<11>>,
+    field_psn: Signal<Local, Bits<24>>,
+    ip_quads: Signal<Local, Bits<16>>,
+    ip_length: Signal<Local, Bits<16>>,
+    ip_length_wire: Signal<Local, Bits<16>>,
+    udp_quads: Signal<Local, Bits<16>>,
+    udp_length: Signal<Local, Bits<16>>,
+    udp_length_wire: Signal<Local, Bits<16>>,
+    rest: Signal<Local, Bits<16>>,
+    rest_host: Signal<Local, Bits<16>>,
+    sum: Signal<Local, Bits<17>>,
+    folded: Signal<Local, Bits<16>>,
+    checksum: Signal<Local, Bits<16>>,
+    checksum_wire: Signal<Local, Bits<16>>,
+    psn_wire: Signal<Local, Bits<24>>,
+    flags: Signal<Local, Bits<8>>,
+    tail_header: Signal<Local, Bits<64>>,
+    in_tail: Signal<Local, bool>,
+    at_extension: Signal<Local, bool>,
+    consumes: Signal<Local, bool>,
+    source: Signal<Local, Bits<64>>,
+    base: Signal<Local, Bits<64>>,
+    word: Signal<Local, Bits<64>>,
+    masked: Signal<Local, Bits<64>>,
+    icrc: Signal<Local, Bits<32>>,
+    finished: Signal<Local, Bits<64>>,
+    crc_start: Literal<32, { CRC_START }>,
+    flag_bits: Literal<8, 0xcf>,
+}
+
+impl Logic for Framer {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            current,
+            active,
+            tag_turn,
+            index,
+            words_left,
+            carry,
+            vlan,
+            a_valid,
+            a_word,
+            a_first,
+            a_last,
+            a_odd,
+            a_next_last,
+            a_feed,
+            a_preset,
+            a_mask_low,
+            a_mask_six,
+            a_mask_seven,
+            a_before,
+            b_valid,
+            b_word,
+            b_first,
+            b_last,
+            b_odd,
+            b_next_last,
+            c_valid,
+            c_word,
+            c_last,
+            c_odd,
+            c_loopback,
+            c_vlan
+        );
+        clock!(self, clock, templates, crc);
+        self.crc.reset.next = self.reset.val();
+        self.moves.next = self.frame_ready.val() | !self.c_valid.q.val();
+
+        // Which word is made, and which row of the template is read for the next.
+        self.field_quads.next = self.current.q.val().quads;
+        self.odd.next = self.field_quads.val().get_bit(0);
+        self.half_quads.next = self.field_quads.val().get_bits::<10>(1);
+        self.last_index.next = self.half_quads.val() + 7;
+        self.before_last.next = self.half_quads.val() + 6;
+        self.is_last.next = (self.index.q.val() == self.last_index.val()) & !self.tag_turn.q.val();
+        self.ends.next = self.active.q.val() & self.is_last.val() & self.moves.val();
+        self.job_ready.next = !self.active.q.val() | self.ends.val();
+        self.accept.next = self.job_valid.val() & (!self.active.q.val() | self.ends.val());
+        self.next_index.next = self.index.q.val();
+        if self.moves.val() & !self.tag_turn.q.val() {
+            self.next_index.next = self.index.q.val() + 1;
+        }
+        self.row.next = self.next_index.val().get_bits::<3>(0);
+        self.row_vi.next = self.current.q.val().vi;
+        if self.tag_turn.q.val() & !self.moves.val() {
+            self.row.next = bits::<3>(7);
+        }
+        self.index.d.next = self.next_index.val();
+        if self.moves.val() {
+            self.tag_turn.d.next = false;
+        }
+        if self.ends.val() {
+            self.active.d.next = false;
+        }
+        if self.accept.val() {
+            self.active.d.next = true;
+            self.tag_turn.d.next = true;
+            self.index.d.next = bits::<10>(0);
+            self.row.next = bits::<3>(7);
+            self.row_vi.next = self.job.val().vi;
+            self.current.d.next = self.job.val();
+        }
+        self.templates.write_enable.next = self.template_write.val();
+        self.templates.write_address.next = self.template_row.val();
+        self.templates.write_data.next = self.template_word.val();
+        self.templates.read_address.next = (bit_cast::<{ TEMPLATE_LOG2 }, { VI_LOG2 }>(self.row_vi.val())
+            << 3)
+            | bit_cast::<{ TEMPLATE_LOG2 }, 3>(self.row.val());
+        self.template.next = self.templates.read_data.val();
+        if self.tag_turn.q.val() {
+            self.vlan.d.next = self.template.val().get_bits::<32>(0);
+        }
+
+        // The fields to patch, most significant byte first on the wire.
+        self.ip_quads.next = bit_cast::<16, 11>(self.field_quads.val()) + bits::<16>(11);
+        self.ip_length.next = self.ip_quads.val() << 2;
+        self.ip_length_wire.next = (self.ip_length.val() << 8) | (self.ip_length.val() >> 8);
+        self.udp_quads.next = bit_cast::<16, 11>(self.field_quads.val()) + bits::<16>(6);
+        self.udp_length.next = self.udp_quads.val() << 2;
+        self.udp_length_wire.next = (self.udp_length.val() << 8) | (self.udp_length.val() >> 8);
+        self.rest.next = self.template.val().get_bits::<16>(0);
+        self.rest_host.next = (self.rest.val() << 8) | (self.rest.val() >> 8);
+        self.sum.next = bit_cast::<17, 16>(self.rest_host.val()) + bit_cast::<17, 16>(self.ip_length.val());
+        self.folded.next =
+            self.sum.val().get_bits::<16>(0) + bit_cast::<16, 1>(self.sum.val().get_bits::<1>(16));
+        self.checksum.next = !self.folded.val();
+        self.checksum_wire.next = (self.checksum.val() << 8) | (self.checksum.val() >> 8);
+        self.field_pad.next = self.current.q.val().pad;
+        self.flags.next = (self.template.val().get_bits::<8>(24) & self.flag_bits.val())
+            | (bit_cast::<8, 2>(self.field_pad.val()) << 4);
+        self.field_psn.next = self.current.q.val().psn;
+        self.psn_wire.next = bit_cast::<24, 8>(self.field_psn.val().get_bits::<8>(16))
+            | (bit_cast::<24, 8>(self.field_psn.val().get_bits::<8>(8)) << 8)
+            | (bit_cast::<24, 8>(self.field_psn.val().get_bits::<8>(0)) << 16);
+        self.tail_header.next = bit_cast::<64, 16>(self.template.val().get_bits::<16>(0))
+            | (bit_cast::<64, 24>(self.psn_wire.val()) << 24);
+        if self.current.q.val().ack_request {
+            self.tail_header.next = bit_cast::<64, 16>(self.template.val().get_bits::<16>(0))
+                | (bit_cast::<64, 24>(self.psn_wire.val()) << 24)
+                | (bit_cast::<64, 1>(bits::<1>(1)) << 23);
+        }
+
+        // From byte 48 on: what is over from the word before, then extension or payload.
+        self.in_tail.next = (self.index.q.val() >= bits::<10>(6)) & !self.tag_turn.q.val();
+        self.at_extension.next = (self.index.q.val() == bits::<10>(6)) & self.current.q.val().extended;
+        self.consumes.next = self.active.q.val()
+            & self.in_tail.val()
+            & !self.at_extension.val()
+            & self.words_left.q.val().any();
+        self.payload_ready.next = self.consumes.val() & self.moves.val();
+        if self.payload_ready.val() {
+            self.words_left.d.next = self.words_left.q.val() - 1;
+        }
+        if self.accept.val() {
+            self.words_left.d.next = self.job.val().words;
+        }
+        self.source.next = bits::<64>(0);
+        if self.consumes.val() {
+            self.source.next = self.payload.val();
+        }
+        if self.at_extension.val() {
+            self.source.next = bit_cast::<64, 32>(self.current.q.val().extension);
+        }
+        self.base.next = bit_cast::<64, 48>(self.carry.q.val());
+        if self.index.q.val() == bits::<10>(6) {
+            self.base.next = self.tail_header.val();
+        }
+        if self.moves.val() {
+            self.carry.d.next = bit_cast::<48, 64>(self.source.val() >> 16);
+            if self.current.q.val().extended & !self.at_extension.val() {
+                self.carry.d.next = bit_cast::<48, 64>(self.source.val() >> 48);
+            }
+        }
+
+        self.word.next = self.base.val() | (self.source.val() << 48);
+        if self.current.q.val().extended & !self.at_extension.val() {
+            self.word.next = self.base.val() | (self.source.val() << 16);
+        }
+        if !self.in_tail.val() {
+            self.word.next = self.template.val();
+            if self.index.q.val() == bits::<10>(2) {
+                self.word.next = (bit_cast::<64, 48>(self.template.val().get_bits::<48>(16)) << 16)
+                    | bit_cast::<64, 16>(self.ip_length_wire.val());
+            }
+            if self.index.q.val() == bits::<10>(3) {
+                self.word.next = (bit_cast::<64, 48>(self.template.val().get_bits::<48>(16)) << 16)
+                    | bit_cast::<64, 16>(self.checksum_wire.val());
+            }
+            if self.index.q.val() == bits::<10>(4) {
+                self.word.next = bit_cast::<64, 48>(self.template.val().get_bits::<48>(0))
+                    | (bit_cast::<64, 16>(self.udp_length_wire.val()) << 48);
+            }
+            if self.index.q.val() == bits::<10>(5) {
+                self.word.next = (bit_cast::<64, 32>(self.template.val().get_bits::<32>(32)) << 32)
+                    | (bit_cast::<64, 8>(self.flags.val()) << 24)
+                    | (bit_cast::<64, 8>(self.current.q.val().opcode) << 16);
+            }
+        }
+
+        // Stage A, and the CRC's words: two bytes of the word before, six of this one.
+        self.masked.next = self.a_word.q.val();
+        if self.a_mask_low.q.val() {
+            self.masked.next = self.a_word.q.val() | bits::<64>(0xffff);
+        }
+        if self.moves.val() {
+            self.a_valid.d.next = self.active.q.val() & !self.tag_turn.q.val();
+            self.a_word.d.next = self.word.val();
+            self.a_first.d.next = !self.index.q.val().any();
+            self.a_last.d.next = self.is_last.val();
+            self.a_odd.d.next = self.odd.val();
+            self.a_next_last.d.next = self.index.q.val() == self.before_last.val();
+            self.a_feed.d.next =
+                (self.index.q.val() >= bits::<10>(2)) & !(self.is_last.val() & !self.odd.val());
+            self.a_preset.d.next = self.index.q.val() == bits::<10>(1);
+            self.a_mask_low.d.next =
+                (self.index.q.val() == bits::<10>(3)) | (self.index.q.val() == bits::<10>(5));
+            self.a_mask_six.d.next =
+                (self.index.q.val() == bits::<10>(2)) | (self.index.q.val() == bits::<10>(5));
+            self.a_mask_seven.d.next = self.index.q.val() == bits::<10>(1);
+            self.a_before.d.next = self.a_word.q.val().get_bits::<16>(48);
+            if self.a_mask_six.q.val() {
+                self.a_before.d.next = self.a_word.q.val().get_bits::<16>(48) | bits::<16>(0xff);
+            }
+            if self.a_mask_seven.q.val() {
+                self.a_before.d.next = self.a_word.q.val().get_bits::<16>(48) | bits::<16>(0xff00);
+            }
+        }
+        self.crc.in_valid.next = self.a_valid.q.val() & self.a_feed.q.val() & self.moves.val();
+        self.crc.in_data.next = bit_cast::<64, 16>(self.a_before.q.val()) | (self.masked.val() << 16);
+        self.crc.in_half.next = self.a_last.q.val();
+        self.crc.preset.next = self.a_valid.q.val() & self.a_preset.q.val() & self.moves.val();
+        self.crc.preset_value.next = self.crc_start.val();
+
+        // Stage B: the CRC includes the word now.
+        if self.moves.val() {
+            self.b_valid.d.next = self.a_valid.q.val();
+            self.b_word.d.next = self.a_word.q.val();
+            self.b_first.d.next = self.a_first.q.val();
+            self.b_last.d.next = self.a_last.q.val();
+            self.b_odd.d.next = self.a_odd.q.val();
+            self.b_next_last.d.next = self.a_next_last.q.val();
+        }
+        self.icrc.next = !self.crc.value.val();
+        self.finished.next = self.b_word.q.val();
+        if self.b_last.q.val() & self.b_odd.q.val() {
+            self.finished.next = self.b_word.q.val() | (bit_cast::<64, 32>(self.icrc.val()) << 16);
+        }
+        if self.b_next_last.q.val() & !self.b_odd.q.val() {
+            self.finished.next = self.b_word.q.val() | (bit_cast::<64, 32>(self.icrc.val()) << 48);
+        }
+        if self.b_last.q.val() & !self.b_odd.q.val() {
+            self.finished.next = bit_cast::<64, 16>(self.icrc.val().get_bits::<16>(16));
+        }
+
+        // Stage C: out.
+        if self.moves.val() {
+            self.c_valid.d.next = self.b_valid.q.val();
+            self.c_word.d.next = self.finished.val();
+            self.c_last.d.next = self.b_last.q.val();
+            self.c_odd.d.next = self.b_odd.q.val();
+            if self.b_first.q.val() {
+                self.c_loopback.d.next = self.current.q.val().loopback;
+                self.c_vlan.d.next = self.vlan.q.val();
+            }
+        }
+        self.frame_valid.next = self.c_valid.q.val();
+        self.frame.next.data = self.c_word.q.val();
+        self.frame.next.count = bits::<4>(8);
+        if self.c_last.q.val() {
+            self.frame.next.count = bits::<4>(2);
+            if self.c_odd.q.val() {
+                self.frame.next.count = bits::<4>(6);
+            }
+        }
+        self.frame.next.last = self.c_last.q.val();
+        self.frame.next.bad = false;
+        self.frame_loopback.next = self.c_loopback.q.val();
+        self.frame_vlan.next = self.c_vlan.q.val();
+        self.running.next = self.active.q.val();
+        self.busy.next =
+            self.active.q.val() | self.a_valid.q.val() | self.b_valid.q.val() | self.c_valid.q.val();
+
+        if self.reset.val() {
+            self.active.d.next = false;
+            self.tag_turn.d.next = false;
+            self.a_valid.d.next = false;
+            self.b_valid.d.next = false;
+            self.c_valid.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,443 @@
+//! Packets and acknowledgements become frames, in order; a message ends in `sent`.
+//!
+//! ```text
+//!   packet, whole ──►┌────────────────────────────┐──► frame, frame_vlan, frame_loopback
+//!         payload ──►│  schedule ──► Framer       │──► sent
+//!             ack ──►│     │ PSN, service         │──► fault
+//!   commit, state ──►│  contexts, states          │──► count_*
+//!                    └────────────────────────────┘
+//! ```
+//! Contract: a packet with payload starts when its `whole` is there: a frame never waits for data. Packets and
+//! acknowledgements take turns. A packet whose data was refused or failed is dropped, and so is the rest of its
+//! message, which then completes with the error; on a reliable VI a `fault` breaks the VI first, and nothing else is
+//! done until it is taken. A descriptor error breaks a reliable VI in the same way. The VI's new state must be
+//! broadcast at most two cycles after the fault is taken. Packets of a VI that is not connected are dropped: the
+//! message completes DESC_FLUSHED_ERROR, or TRANSPORT_ERROR if a part of it has left. Acknowledgements, positive or
+//! negative, are sent in every state but Idle: what they say is true of the past, and a VI that breaks must tell its
+//! peer. Frames carry no pad to Ethernet's minimum: that is the MAC's.
+//!
+//! Latency: 7 cycles from a whole packet to its frame's first beat. Throughput: a frame of w words every w + 1 cycles,
+//! at least every 4: 10 cycles for a send of 8 bytes.
+//!
+//! Tests: `tests/send/transmit.rs`.
+
+mod framer;
+
+use rust_hdl::prelude::*;
+use viaduct_spec::descriptor::status;
+use viaduct_spec::profile::VI_LOG2;
+use viaduct_spec::tables::{service, table, vi_states};
+use viaduct_spec::wire::opcode;
+
+use crate::bus::{AckRequest, Commit, Fault, FrameBeat, Packet, Sent, StateWrite, Vi};
+use crate::literal::Literal;
+use crate::prims::{LutRam, Ram};
+use framer::{Framer, TEMPLATE_LOG2};
+
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum State {
+    Idle,
+    Decide,
+    Drop,
+    Break,
+    Report,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Transmit {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Drops everything.
+    pub reset: Signal<In, bool>,
+    /// A packet, or a message's end.
+    pub packet_valid: Signal<In, bool>,
+    /// The packet.
+    pub packet: Signal<In, Packet>,
+    /// It is done with.
+    pub packet_ready: Signal<Out, bool>,
+    /// The payload of the next packet that has any is whole.
+    pub whole_valid: Signal<In, bool>,
+    /// An access was refused.
+    pub whole_refused: Signal<In, bool>,
+    /// A read failed on the bus.
+    pub whole_failed: Signal<In, bool>,
+    /// It is taken, together with its packet.
+    pub whole_ready: Signal<Out, bool>,
+    /// A word of payload.
+    pub payload_valid: Signal<In, bool>,
+    /// First byte in bits 7:0; behind the last byte 0.
+    pub payload: Signal<In, Bits<64>>,
+    /// Last of its packet.
+    pub payload_last: Signal<In, bool>,
+    /// It is taken.
+    pub payload_ready: Signal<Out, bool>,
+    /// An acknowledgement to send.
+    pub ack_valid: Signal<In, bool>,
+    /// The acknowledgement.
+    pub ack: Signal<In, AckRequest>,
+    /// It is taken.
+    pub ack_ready: Signal<Out, bool>,
+    /// A table row.
+    pub commit_valid: Signal<In, bool>,
+    /// TEMPLATE and TRANSMIT rows are ours.
+    pub commit: Signal<In, Commit>,
+    /// Between frames.
+    pub commit_ready: Signal<Out, bool>,
+    /// A VI changes its state.
+    pub state_valid: Signal<In, bool>,
+    /// Which, and to what.
+    pub state: Signal<In, StateWrite>,
+    /// A message has left, or will not.
+    pub sent_valid: Signal<Out, bool>,
+    /// The message.
+    pub sent: Signal<Out, Sent>,
+    /// It is taken.
+    pub sent_ready: Signal<In, bool>,
+    /// A VI must break.
+    pub fault_valid: Signal<Out, bool>,
+    /// Which.
+    pub fault: Signal<Out, Fault>,
+    /// It is taken.
+    pub fault_ready: Signal<In, bool>,
+    /// A beat of a frame.
+    pub frame_valid: Signal<Out, bool>,
+    /// The beat.
+    pub frame: Signal<Out, FrameBeat>,
+    /// The frame turns round inside the NIC.
+    pub frame_loopback: Signal<Out, bool>,
+    /// Its VLAN tag in wire order, 0 if none.
+    pub frame_vlan: Signal<Out, Bits<32>>,
+    /// It is taken.
+    pub frame_ready: Signal<In, bool>,
+    /// Work is held.
+    pub busy: Signal<Out, bool>,
+    /// A message has been sent whole.
+    pub count_message: Signal<Out, bool>,
+    /// A positive acknowledgement has been sent.
+    pub count_ack: Signal<Out, bool>,
+    /// A negative acknowledgement has been sent.
+    pub count_nak: Signal<Out, bool>,
+    framer: Framer,
+    contexts: Ram<Bits<27>, { VI_LOG2 }>,
+    states: LutRam<Bits<2>, { VI_LOG2 }>,
+    step: DFF<State>,
+    vi: DFF<Vi>,
+    acking: DFF<bool>,
+    /// A packet of the message has been sent.
+    started: DFF<bool>,
+    /// The rest of the message is dropped.
+    dropping: DFF<bool>,
+    errors: DFF<Bits<9>>,
+    reliable: DFF<bool>,
+    psn: DFF<Bits<24>>,
+    breaks: DFF<bool>,
+    context_row: Signal<Local, Bits<27>>,
+    context_psn: Signal<Local, Bits<24>>,
+    next_psn: Signal<Local, Bits<24>>,
+    is_reliable: Signal<Local, bool>,
+    vi_state: Signal<Local, Bits<2>>,
+    is_connected: Signal<Local, bool>,
+    length: Signal<Local, Bits<13>>,
+    has_payload: Signal<Local, bool>,
+    packet_there: Signal<Local, bool>,
+    takes_ack: Signal<Local, bool>,
+    ours: Signal<Local, bool>,
+    idle: Signal<Local, bool>,
+    /// The VI is not connected, or gather found it so.
+    gone: Signal<Local, bool>,
+    sends: Signal<Local, bool>,
+    negative: Signal<Local, bool>,
+    syndrome: Signal<Local, Bits<8>>,
+    error: Signal<Local, Bits<9>>,
+    done: Signal<Local, bool>,
+    plain_opcode: Signal<Local, Bits<8>>,
+    low_bits: Signal<Local, Bits<2>>,
+    pad: Signal<Local, Bits<2>>,
+    up_four: Signal<Local, Bits<13>>,
+    up_eight: Signal<Local, Bits<13>>,
+    extended: Signal<Local, bool>,
+    value: Signal<Local, Bits<32>>,
+    quads: Signal<Local, Bits<11>>,
+    transmit_table: Literal<8, { table::TRANSMIT as u64 }>,
+    template_table: Literal<8, { table::TEMPLATE as u64 }>,
+    idle_state: Literal<2, { vi_states::IDLE as u64 }>,
+    connected: Literal<2, { vi_states::CONNECTED as u64 }>,
+    unreliable: Literal<2, { service::UNRELIABLE as u64 }>,
+    acknowledge: Literal<8, { opcode::RC_ACKNOWLEDGE as u64 }>,
+    send_first: Literal<8, { opcode::RC_SEND_FIRST as u64 }>,
+    send_middle: Literal<8, { opcode::RC_SEND_MIDDLE as u64 }>,
+    send_last: Literal<8, { opcode::RC_SEND_LAST as u64 }>,
+    send_only: Literal<8, { opcode::RC_SEND_ONLY as u64 }>,
+    /// The opcode with immediate data is the next one.
+    with_immediate: Literal<8, { (opcode::RC_SEND_ONLY_IMMEDIATE - opcode::RC_SEND_ONLY) as u64 }>,
+    /// Unreliable opcodes have this bit.
+    unreliable_bit: Literal<8, { (opcode::UC_SEND_FIRST - opcode::RC_SEND_FIRST) as u64 }>,
+    no_error: Literal<9, 0>,
+    flushed: Literal<9, { status::DESC_FLUSHED_ERROR as u64 }>,
+    protection: Literal<9, { status::PROTECTION_ERROR as u64 }>,
+    transport: Literal<9, { status::TRANSPORT_ERROR as u64 }>,
+}
+
+impl Logic for Transmit {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, step, vi, acking, started, dropping, errors, reliable, psn, breaks);
+        clock!(self, clock, framer, contexts, states);
+        self.framer.reset.next = self.reset.val();
+
+        // What there is to do. A packet with payload waits for it.
+        self.length.next = self.packet.val().length;
+        self.has_payload.next = self.packet.val().send & self.length.val().any();
+        self.packet_there.next = self.packet_valid.val() & (!self.has_payload.val() | self.whole_valid.val());
+        self.takes_ack.next = self.ack_valid.val() & (!self.packet_there.val() | !self.acking.q.val());
+
+        // Tables: between frames, before anything else is begun.
+        self.ours.next = self.commit_valid.val()
+            & ((self.commit.val().target == self.transmit_table.val())
+                | (self.commit.val().target == self.template_table.val()));
+        self.idle.next = (self.step.q.val() == State::Idle) & !self.framer.running.val();
+        self.commit_ready.next = self.idle.val();
+        self.framer.template_write.next = self.commit_valid.val()
+            & self.idle.val()
+            & (self.commit.val().target == self.template_table.val());
+        self.framer.template_row.next = bit_cast::<{ TEMPLATE_LOG2 }, 16>(self.commit.val().row);
+        self.framer.template_word.next = self.commit.val().word0;
+        self.states.write_enable.next = self.state_valid.val();
+        self.states.write_address.next = self.state.val().vi;
+        self.states.write_data.next = self.state.val().state;
+        self.states.read_address.next = self.vi.q.val();
+        self.vi_state.next = self.states.read_data.val();
+        self.is_connected.next = self.vi_state.val() == self.connected.val();
+
+        self.context_row.next = self.contexts.read_data.val();
+        self.context_psn.next = self.context_row.val().get_bits::<24>(0);
+        self.next_psn.next = self.context_psn.val() + 1;
+        self.is_reliable.next = self.context_row.val().get_bits::<2>(24) != self.unreliable.val();
+        self.contexts.read_address.next = self.vi.q.val();
+        self.contexts.write_enable.next = self.commit_valid.val()
+            & self.idle.val()
+            & (self.commit.val().target == self.transmit_table.val());
+        self.contexts.write_address.next = bit_cast::<{ VI_LOG2 }, 16>(self.commit.val().row);
+        self.contexts.write_data.next = bit_cast::<27, 64>(self.commit.val().word0);
+
+        // The job, if it comes to that.
+        self.syndrome.next = self.ack.val().syndrome;
+        self.negative.next = self.syndrome.val().get_bits::<2>(5).any();
+        self.low_bits.next = self.length.val().get_bits::<2>(0);
+        self.pad.next = bits::<2>(0) - self.low_bits.val();
+        self.up_four.next = self.length.val() + bits::<13>(3);
+        self.up_eight.next = self.length.val() + bits::<13>(7);
+        self.extended.next = self.packet.val().has_immediate;
+        self.value.next = self.packet.val().immediate;
+        self.plain_opcode.next = self.send_middle.val();
+        if self.packet.val().first {
+            self.plain_opcode.next = self.send_first.val();
+        }
+        if self.packet.val().last {
+            self.plain_opcode.next = self.send_last.val();
+            if self.packet.val().first {
+                self.plain_opcode.next = self.send_only.val();
+            }
+        }
+        self.framer.job.next.vi = self.vi.q.val();
+        self.framer.job.next.opcode = self.plain_opcode.val();
+        if self.packet.val().has_immediate & self.is_reliable.val() {
+            self.framer.job.next.opcode = self.plain_opcode.val() | self.with_immediate.val();
+        }
+        if self.packet.val().has_immediate & !self.is_reliable.val() {
+            self.framer.job.next.opcode =
+                self.plain_opcode.val() | self.with_immediate.val() | self.unreliable_bit.val();
+        }
+        if !self.packet.val().has_immediate & !self.is_reliable.val() {
+            self.framer.job.next.opcode = self.plain_opcode.val() | self.unreliable_bit.val();
+        }
+        self.framer.job.next.psn = self.context_psn.val();
+        self.framer.job.next.ack_request = self.is_reliable.val() & self.packet.val().last;
+        self.framer.job.next.pad = self.pad.val();
+        self.framer.job.next.words = self.up_eight.val().get_bits::<10>(3);
+        self.quads.next = self.up_four.val().get_bits::<11>(2);
+        if self.packet.val().has_immediate {
+            self.quads.next = self.up_four.val().get_bits::<11>(2) + 1;
+        }
+        self.framer.job.next.loopback = self.context_row.val().get_bit(26);
+        if self.acking.q.val() {
+            self.framer.job.next.opcode = self.acknowledge.val();
+            self.framer.job.next.psn = self.ack.val().psn;
+            self.framer.job.next.ack_request = false;
+            self.framer.job.next.pad = bits::<2>(0);
+            self.framer.job.next.words = bits::<10>(0);
+            self.extended.next = true;
+            self.value.next =
+                (bit_cast::<32, 8>(self.syndrome.val()) << 24) | bit_cast::<32, 24>(self.ack.val().msn);
+            self.quads.next = bits::<11>(1);
+        }
+        self.framer.job.next.quads = self.quads.val();
+        self.framer.job.next.extended = self.extended.val();
+        self.framer.job.next.extension = bit_cast::<32, 8>(self.value.val().get_bits::<8>(24))
+            | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(16)) << 8)
+            | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(8)) << 16)
+            | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(0)) << 24);
+
+        // What is wrong with the packet, if anything; the first reason of a message is the one it completes with.
+        self.error.next = self.no_error.val();
+        if self.whole_failed.val() & self.has_payload.val() {
+            self.error.next = self.transport.val();
+        }
+        if self.whole_refused.val() & self.has_payload.val() {
+            self.error.next = self.protection.val();
+        }
+        if !self.packet.val().send {
+            self.error.next = self.packet.val().errors;
+        }
+        self.gone.next = !self.is_connected.val()
+            | (!self.packet.val().send & (self.packet.val().errors == self.flushed.val()));
+        if self.gone.val() & (self.packet.val().send | self.packet.val().errors.any()) {
+            self.error.next = self.flushed.val();
+            if self.started.q.val() {
+                self.error.next = self.transport.val();
+            }
+        }
+        self.sends.next = self.packet.val().send & !self.dropping.q.val() & !self.error.val().any();
+
+        self.framer.job_valid.next = false;
+        self.packet_ready.next = false;
+        self.whole_ready.next = false;
+        self.ack_ready.next = false;
+        self.sent_valid.next = false;
+        self.fault_valid.next = false;
+        self.count_message.next = false;
+        self.count_ack.next = false;
+        self.count_nak.next = false;
+        self.done.next = false;
+        self.payload_ready.next = self.framer.payload_ready.val();
+        match self.step.q.val() {
+            State::Idle => {
+                self.vi.d.next = self.packet.val().vi;
+                if self.takes_ack.val() {
+                    self.vi.d.next = self.ack.val().vi;
+                }
+                // The context is read for the VI chosen now.
+                self.contexts.read_address.next = self.packet.val().vi;
+                if self.takes_ack.val() {
+                    self.contexts.read_address.next = self.ack.val().vi;
+                }
+                if (self.packet_there.val() | self.takes_ack.val()) & !self.ours.val() {
+                    self.acking.d.next = self.takes_ack.val();
+                    self.step.d.next = State::Decide;
+                }
+            }
+            State::Decide => {
+                self.reliable.d.next = self.is_reliable.val();
+                self.psn.d.next = self.context_psn.val();
+                if self.acking.q.val() {
+                    self.framer.job_valid.next = self.vi_state.val() != self.idle_state.val();
+                    if (self.vi_state.val() == self.idle_state.val()) | self.framer.job_ready.val() {
+                        self.ack_ready.next = true;
+                        self.step.d.next = State::Idle;
+                        self.count_ack.next =
+                            (self.vi_state.val() != self.idle_state.val()) & !self.negative.val();
+                        self.count_nak.next =
+                            (self.vi_state.val() != self.idle_state.val()) & self.negative.val();
+                    }
+                } else if self.sends.val() {
+                    self.framer.job_valid.next = true;
+                    if self.framer.job_ready.val() {
+                        self.contexts.write_enable.next = true;
+                        self.contexts.write_address.next = self.vi.q.val();
+                        self.contexts.write_data.next =
+                            (bit_cast::<27, 3>(self.context_row.val().get_bits::<3>(24)) << 24)
+                                | bit_cast::<27, 24>(self.next_psn.val());
+                        self.whole_ready.next = self.has_payload.val();
+                        self.started.d.next = true;
+                        self.errors.d.next = bits::<9>(0);
+                        self.done.next = true;
+                    }
+                } else {
+                    self.whole_ready.next = self.has_payload.val();
+                    self.breaks.d.next = false;
+                    if !self.dropping.q.val() {
+                        self.errors.d.next = self.error.val();
+                        // Not what a VI that is not connected does to its messages; nor a lost descriptor,
+                        // which is reported by who lost it.
+                        self.breaks.d.next =
+                            self.is_reliable.val() & self.error.val().any() & !self.gone.val();
+                    }
+                    self.dropping.d.next = true;
+                    self.step.d.next = State::Break;
+                    if self.has_payload.val() {
+                        self.step.d.next = State::Drop;
+                    }
+                }
+            }
+            State::Drop => {
+                // The payload of the frames before leaves first.
+                if !self.framer.running.val() {
+                    self.payload_ready.next = true;
+                    if self.payload_valid.val() & self.payload_last.val() {
+                        self.step.d.next = State::Break;
+                    }
+                }
+            }
+            State::Break => {
+                self.fault_valid.next = self.breaks.q.val();
+                self.done.next = !self.breaks.q.val() | self.fault_ready.val();
+            }
+            State::Report => {
+                self.sent_valid.next = true;
+                if self.sent_ready.val() {
+                    self.packet_ready.next = true;
+                    self.started.d.next = false;
+                    self.dropping.d.next = false;
+                    self.count_message.next = !self.errors.q.val().any() & !self.packet.val().lost;
+                    self.step.d.next = State::Idle;
+                }
+            }
+            _ => {}
+        }
+        if self.done.val() {
+            if self.packet.val().last {
+                self.step.d.next = State::Report;
+            } else {
+                self.packet_ready.next = true;
+                self.step.d.next = State::Idle;
+            }
+        }
+
+        self.framer.payload.next = self.payload.val();
+        self.sent.next.vi = self.vi.q.val();
+        self.sent.next.region = self.packet.val().region;
+        self.sent.next.offset = self.packet.val().offset;
+        self.sent.next.length = bits::<32>(0);
+        self.sent.next.acknowledged = false;
+        if !self.errors.q.val().any() {
+            self.sent.next.length = self.packet.val().message_length;
+            self.sent.next.acknowledged = self.reliable.q.val() & !self.packet.val().lost;
+        }
+        self.sent.next.errors = self.errors.q.val();
+        self.sent.next.has_immediate = self.packet.val().has_immediate;
+        self.sent.next.psn = self.psn.q.val();
+        self.sent.next.lost = self.packet.val().lost;
+        self.fault.next.vi = self.vi.q.val();
+        self.fault.next.code = bits::<8>(0);
+        self.fault.next.receive = false;
+        self.fault.next.breaks = true;
+
+        self.frame_valid.next = self.framer.frame_valid.val();
+        self.frame.next = self.framer.frame.val();
+        self.frame_loopback.next = self.framer.frame_loopback.val();
+        self.frame_vlan.next = self.framer.frame_vlan.val();
+        self.framer.frame_ready.next = self.frame_ready.val();
+        self.busy.next = self.packet_valid.val()
+            | self.ack_valid.val()
+            | self.framer.busy.val()
+            | (self.step.q.val() != State::Idle);
+
+        if self.reset.val() {
+            self.step.d.next = State::Idle;
+            self.acking.d.next = false;
+            self.started.d.next = false;
+            self.dropping.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,467 @@
+//! Transmit against frames built by hand, byte for byte.
+
+use std::collections::VecDeque;
+
+use rand::seq::IndexedRandom;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use viaduct_hdl::bus::{AckRequest, Fault, FrameBeat, Packet, Sent};
+use viaduct_hdl::export::verilog;
+use viaduct_hdl::send::Transmit;
+use viaduct_spec::descriptor::status;
+use viaduct_spec::tables::{service, table, transmit, vi_states};
+use viaduct_spec::wire::{opcode, syndrome};
+use viaduct_verilate::Bench;
+
+use crate::bundle::{self, fields};
+use crate::frames::{self, Headers};
+
+struct Vi {
+    headers: Headers,
+    psn: u64,
+    service: u8,
+    loopback: bool,
+    state: u8,
+}
+
+/// A packet given, its payload, and how its accesses ended.
+struct Given {
+    packet: bundle::Fields,
+    payload: Option<(Vec<u8>, bool, bool)>,
+}
+
+struct Expected {
+    bytes: Vec<u8>,
+    loopback: bool,
+    vlan: [u8; 4],
+}
+
+struct World {
+    bench: Bench,
+    rng: ChaCha8Rng,
+    vis: Vec<Vi>,
+    packets: VecDeque<Given>,
+    acks: VecDeque<bundle::Fields>,
+    frames: VecDeque<Expected>,
+    ack_frames: VecDeque<Expected>,
+    sent: VecDeque<bundle::Fields>,
+    faults: VecDeque<u64>,
+}
+
+fn world() -> World {
+    let mut bench = Bench::new("transmit", &verilog(Transmit::default()));
+    let mut rng = super::random(&bench);
+    let vis: Vec<Vi> = (0..64)
+        .map(|_| Vi {
+            headers: Headers::random(&mut rng),
+            psn: if rng.random_bool(0.2) { 0xff_fffe } else { rng.random_range(0..1 << 24) },
+            service: rng.random_range(0..3),
+            loopback: rng.random(),
+            state: *[
+                vi_states::CONNECTED,
+                vi_states::CONNECTED,
+                vi_states::CONNECTED,
+                vi_states::ERROR,
+                vi_states::IDLE,
+            ]
+            .choose(&mut rng)
+            .unwrap(),
+        })
+        .collect();
+    for (n, vi) in vis.iter().enumerate() {
+        let mut row = [0; 3];
+        transmit::PSN.put(&mut row, vi.psn);
+        transmit::SERVICE.put(&mut row, vi.service.into());
+        transmit::LOOPBACK.put(&mut row, vi.loopback.into());
+        bundle::commit(&mut bench, table::TRANSMIT, n as u64, row);
+        for (word, value) in vi.headers.template(&mut rng).into_iter().enumerate() {
+            bundle::commit(&mut bench, table::TEMPLATE, (8 * n + word) as u64, [value, 0, 0]);
+        }
+        bundle::state(&mut bench, n as u64, vi.state);
+    }
+    World {
+        bench,
+        rng,
+        vis,
+        packets: VecDeque::new(),
+        acks: VecDeque::new(),
+        frames: VecDeque::new(),
+        ack_frames: VecDeque::new(),
+        sent: VecDeque::new(),
+        faults: VecDeque::new(),
+    }
+}
+
+impl World {
+    /// One message through the model: packets as gather gives them, and what must come of them.
+    fn message(&mut self, n: u64, lengths: &[usize], wrong: bool) {
+        let rng = &mut self.rng;
+        let vi = &mut self.vis[n as usize];
+        let reliable = vi.service != service::UNRELIABLE;
+        let immediate: Option<u32> = rng.random::<bool>().then(|| rng.random());
+        let (region, offset) = (rng.random_range(0..1 << 16), rng.random_range(0..1 << 34));
+        let total: usize = lengths.iter().sum();
+        let (mut error, mut broken, mut left) = (0, false, 0);
+        let mut end = fields(&[("vi", n), ("region", region), ("offset", offset), ("lost", 0)]);
+        // Gather ends the message instead of a packet, sometimes.
+        let cut = (wrong && rng.random_bool(0.2)).then(|| rng.random_range(0..lengths.len()));
+        for (k, length) in lengths.iter().enumerate() {
+            let (first, last) = (k == 0, k + 1 == lengths.len());
+            let mut packet =
+                fields(&[("vi", n), ("first", first.into()), ("region", region), ("offset", offset)]);
+            if cut == Some(k) {
+                let errors = if !first || vi.state != vi_states::CONNECTED {
+                    status::DESC_FLUSHED_ERROR
+                } else {
+                    *[status::FORMAT_ERROR, status::LENGTH_ERROR, status::DESC_FLUSHED_ERROR, 0]
+                        .choose(rng)
+                        .unwrap()
+                };
+                packet.extend(fields(&[
+                    ("send", 0),
+                    ("last", 1),
+                    ("errors", errors.into()),
+                    ("lost", (errors == 0).into()),
+                ]));
+                self.packets.push_back(Given { packet, payload: None });
+                if error == 0 {
+                    error = errors;
+                    if errors == status::DESC_FLUSHED_ERROR && left > 0 {
+                        error = status::TRANSPORT_ERROR;
+                    } else if errors != status::DESC_FLUSHED_ERROR && errors != 0 {
+                        broken = reliable && vi.state == vi_states::CONNECTED;
+                    }
+                }
+                end.insert("lost".into(), (errors == 0).into());
+                if broken {
+                    self.faults.push_back(n);
+                    vi.state = vi_states::ERROR;
+                }
+                end.extend(fields(&[("errors", error.into()), ("length", 0), ("acknowledged", 0)]));
+                self.sent.push_back(end);
+                return;
+            }
+            packet.extend(fields(&[("send", 1), ("last", last.into()), ("length", *length as u64)]));
+            if last {
+                packet.insert("message_length".into(), total as u64);
+                if let Some(immediate) = immediate {
+                    packet.extend(fields(&[("has_immediate", 1), ("immediate", immediate.into())]));
+                }
+            }
+            let payload: Vec<u8> = (0..*length).map(|_| rng.random()).collect();
+            let bad = wrong && *length > 0 && rng.random_bool(0.08);
+            let refused = bad && rng.random();
+            let failed = bad && (!refused || rng.random());
+            let given = (*length > 0).then(|| {
+                let kept = if bad { rng.random_range(0..=*length) } else { *length };
+                (payload[..kept].to_vec(), refused, failed)
+            });
+            self.packets.push_back(Given { packet, payload: given });
+            if error != 0 {
+                continue;
+            }
+            if vi.state != vi_states::CONNECTED {
+                error = if left > 0 { status::TRANSPORT_ERROR } else { status::DESC_FLUSHED_ERROR };
+                continue;
+            }
+            if bad {
+                error = if refused { status::PROTECTION_ERROR } else { status::TRANSPORT_ERROR };
+                if reliable {
+                    self.faults.push_back(n);
+                    vi.state = vi_states::ERROR;
+                }
+                continue;
+            }
+            let extension = immediate.filter(|_| last);
+            let code = match (first, last, extension) {
+                (true, false, _) => opcode::UC_SEND_FIRST,
+                (false, false, _) => opcode::UC_SEND_MIDDLE,
+                (false, true, None) => opcode::UC_SEND_LAST,
+                (false, true, Some(_)) => opcode::UC_SEND_LAST_IMMEDIATE,
+                (true, true, None) => opcode::UC_SEND_ONLY,
+                (true, true, Some(_)) => opcode::UC_SEND_ONLY_IMMEDIATE,
+            };
+            let frame = frames::Fields {
+                opcode: if reliable { code - opcode::UC_SEND_FIRST } else { code },
+                ack_request: reliable && last,
+                psn: vi.psn as u32,
+                extension,
+                payload,
+            };
+            self.frames.push_back(Expected {
+                bytes: vi.headers.frame(&frame),
+                loopback: vi.loopback,
+                vlan: vi.headers.vlan,
+            });
+            left += 1;
+            if last {
+                end.insert("psn".into(), vi.psn);
+                end.insert("has_immediate".into(), immediate.is_some().into());
+            }
+            vi.psn = (vi.psn + 1) & 0xff_ffff;
+        }
+        end.extend(fields(&[
+            ("errors", error.into()),
+            ("length", if error == 0 { total as u64 } else { 0 }),
+            ("acknowledged", (reliable && error == 0).into()),
+        ]));
+        self.sent.push_back(end);
+    }
+
+    fn acknowledgement(&mut self) {
+        let rng = &mut self.rng;
+        let n = rng.random_range(0..64);
+        let (psn, msn) = (rng.random_range(0..1 << 24), rng.random_range(0..1 << 24));
+        let code = *[syndrome::ACK, syndrome::NAK_OPERATIONAL, syndrome::RNR_NAK].choose(rng).unwrap();
+        self.acks.push_back(fields(&[("vi", n), ("psn", psn), ("msn", msn), ("syndrome", code.into())]));
+        let vi = &self.vis[n as usize];
+        if vi.state != vi_states::IDLE {
+            let frame = frames::Fields {
+                opcode: opcode::RC_ACKNOWLEDGE,
+                psn: psn as u32,
+                extension: Some(u32::from(code) << 24 | msn as u32),
+                ..Default::default()
+            };
+            self.ack_frames.push_back(Expected {
+                bytes: vi.headers.frame(&frame),
+                loopback: vi.loopback,
+                vlan: vi.headers.vlan,
+            });
+        }
+    }
+
+    /// Runs until everything expected has come. Returns the cycles taken.
+    fn run(&mut self, eager: bool) -> u64 {
+        let Self { bench, rng, packets, acks, frames, ack_frames, sent, faults, .. } = self;
+        let mut words: VecDeque<(u64, bool)> = VecDeque::new();
+        let mut wholes: VecDeque<(bool, bool)> = VecDeque::new();
+        let mut filled = 0;
+        let (mut beats, mut broken) = (Vec::<u8>::new(), None);
+        let (start, mut quiet) = (bench.cycles(), 0);
+        let (mut messages, mut positive, mut negative) = (0, 0, 0);
+        let whole_messages = sent.iter().filter(|s| s["errors"] == 0 && s["lost"] == 0).count();
+        while !(packets.is_empty()
+            && acks.is_empty()
+            && frames.is_empty()
+            && ack_frames.is_empty()
+            && sent.is_empty())
+        {
+            // Payload comes in ahead of its packet's turn, or late.
+            if filled < packets.len() && filled < 4 && (eager || rng.random_bool(0.1)) {
+                if let Some((bytes, refused, failed)) = &packets[filled].payload {
+                    let count = bytes.len().div_ceil(8).max(1);
+                    for n in 0..count {
+                        let mut word = [0; 8];
+                        let part = &bytes[8 * n..bytes.len().min(8 * n + 8)];
+                        word[..part.len()].copy_from_slice(part);
+                        words.push_back((u64::from_le_bytes(word), n + 1 == count));
+                    }
+                    wholes.push_back((*refused, *failed));
+                }
+                filled += 1;
+            }
+            bench.set("packet_valid", (!packets.is_empty()).into());
+            if let Some(given) = packets.front() {
+                let list: Vec<(&str, u64)> = given.packet.iter().map(|(k, v)| (k.as_str(), *v)).collect();
+                bundle::set::<Packet>(bench, "packet", &list);
+            }
+            let whole = wholes.front().copied();
+            bench.set("whole_valid", whole.is_some().into());
+            bench.set("whole_refused", whole.map_or(rng.random(), |w| w.0).into());
+            bench.set("whole_failed", whole.map_or(rng.random(), |w| w.1).into());
+            bench.set("payload_valid", (!words.is_empty()).into());
+            let word = words.front().copied().unwrap_or((rng.random(), rng.random()));
+            bench.set("payload", word.0);
+            bench.set("payload_last", word.1.into());
+            if bench.get("ack_valid") == 0 && !acks.is_empty() && (eager || rng.random_bool(0.05)) {
+                let list: Vec<(&str, u64)> = acks[0].iter().map(|(k, v)| (k.as_str(), *v)).collect();
+                bundle::set::<AckRequest>(bench, "ack", &list);
+                bench.set("ack_valid", 1);
+            }
+            bench.set("frame_ready", (eager || rng.random_bool(0.8)).into());
+            bench.set("sent_ready", (eager || rng.random_bool(0.5)).into());
+            bench.set("fault_ready", rng.random_bool(0.2).into());
+            bench.eval();
+
+            if !beats.is_empty() {
+                assert_eq!(bench.get("frame_valid"), 1, "a frame pauses");
+            }
+            if bench.get("frame_valid") == 1 && bench.get("frame_ready") == 1 {
+                quiet = 0;
+                let beat = bundle::get::<FrameBeat>(bench, "frame");
+                let count = beat["count"] as usize;
+                assert!(count == 8 || beat["last"] == 1);
+                beats.extend(&beat["data"].to_le_bytes()[..count]);
+                if beat["last"] == 1 {
+                    let queue =
+                        if beats[42] == opcode::RC_ACKNOWLEDGE { &mut *ack_frames } else { &mut *frames };
+                    let expected = queue.pop_front().expect("a frame nobody expects");
+                    assert_eq!(beats, expected.bytes);
+                    assert_eq!(bench.get("frame_loopback") == 1, expected.loopback);
+                    assert_eq!(bench.get("frame_vlan") as u32, u32::from_le_bytes(expected.vlan));
+                    beats.clear();
+                }
+            }
+            if bench.get("sent_valid") == 1 && bench.get("sent_ready") == 1 {
+                quiet = 0;
+                let got = bundle::get::<Sent>(bench, "sent");
+                let expected = sent.pop_front().expect("a message nobody sent");
+                for (name, value) in &expected {
+                    assert_eq!(got[name], *value, "{name}: expected {expected:x?}, got {got:x?}");
+                }
+            }
+            let announce = broken.take();
+            if bench.get("fault_valid") == 1 && bench.get("fault_ready") == 1 {
+                let got = bundle::get::<Fault>(bench, "fault");
+                assert_eq!(got["code"], 0);
+                assert_eq!(got["breaks"], 1);
+                assert_eq!(Some(got["vi"]), faults.pop_front());
+                broken = Some(got["vi"]);
+            }
+            messages += bench.get("count_message");
+            positive += bench.get("count_ack");
+            negative += bench.get("count_nak");
+            let taken = (
+                bench.get("packet_ready") == 1,
+                bench.get("whole_ready") == 1,
+                bench.get("payload_ready") == 1,
+                bench.get("ack_ready") == 1,
+            );
+            if let Some(vi) = announce {
+                bundle::state(bench, vi, vi_states::ERROR);
+            } else {
+                bench.tick();
+            }
+            if taken.0 {
+                packets.pop_front().expect("a packet that was not there");
+                filled = filled.saturating_sub(1);
+                quiet = 0;
+            }
+            if taken.1 {
+                wholes.pop_front().expect("a whole that was not there");
+            }
+            if taken.2 {
+                words.pop_front().expect("a word that was not there");
+            }
+            if taken.3 {
+                acks.pop_front().expect("an acknowledgement that was not there");
+                bench.set("ack_valid", 0);
+            }
+            quiet += 1;
+            assert!(quiet < 4000, "transmit stands still");
+        }
+        let cycles = bench.cycles() - start;
+        for port in ["packet_valid", "whole_valid", "payload_valid"] {
+            bench.set(port, 0);
+        }
+        for _ in 0..8 {
+            bench.tick();
+        }
+        assert!(faults.is_empty() && words.is_empty() && wholes.is_empty());
+        assert_eq!(bench.get("busy"), 0);
+        assert_eq!(messages, whole_messages as u64);
+        println!("{messages} messages, {positive} ACKs, {negative} NAKs, {cycles} cycles");
+        cycles
+    }
+}
+
+fn lengths(rng: &mut ChaCha8Rng) -> Vec<usize> {
+    let mtu = 256 << rng.random_range(0..5);
+    let mut lengths = vec![mtu; *[0, 0, 0, 1, 2, 5].choose(rng).unwrap()];
+    lengths.push(match rng.random_range(0..4) {
+        0 => rng.random_range(0..20),
+        1 => mtu,
+        _ => rng.random_range(0..=mtu),
+    });
+    if lengths.len() > 1 && lengths.last() == Some(&0) {
+        lengths.pop();
+    }
+    lengths
+}
+
+#[test]
+fn frames_are_exact() {
+    let mut world = world();
+    for _ in 0..400 {
+        let n = world.rng.random_range(0..64);
+        let lengths = lengths(&mut world.rng);
+        world.message(n, &lengths, false);
+        if world.rng.random() {
+            world.acknowledgement();
+        }
+    }
+    world.run(false);
+}
+
+#[test]
+fn every_length_and_extension() {
+    let mut world = world();
+    for length in 0..70 {
+        for n in [0, 1] {
+            world.message(n, &[length], false);
+        }
+    }
+    world.run(true);
+}
+
+#[test]
+fn bad_packets_end_their_message() {
+    let mut world = world();
+    for _ in 0..4000 {
+        let n = world.rng.random_range(0..64);
+        let lengths: Vec<usize> = lengths(&mut world.rng).iter().map(|length| (*length).min(300)).collect();
+        world.message(n, &lengths, true);
+        // Broken VIs connect again, with a new PSN: a commit between messages.
+        if world.rng.random_bool(0.1) {
+            world.run(false);
+            let n = world.rng.random_range(0..64);
+            let vi = &mut world.vis[n];
+            vi.state = vi_states::CONNECTED;
+            vi.psn = world.rng.random_range(0..1 << 24);
+            let mut row = [0; 3];
+            transmit::PSN.put(&mut row, vi.psn);
+            transmit::SERVICE.put(&mut row, vi.service.into());
+            transmit::LOOPBACK.put(&mut row, vi.loopback.into());
+            bundle::commit(&mut world.bench, table::TRANSMIT, n as u64, row);
+            bundle::state(&mut world.bench, n as u64, vi_states::CONNECTED);
+        }
+    }
+    world.run(false);
+}
+
+#[test]
+fn a_small_send_takes_ten_cycles() {
+    let mut world = world();
+    for n in 0..64 {
+        world.vis[n].state = vi_states::CONNECTED;
+        bundle::state(&mut world.bench, n as u64, vi_states::CONNECTED);
+    }
+    // Without immediate data 66 bytes, with it 70: nine words.
+    for n in 0..500 {
+        world.message(n % 64, &[8], false);
+    }
+    let cycles = world.run(true);
+    assert!(cycles <= 500 * 10 + 30, "{cycles}");
+}
+
+/// Acknowledgements and packets that are both always there take turns.
+#[test]
+fn acknowledgements_and_packets_take_turns() {
+    let mut world = world();
+    world.vis[5].state = vi_states::CONNECTED;
+    bundle::state(&mut world.bench, 5, vi_states::CONNECTED);
+    world.bench.set("frame_ready", 1);
+    world.bench.set("sent_ready", 1);
+    world.bench.set("packet_valid", 1);
+    bundle::set::<Packet>(&mut world.bench, "packet", &[("vi", 5), ("send", 1), ("first", 1), ("last", 1)]);
+    world.bench.set("ack_valid", 1);
+    bundle::set::<AckRequest>(&mut world.bench, "ack", &[("vi", 5), ("syndrome", syndrome::ACK.into())]);
+    let (mut packets, mut acks) = (0, 0);
+    for _ in 0..2000 {
+        world.bench.eval();
+        packets += world.bench.get("packet_ready");
+        acks += world.bench.get("ack_ready");
+        world.bench.tick();
+    }
+    assert!(packets > 100 && u64::abs_diff(packets, acks) <= 1, "{packets} {acks}");
+}
