@@ -5,7 +5,9 @@ mod bundle;
 mod egress;
 mod frames;
 mod gather;
+mod sends;
 mod transmit;
+mod writer;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

@@ -57,7 +57,7 @@ pub struct Gather {
     pub commit_valid: Signal<In, bool>,
     /// GATHER rows are ours.
     pub commit: Signal<In, Commit>,
-    /// Always.
+    /// But not while the VI has the descriptor at hand.
     pub commit_ready: Signal<Out, bool>,
     /// A VI changes its state.
     pub state_valid: Signal<In, bool>,
@@ -104,6 +104,8 @@ pub struct Gather {
     contexts: Ram<Bits<64>, { VI_LOG2 }>,
     states: LutRam<Bits<2>, { VI_LOG2 }>,
     vi: Signal<Local, Vi>,
+    row: Signal<Local, Vi>,
+    takes_commit: Signal<Local, bool>,
     gather_table: Literal<8, { table::GATHER as u64 }>,
     connected: Literal<2, { vi_states::CONNECTED as u64 }>,
 }
@@ -129,12 +131,15 @@ impl Logic for Gather {
         self.walker.head_word.next = self.inbox.read_word.val();
         self.vi.next = self.inbox.first.val().vi;
 
-        self.contexts.write_enable.next =
-            self.commit_valid.val() & (self.commit.val().target == self.gather_table.val());
-        self.contexts.write_address.next = bit_cast::<{ VI_LOG2 }, 16>(self.commit.val().row);
+        self.row.next = bit_cast::<{ VI_LOG2 }, 16>(self.commit.val().row);
+        self.takes_commit.next = !self.inbox.first_valid.val() | (self.row.val() != self.vi.val());
+        self.contexts.write_enable.next = self.commit_valid.val()
+            & self.takes_commit.val()
+            & (self.commit.val().target == self.gather_table.val());
+        self.contexts.write_address.next = self.row.val();
         self.contexts.write_data.next = self.commit.val().word0;
         self.contexts.read_address.next = self.vi.val();
-        self.commit_ready.next = true;
+        self.commit_ready.next = self.takes_commit.val();
         self.walker.row.next = self.contexts.read_data.val();
 
         self.states.write_enable.next = self.state_valid.val();
