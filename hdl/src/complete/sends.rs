@@ -147,6 +147,7 @@ pub struct Sends {
     refusal: Signal<Local, bool>,
     syndrome: Signal<Local, Bits<8>>,
     ours: Signal<Local, bool>,
+    commit_row: Signal<Local, Bits<16>>,
     commit_vi: Signal<Local, Vi>,
     starts: Signal<Local, bool>,
     takes_commit: Signal<Local, bool>,
@@ -186,9 +187,10 @@ impl Logic for Sends {
         self.leavers.push_id.next = self.state.val().vi;
         self.leavers.pop_ready.next = false;
 
+        self.commit_row.next = self.commit.val().row;
         self.ours.next = self.commit_valid.val()
             & (self.commit.val().target == self.work_queue.val())
-            & !self.commit.val().row.get_bit(0);
+            & !self.commit_row.val().get_bit(0);
         self.syndrome.next = self.acknowledged.val().syndrome;
         // An acknowledgement is never looked at before the message it is for: that of the same VI goes first.
         self.prefers_ack.next = self.acknowledged_valid.val()
@@ -203,7 +205,7 @@ impl Logic for Sends {
         }
 
         // A commit goes beside an event of another VI: neither waits for the other.
-        self.commit_vi.next = bit_cast::<{ VI_LOG2 }, 16>(self.commit.val().row >> 1);
+        self.commit_vi.next = self.commit_row.val().get_bits::<VI_LOG2>(1);
         self.starts.next =
             self.leavers.pop_valid.val() | self.sent_valid.val() | self.acknowledged_valid.val();
         self.takes_commit.next = (self.step.q.val() == State::Idle)
@@ -231,13 +233,13 @@ impl Logic for Sends {
         self.rings.read_address.next =
             (bit_cast::<{ RING_LOG2 }, { VI_LOG2 }>(self.vi.q.val()) << 4)
                 | bit_cast::<{ RING_LOG2 }, { SEND_WINDOW_LOG2 }>(
-                    self.place.val().get_bits::<{ SEND_WINDOW_LOG2 }>(0),
+                    self.place.val().get_bits::<SEND_WINDOW_LOG2>(0),
                 );
         self.tail_place.next = self.contexts.read_data.val().sent;
         self.rings.write_address.next =
             (bit_cast::<{ RING_LOG2 }, { VI_LOG2 }>(self.vi.q.val()) << 4)
                 | bit_cast::<{ RING_LOG2 }, { SEND_WINDOW_LOG2 }>(
-                    self.tail_place.val().get_bits::<{ SEND_WINDOW_LOG2 }>(0),
+                    self.tail_place.val().get_bits::<SEND_WINDOW_LOG2>(0),
                 );
         self.rings.write_enable.next = false;
         self.rings.write_data.next = self.sent.val();
