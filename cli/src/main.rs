@@ -1,2 +1,49 @@
-//! See the crate description.
-fn main() {}
+//! `viaduct`: simulated NICs up and down, and a file from one application to another over them.
+
+mod demo;
+mod note;
+mod sim;
+mod simulator;
+mod stop;
+mod transfer;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// An open Virtual Interface Architecture NIC: simulate it, use it.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Simulated NICs: up, down, status
+    #[command(subcommand)]
+    Sim(sim::Command),
+    /// Two simulated NICs, two applications, one file from the first to the second
+    Demo(demo::Arguments),
+    /// Sends a file over a VI to `viaduct receive`
+    Send(transfer::SendArguments),
+    /// Receives the file that `viaduct send` sends
+    Receive(transfer::ReceiveArguments),
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Sim(command) => sim::run(command),
+        Command::Demo(arguments) => demo::run(arguments),
+        Command::Send(arguments) => transfer::send(arguments),
+        Command::Receive(arguments) => transfer::receive(arguments),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("viaduct: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -3,6 +3,8 @@
 //! A bundle travels beside a `valid`; where the receiver may refuse it there is a `ready`, and a
 //! transfer happens in a cycle in which both are high.
 
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{READ_TAGS_LOG2, VI_LOG2};
 

@@ -14,8 +14,5 @@ pub fn verilog<B: Block>(mut block: B) -> String {
     if let Err(error) = check_all(&block) {
         panic!("{} is not wired up: {error:?}", std::any::type_name::<B>());
     }
-    format!(
-        "`default_nettype none\n{}\n`default_nettype wire\n",
-        generate_verilog_unchecked(&block)
-    )
+    format!("`default_nettype none\n{}\n`default_nettype wire\n", generate_verilog_unchecked(&block))
 }

@@ -2,9 +2,21 @@
 //!
 //! The exported Verilog is the design: every test runs it in Verilator, never RustHDL's own simulator.
 
+pub mod admin;
+pub mod blocks;
 pub mod bus;
 pub mod complete;
+pub mod dma;
+pub mod doorbell;
+pub mod edge;
 pub mod export;
+pub mod fetch;
+pub mod flow;
 pub mod literal;
+pub mod nic;
 pub mod prims;
+pub mod proofs;
+pub mod protect;
+pub mod receive;
 pub mod send;
+pub mod vi;

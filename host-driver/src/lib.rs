@@ -1,3 +1,19 @@
 //! VIA's Kernel Agent in user space, and the PCI devices it drives.
+//!
+//! [`device::PciDevice`] is what a PCI function can do; [`vfio_user::VfioUser`] is one behind a
+//! socket (the simulator). [`agent::Agent`] owns such a function and does what VIA leaves to its
+//! Kernel Agent: memory registration, protection tags, creation and connection of virtual
+//! interfaces. It runs inside the process that uses the NIC.
 
+pub mod address;
+pub mod agent;
 pub mod device;
+pub mod maps;
+pub mod memory;
+pub mod pages;
+pub mod rows;
+pub mod template;
+pub mod vfio_user;
+
+#[cfg(test)]
+mod ledger;

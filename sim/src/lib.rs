@@ -1,1 +1,36 @@
-//! See the crate's description.
+//! Verilated NICs, root complexes and an Ethernet fabric behind vfio-user sockets.
+//!
+//! ```text
+//!   viaduct-sim:  socket --> vfio_user --> live --+
+//!                                                 v
+//!   tests:        in_process -------------------> network: for each NIC  root_complex <-> nic <-> mac
+//!                                                                             |                  |
+//!                                                                          memory             fabric
+//! ```
+//!
+//! * [`nic`]: what is simulated, [`rtl`]: the Verilated top behind it.
+//! * [`root_complex`], [`memory`], [`tlp`]: the PCI Express side.
+//! * [`fabric`]: the Ethernet side.
+//! * [`network`], [`clock`]: all of it in lockstep.
+//! * [`live`], [`vfio_user`], [`control`], [`directory`]: as a process with sockets.
+//! * [`in_process`], [`baton`]: inside a test.
+
+#[cfg(feature = "rtl")]
+pub mod arguments;
+pub mod baton;
+pub mod clock;
+pub mod control;
+pub mod directory;
+pub mod fabric;
+pub mod in_process;
+pub mod live;
+pub mod memory;
+pub mod network;
+pub mod nic;
+pub mod root_complex;
+#[cfg(feature = "rtl")]
+pub mod rtl;
+#[cfg(feature = "rtl")]
+pub mod setup;
+pub mod tlp;
+pub mod vfio_user;

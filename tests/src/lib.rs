@@ -1,1 +1,4 @@
-//! See the crate's description.
+//! What the co-simulation suite shares: judges that are not ours, and worlds to test in.
+
+pub mod scapy;
+pub mod tshark;

@@ -1,2 +1,151 @@
-//! See the crate description.
-fn main() {}
+//! `cargo xtask`: the one command of the project. It sets the machine up, and then builds, tests,
+//! exports and runs; every other crate is built through it, with the flags that they need.
+
+mod alone;
+mod command;
+mod demo;
+mod doctor;
+mod fit;
+mod hardware;
+mod need;
+mod parts;
+mod project;
+mod setup;
+mod shell;
+mod suite;
+mod version;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use hardware::Exporter;
+use need::Need;
+use project::Project;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Sets up, tests, exports and shows Viaduct.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Installs what is missing on this machine (Debian and Ubuntu)
+    Setup {
+        /// Prints the commands and runs none
+        #[arg(long)]
+        dry_run: bool,
+        /// Only what this group of tools holds (may be repeated)
+        #[arg(long = "for", value_name = "GROUP")]
+        needs: Vec<Need>,
+    },
+    /// Tells which tools this machine has and lacks
+    Doctor,
+    /// Runs everything that must pass
+    Test {
+        /// Runs only this part (may be repeated)
+        #[arg(long, value_name = "PART")]
+        only: Vec<String>,
+        /// Lists the parts
+        #[arg(long)]
+        list: bool,
+    },
+    /// Two simulated NICs move a file; arguments go to `viaduct demo`
+    #[command(disable_help_flag = true)]
+    Demo {
+        /// See `cargo xtask demo --help`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
+    /// Writes the NIC's Verilog
+    Export {
+        /// The folder to write to [default: target/xtask/verilog]
+        #[arg(long)]
+        out: Option<PathBuf>,
+    },
+    /// Compares the size of every block on ECP5 with its budget
+    Budget {
+        /// Also writes the figures into this file
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+    },
+    /// Runs the proofs of the primitives
+    Prove {
+        /// Runs only the proof of this name
+        #[arg(long, value_name = "NAME")]
+        only: Option<String>,
+    },
+    /// Places and routes the core for an ECP5, and tells its size and speed
+    Fit {
+        /// The seed of the placement
+        #[arg(long, default_value_t = 1)]
+        seed: u32,
+        /// Takes the Verilog of this folder, with its module top, and exports nothing
+        #[arg(long, value_name = "FOLDER")]
+        verilog: Option<PathBuf>,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> Result<()> {
+    let project = Project::find()?;
+    match task {
+        Task::Setup { dry_run, needs } if needs.is_empty() => setup::run(&project, &Need::ALL, dry_run),
+        Task::Setup { dry_run, needs } => setup::run(&project, &needs, dry_run),
+        Task::Doctor => doctor::run(&project),
+        Task::Test { list: true, .. } => {
+            let line = |part: &parts::Part| format!("{:10} {}\n", part.name, part.about);
+            doctor::show(&parts::PARTS.iter().map(line).collect::<String>())
+        }
+        Task::Test { only, .. } => parts::run(&project, &only),
+        Task::Demo { args } => demo::run(&project, &args),
+        Task::Export { out } => {
+            setup::ensure(&project, &[Need::Simulator, Need::Synthesis])?;
+            let folder = out.map_or_else(|| project.scratch("verilog"), Ok)?;
+            hardware::export(&project, Exporter::Build, &folder)?;
+            hardware::lint(&project, Exporter::Build)
+        }
+        Task::Budget { json } => {
+            setup::ensure(&project, &[Need::Synthesis])?;
+            hardware::budget(&project, Exporter::Build, json.as_deref())
+        }
+        Task::Prove { only } => {
+            setup::ensure(&project, &[Need::Proof])?;
+            hardware::prove(&project, Exporter::Build, only.as_deref())
+        }
+        Task::Fit { seed, verilog } => fit::run(&project, verilog.as_deref(), seed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn the_demo_gets_its_arguments_as_they_are() {
+        let line = ["cargo xtask", "demo", "--help", "--file", "x", "--", "-y"];
+        let Task::Demo { args } = Arguments::try_parse_from(line).unwrap().task else {
+            panic!("not the demo");
+        };
+        assert_eq!(args, ["--help", "--file", "x", "--", "-y"]);
+    }
+}

@@ -1,4 +1,4 @@
-//! Completion: when a message is done, and how its descriptor says so.
+//! The end of a descriptor: its status, in place.
 
 mod sends;
 mod writer;

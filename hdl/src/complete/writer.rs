@@ -1,41 +1,37 @@
-//! Writes completions into descriptors, in place: ImmediateData if any, then Length and Status in one write.
+//! Writes completions into descriptors, in place, and lets the acknowledgement follow.
 //!
 //! ```text
-//!   receive, send ──►┌────────┐──► access ... verdict ──► write
-//!         verdict ──►│ Writer │──► request, request_mark
-//!  issued, commit ──►└────────┘──► fault
+//!  receive: Completion ──►┌────────┐──► access, write
+//!     send: Completion ──►│ Writer │──► request, request_mark
+//!    verdict, issued   ──►└────────┘──► fault
 //! ```
-//! Contract: receive and send completions take turns; those of one queue are written in the order in which they come.
-//! Data goes to the write engine in the order of the verdicts. The acknowledgement follows the last verdict, with the
-//! number of write commands issued by then as its mark: the checker counts a command no later than it gives the
-//! verdict. A completion that the checker refuses breaks the VI (COMP_PROT), and its acknowledgement becomes a NAK
-//! (remote operational error): the message has not been delivered.
+//! Contract: completions are written in the order in which each input gives them, the two inputs in turn:
+//! ImmediateData if any, then Length and Status as one aligned 8-byte write. The acknowledgement is asked for when
+//! both are granted, with the number of write commands issued by then. A completion whose memory is refused reports
+//! COMP_PROT, breaks the VI, and turns its acknowledgement into a NAK (remote operational error).
 //!
-//! Latency and throughput: 4 cycles and the checker's time for a completion, 3 more and once more that time with
-//! ImmediateData.
+//! Latency: 2 cycles and the checker's to the status's data, twice that with immediate data.
 //!
-//! Tests: `tests/send/writer.rs`.
+//! Tests: `tests/complete/writer.rs`.
 
+use crate::bus::{client, Access, AckRequest, Commit, Completion, Fault, WriteBeat};
+use crate::prims::{Number, Ram};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{COMPLETION_OFFSET, IMMEDIATE_OFFSET};
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::register::event_code;
-use viaduct_spec::tables::table;
 use viaduct_spec::wire::syndrome;
 
-use crate::bus::{client, Access, AckRequest, Commit, Completion, Fault, Vi, WriteBeat};
-use crate::literal::Literal;
-use crate::prims::Ram;
-
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
-enum State {
+enum Step {
     Idle,
-    Choose,
-    Ask,
-    Wait,
-    Write,
+    Tag,
+    AskImmediate,
+    Immediate,
+    AskStatus,
+    Status,
     Acknowledge,
-    Break,
+    Refused,
 }
 
 /// See the module's description.
@@ -43,29 +39,29 @@ enum State {
 pub struct Writer {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Drops everything.
+    /// Drops what is under way.
     pub reset: Signal<In, bool>,
-    /// A receive descriptor to complete, or an acknowledgement.
+    /// A receive completion.
     pub receive_valid: Signal<In, bool>,
-    /// The descriptor.
+    /// Which.
     pub receive: Signal<In, Completion>,
-    /// It is done.
+    /// It is taken.
     pub receive_ready: Signal<Out, bool>,
-    /// A send descriptor to complete.
+    /// A send completion.
     pub send_valid: Signal<In, bool>,
-    /// The descriptor.
+    /// Which.
     pub send: Signal<In, Completion>,
-    /// It is done.
+    /// It is taken.
     pub send_ready: Signal<Out, bool>,
-    /// A table row.
+    /// A row of RECEIVE: the VI's tag.
     pub commit_valid: Signal<In, bool>,
-    /// RECEIVE rows: their tag is ours.
+    /// The row.
     pub commit: Signal<In, Commit>,
     /// It is taken.
     pub commit_ready: Signal<Out, bool>,
     /// Memory to write.
     pub access_valid: Signal<Out, bool>,
-    /// Four or eight bytes of a descriptor.
+    /// The access.
     pub access: Signal<Out, Access>,
     /// It is taken.
     pub access_ready: Signal<In, bool>,
@@ -73,9 +69,9 @@ pub struct Writer {
     pub verdict_valid: Signal<In, bool>,
     /// Whose.
     pub verdict_client: Signal<In, Bits<2>>,
-    /// It may be written.
+    /// Granted.
     pub verdict_ok: Signal<In, bool>,
-    /// Data to write.
+    /// Data of a granted write.
     pub write_valid: Signal<Out, bool>,
     /// The data.
     pub write: Signal<Out, WriteBeat>,
@@ -83,181 +79,196 @@ pub struct Writer {
     pub write_ready: Signal<In, bool>,
     /// Write commands issued, modulo 256.
     pub issued: Signal<In, Bits<8>>,
-    /// An acknowledgement to send.
+    /// An acknowledgement is asked for.
     pub request_valid: Signal<Out, bool>,
-    /// The acknowledgement.
+    /// Which.
     pub request: Signal<Out, AckRequest>,
-    /// Write commands that must have retired before, modulo 256.
+    /// Write commands that must be out first.
     pub request_mark: Signal<Out, Bits<8>>,
     /// It is taken.
     pub request_ready: Signal<In, bool>,
-    /// A VI must break.
+    /// A completion could not be written.
     pub fault_valid: Signal<Out, bool>,
-    /// Which, and why.
+    /// Whose.
     pub fault: Signal<Out, Fault>,
     /// It is taken.
     pub fault_ready: Signal<In, bool>,
-    /// Work is held.
+    /// A completion is under way.
     pub busy: Signal<Out, bool>,
-    tags: Ram<Bits<16>, { VI_LOG2 }>,
-    step: DFF<State>,
-    /// The completion at hand is a receive's.
-    receiving: DFF<bool>,
-    /// Its ImmediateData is being written.
-    first: DFF<bool>,
+    step: DFF<Step>,
+    at: DFF<Completion>,
+    /// The send queue's turn.
+    send_turn: DFF<bool>,
+    asked: DFF<bool>,
+    granted: DFF<bool>,
     refused: DFF<bool>,
-    mark: DFF<Bits<8>>,
-    current: Signal<Local, Completion>,
-    vi: Signal<Local, Vi>,
+    tags: Ram<Bits<16>, VI_LOG2>,
+    tag: DFF<Bits<16>>,
+    take_send: Signal<Local, bool>,
+    own_verdict: Signal<Local, bool>,
     base: Signal<Local, Bits<64>>,
-    descriptor_base: Signal<Local, Bits<64>>,
-    finished: Signal<Local, bool>,
-    takes_commit: Signal<Local, bool>,
-    receive_table: Literal<8, { table::RECEIVE as u64 }>,
-    client: Literal<2, { client::COMPLETE }>,
-    immediate_offset: Literal<64, { IMMEDIATE_OFFSET }>,
-    completion_offset: Literal<64, { COMPLETION_OFFSET }>,
-    immediate_lane: Literal<3, { IMMEDIATE_OFFSET % 8 }>,
-    protection: Literal<8, { event_code::COMP_PROT as u64 }>,
-    operational: Literal<8, { syndrome::NAK_OPERATIONAL as u64 }>,
+    complete_client: Number<2, { client::COMPLETE }>,
+    immediate_offset: Number<64, { IMMEDIATE_OFFSET }>,
+    completion_offset: Number<64, { COMPLETION_OFFSET }>,
+    comp_prot: Number<8, { event_code::COMP_PROT as u64 }>,
+    nak: Number<8, { syndrome::NAK_OPERATIONAL as u64 }>,
 }
 
 impl Logic for Writer {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, receiving, first, refused, mark);
+        dff_setup!(self, clock, step, at, send_turn, asked, granted, refused, tag);
         clock!(self, clock, tags);
 
-        self.current.next = self.send.val();
-        if self.receiving.q.val() {
-            self.current.next = self.receive.val();
-        }
-        self.vi.next = self.current.val().vi;
-        self.tags.read_address.next = self.vi.val();
-        // Not in a cycle after which the tag is looked at; and nothing waits for a commit.
-        self.takes_commit.next = (self.step.q.val() != State::Choose)
-            & (self.step.q.val() != State::Ask)
-            & (self.step.q.val() != State::Write);
-        self.tags.write_enable.next = self.commit_valid.val()
-            & self.takes_commit.val()
-            & (self.commit.val().target == self.receive_table.val());
-        self.tags.write_address.next = bit_cast::<{ VI_LOG2 }, 16>(self.commit.val().row);
+        // The VI's tag: RECEIVE's second word, bits 15:0.
+        self.tags.write_enable.next = false;
+        self.tags.write_address.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
         self.tags.write_data.next = bit_cast::<16, 64>(self.commit.val().word1);
-        self.commit_ready.next = self.takes_commit.val();
+        self.tags.read_address.next = self.at.q.val().vi;
+        self.commit_ready.next = false;
 
-        // ImmediateData and Length with Status lie in the descriptor's control segment, at 20 and 24.
-        self.descriptor_base.next = bit_cast::<64, 34>(self.current.val().offset) << 6;
-        self.base.next = self.descriptor_base.val() | self.completion_offset.val();
+        self.take_send.next = self.send_valid.val() & (self.send_turn.q.val() | !self.receive_valid.val());
+        self.receive_ready.next = false;
+        self.send_ready.next = false;
+
+        self.base.next = bit_cast::<64, 34>(self.at.q.val().offset) << 6;
+        self.access_valid.next = false;
+        self.access.next.address = self.base.val() | self.completion_offset.val();
         self.access.next.span = bits::<32>(8);
         self.access.next.length = bits::<13>(8);
-        self.write.next.data = (bit_cast::<64, 20>(self.current.val().status) << 32)
-            | bit_cast::<64, 32>(self.current.val().length);
-        self.write.next.start = bits::<3>(0);
-        self.write.next.count = bits::<4>(8);
-        if self.first.q.val() {
-            self.base.next = self.descriptor_base.val() | self.immediate_offset.val();
-            self.access.next.span = bits::<32>(4);
-            self.access.next.length = bits::<13>(4);
-            self.write.next.data = bit_cast::<64, 32>(self.current.val().immediate) << 32;
-            self.write.next.start = self.immediate_lane.val();
-            self.write.next.count = bits::<4>(4);
-        }
-        self.access.next.address = self.base.val();
-        self.access.next.region = self.current.val().region;
+        self.access.next.region = self.at.q.val().region;
         self.access.next.key = bits::<16>(0);
-        self.access.next.tag = self.tags.read_data.val();
+        self.access.next.tag = self.tag.q.val();
         self.access.next.by_offset = true;
         self.access.next.system = false;
         self.access.next.write = true;
         self.access.next.clip = false;
         self.access.next.user = bits::<8>(0);
-        self.request.next.vi = self.vi.val();
-        self.request.next.psn = self.current.val().psn;
-        self.request.next.msn = self.current.val().msn;
-        self.request.next.syndrome = self.current.val().syndrome;
-        if self.refused.q.val() {
-            self.request.next.syndrome = self.operational.val();
-        }
-        self.request_mark.next = self.mark.q.val();
-        self.fault.next.vi = self.vi.val();
-        self.fault.next.code = self.protection.val();
-        self.fault.next.receive = self.receiving.q.val();
-        self.fault.next.breaks = true;
+        self.write_valid.next = false;
+        self.write.next.data =
+            (bit_cast::<64, 20>(self.at.q.val().status) << 32) | bit_cast::<64, 32>(self.at.q.val().length);
+        self.write.next.start = bits::<3>(0);
+        self.write.next.count = bits::<4>(8);
 
-        self.access_valid.next = self.step.q.val() == State::Ask;
-        self.write_valid.next = self.step.q.val() == State::Write;
-        self.request_valid.next = self.step.q.val() == State::Acknowledge;
-        self.fault_valid.next = self.step.q.val() == State::Break;
-        self.finished.next = false;
+        // A verdict is a pulse: keep it until the data has gone.
+        self.own_verdict.next =
+            self.verdict_valid.val() & (self.verdict_client.val() == self.complete_client.val());
+        if self.own_verdict.val() {
+            self.granted.d.next = self.verdict_ok.val();
+            self.refused.d.next = !self.verdict_ok.val();
+        }
+
+        self.request_valid.next = false;
+        self.request.next.vi = self.at.q.val().vi;
+        self.request.next.psn = self.at.q.val().psn;
+        self.request.next.msn = self.at.q.val().msn;
+        self.request.next.syndrome = self.at.q.val().syndrome;
+        self.request_mark.next = self.issued.val();
+        self.fault_valid.next = false;
+        self.fault.next.vi = self.at.q.val().vi;
+        self.fault.next.code = self.comp_prot.val();
+        self.fault.next.receive = self.at.q.val().receive;
+        self.fault.next.breaks = true;
+        self.busy.next = true;
+
         match self.step.q.val() {
-            State::Idle => {
-                // Turns: whoever was not last goes first.
+            Step::Idle => {
+                self.busy.next = self.receive_valid.val() | self.send_valid.val();
+                self.asked.d.next = false;
+                self.granted.d.next = false;
                 self.refused.d.next = false;
-                self.receiving.d.next =
-                    self.receive_valid.val() & (!self.receiving.q.val() | !self.send_valid.val());
-                if self.receive_valid.val() | self.send_valid.val() {
-                    self.step.d.next = State::Choose;
+                if self.commit_valid.val() {
+                    self.tags.write_enable.next = true;
+                    self.commit_ready.next = true;
+                } else if self.take_send.val() {
+                    self.at.d.next = self.send.val();
+                    self.send_ready.next = true;
+                    self.send_turn.d.next = false;
+                    self.step.d.next = Step::Tag;
+                } else if self.receive_valid.val() {
+                    self.at.d.next = self.receive.val();
+                    self.receive_ready.next = true;
+                    self.send_turn.d.next = true;
+                    self.step.d.next = Step::Tag;
                 }
             }
-            State::Choose => {
-                self.first.d.next = self.current.val().has_immediate;
-                self.mark.d.next = self.issued.val();
-                self.step.d.next = State::Ask;
-                if !self.current.val().write {
-                    self.finished.next = true;
-                }
-            }
-            State::Ask => {
-                if self.access_ready.val() {
-                    self.step.d.next = State::Wait;
-                }
-            }
-            State::Wait => {
-                if self.verdict_valid.val() & (self.verdict_client.val() == self.client.val()) {
-                    self.step.d.next = State::Write;
-                    if !self.verdict_ok.val() {
-                        self.refused.d.next = true;
-                        self.step.d.next = State::Break;
+            Step::Tag => {
+                // The row that belongs to `at` is there one cycle later.
+                self.asked.d.next = true;
+                if self.asked.q.val() {
+                    self.tag.d.next = self.tags.read_data.val();
+                    self.asked.d.next = false;
+                    if !self.at.q.val().write {
+                        self.step.d.next = Step::Acknowledge;
+                    } else if self.at.q.val().has_immediate {
+                        self.step.d.next = Step::AskImmediate;
+                    } else {
+                        self.step.d.next = Step::AskStatus;
                     }
                 }
             }
-            State::Write => {
-                self.mark.d.next = self.issued.val();
-                if self.write_ready.val() {
-                    self.first.d.next = false;
-                    self.step.d.next = State::Ask;
-                    self.finished.next = !self.first.q.val();
+            Step::AskImmediate => {
+                self.access_valid.next = true;
+                self.access.next.address = self.base.val() | self.immediate_offset.val();
+                self.access.next.span = bits::<32>(4);
+                self.access.next.length = bits::<13>(4);
+                if self.access_ready.val() {
+                    self.step.d.next = Step::Immediate;
                 }
             }
-            State::Break => {
-                self.mark.d.next = self.issued.val();
-                self.finished.next = self.fault_ready.val();
-            }
-            State::Acknowledge => {
-                if self.request_ready.val() {
-                    self.step.d.next = State::Idle;
+            Step::Immediate => {
+                self.write_valid.next = self.granted.q.val();
+                self.write.next.data = bit_cast::<64, 32>(self.at.q.val().immediate);
+                self.write.next.count = bits::<4>(4);
+                if self.granted.q.val() & self.write_ready.val() {
+                    self.granted.d.next = false;
+                    self.step.d.next = Step::AskStatus;
+                }
+                if self.refused.q.val() {
+                    self.step.d.next = Step::Refused;
                 }
             }
-            _ => {}
-        }
-        if self.finished.val() {
-            self.step.d.next = State::Idle;
-            if self.current.val().acknowledge {
-                self.step.d.next = State::Acknowledge;
+            Step::AskStatus => {
+                self.access_valid.next = true;
+                if self.access_ready.val() {
+                    self.step.d.next = Step::Status;
+                }
+            }
+            Step::Status => {
+                self.write_valid.next = self.granted.q.val();
+                if self.granted.q.val() & self.write_ready.val() {
+                    self.granted.d.next = false;
+                    self.step.d.next = Step::Idle;
+                    if self.at.q.val().acknowledge {
+                        self.step.d.next = Step::Acknowledge;
+                    }
+                }
+                if self.refused.q.val() {
+                    self.step.d.next = Step::Refused;
+                }
+            }
+            Step::Acknowledge => {
+                self.request_valid.next = self.at.q.val().acknowledge;
+                if self.request_ready.val() | !self.at.q.val().acknowledge {
+                    self.step.d.next = Step::Idle;
+                }
+            }
+            Step::Refused => {
+                self.fault_valid.next = true;
+                self.at.d.next.syndrome = self.nak.val();
+                if self.fault_ready.val() {
+                    self.step.d.next = Step::Acknowledge;
+                }
+            }
+            _ => {
+                self.step.d.next = Step::Idle;
             }
         }
-        self.receive_ready.next = false;
-        self.send_ready.next = false;
-        if (self.finished.val() & !self.current.val().acknowledge)
-            | (self.request_ready.val() & (self.step.q.val() == State::Acknowledge))
-        {
-            self.receive_ready.next = self.receiving.q.val();
-            self.send_ready.next = !self.receiving.q.val();
-        }
-        self.busy.next = (self.step.q.val() != State::Idle) | self.receive_valid.val() | self.send_valid.val();
         if self.reset.val() {
-            self.step.d.next = State::Idle;
-            self.receiving.d.next = false;
+            self.step.d.next = Step::Idle;
+            self.granted.d.next = false;
+            self.refused.d.next = false;
+            self.send_turn.d.next = false;
         }
     }
 }

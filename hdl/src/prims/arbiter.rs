@@ -43,7 +43,7 @@ pub struct Arbiter<const N: usize, const L: usize> {
     chosen: Signal<Local, Bits<N>>,
     /// `members[k]`: the requesters whose number has bit k set.
     members: [Constant<Bits<N>>; L],
-    bit: [Constant<Bits<L>>; L],
+    weight: [Constant<Bits<L>>; L],
     number: Signal<Local, Bits<L>>,
 }
 
@@ -64,12 +64,10 @@ impl<const N: usize, const L: usize> Default for Arbiter<N, L> {
             less: Default::default(),
             chosen: Default::default(),
             members: std::array::from_fn(|k| {
-                let set = (0..N as u64)
-                    .filter(|n| n >> k & 1 == 1)
-                    .fold(0, |set, n| set | 1u64 << n);
+                let set = (0..N as u64).filter(|n| n >> k & 1 == 1).fold(0, |set, n| set | 1u64 << n);
                 Constant::new(set.to_bits())
             }),
-            bit: std::array::from_fn(|k| Constant::new((1u64 << k).to_bits())),
+            weight: std::array::from_fn(|k| Constant::new((1u64 << k).to_bits())),
             number: Default::default(),
         }
     }
@@ -89,7 +87,7 @@ impl<const N: usize, const L: usize> Logic for Arbiter<N, L> {
         self.number.next = bits::<L>(0);
         for k in 0..L {
             if (self.chosen.val() & self.members[k].val()).any() {
-                self.number.next = self.number.val() | self.bit[k].val();
+                self.number.next = self.number.val() | self.weight[k].val();
             }
         }
         self.grant.next = self.chosen.val();

@@ -25,16 +25,12 @@ const POLYNOMIAL: u32 = 0xedb8_8320;
 
 /// 32 steps of the shift register.
 fn step(state: u32) -> u32 {
-    (0..32).fold(state, |state, _| {
-        (state >> 1) ^ (POLYNOMIAL & (state & 1).wrapping_neg())
-    })
+    (0..32).fold(state, |state, _| (state >> 1) ^ (POLYNOMIAL & (state & 1).wrapping_neg()))
 }
 
 /// The bits of the state whose parity is bit `bit` after 32 steps.
 fn mask(bit: usize) -> u32 {
-    (0..32)
-        .filter(|from| step(1 << from) >> bit & 1 == 1)
-        .fold(0, |mask, from| mask | 1 << from)
+    (0..32).filter(|from| step(1 << from) >> bit & 1 == 1).fold(0, |mask, from| mask | 1 << from)
 }
 
 /// See the module's description.
@@ -63,7 +59,7 @@ pub struct Crc32 {
     half: Signal<Local, Bits<32>>,
     whole: Signal<Local, Bits<32>>,
     mask: [Constant<Bits<32>>; 32],
-    bit: [Constant<Bits<32>>; 32],
+    weight: [Constant<Bits<32>>; 32],
     zero: Constant<Bits<32>>,
 }
 
@@ -85,7 +81,7 @@ impl Default for Crc32 {
             half: Default::default(),
             whole: Default::default(),
             mask: std::array::from_fn(|k| Constant::new(mask(k).to_bits())),
-            bit: std::array::from_fn(|k| Constant::new((1u32 << k).to_bits())),
+            weight: std::array::from_fn(|k| Constant::new((1u32 << k).to_bits())),
             zero: Constant::new(Bits::default()),
         }
     }
@@ -104,14 +100,14 @@ impl Logic for Crc32 {
         self.half.next = self.zero.val();
         for k in 0..32 {
             if (self.low.val() & self.mask[k].val()).xor() {
-                self.half.next = self.half.val() | self.bit[k].val();
+                self.half.next = self.half.val() | self.weight[k].val();
             }
         }
         self.high.next = self.half.val() ^ self.in_data.val().get_bits::<32>(32);
         self.whole.next = self.zero.val();
         for k in 0..32 {
             if (self.high.val() & self.mask[k].val()).xor() {
-                self.whole.next = self.whole.val() | self.bit[k].val();
+                self.whole.next = self.whole.val() | self.weight[k].val();
             }
         }
         self.state.d.next = self.start.val();

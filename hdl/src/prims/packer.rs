@@ -147,16 +147,7 @@ impl Default for Packer {
 impl Logic for Packer {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            fill,
-            pending,
-            shown_valid,
-            shown,
-            shown_count,
-            shown_last
-        );
+        dff_setup!(self, clock, fill, pending, shown_valid, shown, shown_count, shown_last);
         self.out_valid.next = self.shown_valid.q.val();
         self.out_data.next = self.shown.q.val();
         self.out_count.next = self.shown_count.q.val();

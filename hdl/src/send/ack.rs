@@ -1,42 +1,48 @@
-//! Acknowledgements wait here until the writes before them are out, and until they can be sent.
+//! Keeps the latest acknowledgement of every VI until transmit sends it.
 //!
 //! ```text
-//!   request, request_mark ──►┌──────────────────────────────┐
-//!                 retired ──►│ queue ─► per-VI row ─► offer │──► ack
-//!                            └──────────────────────────────┘──► busy
+//!  request, request_mark ──►┌─────┐──► ack ◄── ack_ready
+//!                retired ──►└─────┘──► busy
 //! ```
-//! Contract: the oldest request waits until `retired` has reached its mark (both count modulo 256; no more than 127
-//! writes are in between). Then it becomes its VI's row: a newer one that comes before the row is sent takes its
-//! place, except that an ACK of a lower PSN does not displace a NAK. VIs are served in turn. What is offered is no
-//! longer coalesced.
+//! Contract: a request is released when the write engine has retired as many commands as had been issued when it was
+//! made (`request_mark`), so nothing is acknowledged before its data has left the edge. Released requests are state,
+//! one per VI, and not a queue: a newer one replaces an older one that still waits, except that an ACK does not
+//! replace a NAK of a later PSN. VIs are served in turn. Requests therefore never wait for the wire.
 //!
-//! Latency: 7 cycles from a request whose mark is reached to `ack`. Throughput: one request every 3 cycles.
+//! Latency: 3 cycles from release to `ack`, one request every 2 cycles. The first 64 cycles after reset clear the rows.
 //!
-//! Tests: `tests/send/ack.rs`.
+//! Tests: `tests/complete/ack.rs`.
 
+use crate::bus::{AckRequest, Vi};
+use crate::prims::{Fifo, Ram, RunQueue};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 
-use crate::bus::{AckRequest, Vi};
-use crate::literal::Literal;
-use crate::prims::{LutRam, Ram, RamFifo, RunQueue};
-
-/// VIs and one more, for the run queue.
-const VI_LOG2_PLUS_1: usize = VI_LOG2 + 1;
-
-/// A request that waits for its mark.
+/// A request and the number of write commands that must be out first.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Waiting {
-    request: Bits<56>,
+struct Marked {
     vi: Vi,
+    psn: Bits<24>,
+    msn: Bits<24>,
+    syndrome: Bits<8>,
     mark: Bits<8>,
 }
 
+/// What a VI has to say.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Row {
+    psn: Bits<24>,
+    msn: Bits<24>,
+    syndrome: Bits<8>,
+    waiting: bool,
+}
+
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
-enum State {
+enum Step {
+    Clear,
     Idle,
-    Store,
-    Offer,
+    Merge,
+    Load,
 }
 
 /// See the module's description.
@@ -44,13 +50,13 @@ enum State {
 pub struct Ack {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Drops everything.
+    /// Forgets everything.
     pub reset: Signal<In, bool>,
-    /// An acknowledgement to send.
+    /// An acknowledgement is asked for.
     pub request_valid: Signal<In, bool>,
-    /// The acknowledgement.
+    /// Which.
     pub request: Signal<In, AckRequest>,
-    /// Write commands that must have retired before, modulo 256.
+    /// Write commands issued before it, modulo 256.
     pub request_mark: Signal<In, Bits<8>>,
     /// It is taken.
     pub request_ready: Signal<Out, bool>,
@@ -58,129 +64,118 @@ pub struct Ack {
     pub retired: Signal<In, Bits<8>>,
     /// An acknowledgement may be sent.
     pub ack_valid: Signal<Out, bool>,
-    /// The acknowledgement.
+    /// Which.
     pub ack: Signal<Out, AckRequest>,
-    /// It is taken.
+    /// It is being sent.
     pub ack_ready: Signal<In, bool>,
     /// Something waits.
     pub busy: Signal<Out, bool>,
-    queue: RamFifo<Waiting, 5, 6>,
-    rows: Ram<Bits<56>, { VI_LOG2 }>,
-    /// The VI's row has not been sent; all cleared after reset, while `turns` clears itself.
-    waiting: LutRam<bool, { VI_LOG2 }>,
-    sweep: DFF<Vi>,
-    turns: RunQueue<{ VI_LOG2 }, { VI_LOG2_PLUS_1 }>,
-    step: DFF<State>,
+    requests: Fifo<Marked, 3, 4>,
+    rows: Ram<Row, VI_LOG2>,
+    turn: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
+    step: DFF<Step>,
+    clear: DFF<Vi>,
     offered: DFF<bool>,
-    offer: DFF<Bits<56>>,
-    offer_vi: DFF<Vi>,
-    newest: Signal<Local, Bits<56>>,
-    head: Signal<Local, Bits<56>>,
-    vi: Signal<Local, Vi>,
-    ahead: Signal<Local, Bits<8>>,
-    released: Signal<Local, bool>,
-    row: Signal<Local, Bits<56>>,
-    distance: Signal<Local, Bits<24>>,
+    offer: DFF<AckRequest>,
+    marked: Signal<Local, Marked>,
+    row: Signal<Local, Row>,
+    since: Signal<Local, Bits<8>>,
+    ahead: Signal<Local, Bits<24>>,
     keeps: Signal<Local, bool>,
-    takes: Signal<Local, bool>,
-    positive: Literal<2, 0>,
 }
 
 impl Logic for Ack {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, sweep, step, offered, offer, offer_vi);
-        clock!(self, clock, queue, rows, waiting, turns);
-        self.queue.reset.next = self.reset.val();
-        self.turns.reset.next = self.reset.val();
+        dff_setup!(self, clock, step, clear, offered, offer);
+        clock!(self, clock, requests, rows, turn);
+        self.requests.reset.next = self.reset.val();
+        self.turn.reset.next = self.reset.val();
 
-        // A row: PSN in bits 23:0, MSN in 47:24, syndrome in 55:48.
-        self.newest.next = bit_cast::<56, 24>(self.request.val().psn)
-            | (bit_cast::<56, 24>(self.request.val().msn) << 24)
-            | (bit_cast::<56, 8>(self.request.val().syndrome) << 48);
-        self.queue.in_valid.next = self.request_valid.val();
-        self.queue.in_data.next.request = self.newest.val();
-        self.queue.in_data.next.vi = self.request.val().vi;
-        self.queue.in_data.next.mark = self.request_mark.val();
-        self.request_ready.next = self.queue.in_ready.val();
-        self.head.next = self.queue.out_data.val().request;
-        self.vi.next = self.queue.out_data.val().vi;
-        self.ahead.next = self.retired.val() - self.queue.out_data.val().mark;
-        self.released.next =
-            self.queue.out_valid.val() & !self.ahead.val().get_bit(7) & !self.turns.busy.val();
+        self.marked.next.vi = self.request.val().vi;
+        self.marked.next.psn = self.request.val().psn;
+        self.marked.next.msn = self.request.val().msn;
+        self.marked.next.syndrome = self.request.val().syndrome;
+        self.marked.next.mark = self.request_mark.val();
+        self.requests.in_valid.next = self.request_valid.val();
+        self.requests.in_data.next = self.marked.val();
+        self.request_ready.next = self.requests.in_ready.val();
+        self.requests.out_ready.next = false;
 
-        // An ACK (syndrome bits 6:5 zero) does not displace a NAK of a higher PSN.
-        self.row.next = self.rows.read_data.val();
-        self.distance.next =
-            self.head.val().get_bits::<24>(0) - self.row.val().get_bits::<24>(0);
-        self.waiting.read_address.next = self.vi.val();
-        self.keeps.next = self.waiting.read_data.val()
-            & (self.row.val().get_bits::<2>(53) != self.positive.val())
-            & (self.head.val().get_bits::<2>(53) == self.positive.val())
-            & self.distance.val().get_bit(23);
-
-        self.takes.next = !self.offered.q.val() & self.turns.pop_valid.val();
-        self.queue.out_ready.next = false;
-        self.turns.push_valid.next = false;
-        self.turns.push_id.next = self.vi.val();
-        self.turns.pop_ready.next = false;
-        self.rows.read_address.next = self.vi.val();
-        self.rows.write_enable.next = false;
-        self.rows.write_address.next = self.vi.val();
-        self.rows.write_data.next = self.head.val();
-        self.waiting.write_enable.next = false;
-        self.waiting.write_address.next = self.vi.val();
-        self.waiting.write_data.next = true;
-        match self.step.q.val() {
-            State::Idle => {
-                if self.takes.val() {
-                    self.rows.read_address.next = self.turns.pop_id.val();
-                    self.offer_vi.d.next = self.turns.pop_id.val();
-                    self.turns.pop_ready.next = true;
-                    self.waiting.write_enable.next = true;
-                    self.waiting.write_address.next = self.turns.pop_id.val();
-                    self.waiting.write_data.next = false;
-                    self.step.d.next = State::Offer;
-                } else if self.released.val() {
-                    self.step.d.next = State::Store;
-                }
-            }
-            State::Store => {
-                self.rows.write_enable.next = !self.keeps.val();
-                // The row is not looked at in the cycle in which it is written.
-                self.rows.read_address.next = self.offer_vi.q.val();
-                self.waiting.write_enable.next = true;
-                self.turns.push_valid.next = true;
-                self.queue.out_ready.next = true;
-                self.step.d.next = State::Idle;
-            }
-            State::Offer => {
-                self.offer.d.next = self.row.val();
-                self.offered.d.next = true;
-                self.step.d.next = State::Idle;
-            }
-            _ => {}
-        }
-        if self.turns.busy.val() {
-            self.sweep.d.next = self.sweep.q.val() + 1;
-            self.waiting.write_enable.next = true;
-            self.waiting.write_address.next = self.sweep.q.val();
-            self.waiting.write_data.next = false;
-        }
         self.ack_valid.next = self.offered.q.val();
-        self.ack.next.vi = self.offer_vi.q.val();
-        self.ack.next.psn = self.offer.q.val().get_bits::<24>(0);
-        self.ack.next.msn = self.offer.q.val().get_bits::<24>(24);
-        self.ack.next.syndrome = self.offer.q.val().get_bits::<8>(48);
-        if self.offered.q.val() & self.ack_ready.val() {
+        self.ack.next = self.offer.q.val();
+        if self.ack_ready.val() {
             self.offered.d.next = false;
         }
-        self.busy.next = self.queue.out_valid.val()
-            | self.turns.pop_valid.val()
-            | self.offered.q.val()
-            | (self.step.q.val() != State::Idle);
+        self.busy.next = self.requests.out_valid.val() | self.turn.pop_valid.val() | self.offered.q.val();
+
+        // Signed: the write engine may have retired more than was issued at the mark, or not yet as much.
+        self.since.next = self.retired.val() - self.requests.out_data.val().mark;
+
+        self.turn.push_valid.next = false;
+        self.turn.push_id.next = self.requests.out_data.val().vi;
+        self.turn.pop_ready.next = false;
+        self.rows.read_address.next = self.requests.out_data.val().vi;
+        self.rows.write_enable.next = false;
+        self.rows.write_address.next = self.requests.out_data.val().vi;
+        // An ACK (bits 6:5 of the syndrome 0) behind a NAK that waits.
+        self.ahead.next = self.requests.out_data.val().psn - self.rows.read_data.val().psn;
+        self.keeps.next = self.rows.read_data.val().waiting
+            & ((self.rows.read_data.val().syndrome & bits::<8>(0x60)).any())
+            & !((self.requests.out_data.val().syndrome & bits::<8>(0x60)).any())
+            & self.ahead.val().get_bit(23);
+        self.row.next.psn = self.requests.out_data.val().psn;
+        self.row.next.msn = self.requests.out_data.val().msn;
+        self.row.next.syndrome = self.requests.out_data.val().syndrome;
+        self.row.next.waiting = true;
+
+        match self.step.q.val() {
+            Step::Clear => {
+                self.row.next.waiting = false;
+                self.rows.write_enable.next = true;
+                self.rows.write_address.next = self.clear.q.val();
+                self.clear.d.next = self.clear.q.val() + 1;
+                if self.clear.q.val().all() {
+                    self.step.d.next = Step::Idle;
+                }
+            }
+            Step::Idle => {
+                if self.turn.pop_valid.val() & !self.offered.q.val() {
+                    self.rows.read_address.next = self.turn.pop_id.val();
+                    self.step.d.next = Step::Load;
+                } else if self.requests.out_valid.val() & !self.since.val().get_bit(7) & !self.turn.busy.val()
+                {
+                    self.step.d.next = Step::Merge;
+                }
+            }
+            Step::Merge => {
+                self.requests.out_ready.next = true;
+                if !self.keeps.val() {
+                    self.rows.write_enable.next = true;
+                    self.turn.push_valid.next = true;
+                }
+                self.step.d.next = Step::Idle;
+            }
+            Step::Load => {
+                self.turn.pop_ready.next = true;
+                self.offered.d.next = true;
+                self.offer.d.next.vi = self.turn.pop_id.val();
+                self.offer.d.next.psn = self.rows.read_data.val().psn;
+                self.offer.d.next.msn = self.rows.read_data.val().msn;
+                self.offer.d.next.syndrome = self.rows.read_data.val().syndrome;
+                self.row.next.waiting = false;
+                self.rows.write_enable.next = true;
+                self.rows.write_address.next = self.turn.pop_id.val();
+                self.step.d.next = Step::Idle;
+            }
+            _ => {
+                self.step.d.next = Step::Idle;
+            }
+        }
+        self.rows.write_data.next = self.row.val();
         if self.reset.val() {
-            self.step.d.next = State::Idle;
+            self.step.d.next = Step::Clear;
+            self.clear.d.next = bits::<VI_LOG2>(0);
             self.offered.d.next = false;
         }
     }

@@ -1,40 +1,37 @@
-//! Frames on their way out: VLAN tag in, then to the MAC or round to our own receive side.
+//! The way out: inserts the VLAN tag and sends a frame to the MAC, or back to our own receive side.
 //!
 //! ```text
-//!   frame, frame_loopback, ──►┌────────┐──► tx
-//!              frame_vlan     │ Egress │──► loopback
-//!                             └────────┘──► count_frame
+//!  frame, frame_loopback, frame_vlan ──►┌────────┐──► tx ◄── tx_ready
+//!                                       └────────┘──► loopback ◄── loopback_ready
 //! ```
-//! Contract: a frame whose `frame_vlan` is not 0 gets these 4 bytes behind byte 12. Frames leave whole and in order,
-//! to one side or the other; the receive side drops the tag again.
+//! Contract: `frame_loopback` and `frame_vlan` stay the same for a whole frame. To the MAC a tag that is not 0 goes in
+//! behind the source address, four bytes; loopback frames stay untagged. A frame once begun pauses only when its
+//! receiver does. Padding to 60 bytes and FCS are the MAC's.
 //!
-//! Latency: 1 cycle. Throughput: a beat every cycle; a tagged frame whose last beat has more than 4 bytes has one beat
-//! more.
+//! Latency: 1 cycle; a tagged frame of 8n+5 to 8n+8 bytes takes one cycle more than it has beats.
 //!
-//! How: behind the tag every beat is the upper half of the one before and the lower half of this one.
-//!
-//! Tests: `tests/send/egress.rs`.
-
-use rust_hdl::prelude::*;
+//! Tests: `tests/complete/egress.rs`.
 
 use crate::bus::FrameBeat;
+use crate::prims::Number;
+use rust_hdl::prelude::*;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Egress {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Drops everything.
+    /// Drops what is under way.
     pub reset: Signal<In, bool>,
-    /// A beat.
+    /// A beat of an untagged frame.
     pub frame_valid: Signal<In, bool>,
     /// The beat.
     pub frame: Signal<In, FrameBeat>,
-    /// Its frame goes to our own receive side.
+    /// The frame is for ourselves.
     pub frame_loopback: Signal<In, bool>,
-    /// Its frame's tag in wire order; 0: none.
+    /// VLAN tag in wire order, first byte in bits 7:0; 0: none.
     pub frame_vlan: Signal<In, Bits<32>>,
-    /// It is taken.
+    /// The beat is taken.
     pub frame_ready: Signal<Out, bool>,
     /// A beat for the MAC.
     pub tx_valid: Signal<Out, bool>,
@@ -48,101 +45,91 @@ pub struct Egress {
     pub loopback: Signal<Out, FrameBeat>,
     /// It is taken.
     pub loopback_ready: Signal<In, bool>,
-    /// A frame has left.
+    /// A frame has gone.
     pub count_frame: Signal<Out, bool>,
-    to_mac: DFF<bool>,
-    to_loopback: DFF<bool>,
-    beat: DFF<FrameBeat>,
-    /// The upper half of the beat before, once the tag is in.
-    over: DFF<Bits<32>>,
-    /// Beat of the frame: 0, 1, or more.
-    second: DFF<bool>,
-    later: DFF<bool>,
-    /// One more beat is to leave: the bytes in `over`.
-    extra: DFF<bool>,
-    extra_count: DFF<Bits<4>>,
-    free: Signal<Local, bool>,
-    takes: Signal<Local, bool>,
-    has_tag: Signal<Local, bool>,
-    data: Signal<Local, Bits<64>>,
+    held_valid: DFF<bool>,
+    held: DFF<FrameBeat>,
+    held_loopback: DFF<bool>,
+    /// Beat of the frame: 0, 1, or any later one.
+    index: DFF<Bits<2>>,
+    /// The high half of the beat before, which the tag has pushed back.
+    pushed: DFF<Bits<32>>,
+    /// Bytes of it that are left when the frame has ended; 0: none.
+    tail: DFF<Bits<4>>,
+    advance: Signal<Local, bool>,
+    with_tag: Signal<Local, bool>,
     low: Signal<Local, Bits<32>>,
     high: Signal<Local, Bits<32>>,
-    count: Signal<Local, Bits<4>>,
     longer: Signal<Local, Bits<4>>,
-    shorter: Signal<Local, Bits<4>>,
-    spills: Signal<Local, bool>,
+    left: Signal<Local, Bits<4>>,
+    four: Number<4, 4>,
 }
 
 impl Logic for Egress {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, to_mac, to_loopback, beat, over, second, later, extra, extra_count);
-        self.free.next = (!self.to_mac.q.val() | self.tx_ready.val())
-            & (!self.to_loopback.q.val() | self.loopback_ready.val());
-        self.frame_ready.next = self.free.val() & !self.extra.q.val();
-        self.takes.next = self.frame_valid.val() & self.free.val() & !self.extra.q.val();
-        self.has_tag.next = self.frame_vlan.val().any();
-        self.data.next = self.frame.val().data;
-        self.low.next = self.data.val().get_bits::<32>(0);
-        self.high.next = self.data.val().get_bits::<32>(32);
-        self.count.next = self.frame.val().count;
-        self.longer.next = self.count.val() + 4;
-        self.shorter.next = self.count.val() - 4;
-        self.spills.next = self.frame.val().last & self.has_tag.val() & (self.count.val() > bits::<4>(4));
+        dff_setup!(self, clock, held_valid, held, held_loopback, index, pushed, tail);
+        self.tx_valid.next = self.held_valid.q.val() & !self.held_loopback.q.val();
+        self.tx.next = self.held.q.val();
+        self.loopback_valid.next = self.held_valid.q.val() & self.held_loopback.q.val();
+        self.loopback.next = self.held.q.val();
+        self.advance.next = !self.held_valid.q.val()
+            | (self.held_loopback.q.val() & self.loopback_ready.val())
+            | (!self.held_loopback.q.val() & self.tx_ready.val());
+        self.frame_ready.next = self.advance.val() & !self.tail.q.val().any();
+        self.count_frame.next = self.held_valid.q.val() & self.advance.val() & self.held.q.val().last;
 
-        if self.free.val() {
-            self.to_mac.d.next = self.takes.val() & !self.frame_loopback.val();
-            self.to_loopback.d.next = self.takes.val() & self.frame_loopback.val();
-            if self.extra.q.val() {
-                // The side is that of the beat before.
-                self.to_mac.d.next = self.to_mac.q.val();
-                self.to_loopback.d.next = self.to_loopback.q.val();
-                self.extra.d.next = false;
-                self.beat.d.next.data = bit_cast::<64, 32>(self.over.q.val());
-                self.beat.d.next.count = self.extra_count.q.val();
-                self.beat.d.next.last = true;
-            }
-        }
-        if self.takes.val() {
-            self.beat.d.next = self.frame.val();
-            self.second.d.next = !self.second.q.val() & !self.later.q.val();
-            self.later.d.next = self.second.q.val() | self.later.q.val();
-            self.over.d.next = self.high.val();
-            if self.has_tag.val() & self.second.q.val() {
-                self.beat.d.next.data =
-                    bit_cast::<64, 32>(self.low.val()) | (bit_cast::<64, 32>(self.frame_vlan.val()) << 32);
-            }
-            if self.has_tag.val() & self.later.q.val() {
-                self.beat.d.next.data =
-                    bit_cast::<64, 32>(self.over.q.val()) | (bit_cast::<64, 32>(self.low.val()) << 32);
-            }
-            if self.frame.val().last {
-                self.second.d.next = false;
-                self.later.d.next = false;
-                if self.has_tag.val() {
-                    self.beat.d.next.count = self.longer.val();
-                    if self.spills.val() {
-                        self.beat.d.next.count = bits::<4>(8);
-                        self.beat.d.next.last = false;
-                        self.extra.d.next = true;
-                        self.extra_count.d.next = self.shorter.val();
+        self.with_tag.next = self.frame_vlan.val().any() & !self.frame_loopback.val();
+        self.low.next = bit_cast::<32, 64>(self.frame.val().data);
+        self.high.next = bit_cast::<32, 64>(self.frame.val().data >> 32);
+        self.longer.next = self.frame.val().count + self.four.val();
+        self.left.next = self.frame.val().count - self.four.val();
+
+        if self.advance.val() {
+            self.held_valid.d.next = false;
+            if self.tail.q.val().any() {
+                self.held_valid.d.next = true;
+                self.held.d.next.data = bit_cast::<64, 32>(self.pushed.q.val());
+                self.held.d.next.count = self.tail.q.val();
+                self.held.d.next.last = true;
+                self.tail.d.next = bits::<4>(0);
+            } else if self.frame_valid.val() {
+                self.held_valid.d.next = true;
+                self.held.d.next = self.frame.val();
+                self.held_loopback.d.next = self.frame_loopback.val();
+                self.pushed.d.next = self.high.val();
+                if self.with_tag.val() & self.index.q.val().any() {
+                    if self.index.q.val().get_bit(1) {
+                        self.held.d.next.data = (bit_cast::<64, 32>(self.low.val()) << 32)
+                            | bit_cast::<64, 32>(self.pushed.q.val());
+                    } else {
+                        self.held.d.next.data = (bit_cast::<64, 32>(self.frame_vlan.val()) << 32)
+                            | bit_cast::<64, 32>(self.low.val());
                     }
+                    if self.frame.val().last {
+                        if self.frame.val().count > self.four.val() {
+                            self.held.d.next.count = bits::<4>(8);
+                            self.held.d.next.last = false;
+                            self.tail.d.next = self.left.val();
+                        } else {
+                            self.held.d.next.count = self.longer.val();
+                        }
+                    }
+                }
+                if self.index.q.val() == bits::<2>(0) {
+                    self.index.d.next = bits::<2>(1);
+                } else {
+                    self.index.d.next = bits::<2>(2);
+                }
+                if self.frame.val().last {
+                    self.index.d.next = bits::<2>(0);
                 }
             }
         }
-        self.tx_valid.next = self.to_mac.q.val();
-        self.tx.next = self.beat.q.val();
-        self.loopback_valid.next = self.to_loopback.q.val();
-        self.loopback.next = self.beat.q.val();
-        self.count_frame.next = self.beat.q.val().last
-            & ((self.to_mac.q.val() & self.tx_ready.val())
-                | (self.to_loopback.q.val() & self.loopback_ready.val()));
         if self.reset.val() {
-            self.to_mac.d.next = false;
-            self.to_loopback.d.next = false;
-            self.second.d.next = false;
-            self.later.d.next = false;
-            self.extra.d.next = false;
+            self.held_valid.d.next = false;
+            self.index.d.next = bits::<2>(0);
+            self.tail.d.next = bits::<4>(0);
         }
     }
 }

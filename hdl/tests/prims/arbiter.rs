@@ -8,9 +8,7 @@ use viaduct_verilate::Bench;
 /// Who should be granted: the first requester after the last one taken.
 fn expected(request: u64, last: Option<u64>, n: u64) -> Option<u64> {
     let first = last.map_or(0, |last| last + 1);
-    (0..n)
-        .map(|k| (first + k) % n)
-        .find(|id| request >> id & 1 == 1)
+    (0..n).map(|k| (first + k) % n).find(|id| request >> id & 1 == 1)
 }
 
 fn check(bench: &mut Bench, n: u64) {
@@ -19,11 +17,7 @@ fn check(bench: &mut Bench, n: u64) {
     let mut taken = vec![0u32; n as usize];
     for round in 0..5000 {
         let all = (1 << n) - 1;
-        let request = if round < 1000 {
-            all
-        } else {
-            rng.random_range(0..=all)
-        };
+        let request = if round < 1000 { all } else { rng.random_range(0..=all) };
         let advance = rng.random_bool(0.7);
         bench.set("request", request);
         bench.set("advance", advance.into());
@@ -49,24 +43,15 @@ fn check(bench: &mut Bench, n: u64) {
 
 #[test]
 fn eight() {
-    check(
-        &mut Bench::new("arbiter8", &verilog(Arbiter::<8, 3>::default())),
-        8,
-    );
+    check(&mut Bench::new("arbiter8", &verilog(Arbiter::<8, 3>::default())), 8);
 }
 
 #[test]
 fn five_is_not_a_power_of_two() {
-    check(
-        &mut Bench::new("arbiter5", &verilog(Arbiter::<5, 3>::default())),
-        5,
-    );
+    check(&mut Bench::new("arbiter5", &verilog(Arbiter::<5, 3>::default())), 5);
 }
 
 #[test]
 fn forty() {
-    check(
-        &mut Bench::new("arbiter40", &verilog(Arbiter::<40, 6>::default())),
-        40,
-    );
+    check(&mut Bench::new("arbiter40", &verilog(Arbiter::<40, 6>::default())), 40);
 }

@@ -31,11 +31,7 @@ fn follows_words_halves_presets_and_gaps() {
     assert_eq!(bench.get("value"), 0);
     for _ in 0..5000 {
         let word: [u8; 8] = rng.random();
-        let (valid, half, preset) = (
-            rng.random_bool(0.8),
-            rng.random_bool(0.3),
-            rng.random_bool(0.1),
-        );
+        let (valid, half, preset) = (rng.random_bool(0.8), rng.random_bool(0.3), rng.random_bool(0.1));
         let value: u32 = rng.random();
         bench.set("in_valid", valid.into());
         bench.set("in_data", u64::from_le_bytes(word));

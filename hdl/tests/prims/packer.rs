@@ -25,8 +25,7 @@ struct Model {
 impl Model {
     fn piece(&mut self, piece: &Piece) {
         let start = piece.start as usize;
-        self.run
-            .extend(&piece.data[start..start + piece.count as usize]);
+        self.run.extend(&piece.data[start..start + piece.count as usize]);
         while self.run.len() > 8 || (self.run.len() == 8 && !piece.flush) {
             self.words.push_back((self.run.drain(..8).collect(), false));
         }
@@ -67,11 +66,7 @@ fn appends_pieces_without_gaps() {
         let piece = Piece {
             data: rng.random(),
             start,
-            count: if rng.random_bool(0.5) {
-                8 - start
-            } else {
-                rng.random_range(0..=8 - start)
-            },
+            count: if rng.random_bool(0.5) { 8 - start } else { rng.random_range(0..=8 - start) },
             flush: rng.random_bool(0.2),
         };
         let valid = rng.random_bool(if calm { 1.0 } else { 0.7 });
@@ -88,12 +83,7 @@ fn appends_pieces_without_gaps() {
         bench.eval();
 
         let out = bench.get("out_valid") == 1;
-        let word = (
-            out,
-            bench.get("out_data"),
-            bench.get("out_count"),
-            bench.get("out_last"),
-        );
+        let word = (out, bench.get("out_data"), bench.get("out_count"), bench.get("out_last"));
         if let Some(before) = shown {
             assert_eq!(word, before, "a word on show stays");
         }
@@ -126,23 +116,10 @@ fn sustains_eight_bytes_a_cycle() {
     let mut model = Model::default();
     bench.set("out_ready", 1);
     // Three bytes in front, so that every following word straddles two.
-    let first = Piece {
-        data: *b"abcdefgh",
-        start: 5,
-        count: 3,
-        flush: false,
-    };
+    let first = Piece { data: *b"abcdefgh", start: 5, count: 3, flush: false };
     for cycle in 0..100u8 {
-        let piece = if cycle == 0 {
-            first
-        } else {
-            Piece {
-                data: [cycle; 8],
-                start: 0,
-                count: 8,
-                flush: false,
-            }
-        };
+        let piece =
+            if cycle == 0 { first } else { Piece { data: [cycle; 8], start: 0, count: 8, flush: false } };
         offer(&mut bench, &piece);
         bench.eval();
         assert_eq!(bench.get("in_ready"), 1);

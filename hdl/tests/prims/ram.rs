@@ -23,11 +23,9 @@ fn ram_reads_what_was_written_a_cycle_later() {
         bench.tick();
         let collision = write && to == from;
         match rows[from] {
-            Some(row) if collision => assert_ne!(
-                bench.get_wide("read_data"),
-                row,
-                "a collision must not look like a good word"
-            ),
+            Some(row) if collision => {
+                assert_ne!(bench.get_wide("read_data"), row, "a collision must not look like a good word")
+            }
             Some(row) => {
                 assert_eq!(bench.get_wide("read_data"), row);
                 checked += 1;
@@ -49,11 +47,7 @@ fn lut_ram_reads_the_old_row_until_the_edge() {
     for _ in 0..2000 {
         let write = rng.random_bool(0.5);
         let to = rng.random_range(0..16usize);
-        let from = if rng.random_bool(0.3) {
-            to
-        } else {
-            rng.random_range(0..16usize)
-        };
+        let from = if rng.random_bool(0.3) { to } else { rng.random_range(0..16usize) };
         let word = rng.random_range(0..512);
         bench.set("write_enable", write.into());
         bench.set("write_address", to as u64);

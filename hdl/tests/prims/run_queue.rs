@@ -72,12 +72,7 @@ fn run(bench: &mut Bench, seen: &mut Seen, push: f64, pop: f64, same: f64) {
 fn each_identifier_once_and_none_lost() {
     let mut bench = Bench::new("run_queue", &verilog(RunQueue::<4, 5>::default()));
     let mut seen = Seen::default();
-    for (push, pop, same) in [
-        (0.5, 0.5, 0.1),
-        (1.0, 0.1, 0.2),
-        (1.0, 1.0, 0.5),
-        (0.2, 0.9, 0.3),
-    ] {
+    for (push, pop, same) in [(0.5, 0.5, 0.1), (1.0, 0.1, 0.2), (1.0, 1.0, 0.5), (0.2, 0.9, 0.3)] {
         assert_eq!(settle(&mut bench), IDS);
         run(&mut bench, &mut seen, push, pop, same);
         // Reset in mid-run: memories are left as they are and must be cleared by the walk.

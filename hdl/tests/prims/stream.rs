@@ -84,11 +84,7 @@ fn measure(bench: &mut Bench, shape: &Shape) {
     assert_eq!(latency, Some(shape.latency));
 
     bench.reset();
-    assert_eq!(
-        (bench.get("out_valid"), bench.get("in_ready")),
-        (0, 1),
-        "reset empties"
-    );
+    assert_eq!((bench.get("out_valid"), bench.get("in_ready")), (0, 1), "reset empties");
     let mut out = 0;
     bench.set("out_ready", 1);
     for cycle in 0..1000 {
@@ -109,48 +105,24 @@ fn test(name: &str, verilog: &str, shape: &Shape) {
 
 #[test]
 fn fifo() {
-    let shape = Shape {
-        capacity: 8,
-        latency: 1,
-        level: true,
-    };
+    let shape = Shape { capacity: 8, latency: 1, level: true };
     test("fifo", &verilog(Fifo::<Word, 3, 4>::default()), &shape);
 }
 
 #[test]
 fn fifo_of_two() {
-    let shape = Shape {
-        capacity: 2,
-        latency: 1,
-        level: true,
-    };
-    test(
-        "fifo_of_two",
-        &verilog(Fifo::<Bits<45>, 1, 2>::default()),
-        &shape,
-    );
+    let shape = Shape { capacity: 2, latency: 1, level: true };
+    test("fifo_of_two", &verilog(Fifo::<Bits<45>, 1, 2>::default()), &shape);
 }
 
 #[test]
 fn ram_fifo() {
-    let shape = Shape {
-        capacity: 16,
-        latency: 2,
-        level: true,
-    };
-    test(
-        "ram_fifo",
-        &verilog(RamFifo::<Word, 4, 5>::default()),
-        &shape,
-    );
+    let shape = Shape { capacity: 16, latency: 2, level: true };
+    test("ram_fifo", &verilog(RamFifo::<Word, 4, 5>::default()), &shape);
 }
 
 #[test]
 fn skid() {
-    let shape = Shape {
-        capacity: 2,
-        latency: 1,
-        level: false,
-    };
+    let shape = Shape { capacity: 2, latency: 1, level: false };
     test("skid", &verilog(Skid::<Word>::default()), &shape);
 }

@@ -64,7 +64,12 @@ struct Announced {
     failed: bool,
 }
 
-fn descriptor(rng: &mut ChaCha8Rng, context: &Context, vi: u64, wrong: bool) -> (Descriptor, Vec<Segment>, u64) {
+fn descriptor(
+    rng: &mut ChaCha8Rng,
+    context: &Context,
+    vi: u64,
+    wrong: bool,
+) -> (Descriptor, Vec<Segment>, u64) {
     let count = match rng.random_range(0..20) {
         0 => 0,
         1..=9 => 1,
@@ -383,7 +388,13 @@ fn setup() -> Setup {
 }
 
 /// Sends `messages` descriptors through and checks every access, packet and payload word. Returns the cycles taken.
-fn run(setup: &mut Setup, messages: usize, wrong: bool, eager: bool, mut make: impl FnMut(&mut ChaCha8Rng, &[Context], bool) -> (Descriptor, Vec<Segment>, u64)) -> u64 {
+fn run(
+    setup: &mut Setup,
+    messages: usize,
+    wrong: bool,
+    eager: bool,
+    mut make: impl FnMut(&mut ChaCha8Rng, &[Context], bool) -> (Descriptor, Vec<Segment>, u64),
+) -> u64 {
     let Setup { bench, rng, contexts } = setup;
     let mut accesses = VecDeque::new();
     let mut packets: VecDeque<Announced> = VecDeque::new();
@@ -408,7 +419,8 @@ fn run(setup: &mut Setup, messages: usize, wrong: bool, eager: bool, mut make: i
             if room > 0 && (eager || rng.random_bool(0.7)) {
                 if word < 8 {
                     bench.set("word_valid", 1);
-                    bench.set("word", next.words.get(word).copied().filter(|_| word < next.held).unwrap_or(0));
+                    bench
+                        .set("word", next.words.get(word).copied().filter(|_| word < next.held).unwrap_or(0));
                     word += 1;
                 }
                 if word == 8 && (eager || rng.random()) {
@@ -431,7 +443,8 @@ fn run(setup: &mut Setup, messages: usize, wrong: bool, eager: bool, mut make: i
             }
             _ => {
                 let other = *[client::FETCH, client::SCATTER, client::COMPLETE].choose(rng).unwrap();
-                let noise = [("client", other), ("data", rng.random()), ("count", 8), ("user", 2), ("last", 1)];
+                let noise =
+                    [("client", other), ("data", rng.random()), ("count", 8), ("user", 2), ("last", 1)];
                 bundle::set::<ReadBeat>(bench, "beat", &noise);
                 bench.set("beat_valid", rng.random_bool(0.3).into());
             }
@@ -532,8 +545,7 @@ fn keeps_reads_in_flight() {
         bundle::state(&mut setup.bench, vi, vi_states::CONNECTED);
     }
     let cycles = run(&mut setup, 200, false, true, |rng, _, _| {
-        let segment =
-            Segment { address: rng.random_range(0..1 << 40), region: 5, key: 9, length: 8 };
+        let segment = Segment { address: rng.random_range(0..1 << 40), region: 5, key: 9, length: 8 };
         let mut words = vec![0, 1 << 32, 0, 8];
         words.extend([segment.address, 8 << 32 | 9 << 16 | 5]);
         let head = fields(&[("vi", 3), ("region", 1), ("offset", 2), ("words", 8), ("lost", 0)]);

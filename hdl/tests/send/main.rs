@@ -1,13 +1,10 @@
-//! Tests of the send side and of completion, on the exported Verilog in Verilator.
+//! Tests of the send side, on the exported Verilog in Verilator.
 
-mod ack;
 mod bundle;
-mod egress;
 mod frames;
 mod gather;
-mod sends;
+
 mod transmit;
-mod writer;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

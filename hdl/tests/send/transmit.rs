@@ -57,9 +57,15 @@ fn world() -> World {
             psn: if rng.random_bool(0.2) { 0xff_fffe } else { rng.random_range(0..1 << 24) },
             service: rng.random_range(0..3),
             loopback: rng.random(),
-            state: *[vi_states::CONNECTED, vi_states::CONNECTED, vi_states::CONNECTED, vi_states::ERROR, vi_states::IDLE]
-                .choose(&mut rng)
-                .unwrap(),
+            state: *[
+                vi_states::CONNECTED,
+                vi_states::CONNECTED,
+                vi_states::CONNECTED,
+                vi_states::ERROR,
+                vi_states::IDLE,
+            ]
+            .choose(&mut rng)
+            .unwrap(),
         })
         .collect();
     for (n, vi) in vis.iter().enumerate() {
@@ -101,14 +107,22 @@ impl World {
         let cut = (wrong && rng.random_bool(0.2)).then(|| rng.random_range(0..lengths.len()));
         for (k, length) in lengths.iter().enumerate() {
             let (first, last) = (k == 0, k + 1 == lengths.len());
-            let mut packet = fields(&[("vi", n), ("first", first.into()), ("region", region), ("offset", offset)]);
+            let mut packet =
+                fields(&[("vi", n), ("first", first.into()), ("region", region), ("offset", offset)]);
             if cut == Some(k) {
                 let errors = if !first || vi.state != vi_states::CONNECTED {
                     status::DESC_FLUSHED_ERROR
                 } else {
-                    *[status::FORMAT_ERROR, status::LENGTH_ERROR, status::DESC_FLUSHED_ERROR, 0].choose(rng).unwrap()
+                    *[status::FORMAT_ERROR, status::LENGTH_ERROR, status::DESC_FLUSHED_ERROR, 0]
+                        .choose(rng)
+                        .unwrap()
                 };
-                packet.extend(fields(&[("send", 0), ("last", 1), ("errors", errors.into()), ("lost", (errors == 0).into())]));
+                packet.extend(fields(&[
+                    ("send", 0),
+                    ("last", 1),
+                    ("errors", errors.into()),
+                    ("lost", (errors == 0).into()),
+                ]));
                 self.packets.push_back(Given { packet, payload: None });
                 if error == 0 {
                     error = errors;
@@ -226,7 +240,12 @@ impl World {
         let (start, mut quiet) = (bench.cycles(), 0);
         let (mut messages, mut positive, mut negative) = (0, 0, 0);
         let whole_messages = sent.iter().filter(|s| s["errors"] == 0 && s["lost"] == 0).count();
-        while !(packets.is_empty() && acks.is_empty() && frames.is_empty() && ack_frames.is_empty() && sent.is_empty()) {
+        while !(packets.is_empty()
+            && acks.is_empty()
+            && frames.is_empty()
+            && ack_frames.is_empty()
+            && sent.is_empty())
+        {
             // Payload comes in ahead of its packet's turn, or late.
             if filled < packets.len() && filled < 4 && (eager || rng.random_bool(0.1)) {
                 if let Some((bytes, refused, failed)) = &packets[filled].payload {
@@ -274,7 +293,8 @@ impl World {
                 assert!(count == 8 || beat["last"] == 1);
                 beats.extend(&beat["data"].to_le_bytes()[..count]);
                 if beat["last"] == 1 {
-                    let queue = if beats[42] == opcode::RC_ACKNOWLEDGE { &mut *ack_frames } else { &mut *frames };
+                    let queue =
+                        if beats[42] == opcode::RC_ACKNOWLEDGE { &mut *ack_frames } else { &mut *frames };
                     let expected = queue.pop_front().expect("a frame nobody expects");
                     assert_eq!(beats, expected.bytes);
                     assert_eq!(bench.get("frame_loopback") == 1, expected.loopback);
@@ -301,7 +321,12 @@ impl World {
             messages += bench.get("count_message");
             positive += bench.get("count_ack");
             negative += bench.get("count_nak");
-            let taken = (bench.get("packet_ready") == 1, bench.get("whole_ready") == 1, bench.get("payload_ready") == 1, bench.get("ack_ready") == 1);
+            let taken = (
+                bench.get("packet_ready") == 1,
+                bench.get("whole_ready") == 1,
+                bench.get("payload_ready") == 1,
+                bench.get("ack_ready") == 1,
+            );
             if let Some(vi) = announce {
                 bundle::state(bench, vi, vi_states::ERROR);
             } else {

@@ -21,10 +21,8 @@ impl Bench {
     /// The model cannot be built; the message says why.
     #[track_caller]
     pub fn new(name: &str, verilog: &str) -> Self {
-        let seed = std::env::var("VIADUCT_SEED")
-            .ok()
-            .and_then(|text| text.parse().ok())
-            .unwrap_or(0x7669_6164);
+        let seed =
+            std::env::var("VIADUCT_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0x7669_6164);
         Self::seeded(name, verilog, seed)
     }
 

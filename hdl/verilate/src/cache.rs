@@ -18,9 +18,7 @@ fn root() -> PathBuf {
         .map(PathBuf::from)
         .or_else(|| {
             let program = std::env::current_exe().ok()?;
-            let target = program
-                .ancestors()
-                .find(|dir| dir.join("CACHEDIR.TAG").exists())?;
+            let target = program.ancestors().find(|dir| dir.join("CACHEDIR.TAG").exists())?;
             Some(target.to_owned())
         })
         .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"));
@@ -34,10 +32,7 @@ fn key(parts: &[&str]) -> String {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part.as_bytes());
     }
-    hash.finalize()[..12]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hash.finalize()[..12].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// `root/key`, built by `build` if it is not there yet.
@@ -50,8 +45,7 @@ fn built(key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> 
     fs::create_dir_all(&root).map_err(Error::io(&root))?;
     let lock_path = root.join(format!("{key}.lock"));
     let lock = File::create(&lock_path).map_err(Error::io(&lock_path))?;
-    flock(&lock, FlockOperation::LockExclusive)
-        .map_err(|error| Error::io(&lock_path)(error.into()))?;
+    flock(&lock, FlockOperation::LockExclusive).map_err(|error| Error::io(&lock_path)(error.into()))?;
     if !done.exists() {
         let work = root.join(format!("{key}.part"));
         if work.exists() {
@@ -69,11 +63,9 @@ pub(crate) fn model(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Po
     let ports = port::parse(verilog, &options.name)?;
     let version = tool::verilator_version()?;
     let trace = if options.trace { "fst" } else { "" };
-    let runtime = built(&key(&["runtime", &version, trace]), |dir| {
-        tool::compile_runtime(dir, options.trace)
-    })?;
+    let runtime = built(&key(&["runtime", version, trace]), |dir| tool::compile_runtime(dir, options.trace))?;
     let key = key(&[
-        &version,
+        version,
         trace,
         &options.clock,
         &options.prefix,

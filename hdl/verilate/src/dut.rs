@@ -52,10 +52,7 @@ impl Dut {
     /// As [`Dut::build`].
     pub fn seeded(verilog: &str, options: &Options, seed: u64) -> Result<Self> {
         let (path, ports) = cache::model(verilog, options)?;
-        let load = |source| Error::Load {
-            block: options.name.clone(),
-            source,
-        };
+        let load = |source| Error::Load { block: options.name.clone(), source };
         let p = &options.prefix;
         // SAFETY: the library was built by this crate from its own shim; its initialisers are Verilator's.
         let library = unsafe { Library::new(path) }.map_err(load)?;
@@ -66,14 +63,10 @@ impl Dut {
                 .get::<unsafe extern "C" fn(u64) -> *mut c_void>(format!("{p}_new").as_bytes())
                 .map_err(load)?;
             let port = *library
-                .get::<unsafe extern "C" fn(*mut c_void, u32) -> *mut c_void>(
-                    format!("{p}_port").as_bytes(),
-                )
+                .get::<unsafe extern "C" fn(*mut c_void, u32) -> *mut c_void>(format!("{p}_port").as_bytes())
                 .map_err(load)?;
             let calls = Calls {
-                delete: *library
-                    .get(format!("{p}_delete").as_bytes())
-                    .map_err(load)?,
+                delete: *library.get(format!("{p}_delete").as_bytes()).map_err(load)?,
                 eval: *library.get(format!("{p}_eval").as_bytes()).map_err(load)?,
                 tick: *library.get(format!("{p}_tick").as_bytes()).map_err(load)?,
                 trace: *library.get(format!("{p}_trace").as_bytes()).map_err(load)?,
@@ -98,11 +91,7 @@ impl Dut {
         };
         // Verilator makes inputs random too; a test starts from inputs that are 0.
         for index in 0..dut.ports.len() {
-            let Port {
-                name,
-                direction,
-                width,
-            } = dut.ports[index].clone();
+            let Port { name, direction, width } = dut.ports[index].clone();
             match direction {
                 Direction::In if width > 64 => dut.set_wide(&name, &[]),
                 Direction::In => dut.write(Handle(index), 0),
@@ -132,11 +121,7 @@ impl Dut {
             Some(index) => Handle(index),
             None => {
                 let known: Vec<_> = self.ports.iter().map(|port| port.name.as_str()).collect();
-                panic!(
-                    "block `{}` has no port `{name}`; it has: {}",
-                    self.name,
-                    known.join(", ")
-                )
+                panic!("block `{}` has no port `{name}`; it has: {}", self.name, known.join(", "))
             }
         }
     }
@@ -168,11 +153,7 @@ impl Dut {
         let handle = self.port(name);
         let port = &self.ports[handle.0];
         if port.width <= 64 {
-            assert!(
-                words.len() <= 2,
-                "block `{}`: too many words for port `{name}`",
-                self.name
-            );
+            assert!(words.len() <= 2, "block `{}`: too many words for port `{name}`", self.name);
             let low = u64::from(words.first().copied().unwrap_or(0));
             let high = u64::from(words.get(1).copied().unwrap_or(0));
             return self.write(handle, low | high << 32);
@@ -180,19 +161,12 @@ impl Dut {
         self.check_input(port);
         let top = port.width - (port.words() - 1) * 32;
         let fits = words.len() <= port.words()
-            && words
-                .get(port.words() - 1)
-                .is_none_or(|word| top == 32 || *word >> top == 0);
-        assert!(
-            fits,
-            "block `{}`: value does not fit port `{name}` of {} bits",
-            self.name, port.width
-        );
+            && words.get(port.words() - 1).is_none_or(|word| top == 32 || *word >> top == 0);
+        assert!(fits, "block `{}`: value does not fit port `{name}` of {} bits", self.name, port.width);
         // SAFETY: a port wider than 64 bits is an array of `words()` 32-bit words inside the live model, and
         // nothing else refers to it while `self` is borrowed mutably.
-        let storage = unsafe {
-            std::slice::from_raw_parts_mut(self.storage[handle.0].cast::<u32>(), port.words())
-        };
+        let storage =
+            unsafe { std::slice::from_raw_parts_mut(self.storage[handle.0].cast::<u32>(), port.words()) };
         storage.fill(0);
         storage[..words.len()].copy_from_slice(words);
     }
@@ -210,9 +184,7 @@ impl Dut {
             return [value as u32, (value >> 32) as u32][..port.words()].to_vec();
         }
         // SAFETY: as in `set_wide`, read only.
-        unsafe {
-            std::slice::from_raw_parts(self.storage[handle.0].cast::<u32>(), port.words()).to_vec()
-        }
+        unsafe { std::slice::from_raw_parts(self.storage[handle.0].cast::<u32>(), port.words()).to_vec() }
     }
 
     #[track_caller]
@@ -318,5 +290,51 @@ impl Drop for Dut {
     fn drop(&mut self) {
         // SAFETY: the model came from `new`, is deleted once, and the library is still loaded.
         unsafe { (self.calls.delete)(self.model) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADDER: &str = "module top(clock,a,wide,q,total);\ninput wire clock;\ninput wire [15:0] a;\n\
+        input wire [70:0] wide;\noutput reg [70:0] q;\noutput reg [39:0] total;\ninitial total = 0;\n\
+        always @(posedge clock) total <= total + a;\nalways @(*) q = ~wide;\nendmodule\n";
+
+    /// As `shim::rust` writes them.
+    #[repr(C)]
+    struct In {
+        a: u16,
+        wide: [u32; 3],
+    }
+    #[repr(C)]
+    #[derive(Default)]
+    struct Out {
+        q: [u32; 3],
+        total: u64,
+    }
+
+    #[test]
+    fn a_cycle_takes_packed_inputs_and_gives_outputs_before_its_edge() {
+        let options = Options::named("adder");
+        let dut = Dut::build(ADDER, &options).unwrap();
+        let rust = shim::rust(&dut.ports, &options);
+        for field in ["pub a: u16,", "pub wide: [u32; 3],", "pub q: [u32; 3],", "pub total: u64,"] {
+            assert!(rust.contains(field), "{field} not in\n{rust}");
+        }
+        // SAFETY: the shim defines the symbol with this type, for structs of these fields.
+        let cycle = unsafe {
+            *dut._library
+                .get::<unsafe extern "C" fn(*mut c_void, *const In, *mut Out)>(b"viaduct_cycle")
+                .unwrap()
+        };
+        let mut out = Out::default();
+        for n in 0..5u16 {
+            let input = In { a: n, wide: [n.into(), 0, 0x40] };
+            // SAFETY: the model is live and both structs outlive the call.
+            unsafe { cycle(dut.model, &input, &mut out) };
+            assert_eq!(out.total, u64::from(n * n.saturating_sub(1) / 2), "the sum before this cycle's edge");
+            assert_eq!(out.q, [!u32::from(n), !0, 0x3f]);
+        }
     }
 }

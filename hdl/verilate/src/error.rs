@@ -50,9 +50,6 @@ pub enum Error {
 impl Error {
     /// For `map_err` on file operations.
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
-        move |source| Self::Io {
-            path: path.to_owned(),
-            source,
-        }
+        move |source| Self::Io { path: path.to_owned(), source }
     }
 }

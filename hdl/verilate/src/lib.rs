@@ -61,10 +61,7 @@ impl Default for Options {
 impl Options {
     /// The defaults, for a block of this name.
     pub fn named(name: &str) -> Self {
-        Self {
-            name: name.into(),
-            ..Self::default()
-        }
+        Self { name: name.into(), ..Self::default() }
     }
 }
 

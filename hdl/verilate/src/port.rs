@@ -53,14 +53,9 @@ impl Port {
 
 /// The ports of `module top` in order of declaration.
 pub(crate) fn parse(verilog: &str, block: &str) -> Result<Vec<Port>> {
-    let fail = |reason: String| Error::Ports {
-        block: block.into(),
-        reason,
-    };
-    let body = verilog
-        .split_once("module top(")
-        .ok_or_else(|| fail("no `module top(` in the Verilog".into()))?
-        .1;
+    let fail = |reason: String| Error::Ports { block: block.into(), reason };
+    let body =
+        verilog.split_once("module top(").ok_or_else(|| fail("no `module top(` in the Verilog".into()))?.1;
     let body = body.split("endmodule").next().unwrap_or(body);
     let mut ports = Vec::new();
     for line in body.lines().map(str::trim) {
@@ -89,11 +84,7 @@ pub(crate) fn parse(verilog: &str, block: &str) -> Result<Vec<Port>> {
         if name.is_empty() {
             return Err(fail(format!("port without a name: `{line}`")));
         }
-        ports.push(Port {
-            name: name.into(),
-            direction,
-            width,
-        });
+        ports.push(Port { name: name.into(), direction, width });
     }
     Ok(ports)
 }
@@ -108,10 +99,7 @@ mod tests {
                     input wire  [71:0] a$b;\n    output reg signed [7:0] q;\n    output wire  r;\n    reg x;\nendmodule\n\
                     module top$sub(z);\ninput wire z;\nendmodule";
         let ports = parse(text, "t").unwrap();
-        let seen: Vec<_> = ports
-            .iter()
-            .map(|p| (p.name.as_str(), p.direction, p.width))
-            .collect();
+        let seen: Vec<_> = ports.iter().map(|p| (p.name.as_str(), p.direction, p.width)).collect();
         assert_eq!(
             seen,
             [

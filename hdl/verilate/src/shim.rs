@@ -30,30 +30,21 @@ fn rust_type(port: &Port) -> String {
 }
 
 /// The ports of one direction, without the clock, which the shim drives itself.
-fn side<'a>(
-    ports: &'a [Port],
-    options: &'a Options,
-    direction: Direction,
-) -> impl Iterator<Item = &'a Port> {
-    ports
-        .iter()
-        .filter(move |port| port.direction == direction && port.name != options.clock)
+fn side<'a>(ports: &'a [Port], options: &'a Options, direction: Direction) -> impl Iterator<Item = &'a Port> {
+    ports.iter().filter(move |port| port.direction == direction && port.name != options.clock)
 }
 
 /// Whether the model has the clock that the shim is to drive.
 pub(crate) fn has_clock(ports: &[Port], options: &Options) -> bool {
-    ports
-        .iter()
-        .any(|port| port.name == options.clock && port.direction == Direction::In)
+    ports.iter().any(|port| port.name == options.clock && port.direction == Direction::In)
 }
 
 /// The shim's C++.
 pub(crate) fn cpp(ports: &[Port], options: &Options) -> String {
     let p = &options.prefix;
     let structure = |name: &str, direction| {
-        let fields: String = side(ports, options, direction)
-            .map(|port| format!("  {}\n", cpp_field(port)))
-            .collect();
+        let fields: String =
+            side(ports, options, direction).map(|port| format!("  {}\n", cpp_field(port))).collect();
         format!("struct {name} {{\n{fields}}};\n")
     };
     let copy = |direction, from: &dyn Fn(&str) -> (String, String)| -> String {
@@ -70,12 +61,8 @@ pub(crate) fn cpp(ports: &[Port], options: &Options) -> String {
     };
     let inputs = structure("In", Direction::In);
     let outputs = structure("Out", Direction::Out);
-    let take = copy(Direction::In, &|n| {
-        (format!("m->top.{n}"), format!("in->{n}"))
-    });
-    let give = copy(Direction::Out, &|n| {
-        (format!("out->{n}"), format!("m->top.{n}"))
-    });
+    let take = copy(Direction::In, &|n| (format!("m->top.{n}"), format!("in->{n}")));
+    let give = copy(Direction::Out, &|n| (format!("out->{n}"), format!("m->top.{n}")));
     let pointers: String = ports
         .iter()
         .enumerate()
@@ -94,10 +81,7 @@ pub(crate) fn cpp(ports: &[Port], options: &Options) -> String {
         ("", "", "", "  (void)m; (void)path; return 0;\n", "false")
     };
     let (low, high) = if has_clock(ports, options) {
-        (
-            format!("  m->top.{} = 0;\n", options.clock),
-            format!("  m->top.{} = 1;\n", options.clock),
-        )
+        (format!("  m->top.{} = 0;\n", options.clock), format!("  m->top.{} = 1;\n", options.clock))
     } else {
         (String::new(), String::new())
     };
@@ -162,11 +146,7 @@ pub(crate) fn rust(ports: &[Port], options: &Options) -> String {
     let p = &options.prefix;
     let mut text = String::new();
     for (name, direction, doc) in [
-        (
-            "In",
-            Direction::In,
-            "What the model reads in one cycle: its input ports but the clock.",
-        ),
+        ("In", Direction::In, "What the model reads in one cycle: its input ports but the clock."),
         (
             "Out",
             Direction::Out,

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use crate::{shim, Error, Options, Port, Result};
 
@@ -21,44 +22,34 @@ fn run(command: &mut Command, block: &str) -> Result<String> {
     let tool = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|source| match source.kind() {
         std::io::ErrorKind::NotFound => Error::Missing { tool: tool.clone() },
-        _ => Error::Io {
-            path: tool.clone().into(),
-            source,
-        },
+        _ => Error::Io { path: tool.clone().into(), source },
     })?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
     text.push_str(&String::from_utf8_lossy(&output.stdout));
-    Err(Error::Tool {
-        tool,
-        block: block.into(),
-        output: text,
-    })
+    Err(Error::Tool { tool, block: block.into(), output: text })
 }
 
 /// The folder of Verilator's own files.
 pub(crate) fn verilator_root() -> Result<PathBuf> {
-    let text = run(
-        Command::new(verilator()).args(["--getenv", "VERILATOR_ROOT"]),
-        "-",
-    )?;
+    let text = run(Command::new(verilator()).args(["--getenv", "VERILATOR_ROOT"]), "-")?;
     Ok(PathBuf::from(text.trim()))
 }
 
-/// Verilator's version line, part of the cache's key.
-pub(crate) fn verilator_version() -> Result<String> {
-    run(Command::new(verilator()).arg("--version"), "-")
+/// Verilator's version line, part of the cache's key; asked once a process.
+pub(crate) fn verilator_version() -> Result<&'static str> {
+    static VERSION: OnceLock<String> = OnceLock::new();
+    if let Some(version) = VERSION.get() {
+        return Ok(version);
+    }
+    let version = run(Command::new(verilator()).arg("--version"), "-")?;
+    Ok(VERSION.get_or_init(|| version))
 }
 
 /// Writes `top.v`, runs Verilator, and writes one C++ file that holds the whole model and the shim.
-pub(crate) fn verilate(
-    verilog: &str,
-    dir: &Path,
-    ports: &[Port],
-    options: &Options,
-) -> Result<PathBuf> {
+pub(crate) fn verilate(verilog: &str, dir: &Path, ports: &[Port], options: &Options) -> Result<PathBuf> {
     fs::create_dir_all(dir).map_err(Error::io(dir))?;
     let source = dir.join("top.v");
     fs::write(&source, verilog).map_err(Error::io(&source))?;
@@ -86,10 +77,7 @@ pub(crate) fn verilate(
         }
     }
     parts.sort();
-    let mut text: String = parts
-        .iter()
-        .map(|part| format!("#include \"{part}\"\n"))
-        .collect();
+    let mut text: String = parts.iter().map(|part| format!("#include \"{part}\"\n")).collect();
     text.push_str(&shim::cpp(ports, options));
     let unit = dir.join("model.cpp");
     fs::write(&unit, text).map_err(Error::io(&unit))?;
@@ -101,13 +89,7 @@ pub(crate) fn verilate(
 fn flags(command: &mut Command, root: &Path, optimise: &str) {
     let include = root.join("include");
     command
-        .args([
-            "-std=gnu++17",
-            "-fPIC",
-            "-pthread",
-            "-w",
-            "-fvisibility=hidden",
-        ])
+        .args(["-std=gnu++17", "-fPIC", "-pthread", "-w", "-fvisibility=hidden"])
         .args(["-fno-gnu-unique", "-DVM_COVERAGE=0", "-DVM_SC=0"])
         .arg(optimise)
         .arg("-I")
@@ -141,13 +123,7 @@ pub(crate) fn compile_model(dir: &Path, runtime: &Path, options: &Options) -> Re
     let root = verilator_root()?;
     let mut command = Command::new(compiler());
     flags(&mut command, &root, &options.optimise);
-    command
-        .arg("-shared")
-        .arg("-I")
-        .arg(dir)
-        .arg("-o")
-        .arg(dir.join("model.so"))
-        .arg(dir.join("model.cpp"));
+    command.arg("-shared").arg("-I").arg(dir).arg("-o").arg(dir.join("model.so")).arg(dir.join("model.cpp"));
     let mut objects: Vec<PathBuf> = fs::read_dir(runtime)
         .map_err(Error::io(runtime))?
         .filter_map(|entry| Some(entry.ok()?.path()))

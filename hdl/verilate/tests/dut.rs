@@ -76,19 +76,14 @@ fn a_wide_value_says_so() {
 #[test]
 fn bad_verilog_is_an_error() {
     let text = "module top(a);\ninput wire a;\nassign nonsense = ;\nendmodule";
-    let Err(error) = Dut::build(text, &Options::named("bad")) else {
-        panic!("accepted")
-    };
+    let Err(error) = Dut::build(text, &Options::named("bad")) else { panic!("accepted") };
     assert!(matches!(&error, Error::Tool { block, .. } if block == "bad"));
     assert!(error.to_string().contains("syntax error"), "{error}");
 }
 
 #[test]
 fn traces_when_asked() {
-    let options = Options {
-        trace: true,
-        ..Options::named("counter")
-    };
+    let options = Options { trace: true, ..Options::named("counter") };
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("counter.fst");
     let mut dut = Dut::build(COUNTER, &options).unwrap();
     assert!(dut.trace(&path));
@@ -104,11 +99,7 @@ fn traces_when_asked() {
 fn generates_for_a_build_script() {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("generated");
     let made = generate(COUNTER, &out, &Options::named("counter")).unwrap();
-    assert!(made
-        .sources
-        .iter()
-        .chain(&made.include_dirs)
-        .all(|path| path.exists()));
+    assert!(made.sources.iter().chain(&made.include_dirs).all(|path| path.exists()));
     assert_eq!(made.ports.len(), 7);
     for part in [
         "pub struct In {",
@@ -121,4 +112,25 @@ fn generates_for_a_build_script() {
         assert!(made.rust.contains(part), "{part} not in\n{}", made.rust);
     }
     assert!(!made.rust.contains("clock:"), "the shim drives the clock");
+}
+
+#[test]
+fn one_model_is_built_once_by_many_at_once() {
+    // New to the cache in every run.
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
+    let text = COUNTER.replace("endmodule", &format!("// {now} {}\nendmodule", std::process::id()));
+    let counts: Vec<u64> = std::thread::scope(|scope| {
+        let build = || {
+            let mut dut = Dut::build(&text, &Options::named("counter")).unwrap();
+            dut.set("reset", 1);
+            dut.tick();
+            dut.set("reset", 0);
+            dut.set("step", 7);
+            dut.tick();
+            dut.get("count")
+        };
+        let all: Vec<_> = (0..4).map(|_| scope.spawn(build)).collect();
+        all.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(counts, [7; 4]);
 }

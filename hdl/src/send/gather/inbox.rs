@@ -10,7 +10,7 @@
 //!
 //! Latency: a head is on show the cycle after it came.
 //!
-//! Tests: with the whole of gather, `tests/gather.rs`.
+//! Tests: with the whole of gather, `tests/send/gather.rs`.
 
 use rust_hdl::prelude::*;
 

@@ -19,7 +19,7 @@
 //! Latency: 12 cycles from a head to its first access. Throughput: a message of one packet and one segment every 12
 //! cycles; otherwise 2 cycles for each access, 2 for each segment and 2 for each packet.
 //!
-//! Tests: `tests/gather.rs`.
+//! Tests: `tests/send/gather.rs`.
 
 mod inbox;
 mod sink;
@@ -30,8 +30,7 @@ use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::{table, vi_states};
 
 use crate::bus::{Access, Commit, Packet, ReadBeat, SendHead, StateWrite, Vi};
-use crate::literal::Literal;
-use crate::prims::{Fifo, LutRam, Ram};
+use crate::prims::{Fifo, LutRam, Number, Ram};
 use inbox::Inbox;
 use sink::Sink;
 use walker::Walker;
@@ -106,8 +105,8 @@ pub struct Gather {
     vi: Signal<Local, Vi>,
     row: Signal<Local, Vi>,
     takes_commit: Signal<Local, bool>,
-    gather_table: Literal<8, { table::GATHER as u64 }>,
-    connected: Literal<2, { vi_states::CONNECTED as u64 }>,
+    gather_table: Number<8, { table::GATHER as u64 }>,
+    connected: Number<2, { vi_states::CONNECTED as u64 }>,
 }
 
 impl Logic for Gather {

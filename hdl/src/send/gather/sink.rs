@@ -17,13 +17,12 @@
 //! How: the packer takes a cycle more for a packet that ends with two words. Reads in flight are few
 //! (`READ_TAGS`), so the 32 beats in front of it are enough.
 //!
-//! Tests: with the whole of gather, `tests/gather.rs`.
+//! Tests: with the whole of gather, `tests/send/gather.rs`.
 
 use rust_hdl::prelude::*;
 
 use crate::bus::{client, ReadBeat};
-use crate::literal::Literal;
-use crate::prims::{Fifo, Packer, Ram, RamFifo};
+use crate::prims::{Fifo, Number, Packer, Ram, RamFifo};
 
 /// A beat of payload before packing.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -135,16 +134,27 @@ pub struct Sink {
     grown: Signal<Local, Bits<11>>,
     returned: Signal<Local, Bits<11>>,
     shrunk: Signal<Local, Bits<11>>,
-    client: Literal<2, { client::GATHER }>,
-    capacity: Literal<12, 1024>,
+    client: Number<2, { client::GATHER }>,
+    capacity: Number<12, 1024>,
 }
 
 impl Logic for Sink {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, used, missing, midway, refused, failed, ended, tail_row, tail_over, tail_fault,
-            length_valid, length
+            self,
+            clock,
+            used,
+            missing,
+            midway,
+            refused,
+            failed,
+            ended,
+            tail_row,
+            tail_over,
+            tail_fault,
+            length_valid,
+            length
         );
         clock!(self, clock, pieces, packer, words, sizes, wholes, tail_low, tail_high);
         self.pieces.reset.next = self.reset.val();

@@ -11,13 +11,13 @@
 //!
 //! Latency and throughput: see gather.
 //!
-//! Tests: with the whole of gather, `tests/gather.rs`.
+//! Tests: with the whole of gather, `tests/send/gather.rs`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{control, status, MAX_SEGMENTS};
 
 use crate::bus::{Access, Packet, SendHead};
-use crate::literal::Literal;
+use crate::prims::Number;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum State {
@@ -135,27 +135,52 @@ pub struct Walker {
     max_transfer: Signal<Local, Bits<32>>,
     mtu: Signal<Local, Bits<13>>,
     bytes_up: Signal<Local, Bits<13>>,
+    left_low: Signal<Local, Bits<13>>,
     fits: Signal<Local, bool>,
+    segment_low: Signal<Local, Bits<13>>,
+    /// The segment goes on behind the packet, or ends with it.
+    longer: Signal<Local, bool>,
+    same: Signal<Local, bool>,
     segment_after: Signal<Local, Bits<32>>,
     packet_after: Signal<Local, Bits<13>>,
     left_after: Signal<Local, Bits<32>>,
     announced: Signal<Local, bool>,
-    op_mask: Literal<16, { control::OP_MASK as u64 }>,
-    op_send: Literal<16, { control::OP_SENDRECV as u64 }>,
-    reserved: Literal<16, { control::RESERVED as u64 }>,
-    immediate_flag: Literal<16, { control::IMMEDIATE as u64 }>,
-    max_segments: Literal<16, { MAX_SEGMENTS as u64 }>,
-    format_error: Literal<9, { status::FORMAT_ERROR as u64 }>,
-    length_error: Literal<9, { status::LENGTH_ERROR as u64 }>,
-    flushed: Literal<9, { status::DESC_FLUSHED_ERROR as u64 }>,
+    op_mask: Number<16, { control::OP_MASK as u64 }>,
+    op_send: Number<16, { control::OP_SENDRECV as u64 }>,
+    reserved: Number<16, { control::RESERVED as u64 }>,
+    immediate_flag: Number<16, { control::IMMEDIATE as u64 }>,
+    max_segments: Number<16, { MAX_SEGMENTS as u64 }>,
+    format_error: Number<9, { status::FORMAT_ERROR as u64 }>,
+    length_error: Number<9, { status::LENGTH_ERROR as u64 }>,
+    flushed: Number<9, { status::DESC_FLUSHED_ERROR as u64 }>,
 }
 
 impl Logic for Walker {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, state, index, segments, immediate, has_immediate, length, left, sum, over, malformed,
-            errors, first, last, address, region, key, segment_left, packet_left, piece, ends_segment,
+            self,
+            clock,
+            state,
+            index,
+            segments,
+            immediate,
+            has_immediate,
+            length,
+            left,
+            sum,
+            over,
+            malformed,
+            errors,
+            first,
+            last,
+            address,
+            region,
+            key,
+            segment_left,
+            packet_left,
+            piece,
+            ends_segment,
             ends_packet
         );
 
@@ -184,7 +209,15 @@ impl Logic for Walker {
         if self.row.val().get_bits::<3>(16) == bits::<3>(3) {
             self.mtu.next = bits::<13>(2048);
         }
-        self.fits.next = self.left.q.val() <= bit_cast::<32, 13>(self.mtu.val());
+        // Against 13 bits: carry chains as long as that, not as long as the counters.
+        self.left_low.next = self.left.q.val().get_bits::<13>(0);
+        self.fits.next =
+            !self.left.q.val().get_bits::<19>(13).any() & (self.left_low.val() <= self.mtu.val());
+        self.segment_low.next = self.segment_left.q.val().get_bits::<13>(0);
+        self.longer.next = self.segment_left.q.val().get_bits::<19>(13).any()
+            | (self.segment_low.val() > self.packet_left.q.val());
+        self.same.next = !self.segment_left.q.val().get_bits::<19>(13).any()
+            & (self.segment_low.val() == self.packet_left.q.val());
 
         // The sum of the segments' lengths.
         self.addend.next = self.high.val();
@@ -216,8 +249,7 @@ impl Logic for Walker {
         self.reserve.next = false;
         self.packet_valid.next = false;
         self.announced.next = self.connected.val() & self.room.val() & self.packet_ready.val();
-        self.access_valid.next =
-            (self.state.q.val() == State::Ask) | (self.state.q.val() == State::AskTail);
+        self.access_valid.next = (self.state.q.val() == State::Ask) | (self.state.q.val() == State::AskTail);
         self.access.next.address = self.address.q.val();
         self.access.next.span = self.segment_left.q.val();
         self.access.next.length = self.piece.q.val();
@@ -320,10 +352,7 @@ impl Logic for Walker {
                     self.malformed.d.next = true;
                     self.state.d.next = State::Check;
                 }
-                if self.malformed.q.val()
-                    | !self.connected.val()
-                    | (self.segments.q.val() == bits::<8>(2))
-                {
+                if self.malformed.q.val() | !self.connected.val() | (self.segments.q.val() == bits::<8>(2)) {
                     self.state.d.next = State::Check;
                 }
             }
@@ -407,12 +436,10 @@ impl Logic for Walker {
             }
             State::Piece => {
                 self.piece.d.next = self.packet_left.q.val();
-                self.ends_packet.d.next =
-                    self.segment_left.q.val() >= bit_cast::<32, 13>(self.packet_left.q.val());
-                self.ends_segment.d.next = false;
-                if self.segment_left.q.val() <= bit_cast::<32, 13>(self.packet_left.q.val()) {
-                    self.piece.d.next = bit_cast::<13, 32>(self.segment_left.q.val());
-                    self.ends_segment.d.next = true;
+                self.ends_packet.d.next = self.longer.val() | self.same.val();
+                self.ends_segment.d.next = !self.longer.val();
+                if !self.longer.val() {
+                    self.piece.d.next = self.segment_low.val();
                 }
                 self.state.d.next = State::Ask;
             }

@@ -24,8 +24,7 @@ use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 
 use crate::bus::{FrameBeat, Vi};
-use crate::literal::Literal;
-use crate::prims::{Crc32, Ram};
+use crate::prims::{Crc32, Number, Ram};
 
 /// Rows of the template memory, as log2: 8 words for each VI.
 pub const TEMPLATE_LOG2: usize = VI_LOG2 + 3;
@@ -168,17 +167,46 @@ pub(super) struct Framer {
     masked: Signal<Local, Bits<64>>,
     icrc: Signal<Local, Bits<32>>,
     finished: Signal<Local, Bits<64>>,
-    crc_start: Literal<32, { CRC_START }>,
-    flag_bits: Literal<8, 0xcf>,
+    crc_start: Number<32, { CRC_START }>,
+    flag_bits: Number<8, 0xcf>,
 }
 
 impl Logic for Framer {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, current, active, tag_turn, index, words_left, carry, vlan, a_valid, a_word, a_first,
-            a_last, a_odd, a_next_last, a_feed, a_preset, a_mask_low, a_mask_six, a_mask_seven, a_before,
-            b_valid, b_word, b_first, b_last, b_odd, b_next_last, c_valid, c_word, c_last, c_odd, c_loopback,
+            self,
+            clock,
+            current,
+            active,
+            tag_turn,
+            index,
+            words_left,
+            carry,
+            vlan,
+            a_valid,
+            a_word,
+            a_first,
+            a_last,
+            a_odd,
+            a_next_last,
+            a_feed,
+            a_preset,
+            a_mask_low,
+            a_mask_six,
+            a_mask_seven,
+            a_before,
+            b_valid,
+            b_word,
+            b_first,
+            b_last,
+            b_odd,
+            b_next_last,
+            c_valid,
+            c_word,
+            c_last,
+            c_odd,
+            c_loopback,
             c_vlan
         );
         clock!(self, clock, templates, crc);
@@ -239,8 +267,7 @@ impl Logic for Framer {
         self.udp_length_wire.next = (self.udp_length.val() << 8) | (self.udp_length.val() >> 8);
         self.rest.next = self.template.val().get_bits::<16>(0);
         self.rest_host.next = (self.rest.val() << 8) | (self.rest.val() >> 8);
-        self.sum.next =
-            bit_cast::<17, 16>(self.rest_host.val()) + bit_cast::<17, 16>(self.ip_length.val());
+        self.sum.next = bit_cast::<17, 16>(self.rest_host.val()) + bit_cast::<17, 16>(self.ip_length.val());
         self.folded.next =
             self.sum.val().get_bits::<16>(0) + bit_cast::<16, 1>(self.sum.val().get_bits::<1>(16));
         self.checksum.next = !self.folded.val();
@@ -379,8 +406,7 @@ impl Logic for Framer {
             self.finished.next = self.b_word.q.val() | (bit_cast::<64, 32>(self.icrc.val()) << 48);
         }
         if self.b_last.q.val() & !self.b_odd.q.val() {
-            self.finished.next =
-                self.b_word.q.val() | bit_cast::<64, 16>(self.icrc.val().get_bits::<16>(16));
+            self.finished.next = self.b_word.q.val() | bit_cast::<64, 16>(self.icrc.val().get_bits::<16>(16));
         }
 
         // Stage C: out.

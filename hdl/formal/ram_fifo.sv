@@ -1,0 +1,70 @@
+// RamFifo<2 bit, 4 words>: a queue whose word is on show two cycles after it went in.
+//
+// A word read in the cycle in which its row is written is arbitrary here ($anyseq in Ram).
+//
+// watch: head = dut.head.q
+// watch: tail = dut.tail.q
+// watch: row0 = dut.ram.memory[0]
+// watch: row1 = dut.ram.memory[1]
+// watch: row2 = dut.ram.memory[2]
+// watch: row3 = dut.ram.memory[3]
+module proof(
+    input wire clock, input wire reset,
+    input wire in_valid, input wire [1:0] in_data, input wire out_ready
+);
+    wire in_ready, out_valid;
+    wire [1:0] out_data;
+    wire [2:0] level;
+    top dut(
+        .clock(clock), .reset(reset), .in_valid(in_valid), .in_ready(in_ready), .in_data(in_data),
+        .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data), .level(level)
+    );
+    (* keep *) wire [2:0] head, tail;
+    (* keep *) wire [1:0] row0, row1, row2, row3;
+
+    // The model: words from the oldest on, and whether the youngest went in in the cycle before.
+    reg [2:0] count = 0;
+    reg fresh = 0;
+    reg [7:0] words;
+    wire shown = count != 0 && !(count == 1 && fresh);
+    wire push = in_valid & (count != 4);
+    wire pop = out_ready & shown;
+    wire [2:0] left = count - pop;
+    wire [7:0] rest = pop ? words >> 2 : words;
+    integer i;
+    always @(posedge clock) begin
+        for (i = 0; i < 4; i = i + 1)
+            words[2*i +: 2] <= push && left == i ? in_data : rest[2*i +: 2];
+        count <= reset ? 0 : left + push;
+        fresh <= push && !reset;
+    end
+
+    // What a user sees.
+    always @(*) begin
+        room: assert(in_ready == (count != 4));
+        show: assert(out_valid == shown);
+        number: assert(level == count);
+        if (out_valid) order: assert(out_data == words[1:0]);
+    end
+
+    // What makes it so in every state that can be reached: the rows from head on are the words.
+    wire [7:0] rows = {row3, row2, row1, row0};
+    wire [1:0] at0 = head, at1 = head + 1, at2 = head + 2, at3 = head + 3;
+    always @(*) begin
+        bound: assert(count <= 4);
+        young: assert(!fresh || count != 0);
+        span: assert(tail == head + count);
+        if (count > 0) first: assert(rows[2*at0 +: 2] == words[1:0]);
+        if (count > 1) second: assert(rows[2*at1 +: 2] == words[3:2]);
+        if (count > 2) third: assert(rows[2*at2 +: 2] == words[5:4]);
+        if (count > 3) fourth: assert(rows[2*at3 +: 2] == words[7:6]);
+    end
+
+    // Full once the pointers have gone round, and emptied again.
+    reg round = 0, full = 0;
+    always @(posedge clock) begin
+        round <= !reset && (round || (push && tail[1:0] == 3));
+        full <= !reset && (full || (round && count == 4));
+    end
+    always @(*) wrapped: cover(full && count == 0);
+endmodule

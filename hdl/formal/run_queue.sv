@@ -1,0 +1,90 @@
+// RunQueue<4 identifiers>: a queue in which each identifier is at most once and no push is lost.
+//
+// watch: head = dut.head.q
+// watch: tail = dut.tail.q
+// watch: cleared = dut.cleared.q
+// watch: row0 = dut.queue.memory[0]
+// watch: row1 = dut.queue.memory[1]
+// watch: row2 = dut.queue.memory[2]
+// watch: row3 = dut.queue.memory[3]
+// watch: in0 = dut.pushed.memory[0]
+// watch: in1 = dut.pushed.memory[1]
+// watch: in2 = dut.pushed.memory[2]
+// watch: in3 = dut.pushed.memory[3]
+// watch: out0 = dut.popped.memory[0]
+// watch: out1 = dut.popped.memory[1]
+// watch: out2 = dut.popped.memory[2]
+// watch: out3 = dut.popped.memory[3]
+module proof(
+    input wire clock, input wire reset,
+    input wire push_valid, input wire [1:0] push_id, input wire pop_ready
+);
+    wire pop_valid, busy;
+    wire [1:0] pop_id;
+    top dut(
+        .clock(clock), .reset(reset), .push_valid(push_valid), .push_id(push_id),
+        .pop_valid(pop_valid), .pop_id(pop_id), .pop_ready(pop_ready), .busy(busy)
+    );
+    (* keep *) wire [2:0] head, tail, cleared, row0, row1, row2, row3;
+    (* keep *) wire in0, in1, in2, in3, out0, out1, out2, out3;
+
+    // The owner's part of the contract.
+    always @(*) assume(!(busy && push_valid));
+
+    // The model: identifiers from the oldest on, who is inside, and the cycles since reset.
+    reg [2:0] count = 0, since = 0;
+    reg [7:0] ids;
+    reg [3:0] inside = 0;
+    wire pop = pop_ready & (count != 0);
+    wire [3:0] kept = inside & ~(pop ? 4'b1 << ids[1:0] : 4'b0);
+    wire push = push_valid & ~kept[push_id];
+    wire [2:0] left = count - pop;
+    wire [7:0] rest = pop ? ids >> 2 : ids;
+    integer i;
+    always @(posedge clock) begin
+        for (i = 0; i < 4; i = i + 1)
+            ids[2*i +: 2] <= push && left == i ? push_id : rest[2*i +: 2];
+        count <= reset ? 0 : left + push;
+        inside <= reset ? 0 : kept | (push ? 4'b1 << push_id : 4'b0);
+        since <= reset ? 0 : since + (since != 4);
+    end
+
+    // What a user sees.
+    always @(*) begin
+        ready: assert(busy == (since != 4));
+        show: assert(pop_valid == (count != 0));
+        if (pop_valid) order: assert(pop_id == ids[1:0]);
+    end
+
+    // What makes it so in every state that can be reached.
+    wire [11:0] rows = {row3, row2, row1, row0};
+    wire [3:0] pushed = {in3, in2, in1, in0}, popped = {out3, out2, out1, out0};
+    wire [3:0] done = (4'b1 << since) - 1;
+    wire [1:0] at0 = head, at1 = head + 1, at2 = head + 2, at3 = head + 3;
+    wire [2:0] r0 = rows[3*at0 +: 3], r1 = rows[3*at1 +: 3], r2 = rows[3*at2 +: 3], r3 = rows[3*at3 +: 3];
+    wire [3:0] members = (count > 0 ? 4'b1 << ids[1:0] : 4'b0) | (count > 1 ? 4'b1 << ids[3:2] : 4'b0)
+        | (count > 2 ? 4'b1 << ids[5:4] : 4'b0) | (count > 3 ? 4'b1 << ids[7:6] : 4'b0);
+    wire [2:0] size = inside[0] + inside[1] + inside[2] + inside[3];
+    always @(*) begin
+        bound: assert(count <= 4);
+        walk: assert(since <= 4 && cleared == since);
+        span: assert(tail == head + count);
+        // Each identifier inside is in one row, and no row holds another.
+        list: assert(inside == members && size == count);
+        if (since != 4) begin
+            quiet: assert(count == 0);
+            zero: assert(((pushed | popped) & done) == 0);
+        end else parity: assert((pushed ^ popped) == inside);
+        if (count > 0) first: assert(r0 == {pushed[ids[1:0]], ids[1:0]});
+        if (count > 1) second: assert(r1 == {pushed[ids[3:2]], ids[3:2]});
+        if (count > 2) third: assert(r2 == {pushed[ids[5:4]], ids[5:4]});
+        if (count > 3) fourth: assert(r3 == {pushed[ids[7:6]], ids[7:6]});
+    end
+
+    // All inside, one leaves and comes back at once, and all leave.
+    reg again = 0;
+    always @(posedge clock) begin
+        again <= !reset && (again || (count == 4 && pop && push && push_id == ids[1:0]));
+    end
+    always @(*) drained: cover(again && count == 0);
+endmodule

@@ -1,0 +1,113 @@
+//! Hands a commit to every block that keeps a copy of the table, and waits for all of them.
+//!
+//! ```text
+//!   commit ──►┌───────────┐──► valid (one bit a listener)
+//!   ready  ◄──│ Broadcast │◄── taken (one bit a listener)
+//!             └───────────┘
+//! ```
+//! Contract: `valid` of a listener is high until it has taken the commit, once; `ready` ends the commit when all
+//! have. The commit itself goes to all listeners by wire and holds still meanwhile.
+//!
+//! Latency: none beyond the slowest listener's.
+//!
+//! Tests: `tests/admin/command.rs`.
+
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+use viaduct_spec::tables::table;
+
+/// The blocks that listen: bit numbers of [`Broadcast::valid`].
+pub mod listener {
+    /// `protect`: REGION, PAGE.
+    pub const PROTECT: usize = 0;
+    /// `fetch`: WORK_QUEUE.
+    pub const FETCH: usize = 1;
+    /// `doorbell`: WORK_QUEUE.
+    pub const DOORBELL: usize = 2;
+    /// `receive`: WORK_QUEUE, RECEIVE.
+    pub const RECEIVE: usize = 3;
+    /// `send/transmit`: TEMPLATE, TRANSMIT.
+    pub const TRANSMIT: usize = 4;
+    /// `complete/sends`: TRANSMIT.
+    pub const SENDS: usize = 5;
+    /// `send/gather`: GATHER.
+    pub const GATHER: usize = 6;
+    /// `complete/writer`: RECEIVE.
+    pub const WRITER: usize = 7;
+    /// `vi/state`: VI_STATE.
+    pub const STATE: usize = 8;
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Broadcast {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets who has taken the commit.
+    pub reset: Signal<In, bool>,
+    /// There is a commit.
+    pub commit_valid: Signal<In, bool>,
+    /// Its table.
+    pub target: Signal<In, Bits<8>>,
+    /// Everybody has taken it.
+    pub commit_ready: Signal<Out, bool>,
+    /// The commit, for each listener of its table that has not taken it: see [`listener`].
+    pub valid: Signal<Out, Bits<9>>,
+    /// Who takes it now.
+    pub taken: Signal<In, Bits<9>>,
+    had: DFF<Bits<9>>,
+    hears: Signal<Local, Bits<9>>,
+    waiting: Signal<Local, Bits<9>>,
+    left: Signal<Local, Bits<9>>,
+    region: Number<8, { table::REGION as u64 }>,
+    page: Number<8, { table::PAGE as u64 }>,
+    work_queue: Number<8, { table::WORK_QUEUE as u64 }>,
+    template: Number<8, { table::TEMPLATE as u64 }>,
+    gather: Number<8, { table::GATHER as u64 }>,
+    transmit: Number<8, { table::TRANSMIT as u64 }>,
+    receive: Number<8, { table::RECEIVE as u64 }>,
+    hears_protect: Number<9, { 1 << listener::PROTECT }>,
+    hears_work_queue: Number<9, { 1 << listener::FETCH | 1 << listener::DOORBELL | 1 << listener::RECEIVE }>,
+    hears_template: Number<9, { 1 << listener::TRANSMIT }>,
+    hears_gather: Number<9, { 1 << listener::GATHER }>,
+    hears_transmit: Number<9, { 1 << listener::TRANSMIT | 1 << listener::SENDS }>,
+    hears_receive: Number<9, { 1 << listener::RECEIVE | 1 << listener::WRITER }>,
+    hears_state: Number<9, { 1 << listener::STATE }>,
+}
+
+impl Logic for Broadcast {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, had);
+        if (self.target.val() == self.region.val()) | (self.target.val() == self.page.val()) {
+            self.hears.next = self.hears_protect.val();
+        } else if self.target.val() == self.work_queue.val() {
+            self.hears.next = self.hears_work_queue.val();
+        } else if self.target.val() == self.template.val() {
+            self.hears.next = self.hears_template.val();
+        } else if self.target.val() == self.gather.val() {
+            self.hears.next = self.hears_gather.val();
+        } else if self.target.val() == self.transmit.val() {
+            self.hears.next = self.hears_transmit.val();
+        } else if self.target.val() == self.receive.val() {
+            self.hears.next = self.hears_receive.val();
+        } else {
+            self.hears.next = self.hears_state.val();
+        }
+        self.waiting.next = self.hears.val() & !self.had.q.val();
+        self.left.next = self.waiting.val() & !self.taken.val();
+        self.valid.next = bits::<9>(0);
+        self.commit_ready.next = false;
+        if self.commit_valid.val() {
+            self.valid.next = self.waiting.val();
+            self.had.d.next = self.had.q.val() | self.taken.val();
+            if !self.left.val().any() {
+                self.commit_ready.next = true;
+                self.had.d.next = bits::<9>(0);
+            }
+        }
+        if self.reset.val() {
+            self.had.d.next = bits::<9>(0);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Runs the agent's commands, and after reset clears the tables that reset cannot reach.
+//!
+//! ```text
+//!   command ────►┌─────────┐──► commit ◄── commit_ready
+//!   stage0..2 ──►│ Command │──► drain  ◄── draining
+//!                └─────────┘──► query_vi ◄── query_state
+//!                     └──► busy, error, result, count_ignored
+//! ```
+//! Contract: one command at a time; one that comes while `busy` is ignored and counted. A COMMIT or QUERY of a table
+//! or row that does not exist sets `error` and does nothing; the next command that is taken clears it. After reset,
+//! zero rows are committed to REGION, WORK_QUEUE and VI_STATE, and `busy` is high until that is done.
+//!
+//! Latency: a commit 3 cycles and its owner's wait; a query 3 cycles; the clearing after reset about 1400 cycles.
+//!
+//! Tests: `tests/admin/command.rs`.
+
+use crate::bus::{Commit, Vi};
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::{PAGES, REGIONS, VIS, VI_LOG2};
+use viaduct_spec::register::command_op;
+use viaduct_spec::tables::table;
+
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum Step {
+    Clear,
+    ClearNext,
+    Idle,
+    Decode,
+    Commit,
+    Drain,
+    Draining,
+    Query,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Command {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Starts the clearing.
+    pub reset: Signal<In, bool>,
+    /// The agent has written a command.
+    pub command_valid: Signal<In, bool>,
+    /// `viaduct_spec::register::command`, low double word.
+    pub command: Signal<In, Bits<32>>,
+    /// Staged row, bits 63:0.
+    pub stage0: Signal<In, Bits<64>>,
+    /// Bits 127:64.
+    pub stage1: Signal<In, Bits<64>>,
+    /// Bits 191:128.
+    pub stage2: Signal<In, Bits<64>>,
+    /// A row for its owners.
+    pub commit_valid: Signal<Out, bool>,
+    /// The row.
+    pub commit: Signal<Out, Commit>,
+    /// All owners have it.
+    pub commit_ready: Signal<In, bool>,
+    /// Start to drain.
+    pub drain: Signal<Out, bool>,
+    /// Earlier accesses are still on their way.
+    pub draining: Signal<In, bool>,
+    /// VI to look up.
+    pub query_vi: Signal<Out, Vi>,
+    /// Its state.
+    pub query_state: Signal<In, Bits<2>>,
+    /// A command is running.
+    pub busy: Signal<Out, bool>,
+    /// The last command was refused.
+    pub error: Signal<Out, bool>,
+    /// Answer of the last query.
+    pub result: Signal<Out, Bits<64>>,
+    /// A command was ignored.
+    pub count_ignored: Signal<Out, bool>,
+    step: DFF<Step>,
+    op: DFF<Bits<8>>,
+    row: DFF<Commit>,
+    refused: DFF<bool>,
+    answer: DFF<Bits<64>>,
+    ignored: DFF<bool>,
+    /// Bits of the row number that must be 0 for the table.
+    beyond: Signal<Local, Bits<16>>,
+    known: Signal<Local, bool>,
+    op_commit: Number<8, { command_op::COMMIT as u64 }>,
+    op_drain: Number<8, { command_op::DRAIN as u64 }>,
+    op_query: Number<8, { command_op::QUERY as u64 }>,
+    region: Number<8, { table::REGION as u64 }>,
+    page: Number<8, { table::PAGE as u64 }>,
+    work_queue: Number<8, { table::WORK_QUEUE as u64 }>,
+    template: Number<8, { table::TEMPLATE as u64 }>,
+    gather: Number<8, { table::GATHER as u64 }>,
+    transmit: Number<8, { table::TRANSMIT as u64 }>,
+    receive: Number<8, { table::RECEIVE as u64 }>,
+    vi_state: Number<8, { table::VI_STATE as u64 }>,
+    beyond_regions: Number<16, { 0x1_0000 - REGIONS as u64 }>,
+    beyond_pages: Number<16, { 0x1_0000 - PAGES as u64 }>,
+    beyond_queues: Number<16, { 0x1_0000 - 2 * VIS as u64 }>,
+    beyond_templates: Number<16, { 0x1_0000 - 8 * VIS as u64 }>,
+    beyond_vis: Number<16, { 0x1_0000 - VIS as u64 }>,
+}
+
+impl Logic for Command {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, step, op, row, refused, answer, ignored);
+        self.commit.next = self.row.q.val();
+        self.commit_valid.next = false;
+        self.drain.next = false;
+        self.query_vi.next = bit_cast::<VI_LOG2, 16>(self.row.q.val().row);
+        self.busy.next = true;
+        self.error.next = self.refused.q.val();
+        self.result.next = self.answer.q.val();
+        self.ignored.d.next = self.command_valid.val();
+        self.count_ignored.next = self.ignored.q.val();
+
+        self.known.next = true;
+        if self.row.q.val().target == self.region.val() {
+            self.beyond.next = self.beyond_regions.val();
+        } else if self.row.q.val().target == self.page.val() {
+            self.beyond.next = self.beyond_pages.val();
+        } else if self.row.q.val().target == self.work_queue.val() {
+            self.beyond.next = self.beyond_queues.val();
+        } else if self.row.q.val().target == self.template.val() {
+            self.beyond.next = self.beyond_templates.val();
+        } else {
+            self.beyond.next = self.beyond_vis.val();
+            self.known.next = (self.row.q.val().target == self.gather.val())
+                | (self.row.q.val().target == self.transmit.val())
+                | (self.row.q.val().target == self.receive.val())
+                | (self.row.q.val().target == self.vi_state.val());
+        }
+
+        match self.step.q.val() {
+            Step::Clear => {
+                self.commit_valid.next = true;
+                if self.commit_ready.val() {
+                    self.row.d.next.row = self.row.q.val().row + 1;
+                    self.step.d.next = Step::ClearNext;
+                }
+            }
+            Step::ClearNext => {
+                // The row number has just gone past the table: on to the next table, or ready.
+                self.step.d.next = Step::Clear;
+                if (self.row.q.val().row & self.beyond.val()).any() {
+                    self.row.d.next.row = bits::<16>(0);
+                    if self.row.q.val().target == self.region.val() {
+                        self.row.d.next.target = self.work_queue.val();
+                    } else if self.row.q.val().target == self.work_queue.val() {
+                        self.row.d.next.target = self.vi_state.val();
+                    } else {
+                        self.step.d.next = Step::Idle;
+                    }
+                }
+            }
+            Step::Idle => {
+                self.busy.next = false;
+                self.ignored.d.next = false;
+                if self.command_valid.val() {
+                    self.op.d.next = self.command.val().get_bits::<8>(0);
+                    self.row.d.next.target = self.command.val().get_bits::<8>(8);
+                    self.row.d.next.row = self.command.val().get_bits::<16>(16);
+                    self.row.d.next.word0 = self.stage0.val();
+                    self.row.d.next.word1 = self.stage1.val();
+                    self.row.d.next.word2 = self.stage2.val();
+                    self.refused.d.next = false;
+                    self.step.d.next = Step::Decode;
+                }
+            }
+            Step::Decode => {
+                self.step.d.next = Step::Idle;
+                self.refused.d.next = true;
+                if self.op.q.val() == self.op_drain.val() {
+                    self.refused.d.next = false;
+                    self.step.d.next = Step::Drain;
+                } else if self.known.val() & !(self.row.q.val().row & self.beyond.val()).any() {
+                    if self.op.q.val() == self.op_commit.val() {
+                        self.refused.d.next = false;
+                        self.step.d.next = Step::Commit;
+                    } else if (self.op.q.val() == self.op_query.val())
+                        & (self.row.q.val().target == self.vi_state.val())
+                    {
+                        self.refused.d.next = false;
+                        self.step.d.next = Step::Query;
+                    }
+                }
+            }
+            Step::Commit => {
+                self.commit_valid.next = true;
+                if self.commit_ready.val() {
+                    self.step.d.next = Step::Idle;
+                }
+            }
+            Step::Drain => {
+                self.drain.next = true;
+                self.step.d.next = Step::Draining;
+            }
+            Step::Draining => {
+                if !self.draining.val() {
+                    self.step.d.next = Step::Idle;
+                }
+            }
+            Step::Query => {
+                self.answer.d.next = bit_cast::<64, 2>(self.query_state.val());
+                self.step.d.next = Step::Idle;
+            }
+            _ => {
+                self.step.d.next = Step::Idle;
+            }
+        }
+        if self.reset.val() {
+            self.step.d.next = Step::Clear;
+            self.refused.d.next = false;
+            self.row.d.next.target = self.region.val();
+            self.row.d.next.row = bits::<16>(0);
+            self.row.d.next.word0 = bits::<64>(0);
+            self.row.d.next.word1 = bits::<64>(0);
+            self.row.d.next.word2 = bits::<64>(0);
+        }
+    }
+}

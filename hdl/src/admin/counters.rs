@@ -1,0 +1,115 @@
+//! 24 event counters of 48 bits in block RAM.
+//!
+//! ```text
+//!   events 24 ──►┌──────────┐
+//!   read_valid ─►│ Counters │──► read_done
+//!   read_index ─►└──────────┘──► read_value 48
+//! ```
+//! Contract: bit n of `events` adds one to counter n. Nothing is lost as long as no event comes in more than every
+//! second cycle, which no block's can: each takes two beats at least. Four bits per counter collect events until the
+//! scan, one counter a cycle, moves them into the RAM. A read of a counter below 24 is answered when the scan passes
+//! it; `read_index` stays until then. Reset clears all counters within 24 cycles.
+//!
+//! Latency: a read 2 to 26 cycles; an event shows in a read that starts 25 cycles later.
+//!
+//! Tests: `tests/admin/counters.rs`.
+
+use crate::prims::{Number, Ram};
+use rust_hdl::prelude::*;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Counters {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Clears every counter.
+    pub reset: Signal<In, bool>,
+    /// One bit for each counter.
+    pub events: Signal<In, Bits<24>>,
+    /// A counter is wanted.
+    pub read_valid: Signal<In, bool>,
+    /// Which.
+    pub read_index: Signal<In, Bits<5>>,
+    /// `read_value` is it, in this cycle.
+    pub read_done: Signal<Out, bool>,
+    /// Its value.
+    pub read_value: Signal<Out, Bits<48>>,
+    rows: Ram<Bits<48>, 5>,
+    pending: [DFF<Bits<4>>; 24],
+    /// The counter whose pending events are taken now.
+    scan: DFF<Bits<5>>,
+    /// The same, one bit a counter: cheaper than 24 comparisons.
+    turn: DFF<Bits<24>>,
+    /// The one before, whose row has just been read.
+    moved: DFF<Bits<5>>,
+    amount: DFF<Bits<4>>,
+    /// The first round after reset: rows are written and not added to.
+    clearing: DFF<bool>,
+    clear_row: DFF<bool>,
+    value: DFF<Bits<48>>,
+    done: DFF<bool>,
+    scanned: Signal<Local, Bits<4>>,
+    sum: Signal<Local, Bits<48>>,
+    last: Number<5, 23>,
+}
+
+impl Logic for Counters {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, scan, turn, moved, amount, clearing, clear_row, value, done);
+        clock!(self, clock, rows);
+
+        self.scanned.next = bits::<4>(0);
+        for i in 0..24 {
+            self.pending[i].clock.next = self.clock.val();
+            self.pending[i].d.next = self.pending[i].q.val();
+            if self.events.val().get_bit(i) {
+                self.pending[i].d.next = self.pending[i].q.val() + 1;
+            }
+            if self.turn.q.val().get_bit(i) {
+                self.scanned.next = self.scanned.val() | self.pending[i].q.val();
+                self.pending[i].d.next = bits::<4>(0);
+                if self.events.val().get_bit(i) {
+                    self.pending[i].d.next = bits::<4>(1);
+                }
+            }
+            if self.reset.val() {
+                self.pending[i].d.next = bits::<4>(0);
+            }
+        }
+
+        self.scan.d.next = self.scan.q.val() + 1;
+        self.turn.d.next = self.turn.q.val() << 1;
+        self.moved.d.next = self.scan.q.val();
+        self.amount.d.next = self.scanned.val();
+        self.clear_row.d.next = self.clearing.q.val();
+        if self.scan.q.val() == self.last.val() {
+            self.scan.d.next = bits::<5>(0);
+            self.turn.d.next = bits::<24>(1);
+            self.clearing.d.next = false;
+        }
+
+        self.rows.read_address.next = self.scan.q.val();
+        self.sum.next = self.rows.read_data.val() + bit_cast::<48, 4>(self.amount.q.val());
+        if self.clear_row.q.val() {
+            self.sum.next = bit_cast::<48, 4>(self.amount.q.val());
+        }
+        self.rows.write_address.next = self.moved.q.val();
+        self.rows.write_data.next = self.sum.val();
+        self.rows.write_enable.next = true;
+
+        self.value.d.next = self.sum.val();
+        self.done.d.next =
+            self.read_valid.val() & !self.done.q.val() & (self.read_index.val() == self.moved.q.val());
+        self.read_done.next = self.done.q.val();
+        self.read_value.next = self.value.q.val();
+
+        if self.reset.val() {
+            self.scan.d.next = bits::<5>(0);
+            self.turn.d.next = bits::<24>(1);
+            self.clearing.d.next = true;
+            self.clear_row.d.next = true;
+            self.done.d.next = false;
+        }
+    }
+}

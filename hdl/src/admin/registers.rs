@@ -1,0 +1,319 @@
+//! The register file: BAR 0 as `viaduct_spec::register` draws it.
+//!
+//! ```text
+//!   mmio_write ──►┌───────────┐──► control, addresses, stages, command
+//!         load ──►│ Registers │──► answer
+//!   read-only  ──►│           │──► event_pop
+//!   values        └───────────┘──► counter_valid/_index ◄── counter_done/_value
+//! ```
+//! Contract: a store writes the 4-byte halves whose bytes are all enabled and nothing else. A load is answered once,
+//! with the 8 bytes that its address lies in; the next load comes after the answer. A load of EVENT's low half takes
+//! the event. Addresses without a register read 0 and swallow stores.
+//!
+//! Latency: a load 3 cycles, a counter up to 37; a store 1.
+//!
+//! Tests: `tests/admin/registers.rs`.
+
+use crate::bus::MmioWrite;
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::{DOORBELL_SHIFT, PAGES, RECEIVE_AHEAD, REGIONS, VIS};
+use viaduct_spec::register::{control, nic_kind, registers, MAGIC_VALUE, VERSION_VALUE};
+use viaduct_spec::wire::DEFAULT_PKEY;
+
+/// Two registers that share 8 bytes, as a constant row.
+const fn pair(low: u32, high: u32) -> u64 {
+    (high as u64) << 32 | low as u64
+}
+
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum Step {
+    Idle,
+    Choose,
+    Count,
+    Answer,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Registers {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Back to the defaults.
+    pub reset: Signal<In, bool>,
+    /// A store to BAR 0 or BAR 2; those to BAR 2 are not looked at.
+    pub mmio_write_valid: Signal<In, bool>,
+    /// The store.
+    pub mmio_write: Signal<In, MmioWrite>,
+    /// A load.
+    pub load_valid: Signal<In, bool>,
+    /// Its byte offset in BAR 0.
+    pub load_address: Signal<In, Bits<20>>,
+    /// The answer is there.
+    pub answer_valid: Signal<Out, bool>,
+    /// The 8 bytes that the address lies in.
+    pub answer: Signal<Out, Bits<64>>,
+    /// Frames are received.
+    pub receive_enable: Signal<Out, bool>,
+    /// Work queues are served.
+    pub send_enable: Signal<Out, bool>,
+    /// The agent asks for a reset (one cycle).
+    pub soft_reset: Signal<Out, bool>,
+    /// Own MAC address, first byte on the wire in bits 7:0.
+    pub mac: Signal<Out, Bits<48>>,
+    /// Own IPv4 address.
+    pub ip: Signal<Out, Bits<32>>,
+    /// P_Key.
+    pub pkey: Signal<Out, Bits<16>>,
+    /// Staged row, bits 63:0.
+    pub stage0: Signal<Out, Bits<64>>,
+    /// Bits 127:64.
+    pub stage1: Signal<Out, Bits<64>>,
+    /// Bits 191:128.
+    pub stage2: Signal<Out, Bits<64>>,
+    /// COMMAND has been written.
+    pub command_valid: Signal<Out, bool>,
+    /// The command.
+    pub command: Signal<Out, Bits<32>>,
+    /// STATE's bits: command busy, command error, idle, read time-out.
+    pub state: Signal<In, Bits<4>>,
+    /// RESULT.
+    pub result: Signal<In, Bits<64>>,
+    /// The oldest event.
+    pub event_word: Signal<In, Bits<64>>,
+    /// It has been read.
+    pub event_pop: Signal<Out, bool>,
+    /// The time base.
+    pub time_now: Signal<In, Bits<32>>,
+    /// A counter is wanted.
+    pub counter_valid: Signal<Out, bool>,
+    /// Which.
+    pub counter_index: Signal<Out, Bits<5>>,
+    /// Here it is.
+    pub counter_done: Signal<In, bool>,
+    /// Its value.
+    pub counter_value: Signal<In, Bits<48>>,
+    step: DFF<Step>,
+    address: DFF<Bits<20>>,
+    value: DFF<Bits<64>>,
+    pop: DFF<bool>,
+    receiving: DFF<bool>,
+    sending: DFF<bool>,
+    resetting: DFF<bool>,
+    own_mac: DFF<Bits<48>>,
+    own_ip: DFF<Bits<32>>,
+    own_pkey: DFF<Bits<16>>,
+    staged0: DFF<Bits<64>>,
+    staged1: DFF<Bits<64>>,
+    staged2: DFF<Bits<64>>,
+    commanded: DFF<bool>,
+    command_word: DFF<Bits<32>>,
+    store_address: Signal<Local, Bits<20>>,
+    store_row: Signal<Local, Bits<17>>,
+    load_row: Signal<Local, Bits<17>>,
+    low: Signal<Local, bool>,
+    high: Signal<Local, bool>,
+    low_data: Signal<Local, Bits<32>>,
+    high_data: Signal<Local, Bits<32>>,
+    controls: Signal<Local, Bits<64>>,
+    lower_half: Number<64, 0xFFFF_FFFF>,
+    upper_half: Number<64, 0xFFFF_FFFF_0000_0000>,
+    nibble: Number<4, 0xF>,
+    default_pkey: Number<16, { DEFAULT_PKEY as u64 }>,
+    row_magic: Number<17, { registers::MAGIC >> 3 }>,
+    row_kind: Number<17, { registers::KIND >> 3 }>,
+    row_regions: Number<17, { registers::REGIONS >> 3 }>,
+    row_doorbell: Number<17, { registers::DOORBELL_SHIFT >> 3 }>,
+    row_control: Number<17, { registers::CONTROL >> 3 }>,
+    row_mac: Number<17, { registers::MAC >> 3 }>,
+    row_ip: Number<17, { registers::IP >> 3 }>,
+    row_stage0: Number<17, { registers::STAGE0 >> 3 }>,
+    row_stage1: Number<17, { registers::STAGE1 >> 3 }>,
+    row_stage2: Number<17, { registers::STAGE2 >> 3 }>,
+    row_command: Number<17, { registers::COMMAND >> 3 }>,
+    row_result: Number<17, { registers::RESULT >> 3 }>,
+    row_event: Number<17, { registers::EVENT >> 3 }>,
+    row_time: Number<17, { registers::TIME >> 3 }>,
+    counter_rows: Number<12, { registers::COUNTERS >> 8 }>,
+    magic: Number<64, { pair(MAGIC_VALUE, VERSION_VALUE) }>,
+    kind: Number<64, { pair(nic_kind::RTL, VIS as u32) }>,
+    sizes: Number<64, { pair(REGIONS as u32, PAGES as u32) }>,
+    doorbell: Number<64, { pair(DOORBELL_SHIFT as u32, RECEIVE_AHEAD as u32) }>,
+    receive_bit: Number<64, { 1 << control::RECEIVE_ENABLE.lo }>,
+    send_bit: Number<64, { 1 << control::SEND_ENABLE.lo }>,
+}
+
+impl Logic for Registers {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, step, address, value, pop, receiving, sending, resetting);
+        dff_setup!(
+            self,
+            clock,
+            own_mac,
+            own_ip,
+            own_pkey,
+            staged0,
+            staged1,
+            staged2,
+            commanded,
+            command_word
+        );
+        self.receive_enable.next = self.receiving.q.val();
+        self.send_enable.next = self.sending.q.val();
+        self.soft_reset.next = self.resetting.q.val();
+        self.mac.next = self.own_mac.q.val();
+        self.ip.next = self.own_ip.q.val();
+        self.pkey.next = self.own_pkey.q.val();
+        self.stage0.next = self.staged0.q.val();
+        self.stage1.next = self.staged1.q.val();
+        self.stage2.next = self.staged2.q.val();
+        self.command_valid.next = self.commanded.q.val();
+        self.command.next = self.command_word.q.val();
+        self.event_pop.next = self.pop.q.val();
+
+        // Stores.
+        self.store_address.next = self.mmio_write.val().address;
+        self.store_row.next = self.store_address.val().get_bits::<17>(3);
+        self.low.next = self.mmio_write_valid.val()
+            & !self.mmio_write.val().doorbell
+            & (bit_cast::<4, 8>(self.mmio_write.val().enables) == self.nibble.val());
+        self.high.next = self.mmio_write_valid.val()
+            & !self.mmio_write.val().doorbell
+            & (bit_cast::<4, 8>(self.mmio_write.val().enables >> 4) == self.nibble.val());
+        self.low_data.next = bit_cast::<32, 64>(self.mmio_write.val().data);
+        self.high_data.next = bit_cast::<32, 64>(self.mmio_write.val().data >> 32);
+        self.resetting.d.next = false;
+        self.commanded.d.next = false;
+        if self.low.val() {
+            if self.store_row.val() == self.row_control.val() {
+                self.receiving.d.next = self.low_data.val().get_bit(0);
+                self.sending.d.next = self.low_data.val().get_bit(1);
+                self.resetting.d.next = self.low_data.val().get_bit(31);
+            } else if self.store_row.val() == self.row_mac.val() {
+                self.own_mac.d.next = (self.own_mac.q.val() & (bit_cast::<48, 64>(self.upper_half.val())))
+                    | bit_cast::<48, 32>(self.low_data.val());
+            } else if self.store_row.val() == self.row_ip.val() {
+                self.own_ip.d.next = self.low_data.val();
+            } else if self.store_row.val() == self.row_stage0.val() {
+                self.staged0.d.next =
+                    (self.staged0.q.val() & self.upper_half.val()) | bit_cast::<64, 32>(self.low_data.val());
+            } else if self.store_row.val() == self.row_stage1.val() {
+                self.staged1.d.next =
+                    (self.staged1.q.val() & self.upper_half.val()) | bit_cast::<64, 32>(self.low_data.val());
+            } else if self.store_row.val() == self.row_stage2.val() {
+                self.staged2.d.next =
+                    (self.staged2.q.val() & self.upper_half.val()) | bit_cast::<64, 32>(self.low_data.val());
+            } else if self.store_row.val() == self.row_command.val() {
+                self.commanded.d.next = true;
+                self.command_word.d.next = self.low_data.val();
+            }
+        }
+        if self.high.val() {
+            if self.store_row.val() == self.row_mac.val() {
+                self.own_mac.d.next = (self.own_mac.d.val() & (bit_cast::<48, 64>(self.lower_half.val())))
+                    | (bit_cast::<48, 32>(self.high_data.val()) << 32);
+            } else if self.store_row.val() == self.row_ip.val() {
+                self.own_pkey.d.next = bit_cast::<16, 32>(self.high_data.val());
+            } else if self.store_row.val() == self.row_stage0.val() {
+                self.staged0.d.next = (self.staged0.d.val() & self.lower_half.val())
+                    | (bit_cast::<64, 32>(self.high_data.val()) << 32);
+            } else if self.store_row.val() == self.row_stage1.val() {
+                self.staged1.d.next = (self.staged1.d.val() & self.lower_half.val())
+                    | (bit_cast::<64, 32>(self.high_data.val()) << 32);
+            } else if self.store_row.val() == self.row_stage2.val() {
+                self.staged2.d.next = (self.staged2.d.val() & self.lower_half.val())
+                    | (bit_cast::<64, 32>(self.high_data.val()) << 32);
+            }
+        }
+
+        // Loads.
+        self.load_row.next = self.address.q.val().get_bits::<17>(3);
+        self.controls.next = bit_cast::<64, 4>(self.state.val()) << 32;
+        self.answer_valid.next = false;
+        self.answer.next = self.value.q.val();
+        self.counter_valid.next = false;
+        self.counter_index.next = self.address.q.val().get_bits::<5>(3);
+        self.pop.d.next = false;
+        match self.step.q.val() {
+            Step::Idle => {
+                if self.load_valid.val() {
+                    self.address.d.next = self.load_address.val();
+                    self.step.d.next = Step::Choose;
+                }
+            }
+            Step::Choose => {
+                self.step.d.next = Step::Answer;
+                self.value.d.next = bits::<64>(0);
+                if self.load_row.val() == self.row_magic.val() {
+                    self.value.d.next = self.magic.val();
+                } else if self.load_row.val() == self.row_kind.val() {
+                    self.value.d.next = self.kind.val();
+                } else if self.load_row.val() == self.row_regions.val() {
+                    self.value.d.next = self.sizes.val();
+                } else if self.load_row.val() == self.row_doorbell.val() {
+                    self.value.d.next = self.doorbell.val();
+                } else if self.load_row.val() == self.row_control.val() {
+                    if self.receiving.q.val() & self.sending.q.val() {
+                        self.value.d.next =
+                            self.controls.val() | self.receive_bit.val() | self.send_bit.val();
+                    } else if self.receiving.q.val() {
+                        self.value.d.next = self.controls.val() | self.receive_bit.val();
+                    } else if self.sending.q.val() {
+                        self.value.d.next = self.controls.val() | self.send_bit.val();
+                    } else {
+                        self.value.d.next = self.controls.val();
+                    }
+                } else if self.load_row.val() == self.row_mac.val() {
+                    self.value.d.next = bit_cast::<64, 48>(self.own_mac.q.val());
+                } else if self.load_row.val() == self.row_ip.val() {
+                    self.value.d.next = (bit_cast::<64, 16>(self.own_pkey.q.val()) << 32)
+                        | bit_cast::<64, 32>(self.own_ip.q.val());
+                } else if self.load_row.val() == self.row_stage0.val() {
+                    self.value.d.next = self.staged0.q.val();
+                } else if self.load_row.val() == self.row_stage1.val() {
+                    self.value.d.next = self.staged1.q.val();
+                } else if self.load_row.val() == self.row_stage2.val() {
+                    self.value.d.next = self.staged2.q.val();
+                } else if self.load_row.val() == self.row_result.val() {
+                    self.value.d.next = self.result.val();
+                } else if self.load_row.val() == self.row_event.val() {
+                    self.value.d.next = self.event_word.val();
+                    self.pop.d.next = !self.address.q.val().get_bit(2);
+                } else if self.load_row.val() == self.row_time.val() {
+                    self.value.d.next = bit_cast::<64, 32>(self.time_now.val());
+                } else if (self.address.q.val().get_bits::<12>(8) == self.counter_rows.val())
+                    & !self.address.q.val().get_bits::<2>(6).all()
+                {
+                    self.step.d.next = Step::Count;
+                }
+            }
+            Step::Count => {
+                self.counter_valid.next = true;
+                if self.counter_done.val() {
+                    self.value.d.next = bit_cast::<64, 48>(self.counter_value.val());
+                    self.step.d.next = Step::Answer;
+                }
+            }
+            Step::Answer => {
+                self.answer_valid.next = true;
+                self.step.d.next = Step::Idle;
+            }
+            _ => {
+                self.step.d.next = Step::Idle;
+            }
+        }
+
+        if self.reset.val() {
+            self.step.d.next = Step::Idle;
+            self.pop.d.next = false;
+            self.receiving.d.next = false;
+            self.sending.d.next = false;
+            self.resetting.d.next = false;
+            self.commanded.d.next = false;
+            self.own_mac.d.next = bits::<48>(0);
+            self.own_ip.d.next = bits::<32>(0);
+            self.own_pkey.d.next = self.default_pkey.val();
+        }
+    }
+}

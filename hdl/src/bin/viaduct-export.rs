@@ -1,0 +1,126 @@
+//! Exports the NIC's Verilog, checks it, measures it and proves its primitives.
+//!
+//! `viaduct-export export --out FOLDER | lint [--only TEXT] | budget [--only TEXT] [--json FILE] |
+//! prove [--only TEXT]`
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{bail, Context, Result};
+use viaduct_hdl::blocks::{self, Entry};
+use viaduct_hdl::flow::budget::Line;
+use viaduct_hdl::flow::{budget, gate, prove};
+
+const USAGE: &str = "usage: viaduct-export export --out FOLDER
+       viaduct-export lint   [--only TEXT]
+       viaduct-export budget [--only TEXT] [--json FILE]
+       viaduct-export prove  [--only TEXT]
+--only takes the blocks whose name contains TEXT";
+
+/// What follows the command.
+#[derive(Default)]
+struct Arguments {
+    out: Option<PathBuf>,
+    json: Option<PathBuf>,
+    only: Option<String>,
+}
+
+impl Arguments {
+    fn parse(mut words: impl Iterator<Item = String>) -> Result<Self> {
+        let mut arguments = Self::default();
+        while let Some(word) = words.next() {
+            let value = words.next().with_context(|| format!("{word} needs a value\n{USAGE}"))?;
+            match word.as_str() {
+                "--out" => arguments.out = Some(value.into()),
+                "--json" => arguments.json = Some(value.into()),
+                "--only" => arguments.only = Some(value),
+                _ => bail!("unknown argument {word}\n{USAGE}"),
+            }
+        }
+        Ok(arguments)
+    }
+
+    /// The blocks asked for.
+    fn blocks(&self) -> Result<Vec<Entry>> {
+        let mut blocks = blocks::all();
+        if let Some(only) = &self.only {
+            blocks.retain(|block| block.name.contains(only.as_str()));
+        }
+        if blocks.is_empty() {
+            bail!("no block has {:?} in its name", self.only.as_deref().unwrap_or_default());
+        }
+        Ok(blocks)
+    }
+}
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let command = words.next().unwrap_or_default();
+    let done = Arguments::parse(words).and_then(|arguments| match command.as_str() {
+        "export" => export(&arguments),
+        "lint" => lint(&arguments),
+        "budget" => measure(&arguments),
+        "prove" => prove::run(arguments.only.as_deref()),
+        _ => bail!("{USAGE}"),
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Writes every block; the whole NIC as `top.v`.
+fn export(arguments: &Arguments) -> Result<()> {
+    let out = arguments.out.as_deref().with_context(|| format!("export needs --out\n{USAGE}"))?;
+    for block in arguments.blocks()? {
+        let path = match block.name {
+            blocks::CORE => out.join("top.v"),
+            name => out.join("blocks").join(format!("{name}.v")),
+        };
+        let folder = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        fs::write(&path, (block.verilog)()).with_context(|| path.display().to_string())?;
+    }
+    Ok(())
+}
+
+/// Checks every block's Verilog.
+fn lint(arguments: &Arguments) -> Result<()> {
+    let blocks = arguments.blocks()?;
+    let mut bad = 0;
+    for block in &blocks {
+        let wrong = gate::check(block)?;
+        println!("{:<24} {}", block.name, if wrong.is_empty() { "clean" } else { "REFUSED" });
+        for line in &wrong {
+            println!("{line}");
+        }
+        bad += usize::from(!wrong.is_empty());
+    }
+    if bad > 0 {
+        bail!("{bad} of {} blocks refused", blocks.len());
+    }
+    Ok(())
+}
+
+/// Compares every block's size with its budget.
+fn measure(arguments: &Arguments) -> Result<()> {
+    println!("{}", Line::head());
+    let mut lines = Vec::new();
+    for block in &arguments.blocks()? {
+        let line = Line::of(block)?;
+        println!("{}", line.text());
+        lines.push(line);
+    }
+    if let Some(path) = &arguments.json {
+        fs::write(path, budget::json(&lines)).with_context(|| path.display().to_string())?;
+    }
+    let over: Vec<&str> = lines.iter().filter(|line| line.over()).map(|line| line.name).collect();
+    if !over.is_empty() {
+        bail!("over budget: {}", over.join(", "));
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! Every block with its budget: what `export` writes, `lint` checks and `budget` measures.
+//!
+//! A block that is not here is not checked. Budgets are the measured size and a little room; one that is exceeded
+//! fails the build, so that growth is a decision. The whole core must fit 26 000 LUT4 and 75 block RAMs.
+
+use rust_hdl::prelude::*;
+
+use crate::export::verilog;
+use crate::{admin, complete, dma, doorbell, edge, fetch, prims, protect, receive, send, vi};
+
+/// The name of the whole NIC; it is exported as `top.v`, the others as `blocks/<name>.v`.
+pub const CORE: &str = "core";
+
+/// One block.
+pub struct Entry {
+    /// Folder and block.
+    pub name: &'static str,
+    /// Exports it, with `module top`.
+    pub verilog: fn() -> String,
+    /// Most LUT4 sites it may take: LUT4, two for a carry cell, six for a 16x4 distributed RAM.
+    pub lut4: u32,
+    /// Most block RAMs (DP16KD) it may take.
+    pub dp16kd: u32,
+}
+
+fn entry(name: &'static str, verilog: fn() -> String, lut4: u32, dp16kd: u32) -> Entry {
+    Entry { name, verilog, lut4, dp16kd }
+}
+
+/// All blocks, primitives first, in the order of the folders.
+pub fn all() -> Vec<Entry> {
+    vec![
+        // Primitives, in a size the NIC uses.
+        entry("prims/ram", || verilog(prims::Ram::<Bits<72>, 9>::default()), 0, 2),
+        entry("prims/lut_ram", || verilog(prims::LutRam::<Bits<18>, 5>::default()), 80, 0),
+        entry("prims/fifo", || verilog(prims::Fifo::<Bits<72>, 4, 5>::default()), 135, 0),
+        entry("prims/ram_fifo", || verilog(prims::RamFifo::<Bits<72>, 9, 10>::default()), 60, 2),
+        entry("prims/skid", || verilog(prims::Skid::<Bits<72>>::default()), 80, 0),
+        entry("prims/arbiter", || verilog(prims::Arbiter::<8, 3>::default()), 45, 0),
+        entry("prims/run_queue", || verilog(prims::RunQueue::<6, 7>::default()), 200, 0),
+        entry("prims/packer", || verilog(prims::Packer::default()), 360, 0),
+        entry("prims/crc32", || verilog(prims::Crc32::default()), 490, 0),
+        // What the agent sees.
+        entry("admin/broadcast", || verilog(admin::Broadcast::default()), 55, 0),
+        entry("admin/command", || verilog(admin::Command::default()), 95, 0),
+        entry("admin/counters", || verilog(admin::Counters::default()), 340, 2),
+        entry("admin/registers", || verilog(admin::Registers::default()), 600, 0),
+        // The virtual interfaces.
+        entry("vi/state", || verilog(vi::ViState::default()), 315, 0),
+        // The edge: TLPs and the host's loads and stores.
+        entry("edge/receive", || verilog(edge::TlpReceive::default()), 280, 0),
+        entry("edge/complete", || verilog(edge::TlpComplete::default()), 130, 0),
+        entry("edge/transmit", || verilog(edge::TlpTransmit::default()), 320, 0),
+        entry("dma/read", || verilog(dma::DmaRead::default()), 1020, 4),
+        entry("dma/write", || verilog(dma::DmaWrite::default()), 920, 0),
+        // Work queues and protection.
+        entry("doorbell", || verilog(doorbell::Doorbell::default()), 730, 3),
+        entry("fetch", || verilog(fetch::Fetch::default()), 790, 6),
+        entry("fetch/landing", || verilog(fetch::Landing::default()), 210, 2),
+        entry("protect", || verilog(protect::Protect::default()), 1830, 11),
+        // Sending, receiving, completing.
+        entry("send/gather", || verilog(send::Gather::default()), 1920, 13),
+        entry("send/transmit", || verilog(send::Transmit::default()), 1420, 3),
+        entry("send/ack", || verilog(send::Ack::default()), 410, 2),
+        entry("send/egress", || verilog(send::Egress::default()), 150, 0),
+        entry("receive", || verilog(receive::Receive::default()), 4090, 29),
+        entry("complete/sends", || verilog(complete::Sends::default()), 990, 9),
+        entry("complete/writer", || verilog(complete::Writer::default()), 310, 1),
+    ]
+}

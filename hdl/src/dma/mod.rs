@@ -1,0 +1,20 @@
+//! Moves bytes between host memory and the NIC, as commands of the protection checker say.
+//!
+//! | block | what for |
+//! |---|---|
+//! | [`DmaRead`] | reads: requests out, completions in, data out in order |
+//! | [`DmaWrite`] | writes: data in, packets out |
+//! | `Split` | cuts a command into pieces of one packet, and makes their headers |
+//! | `ReadIssue` | sends the read requests |
+//! | `ReadSlots` | checks completions and keeps their data |
+//! | `ReadDrain` | hands the data out in order, and watches the time |
+
+mod read;
+mod read_drain;
+mod read_issue;
+mod read_slots;
+mod split;
+mod write;
+
+pub use read::DmaRead;
+pub use write::DmaWrite;

@@ -1,0 +1,222 @@
+//! Reads of host memory: commands in, read requests out, completions in, data out in the order of the commands.
+//!
+//! ```text
+//!   command_valid, command ─►┌─────────┐──► tx_valid, tx
+//!            command_ready ◄─│         │◄── tx_ready
+//!    completion (no ready)  ─►│ DmaRead │──► beat_valid, beat          (no ready)
+//!                      cfg ─►│         │──► retire_valid, retire_epoch (pulse)
+//!                 time_now ─►│         │──► deadline, timed_out, busy
+//!                            └─────────┘──► count_unexpected          (pulse)
+//! ```
+//! Contract: a command is cut into requests of at most `max_read` and 512 bytes, each inside one aligned block of that
+//! size. Each takes a slot of 512 bytes before it is sent, so its completions, in whatever pieces and
+//! order, always find room. Slots are used and emptied in turn. What leaves is described at `ReadBeat`: an access ends
+//! with `last` on the last beat of its last command; a refused command is one beat without bytes, in its
+//! turn; a read that failed shows `failed` in a beat without bytes of its own, and again in the last beat of its
+//! access.
+//!
+//! Every command, refused ones too, retires with its last beat.
+//!
+//! A request that has not made progress for 50.3 ms since it was the oldest has failed, and its slot is not used again before
+//! reset: `timed_out` stays. When all slots are lost every read fails at once and nothing is sent.
+//! `extended_tag` changes nothing: 16 tags fit the 5 bits that every function may use.
+//!
+//! Latency: 2 cycles from a command to its request, 3 from the last beat of a completion to the first beat
+//! of its data. Throughput: 8 bytes a cycle less one cycle for each slot; a request every 3 cycles.
+//!
+//! Tests: `tests/tlp/dma_read.rs`.
+
+use super::read_drain::ReadDrain;
+use super::read_issue::ReadIssue;
+use super::read_slots::ReadSlots;
+use crate::bus::{DmaCommand, ReadBeat, ReadTag, TlpBeat};
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::{READ_BYTES, READ_TAGS, READ_TAGS_LOG2};
+
+// The memory's rows, the 5-bit tag and the masks below are made for this.
+const _: () = assert!(READ_BYTES == 512 && READ_TAGS_LOG2 == 4);
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct DmaRead {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets everything, lost slots too.
+    pub reset: Signal<In, bool>,
+    /// A command waits.
+    pub command_valid: Signal<In, bool>,
+    /// The command.
+    pub command: Signal<In, DmaCommand>,
+    /// It is taken.
+    pub command_ready: Signal<Out, bool>,
+    /// A beat of a completion.
+    pub completion_valid: Signal<In, bool>,
+    /// The beat.
+    pub completion: Signal<In, TlpBeat>,
+    /// Our own identifier.
+    pub cfg_requester_id: Signal<In, Bits<16>>,
+    /// Most bytes of a request: 128 << n.
+    pub max_read: Signal<In, Bits<3>>,
+    /// Tags of 8 bits are allowed.
+    pub extended_tag: Signal<In, bool>,
+    /// Time in ticks of 1.024 us.
+    pub time_now: Signal<In, Bits<32>>,
+    /// A beat of a request.
+    pub tx_valid: Signal<Out, bool>,
+    /// The beat.
+    pub tx: Signal<Out, TlpBeat>,
+    /// The beat is taken.
+    pub tx_ready: Signal<In, bool>,
+    /// Data leaves.
+    pub beat_valid: Signal<Out, bool>,
+    /// The data.
+    pub beat: Signal<Out, ReadBeat>,
+    /// A command is done, this cycle only.
+    pub retire_valid: Signal<Out, bool>,
+    /// Its epoch.
+    pub retire_epoch: Signal<Out, bool>,
+    /// A request is waited for until `deadline`.
+    pub deadline_valid: Signal<Out, bool>,
+    /// When it will have failed.
+    pub deadline: Signal<Out, Bits<32>>,
+    /// A request has timed out since reset.
+    pub timed_out: Signal<Out, bool>,
+    /// There is work.
+    pub busy: Signal<Out, bool>,
+    /// A completion was dropped.
+    pub count_unexpected: Signal<Out, bool>,
+
+    issue: ReadIssue,
+    slots: ReadSlots,
+    drain: ReadDrain,
+    /// The next slot; its top bit counts the rounds.
+    tail: DFF<Bits<5>>,
+    head: DFF<Bits<5>>,
+    /// Slots that wait for completions, whose data cannot be used, that timed out.
+    open: DFF<Bits<READ_TAGS>>,
+    failed: DFF<Bits<READ_TAGS>>,
+    dead: DFF<Bits<READ_TAGS>>,
+
+    one: Signal<Local, Bits<READ_TAGS>>,
+    tail_tag: Signal<Local, ReadTag>,
+    tail_bit: Signal<Local, Bits<READ_TAGS>>,
+    event_bit: Signal<Local, Bits<READ_TAGS>>,
+    head_bit: Signal<Local, Bits<READ_TAGS>>,
+    full: Signal<Local, bool>,
+    waiting: Signal<Local, bool>,
+    lost: Signal<Local, bool>,
+    all_lost: Signal<Local, bool>,
+    pass: Signal<Local, bool>,
+    opening: Signal<Local, Bits<READ_TAGS>>,
+    closing: Signal<Local, Bits<READ_TAGS>>,
+    clearing: Signal<Local, Bits<READ_TAGS>>,
+    spoiling: Signal<Local, Bits<READ_TAGS>>,
+    striking: Signal<Local, Bits<READ_TAGS>>,
+}
+
+impl Logic for DmaRead {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, tail, head, open, failed, dead);
+        clock!(self, clock, issue, slots, drain);
+        self.issue.reset.next = self.reset.val();
+        self.slots.reset.next = self.reset.val();
+        self.drain.reset.next = self.reset.val();
+
+        // Which slot is next. A lost one is passed over, hollow, as long as there are others.
+        self.tail_tag.next = self.tail.q.val().get_bits::<READ_TAGS_LOG2>(0);
+        self.waiting.next = self.tail.q.val() != self.head.q.val();
+        self.full.next =
+            self.waiting.val() & (self.tail_tag.val() == self.head.q.val().get_bits::<READ_TAGS_LOG2>(0));
+        self.lost.next = self.dead.q.val().get_bit(self.tail_tag.val().index());
+        self.all_lost.next = self.dead.q.val().all();
+        self.pass.next = self.lost.val() & !self.all_lost.val() & !self.full.val();
+
+        self.issue.command_valid.next = self.command_valid.val();
+        self.issue.command.next = self.command.val();
+        self.command_ready.next = self.issue.command_ready.val();
+        self.issue.cfg_requester_id.next = self.cfg_requester_id.val();
+        self.issue.max_read.next = self.max_read.val();
+        self.issue.tag.next = self.tail_tag.val();
+        self.issue.room.next = !self.full.val() & !self.pass.val();
+        self.issue.silent.next = self.all_lost.val();
+        self.issue.tx_ready.next = self.tx_ready.val();
+        self.tx_valid.next = self.issue.tx_valid.val();
+        self.tx.next = self.issue.tx.val();
+
+        self.slots.completion_valid.next = self.completion_valid.val();
+        self.slots.completion.next = self.completion.val();
+        self.slots.cfg_requester_id.next = self.cfg_requester_id.val();
+        self.slots.open.next = self.open.q.val();
+        self.slots.reserve.next = self.issue.reserve.val();
+        self.slots.reserve_tag.next = self.tail_tag.val();
+        self.slots.piece.next = self.issue.piece.val();
+        self.issue.reserve_ready.next = self.slots.reserve_ready.val();
+        self.slots.read_row.next = self.drain.read_row.val();
+        self.count_unexpected.next = self.slots.count_unexpected.val();
+
+        self.drain.reserve.next = self.issue.reserve.val() | self.pass.val();
+        self.drain.reserve_tag.next = self.tail_tag.val();
+        self.drain.piece.next = self.issue.piece.val();
+        self.drain.hollow.next = self.pass.val();
+        self.drain.waiting.next = self.waiting.val();
+        self.drain.open.next = self.open.q.val();
+        self.drain.faulty.next = self.failed.q.val() | self.dead.q.val();
+        self.drain.progress.next = self.slots.accept.val() & (self.slots.tag.val() == self.drain.head.val());
+        self.drain.time_now.next = self.time_now.val();
+        self.drain.read_data.next = self.slots.read_data.val();
+        self.beat_valid.next = self.drain.beat_valid.val();
+        self.beat.next = self.drain.beat.val();
+        self.retire_valid.next = self.drain.retire_valid.val();
+        self.retire_epoch.next = self.drain.retire_epoch.val();
+        self.deadline_valid.next = self.drain.deadline_valid.val();
+        self.deadline.next = self.drain.deadline.val();
+        self.timed_out.next = self.dead.q.val().any();
+        self.busy.next = self.issue.busy.val() | self.waiting.val() | self.drain.beat_valid.val();
+
+        if self.issue.issued.val() | self.pass.val() {
+            self.tail.d.next = self.tail.q.val() + 1;
+        }
+        if self.drain.taken.val() {
+            self.head.d.next = self.head.q.val() + 1;
+        }
+
+        // What each slot is in.
+        self.one.next = bits::<READ_TAGS>(1);
+        self.tail_bit.next = self.one.val() << self.tail_tag.val();
+        self.event_bit.next = self.one.val() << self.slots.tag.val();
+        self.head_bit.next = self.one.val() << self.drain.head.val();
+        self.opening.next = bits::<READ_TAGS>(0);
+        self.clearing.next = bits::<READ_TAGS>(0);
+        self.closing.next = bits::<READ_TAGS>(0);
+        self.spoiling.next = bits::<READ_TAGS>(0);
+        self.striking.next = bits::<READ_TAGS>(0);
+        if self.issue.issued.val() {
+            self.clearing.next = self.tail_bit.val();
+        }
+        if self.issue.opened.val() {
+            self.opening.next = self.tail_bit.val();
+        }
+        if self.slots.close.val() {
+            self.closing.next = self.event_bit.val();
+        }
+        if self.slots.spoil.val() {
+            self.spoiling.next = self.event_bit.val();
+        }
+        if self.drain.strike.val() {
+            self.striking.next = self.head_bit.val();
+        }
+        self.open.d.next =
+            (self.open.q.val() | self.opening.val()) & !(self.closing.val() | self.striking.val());
+        self.failed.d.next = (self.failed.q.val() & !self.clearing.val()) | self.spoiling.val();
+        self.dead.d.next = self.dead.q.val() | self.striking.val();
+
+        if self.reset.val() {
+            self.tail.d.next = bits::<5>(0);
+            self.head.d.next = bits::<5>(0);
+            self.open.d.next = bits::<READ_TAGS>(0);
+            self.failed.d.next = bits::<READ_TAGS>(0);
+            self.dead.d.next = bits::<READ_TAGS>(0);
+        }
+    }
+}

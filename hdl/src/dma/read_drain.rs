@@ -1,0 +1,315 @@
+//! Hands out what was read, slot by slot in the order of issue, and watches the time.
+//!
+//! ```text
+//!   reserve, _tag, piece, hollow ─►┌───────────┐──► head, taken  (the oldest slot; it is free again)
+//!     waiting, open, faulty    ─►│           │──► strike       (the oldest slot has timed out)
+//!                      progress ─►│ ReadDrain │──► read_row
+//!                          time_now ─►│           │◄── read_data    (next cycle)
+//!                                 │           │──► beat_valid, beat
+//!                                 └───────────┘──► retire, deadline
+//! ```
+//! Contract: the oldest slot is looked at while `waiting`; when it is not `open` any more its bytes leave as
+//! beats, one row of 8 a cycle. A refused or faulty slot leaves as one beat without bytes. A fault shows in its own beat
+//! and once more in the last of its access, which then has no bytes either. A `hollow` slot is passed over.
+//!
+//! `strike` comes when the oldest slot is open and `LIMIT` ticks have passed without `progress` since it became
+//! the oldest; the slot's owner closes it then and makes it faulty.
+//!
+//! Latency: 1 cycle from the slot's end of `open` to its first beat if it was the oldest already. One cycle
+//! is lost between two slots.
+//! Tests: through `DmaRead`.
+
+use super::split::Piece;
+use crate::bus::{ReadBeat, ReadTag};
+use crate::prims::LutRam;
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::{READ_TAGS, READ_TAGS_LOG2};
+
+/// Ticks of 1.024 us without progress after which a read has failed: 50.3 ms, the smallest multiple of 2^14
+/// (which keeps the adder short) that is not below the 50 ms of the specification's default range.
+pub const LIMIT: u64 = 3 << 14;
+
+/// What a slot holds.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Slot {
+    /// Row and lane of its first byte.
+    row: Bits<6>,
+    lane: Bits<3>,
+    /// Row and lane of its last byte.
+    last_row: Bits<6>,
+    last_lane: Bits<3>,
+    client: Bits<2>,
+    user: Bits<8>,
+    epoch: bool,
+    last: bool,
+    done: bool,
+    refused: bool,
+    hollow: bool,
+}
+
+/// See the module's description.
+#[derive(LogicBlock)]
+pub struct ReadDrain {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Starts with slot 0 again.
+    pub reset: Signal<In, bool>,
+    /// `piece` belongs into slot `reserve_tag`.
+    pub reserve: Signal<In, bool>,
+    /// Its number.
+    pub reserve_tag: Signal<In, ReadTag>,
+    /// What the slot is for.
+    pub piece: Signal<In, Piece>,
+    /// The slot is for nothing.
+    pub hollow: Signal<In, bool>,
+    /// There is an oldest slot.
+    pub waiting: Signal<In, bool>,
+    /// Slots that wait for completions.
+    pub open: Signal<In, Bits<READ_TAGS>>,
+    /// Slots whose data cannot be used.
+    pub faulty: Signal<In, Bits<READ_TAGS>>,
+    /// A good completion for the oldest slot.
+    pub progress: Signal<In, bool>,
+    /// Time in ticks.
+    pub time_now: Signal<In, Bits<32>>,
+    /// The oldest slot.
+    pub head: Signal<Out, ReadTag>,
+    /// It is free from the next cycle on.
+    pub taken: Signal<Out, bool>,
+    /// It has timed out.
+    pub strike: Signal<Out, bool>,
+    /// {slot, 8 bytes in it}.
+    pub read_row: Signal<Out, Bits<10>>,
+    /// They, in the next cycle.
+    pub read_data: Signal<In, Bits<64>>,
+    /// A beat leaves.
+    pub beat_valid: Signal<Out, bool>,
+    /// The beat.
+    pub beat: Signal<Out, ReadBeat>,
+    /// A command has ended with this beat.
+    pub retire_valid: Signal<Out, bool>,
+    /// Its epoch.
+    pub retire_epoch: Signal<Out, bool>,
+    /// `deadline` counts.
+    pub deadline_valid: Signal<Out, bool>,
+    /// When the oldest slot times out.
+    pub deadline: Signal<Out, Bits<32>>,
+
+    slots: LutRam<Slot, READ_TAGS_LOG2>,
+    at: DFF<ReadTag>,
+    loaded: DFF<bool>,
+    row: DFF<Bits<6>>,
+    lane: DFF<Bits<3>>,
+    slot: DFF<Slot>,
+    /// A piece of this access was faulty.
+    spoiled: DFF<bool>,
+    valid: DFF<bool>,
+    start: DFF<Bits<3>>,
+    count: DFF<Bits<4>>,
+    client: DFF<Bits<2>>,
+    user: DFF<Bits<8>>,
+    last: DFF<bool>,
+    refused: DFF<bool>,
+    failed: DFF<bool>,
+    retire: DFF<bool>,
+    epoch: DFF<bool>,
+    armed: DFF<bool>,
+    limit: DFF<Bits<32>>,
+
+    entry: Signal<Local, Slot>,
+    first: Signal<Local, Bits<12>>,
+    finish: Signal<Local, Bits<12>>,
+    opened: Signal<Local, bool>,
+    fault: Signal<Local, bool>,
+    empty: Signal<Local, bool>,
+    go: Signal<Local, bool>,
+    final_row: Signal<Local, bool>,
+    behind: Signal<Local, Bits<4>>,
+    bytes: Signal<Local, Bits<4>>,
+    leave: Signal<Local, bool>,
+    pass: Signal<Local, bool>,
+    failing: Signal<Local, bool>,
+    overdue: Signal<Local, Bits<32>>,
+    patience: Constant<Bits<32>>,
+}
+
+impl Default for ReadDrain {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            reserve: Default::default(),
+            reserve_tag: Default::default(),
+            piece: Default::default(),
+            hollow: Default::default(),
+            waiting: Default::default(),
+            open: Default::default(),
+            faulty: Default::default(),
+            progress: Default::default(),
+            time_now: Default::default(),
+            head: Default::default(),
+            taken: Default::default(),
+            strike: Default::default(),
+            read_row: Default::default(),
+            read_data: Default::default(),
+            beat_valid: Default::default(),
+            beat: Default::default(),
+            retire_valid: Default::default(),
+            retire_epoch: Default::default(),
+            deadline_valid: Default::default(),
+            deadline: Default::default(),
+            slots: Default::default(),
+            at: Default::default(),
+            loaded: Default::default(),
+            row: Default::default(),
+            lane: Default::default(),
+            slot: Default::default(),
+            spoiled: Default::default(),
+            valid: Default::default(),
+            start: Default::default(),
+            count: Default::default(),
+            client: Default::default(),
+            user: Default::default(),
+            last: Default::default(),
+            refused: Default::default(),
+            failed: Default::default(),
+            retire: Default::default(),
+            epoch: Default::default(),
+            armed: Default::default(),
+            limit: Default::default(),
+            entry: Default::default(),
+            first: Default::default(),
+            finish: Default::default(),
+            opened: Default::default(),
+            fault: Default::default(),
+            empty: Default::default(),
+            go: Default::default(),
+            final_row: Default::default(),
+            behind: Default::default(),
+            bytes: Default::default(),
+            leave: Default::default(),
+            pass: Default::default(),
+            failing: Default::default(),
+            overdue: Default::default(),
+            patience: Constant::new(LIMIT.to_bits()),
+        }
+    }
+}
+
+impl Logic for ReadDrain {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, at, loaded, row, lane, slot, spoiled, valid, start, count, client, user);
+        dff_setup!(self, clock, last, refused, failed, retire, epoch, armed, limit);
+        clock!(self, clock, slots);
+
+        self.first.next = self.piece.val().first;
+        self.finish.next = self.piece.val().finish;
+        self.slots.write_enable.next = self.reserve.val();
+        self.slots.write_address.next = self.reserve_tag.val();
+        self.slots.write_data.next.row = self.first.val().get_bits::<6>(3);
+        self.slots.write_data.next.lane = self.first.val().get_bits::<3>(0);
+        self.slots.write_data.next.last_row = self.finish.val().get_bits::<6>(3);
+        self.slots.write_data.next.last_lane = self.finish.val().get_bits::<3>(0);
+        self.slots.write_data.next.client = self.piece.val().client;
+        self.slots.write_data.next.user = self.piece.val().user;
+        self.slots.write_data.next.epoch = self.piece.val().epoch;
+        self.slots.write_data.next.last = self.piece.val().last;
+        self.slots.write_data.next.done = self.piece.val().done;
+        self.slots.write_data.next.refused = self.piece.val().refused;
+        self.slots.write_data.next.hollow = self.hollow.val();
+        self.slots.read_address.next = self.at.q.val();
+        self.entry.next = self.slots.read_data.val();
+
+        // One row of the oldest slot.
+        self.opened.next = self.open.val().get_bit(self.at.q.val().index());
+        self.fault.next = self.faulty.val().get_bit(self.at.q.val().index());
+        self.go.next = self.loaded.q.val() & !self.opened.val();
+        self.empty.next = self.fault.val() | self.slot.q.val().refused;
+        self.final_row.next = self.row.q.val() == self.slot.q.val().last_row;
+        self.behind.next = bits::<4>(8);
+        if self.final_row.val() {
+            self.behind.next = bit_cast::<4, 3>(self.slot.q.val().last_lane) + 1;
+        }
+        self.bytes.next = self.behind.val() - bit_cast::<4, 3>(self.lane.q.val());
+        self.leave.next = self.go.val() & (self.final_row.val() | self.empty.val());
+        self.failing.next =
+            self.fault.val() | (self.spoiled.q.val() & self.slot.q.val().last & self.final_row.val());
+        self.read_row.next =
+            (bit_cast::<10, READ_TAGS_LOG2>(self.at.q.val()) << 6) | bit_cast::<10, 6>(self.row.q.val());
+
+        self.valid.d.next = self.go.val();
+        self.start.d.next = self.lane.q.val();
+        self.count.d.next = self.bytes.val();
+        if self.empty.val() | self.failing.val() {
+            self.count.d.next = bits::<4>(0);
+        }
+        self.client.d.next = self.slot.q.val().client;
+        self.user.d.next = self.slot.q.val().user;
+        self.last.d.next = self.leave.val() & self.slot.q.val().last;
+        self.refused.d.next = self.slot.q.val().refused;
+        self.failed.d.next = self.failing.val();
+        self.retire.d.next = self.leave.val() & self.slot.q.val().done;
+        self.epoch.d.next = self.slot.q.val().epoch;
+        if self.go.val() {
+            self.row.d.next = self.row.q.val() + 1;
+            self.lane.d.next = bits::<3>(0);
+            if self.fault.val() {
+                self.spoiled.d.next = true;
+            }
+        }
+        if self.leave.val() {
+            self.loaded.d.next = false;
+            if self.slot.q.val().last {
+                self.spoiled.d.next = false;
+            }
+        }
+
+        // The next slot.
+        self.pass.next = false;
+        if !self.loaded.q.val() & self.waiting.val() {
+            self.slot.d.next = self.entry.val();
+            self.row.d.next = self.entry.val().row;
+            self.lane.d.next = self.entry.val().lane;
+            self.loaded.d.next = !self.entry.val().hollow;
+            self.pass.next = self.entry.val().hollow;
+        }
+        self.head.next = self.at.q.val();
+        self.taken.next = self.leave.val() | self.pass.val();
+        if self.leave.val() | self.pass.val() {
+            self.at.d.next = self.at.q.val() + 1;
+        }
+
+        // Its time.
+        self.overdue.next = self.time_now.val() - self.limit.q.val();
+        self.strike.next =
+            self.armed.q.val() & self.opened.val() & !self.progress.val() & !self.overdue.val().get_bit(31);
+        self.armed.d.next = self.loaded.q.val() & self.opened.val();
+        if !self.armed.q.val() | self.progress.val() {
+            self.limit.d.next = self.time_now.val() + self.patience.val();
+        }
+        self.deadline_valid.next = self.armed.q.val();
+        self.deadline.next = self.limit.q.val();
+
+        self.beat_valid.next = self.valid.q.val();
+        self.beat.next.client = self.client.q.val();
+        self.beat.next.user = self.user.q.val();
+        self.beat.next.data = self.read_data.val();
+        self.beat.next.start = self.start.q.val();
+        self.beat.next.count = self.count.q.val();
+        self.beat.next.last = self.last.q.val();
+        self.beat.next.refused = self.refused.q.val();
+        self.beat.next.failed = self.failed.q.val();
+        self.retire_valid.next = self.retire.q.val();
+        self.retire_epoch.next = self.epoch.q.val();
+
+        if self.reset.val() {
+            self.at.d.next = bits::<READ_TAGS_LOG2>(0);
+            self.loaded.d.next = false;
+            self.spoiled.d.next = false;
+            self.valid.d.next = false;
+            self.retire.d.next = false;
+            self.armed.d.next = false;
+        }
+    }
+}

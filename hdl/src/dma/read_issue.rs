@@ -1,0 +1,160 @@
+//! Sends the read requests of commands.
+//!
+//! ```text
+//!   command_valid, command ─►┌───────────┐──► reserve, piece    (to the slot's tables)
+//!            command_ready ◄─│           │◄── reserve_ready
+//!        tag, room, silent ─►│ ReadIssue │──► issued, opened    (pulse: the slot is in use)
+//!                      cfg ─►│           │──► tx_valid, tx
+//!                            └───────────┘◄── tx_ready
+//! ```
+//! Contract: one slot, whose number is the tag, for each piece of a command; `room` says that slot `tag` is
+//! free. While `reserve` is high the piece belongs into the tables of slot `tag`, which is done when `reserve_ready` is high
+//! too. `issued` moves on to the next slot; with `opened` completions will come for it, and that is said only when
+//! the last beat of the request was taken. A refused command, or any while `silent`, takes a slot and sends
+//! nothing.
+//!
+//! Latency: 2 cycles from the command to the first beat. At most one request every 3 cycles.
+//! Tests: through `DmaRead`.
+
+use super::split::{Piece, Split};
+use crate::bus::{DmaCommand, ReadTag, TlpBeat};
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::READ_TAGS_LOG2;
+
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum State {
+    First,
+    Second,
+    Gone,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct ReadIssue {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets the command.
+    pub reset: Signal<In, bool>,
+    /// A command waits.
+    pub command_valid: Signal<In, bool>,
+    /// The command.
+    pub command: Signal<In, DmaCommand>,
+    /// It is taken.
+    pub command_ready: Signal<Out, bool>,
+    /// Our own identifier.
+    pub cfg_requester_id: Signal<In, Bits<16>>,
+    /// Most bytes of a request: 128 << n.
+    pub max_read: Signal<In, Bits<3>>,
+    /// The next slot.
+    pub tag: Signal<In, ReadTag>,
+    /// It is free.
+    pub room: Signal<In, bool>,
+    /// It cannot be used for a request.
+    pub silent: Signal<In, bool>,
+    /// The piece belongs into the tables of slot `tag`.
+    pub reserve: Signal<Out, bool>,
+    /// It is written there.
+    pub reserve_ready: Signal<In, bool>,
+    /// The piece.
+    pub piece: Signal<Out, Piece>,
+    /// The slot is in use from now on.
+    pub issued: Signal<Out, bool>,
+    /// With `issued`: completions will come.
+    pub opened: Signal<Out, bool>,
+    /// A beat of a request.
+    pub tx_valid: Signal<Out, bool>,
+    /// The beat.
+    pub tx: Signal<Out, TlpBeat>,
+    /// The beat is taken.
+    pub tx_ready: Signal<In, bool>,
+    /// There is a command.
+    pub busy: Signal<Out, bool>,
+
+    split: Split,
+    state: DFF<State>,
+    beat_valid: DFF<bool>,
+    beat: DFF<TlpBeat>,
+    free: Signal<Local, bool>,
+    mute: Signal<Local, bool>,
+    sent: Signal<Local, bool>,
+    skipped: Signal<Local, bool>,
+}
+
+impl Logic for ReadIssue {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, state, beat_valid, beat);
+        clock!(self, clock, split);
+        self.split.reset.next = self.reset.val();
+        self.split.command_valid.next = self.command_valid.val();
+        self.split.command.next = self.command.val();
+        self.command_ready.next = self.split.command_ready.val();
+        self.split.write.next = false;
+        self.split.requester.next = self.cfg_requester_id.val();
+        self.split.tag.next = bit_cast::<8, READ_TAGS_LOG2>(self.tag.val());
+        // A slot holds 512 bytes.
+        self.split.size.next = self.max_read.val();
+        if self.max_read.val() > bits::<3>(2) {
+            self.split.size.next = bits::<3>(2);
+        }
+        self.piece.next = self.split.piece.val();
+        self.busy.next = self.split.piece_valid.val();
+
+        self.tx_valid.next = self.beat_valid.q.val();
+        self.tx.next = self.beat.q.val();
+        self.free.next = self.tx_ready.val() | !self.beat_valid.q.val();
+        if self.free.val() {
+            self.beat_valid.d.next = false;
+        }
+        self.mute.next = self.silent.val() | self.piece.val().refused;
+        self.reserve.next = false;
+        self.sent.next = false;
+        self.skipped.next = false;
+        match self.state.q.val() {
+            State::First => {
+                if self.split.piece_valid.val() & self.room.val() & self.free.val() {
+                    self.reserve.next = true;
+                    if self.reserve_ready.val() {
+                        if self.mute.val() {
+                            self.skipped.next = true;
+                        } else {
+                            self.beat_valid.d.next = true;
+                            self.beat.d.next.data = self.split.header0.val();
+                            self.beat.d.next.keep = bits::<2>(3);
+                            self.beat.d.next.last = false;
+                            self.state.d.next = State::Second;
+                        }
+                    }
+                }
+            }
+            State::Second => {
+                if self.free.val() {
+                    self.beat_valid.d.next = true;
+                    self.beat.d.next.data = self.split.header1.val();
+                    if !self.split.long.val() {
+                        self.beat.d.next.keep = bits::<2>(1);
+                    }
+                    self.beat.d.next.last = true;
+                    self.state.d.next = State::Gone;
+                }
+            }
+            State::Gone => {
+                if self.free.val() {
+                    self.sent.next = true;
+                    self.state.d.next = State::First;
+                }
+            }
+            _ => {
+                self.state.d.next = State::First;
+            }
+        }
+        self.issued.next = self.sent.val() | self.skipped.val();
+        self.opened.next = self.sent.val();
+        self.split.piece_ready.next = self.sent.val() | self.skipped.val();
+
+        if self.reset.val() {
+            self.state.d.next = State::First;
+            self.beat_valid.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Checks completions and keeps their data until it is handed out.
+//!
+//! ```text
+//!   completion_valid, completion ─►┌───────────┐──► accept, close, spoil, tag (events)
+//!           reserve, _tag, piece ─►│           │──► reserve_ready
+//!        open, cfg_requester_id  ─►│ ReadSlots │──► count_unexpected (pulse)
+//!                       read_row ─►│           │──► read_data (next cycle)
+//!                                  └───────────┘
+//! ```
+//! Contract: slot t holds the aligned block of 512 bytes that the request with tag t lies in: memory byte a is at
+//! byte a % 512. For each open slot a table says what its next completion must be: lower address and byte
+//! count exactly as the specification makes them, and no more data than is missing. What is not so, or has another
+//! requester, or is for a slot that is not open, is dropped whole and counted: nothing ever reaches a slot
+//! that is not its own. One with an error status closes its slot at once; a poisoned one, or one that ends early,
+//! spoils it, and the rest of the read is still awaited.
+//!
+//! Events, in the cycle after the beat that causes them: `accept` for each good completion at its header, `close` when nothing more
+//! will come for the slot (its last data is in the memory then), `spoil` when its data cannot be used.
+//!
+//! Latency: 1 cycle from the last beat of a slot to `close`. Everything that comes is taken, a beat every cycle.
+//! `reserve_ready` is low only in the cycle after a good completion's second beat.
+//!
+//! How: the memory is two banks of double words. Bank 0 takes whichever half of a beat has the even address.
+//!
+//! Tests: through `DmaRead`.
+
+use super::split::Piece;
+use crate::bus::{ReadTag, TlpBeat};
+use crate::prims::{LutRam, Ram};
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::{READ_TAGS, READ_TAGS_LOG2};
+
+/// What the next completion of a slot must be.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Expected {
+    /// Its first double word in the slot.
+    word: Bits<7>,
+    /// Bytes of that double word before the first byte.
+    before: Bits<2>,
+    /// Bytes of the read's last double word behind the last byte.
+    behind: Bits<2>,
+    /// Double words missing.
+    words: Bits<8>,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct ReadSlots {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets the packet under way.
+    pub reset: Signal<In, bool>,
+    /// A beat of a completion.
+    pub completion_valid: Signal<In, bool>,
+    /// The beat.
+    pub completion: Signal<In, TlpBeat>,
+    /// Our own identifier.
+    pub cfg_requester_id: Signal<In, Bits<16>>,
+    /// Slots that wait for completions.
+    pub open: Signal<In, Bits<READ_TAGS>>,
+    /// `piece` belongs into slot `reserve_tag`.
+    pub reserve: Signal<In, bool>,
+    /// Its number.
+    pub reserve_tag: Signal<In, ReadTag>,
+    /// What the slot is for.
+    pub piece: Signal<In, Piece>,
+    /// It is written.
+    pub reserve_ready: Signal<Out, bool>,
+    /// The slot that the events below are about.
+    pub tag: Signal<Out, ReadTag>,
+    /// A good completion has begun.
+    pub accept: Signal<Out, bool>,
+    /// Nothing more will come for the slot.
+    pub close: Signal<Out, bool>,
+    /// The slot's data cannot be used.
+    pub spoil: Signal<Out, bool>,
+    /// A completion nobody waits for, or not like this.
+    pub count_unexpected: Signal<Out, bool>,
+    /// {slot, 8 bytes in it}.
+    pub read_row: Signal<In, Bits<10>>,
+    /// They, in the next cycle.
+    pub read_data: Signal<Out, Bits<64>>,
+
+    expected: LutRam<Expected, READ_TAGS_LOG2>,
+    bank0: Ram<Bits<32>, 10>,
+    bank1: Ram<Bits<32>, 10>,
+
+    // The packet that comes in.
+    under_way: DFF<bool>,
+    ahead: DFF<bool>,
+    with_data: DFF<bool>,
+    length: DFF<Bits<10>>,
+    poisoned: DFF<bool>,
+    byte_count: DFF<Bits<12>>,
+    refused: DFF<bool>,
+
+    // One cycle behind it: what is done with it.
+    slot: DFF<ReadTag>,
+    good: DFF<bool>,
+    bad: DFF<bool>,
+    unexpected: DFF<bool>,
+    poison: DFF<bool>,
+    is_final: DFF<bool>,
+    fresh: DFF<bool>,
+    beat_valid: DFF<bool>,
+    beat: DFF<TlpBeat>,
+    odd: DFF<bool>,
+    row: DFF<Bits<6>>,
+    row_before: DFF<Bits<6>>,
+    left: DFF<Bits<8>>,
+    rest: DFF<Bits<8>>,
+    behind: DFF<Bits<2>>,
+
+    data: Signal<Local, Bits<64>>,
+    first: Signal<Local, bool>,
+    second: Signal<Local, bool>,
+    entry: Signal<Local, Expected>,
+    entry_word: Signal<Local, Bits<7>>,
+    tag_in: Signal<Local, ReadTag>,
+    padding: Signal<Local, Bits<3>>,
+    padded: Signal<Local, Bits<13>>,
+    missing: Signal<Local, Bits<13>>,
+    spare: Signal<Local, Bits<11>>,
+    lower: Signal<Local, Bits<7>>,
+    known: Signal<Local, bool>,
+    error: Signal<Local, bool>,
+    fits: Signal<Local, bool>,
+    half0: Signal<Local, Bits<32>>,
+    half1: Signal<Local, Bits<32>>,
+    out_data: Signal<Local, Bits<64>>,
+    keep: Signal<Local, Bits<2>>,
+    both: Signal<Local, bool>,
+    writing: Signal<Local, bool>,
+    target: Signal<Local, Bits<10>>,
+    low_used: Signal<Local, bool>,
+    high_used: Signal<Local, bool>,
+    enough: Signal<Local, bool>,
+    ending: Signal<Local, bool>,
+    word: Signal<Local, Bits<7>>,
+    piece_first: Signal<Local, Bits<12>>,
+    piece_finish: Signal<Local, Bits<12>>,
+    piece_words: Signal<Local, Bits<11>>,
+}
+
+impl Logic for ReadSlots {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, under_way, ahead, with_data, length, poisoned, byte_count, refused);
+        dff_setup!(self, clock, slot, good, bad, unexpected, poison, is_final, fresh, beat_valid, beat);
+        dff_setup!(self, clock, odd, row, row_before, left, rest, behind);
+        clock!(self, clock, expected, bank0, bank1);
+
+        // First beat: kind, length, status, byte count.
+        self.data.next = self.completion.val().data;
+        self.first.next = self.completion_valid.val() & !self.under_way.q.val();
+        self.second.next = self.completion_valid.val() & self.ahead.q.val();
+        if self.completion_valid.val() {
+            self.under_way.d.next = !self.completion.val().last;
+            self.ahead.d.next = self.first.val() & !self.completion.val().last;
+        }
+        if self.first.val() {
+            self.with_data.d.next = self.data.val().get_bit(30);
+            self.length.d.next = self.data.val().get_bits::<10>(0);
+            self.poisoned.d.next = self.data.val().get_bit(14);
+            self.byte_count.d.next = self.data.val().get_bits::<12>(32);
+            self.refused.d.next = self.data.val().get_bits::<3>(45).any();
+        }
+
+        // Second beat: tag and lower address. Is it what the slot waits for?
+        self.tag_in.next = self.data.val().get_bits::<READ_TAGS_LOG2>(8);
+        self.expected.read_address.next = self.tag_in.val();
+        self.entry.next = self.expected.read_data.val();
+        self.entry_word.next = self.entry.val().word;
+        self.padding.next =
+            bit_cast::<3, 2>(self.entry.val().before) + bit_cast::<3, 2>(self.entry.val().behind);
+        // Bytes and padding are whole double words.
+        self.padded.next =
+            bit_cast::<13, 12>(self.byte_count.q.val()) + bit_cast::<13, 3>(self.padding.val());
+        self.missing.next = bit_cast::<13, 8>(self.entry.val().words) << 2;
+        self.spare.next = bit_cast::<11, 8>(self.entry.val().words) - bit_cast::<11, 10>(self.length.q.val());
+        self.lower.next = (bit_cast::<7, 5>(self.entry_word.val().get_bits::<5>(0)) << 2)
+            | bit_cast::<7, 2>(self.entry.val().before);
+        self.known.next = self.open.val().get_bit(self.tag_in.val().index())
+            & !self.data.val().get_bits::<4>(12).any()
+            & (self.data.val().get_bits::<16>(16) == self.cfg_requester_id.val());
+        self.error.next = self.refused.q.val() | !self.with_data.q.val();
+        self.fits.next = (self.padded.val() == self.missing.val())
+            & (self.data.val().get_bits::<7>(0) == self.lower.val())
+            & self.length.q.val().any()
+            & !self.spare.val().get_bit(10);
+        self.bad.d.next = false;
+        self.unexpected.d.next = false;
+        self.fresh.d.next = self.second.val();
+        if self.second.val() {
+            self.slot.d.next = self.tag_in.val();
+            self.good.d.next = self.known.val() & !self.error.val() & self.fits.val();
+            self.bad.d.next = self.known.val() & self.error.val();
+            self.unexpected.d.next = !self.known.val() | (!self.error.val() & !self.fits.val());
+            self.poison.d.next = self.poisoned.q.val();
+            self.is_final.d.next = !self.spare.val().any();
+            self.left.d.next = bit_cast::<8, 10>(self.length.q.val());
+            self.rest.d.next = bit_cast::<8, 11>(self.spare.val());
+            self.behind.d.next = self.entry.val().behind;
+            self.odd.d.next = self.entry_word.val().get_bit(0);
+            self.row.d.next = self.entry_word.val().get_bits::<6>(1);
+        }
+        self.beat_valid.d.next = self.completion_valid.val() & !self.first.val();
+        self.beat.d.next = self.completion.val();
+
+        // One cycle later: its data into the banks. The second beat has data in its high half only.
+        self.out_data.next = self.beat.q.val().data;
+        self.half0.next = self.out_data.val().get_bits::<32>(0);
+        self.half1.next = self.out_data.val().get_bits::<32>(32);
+        self.keep.next = self.beat.q.val().keep;
+        self.both.next = self.keep.val().get_bit(1);
+        self.low_used.next = !self.fresh.q.val() & self.left.q.val().any();
+        self.high_used.next = self.both.val()
+            & ((self.fresh.q.val() & self.left.q.val().any()) | self.left.q.val().get_bits::<7>(1).any());
+        self.writing.next = self.beat_valid.q.val() & self.good.q.val();
+        self.target.next =
+            (bit_cast::<10, READ_TAGS_LOG2>(self.slot.q.val()) << 6) | bit_cast::<10, 6>(self.row.q.val());
+        self.bank0.write_address.next = self.target.val();
+        if self.odd.q.val() {
+            self.bank0.write_data.next = self.half0.val();
+            self.bank0.write_enable.next = self.writing.val() & self.low_used.val();
+            self.bank1.write_address.next = self.target.val();
+            self.bank1.write_data.next = self.half1.val();
+            self.bank1.write_enable.next = self.writing.val() & self.high_used.val();
+        } else {
+            self.bank0.write_data.next = self.half1.val();
+            self.bank0.write_enable.next = self.writing.val() & self.high_used.val();
+            self.bank1.write_address.next = (bit_cast::<10, READ_TAGS_LOG2>(self.slot.q.val()) << 6)
+                | bit_cast::<10, 6>(self.row_before.q.val());
+            self.bank1.write_data.next = self.half0.val();
+            self.bank1.write_enable.next = self.writing.val() & self.low_used.val();
+        }
+        if self.beat_valid.q.val() {
+            self.row_before.d.next = self.row.q.val();
+            self.row.d.next = self.row.q.val() + 1;
+            if self.fresh.q.val() {
+                self.left.d.next = self.left.q.val() - 1;
+            } else {
+                self.left.d.next = self.left.q.val() - 2;
+            }
+            if !self.left.q.val().get_bits::<7>(1).any() {
+                self.left.d.next = bits::<8>(0);
+            }
+        }
+
+        // What became of it.
+        self.ending.next = self.writing.val() & self.beat.q.val().last;
+        self.enough.next = !self.left.q.val().get_bits::<7>(1).any()
+            | (!self.fresh.q.val()
+                & self.both.val()
+                & !self.left.q.val().get_bits::<6>(2).any()
+                & !self.left.q.val().get_bit(0));
+        if self.left.q.val().get_bit(0) & self.fresh.q.val() & !self.both.val() {
+            self.enough.next = false;
+        }
+        self.tag.next = self.slot.q.val();
+        self.accept.next = self.fresh.q.val() & self.good.q.val();
+        self.close.next = self.bad.q.val() | (self.ending.val() & self.is_final.q.val());
+        self.spoil.next = self.bad.q.val() | (self.ending.val() & (self.poison.q.val() | !self.enough.val()));
+        self.count_unexpected.next = self.unexpected.q.val();
+
+        // The table: after a good completion, or for a new read.
+        self.word.next = bit_cast::<7, 6>(self.row.q.val()) << 1;
+        if self.odd.q.val() {
+            self.word.next = (bit_cast::<7, 6>(self.row.q.val()) << 1) | bits::<7>(1);
+        }
+        self.piece_first.next = self.piece.val().first;
+        self.piece_finish.next = self.piece.val().finish;
+        self.piece_words.next = self.piece.val().words;
+        self.reserve_ready.next = !(self.fresh.q.val() & self.good.q.val());
+        self.expected.write_enable.next = self.reserve.val() | (self.fresh.q.val() & self.good.q.val());
+        self.expected.write_address.next = self.slot.q.val();
+        self.expected.write_data.next.word = self.word.val() + bit_cast::<7, 8>(self.left.q.val());
+        self.expected.write_data.next.before = bits::<2>(0);
+        self.expected.write_data.next.behind = self.behind.q.val();
+        self.expected.write_data.next.words = self.rest.q.val();
+        if !(self.fresh.q.val() & self.good.q.val()) {
+            self.expected.write_address.next = self.reserve_tag.val();
+            self.expected.write_data.next.word = self.piece_first.val().get_bits::<7>(2);
+            self.expected.write_data.next.before = self.piece_first.val().get_bits::<2>(0);
+            self.expected.write_data.next.behind = self.piece_finish.val().get_bits::<2>(0) ^ bits::<2>(3);
+            self.expected.write_data.next.words = self.piece_words.val().get_bits::<8>(0);
+        }
+
+        self.bank0.read_address.next = self.read_row.val();
+        self.bank1.read_address.next = self.read_row.val();
+        self.read_data.next = (bit_cast::<64, 32>(self.bank1.read_data.val()) << 32)
+            | bit_cast::<64, 32>(self.bank0.read_data.val());
+
+        if self.reset.val() {
+            self.under_way.d.next = false;
+            self.ahead.d.next = false;
+            self.good.d.next = false;
+            self.bad.d.next = false;
+            self.unexpected.d.next = false;
+            self.fresh.d.next = false;
+            self.beat_valid.d.next = false;
+        }
+    }
+}

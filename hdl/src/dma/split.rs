@@ -1,0 +1,223 @@
+//! Cuts a command into pieces that fit one packet each, and makes their headers.
+//!
+//! ```text
+//!    command_valid, command ─►┌───────┐──► piece_valid, piece
+//!             command_ready ◄─│ Split │──► header0, header1, long
+//!   size, write,             ─►│       │◄── piece_ready
+//!   requester, tag            └───────┘
+//! ```
+//! Contract: a piece never leaves its aligned block of `128 << size` bytes (at most 4096), so it crosses
+//! neither 4 KiB nor more than one packet's payload. Pieces come in order of address; `done` marks the
+//! last of the command. A refused command is one piece. Enables are contiguous; with one double word those of the last
+//! are 0. The header is long (4 double words) if the address needs more than 32 bits.
+//!
+//! Latency: 1 cycle from the command to its first piece; then one piece a cycle. The outputs follow from
+//! registers and `size`, `write`, `requester`, `tag`.
+//!
+//! Tests: through `DmaRead` and `DmaWrite`.
+
+use crate::bus::DmaCommand;
+use rust_hdl::prelude::*;
+
+/// A part of a command that fits one packet.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Piece {
+    /// Low 12 bits of the address of its first byte.
+    pub first: Bits<12>,
+    /// Low 12 bits of the address of its last byte.
+    pub finish: Bits<12>,
+    /// Bytes, 1 to 4096.
+    pub length: Bits<13>,
+    /// Double words that it touches, 1 to 1024.
+    pub words: Bits<11>,
+    /// From the command.
+    pub client: Bits<2>,
+    /// From the command.
+    pub user: Bits<8>,
+    /// From the command.
+    pub epoch: bool,
+    /// Last piece of the access.
+    pub last: bool,
+    /// Last piece of the command.
+    pub done: bool,
+    /// From the command.
+    pub refused: bool,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Split {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets the command.
+    pub reset: Signal<In, bool>,
+    /// A command waits.
+    pub command_valid: Signal<In, bool>,
+    /// The command.
+    pub command: Signal<In, DmaCommand>,
+    /// It is taken.
+    pub command_ready: Signal<Out, bool>,
+    /// Block size: 128 << n bytes; above 5 as 5.
+    pub size: Signal<In, Bits<3>>,
+    /// Headers of writes, not of reads.
+    pub write: Signal<In, bool>,
+    /// For the header.
+    pub requester: Signal<In, Bits<16>>,
+    /// For the header.
+    pub tag: Signal<In, Bits<8>>,
+    /// A piece is on show.
+    pub piece_valid: Signal<Out, bool>,
+    /// The piece.
+    pub piece: Signal<Out, Piece>,
+    /// First beat of its packet.
+    pub header0: Signal<Out, Bits<64>>,
+    /// Second beat; with a short header its high half is 0 and free for data.
+    pub header1: Signal<Out, Bits<64>>,
+    /// The header has 4 double words.
+    pub long: Signal<Out, bool>,
+    /// The piece is taken.
+    pub piece_ready: Signal<In, bool>,
+
+    valid: DFF<bool>,
+    address: DFF<Bits<64>>,
+    /// Bytes left, less one.
+    more: DFF<Bits<12>>,
+    client: DFF<Bits<2>>,
+    user: DFF<Bits<8>>,
+    epoch: DFF<bool>,
+    last: DFF<bool>,
+    refused: DFF<bool>,
+
+    /// Offset in the block, as a mask.
+    mask: Signal<Local, Bits<13>>,
+    beyond: Signal<Local, Bits<13>>,
+    first: Signal<Local, Bits<12>>,
+    offset: Signal<Local, Bits<12>>,
+    /// Offset of the command's last byte in the block, or beyond it.
+    reach: Signal<Local, Bits<13>>,
+    over: Signal<Local, bool>,
+    finish: Signal<Local, Bits<12>>,
+    bytes: Signal<Local, Bits<12>>,
+    steps: Signal<Local, Bits<10>>,
+    words: Signal<Local, Bits<11>>,
+    rest: Signal<Local, Bits<13>>,
+    brim: Signal<Local, Bits<64>>,
+    following: Signal<Local, Bits<64>>,
+    length: Signal<Local, Bits<13>>,
+    shortened: Signal<Local, Bits<12>>,
+    load: Signal<Local, bool>,
+    first_enables: Signal<Local, Bits<4>>,
+    last_enables: Signal<Local, Bits<4>>,
+    wide: Signal<Local, bool>,
+    upper: Signal<Local, Bits<32>>,
+    lower: Signal<Local, Bits<32>>,
+    dw0: Signal<Local, Bits<32>>,
+    dw1: Signal<Local, Bits<32>>,
+}
+
+impl Logic for Split {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, valid, address, more, client, user, epoch, last, refused);
+
+        // How far the piece goes.
+        self.mask.next = bits::<13>(0xFFF);
+        if self.size.val() == bits::<3>(0) {
+            self.mask.next = bits::<13>(0x7F);
+        } else if self.size.val() == bits::<3>(1) {
+            self.mask.next = bits::<13>(0xFF);
+        } else if self.size.val() == bits::<3>(2) {
+            self.mask.next = bits::<13>(0x1FF);
+        } else if self.size.val() == bits::<3>(3) {
+            self.mask.next = bits::<13>(0x3FF);
+        } else if self.size.val() == bits::<3>(4) {
+            self.mask.next = bits::<13>(0x7FF);
+        }
+        self.beyond.next = self.mask.val() ^ bits::<13>(0x1FFF);
+        self.first.next = self.address.q.val().get_bits::<12>(0);
+        self.offset.next = self.first.val() & bit_cast::<12, 13>(self.mask.val());
+        self.reach.next = bit_cast::<13, 12>(self.offset.val()) + bit_cast::<13, 12>(self.more.q.val());
+        self.over.next = (self.reach.val() & self.beyond.val()).any() & !self.refused.q.val();
+        self.finish.next = bit_cast::<12, 13>(self.reach.val());
+        if self.over.val() {
+            self.finish.next = bit_cast::<12, 13>(self.mask.val());
+        }
+        self.bytes.next = self.finish.val() - self.offset.val();
+        self.steps.next = self.finish.val().get_bits::<10>(2) - self.offset.val().get_bits::<10>(2);
+        self.words.next = bit_cast::<11, 10>(self.steps.val()) + 1;
+
+        self.piece_valid.next = self.valid.q.val();
+        self.piece.next.first = self.first.val();
+        self.piece.next.finish =
+            (self.first.val() & bit_cast::<12, 13>(self.beyond.val())) | self.finish.val();
+        self.piece.next.length = bit_cast::<13, 12>(self.bytes.val()) + 1;
+        self.piece.next.words = self.words.val();
+        self.piece.next.client = self.client.q.val();
+        self.piece.next.user = self.user.q.val();
+        self.piece.next.epoch = self.epoch.q.val();
+        self.piece.next.last = self.last.q.val() & !self.over.val();
+        self.piece.next.done = !self.over.val();
+        self.piece.next.refused = self.refused.q.val();
+
+        // Its header.
+        self.first_enables.next = bits::<4>(0xF) << self.address.q.val().get_bits::<2>(0);
+        self.last_enables.next = bits::<4>(0xF);
+        if self.finish.val().get_bits::<2>(0) == bits::<2>(0) {
+            self.last_enables.next = bits::<4>(0x1);
+        } else if self.finish.val().get_bits::<2>(0) == bits::<2>(1) {
+            self.last_enables.next = bits::<4>(0x3);
+        } else if self.finish.val().get_bits::<2>(0) == bits::<2>(2) {
+            self.last_enables.next = bits::<4>(0x7);
+        }
+        if !self.steps.val().any() {
+            self.first_enables.next = self.first_enables.val() & self.last_enables.val();
+            self.last_enables.next = bits::<4>(0);
+        }
+        self.upper.next = self.address.q.val().get_bits::<32>(32);
+        self.lower.next = bit_cast::<32, 30>(self.address.q.val().get_bits::<30>(2)) << 2;
+        self.wide.next = self.upper.val().any();
+        self.dw0.next = bit_cast::<32, 10>(self.words.val().get_bits::<10>(0));
+        if self.wide.val() {
+            self.dw0.next = self.dw0.val() | bits::<32>(0x2000_0000);
+        }
+        if self.write.val() {
+            self.dw0.next = self.dw0.val() | bits::<32>(0x4000_0000);
+        }
+        self.dw1.next = (bit_cast::<32, 16>(self.requester.val()) << 16)
+            | (bit_cast::<32, 8>(self.tag.val()) << 8)
+            | (bit_cast::<32, 4>(self.last_enables.val()) << 4)
+            | bit_cast::<32, 4>(self.first_enables.val());
+        self.header0.next = (bit_cast::<64, 32>(self.dw1.val()) << 32) | bit_cast::<64, 32>(self.dw0.val());
+        self.header1.next = bit_cast::<64, 32>(self.lower.val());
+        if self.wide.val() {
+            self.header1.next =
+                (bit_cast::<64, 32>(self.lower.val()) << 32) | bit_cast::<64, 32>(self.upper.val());
+        }
+        self.long.next = self.wide.val();
+
+        // The next piece, or the next command.
+        self.rest.next = self.reach.val() + self.beyond.val();
+        self.brim.next = self.address.q.val() | bit_cast::<64, 13>(self.mask.val());
+        self.following.next = self.brim.val() + 1;
+        self.length.next = self.command.val().length;
+        self.shortened.next = bit_cast::<12, 13>(self.length.val()) - 1;
+        self.load.next = !self.valid.q.val() | (self.piece_ready.val() & !self.over.val());
+        self.command_ready.next = self.load.val();
+        if self.load.val() {
+            self.valid.d.next = self.command_valid.val();
+            self.address.d.next = self.command.val().address;
+            self.more.d.next = self.shortened.val();
+            self.client.d.next = self.command.val().client;
+            self.user.d.next = self.command.val().user;
+            self.epoch.d.next = self.command.val().epoch;
+            self.last.d.next = self.command.val().last;
+            self.refused.d.next = self.command.val().refused;
+        } else if self.piece_ready.val() {
+            self.address.d.next = self.following.val();
+            self.more.d.next = bit_cast::<12, 13>(self.rest.val());
+        }
+        if self.reset.val() {
+            self.valid.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Writes to host memory: commands and data in, memory write packets out.
+//!
+//! ```text
+//!   command_valid, command ─►┌──────────┐──► tx_valid, tx
+//!            command_ready ◄─│          │◄── tx_ready
+//!           scatter (v, r)  ─►│ DmaWrite │──► retire_valid, retire_epoch (pulse)
+//!          complete (v, r)  ─►│          │──► retired
+//!                      cfg ─►└──────────┘──► busy
+//! ```
+//! Contract: a command takes exactly its `length` bytes from its client's stream (client COMPLETE: `complete`,
+//! any other: `scatter`), whatever the borders of the beats: one beat may be shared by two commands, and what is
+//! left of it waits while the other client's commands run. Commands are cut into packets of at most `max_payload` bytes
+//! that lie in one aligned block of that size. A packet starts when the first of its data is there, and then holds
+//! `tx` until it is whole: whoever has a command granted brings its data without waiting for anything.
+//!
+//! `retire_valid` pulses, and `retired` counts, when the last beat of a command has been taken at `tx`.
+//!
+//! Latency: 4 cycles from command and data to the first beat. Throughput: 8 bytes of payload every
+//! cycle, and 2 to 3 cycles more for each packet. Bytes that are not enabled may hold any data that the
+//! NIC has moved before: they are not written.
+//!
+//! How: header and payload are one stream of bytes to a `Packer`. The header is put in front as two pieces, the
+//! second with as many bytes behind the header as the address has below its double word.
+//!
+//! Tests: `tests/tlp/dma_write.rs`.
+
+use super::split::{Piece, Split};
+use crate::bus::{DmaCommand, TlpBeat, WriteBeat};
+use crate::prims::Packer;
+use rust_hdl::prelude::*;
+
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum State {
+    First,
+    Second,
+    Pad,
+    Data,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct DmaWrite {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets everything under way.
+    pub reset: Signal<In, bool>,
+    /// A command waits.
+    pub command_valid: Signal<In, bool>,
+    /// The command.
+    pub command: Signal<In, DmaCommand>,
+    /// It is taken.
+    pub command_ready: Signal<Out, bool>,
+    /// Data for the commands of SCATTER.
+    pub scatter_valid: Signal<In, bool>,
+    /// The data.
+    pub scatter: Signal<In, WriteBeat>,
+    /// All of it is taken.
+    pub scatter_ready: Signal<Out, bool>,
+    /// Data for the commands of COMPLETE.
+    pub complete_valid: Signal<In, bool>,
+    /// The data.
+    pub complete: Signal<In, WriteBeat>,
+    /// All of it is taken.
+    pub complete_ready: Signal<Out, bool>,
+    /// Our own identifier.
+    pub cfg_requester_id: Signal<In, Bits<16>>,
+    /// Largest payload of a packet: 128 << n bytes.
+    pub max_payload: Signal<In, Bits<3>>,
+    /// A beat goes out.
+    pub tx_valid: Signal<Out, bool>,
+    /// The beat.
+    pub tx: Signal<Out, TlpBeat>,
+    /// The beat is taken.
+    pub tx_ready: Signal<In, bool>,
+    /// A command is done, this cycle only.
+    pub retire_valid: Signal<Out, bool>,
+    /// Its epoch.
+    pub retire_epoch: Signal<Out, bool>,
+    /// Commands done, modulo 256.
+    pub retired: Signal<Out, Bits<8>>,
+    /// There is work.
+    pub busy: Signal<Out, bool>,
+
+    split: Split,
+    packer: Packer,
+    state: DFF<State>,
+    /// Bytes of the piece that are still to come.
+    left: DFF<Bits<13>>,
+    /// Bytes of the beat on show that are taken already.
+    scatter_used: DFF<Bits<3>>,
+    complete_used: DFF<Bits<3>>,
+    /// A piece of the stream on its way to the packer, and what ends with it.
+    stage_valid: DFF<bool>,
+    stage: DFF<WriteBeat>,
+    stage_flush: DFF<bool>,
+    stage_done: DFF<bool>,
+    stage_epoch: DFF<bool>,
+    /// The packet that leaves is the last of its command.
+    ending: DFF<bool>,
+    ending_epoch: DFF<bool>,
+    retire: DFF<bool>,
+    epoch: DFF<bool>,
+    number: DFF<Bits<8>>,
+
+    piece: Signal<Local, Piece>,
+    lane: Signal<Local, Bits<12>>,
+    from_complete: Signal<Local, bool>,
+    source: Signal<Local, WriteBeat>,
+    source_valid: Signal<Local, bool>,
+    used: Signal<Local, Bits<3>>,
+    start: Signal<Local, Bits<3>>,
+    available: Signal<Local, Bits<4>>,
+    take: Signal<Local, Bits<4>>,
+    finish: Signal<Local, bool>,
+    whole: Signal<Local, bool>,
+    used_after: Signal<Local, Bits<3>>,
+    left_after: Signal<Local, Bits<13>>,
+    offer: Signal<Local, WriteBeat>,
+    offered: Signal<Local, bool>,
+    flush: Signal<Local, bool>,
+    room: Signal<Local, bool>,
+    moved: Signal<Local, bool>,
+    emptied: Signal<Local, bool>,
+    over_four: Signal<Local, bool>,
+}
+
+impl Logic for DmaWrite {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, state, left, scatter_used, complete_used, ending, ending_epoch);
+        dff_setup!(self, clock, retire, epoch, number);
+        dff_setup!(self, clock, stage_valid, stage, stage_flush, stage_done, stage_epoch);
+        clock!(self, clock, split, packer);
+
+        self.split.reset.next = self.reset.val();
+        self.split.command_valid.next = self.command_valid.val();
+        self.split.command.next = self.command.val();
+        self.command_ready.next = self.split.command_ready.val();
+        self.split.size.next = self.max_payload.val();
+        self.split.write.next = true;
+        self.split.requester.next = self.cfg_requester_id.val();
+        self.split.tag.next = bits::<8>(0);
+        self.piece.next = self.split.piece.val();
+        self.lane.next = self.piece.val().first;
+
+        // Where its data comes from.
+        self.from_complete.next = self.piece.val().client == bits::<2>(3);
+        self.source.next = self.scatter.val();
+        self.source_valid.next = self.scatter_valid.val();
+        self.used.next = self.scatter_used.q.val();
+        if self.from_complete.val() {
+            self.source.next = self.complete.val();
+            self.source_valid.next = self.complete_valid.val();
+            self.used.next = self.complete_used.q.val();
+        }
+        self.start.next = self.source.val().start + self.used.val();
+        self.available.next = self.source.val().count - bit_cast::<4, 3>(self.used.val());
+        self.take.next = self.available.val();
+        if !self.left.q.val().get_bits::<10>(3).any()
+            & (bit_cast::<4, 3>(self.left.q.val().get_bits::<3>(0)) < self.available.val())
+        {
+            self.take.next = bit_cast::<4, 3>(self.left.q.val().get_bits::<3>(0));
+        }
+        self.finish.next = self.left.q.val() == bit_cast::<13, 4>(self.take.val());
+        self.whole.next = self.take.val() == self.available.val();
+        self.used_after.next = self.used.val() + bit_cast::<3, 4>(self.take.val());
+        self.left_after.next = self.left.q.val() - bit_cast::<13, 4>(self.take.val());
+
+        // One stream of header and payload.
+        self.offer.next.data = self.split.header0.val();
+        self.offer.next.start = bits::<3>(0);
+        self.offer.next.count = bits::<4>(8);
+        self.offered.next = false;
+        self.flush.next = false;
+        self.room.next = self.packer.in_ready.val() | !self.stage_valid.q.val();
+        self.moved.next = false;
+        match self.state.q.val() {
+            State::First => {
+                self.offered.next = self.split.piece_valid.val() & self.source_valid.val();
+                self.left.d.next = self.piece.val().length;
+                if self.split.piece_valid.val() & self.source_valid.val() & self.room.val() {
+                    self.state.d.next = State::Second;
+                }
+            }
+            State::Second => {
+                self.offered.next = true;
+                self.offer.next.data = self.split.header1.val();
+                if !self.split.long.val() {
+                    self.offer.next.count =
+                        bit_cast::<4, 2>(self.lane.val().get_bits::<2>(0)) | bits::<4>(4);
+                }
+                if self.room.val() {
+                    self.state.d.next = State::Data;
+                    if self.split.long.val() & self.lane.val().get_bits::<2>(0).any() {
+                        self.state.d.next = State::Pad;
+                    }
+                }
+            }
+            State::Pad => {
+                self.offered.next = true;
+                self.offer.next.count = bit_cast::<4, 2>(self.lane.val().get_bits::<2>(0));
+                if self.room.val() {
+                    self.state.d.next = State::Data;
+                }
+            }
+            State::Data => {
+                self.offered.next = self.source_valid.val();
+                self.offer.next.data = self.source.val().data;
+                self.offer.next.start = self.start.val();
+                self.offer.next.count = self.take.val();
+                self.flush.next = self.finish.val();
+                self.moved.next = self.source_valid.val() & self.room.val();
+                if self.moved.val() {
+                    self.left.d.next = self.left_after.val();
+                    if self.finish.val() {
+                        self.state.d.next = State::First;
+                    }
+                }
+            }
+            _ => {
+                self.state.d.next = State::First;
+            }
+        }
+        self.split.piece_ready.next = self.moved.val() & self.finish.val();
+        self.scatter_ready.next = self.moved.val() & self.whole.val() & !self.from_complete.val();
+        self.complete_ready.next = self.moved.val() & self.whole.val() & self.from_complete.val();
+        if self.moved.val() & !self.from_complete.val() {
+            self.scatter_used.d.next = self.used_after.val();
+            if self.whole.val() {
+                self.scatter_used.d.next = bits::<3>(0);
+            }
+        }
+        if self.moved.val() & self.from_complete.val() {
+            self.complete_used.d.next = self.used_after.val();
+            if self.whole.val() {
+                self.complete_used.d.next = bits::<3>(0);
+            }
+        }
+
+        if self.room.val() {
+            self.stage_valid.d.next = self.offered.val();
+            self.stage.d.next = self.offer.val();
+            self.stage_flush.d.next = self.flush.val();
+            self.stage_done.d.next = self.piece.val().done;
+            self.stage_epoch.d.next = self.piece.val().epoch;
+        }
+        self.packer.reset.next = self.reset.val();
+        self.packer.restart.next = false;
+        self.packer.restart_fill.next = bits::<3>(0);
+        self.packer.restart_data.next = bits::<64>(0);
+        self.packer.in_valid.next = self.stage_valid.q.val();
+        self.packer.in_data.next = self.stage.q.val().data;
+        self.packer.in_start.next = self.stage.q.val().start;
+        self.packer.in_count.next = self.stage.q.val().count;
+        self.packer.in_flush.next = self.stage_flush.q.val();
+        if self.stage_valid.q.val() & self.stage_flush.q.val() & self.packer.in_ready.val() {
+            self.ending.d.next = self.stage_done.q.val();
+            self.ending_epoch.d.next = self.stage_epoch.q.val();
+        }
+
+        // Out.
+        self.tx_valid.next = self.packer.out_valid.val();
+        self.over_four.next = self.packer.out_count.val() > bits::<4>(4);
+        self.tx.next.data = self.packer.out_data.val();
+        self.tx.next.keep = bits::<2>(1);
+        if self.over_four.val() {
+            self.tx.next.keep = bits::<2>(3);
+        }
+        self.tx.next.last = self.packer.out_last.val();
+        self.packer.out_ready.next = self.tx_ready.val();
+
+        // `ending` is of this packet: the next one's last piece comes after its header, and that finds no
+        // room before this packet's last beat has left.
+        self.emptied.next = self.packer.out_valid.val()
+            & self.packer.out_last.val()
+            & self.tx_ready.val()
+            & self.ending.q.val();
+        self.retire.d.next = self.emptied.val();
+        self.epoch.d.next = self.ending_epoch.q.val();
+        if self.emptied.val() {
+            self.number.d.next = self.number.q.val() + 1;
+        }
+        self.retire_valid.next = self.retire.q.val();
+        self.retire_epoch.next = self.epoch.q.val();
+        self.retired.next = self.number.q.val();
+        self.busy.next = self.split.piece_valid.val()
+            | self.stage_valid.q.val()
+            | self.packer.out_valid.val()
+            | self.retire.q.val();
+
+        if self.reset.val() {
+            self.state.d.next = State::First;
+            self.scatter_used.d.next = bits::<3>(0);
+            self.complete_used.d.next = bits::<3>(0);
+            self.stage_valid.d.next = false;
+            self.ending.d.next = false;
+            self.retire.d.next = false;
+            self.number.d.next = bits::<8>(0);
+        }
+    }
+}

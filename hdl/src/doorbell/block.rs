@@ -1,0 +1,300 @@
+//! Takes the stores to the doorbell pages, keeps the last one of each queue, and queues the VIs that have work.
+//!
+//! ```text
+//!   mmio_write ──►┌──────────────────────────┐──► send_valid, send_vi        ◄── send_ready
+//!       commit ──►│ open bits   2 run queues │──► receive_valid, receive_vi  ◄── receive_ready
+//!  again_fetch ──►│                          │
+//! again_receive ─►│ rows       copy of       │──► row_token, row_posted, row_inline
+//!   again_send ──►│            posted        │──► posted_position
+//!  row_address ──►└──────────────────────────┘
+//!    posted_vi ──►
+//! ```
+//! Contract:
+//! - A store of a whole token to the send or receive doorbell of an open queue puts {token, posted = position + 1,
+//!   inline} into the queue's row and the VI into the run queue. A store of the token's high double word alone does
+//!   the same without the token. Any other store to BAR 2, and a token that names no region, changes nothing and is
+//!   counted. Stores are never refused and may come in every cycle.
+//! - A VI is in a run queue at most once. One that is pushed in the cycle in which it is popped is queued again, and
+//!   then its row, read from the next cycle on, has the store. Requeues of other blocks wait for stores.
+//! - `row_*` and `posted_position` answer the address of the cycle before with every store before that cycle's end.
+//! - A commit to WORK_QUEUE empties the row and sets whether the queue is open. While it stays on the bus it is
+//!   written again in each cycle without a store.
+//!
+//! Latency: a VI is on show, and its row can be read, the cycle after the store. Tests: `tests/queues/doorbell.rs`.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
+use rust_hdl::prelude::*;
+use viaduct_spec::doorbell::{page, token};
+use viaduct_spec::profile::VI_LOG2;
+use viaduct_spec::tables::{table, work_queue};
+
+use crate::bus::{Commit, MmioWrite, Position, Vi};
+use crate::literal::Literal;
+use crate::prims::{LutRam, Ram, RunQueue};
+
+/// log2 of the work queues: row = 2 x VI + (1 for the receive queue).
+const QUEUE_LOG2: usize = VI_LOG2 + 1;
+
+/// What the last doorbell of a queue said.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Row {
+    /// The token without its position; only if `with_token`.
+    pub token: Bits<50>,
+    /// One past the position of the last descriptor posted.
+    pub posted: Bits<14>,
+    /// The store carried the token.
+    pub with_token: bool,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Doorbell {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Empties the run queues; rows and open bits stay.
+    pub reset: Signal<In, bool>,
+    /// A store of the host.
+    pub mmio_write_valid: Signal<In, bool>,
+    /// The store.
+    pub mmio_write: Signal<In, MmioWrite>,
+    /// A table row is on the bus.
+    pub commit_valid: Signal<In, bool>,
+    /// It is ours and taken.
+    pub commit_ready: Signal<Out, bool>,
+    /// The row.
+    pub commit: Signal<In, Commit>,
+    /// The fetch block has left work in a queue.
+    pub again_fetch_valid: Signal<In, bool>,
+    /// It is queued again.
+    pub again_fetch_ready: Signal<Out, bool>,
+    /// The VI.
+    pub again_fetch_vi: Signal<In, Vi>,
+    /// Its receive queue, not the send queue.
+    pub again_fetch_receive: Signal<In, bool>,
+    /// There is room again for receive descriptors of a VI.
+    pub again_receive_valid: Signal<In, bool>,
+    /// It is queued again.
+    pub again_receive_ready: Signal<Out, bool>,
+    /// The VI.
+    pub again_receive_vi: Signal<In, Vi>,
+    /// There is room again for send descriptors of a VI.
+    pub again_send_valid: Signal<In, bool>,
+    /// It is queued again.
+    pub again_send_ready: Signal<Out, bool>,
+    /// The VI.
+    pub again_send_vi: Signal<In, Vi>,
+    /// A VI has work in its send queue.
+    pub send_valid: Signal<Out, bool>,
+    /// It is taken.
+    pub send_ready: Signal<In, bool>,
+    /// The VI.
+    pub send_vi: Signal<Out, Vi>,
+    /// A VI has work in its receive queue.
+    pub receive_valid: Signal<Out, bool>,
+    /// It is taken.
+    pub receive_ready: Signal<In, bool>,
+    /// The VI.
+    pub receive_vi: Signal<Out, Vi>,
+    /// Row to read: {VI, receive}.
+    pub row_address: Signal<In, Bits<QUEUE_LOG2>>,
+    /// Its token, without the position.
+    pub row_token: Signal<Out, Bits<50>>,
+    /// One past the last position posted.
+    pub row_posted: Signal<Out, Position>,
+    /// `row_token` is there: it is the last descriptor posted.
+    pub row_inline: Signal<Out, bool>,
+    /// VI whose receive queue is asked for.
+    pub posted_vi: Signal<In, Vi>,
+    /// One past the last position posted to it.
+    pub posted_position: Signal<Out, Position>,
+    /// Pulse: a store was ignored.
+    pub count_ignored: Signal<Out, bool>,
+    /// A queue has work, or the run queues are being cleared.
+    pub busy: Signal<Out, bool>,
+
+    opened: LutRam<bool, QUEUE_LOG2>,
+    rows: Ram<Row, QUEUE_LOG2>,
+    /// `posted` of the receive queues again, for the receive side.
+    posted: Ram<Bits<14>, VI_LOG2>,
+    send: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
+    receive: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
+    /// What was written in the cycle before, for a reader that asked in that very cycle.
+    written: DFF<Row>,
+    row_forward: DFF<bool>,
+    posted_forward: DFF<bool>,
+    ignored: DFF<bool>,
+
+    address: Signal<Local, Bits<20>>,
+    in_page: Signal<Local, Bits<12>>,
+    word: Signal<Local, Bits<64>>,
+    store: Signal<Local, bool>,
+    to_receive: Signal<Local, bool>,
+    queue: Signal<Local, Bits<QUEUE_LOG2>>,
+    exists: Signal<Local, bool>,
+    whole: Signal<Local, bool>,
+    high: Signal<Local, bool>,
+    named: Signal<Local, bool>,
+    taken: Signal<Local, bool>,
+    commit_here: Signal<Local, bool>,
+    commit_taken: Signal<Local, bool>,
+    commit_row: Signal<Local, Bits<16>>,
+    commit_word: Signal<Local, Bits<64>>,
+    row: Signal<Local, Row>,
+    write: Signal<Local, bool>,
+    write_queue: Signal<Local, Bits<QUEUE_LOG2>>,
+    write_vi: Signal<Local, Bits<VI_LOG2>>,
+    write_receive: Signal<Local, bool>,
+    position: Signal<Local, Bits<14>>,
+    shown: Signal<Local, Row>,
+
+    work_queue_table: Literal<8, { table::WORK_QUEUE as u64 }>,
+    send_offset: Literal<12, { page::SEND }>,
+    receive_offset: Literal<12, { page::RECEIVE }>,
+}
+
+// The slices below are the specification's.
+const _: () = {
+    assert!(token::OFFSET.lo == 0 && token::REGION.lo == 34 && token::REGION.width == 16);
+    assert!(token::POSITION.lo == 50 && token::POSITION.width == 14);
+    assert!(work_queue::OPEN.lo == 54 && work_queue::OPEN.width == 1);
+    assert!(viaduct_spec::profile::DOORBELL_SHIFT == 12);
+};
+
+impl Logic for Doorbell {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, written, row_forward, posted_forward, ignored);
+        clock!(self, clock, opened, rows, posted, send, receive);
+        self.send.reset.next = self.reset.val();
+        self.receive.reset.next = self.reset.val();
+
+        // The store.
+        self.address.next = self.mmio_write.val().address;
+        self.word.next = self.mmio_write.val().data;
+        self.store.next = self.mmio_write_valid.val() & self.mmio_write.val().doorbell;
+        self.in_page.next = self.address.val().get_bits::<12>(0);
+        self.to_receive.next = self.in_page.val() == self.receive_offset.val();
+        self.queue.next = bit_cast::<QUEUE_LOG2, 8>(self.address.val().get_bits::<8>(12)) << bits::<1>(1);
+        if self.to_receive.val() {
+            self.queue.next = (bit_cast::<QUEUE_LOG2, 8>(self.address.val().get_bits::<8>(12))
+                << bits::<1>(1))
+                | bits::<QUEUE_LOG2>(1);
+        }
+        self.opened.read_address.next = self.queue.val();
+        self.exists.next =
+            (bit_cast::<8, VI_LOG2>(bit_cast::<VI_LOG2, 8>(self.address.val().get_bits::<8>(12)))
+                == self.address.val().get_bits::<8>(12))
+                & (self.to_receive.val() | (self.in_page.val() == self.send_offset.val()))
+                & self.opened.read_data.val();
+        self.whole.next = self.mmio_write.val().enables == bits::<8>(0xFF);
+        self.high.next = self.mmio_write.val().enables == bits::<8>(0xF0);
+        self.named.next = self.word.val().get_bits::<16>(34).any();
+        self.taken.next =
+            self.store.val() & self.exists.val() & (self.high.val() | (self.whole.val() & self.named.val()));
+        self.ignored.d.next = self.store.val() & !self.taken.val();
+        self.position.next = self.word.val().get_bits::<14>(50) + 1;
+
+        // A commit finds the write port free when there is no store.
+        self.commit_row.next = self.commit.val().row;
+        self.commit_word.next = self.commit.val().word0;
+        self.commit_here.next =
+            self.commit_valid.val() & (self.commit.val().target == self.work_queue_table.val());
+        self.commit_taken.next = self.commit_here.val() & !self.taken.val();
+        self.commit_ready.next = self.commit_taken.val();
+
+        self.row.next.token = self.word.val().get_bits::<50>(0);
+        self.row.next.posted = self.position.val();
+        self.row.next.with_token = self.whole.val();
+        self.write.next = self.taken.val();
+        self.write_queue.next = self.queue.val();
+        if self.commit_taken.val() {
+            self.row.next.token = bits::<50>(0);
+            self.row.next.posted = bits::<14>(0);
+            self.row.next.with_token = false;
+            self.write.next = bit_cast::<16, QUEUE_LOG2>(bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val()))
+                == self.commit_row.val();
+            self.write_queue.next = bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val());
+        }
+        self.write_vi.next = bit_cast::<VI_LOG2, QUEUE_LOG2>(self.write_queue.val() >> bits::<1>(1));
+        self.write_receive.next = self.write_queue.val().get_bit(0);
+        self.opened.write_enable.next = self.write.val() & self.commit_taken.val();
+        self.opened.write_address.next = self.write_queue.val();
+        self.opened.write_data.next = self.commit_word.val().get_bit(54);
+        self.rows.write_enable.next = self.write.val();
+        self.rows.write_address.next = self.write_queue.val();
+        self.rows.write_data.next = self.row.val();
+        self.posted.write_enable.next = self.write.val() & self.write_receive.val();
+        self.posted.write_address.next = self.write_vi.val();
+        self.posted.write_data.next = self.row.val().posted;
+
+        // Reading what is being written: the memory does not say what comes out, so it comes from here.
+        self.rows.read_address.next = self.row_address.val();
+        self.posted.read_address.next = self.posted_vi.val();
+        self.written.d.next = self.row.val();
+        self.row_forward.d.next = self.write.val() & (self.write_queue.val() == self.row_address.val());
+        self.posted_forward.d.next =
+            self.write.val() & self.write_receive.val() & (self.write_vi.val() == self.posted_vi.val());
+        self.shown.next = self.rows.read_data.val();
+        if self.row_forward.q.val() {
+            self.shown.next = self.written.q.val();
+        }
+        self.row_token.next = self.shown.val().token;
+        self.row_posted.next = self.shown.val().posted;
+        self.row_inline.next = self.shown.val().with_token;
+        self.posted_position.next = self.posted.read_data.val();
+        if self.posted_forward.q.val() {
+            self.posted_position.next = self.written.q.val().posted;
+        }
+
+        // Run queues: a store first, then fetch, then whoever made room.
+        self.send.push_valid.next = false;
+        self.send.push_id.next = self.again_send_vi.val();
+        self.again_send_ready.next = false;
+        self.receive.push_valid.next = false;
+        self.receive.push_id.next = self.again_receive_vi.val();
+        self.again_receive_ready.next = false;
+        self.again_fetch_ready.next = false;
+        if self.taken.val() & !self.to_receive.val() {
+            self.send.push_valid.next = true;
+            self.send.push_id.next = self.write_vi.val();
+        } else if !self.send.busy.val() {
+            if self.again_fetch_valid.val() & !self.again_fetch_receive.val() {
+                self.send.push_valid.next = true;
+                self.send.push_id.next = self.again_fetch_vi.val();
+                self.again_fetch_ready.next = true;
+            } else {
+                self.send.push_valid.next = self.again_send_valid.val();
+                self.again_send_ready.next = true;
+            }
+        }
+        if self.taken.val() & self.to_receive.val() {
+            self.receive.push_valid.next = true;
+            self.receive.push_id.next = self.write_vi.val();
+        } else if !self.receive.busy.val() {
+            if self.again_fetch_valid.val() & self.again_fetch_receive.val() {
+                self.receive.push_valid.next = true;
+                self.receive.push_id.next = self.again_fetch_vi.val();
+                self.again_fetch_ready.next = true;
+            } else {
+                self.receive.push_valid.next = self.again_receive_valid.val();
+                self.again_receive_ready.next = true;
+            }
+        }
+        self.send.pop_ready.next = self.send_ready.val();
+        self.send_valid.next = self.send.pop_valid.val();
+        self.send_vi.next = self.send.pop_id.val();
+        self.receive.pop_ready.next = self.receive_ready.val();
+        self.receive_valid.next = self.receive.pop_valid.val();
+        self.receive_vi.next = self.receive.pop_id.val();
+        self.count_ignored.next = self.ignored.q.val();
+        self.busy.next = self.send.pop_valid.val()
+            | self.receive.pop_valid.val()
+            | self.send.busy.val()
+            | self.receive.busy.val();
+
+        if self.reset.val() {
+            self.ignored.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Answers loads: one completion for each.
+//!
+//! ```text
+//!          read_valid, read ─►┌─────────────┐──► load_valid, load_address (pulse)
+//!                read_ready ◄─│ TlpComplete │◄── answer_valid, answer
+//!          cfg_requester_id ─►│             │──► tx_valid, tx
+//!                             └─────────────┘◄── tx_ready
+//! ```
+//! Contract: a load of BAR 0 is asked of the registers by one `load_valid` and waits for one `answer_valid`,
+//! at any later time; the answer is the aligned 8 bytes around `load_address`, in their lanes. A load of BAR 2
+//! reads as 0. One that is not supported is answered so, without data. `read` stays the same until it is
+//! taken, which is when the completion has been made.
+//!
+//! Latency: 3 cycles from the load to its completion, and the registers' own. Tests: `tests/tlp/complete.rs`.
+
+use crate::bus::{MmioRead, TlpBeat};
+use rust_hdl::prelude::*;
+
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum State {
+    Idle,
+    Wait,
+    First,
+    Second,
+    Third,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct TlpComplete {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets the load.
+    pub reset: Signal<In, bool>,
+    /// A load waits.
+    pub read_valid: Signal<In, bool>,
+    /// The load.
+    pub read: Signal<In, MmioRead>,
+    /// The load is answered.
+    pub read_ready: Signal<Out, bool>,
+    /// A register is asked for, this cycle only.
+    pub load_valid: Signal<Out, bool>,
+    /// Its byte offset in BAR 0, low 2 bits 0.
+    pub load_address: Signal<Out, Bits<20>>,
+    /// The registers answer.
+    pub answer_valid: Signal<In, bool>,
+    /// The aligned 8 bytes around `load_address`.
+    pub answer: Signal<In, Bits<64>>,
+    /// Our own identifier.
+    pub cfg_requester_id: Signal<In, Bits<16>>,
+    /// A beat of a completion.
+    pub tx_valid: Signal<Out, bool>,
+    /// The beat.
+    pub tx: Signal<Out, TlpBeat>,
+    /// The beat is taken.
+    pub tx_ready: Signal<In, bool>,
+
+    state: DFF<State>,
+    word: DFF<Bits<64>>,
+    load: DFF<bool>,
+    load_at: DFF<Bits<20>>,
+    beat_valid: DFF<bool>,
+    beat: DFF<TlpBeat>,
+
+    free: Signal<Local, bool>,
+    finish: Signal<Local, bool>,
+    refuse: Signal<Local, bool>,
+    pair: Signal<Local, bool>,
+    address: Signal<Local, Bits<20>>,
+    attributes: Signal<Local, Bits<5>>,
+    class_bits: Signal<Local, Bits<3>>,
+    order_bits: Signal<Local, Bits<2>>,
+    dw0: Signal<Local, Bits<32>>,
+    dw1: Signal<Local, Bits<32>>,
+    dw2: Signal<Local, Bits<32>>,
+    payload: Signal<Local, Bits<32>>,
+    high: Signal<Local, Bits<32>>,
+}
+
+impl Logic for TlpComplete {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, state, word, load, load_at, beat_valid, beat);
+        self.load_valid.next = self.load.q.val();
+        self.load_address.next = self.load_at.q.val();
+        self.tx_valid.next = self.beat_valid.q.val();
+        self.tx.next = self.beat.q.val();
+
+        self.refuse.next = self.read.val().unsupported;
+        self.pair.next = self.read.val().pair;
+        self.address.next = self.read.val().address;
+        self.attributes.next = self.read.val().attributes;
+        self.class_bits.next = self.attributes.val().get_bits::<3>(2);
+        self.order_bits.next = self.attributes.val().get_bits::<2>(0);
+        self.dw0.next = (bit_cast::<32, 3>(self.class_bits.val()) << 20)
+            | (bit_cast::<32, 2>(self.order_bits.val()) << 12);
+        self.dw1.next = (bit_cast::<32, 16>(self.cfg_requester_id.val()) << 16)
+            | bit_cast::<32, 4>(self.read.val().byte_count);
+        if self.refuse.val() {
+            // COMPLETION; status UNSUPPORTED.
+            self.dw0.next = self.dw0.val() | bits::<32>(0x0A00_0000);
+            self.dw1.next = self.dw1.val() | bits::<32>(0x2000);
+        } else if self.pair.val() {
+            // COMPLETION_DATA, two double words.
+            self.dw0.next = self.dw0.val() | bits::<32>(0x4A00_0002);
+        } else {
+            self.dw0.next = self.dw0.val() | bits::<32>(0x4A00_0001);
+        }
+        self.dw2.next = (bit_cast::<32, 16>(self.read.val().requester) << 16)
+            | (bit_cast::<32, 8>(self.read.val().tag) << 8)
+            | bit_cast::<32, 7>(self.read.val().lower_address);
+        self.high.next = self.word.q.val().get_bits::<32>(32);
+        self.payload.next = self.word.q.val().get_bits::<32>(0);
+        if self.address.val().get_bit(2) {
+            self.payload.next = self.high.val();
+        }
+
+        self.free.next = self.tx_ready.val() | !self.beat_valid.q.val();
+        if self.free.val() {
+            self.beat_valid.d.next = false;
+        }
+        self.load.d.next = false;
+        self.load_at.d.next = self.address.val();
+        self.finish.next = false;
+        match self.state.q.val() {
+            State::Idle => {
+                if self.read_valid.val() {
+                    if self.refuse.val() | self.read.val().doorbell {
+                        self.word.d.next = bits::<64>(0);
+                        self.state.d.next = State::First;
+                    } else {
+                        self.load.d.next = true;
+                        self.state.d.next = State::Wait;
+                    }
+                }
+            }
+            State::Wait => {
+                if self.answer_valid.val() {
+                    self.word.d.next = self.answer.val();
+                    self.state.d.next = State::First;
+                }
+            }
+            State::First => {
+                if self.free.val() {
+                    self.beat_valid.d.next = true;
+                    self.beat.d.next.data =
+                        (bit_cast::<64, 32>(self.dw1.val()) << 32) | bit_cast::<64, 32>(self.dw0.val());
+                    self.beat.d.next.keep = bits::<2>(3);
+                    self.beat.d.next.last = false;
+                    self.state.d.next = State::Second;
+                }
+            }
+            State::Second => {
+                if self.free.val() {
+                    self.beat_valid.d.next = true;
+                    self.beat.d.next.data =
+                        (bit_cast::<64, 32>(self.payload.val()) << 32) | bit_cast::<64, 32>(self.dw2.val());
+                    if self.refuse.val() {
+                        self.beat.d.next.keep = bits::<2>(1);
+                    }
+                    self.beat.d.next.last = !self.pair.val();
+                    if self.pair.val() {
+                        self.state.d.next = State::Third;
+                    } else {
+                        self.finish.next = true;
+                    }
+                }
+            }
+            State::Third => {
+                if self.free.val() {
+                    self.beat_valid.d.next = true;
+                    self.beat.d.next.data = bit_cast::<64, 32>(self.high.val());
+                    self.beat.d.next.keep = bits::<2>(1);
+                    self.beat.d.next.last = true;
+                    self.finish.next = true;
+                }
+            }
+            _ => {
+                self.state.d.next = State::Idle;
+            }
+        }
+        if self.finish.val() {
+            self.state.d.next = State::Idle;
+        }
+        self.read_ready.next = self.finish.val();
+
+        if self.reset.val() {
+            self.state.d.next = State::Idle;
+            self.load.d.next = false;
+            self.beat_valid.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Takes transaction layer packets apart: stores, loads, completions.
+//!
+//! ```text
+//!                         ┌────────────┐──► mmio_write_valid, mmio_write  (pulse)
+//!           rx_valid, rx ─►│            │──► mmio_read_valid, mmio_read
+//!   rx_bar (first beat) ─►│ TlpReceive │◄── read_ready
+//!              np_ready ◄─│            │──► completion_valid, completion (no ready)
+//!                         └────────────┘──► count_dropped                (pulse)
+//! ```
+//! Contract: one beat is taken every cycle, whatever happens. A packet becomes one of
+//! - a store: memory write of 1 or 2 double words to BAR 0 or 2, not poisoned, a pair 8-byte aligned. Byte
+//!   enables are honoured; one that enables nothing does nothing;
+//! - a load: memory read of 1 or 2 double words, a pair 8-byte aligned. Any other non-posted request
+//!   (longer or locked reads, I/O, configuration, atomic operations) becomes a load with `unsupported`, so that it
+//!   is answered;
+//! - a completion: passed on whole, one cycle later;
+//! - nothing: messages in silence; whatever else, and what ends before its header or data is whole,
+//!   is consumed to its end and counted.
+//!
+//! What follows the data that the header announces (a digest) is ignored.
+//!
+//! `np_ready` falls in the cycle after the first beat of a non-posted request and rises when its load has
+//! been taken. The source looks at it only when it starts a packet. There is room for two loads, so a
+//! source that sees it a cycle late, or starts one more request by it, loses nothing; a third is
+//! dropped and counted.
+//!
+//! Latency: one cycle from the beat that completes a store or a load. Tests: `tests/tlp/receive.rs`.
+
+use crate::bus::{MmioRead, MmioWrite, TlpBeat};
+use crate::prims::Skid;
+use rust_hdl::prelude::*;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct TlpReceive {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets the packet under way and the loads held.
+    pub reset: Signal<In, bool>,
+    /// A beat comes in.
+    pub rx_valid: Signal<In, bool>,
+    /// The beat.
+    pub rx: Signal<In, TlpBeat>,
+    /// Which BAR a memory request hits; looked at with its first beat.
+    pub rx_bar: Signal<In, Bits<3>>,
+    /// A non-posted request may start.
+    pub np_ready: Signal<Out, bool>,
+    /// A store, this cycle only.
+    pub mmio_write_valid: Signal<Out, bool>,
+    /// The store.
+    pub mmio_write: Signal<Out, MmioWrite>,
+    /// A load waits.
+    pub mmio_read_valid: Signal<Out, bool>,
+    /// The load; it stays the same until it is taken.
+    pub mmio_read: Signal<Out, MmioRead>,
+    /// The load is taken.
+    pub read_ready: Signal<In, bool>,
+    /// A beat of a completion.
+    pub completion_valid: Signal<Out, bool>,
+    /// The beat.
+    pub completion: Signal<Out, TlpBeat>,
+    /// A packet was dropped.
+    pub count_dropped: Signal<Out, bool>,
+
+    // The header as far as it is known. `position`: 0 first beat, 1 second, 2 third, 3 any later.
+    position: DFF<Bits<2>>,
+    writing: DFF<bool>,
+    reading: DFF<bool>,
+    unsupported: DFF<bool>,
+    completing: DFF<bool>,
+    /// What the packet asks for is done, the rest of it is nothing.
+    settled: DFF<bool>,
+    long: DFF<bool>,
+    pair: DFF<bool>,
+    doorbell: DFF<bool>,
+    first_enables: DFF<Bits<4>>,
+    last_enables: DFF<Bits<4>>,
+    tag: DFF<Bits<8>>,
+    requester: DFF<Bits<16>>,
+    attributes: DFF<Bits<5>>,
+    /// Bits 19:2 of the address.
+    address: DFF<Bits<18>>,
+    /// High half of the beat before.
+    held: DFF<Bits<32>>,
+
+    write_valid: DFF<bool>,
+    write: DFF<MmioWrite>,
+    loads: Skid<MmioRead>,
+    completion_beat_valid: DFF<bool>,
+    completion_beat: DFF<TlpBeat>,
+    nonposted_room: DFF<bool>,
+    dropped: DFF<bool>,
+
+    data: Signal<Local, Bits<64>>,
+    keep: Signal<Local, Bits<2>>,
+    low: Signal<Local, Bits<32>>,
+    high: Signal<Local, Bits<32>>,
+    both: Signal<Local, bool>,
+    last: Signal<Local, bool>,
+    head: Signal<Local, bool>,
+    second: Signal<Local, bool>,
+    third: Signal<Local, bool>,
+    kind: Signal<Local, Bits<5>>,
+    length: Signal<Local, Bits<10>>,
+    plain: Signal<Local, bool>,
+    with_data: Signal<Local, bool>,
+    memory: Signal<Local, bool>,
+    short: Signal<Local, bool>,
+    known_bar: Signal<Local, bool>,
+    nonposted: Signal<Local, bool>,
+    is_completion: Signal<Local, bool>,
+    is_message: Signal<Local, bool>,
+    address_word: Signal<Local, Bits<32>>,
+    offset: Signal<Local, Bits<18>>,
+    /// A pair that is not 8-byte aligned.
+    astray: Signal<Local, bool>,
+    stored: Signal<Local, bool>,
+    word_a: Signal<Local, Bits<32>>,
+    word_b: Signal<Local, Bits<32>>,
+    enables: Signal<Local, Bits<8>>,
+    push: Signal<Local, bool>,
+    refuse: Signal<Local, bool>,
+    first_byte: Signal<Local, Bits<3>>,
+    last_in_word: Signal<Local, Bits<4>>,
+    last_byte: Signal<Local, Bits<3>>,
+    span: Signal<Local, Bits<3>>,
+    count: Signal<Local, Bits<4>>,
+    settled_now: Signal<Local, bool>,
+}
+
+impl Logic for TlpReceive {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, position, writing, reading, unsupported, completing, settled, long, pair);
+        dff_setup!(self, clock, doorbell, first_enables, last_enables, tag, requester, attributes, address);
+        dff_setup!(self, clock, held, write_valid, write, completion_beat_valid, completion_beat);
+        dff_setup!(self, clock, nonposted_room, dropped);
+        clock!(self, clock, loads);
+
+        self.data.next = self.rx.val().data;
+        self.keep.next = self.rx.val().keep;
+        self.low.next = self.data.val().get_bits::<32>(0);
+        self.high.next = self.data.val().get_bits::<32>(32);
+        self.both.next = self.keep.val().get_bit(1);
+        self.last.next = self.rx_valid.val() & self.rx.val().last;
+        self.head.next = self.rx_valid.val() & (self.position.q.val() == bits::<2>(0));
+        self.second.next = self.rx_valid.val() & (self.position.q.val() == bits::<2>(1));
+        self.third.next = self.rx_valid.val() & (self.position.q.val() == bits::<2>(2));
+        if self.rx_valid.val() {
+            if self.position.q.val() != bits::<2>(3) {
+                self.position.d.next = self.position.q.val() + 1;
+            }
+            if self.rx.val().last {
+                self.position.d.next = bits::<2>(0);
+            }
+            self.held.d.next = self.high.val();
+        }
+
+        // First beat: what is it?
+        self.kind.next = self.data.val().get_bits::<5>(24);
+        self.length.next = self.data.val().get_bits::<10>(0);
+        // Format 1xx is a prefix, and those are not agreed on.
+        self.plain.next = !self.data.val().get_bit(31);
+        self.with_data.next = self.data.val().get_bit(30);
+        self.memory.next = self.kind.val() == bits::<5>(0);
+        self.short.next = (self.length.val() == bits::<10>(1)) | (self.length.val() == bits::<10>(2));
+        self.known_bar.next = (self.rx_bar.val() == bits::<3>(0)) | (self.rx_bar.val() == bits::<3>(2));
+        self.is_completion.next =
+            self.plain.val() & !self.data.val().get_bit(29) & (self.kind.val() == bits::<5>(10));
+        self.is_message.next = self.plain.val() & self.data.val().get_bit(28) & !self.data.val().get_bit(27);
+        // Memory, locked, I/O, configuration of both types, FetchAdd, Swap, CAS.
+        self.nonposted.next = self.plain.val()
+            & ((self.memory.val() & !self.with_data.val())
+                | (self.kind.val() == bits::<5>(1))
+                | (self.kind.val() == bits::<5>(2))
+                | (self.kind.val() == bits::<5>(4))
+                | (self.kind.val() == bits::<5>(5))
+                | (self.kind.val() == bits::<5>(12))
+                | (self.kind.val() == bits::<5>(13))
+                | (self.kind.val() == bits::<5>(14))
+                | (self.kind.val() == bits::<5>(27)));
+        if self.head.val() {
+            self.writing.d.next = self.plain.val()
+                & self.memory.val()
+                & self.with_data.val()
+                & self.short.val()
+                & self.known_bar.val()
+                & !self.data.val().get_bit(14);
+            self.reading.d.next = self.nonposted.val();
+            self.unsupported.d.next = !self.memory.val() | !self.short.val() | !self.known_bar.val();
+            self.completing.d.next = self.is_completion.val();
+            self.long.d.next = self.data.val().get_bit(29);
+            self.pair.d.next = self.length.val().get_bit(1);
+            self.doorbell.d.next = self.rx_bar.val().get_bit(1);
+            self.attributes.d.next = (bit_cast::<5, 3>(self.data.val().get_bits::<3>(20)) << 2)
+                | bit_cast::<5, 2>(self.data.val().get_bits::<2>(12));
+            self.first_enables.d.next = self.data.val().get_bits::<4>(32);
+            self.last_enables.d.next = self.data.val().get_bits::<4>(36);
+            self.tag.d.next = self.data.val().get_bits::<8>(40);
+            self.requester.d.next = self.data.val().get_bits::<16>(48);
+        }
+
+        // Second beat: the address, and perhaps the first double word of the payload.
+        self.address_word.next = self.low.val();
+        if self.long.q.val() {
+            self.address_word.next = self.high.val();
+        }
+        self.offset.next = self.address.q.val();
+        if self.second.val() {
+            self.offset.next = self.address_word.val().get_bits::<18>(2);
+        }
+        self.address.d.next = self.offset.val();
+        self.astray.next = self.pair.q.val() & self.offset.val().get_bit(0);
+
+        // A store is whole with the second beat (short header, one double word) or with the third.
+        self.stored.next = self.writing.q.val()
+            & ((self.second.val() & !self.long.q.val() & !self.pair.q.val() & self.both.val())
+                | (self.third.val() & (!self.long.q.val() | !self.pair.q.val() | self.both.val())))
+            & !self.astray.val()
+            & !self.settled.q.val();
+        self.word_a.next = self.high.val();
+        self.word_b.next = self.high.val();
+        if self.third.val() {
+            self.word_a.next = self.held.q.val();
+            if self.long.q.val() {
+                self.word_a.next = self.low.val();
+            }
+            if !self.long.q.val() | !self.pair.q.val() {
+                self.word_b.next = self.low.val();
+            }
+        }
+        self.enables.next = bit_cast::<8, 4>(self.first_enables.q.val());
+        if self.pair.q.val() {
+            self.enables.next = (bit_cast::<8, 4>(self.last_enables.q.val()) << 4)
+                | bit_cast::<8, 4>(self.first_enables.q.val());
+        } else if self.offset.val().get_bit(0) {
+            self.enables.next = bit_cast::<8, 4>(self.first_enables.q.val()) << 4;
+        }
+        self.write_valid.d.next = self.stored.val() & self.enables.val().any();
+        self.write.d.next.doorbell = self.doorbell.q.val();
+        self.write.d.next.address = bit_cast::<20, 17>(self.offset.val().get_bits::<17>(1)) << 3;
+        self.write.d.next.data =
+            (bit_cast::<64, 32>(self.word_b.val()) << 32) | bit_cast::<64, 32>(self.word_a.val());
+        self.write.d.next.enables = self.enables.val();
+        self.mmio_write_valid.next = self.write_valid.q.val();
+        self.mmio_write.next = self.write.q.val();
+
+        // A load is whole with its header.
+        self.push.next = self.second.val() & self.reading.q.val() & (!self.long.q.val() | self.both.val());
+        self.refuse.next = self.unsupported.q.val() | self.astray.val();
+        self.first_byte.next = bits::<3>(0);
+        if !self.first_enables.q.val().get_bit(0) {
+            if self.first_enables.q.val().get_bit(1) {
+                self.first_byte.next = bits::<3>(1);
+            } else if self.first_enables.q.val().get_bit(2) {
+                self.first_byte.next = bits::<3>(2);
+            } else if self.first_enables.q.val().get_bit(3) {
+                self.first_byte.next = bits::<3>(3);
+            }
+        }
+        self.last_in_word.next = self.first_enables.q.val();
+        self.last_byte.next = bits::<3>(0);
+        if self.pair.q.val() {
+            self.last_in_word.next = self.last_enables.q.val();
+            self.last_byte.next = bits::<3>(4);
+        }
+        if self.last_in_word.val().get_bit(3) {
+            self.last_byte.next = self.last_byte.val() | bits::<3>(3);
+        } else if self.last_in_word.val().get_bit(2) {
+            self.last_byte.next = self.last_byte.val() | bits::<3>(2);
+        } else if self.last_in_word.val().get_bit(1) {
+            self.last_byte.next = self.last_byte.val() | bits::<3>(1);
+        }
+        self.span.next = self.last_byte.val() - self.first_byte.val();
+        self.count.next = bit_cast::<4, 3>(self.span.val()) + 1;
+
+        self.loads.reset.next = self.reset.val();
+        self.loads.in_valid.next = self.push.val();
+        self.loads.in_data.next.doorbell = self.doorbell.q.val();
+        self.loads.in_data.next.address = bit_cast::<20, 18>(self.offset.val()) << 2;
+        self.loads.in_data.next.pair = self.pair.q.val() & !self.refuse.val();
+        self.loads.in_data.next.unsupported = self.refuse.val();
+        self.loads.in_data.next.lower_address = (bit_cast::<7, 5>(self.offset.val().get_bits::<5>(0)) << 2)
+            | bit_cast::<7, 3>(self.first_byte.val());
+        self.loads.in_data.next.byte_count = self.count.val();
+        if self.refuse.val() {
+            self.loads.in_data.next.lower_address = bits::<7>(0);
+            self.loads.in_data.next.byte_count = bits::<4>(4);
+        }
+        self.loads.in_data.next.tag = self.tag.q.val();
+        self.loads.in_data.next.requester = self.requester.q.val();
+        self.loads.in_data.next.attributes = self.attributes.q.val();
+        self.loads.out_ready.next = self.read_ready.val();
+        self.mmio_read_valid.next = self.loads.out_valid.val();
+        self.mmio_read.next = self.loads.out_data.val();
+
+        self.completion_beat_valid.d.next = (self.head.val() & self.is_completion.val())
+            | (self.rx_valid.val() & !self.head.val() & self.completing.q.val());
+        self.completion_beat.d.next = self.rx.val();
+        self.completion_valid.next = self.completion_beat_valid.q.val();
+        self.completion.next = self.completion_beat.q.val();
+
+        // What is not settled when the packet ends was dropped.
+        self.settled_now.next = (self.settled.q.val() & !self.head.val())
+            | (self.head.val() & (self.is_completion.val() | self.is_message.val()))
+            | self.stored.val()
+            | (self.push.val() & self.loads.in_ready.val());
+        if self.rx_valid.val() {
+            self.settled.d.next = self.settled_now.val();
+        }
+        self.dropped.d.next = self.last.val() & !self.settled_now.val();
+        self.count_dropped.next = self.dropped.q.val();
+
+        self.nonposted_room.d.next =
+            !self.loads.out_valid.val() & !self.reading.q.val() & !(self.head.val() & self.nonposted.val());
+        if self.second.val() | self.last.val() {
+            self.reading.d.next = false;
+        }
+        self.np_ready.next = self.nonposted_room.q.val();
+
+        if self.reset.val() {
+            // The packet under way is nothing any more; where it ends must still be known.
+            self.writing.d.next = false;
+            self.reading.d.next = false;
+            self.completing.d.next = false;
+            self.settled.d.next = true;
+            self.write_valid.d.next = false;
+            self.completion_beat_valid.d.next = false;
+            self.nonposted_room.d.next = false;
+            self.dropped.d.next = false;
+        }
+    }
+}

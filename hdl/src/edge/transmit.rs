@@ -1,0 +1,206 @@
+//! One stream of transaction layer packets out of three classes, as far as the link partner's credits go.
+//!
+//! ```text
+//!         posted ─►┌─────────────┐
+//!      nonposted ─►│ TlpTransmit │──► tx_valid, tx, tx_class
+//!     completion ─►│             │◄── tx_ready
+//!   credits, cfg ─►└─────────────┘
+//! ```
+//! Contract: packets leave whole, in order within a class, round robin among the classes that have a packet and
+//! the credits for it, so no class ever waits for the credits of another. The order on `tx` is the order on the
+//! link: a block that must know its write to be ahead of something else waits until `tx` took it.
+//! With Bus Master off no posted or non-posted packet starts.
+//!
+//! Credits are what may be sent now, by header and by 16 bytes. A packet starts when there is room for the
+//! largest of its class: for a posted one `max_payload` (its length is not looked at, and nothing is lost:
+//! the specification makes every receiver offer at least that much), for a completion one unit, which
+//! holds our 8 bytes. What is on its way is not counted yet, so until it has left twice as much is asked for.
+//! That is enough if the source of the credits has counted a packet in the cycle after its last beat was taken.
+//!
+//! Latency: 1 cycle; throughput: one beat every cycle. Outputs are those of a queue of two beats, and `tx_ready` reaches no input of
+//! this block in the same cycle. Tests: `tests/tlp/transmit.rs`.
+
+use crate::bus::TlpBeat;
+use crate::prims::{Arbiter, Fifo};
+use rust_hdl::prelude::*;
+
+/// A beat and its class on the way out.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Outgoing {
+    data: Bits<64>,
+    keep: Bits<2>,
+    last: bool,
+    class: Bits<2>,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct TlpTransmit {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets what is under way.
+    pub reset: Signal<In, bool>,
+    /// A beat of a memory write.
+    pub posted_valid: Signal<In, bool>,
+    /// The beat.
+    pub posted: Signal<In, TlpBeat>,
+    /// The beat is taken.
+    pub posted_ready: Signal<Out, bool>,
+    /// A beat of a memory read.
+    pub nonposted_valid: Signal<In, bool>,
+    /// The beat.
+    pub nonposted: Signal<In, TlpBeat>,
+    /// The beat is taken.
+    pub nonposted_ready: Signal<Out, bool>,
+    /// A beat of a completion.
+    pub completion_valid: Signal<In, bool>,
+    /// The beat.
+    pub completion: Signal<In, TlpBeat>,
+    /// The beat is taken.
+    pub completion_ready: Signal<Out, bool>,
+    /// Credits: posted headers.
+    pub credit_ph: Signal<In, Bits<8>>,
+    /// Credits: posted data, 16 bytes each.
+    pub credit_pd: Signal<In, Bits<12>>,
+    /// Credits: non-posted headers.
+    pub credit_nph: Signal<In, Bits<8>>,
+    /// Credits: completion headers.
+    pub credit_ch: Signal<In, Bits<8>>,
+    /// Credits: completion data, 16 bytes each.
+    pub credit_cd: Signal<In, Bits<12>>,
+    /// The function may send requests.
+    pub bus_master: Signal<In, bool>,
+    /// Largest payload of a packet: 128 << n bytes.
+    pub max_payload: Signal<In, Bits<3>>,
+    /// A beat goes out.
+    pub tx_valid: Signal<Out, bool>,
+    /// The beat.
+    pub tx: Signal<Out, TlpBeat>,
+    /// Class of its packet: `viaduct_spec::tlp::class`.
+    pub tx_class: Signal<Out, Bits<2>>,
+    /// The beat is taken.
+    pub tx_ready: Signal<In, bool>,
+
+    arbiter: Arbiter<3, 2>,
+    out: Fifo<Outgoing, 1, 2>,
+    /// In the middle of a packet of class `current`.
+    active: DFF<bool>,
+    current: DFF<Bits<2>>,
+    /// Which classes have the credits for a packet.
+    allowed: DFF<Bits<3>>,
+    /// Nothing is under way that the credits may not count yet.
+    exact: DFF<bool>,
+
+    units: Signal<Local, Bits<12>>,
+    header_p: Signal<Local, bool>,
+    header_n: Signal<Local, bool>,
+    header_c: Signal<Local, bool>,
+    data_p: Signal<Local, bool>,
+    data_c: Signal<Local, bool>,
+    waiting: Signal<Local, Bits<3>>,
+    chosen: Signal<Local, Bits<2>>,
+    go: Signal<Local, bool>,
+    offered: Signal<Local, bool>,
+    moved: Signal<Local, bool>,
+    beat: Signal<Local, TlpBeat>,
+    on_show: Signal<Local, Outgoing>,
+}
+
+impl Logic for TlpTransmit {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, active, current, allowed, exact);
+        clock!(self, clock, arbiter, out);
+        self.arbiter.reset.next = self.reset.val();
+        self.out.reset.next = self.reset.val();
+
+        // Credits, twice as many while the last packet may not be counted.
+        self.units.next = self.credit_pd.val() >> self.max_payload.val();
+        self.header_p.next = self.credit_ph.val().get_bits::<7>(1).any()
+            | (self.exact.q.val() & self.credit_ph.val().get_bit(0));
+        self.header_n.next = self.credit_nph.val().get_bits::<7>(1).any()
+            | (self.exact.q.val() & self.credit_nph.val().get_bit(0));
+        self.header_c.next = self.credit_ch.val().get_bits::<7>(1).any()
+            | (self.exact.q.val() & self.credit_ch.val().get_bit(0));
+        self.data_p.next =
+            self.units.val().get_bits::<8>(4).any() | (self.exact.q.val() & self.units.val().get_bit(3));
+        self.data_c.next = self.credit_cd.val().get_bits::<11>(1).any()
+            | (self.exact.q.val() & self.credit_cd.val().get_bit(0));
+        self.allowed.d.next = bits::<3>(0);
+        if self.bus_master.val() & self.header_p.val() & self.data_p.val() {
+            self.allowed.d.next = self.allowed.d.val() | bits::<3>(1);
+        }
+        if self.bus_master.val() & self.header_n.val() {
+            self.allowed.d.next = self.allowed.d.val() | bits::<3>(2);
+        }
+        if self.header_c.val() & self.data_c.val() {
+            self.allowed.d.next = self.allowed.d.val() | bits::<3>(4);
+        }
+
+        // Who goes next.
+        self.waiting.next = bits::<3>(0);
+        if self.posted_valid.val() {
+            self.waiting.next = self.waiting.val() | bits::<3>(1);
+        }
+        if self.nonposted_valid.val() {
+            self.waiting.next = self.waiting.val() | bits::<3>(2);
+        }
+        if self.completion_valid.val() {
+            self.waiting.next = self.waiting.val() | bits::<3>(4);
+        }
+        self.arbiter.request.next = self.waiting.val() & self.allowed.q.val();
+        self.chosen.next = self.arbiter.index.val();
+        self.go.next = self.arbiter.valid.val();
+        if self.active.q.val() {
+            self.chosen.next = self.current.q.val();
+            self.go.next = true;
+        }
+        self.current.d.next = self.chosen.val();
+
+        // Its beat.
+        self.posted_ready.next = false;
+        self.nonposted_ready.next = false;
+        self.completion_ready.next = false;
+        self.beat.next = self.posted.val();
+        self.offered.next = false;
+        if self.chosen.val() == bits::<2>(0) {
+            self.offered.next = self.posted_valid.val() & self.go.val();
+            self.posted_ready.next = self.out.in_ready.val() & self.go.val();
+        } else if self.chosen.val() == bits::<2>(1) {
+            self.beat.next = self.nonposted.val();
+            self.offered.next = self.nonposted_valid.val() & self.go.val();
+            self.nonposted_ready.next = self.out.in_ready.val() & self.go.val();
+        } else {
+            self.beat.next = self.completion.val();
+            self.offered.next = self.completion_valid.val() & self.go.val();
+            self.completion_ready.next = self.out.in_ready.val() & self.go.val();
+        }
+        self.out.in_valid.next = self.offered.val();
+        self.out.in_data.next.data = self.beat.val().data;
+        self.out.in_data.next.keep = self.beat.val().keep;
+        self.out.in_data.next.last = self.beat.val().last;
+        self.out.in_data.next.class = self.chosen.val();
+        self.moved.next = self.offered.val() & self.out.in_ready.val();
+        self.arbiter.advance.next = self.moved.val() & !self.active.q.val();
+        if self.moved.val() {
+            self.active.d.next = !self.beat.val().last;
+        }
+
+        // Out.
+        self.on_show.next = self.out.out_data.val();
+        self.tx_valid.next = self.out.out_valid.val();
+        self.tx.next.data = self.on_show.val().data;
+        self.tx.next.keep = self.on_show.val().keep;
+        self.tx.next.last = self.on_show.val().last;
+        self.tx_class.next = self.on_show.val().class;
+        self.out.out_ready.next = self.tx_ready.val();
+
+        self.exact.d.next = !self.moved.val() & !self.active.q.val() & !self.out.out_valid.val();
+
+        if self.reset.val() {
+            self.active.d.next = false;
+            self.allowed.d.next = bits::<3>(0);
+            self.exact.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Where the answers of fetch's reads land: ring lines for the scheduler, descriptors for gather and receive/ahead.
+//!
+//! ```text
+//!    beat ──►┌─────────┐──► line_*  (a ring slot on show) ◄── line_ready
+//!   entry ──►│ Landing │──► word, ahead_*                  (8 words of a descriptor)
+//!            │         │──► head or filled                 (then: where it lies, and how much of it is there)
+//!            └─────────┘──► lost_*  (it could not be read) ◄── lost_ready
+//! ```
+//! Contract: answers come in the order of the accesses; bit 0 of `user` says ring line. For each descriptor read
+//! `entry` has been accepted before its answer comes; at most 8 are in flight, and one ring line, so the pieces
+//! always find room. A descriptor's words come in 8 cycles, not always in a row, those that are not there as 0;
+//! `head` or `filled` comes after the last. `words` counts whole words that are there. `lost`: the read was refused
+//! or failed, or there is no whole control segment; then `lost_valid` has been accepted before.
+//!
+//! Latency: 3 cycles from a beat to its word. Tests: with the scheduler, `tests/queues/fetch.rs`.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
+use rust_hdl::prelude::*;
+
+use crate::bus::{client, ReadBeat, SendHead, Vi};
+use crate::literal::Literal;
+use crate::prims::{Fifo, RamFifo};
+
+/// What a descriptor read is for.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Expected {
+    /// The VI.
+    pub vi: Vi,
+    /// Receive queue.
+    pub receive: bool,
+    /// Region that holds the descriptor.
+    pub region: Bits<16>,
+    /// Its offset in the region, in units of 64 bytes.
+    pub offset: Bits<34>,
+    /// Its position in the ring.
+    pub position: Bits<14>,
+}
+
+/// A beat, as far as it matters here.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Piece {
+    /// Eight bytes.
+    pub data: Bits<64>,
+    /// All eight are there.
+    pub whole: bool,
+    /// Last of its access.
+    pub last: bool,
+    /// Refused or failed.
+    pub bad: bool,
+    /// Of a ring line.
+    pub line: bool,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Landing {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets everything in flight.
+    pub reset: Signal<In, bool>,
+    /// A beat of some client's.
+    pub beat_valid: Signal<In, bool>,
+    /// The beat.
+    pub beat: Signal<In, ReadBeat>,
+    /// A descriptor read is about to be asked for.
+    pub entry_valid: Signal<In, bool>,
+    /// It may be.
+    pub entry_ready: Signal<Out, bool>,
+    /// What it is for.
+    pub entry: Signal<In, Expected>,
+    /// A ring slot is on show.
+    pub line_valid: Signal<Out, bool>,
+    /// It is taken.
+    pub line_ready: Signal<In, bool>,
+    /// The slot.
+    pub line: Signal<Out, Piece>,
+    /// A word, for `word` or `ahead` by what is expected.
+    pub word_valid: Signal<Out, bool>,
+    /// A word for receive/ahead.
+    pub ahead_valid: Signal<Out, bool>,
+    /// The word.
+    pub word: Signal<Out, Bits<64>>,
+    /// Its number in the descriptor.
+    pub number: Signal<Out, Bits<3>>,
+    /// What it is a word of.
+    pub whose: Signal<Out, Expected>,
+    /// Pulse: a send descriptor is there.
+    pub head_valid: Signal<Out, bool>,
+    /// Where it lies.
+    pub head: Signal<Out, SendHead>,
+    /// Pulse: a receive descriptor is there; `whose`, and `head` but its VI, say which.
+    pub filled_valid: Signal<Out, bool>,
+    /// A descriptor is lost: a fault for this VI.
+    pub lost_valid: Signal<Out, bool>,
+    /// The fault is taken.
+    pub lost_ready: Signal<In, bool>,
+    /// The VI.
+    pub lost_vi: Signal<Out, Vi>,
+    /// Its receive queue.
+    pub lost_receive: Signal<Out, bool>,
+    /// No descriptor is expected and nothing is on its way out.
+    pub empty: Signal<Out, bool>,
+
+    pieces: RamFifo<Piece, 7, 8>,
+    expected: Fifo<Expected, 3, 4>,
+    /// Words passed on, 0 to 8.
+    at: DFF<Bits<4>>,
+    /// Whole words among them.
+    whole: DFF<Bits<4>>,
+    /// The last piece is in.
+    ended: DFF<bool>,
+    bad: DFF<bool>,
+    word_out: DFF<Bits<64>>,
+    number_out: DFF<Bits<3>>,
+    to_gather: DFF<bool>,
+    to_ahead: DFF<bool>,
+    whose_out: DFF<Expected>,
+    words_out: DFF<Bits<4>>,
+    lost_out: DFF<bool>,
+    head_out: DFF<bool>,
+    filled_out: DFF<bool>,
+
+    here: Signal<Local, bool>,
+    piece_in: Signal<Local, Piece>,
+    piece: Signal<Local, Piece>,
+    on_show: Signal<Local, bool>,
+    line_shows: Signal<Local, bool>,
+    full: Signal<Local, bool>,
+    step: Signal<Local, bool>,
+    lost: Signal<Local, bool>,
+    complete: Signal<Local, bool>,
+    finish: Signal<Local, bool>,
+    own: Literal<2, { client::FETCH }>,
+}
+
+impl Logic for Landing {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clock, at, whole, ended, bad, word_out, number_out, to_gather, to_ahead, whose_out,
+            words_out, lost_out, head_out, filled_out
+        );
+        clock!(self, clock, pieces, expected);
+        self.pieces.reset.next = self.reset.val();
+        self.expected.reset.next = self.reset.val();
+
+        self.here.next = self.beat_valid.val() & (self.beat.val().client == self.own.val());
+        self.piece_in.next.data = self.beat.val().data;
+        self.piece_in.next.whole = self.beat.val().count == bits::<4>(8);
+        self.piece_in.next.last = self.beat.val().last;
+        self.piece_in.next.bad = self.beat.val().refused | self.beat.val().failed;
+        self.piece_in.next.line = (self.beat.val().user & bits::<8>(1)).any();
+        self.pieces.in_valid.next = self.here.val();
+        self.pieces.in_data.next = self.piece_in.val();
+        self.expected.in_valid.next = self.entry_valid.val();
+        self.expected.in_data.next = self.entry.val();
+        self.entry_ready.next = self.expected.in_ready.val();
+
+        // One word a cycle: a piece on show, or nothing once the last piece is in.
+        self.piece.next = self.pieces.out_data.val();
+        self.full.next = self.at.q.val().get_bit(3);
+        self.on_show.next = self.pieces.out_valid.val() & !self.piece.val().line & !self.ended.q.val();
+        self.step.next = (self.on_show.val() | self.ended.q.val()) & !self.full.val();
+        self.word_out.d.next = bits::<64>(0);
+        if self.on_show.val() & self.piece.val().whole & !self.piece.val().bad {
+            self.word_out.d.next = self.piece.val().data;
+        }
+        self.number_out.d.next = bit_cast::<3, 4>(self.at.q.val());
+        self.whose_out.d.next = self.expected.out_data.val();
+        self.to_gather.d.next = self.step.val() & !self.expected.out_data.val().receive;
+        self.to_ahead.d.next = self.step.val() & self.expected.out_data.val().receive;
+        if self.step.val() {
+            self.at.d.next = self.at.q.val() + 1;
+        }
+        if self.on_show.val() {
+            self.ended.d.next = self.piece.val().last;
+            self.bad.d.next = self.bad.q.val() | self.piece.val().bad;
+            if self.piece.val().whole & !self.piece.val().bad & !self.full.val() {
+                self.whole.d.next = self.whole.q.val() + 1;
+            }
+        }
+
+        // All words are out: the fault first, if there is one, then the head.
+        self.lost.next = self.bad.q.val() | (self.whole.q.val() < bits::<4>(4));
+        self.complete.next = self.full.val() & self.ended.q.val();
+        self.lost_valid.next = self.complete.val() & self.lost.val();
+        self.lost_vi.next = self.expected.out_data.val().vi;
+        self.lost_receive.next = self.expected.out_data.val().receive;
+        self.finish.next = self.complete.val() & (!self.lost.val() | self.lost_ready.val());
+        self.words_out.d.next = self.whole.q.val();
+        self.lost_out.d.next = self.lost.val();
+        self.head_out.d.next = self.finish.val() & !self.expected.out_data.val().receive;
+        self.filled_out.d.next = self.finish.val() & self.expected.out_data.val().receive;
+        self.expected.out_ready.next = self.finish.val();
+        if self.finish.val() {
+            self.at.d.next = bits::<4>(0);
+            self.whole.d.next = bits::<4>(0);
+            self.ended.d.next = false;
+            self.bad.d.next = false;
+        }
+
+        self.line_shows.next = self.pieces.out_valid.val() & self.piece.val().line & !self.ended.q.val();
+        self.line_valid.next = self.line_shows.val();
+        self.line.next = self.piece.val();
+        self.pieces.out_ready.next = self.on_show.val() | (self.line_shows.val() & self.line_ready.val());
+
+        self.word_valid.next = self.to_gather.q.val();
+        self.ahead_valid.next = self.to_ahead.q.val();
+        self.word.next = self.word_out.q.val();
+        self.number.next = self.number_out.q.val();
+        self.whose.next = self.whose_out.q.val();
+        self.head_valid.next = self.head_out.q.val();
+        self.filled_valid.next = self.filled_out.q.val();
+        self.head.next.vi = self.whose_out.q.val().vi;
+        self.head.next.region = self.whose_out.q.val().region;
+        self.head.next.offset = self.whose_out.q.val().offset;
+        self.head.next.words = self.words_out.q.val();
+        self.head.next.lost = self.lost_out.q.val();
+        self.empty.next = !self.expected.out_valid.val() & !self.head_out.q.val() & !self.filled_out.q.val();
+
+        if self.reset.val() {
+            self.at.d.next = bits::<4>(0);
+            self.whole.d.next = bits::<4>(0);
+            self.ended.d.next = false;
+            self.bad.d.next = false;
+            self.to_gather.d.next = false;
+            self.to_ahead.d.next = false;
+            self.head_out.d.next = false;
+            self.filled_out.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What fetch knows of each queue: where its ring is, whose it is, and how far it has come.
+//!
+//! ```text
+//!  write, commit ──►┌────────┐──► row       (the agent's part)
+//!          queue ──►│ Queues │──► progress  (fetch's part)
+//!  store, stored ──►└────────┘
+//! ```
+//! Contract: `row` and `progress` are those of the `queue` of the cycle before, if neither was written then. `write`
+//! puts the commit's row in place and the queue at position 0; `store` writes the progress of `queue`; never both.
+//! Rows that do not exist change nothing.
+//!
+//! Latency: 1 cycle. Tests: with the scheduler, `tests/queues/fetch.rs`.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::VI_LOG2;
+use viaduct_spec::tables::work_queue;
+
+use crate::bus::Commit;
+use crate::prims::Ram;
+
+/// log2 of the work queues: row = 2 x VI + (1 for the receive queue).
+pub const QUEUE_LOG2: usize = VI_LOG2 + 1;
+
+/// A row of the work queue table: see `viaduct_spec::tables::work_queue`.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct WorkQueue {
+    /// Where the ring starts in its region, in units of 64 bytes.
+    pub ring_offset: Bits<34>,
+    /// Region of the ring.
+    pub ring_region: Bits<16>,
+    /// log2 of the ring's slots.
+    pub ring_log2: Bits<4>,
+    /// The queue is there.
+    pub open: bool,
+    /// Tag of the ring's region.
+    pub system_tag: Bits<16>,
+    /// Tag of the VI.
+    pub tag: Bits<16>,
+}
+
+/// How far a queue has come.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Progress {
+    /// Position of the next descriptor to fetch.
+    pub position: Bits<14>,
+    /// The queue was wrong and rests until it is committed anew.
+    pub stopped: bool,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Queues {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Write the commit's row.
+    pub write: Signal<In, bool>,
+    /// The row.
+    pub commit: Signal<In, Commit>,
+    /// Queue to read, and to store to.
+    pub queue: Signal<In, Bits<QUEUE_LOG2>>,
+    /// Write the progress of `queue`.
+    pub store: Signal<In, bool>,
+    /// What to write.
+    pub stored: Signal<In, Progress>,
+    /// Row of the queue of the cycle before.
+    pub row: Signal<Out, WorkQueue>,
+    /// Progress of the queue of the cycle before.
+    pub progress: Signal<Out, Progress>,
+
+    rows: Ram<WorkQueue, QUEUE_LOG2>,
+    steps: Ram<Progress, QUEUE_LOG2>,
+    commit_row: Signal<Local, Bits<16>>,
+    committed: Signal<Local, Bits<QUEUE_LOG2>>,
+    exists: Signal<Local, bool>,
+    low: Signal<Local, Bits<64>>,
+    high: Signal<Local, Bits<64>>,
+    fields: Signal<Local, WorkQueue>,
+    start: Signal<Local, Progress>,
+}
+
+// The slices below are the specification's.
+const _: () = {
+    const fn at(field: viaduct_spec::layout::Field, lo: usize, width: usize) -> bool {
+        field.lo == lo && field.width == width
+    }
+    assert!(at(work_queue::RING_OFFSET, 0, 34) && at(work_queue::RING_REGION, 34, 16));
+    assert!(at(work_queue::RING_LOG2, 50, 4) && at(work_queue::OPEN, 54, 1));
+    assert!(at(work_queue::SYSTEM_TAG, 64, 16) && at(work_queue::TAG, 80, 16));
+};
+
+impl Logic for Queues {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, rows, steps);
+        self.commit_row.next = self.commit.val().row;
+        self.committed.next = bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val());
+        self.exists.next = bit_cast::<16, QUEUE_LOG2>(self.committed.val()) == self.commit_row.val();
+        self.low.next = self.commit.val().word0;
+        self.high.next = self.commit.val().word1;
+        self.fields.next.ring_offset = self.low.val().get_bits::<34>(0);
+        self.fields.next.ring_region = self.low.val().get_bits::<16>(34);
+        self.fields.next.ring_log2 = self.low.val().get_bits::<4>(50);
+        self.fields.next.open = self.low.val().get_bit(54);
+        self.fields.next.system_tag = self.high.val().get_bits::<16>(0);
+        self.fields.next.tag = self.high.val().get_bits::<16>(16);
+        self.rows.write_enable.next = self.write.val() & self.exists.val();
+        self.rows.write_address.next = self.committed.val();
+        self.rows.write_data.next = self.fields.val();
+        self.rows.read_address.next = self.queue.val();
+
+        self.start.next.position = bits::<14>(0);
+        self.start.next.stopped = false;
+        self.steps.write_enable.next = self.store.val();
+        self.steps.write_address.next = self.queue.val();
+        self.steps.write_data.next = self.stored.val();
+        if self.write.val() {
+            self.steps.write_enable.next = self.exists.val();
+            self.steps.write_address.next = self.committed.val();
+            self.steps.write_data.next = self.start.val();
+        }
+        self.steps.read_address.next = self.queue.val();
+        self.row.next = self.rows.read_data.val();
+        self.progress.next = self.steps.read_data.val();
+    }
+}

@@ -1,0 +1,77 @@
+//! The lint gate: no latch, no combinational loop, nothing undriven, nothing Verilator objects to.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::tool;
+use crate::blocks::Entry;
+
+/// What Verilator's `-Wall` may say about every block, and why.
+const WAIVED: [(&str, &str); 6] = [
+    ("WIDTH", "RustHDL writes literals and casts without widths; the source lint guards what matters"),
+    ("UNUSEDPARAM", "every enum is declared in every module that sees a signal of its type"),
+    ("UNUSEDSIGNAL", "a bundle crosses a block whole, and a block reads the fields it needs"),
+    ("CMPCONST", "an unrolled loop compares with its first and last number"),
+    ("UNOPTFLAT", "a loop of whole vectors is slow to simulate, not wrong; yosys looks for loops of bits"),
+    ("DECLFILENAME", "RustHDL puts all modules of a block into one file"),
+];
+
+/// What yosys must not say, and what it means.
+const REFUSED: [(&str, &str); 3] = [
+    ("Latch inferred for", "a signal is not assigned on every path"),
+    ("is implicitly declared", "a name was pasted that nothing declares"),
+    ("Found and reported", ""),
+];
+
+/// Everything that is wrong with a block; empty if nothing is.
+///
+/// # Errors
+/// A tool is missing or a file cannot be written.
+pub fn check(entry: &Entry) -> Result<Vec<String>> {
+    check_text(entry.name, &(entry.verilog)())
+}
+
+/// As [`check`], on Verilog text.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_text(name: &str, verilog: &str) -> Result<Vec<String>> {
+    let folder = tool::scratch("lint", name)?;
+    tool::write(&folder.join("top.v"), verilog)?;
+    let mut wrong = Vec::new();
+
+    // Down to gates, so that a loop is one of bits and not of whole vectors.
+    let script = "read_verilog top.v; hierarchy -check -top top; proc; flatten; opt_expr; opt_clean; \
+                  memory -nomap; techmap; opt_expr; opt_clean; check";
+    match tool::run_yosys(script, &folder) {
+        Ok(log) => wrong.extend(complaints(&log)),
+        Err(error) => wrong.push(error.to_string()),
+    }
+
+    let mut command = Command::new(tool::verilator());
+    command.args(["--lint-only", "-Wall", "--top-module", "top", "top.v"]).current_dir(&folder);
+    command.args(WAIVED.iter().map(|(name, _)| format!("-Wno-{name}")));
+    let output = tool::run(&mut command)?;
+    if !output.status.success() {
+        wrong.push(format!("verilator:\n{}", tool::text(&output).trim_end()));
+    }
+    Ok(wrong)
+}
+
+/// What yosys found, from its log.
+fn complaints(log: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for line in log.lines() {
+        for (words, meaning) in REFUSED {
+            if line.contains(words) && !line.contains("Found and reported 0 problems") {
+                wrong.push(format!("yosys: {} {meaning}", line.trim()).trim_end().to_owned());
+            }
+        }
+        if line.starts_with("Warning:") && (line.contains("loop") || line.contains("driver")) {
+            wrong.push(format!("yosys: {}", line.trim()));
+        }
+    }
+    wrong.dedup();
+    wrong
+}

@@ -1,0 +1,210 @@
+//! Every proof: the block, its wrapper in `formal/`, how deep, and the mutants that must fail.
+
+use rust_hdl::prelude::*;
+
+use crate::export::verilog;
+use crate::prims;
+
+/// One block proved.
+pub struct Proof {
+    /// The block.
+    pub name: &'static str,
+    /// Exports an instance small enough for the solver; nothing in a block depends on its widths.
+    pub verilog: fn() -> String,
+    /// The wrapper's text.
+    pub wrapper: &'static str,
+    /// Cycles of the bounded check and of the search for mutants and covers: more than filling and emptying twice.
+    pub depth: u32,
+    /// Steps of the induction.
+    pub steps: u32,
+    /// At least one for each property that a user sees.
+    pub mutants: &'static [Mutant],
+}
+
+/// A wrong block, made from the exported Verilog.
+pub struct Mutant {
+    /// What is wrong with it.
+    pub what: &'static str,
+    /// The property that must fail.
+    pub property: &'static str,
+    /// Text that is in the Verilog exactly once.
+    pub from: &'static str,
+    /// What takes its place.
+    pub to: &'static str,
+}
+
+const fn mutant(what: &'static str, property: &'static str, from: &'static str, to: &'static str) -> Mutant {
+    Mutant { what, property, from, to }
+}
+
+/// All proofs.
+pub fn all() -> Vec<Proof> {
+    vec![
+        Proof {
+            name: "ram",
+            verilog: || verilog(prims::Ram::<Bits<2>, 2>::default()),
+            wrapper: include_str!("../formal/ram.sv"),
+            depth: 10,
+            steps: 2,
+            mutants: &RAM,
+        },
+        Proof {
+            name: "fifo",
+            verilog: || verilog(prims::Fifo::<Bits<2>, 2, 3>::default()),
+            wrapper: include_str!("../formal/fifo.sv"),
+            depth: 18,
+            steps: 2,
+            mutants: &FIFO,
+        },
+        Proof {
+            name: "ram_fifo",
+            verilog: || verilog(prims::RamFifo::<Bits<2>, 2, 3>::default()),
+            wrapper: include_str!("../formal/ram_fifo.sv"),
+            depth: 20,
+            steps: 2,
+            mutants: &RAM_FIFO,
+        },
+        Proof {
+            name: "skid",
+            verilog: || verilog(prims::Skid::<Bits<2>>::default()),
+            wrapper: include_str!("../formal/skid.sv"),
+            depth: 10,
+            steps: 2,
+            mutants: &SKID,
+        },
+        Proof {
+            name: "arbiter",
+            verilog: || verilog(prims::Arbiter::<4, 2>::default()),
+            wrapper: include_str!("../formal/arbiter.sv"),
+            depth: 12,
+            steps: 2,
+            mutants: &ARBITER,
+        },
+        Proof {
+            name: "run_queue",
+            verilog: || verilog(prims::RunQueue::<2, 3>::default()),
+            wrapper: include_str!("../formal/run_queue.sv"),
+            depth: 18,
+            steps: 2,
+            mutants: &RUN_QUEUE,
+        },
+    ]
+}
+
+const RAM: [Mutant; 2] = [
+    mutant(
+        "odd rows are not written",
+        "same",
+        "if (write_enable) memory",
+        "if (write_enable & ~write_address[0]) memory",
+    ),
+    mutant(
+        "reads the row of the write port",
+        "same",
+        "read_data <= memory[read_address];",
+        "read_data <= memory[write_address];",
+    ),
+];
+
+const FIFO: [Mutant; 6] = [
+    mutant("always ready", "room", "in_ready = ~|(count$q & full);", "in_ready = 1'b1;"),
+    mutant("takes a word when full", "number", "push = in_valid & ~|(count$q & full);", "push = in_valid;"),
+    mutant("shows odd levels only", "show", "out_valid = |count$q;", "out_valid = count$q[0];"),
+    mutant("shows the newest slot", "order", "ram$read_address = head$q;", "ram$read_address = tail$q;"),
+    mutant(
+        "skips a slot when the pointer wraps",
+        "order",
+        "tail$d = tail$q + 32'h1;",
+        "tail$d = &tail$q ? 2'h1 : tail$q + 32'h1;",
+    ),
+    mutant("reset leaves the level", "number", "count$d = ((32'h0) & 3'h7);", "count$d = count$q;"),
+];
+
+const RAM_FIFO: [Mutant; 7] = [
+    mutant("always ready", "room", "in_ready = ~|(count$q & full);", "in_ready = 1'b1;"),
+    mutant("takes a word when full", "number", "push = in_valid & ~|(count$q & full);", "push = in_valid;"),
+    mutant(
+        "shows a word while it is being written",
+        "order",
+        "valid$d = tail$q != shown;",
+        "valid$d = (tail$q + {2'b0, push}) != shown;",
+    ),
+    mutant("shows a word that is not there", "show", "valid$d = tail$q != shown;", "valid$d = 1'b1;"),
+    mutant(
+        "the word on show is read again from the slot before it",
+        "order",
+        "ram$read_address = ((shown) & 2'h3);",
+        "ram$read_address = ((head$q) & 2'h3);",
+    ),
+    mutant(
+        "the slot of the word on show is written when the pointer wraps",
+        "order",
+        "ram$write_address = ((tail$q) & 2'h3);",
+        "ram$write_address = tail$q[2] ? 2'h0 : tail$q[1:0];",
+    ),
+    mutant("reset leaves the level", "number", "count$d = ((32'h0) & 3'h7);", "count$d = count$q;"),
+];
+
+const SKID: [Mutant; 4] = [
+    mutant("always ready", "room", "in_ready = ~spare_valid$q;", "in_ready = 1'b1;"),
+    mutant("drops the second word", "show", "shown_valid$d = push | spare_valid$q;", "shown_valid$d = push;"),
+    mutant("does not hold the second word", "order", "if (~spare_valid$q) begin", "if (1'b1) begin"),
+    mutant("shows the third word for the second", "order", "shown$d = spare$q;", "shown$d = in_data;"),
+];
+
+const ARBITER: [Mutant; 9] = [
+    mutant("valid for preferred requesters only", "some", "valid = |request;", "valid = |preferred;"),
+    mutant("grants those below too", "asked", "chosen = pool & ~less;", "chosen = pool ^ less;"),
+    mutant("grants everybody in the pool", "one", "grant = chosen;", "grant = pool;"),
+    mutant("grants preferred requesters only", "busy", "grant = chosen;", "grant = chosen & preferred;"),
+    mutant("wrong bit of the index", "number", "number = number | weight$1;", "number = number | weight$0;"),
+    mutant("an index with no grant", "idle", "number = ((32'h0) & 2'h3);", "number = weight$0;"),
+    mutant("the one taken goes first again", "turn", "after$d = ~(pool ^ less);", "after$d = ~less;"),
+    mutant("the one taken goes first again", "fair", "after$d = ~(pool ^ less);", "after$d = ~less;"),
+    mutant(
+        "priority never moves past requester 2",
+        "fair",
+        "if (advance & |request) begin",
+        "if (advance & ~request[3]) begin",
+    ),
+];
+
+const RUN_QUEUE: [Mutant; 7] = [
+    mutant("never busy", "ready", "busy = clearing;", "busy = 1'b0;"),
+    mutant(
+        "loses a push in the cycle of its pop",
+        "show",
+        "outside = (pushed$read_data == popped$read_data) | (pop & (push_id == oldest));",
+        "outside = (pushed$read_data == popped$read_data);",
+    ),
+    mutant(
+        "queues what is inside again",
+        "show",
+        "outside = (pushed$read_data == popped$read_data) | (pop & (push_id == oldest));",
+        "outside = 1'b1;",
+    ),
+    mutant(
+        "does not clear its memory",
+        "show",
+        "pushed$write_enable = push | clearing;",
+        "pushed$write_enable = push;",
+    ),
+    mutant(
+        "the pop forgets which way the bit turned",
+        "show",
+        "popped$write_data = oldest_bit & ~clearing;",
+        "popped$write_data = ~oldest_bit & ~clearing;",
+    ),
+    mutant(
+        "shows another identifier",
+        "order",
+        "queue$read_address = ((head$q) & 2'h3);",
+        "queue$read_address = ((tail$q) & 2'h3);",
+    ),
+    mutant(
+        "skips a row when the pointer wraps",
+        "order",
+        "queue$write_address = ((tail$q) & 2'h3);",
+        "queue$write_address = tail$q[2] ? 2'h0 : tail$q[1:0];",
+    ),
+];

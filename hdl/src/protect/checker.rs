@@ -1,0 +1,376 @@
+//! The protection checker: takes one access at a time, and lets what is allowed through to the DMA engines.
+//!
+//! See the module `protect` for the rules. Ports: docs/architecture.md.
+//!
+//! Contract:
+//! - Clients are served round robin. An access accepted in cycle 0 has its command, or its verdict, in cycle 5; the
+//!   next access is accepted in cycle 4 at the earliest.
+//! - A read gives one command, or two if it crosses into the next page (`last` on the second), or one with
+//!   `refused`. A write that is refused gives only its verdict; one that is granted its verdict in the cycle of its
+//!   last command. A command is *issued* when it is offered: `issued` and the epoch counters have it from that cycle.
+//! - Every command, also a refused one, retires once. `drain`: see `Outstanding`.
+//! - A commit is taken between accesses, and then held: while it stays, it is written again in each cycle, and no
+//!   access is taken.
+//!
+//! Latency: 5 cycles; one access every 4. Tests: `tests/protect`.
+
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::{PAGE_LOG2, REGION_LOG2};
+use viaduct_spec::tables::table;
+
+use super::{Outstanding, Range, RegionTable};
+use crate::bus::{Access, Commit, DmaCommand};
+use crate::literal::Literal;
+use crate::prims::{Arbiter, Ram};
+
+/// The steps of an access.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum Step {
+    /// Take one.
+    Idle,
+    /// The region's row is there.
+    Look,
+    /// The distances are there.
+    Measure,
+    /// The range is known: read the page.
+    Place,
+    /// The page is there: issue.
+    Issue,
+    /// The next page is there: issue the rest.
+    Second,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Protect {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets what is in flight; the tables stay.
+    pub reset: Signal<In, bool>,
+    /// An access of the fetch block.
+    pub fetch_valid: Signal<In, bool>,
+    /// It is taken.
+    pub fetch_ready: Signal<Out, bool>,
+    /// The access.
+    pub fetch: Signal<In, Access>,
+    /// An access of the gather block.
+    pub gather_valid: Signal<In, bool>,
+    /// It is taken.
+    pub gather_ready: Signal<Out, bool>,
+    /// The access.
+    pub gather: Signal<In, Access>,
+    /// An access of the scatter block.
+    pub scatter_valid: Signal<In, bool>,
+    /// It is taken.
+    pub scatter_ready: Signal<Out, bool>,
+    /// The access.
+    pub scatter: Signal<In, Access>,
+    /// An access of the completion writer.
+    pub complete_valid: Signal<In, bool>,
+    /// It is taken.
+    pub complete_ready: Signal<Out, bool>,
+    /// The access.
+    pub complete: Signal<In, Access>,
+    /// A table row is on the bus.
+    pub commit_valid: Signal<In, bool>,
+    /// It is ours and taken.
+    pub commit_ready: Signal<Out, bool>,
+    /// The row.
+    pub commit: Signal<In, Commit>,
+    /// Start a drain.
+    pub drain: Signal<In, bool>,
+    /// Commands issued before the drain are outstanding.
+    pub draining: Signal<Out, bool>,
+    /// A read command has ended.
+    pub read_retire_valid: Signal<In, bool>,
+    /// Its epoch.
+    pub read_retire_epoch: Signal<In, bool>,
+    /// A write command has ended.
+    pub write_retire_valid: Signal<In, bool>,
+    /// Its epoch.
+    pub write_retire_epoch: Signal<In, bool>,
+    /// A command for the read engine.
+    pub read_valid: Signal<Out, bool>,
+    /// It is taken.
+    pub read_ready: Signal<In, bool>,
+    /// The command.
+    pub read: Signal<Out, DmaCommand>,
+    /// A command for the write engine.
+    pub write_valid: Signal<Out, bool>,
+    /// It is taken.
+    pub write_ready: Signal<In, bool>,
+    /// The command.
+    pub write: Signal<Out, DmaCommand>,
+    /// A write access has been decided.
+    pub verdict_valid: Signal<Out, bool>,
+    /// Whose it was.
+    pub verdict_client: Signal<Out, Bits<2>>,
+    /// It is granted.
+    pub verdict_ok: Signal<Out, bool>,
+    /// From the access.
+    pub verdict_user: Signal<Out, Bits<8>>,
+    /// Write commands issued, modulo 256.
+    pub issued: Signal<Out, Bits<8>>,
+    /// An access is half way, a command waits, something is outstanding, or a drain has not ended.
+    pub busy: Signal<Out, bool>,
+    /// Pulse: an access was refused.
+    pub count_refused: Signal<Out, bool>,
+
+    arbiter: Arbiter<4, 2>,
+    regions: RegionTable,
+    /// Bits 63:12 of a page's DMA address.
+    pages: Ram<Bits<52>, PAGE_LOG2>,
+    range: Range,
+    outstanding: Outstanding,
+
+    step: DFF<Step>,
+    access: DFF<Access>,
+    client: DFF<Bits<2>>,
+    /// The access's region is a row of the table, and not 0.
+    member: DFF<bool>,
+    read_waits: DFF<bool>,
+    read_command: DFF<DmaCommand>,
+    write_waits: DFF<bool>,
+    write_command: DFF<DmaCommand>,
+    decided: DFF<bool>,
+    decided_ok: DFF<bool>,
+    decided_client: DFF<Bits<2>>,
+    decided_user: DFF<Bits<8>>,
+    issued_count: DFF<Bits<8>>,
+    refused: DFF<bool>,
+
+    request: Signal<Local, Bits<4>>,
+    chosen: Signal<Local, Access>,
+    chosen_region: Signal<Local, Bits<16>>,
+    region_commit: Signal<Local, bool>,
+    page_commit: Signal<Local, bool>,
+    commit_row: Signal<Local, Bits<16>>,
+    page_word: Signal<Local, Bits<64>>,
+    hold: Signal<Local, bool>,
+    take: Signal<Local, bool>,
+    idle: Signal<Local, bool>,
+    issuing: Signal<Local, bool>,
+    free: Signal<Local, bool>,
+    go: Signal<Local, bool>,
+    done: Signal<Local, bool>,
+    offered: Signal<Local, bool>,
+    page_address: Signal<Local, Bits<64>>,
+    command: Signal<Local, DmaCommand>,
+
+    region_table: Literal<8, { table::REGION as u64 }>,
+    page_table: Literal<8, { table::PAGE as u64 }>,
+}
+
+impl Logic for Protect {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self,
+            clock,
+            step,
+            access,
+            client,
+            member,
+            read_waits,
+            read_command,
+            write_waits,
+            write_command,
+            decided,
+            decided_ok,
+            decided_client,
+            decided_user,
+            issued_count,
+            refused
+        );
+        clock!(self, clock, arbiter, regions, pages, range, outstanding);
+        self.arbiter.reset.next = self.reset.val();
+        self.outstanding.reset.next = self.reset.val();
+
+        // Commits: written in every cycle in which they are on the bus and no access is half way.
+        self.idle.next = self.step.q.val() == Step::Idle;
+        self.region_commit.next =
+            self.commit_valid.val() & (self.commit.val().target == self.region_table.val());
+        self.page_commit.next = self.commit_valid.val() & (self.commit.val().target == self.page_table.val());
+        self.commit_ready.next = self.idle.val() & (self.region_commit.val() | self.page_commit.val());
+        self.regions.write_enable.next = self.idle.val() & self.region_commit.val();
+        self.regions.write_row.next = self.commit.val().row;
+        self.regions.word0.next = self.commit.val().word0;
+        self.regions.word1.next = self.commit.val().word1;
+        self.regions.word2.next = self.commit.val().word2;
+        self.commit_row.next = self.commit.val().row;
+        self.page_word.next = self.commit.val().word0;
+        self.pages.write_enable.next = self.idle.val()
+            & self.page_commit.val()
+            & (bit_cast::<16, PAGE_LOG2>(bit_cast::<PAGE_LOG2, 16>(self.commit_row.val()))
+                == self.commit_row.val());
+        self.pages.write_address.next = bit_cast::<PAGE_LOG2, 16>(self.commit_row.val());
+        self.pages.write_data.next = self.page_word.val().get_bits::<52>(12);
+
+        // The last step of one access: its command goes out as soon as the register before its engine is free.
+        self.issuing.next = (self.step.q.val() == Step::Issue) | (self.step.q.val() == Step::Second);
+        self.free.next = self.read_ready.val() | !self.read_waits.q.val();
+        if self.access.q.val().write {
+            self.free.next = self.write_ready.val() | !self.write_waits.q.val();
+        }
+        self.offered.next = self.issuing.val()
+            & (self.range.granted.val() | !self.access.q.val().write)
+            & self.free.val()
+            & !self.outstanding.full.val();
+        self.go.next =
+            self.offered.val() | (self.issuing.val() & self.access.q.val().write & !self.range.granted.val());
+        self.done.next = self.go.val()
+            & ((self.step.q.val() == Step::Second) | !self.range.crosses.val() | !self.range.granted.val());
+
+        // Between two accesses: the next one, unless a commit or a drain comes first.
+        self.hold.next = self.region_commit.val() | self.page_commit.val() | self.outstanding.hold.val();
+        self.take.next = (self.idle.val() | self.done.val()) & !self.hold.val();
+        self.request.next = bits::<4>(0);
+        if self.fetch_valid.val() {
+            self.request.next = self.request.val() | bits::<4>(1);
+        }
+        if self.gather_valid.val() {
+            self.request.next = self.request.val() | bits::<4>(2);
+        }
+        if self.scatter_valid.val() {
+            self.request.next = self.request.val() | bits::<4>(4);
+        }
+        if self.complete_valid.val() {
+            self.request.next = self.request.val() | bits::<4>(8);
+        }
+        self.arbiter.request.next = self.request.val();
+        self.arbiter.advance.next = self.take.val();
+        self.fetch_ready.next = self.take.val() & self.arbiter.grant.val().get_bit(0);
+        self.gather_ready.next = self.take.val() & self.arbiter.grant.val().get_bit(1);
+        self.scatter_ready.next = self.take.val() & self.arbiter.grant.val().get_bit(2);
+        self.complete_ready.next = self.take.val() & self.arbiter.grant.val().get_bit(3);
+        self.chosen.next = self.fetch.val();
+        if self.arbiter.grant.val().get_bit(1) {
+            self.chosen.next = self.gather.val();
+        }
+        if self.arbiter.grant.val().get_bit(2) {
+            self.chosen.next = self.scatter.val();
+        }
+        if self.arbiter.grant.val().get_bit(3) {
+            self.chosen.next = self.complete.val();
+        }
+        self.chosen_region.next = self.chosen.val().region;
+        self.regions.read_row.next = bit_cast::<REGION_LOG2, 16>(self.chosen_region.val());
+
+        match self.step.q.val() {
+            Step::Look => {
+                self.step.d.next = Step::Measure;
+            }
+            Step::Measure => {
+                self.step.d.next = Step::Place;
+            }
+            Step::Place => {
+                self.step.d.next = Step::Issue;
+            }
+            Step::Issue => {
+                if self.go.val() {
+                    self.step.d.next = Step::Second;
+                }
+            }
+            _ => {}
+        }
+        if self.done.val() {
+            self.step.d.next = Step::Idle;
+        }
+        if self.take.val() & self.arbiter.valid.val() {
+            self.step.d.next = Step::Look;
+            self.access.d.next = self.chosen.val();
+            self.client.d.next = self.arbiter.index.val();
+            self.member.d.next = self.chosen_region.val().any()
+                & (bit_cast::<16, REGION_LOG2>(bit_cast::<REGION_LOG2, 16>(self.chosen_region.val()))
+                    == self.chosen_region.val());
+        }
+
+        self.range.look.next = self.step.q.val() == Step::Look;
+        self.range.measure.next = self.step.q.val() == Step::Measure;
+        self.range.place.next = self.step.q.val() == Step::Place;
+        self.range.next_page.next = (self.step.q.val() == Step::Issue) & self.go.val();
+        self.range.access.next = self.access.q.val();
+        self.range.member.next = self.member.q.val();
+        self.range.region.next = self.regions.region.val();
+        self.pages.read_address.next = self.range.page.val();
+
+        // The command. What is refused carries nothing that came from the tables.
+        self.page_address.next = bit_cast::<64, 52>(self.pages.read_data.val()) << bits::<4>(12);
+        self.command.next.address = self.page_address.val() | bit_cast::<64, 43>(self.range.offset.val());
+        self.command.next.length = self.range.length.val();
+        self.command.next.last = true;
+        if self.range.crosses.val() {
+            self.command.next.length = self.range.head.val();
+            self.command.next.last = false;
+        }
+        if self.step.q.val() == Step::Second {
+            self.command.next.address = self.page_address.val();
+            self.command.next.length = bit_cast::<13, 12>(self.range.rest.val());
+            self.command.next.last = true;
+        }
+        self.command.next.client = self.client.q.val();
+        self.command.next.user = self.access.q.val().user;
+        self.command.next.epoch = self.outstanding.epoch.val();
+        self.command.next.refused = false;
+        if !self.range.granted.val() {
+            self.command.next.address = bits::<64>(0);
+            self.command.next.length = bits::<13>(0);
+            self.command.next.last = true;
+            self.command.next.refused = true;
+        }
+        if self.read_ready.val() {
+            self.read_waits.d.next = false;
+        }
+        if self.write_ready.val() {
+            self.write_waits.d.next = false;
+        }
+        if self.offered.val() & !self.access.q.val().write {
+            self.read_waits.d.next = true;
+            self.read_command.d.next = self.command.val();
+        }
+        if self.offered.val() & self.access.q.val().write {
+            self.write_waits.d.next = true;
+            self.write_command.d.next = self.command.val();
+            self.issued_count.d.next = self.issued_count.q.val() + 1;
+        }
+        self.decided.d.next = self.done.val() & self.access.q.val().write;
+        self.decided_ok.d.next = self.range.granted.val();
+        self.decided_client.d.next = self.client.q.val();
+        self.decided_user.d.next = self.access.q.val().user;
+        self.refused.d.next = self.done.val() & !self.range.granted.val();
+
+        self.outstanding.issue.next = self.offered.val();
+        self.outstanding.read_retire_valid.next = self.read_retire_valid.val();
+        self.outstanding.read_retire_epoch.next = self.read_retire_epoch.val();
+        self.outstanding.write_retire_valid.next = self.write_retire_valid.val();
+        self.outstanding.write_retire_epoch.next = self.write_retire_epoch.val();
+        self.outstanding.drain.next = self.drain.val();
+        self.outstanding.between.next = self.idle.val();
+
+        self.read_valid.next = self.read_waits.q.val();
+        self.read.next = self.read_command.q.val();
+        self.write_valid.next = self.write_waits.q.val();
+        self.write.next = self.write_command.q.val();
+        self.verdict_valid.next = self.decided.q.val();
+        self.verdict_ok.next = self.decided_ok.q.val();
+        self.verdict_client.next = self.decided_client.q.val();
+        self.verdict_user.next = self.decided_user.q.val();
+        self.issued.next = self.issued_count.q.val();
+        self.draining.next = self.outstanding.draining.val();
+        self.count_refused.next = self.refused.q.val();
+        self.busy.next = !self.idle.val()
+            | self.read_waits.q.val()
+            | self.write_waits.q.val()
+            | self.outstanding.active.val()
+            | self.outstanding.draining.val();
+
+        if self.reset.val() {
+            self.step.d.next = Step::Idle;
+            self.read_waits.d.next = false;
+            self.write_waits.d.next = false;
+            self.decided.d.next = false;
+            self.refused.d.next = false;
+            self.issued_count.d.next = bits::<8>(0);
+        }
+    }
+}

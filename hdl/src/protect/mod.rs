@@ -1,0 +1,29 @@
+//! The protection checker: the only way from any block of the NIC to host memory.
+//!
+//! ```text
+//!   fetch ──►┌─────────────────────────────────────────────┐
+//!  gather ──►│ Arbiter ─► RegionTable ─► Range ─► page RAM │──► read   (DmaCommand)
+//! scatter ──►│                                             │──► write  (DmaCommand)
+//! complete ─►│   one access at a time           Outstanding│──► verdict
+//!  commit ──►└─────────────────────────────────────────────┘──► draining
+//! ```
+//! An access is granted if and only if
+//! - its region is a row of the table other than 0, and the row is live;
+//! - the row is the system's if and only if the access is;
+//! - the keys are equal, or the access is by offset; the tags are equal;
+//! - it does not write into a read-only region;
+//! - from its first byte on, `max(span, length)` bytes lie in the region; with `clip`, at least one does, and
+//!   `length` is shortened to those that do;
+//! - the rows of the page table that it needs exist.
+//!
+//! No sum in these rules is ever cut to a width in which it could wrap.
+
+mod checker;
+mod outstanding;
+mod range;
+mod region;
+
+pub use checker::Protect;
+pub use outstanding::Outstanding;
+pub use range::Range;
+pub use region::{Region, RegionTable};

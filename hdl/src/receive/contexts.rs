@@ -1,0 +1,210 @@
+//! What the receive side knows of each VI.
+//!
+//! ```text
+//!        commit_* ──►┌──────────┐──► peer, message, consumed   (of read_vi)
+//!         read_vi ──►│ Contexts │
+//!          save_* ──►│          │──► consumed_position          (of consumed_vi)
+//!     consumed_vi ──►└──────────┘
+//! ```
+//! Contract: a RECEIVE row sets the peer and the expected PSN and forgets any message in progress; the receive row of
+//! a WORK_QUEUE sets the consumed position to 0. Rows are taken (`commit_ready`) only with `commit_allowed`, and
+//! `save_valid` does not come with it. The row being written and the row being read in one cycle must differ, or
+//! what is read not be used: the matcher works on one VI at a time.
+//!
+//! Latency: 1 cycle to read; `consumed_position` as well.
+//!
+//! Tests: `tests/receive/matcher.rs`.
+
+use crate::bus::{Commit, Position, Vi};
+use crate::prims::{LutRam, Ram};
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::VI_LOG2;
+use viaduct_spec::tables::{receive, table};
+
+/// The other end of a VI's connection, from the RECEIVE row.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Peer {
+    /// IPv4 address, most significant byte = first on the wire.
+    pub ip: Bits<32>,
+    /// The service is one of the reliable ones.
+    pub reliable: bool,
+    /// Path MTU: 256 << MTU bytes.
+    pub mtu: Bits<3>,
+    /// Tag of the VI.
+    pub tag: Bits<16>,
+    /// Generation that the queue pair number must carry.
+    pub generation: Bits<14>,
+}
+
+/// Where a VI's receive side is.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Message {
+    /// PSN expected next.
+    pub psn: Bits<24>,
+    /// Messages completed, modulo 2^24.
+    pub msn: Bits<24>,
+    /// A message is in progress: it has the descriptor at the consumed position.
+    pub active: bool,
+    /// The gap in front of the expected PSN has been refused: once is enough.
+    pub refused: bool,
+    /// A reliable connection came to its end here: nothing more is taken.
+    pub broken: bool,
+    /// Segment of the descriptor to go on with.
+    pub index: Bits<8>,
+    /// Bytes of it already filled.
+    pub position: Bits<32>,
+    /// Bytes of the message received.
+    pub received: Bits<32>,
+}
+
+/// See the module's description.
+#[derive(LogicBlock)]
+pub struct Contexts {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// A table row is on the bus.
+    pub commit_valid: Signal<In, bool>,
+    /// The row.
+    pub commit: Signal<In, Commit>,
+    /// It may be taken now.
+    pub commit_allowed: Signal<In, bool>,
+    /// It is one of the tables here.
+    pub commit_wanted: Signal<Out, bool>,
+    /// VI to read.
+    pub read_vi: Signal<In, Vi>,
+    /// Its peer.
+    pub peer: Signal<Out, Peer>,
+    /// Its message.
+    pub message: Signal<Out, Message>,
+    /// Its consumed position.
+    pub consumed: Signal<Out, Position>,
+    /// Write back.
+    pub save_valid: Signal<In, bool>,
+    /// For this VI.
+    pub save_vi: Signal<In, Vi>,
+    /// This.
+    pub save_message: Signal<In, Message>,
+    /// And this.
+    pub save_consumed: Signal<In, Position>,
+    /// VI whose consumed position fetch wants.
+    pub consumed_vi: Signal<In, Vi>,
+    /// Receive descriptors of it that are completed.
+    pub consumed_position: Signal<Out, Position>,
+    peers: Ram<Peer, VI_LOG2>,
+    messages: Ram<Message, VI_LOG2>,
+    positions: Ram<Position, VI_LOG2>,
+    shown: LutRam<Position, VI_LOG2>,
+    shown_position: DFF<Position>,
+    word_0: Signal<Local, Bits<64>>,
+    word_1: Signal<Local, Bits<64>>,
+    row: Signal<Local, Bits<16>>,
+    is_receive: Signal<Local, bool>,
+    is_queue: Signal<Local, bool>,
+    receive_table: Constant<Bits<8>>,
+    queue_table: Constant<Bits<8>>,
+}
+
+// The numbers in `update` are these fields'.
+const _: () = {
+    assert!(receive::PEER_IP.lo == 0 && receive::PEER_IP.width == 32);
+    assert!(receive::PSN.lo == 32 && receive::PSN.width == 24);
+    assert!(receive::SERVICE.lo == 56 && receive::SERVICE.width == 2);
+    assert!(receive::MTU.lo == 58 && receive::MTU.width == 3);
+    assert!(receive::TAG.lo == 64 && receive::TAG.width == 16);
+    assert!(receive::GENERATION.lo == 80 && receive::GENERATION.width == 14);
+};
+
+impl Default for Contexts {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            commit_valid: Default::default(),
+            commit: Default::default(),
+            commit_allowed: Default::default(),
+            commit_wanted: Default::default(),
+            read_vi: Default::default(),
+            peer: Default::default(),
+            message: Default::default(),
+            consumed: Default::default(),
+            save_valid: Default::default(),
+            save_vi: Default::default(),
+            save_message: Default::default(),
+            save_consumed: Default::default(),
+            consumed_vi: Default::default(),
+            consumed_position: Default::default(),
+            peers: Default::default(),
+            messages: Default::default(),
+            positions: Default::default(),
+            shown: Default::default(),
+            shown_position: Default::default(),
+            word_0: Default::default(),
+            word_1: Default::default(),
+            row: Default::default(),
+            is_receive: Default::default(),
+            is_queue: Default::default(),
+            receive_table: Constant::new(u64::from(table::RECEIVE).to_bits()),
+            queue_table: Constant::new(u64::from(table::WORK_QUEUE).to_bits()),
+        }
+    }
+}
+
+impl Logic for Contexts {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, shown_position);
+        clock!(self, clock, peers, messages, positions, shown);
+        self.peers.read_address.next = self.read_vi.val();
+        self.messages.read_address.next = self.read_vi.val();
+        self.positions.read_address.next = self.read_vi.val();
+        self.shown.read_address.next = self.consumed_vi.val();
+        self.peer.next = self.peers.read_data.val();
+        self.message.next = self.messages.read_data.val();
+        self.consumed.next = self.positions.read_data.val();
+        self.shown_position.d.next = self.shown.read_data.val();
+        self.consumed_position.next = self.shown_position.q.val();
+
+        self.is_receive.next =
+            self.commit_valid.val() & (self.commit.val().target == self.receive_table.val());
+        self.is_queue.next = self.commit_valid.val() & (self.commit.val().target == self.queue_table.val());
+        self.commit_wanted.next = self.is_receive.val() | self.is_queue.val();
+        self.word_0.next = self.commit.val().word0;
+        self.word_1.next = self.commit.val().word1;
+        self.row.next = self.commit.val().row;
+
+        self.peers.write_enable.next = self.is_receive.val() & self.commit_allowed.val();
+        self.peers.write_address.next = self.row.val().get_bits::<VI_LOG2>(0);
+        self.peers.write_data.next.ip = self.word_0.val().get_bits::<32>(0);
+        self.peers.write_data.next.reliable = self.word_0.val().get_bits::<2>(56).any();
+        self.peers.write_data.next.mtu = self.word_0.val().get_bits::<3>(58);
+        self.peers.write_data.next.tag = self.word_1.val().get_bits::<16>(0);
+        self.peers.write_data.next.generation = self.word_1.val().get_bits::<14>(16);
+
+        self.messages.write_enable.next = self.save_valid.val();
+        self.messages.write_address.next = self.save_vi.val();
+        self.messages.write_data.next = self.save_message.val();
+        if self.is_receive.val() & self.commit_allowed.val() {
+            self.messages.write_enable.next = true;
+            self.messages.write_address.next = self.row.val().get_bits::<VI_LOG2>(0);
+            self.messages.write_data.next.psn = self.word_0.val().get_bits::<24>(32);
+            self.messages.write_data.next.msn = bits::<24>(0);
+            self.messages.write_data.next.active = false;
+            self.messages.write_data.next.refused = false;
+            self.messages.write_data.next.broken = false;
+            self.messages.write_data.next.index = bits::<8>(0);
+            self.messages.write_data.next.position = bits::<32>(0);
+            self.messages.write_data.next.received = bits::<32>(0);
+        }
+
+        self.positions.write_enable.next = self.save_valid.val();
+        self.positions.write_address.next = self.save_vi.val();
+        self.positions.write_data.next = self.save_consumed.val();
+        if self.is_queue.val() & self.commit_allowed.val() {
+            self.positions.write_enable.next = self.row.val().get_bit(0);
+            self.positions.write_address.next = self.row.val().get_bits::<VI_LOG2>(1);
+            self.positions.write_data.next = bits::<14>(0);
+        }
+        self.shown.write_enable.next = self.positions.write_enable.val();
+        self.shown.write_address.next = self.positions.write_address.val();
+        self.shown.write_data.next = self.positions.write_data.val();
+    }
+}

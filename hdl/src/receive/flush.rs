@@ -1,0 +1,131 @@
+//! Who has receives to flush, and each VI's state for the matcher.
+//!
+//! ```text
+//!  state_*  ──►┌───────┐──► work_valid, work_vi
+//!  filled_* ──►│ Flush │◄── work_ready
+//!  look_vi  ──►└───────┘──► connected, error     (of look_vi)
+//! ```
+//! Contract: a VI has work when it goes into Error, and when a descriptor is fetched ahead for it while it is there.
+//! Each VI is queued at most once; a reason that comes while it is being worked on queues it again. `filled` does
+//! not come in two cycles running: fetch needs eight for a descriptor.
+//!
+//! Latency: work 2 cycles after its reason; `connected` and `error` in the same cycle as `look_vi`.
+//!
+//! Tests: `tests/receive/matcher.rs`.
+
+use crate::bus::{StateWrite, Vi};
+use crate::prims::{LutRam, RunQueue};
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::VI_LOG2;
+use viaduct_spec::tables::vi_states;
+
+/// One more than [`VI_LOG2`].
+const VI_LOG2_1: usize = VI_LOG2 + 1;
+
+/// See the module's description.
+#[derive(LogicBlock)]
+pub struct Flush {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Empties the queue.
+    pub reset: Signal<In, bool>,
+    /// A VI has changed its state.
+    pub state_valid: Signal<In, bool>,
+    /// Which, and to what.
+    pub state: Signal<In, StateWrite>,
+    /// A descriptor is there.
+    pub filled_valid: Signal<In, bool>,
+    /// Its VI.
+    pub filled_vi: Signal<In, Vi>,
+    /// A VI has work.
+    pub work_valid: Signal<Out, bool>,
+    /// Which.
+    pub work_vi: Signal<Out, Vi>,
+    /// It is taken.
+    pub work_ready: Signal<In, bool>,
+    /// VI that the matcher looks at.
+    pub look_vi: Signal<In, Vi>,
+    /// It is connected.
+    pub connected: Signal<Out, bool>,
+    /// It is in Error.
+    pub error: Signal<Out, bool>,
+    queue: RunQueue<VI_LOG2, VI_LOG2_1>,
+    states: LutRam<Bits<2>, VI_LOG2>,
+    filled_states: LutRam<Bits<2>, VI_LOG2>,
+    filled: DFF<bool>,
+    filled_by: DFF<Vi>,
+    failed: Signal<Local, bool>,
+    pushed: Signal<Local, bool>,
+    connected_state: Constant<Bits<2>>,
+    error_state: Constant<Bits<2>>,
+}
+
+impl Default for Flush {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            state_valid: Default::default(),
+            state: Default::default(),
+            filled_valid: Default::default(),
+            filled_vi: Default::default(),
+            work_valid: Default::default(),
+            work_vi: Default::default(),
+            work_ready: Default::default(),
+            look_vi: Default::default(),
+            connected: Default::default(),
+            error: Default::default(),
+            queue: Default::default(),
+            states: Default::default(),
+            filled_states: Default::default(),
+            filled: Default::default(),
+            filled_by: Default::default(),
+            failed: Default::default(),
+            pushed: Default::default(),
+            connected_state: Constant::new(u64::from(vi_states::CONNECTED).to_bits()),
+            error_state: Constant::new(u64::from(vi_states::ERROR).to_bits()),
+        }
+    }
+}
+
+impl Logic for Flush {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, filled, filled_by);
+        clock!(self, clock, queue, states, filled_states);
+        self.queue.reset.next = self.reset.val();
+        self.states.write_enable.next = self.state_valid.val();
+        self.states.write_address.next = self.state.val().vi;
+        self.states.write_data.next = self.state.val().state;
+        self.states.read_address.next = self.look_vi.val();
+        self.connected.next = self.states.read_data.val() == self.connected_state.val();
+        self.error.next = self.states.read_data.val() == self.error_state.val();
+        self.filled_states.write_enable.next = self.state_valid.val();
+        self.filled_states.write_address.next = self.state.val().vi;
+        self.filled_states.write_data.next = self.state.val().state;
+        self.filled_states.read_address.next = self.filled_by.q.val();
+
+        // A change to Error goes first; a descriptor waits for it, one cycle at a time.
+        self.failed.next = self.state_valid.val() & (self.state.val().state == self.error_state.val());
+        self.pushed.next = self.filled.q.val() & !self.failed.val();
+        self.queue.push_valid.next = self.failed.val()
+            | (self.filled.q.val() & (self.filled_states.read_data.val() == self.error_state.val()));
+        self.queue.push_id.next = self.filled_by.q.val();
+        if self.failed.val() {
+            self.queue.push_id.next = self.state.val().vi;
+        }
+        if self.pushed.val() {
+            self.filled.d.next = false;
+        }
+        if self.filled_valid.val() {
+            self.filled.d.next = true;
+            self.filled_by.d.next = self.filled_vi.val();
+        }
+        self.work_valid.next = self.queue.pop_valid.val();
+        self.work_vi.next = self.queue.pop_id.val();
+        self.queue.pop_ready.next = self.work_ready.val();
+        if self.reset.val() {
+            self.filled.d.next = false;
+        }
+    }
+}

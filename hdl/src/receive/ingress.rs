@@ -1,0 +1,240 @@
+//! Where frames come in: an elastic queue behind the MAC, the loopback join, and the end of a VLAN tag.
+//!
+//! ```text
+//!         rx ──►┌─────────┐
+//!   loopback ──►│         │──► frame      (tag dropped, whole frames)
+//!    enabled ──►│ Ingress │──► pause
+//! store_level ─►│         │──► count_frame, count_overflow
+//!               └─────────┘
+//! ```
+//! Contract: the MAC's beats are taken whenever they come. A frame goes on when it is whole; one that finds no room
+//! is taken back whole (the write position returns to where the frame began) and counted in `count_overflow`.
+//! Loopback frames join between frames, in turn with the MAC's. `enabled` is looked at when a frame starts to leave:
+//! low, the whole frame is swallowed, uncounted. `count_frame` counts the others when their last beat leaves.
+//!
+//! `pause` asks the peer to hold while less than two frames of 4.2 KB (two times 528 beats) fit into the queue here
+//! (1024 beats) and the store (2047 words) together: while `level + store_level > 3071 - 1056 - 15`, the 15 for the
+//! beats between the two. While it is high no loopback frame starts, so what is left belongs to the MAC.
+//!
+//! Latency: a frame shows 4 cycles after its last beat. Throughput: one beat every cycle.
+//!
+//! Tests: `tests/receive/ingress.rs`.
+
+use super::Untag;
+use crate::bus::FrameBeat;
+use crate::prims::Ram;
+use rust_hdl::prelude::*;
+
+/// See the module's description.
+#[derive(LogicBlock)]
+pub struct Ingress {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Empties the queue.
+    pub reset: Signal<In, bool>,
+    /// The MAC gives a beat; it cannot be refused.
+    pub rx_valid: Signal<In, bool>,
+    /// The beat.
+    pub rx: Signal<In, FrameBeat>,
+    /// A frame that turns round inside the NIC offers a beat.
+    pub loopback_valid: Signal<In, bool>,
+    /// It is taken.
+    pub loopback_ready: Signal<Out, bool>,
+    /// The beat.
+    pub loopback: Signal<In, FrameBeat>,
+    /// Frames are received.
+    pub enabled: Signal<In, bool>,
+    /// Words in use in the store.
+    pub store_level: Signal<In, Bits<12>>,
+    /// A beat is on show.
+    pub frame_valid: Signal<Out, bool>,
+    /// It is taken.
+    pub frame_ready: Signal<In, bool>,
+    /// The beat on show.
+    pub frame: Signal<Out, FrameBeat>,
+    /// The peer should hold its frames.
+    pub pause: Signal<Out, bool>,
+    /// A frame is here.
+    pub busy: Signal<Out, bool>,
+    /// A frame has left.
+    pub count_frame: Signal<Out, bool>,
+    /// A frame found no room.
+    pub count_overflow: Signal<Out, bool>,
+    ram: Ram<FrameBeat, 10>,
+    untag: Untag,
+    /// Slot of the beat on show, with a wrap bit.
+    head: DFF<Bits<11>>,
+    /// Next slot to fill.
+    tail: DFF<Bits<11>>,
+    /// Behind the last beat of the last whole frame.
+    whole: DFF<Bits<11>>,
+    /// The beat at `head` is in the RAM's output register.
+    queued: DFF<bool>,
+    /// A beat of the frame coming in found no room.
+    overflow: DFF<bool>,
+    paused: DFF<bool>,
+    counted_frame: DFF<bool>,
+    counted_overflow: DFF<bool>,
+    /// A frame is leaving.
+    leaving: DFF<bool>,
+    /// It is, or the last one was, a loopback frame.
+    looped: DFF<bool>,
+    /// It is swallowed.
+    swallowed: DFF<bool>,
+    level: Signal<Local, Bits<11>>,
+    used: Signal<Local, Bits<13>>,
+    room: Signal<Local, bool>,
+    shown: Signal<Local, Bits<11>>,
+    offered: Signal<Local, bool>,
+    from_loopback: Signal<Local, bool>,
+    swallow: Signal<Local, bool>,
+    beat: Signal<Local, FrameBeat>,
+    beat_valid: Signal<Local, bool>,
+    taken: Signal<Local, bool>,
+    full_level: Constant<Bits<11>>,
+    pause_level: Constant<Bits<13>>,
+}
+
+/// Beats in the queue here, words in the store, two largest frames, beats in between.
+const PAUSE_LEVEL: u64 = 1024 + 2047 - 2 * 528 - 15;
+
+impl Default for Ingress {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            rx_valid: Default::default(),
+            rx: Default::default(),
+            loopback_valid: Default::default(),
+            loopback_ready: Default::default(),
+            loopback: Default::default(),
+            enabled: Default::default(),
+            store_level: Default::default(),
+            frame_valid: Default::default(),
+            frame_ready: Default::default(),
+            frame: Default::default(),
+            pause: Default::default(),
+            busy: Default::default(),
+            count_frame: Default::default(),
+            count_overflow: Default::default(),
+            ram: Default::default(),
+            untag: Default::default(),
+            head: Default::default(),
+            tail: Default::default(),
+            whole: Default::default(),
+            queued: Default::default(),
+            overflow: Default::default(),
+            paused: Default::default(),
+            counted_frame: Default::default(),
+            counted_overflow: Default::default(),
+            leaving: Default::default(),
+            looped: Default::default(),
+            swallowed: Default::default(),
+            level: Default::default(),
+            used: Default::default(),
+            room: Default::default(),
+            shown: Default::default(),
+            offered: Default::default(),
+            from_loopback: Default::default(),
+            swallow: Default::default(),
+            beat: Default::default(),
+            beat_valid: Default::default(),
+            taken: Default::default(),
+            full_level: Constant::new(1024u64.to_bits()),
+            pause_level: Constant::new(PAUSE_LEVEL.to_bits()),
+        }
+    }
+}
+
+impl Logic for Ingress {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, head, tail, whole, queued, overflow, paused);
+        dff_setup!(self, clock, counted_frame, counted_overflow);
+        dff_setup!(self, clock, leaving, looped, swallowed);
+        clock!(self, clock, ram, untag);
+        self.untag.reset.next = self.reset.val();
+        self.pause.next = self.paused.q.val();
+        self.level.next = self.tail.q.val() - self.head.q.val();
+        self.busy.next = self.level.val().any() | self.leaving.q.val() | self.untag.out_valid.val();
+        self.count_frame.next = self.counted_frame.q.val();
+        self.count_overflow.next = self.counted_overflow.q.val();
+
+        // In: the frame's beats lie behind `whole` until its last one makes them count.
+        self.room.next = self.level.val() != self.full_level.val();
+        self.used.next = bit_cast::<13, 11>(self.level.val()) + bit_cast::<13, 12>(self.store_level.val());
+        self.paused.d.next = self.used.val() > self.pause_level.val();
+        self.ram.write_enable.next = self.rx_valid.val() & self.room.val();
+        self.ram.write_address.next = bit_cast::<10, 11>(self.tail.q.val());
+        self.ram.write_data.next = self.rx.val();
+        self.counted_overflow.d.next = false;
+        if self.rx_valid.val() {
+            if self.room.val() {
+                self.tail.d.next = self.tail.q.val() + 1;
+            } else {
+                self.overflow.d.next = true;
+            }
+            if self.rx.val().last {
+                self.overflow.d.next = false;
+                if self.overflow.q.val() | !self.room.val() {
+                    self.tail.d.next = self.whole.q.val();
+                    self.counted_overflow.d.next = true;
+                } else {
+                    self.whole.d.next = self.tail.q.val() + 1;
+                }
+            }
+        }
+
+        // Join: who starts when no frame is leaving.
+        self.from_loopback.next = self.looped.q.val();
+        self.swallow.next = self.swallowed.q.val();
+        if !self.leaving.q.val() {
+            self.from_loopback.next = self.loopback_valid.val()
+                & !self.paused.q.val()
+                & (!self.queued.q.val() | !self.looped.q.val());
+            self.swallow.next = !self.enabled.val();
+        }
+        self.beat.next = self.ram.read_data.val();
+        self.beat_valid.next = self.queued.q.val();
+        if self.from_loopback.val() {
+            self.beat.next = self.loopback.val();
+            self.beat_valid.next = self.loopback_valid.val();
+        }
+        self.untag.in_valid.next = self.beat_valid.val() & !self.swallow.val();
+        self.untag.in_data.next = self.beat.val();
+        self.offered.next = self.untag.in_ready.val() | self.swallow.val();
+        self.taken.next = self.beat_valid.val() & self.offered.val();
+        self.loopback_ready.next = self.from_loopback.val() & self.offered.val();
+        self.counted_frame.d.next = self.taken.val() & self.beat.val().last & !self.swallow.val();
+        if self.taken.val() {
+            self.leaving.d.next = !self.beat.val().last;
+            self.looped.d.next = self.from_loopback.val();
+            self.swallowed.d.next = self.swallow.val();
+        }
+
+        // Out of the queue: the slot on show is read again every cycle.
+        self.shown.next = self.head.q.val();
+        if self.taken.val() & !self.from_loopback.val() {
+            self.shown.next = self.head.q.val() + 1;
+        }
+        self.ram.read_address.next = bit_cast::<10, 11>(self.shown.val());
+        self.head.d.next = self.shown.val();
+        self.queued.d.next = self.whole.q.val() != self.shown.val();
+
+        self.frame_valid.next = self.untag.out_valid.val();
+        self.frame.next = self.untag.out_data.val();
+        self.untag.out_ready.next = self.frame_ready.val();
+        if self.reset.val() {
+            self.head.d.next = bits::<11>(0);
+            self.tail.d.next = bits::<11>(0);
+            self.whole.d.next = bits::<11>(0);
+            self.queued.d.next = false;
+            self.overflow.d.next = false;
+            self.leaving.d.next = false;
+            self.looped.d.next = false;
+            self.counted_frame.d.next = false;
+            self.counted_overflow.d.next = false;
+            self.paused.d.next = false;
+        }
+    }
+}

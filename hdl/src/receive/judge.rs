@@ -1,0 +1,199 @@
+//! What a packet is to its VI: one of nine verdicts.
+//!
+//! ```text
+//!                      ┌───────┐
+//!  info, peer,     ──►│ Judge │──► verdict
+//!  message, connected └───────┘
+//! ```
+//! Contract: inputs in one cycle, the verdict in the next, as long as `info` and `message` stay. In order:
+//!
+//! | packet | reliable | unreliable |
+//! |---|---|---|
+//! | queue pair, generation, peer, service or state does not fit | Unknown | Unknown |
+//! | an acknowledgement | Answer | Unknown |
+//! | PSN behind the expected one (serial, within 2^23) | Behind | Behind |
+//! | PSN ahead of it | Gap | as if expected, but a message in progress has lost something: Partial |
+//! | First or Only in a message, wrong payload length in one | Refuse | Partial: it ends, then look again |
+//! | Middle or Last in none | Refuse | Stray |
+//! | payload not exactly the MTU (First, Middle), or above it, or none in a Last | Refuse | Stray |
+//! | First, Only | Take | Take |
+//! | Middle, Last | Continue | Continue |
+//!
+//! Latency: 1 cycle.
+//!
+//! Tests: `tests/receive/matcher.rs`.
+
+use super::contexts::{Message, Peer};
+use crate::bus::FrameInfo;
+use rust_hdl::prelude::*;
+use viaduct_spec::handle::queue_pair;
+use viaduct_spec::profile::VI_LOG2;
+
+/// See the module's description.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+pub enum Verdict {
+    /// For no VI that is connected to its sender.
+    Unknown,
+    /// An acknowledgement, for the send side.
+    Answer,
+    /// A duplicate.
+    Behind,
+    /// Something in front of it is missing (reliable).
+    Gap,
+    /// It may not come here (reliable): the connection breaks.
+    Refuse,
+    /// The message in progress has lost something (unreliable); the packet itself is looked at again afterwards.
+    Partial,
+    /// It belongs to no message that can still be whole (unreliable).
+    Stray,
+    /// A message begins.
+    Take,
+    /// A message goes on.
+    Continue,
+}
+
+/// See the module's description.
+#[derive(LogicBlock)]
+pub struct Judge {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// The packet.
+    pub info: Signal<In, FrameInfo>,
+    /// The VI's peer.
+    pub peer: Signal<In, Peer>,
+    /// Where it is.
+    pub message: Signal<In, Message>,
+    /// It is connected.
+    pub connected: Signal<In, bool>,
+    /// The packet begins a message.
+    pub begins: Signal<Out, bool>,
+    /// It ends one.
+    pub ends: Signal<Out, bool>,
+    /// See the module's description.
+    pub verdict: Signal<Out, Verdict>,
+    known: DFF<bool>,
+    delta: DFF<Bits<24>>,
+    full: DFF<bool>,
+    over: DFF<bool>,
+    reliable: DFF<bool>,
+    opcode: Signal<Local, Bits<8>>,
+    number: Signal<Local, Bits<24>>,
+    length: Signal<Local, Bits<13>>,
+    mtu: Signal<Local, Bits<13>>,
+    first: Signal<Local, bool>,
+    last: Signal<Local, bool>,
+    active: Signal<Local, bool>,
+    expected: Signal<Local, bool>,
+    fits: Signal<Local, bool>,
+}
+
+// The numbers in `update` are these fields'.
+const _: () = {
+    assert!(queue_pair::VI.lo == 0 && queue_pair::VI.width == 10 && VI_LOG2 == 6);
+    assert!(queue_pair::GENERATION.lo == 10 && queue_pair::GENERATION.width == 14);
+};
+
+impl Default for Judge {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            info: Default::default(),
+            peer: Default::default(),
+            message: Default::default(),
+            connected: Default::default(),
+            begins: Default::default(),
+            ends: Default::default(),
+            verdict: Default::default(),
+            known: Default::default(),
+            delta: Default::default(),
+            full: Default::default(),
+            over: Default::default(),
+            reliable: Default::default(),
+            opcode: Default::default(),
+            number: Default::default(),
+            length: Default::default(),
+            mtu: Default::default(),
+            first: Default::default(),
+            last: Default::default(),
+            active: Default::default(),
+            expected: Default::default(),
+            fits: Default::default(),
+        }
+    }
+}
+
+impl Logic for Judge {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, known, delta, full, over, reliable);
+        self.opcode.next = self.info.val().opcode;
+        self.number.next = self.info.val().queue_pair;
+        self.length.next = self.info.val().length;
+
+        // First cycle: everything that is compared. Bit 5 of the opcode: unreliable.
+        self.known.d.next = self.connected.val()
+            & !self.message.val().broken
+            & !self.number.val().get_bits::<4>(6).any()
+            & (self.number.val().get_bits::<14>(10) == self.peer.val().generation)
+            & (self.info.val().source_ip == self.peer.val().ip)
+            & (self.opcode.val().get_bit(5) ^ self.peer.val().reliable);
+        self.delta.d.next = self.info.val().psn - self.message.val().psn;
+        self.reliable.d.next = self.peer.val().reliable;
+        self.mtu.next = bits::<13>(256);
+        if self.peer.val().mtu == bits::<3>(1) {
+            self.mtu.next = bits::<13>(512);
+        }
+        if self.peer.val().mtu == bits::<3>(2) {
+            self.mtu.next = bits::<13>(1024);
+        }
+        if self.peer.val().mtu == bits::<3>(3) {
+            self.mtu.next = bits::<13>(2048);
+        }
+        if self.peer.val().mtu == bits::<3>(4) {
+            self.mtu.next = bits::<13>(4096);
+        }
+        self.full.d.next = self.length.val() == self.mtu.val();
+        self.over.d.next = self.length.val() > self.mtu.val();
+
+        // Second cycle. Low bits of the opcode: First 0, Middle 1, Last 2 and 3, Only 4 and 5.
+        self.first.next = self.opcode.val().get_bit(2) | !self.opcode.val().get_bits::<3>(0).any();
+        self.last.next = self.opcode.val().get_bit(2) | self.opcode.val().get_bit(1);
+        self.begins.next = self.first.val();
+        self.ends.next = self.last.val();
+        self.active.next = self.message.val().active;
+        self.expected.next = !self.delta.q.val().any();
+        self.fits.next = self.full.q.val();
+        if self.last.val() {
+            self.fits.next = !self.over.q.val() & (self.first.val() | self.length.val().any());
+        }
+
+        self.verdict.next = Verdict::Continue;
+        if self.first.val() {
+            self.verdict.next = Verdict::Take;
+        }
+        if self.reliable.q.val() {
+            if (self.first.val() == self.active.val()) | !self.fits.val() {
+                self.verdict.next = Verdict::Refuse;
+            }
+            if !self.expected.val() {
+                self.verdict.next = Verdict::Gap;
+            }
+        } else {
+            if (!self.first.val() & !self.active.val()) | !self.fits.val() {
+                self.verdict.next = Verdict::Stray;
+            }
+            if self.active.val() & (self.first.val() | !self.expected.val() | !self.fits.val()) {
+                self.verdict.next = Verdict::Partial;
+            }
+        }
+        if self.delta.q.val().get_bit(23) {
+            self.verdict.next = Verdict::Behind;
+        }
+        if self.opcode.val().get_bit(4) {
+            self.verdict.next = Verdict::Answer;
+        }
+        if !self.known.q.val() {
+            self.verdict.next = Verdict::Unknown;
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The way in: a frame is joined, checked, stored, matched to a receive descriptor, and scattered.
+//!
+//! ```text
+//!  MAC ──►┌─────────┐   ┌───────┐   ┌───────┐ info   ┌─────────┐ job  ┌─────────┐──► Access
+//!         │ Ingress ├──►│ Parse ├──►│ Store ├───────►│ Matcher ├─────►│ Scatter │
+//!  loop ─►└─────────┘   └───────┘   └───┬───┘        └────┬────┘      └────┬────┘──► WriteBeat
+//!  back                                 └──── payload ────│────────────────┘
+//!  fetch ──►┌───────┐ descriptors fetched ahead           │      Completion, Acknowledged, Fault
+//!           │ Ahead ├────────────────────────────────────►┴──►
+//!           └───────┘
+//! ```
+
+mod ahead;
+mod contexts;
+mod flush;
+mod icrc;
+mod ingress;
+mod judge;
+mod matcher;
+mod parse;
+mod path;
+mod scatter;
+mod store;
+mod untag;
+
+pub use ahead::{Ahead, AheadMeta};
+pub use contexts::{Contexts, Message, Peer};
+pub use flush::Flush;
+pub use icrc::Icrc;
+pub use ingress::Ingress;
+pub use judge::{Judge, Verdict};
+pub use matcher::Matcher;
+pub use parse::Parse;
+pub use path::Receive;
+pub use scatter::{result, Scatter};
+pub use store::Store;
+pub use untag::Untag;

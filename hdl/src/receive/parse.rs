@@ -1,0 +1,520 @@
+//! Who a frame is for, and whether it is whole: every check that needs no table.
+//!
+//! ```text
+//!        frame ──►┌───────┐──► store_valid, store_data, store_last
+//!  mac, ip, pkey ►│ Parse │──► keep, drop, info
+//!  store_ready ──►└───────┘──► count_*
+//! ```
+//! Contract: an untagged frame's beats go in. From byte 48 on (the end of the BTH) they go on to the store, as far as
+//! the IP packet reaches; what is in front is in `info`. When the frame has ended there is one pulse, `keep` with
+//! `info` (`start` and `end` are the store's) or `drop`, and with a drop one of the counts. The first reason counts:
+//!
+//! 1. `count_malformed`: the MAC found damage.
+//! 2. `count_not_ours`: another MAC address, not IPv4 with 20 header bytes, a fragment, not UDP, another IP address,
+//!    another UDP port.
+//! 3. `count_malformed`: cut short, lengths that disagree or leave no room for the headers or the pad, more
+//!    than the extension headers of RDMA and 4096 bytes behind the BTH, a wrong IP header checksum. Bytes behind the IP packet are padding, and harmless.
+//! 4. `count_icrc`.
+//! 5. `count_bth`: BTH version, P_Key (15 bits), an opcode that is none of ours.
+//!
+//! The UDP checksum is not looked at: the ICRC covers more.
+//!
+//! Latency: `keep` comes 3 cycles after the last beat was taken, the store's words 2 cycles after theirs; so a frame
+//! is decided before the next one's first word. Throughput: one beat every cycle, frames back to back.
+//!
+//! Tests: `tests/receive/parse.rs`, on frames that Linux made and on what becomes of them when a byte changes.
+
+use super::Icrc;
+use crate::bus::{FrameBeat, FrameInfo};
+use rust_hdl::prelude::*;
+use viaduct_spec::wire::{BTH_BYTES, EXTENSION_BYTES, ICRC_BYTES, IPV4_BYTES, MAX_MTU, UDP_BYTES, UDP_PORT};
+
+/// See the module's description.
+#[derive(LogicBlock)]
+pub struct Parse {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets the frame under way.
+    pub reset: Signal<In, bool>,
+    /// A beat is offered.
+    pub frame_valid: Signal<In, bool>,
+    /// It is taken.
+    pub frame_ready: Signal<Out, bool>,
+    /// The beat.
+    pub frame: Signal<In, FrameBeat>,
+    /// Own MAC address, first byte in bits 7:0.
+    pub mac: Signal<In, Bits<48>>,
+    /// Own IPv4 address, most significant byte = first on the wire.
+    pub ip: Signal<In, Bits<32>>,
+    /// P_Key that frames must carry.
+    pub pkey: Signal<In, Bits<16>>,
+    /// The store takes two more words at least.
+    pub store_ready: Signal<In, bool>,
+    /// A word for the store.
+    pub store_valid: Signal<Out, bool>,
+    /// The word.
+    pub store_data: Signal<Out, Bits<64>>,
+    /// The IP packet ends in it.
+    pub store_last: Signal<Out, bool>,
+    /// The frame is good: `info` describes it.
+    pub keep: Signal<Out, bool>,
+    /// The frame is not taken.
+    pub drop: Signal<Out, bool>,
+    /// With `keep`.
+    pub info: Signal<Out, FrameInfo>,
+    /// A frame is under way.
+    pub busy: Signal<Out, bool>,
+    /// See the module's description.
+    pub count_malformed: Signal<Out, bool>,
+    /// The ICRC is wrong.
+    pub count_icrc: Signal<Out, bool>,
+    /// See the module's description.
+    pub count_not_ours: Signal<Out, bool>,
+    /// See the module's description.
+    pub count_bth: Signal<Out, bool>,
+    icrc: Icrc,
+    /// Number of the next beat, 7 for every later one.
+    next_index: DFF<Bits<3>>,
+    valid: DFF<bool>,
+    index: DFF<Bits<3>>,
+    beat: DFF<FrameBeat>,
+    data: Signal<Local, Bits<64>>,
+    count: Signal<Local, Bits<4>>,
+    last: Signal<Local, bool>,
+    at: [Signal<Local, bool>; 8],
+    whole: Signal<Local, bool>,
+
+    // What is known of the frame whose beat is in `beat`.
+    foreign: DFF<bool>,
+    malformed: DFF<bool>,
+    bth: DFF<bool>,
+    damaged: DFF<bool>,
+    ended: DFF<bool>,
+    ip_length: DFF<Bits<16>>,
+    /// Beats until the one with the IP packet's last byte, from beat 4 on.
+    left: DFF<Bits<10>>,
+    half: DFF<bool>,
+    fields: DFF<FrameInfo>,
+    pad: DFF<Bits<2>>,
+    /// The next beat is the eighth.
+    seventh: DFF<bool>,
+
+    // The IP header's one's complement sum.
+    word_0: Signal<Local, Bits<18>>,
+    word_1: Signal<Local, Bits<18>>,
+    word_2: Signal<Local, Bits<18>>,
+    word_3: Signal<Local, Bits<18>>,
+    sum: DFF<Bits<20>>,
+    part: DFF<Bits<18>>,
+    fold_low: Signal<Local, Bits<17>>,
+    fold_high: Signal<Local, Bits<17>>,
+    folded: DFF<Bits<17>>,
+
+    // Payload bytes: IP length less headers, less pad.
+    extended: Signal<Local, bool>,
+    known: Signal<Local, bool>,
+    headers: Signal<Local, Bits<14>>,
+    rest: DFF<Bits<14>>,
+    length: DFF<Bits<14>>,
+
+    packet_end: Signal<Local, Bits<16>>,
+    end_beat: Signal<Local, Bits<10>>,
+    udp_length: Signal<Local, Bits<16>>,
+    udp_end: Signal<Local, Bits<16>>,
+    length_16: Signal<Local, Bits<16>>,
+    final_beat: Signal<Local, bool>,
+    in_packet: Signal<Local, bool>,
+    short: Signal<Local, bool>,
+    pkey_difference: Signal<Local, Bits<16>>,
+    opcode: Signal<Local, Bits<8>>,
+
+    deciding: DFF<bool>,
+    lengths_bad: Signal<Local, bool>,
+    kept: DFF<bool>,
+    dropped: DFF<bool>,
+    counted_malformed: DFF<bool>,
+    counted_icrc: DFF<bool>,
+    counted_not_ours: DFF<bool>,
+    counted_bth: DFF<bool>,
+    stored: DFF<bool>,
+    stored_data: DFF<Bits<64>>,
+    stored_last: DFF<bool>,
+
+    ethernet_to_end: Constant<Bits<16>>,
+    udp_to_ip: Constant<Bits<16>>,
+    least: Constant<Bits<16>>,
+    most: Constant<Bits<16>>,
+    plain_headers: Constant<Bits<14>>,
+    extended_headers: Constant<Bits<14>>,
+    ip_type: Constant<Bits<24>>,
+    port: Constant<Bits<16>>,
+    fragment: Constant<Bits<16>>,
+    pkey_mask: Constant<Bits<16>>,
+    all_ones: Constant<Bits<17>>,
+    acknowledge: Constant<Bits<8>>,
+}
+
+/// Bytes of the headers and the ICRC that an IP packet's length counts.
+const HEADERS: u64 = (IPV4_BYTES + UDP_BYTES + BTH_BYTES + ICRC_BYTES) as u64;
+
+/// Bytes of the longest extension headers before a payload: RDMA and immediate data. So a frame of an operation that
+/// is not taken counts as that, and not as malformed.
+const LONGEST: u64 = 20;
+
+impl Default for Parse {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            frame_valid: Default::default(),
+            frame_ready: Default::default(),
+            frame: Default::default(),
+            mac: Default::default(),
+            ip: Default::default(),
+            pkey: Default::default(),
+            store_ready: Default::default(),
+            store_valid: Default::default(),
+            store_data: Default::default(),
+            store_last: Default::default(),
+            keep: Default::default(),
+            drop: Default::default(),
+            info: Default::default(),
+            busy: Default::default(),
+            count_malformed: Default::default(),
+            count_icrc: Default::default(),
+            count_not_ours: Default::default(),
+            count_bth: Default::default(),
+            icrc: Default::default(),
+            next_index: Default::default(),
+            valid: Default::default(),
+            index: Default::default(),
+            beat: Default::default(),
+            data: Default::default(),
+            count: Default::default(),
+            last: Default::default(),
+            at: Default::default(),
+            whole: Default::default(),
+            foreign: Default::default(),
+            malformed: Default::default(),
+            bth: Default::default(),
+            damaged: Default::default(),
+            ended: Default::default(),
+            ip_length: Default::default(),
+            left: Default::default(),
+            half: Default::default(),
+            fields: Default::default(),
+            pad: Default::default(),
+            seventh: Default::default(),
+            word_0: Default::default(),
+            word_1: Default::default(),
+            word_2: Default::default(),
+            word_3: Default::default(),
+            sum: Default::default(),
+            part: Default::default(),
+            fold_low: Default::default(),
+            fold_high: Default::default(),
+            folded: Default::default(),
+            extended: Default::default(),
+            known: Default::default(),
+            headers: Default::default(),
+            rest: Default::default(),
+            length: Default::default(),
+            packet_end: Default::default(),
+            end_beat: Default::default(),
+            udp_length: Default::default(),
+            udp_end: Default::default(),
+            length_16: Default::default(),
+            final_beat: Default::default(),
+            in_packet: Default::default(),
+            short: Default::default(),
+            pkey_difference: Default::default(),
+            opcode: Default::default(),
+            deciding: Default::default(),
+            lengths_bad: Default::default(),
+            kept: Default::default(),
+            dropped: Default::default(),
+            counted_malformed: Default::default(),
+            counted_icrc: Default::default(),
+            counted_not_ours: Default::default(),
+            counted_bth: Default::default(),
+            stored: Default::default(),
+            stored_data: Default::default(),
+            stored_last: Default::default(),
+            // The frame ends 14 bytes behind the IP length; less 2, because words for the ICRC begin at byte 6.
+            ethernet_to_end: Constant::new(12u64.to_bits()),
+            udp_to_ip: Constant::new((IPV4_BYTES as u64).to_bits()),
+            least: Constant::new(HEADERS.to_bits()),
+            most: Constant::new((HEADERS + LONGEST + MAX_MTU as u64).to_bits()),
+            plain_headers: Constant::new(HEADERS.to_bits()),
+            extended_headers: Constant::new((HEADERS + EXTENSION_BYTES as u64).to_bits()),
+            // EtherType 0800, version 4 and 5 words of header, as they lie in a beat.
+            ip_type: Constant::new(0x45_0008u64.to_bits()),
+            port: Constant::new(u64::from(UDP_PORT.swap_bytes()).to_bits()),
+            // More-fragments and offset, as they lie in a beat.
+            fragment: Constant::new(0xff3fu64.to_bits()),
+            pkey_mask: Constant::new(0x7fffu64.to_bits()),
+            all_ones: Constant::new(0xffffu64.to_bits()),
+            acknowledge: Constant::new(u64::from(viaduct_spec::wire::opcode::RC_ACKNOWLEDGE).to_bits()),
+        }
+    }
+}
+
+impl Logic for Parse {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, next_index, valid, index, beat);
+        dff_setup!(self, clock, foreign, malformed, bth, damaged, ended, ip_length);
+        dff_setup!(self, clock, left, half, fields, pad, seventh, sum, part, folded, rest, length);
+        dff_setup!(self, clock, deciding, kept, dropped, stored, stored_data, stored_last);
+        dff_setup!(self, clock, counted_malformed, counted_icrc, counted_not_ours, counted_bth);
+        clock!(self, clock, icrc);
+        self.icrc.reset.next = self.reset.val();
+
+        // First register: the beat and its number.
+        self.frame_ready.next = self.store_ready.val();
+        self.valid.d.next = self.frame_valid.val() & self.store_ready.val();
+        if self.frame_valid.val() & self.store_ready.val() {
+            self.beat.d.next = self.frame.val();
+            self.index.d.next = self.next_index.q.val();
+            if self.next_index.q.val() != bits::<3>(7) {
+                self.next_index.d.next = self.next_index.q.val() + 1;
+            }
+            if self.frame.val().last {
+                self.next_index.d.next = bits::<3>(0);
+            }
+        }
+        self.data.next = self.beat.q.val().data;
+        self.count.next = self.beat.q.val().count;
+        self.last.next = self.beat.q.val().last;
+        self.whole.next = self.count.val() == bits::<4>(8);
+        self.at[0].next = self.valid.q.val() & (self.index.q.val() == bits::<3>(0));
+        self.at[1].next = self.valid.q.val() & (self.index.q.val() == bits::<3>(1));
+        self.at[2].next = self.valid.q.val() & (self.index.q.val() == bits::<3>(2));
+        self.at[3].next = self.valid.q.val() & (self.index.q.val() == bits::<3>(3));
+        self.at[4].next = self.valid.q.val() & (self.index.q.val() == bits::<3>(4));
+        self.at[5].next = self.valid.q.val() & (self.index.q.val() == bits::<3>(5));
+        self.at[6].next = self.valid.q.val() & (self.index.q.val() == bits::<3>(6));
+        self.at[7].next = self.valid.q.val() & (self.index.q.val() == bits::<3>(7));
+
+        // Addresses and protocols. A beat that is not whole says nothing: the frame is too short anyway.
+        if self.at[0].val() {
+            self.foreign.d.next = self.whole.val() & (self.data.val().get_bits::<48>(0) != self.mac.val());
+            self.malformed.d.next = false;
+            self.bth.d.next = false;
+            self.ended.d.next = false;
+        }
+        if self.at[1].val()
+            & self.whole.val()
+            & ((self.data.val().get_bits::<16>(32) != self.ip_type.val().get_bits::<16>(0))
+                | (self.data.val().get_bits::<8>(48) != self.ip_type.val().get_bits::<8>(16)))
+        {
+            self.foreign.d.next = true;
+        }
+        if self.at[2].val()
+            & self.whole.val()
+            & ((self.data.val().get_bits::<16>(32) & self.fragment.val()).any()
+                | (self.data.val().get_bits::<8>(56) != bits::<8>(17)))
+        {
+            self.foreign.d.next = true;
+        }
+        if self.at[3].val()
+            & self.whole.val()
+            & ((self.data.val().get_bits::<8>(48) != self.ip.val().get_bits::<8>(24))
+                | (self.data.val().get_bits::<8>(56) != self.ip.val().get_bits::<8>(16)))
+        {
+            self.foreign.d.next = true;
+        }
+        if self.at[4].val()
+            & self.whole.val()
+            & ((self.data.val().get_bits::<8>(0) != self.ip.val().get_bits::<8>(8))
+                | (self.data.val().get_bits::<8>(8) != self.ip.val().get_bits::<8>(0))
+                | (self.data.val().get_bits::<16>(32) != self.port.val()))
+        {
+            self.foreign.d.next = true;
+        }
+        if self.valid.q.val() {
+            self.damaged.d.next = self.beat.q.val().bad;
+        }
+
+        // Lengths.
+        self.length_16.next = (bit_cast::<16, 8>(self.data.val().get_bits::<8>(0)) << 8)
+            | bit_cast::<16, 8>(self.data.val().get_bits::<8>(8));
+        self.udp_length.next = (bit_cast::<16, 8>(self.data.val().get_bits::<8>(48)) << 8)
+            | bit_cast::<16, 8>(self.data.val().get_bits::<8>(56));
+        self.packet_end.next = self.ip_length.q.val() + self.ethernet_to_end.val();
+        self.end_beat.next = self.packet_end.val().get_bits::<10>(3);
+        if self.at[2].val() {
+            self.ip_length.d.next = self.length_16.val();
+        }
+        if self.at[3].val() {
+            self.left.d.next = self.end_beat.val() - 4;
+            self.half.d.next = !self.packet_end.val().get_bit(2);
+            if (self.ip_length.q.val() < self.least.val())
+                | (self.ip_length.q.val() > self.most.val())
+                | self.ip_length.q.val().get_bits::<2>(0).any()
+            {
+                self.malformed.d.next = true;
+            }
+        }
+        self.udp_end.next = self.udp_length.val() + self.udp_to_ip.val();
+        if self.at[4].val() & (self.udp_end.val() != self.ip_length.q.val()) {
+            self.malformed.d.next = true;
+        }
+
+        if (self.valid.q.val() & (self.index.q.val() > bits::<3>(3))) & self.left.q.val().any() {
+            self.left.d.next = self.left.q.val() - 1;
+        }
+        self.final_beat.next = self.at[7].val() & !self.ended.q.val() & !self.left.q.val().any();
+        self.short.next =
+            (self.count.val() < bits::<4>(2)) | (!self.half.q.val() & (self.count.val() < bits::<4>(6)));
+        if self.final_beat.val() {
+            self.ended.d.next = true;
+            if self.short.val() {
+                self.malformed.d.next = true;
+            }
+        }
+
+        // The IP header's checksum, in the byte order of the beats: the sum does not mind.
+        self.word_0.next = bit_cast::<18, 16>(self.data.val().get_bits::<16>(0));
+        self.word_1.next = bit_cast::<18, 16>(self.data.val().get_bits::<16>(16));
+        self.word_2.next = bit_cast::<18, 16>(self.data.val().get_bits::<16>(32));
+        self.word_3.next = bit_cast::<18, 16>(self.data.val().get_bits::<16>(48));
+        if self.valid.q.val() {
+            self.part.d.next =
+                (self.word_0.val() + self.word_1.val()) + (self.word_2.val() + self.word_3.val());
+            self.sum.d.next = self.sum.q.val() + bit_cast::<20, 18>(self.part.q.val());
+        }
+        if self.at[1].val() {
+            self.part.d.next = self.word_3.val();
+            self.sum.d.next = bits::<20>(0);
+        }
+        if self.at[4].val() {
+            self.part.d.next = self.word_0.val();
+        }
+        self.fold_low.next = bit_cast::<17, 16>(self.sum.q.val().get_bits::<16>(0));
+        self.fold_high.next = bit_cast::<17, 4>(self.sum.q.val().get_bits::<4>(16));
+        if self.at[6].val() {
+            self.folded.d.next = self.fold_low.val() + self.fold_high.val();
+        }
+
+        // Base transport header and extension.
+        if self.at[3].val() {
+            self.fields.d.next.source_ip = (bit_cast::<32, 8>(self.data.val().get_bits::<8>(16)) << 24)
+                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(24)) << 16)
+                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(32)) << 8)
+                | bit_cast::<32, 8>(self.data.val().get_bits::<8>(40));
+        }
+        self.pkey_difference.next = ((bit_cast::<16, 8>(self.data.val().get_bits::<8>(32)) << 8)
+            | bit_cast::<16, 8>(self.data.val().get_bits::<8>(40)))
+            ^ self.pkey.val();
+        if self.at[5].val() {
+            self.fields.d.next.opcode = self.data.val().get_bits::<8>(16);
+            self.pad.d.next = self.data.val().get_bits::<2>(28);
+            self.bth.d.next = self.data.val().get_bits::<4>(24).any()
+                | (self.pkey_difference.val() & self.pkey_mask.val()).any();
+            self.fields.d.next.queue_pair = bit_cast::<24, 8>(self.data.val().get_bits::<8>(56)) << 16;
+        }
+        if self.at[6].val() {
+            self.fields.d.next.queue_pair = self.fields.q.val().queue_pair
+                | (bit_cast::<24, 8>(self.data.val().get_bits::<8>(0)) << 8)
+                | bit_cast::<24, 8>(self.data.val().get_bits::<8>(8));
+            self.fields.d.next.ack_request = self.data.val().get_bit(23);
+            self.fields.d.next.psn = (bit_cast::<24, 8>(self.data.val().get_bits::<8>(24)) << 16)
+                | (bit_cast::<24, 8>(self.data.val().get_bits::<8>(32)) << 8)
+                | bit_cast::<24, 8>(self.data.val().get_bits::<8>(40));
+            self.fields.d.next.extension = (bit_cast::<32, 8>(self.data.val().get_bits::<8>(48)) << 24)
+                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(56)) << 16);
+        }
+        if self.at[7].val() & self.seventh.q.val() {
+            self.fields.d.next.extension = self.fields.q.val().extension
+                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(0)) << 8)
+                | bit_cast::<32, 8>(self.data.val().get_bits::<8>(8));
+        }
+        if self.valid.q.val() {
+            self.seventh.d.next = self.at[6].val();
+        }
+        self.opcode.next = self.fields.q.val().opcode;
+        self.extended.next = (self.opcode.val() == self.acknowledge.val())
+            | (self.opcode.val().get_bit(0)
+                & (self.opcode.val().get_bit(1) | self.opcode.val().get_bit(2))
+                & !self.opcode.val().get_bit(4));
+        self.known.next = (self.opcode.val() == self.acknowledge.val())
+            | (!self.opcode.val().get_bits::<2>(6).any()
+                & !self.opcode.val().get_bits::<2>(3).any()
+                & !(self.opcode.val().get_bit(2) & self.opcode.val().get_bit(1)));
+        self.headers.next = self.plain_headers.val();
+        if self.extended.val() {
+            self.headers.next = self.extended_headers.val();
+        }
+        self.rest.d.next = self.ip_length.q.val().get_bits::<14>(0) - self.headers.val();
+        self.length.d.next = self.rest.q.val() - bit_cast::<14, 2>(self.pad.q.val());
+
+        // The IP packet's beats: the sum runs over all of them, the store takes them from byte 48 on.
+        self.in_packet.next = self.valid.q.val() & (!self.ended.q.val() | self.at[0].val());
+        self.icrc.in_valid.next = self.in_packet.val();
+        self.icrc.in_index.next = self.index.q.val();
+        self.icrc.in_data.next = self.data.val();
+        self.icrc.in_half.next = self.final_beat.val() & self.half.q.val();
+        self.stored.d.next = self.in_packet.val()
+            & (self.index.q.val() > bits::<3>(5))
+            & !self.foreign.q.val()
+            & !self.malformed.q.val();
+        self.stored_data.d.next = self.data.val();
+        self.stored_last.d.next = self.final_beat.val();
+        self.store_valid.next = self.stored.q.val();
+        self.store_data.next = self.stored_data.q.val();
+        self.store_last.next = self.stored_last.q.val();
+
+        // Second register: what becomes of the frame.
+        self.deciding.d.next = self.valid.q.val() & self.last.val();
+        self.lengths_bad.next = self.malformed.q.val()
+            | !self.ended.q.val()
+            | self.length.q.val().get_bit(13)
+            | (self.folded.q.val() != self.all_ones.val());
+        self.kept.d.next = false;
+        self.dropped.d.next = self.deciding.q.val();
+        self.counted_malformed.d.next = false;
+        self.counted_not_ours.d.next = false;
+        self.counted_icrc.d.next = false;
+        self.counted_bth.d.next = false;
+        if self.deciding.q.val() {
+            if self.damaged.q.val() {
+                self.counted_malformed.d.next = true;
+            } else if self.foreign.q.val() {
+                self.counted_not_ours.d.next = true;
+            } else if self.lengths_bad.val() {
+                self.counted_malformed.d.next = true;
+            } else if !self.icrc.good.val() {
+                self.counted_icrc.d.next = true;
+            } else if self.bth.q.val() | !self.known.val() {
+                self.counted_bth.d.next = true;
+            } else {
+                self.kept.d.next = true;
+                self.dropped.d.next = false;
+            }
+        }
+        self.busy.next =
+            self.next_index.q.val().any() | self.valid.q.val() | self.deciding.q.val() | self.kept.q.val();
+        self.keep.next = self.kept.q.val();
+        self.drop.next = self.dropped.q.val();
+        self.info.next = self.fields.q.val();
+        self.info.next.extended = self.extended.val();
+        self.info.next.length = self.length.q.val().get_bits::<13>(0);
+        self.count_malformed.next = self.counted_malformed.q.val();
+        self.count_not_ours.next = self.counted_not_ours.q.val();
+        self.count_icrc.next = self.counted_icrc.q.val();
+        self.count_bth.next = self.counted_bth.q.val();
+        if self.reset.val() {
+            self.next_index.d.next = bits::<3>(0);
+            self.valid.d.next = false;
+            self.deciding.d.next = false;
+            self.kept.d.next = false;
+            self.dropped.d.next = false;
+            self.stored.d.next = false;
+            self.counted_malformed.d.next = false;
+            self.counted_not_ours.d.next = false;
+            self.counted_icrc.d.next = false;
+            self.counted_bth.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,487 @@
+//! Puts a packet's payload into the segments of a receive descriptor.
+//!
+//! ```text
+//!      job_* ──►┌─────────┐──► access         (a piece of a segment, or the next segments)
+//!  read_data ──►│         │◄── verdict_*, beat
+//!    payload ──►│ Scatter │──► write
+//!               └─────────┘──► done_valid, done_result, done_index, done_position
+//! ```
+//! Contract: one job at a time, from `job_valid` to `done_valid`, both pulses; the job's fields hold until then. It
+//! starts `job_position` bytes into segment `job_index` and ends when `job_length` bytes are placed, or at the first
+//! thing wrong, and says how far it came. Each piece is checked before its bytes move: the whole rest of the segment
+//! must lie in the region, not just this packet's part. Empty segments are skipped, and not checked.
+//!
+//! Segments 0 and 1 are in words 4 to 7 of the descriptor fetched ahead. The others are read four at a time, as much
+//! as the descriptor has, by an access of exactly that many bytes: what the region does not hold is refused.
+//!
+//! `payload` beats are passed on as far as they are granted, and cut where a piece ends. So `write` gives the write
+//! engine exactly the bytes that its commands say, and what is behind a refusal stays where it is.
+//!
+//! Latency: 6 cycles from job to access for the first two segments; one cycle from payload to write, one beat every
+//! cycle; done one cycle after the last beat was taken.
+//!
+//! Tests: `tests/receive/scatter.rs` and, with the matcher, `tests/receive/matcher.rs`.
+
+use crate::bus::{client, Access, ReadBeat, Vi, WriteBeat};
+use crate::prims::LutRam;
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
+
+/// Values of [`Scatter::done_result`].
+pub mod result {
+    /// All bytes are placed.
+    pub const OK: u64 = 0;
+    /// The segments are full.
+    pub const TOO_LONG: u64 = 1;
+    /// The protection checker refused a segment, or the rest of the descriptor.
+    pub const REFUSED: u64 = 2;
+    /// The rest of the descriptor could not be read.
+    pub const FAILED: u64 = 3;
+}
+
+/// What the block is doing.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+pub enum State {
+    /// No job.
+    Idle,
+    /// Find the segment; its first word is being read.
+    Segment,
+    /// The first word is there, the second is being read.
+    Second,
+    /// The second word is there.
+    Third,
+    /// What is left of the segment.
+    Measure,
+    /// What of it this packet takes.
+    Cut,
+    /// Ask for it.
+    Ask,
+    /// Wait for the verdict.
+    Verdict,
+    /// The bytes move.
+    Move,
+    /// Ask for the next segments.
+    AskTail,
+    /// They come.
+    Tail,
+    /// Say how it went.
+    Done,
+}
+
+/// See the module's description.
+#[derive(LogicBlock)]
+pub struct Scatter {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets the job.
+    pub reset: Signal<In, bool>,
+    /// Begin.
+    pub job_valid: Signal<In, bool>,
+    /// VI, for the descriptor fetched ahead.
+    pub job_vi: Signal<In, Vi>,
+    /// Slot, likewise.
+    pub job_slot: Signal<In, Bits<RECEIVE_AHEAD_LOG2>>,
+    /// The VI's tag.
+    pub job_tag: Signal<In, Bits<16>>,
+    /// Region of the descriptor.
+    pub job_region: Signal<In, Bits<16>>,
+    /// Its offset there, in units of 64 bytes.
+    pub job_offset: Signal<In, Bits<34>>,
+    /// Its segments.
+    pub job_segments: Signal<In, Bits<8>>,
+    /// Segment to go on with.
+    pub job_index: Signal<In, Bits<8>>,
+    /// Bytes of it already filled.
+    pub job_position: Signal<In, Bits<32>>,
+    /// Bytes to place, at least 1.
+    pub job_length: Signal<In, Bits<13>>,
+    /// The job is over.
+    pub done_valid: Signal<Out, bool>,
+    /// How: see [`result`].
+    pub done_result: Signal<Out, Bits<2>>,
+    /// Segment to go on with.
+    pub done_index: Signal<Out, Bits<8>>,
+    /// Bytes of it filled.
+    pub done_position: Signal<Out, Bits<32>>,
+    /// A word of the descriptor is wanted.
+    pub read_valid: Signal<Out, bool>,
+    /// Of this VI.
+    pub read_vi: Signal<Out, Vi>,
+    /// And this slot.
+    pub read_slot: Signal<Out, Bits<RECEIVE_AHEAD_LOG2>>,
+    /// This word.
+    pub read_word: Signal<Out, Bits<3>>,
+    /// The word of the cycle before.
+    pub read_data: Signal<In, Bits<64>>,
+    /// A beat of payload is offered.
+    pub payload_valid: Signal<In, bool>,
+    /// It is used up.
+    pub payload_ready: Signal<Out, bool>,
+    /// The beat.
+    pub payload: Signal<In, WriteBeat>,
+    /// Bytes for host memory.
+    pub write_valid: Signal<Out, bool>,
+    /// They are taken.
+    pub write_ready: Signal<In, bool>,
+    /// The bytes.
+    pub write: Signal<Out, WriteBeat>,
+    /// Memory is wanted.
+    pub access_valid: Signal<Out, bool>,
+    /// The checker takes the question.
+    pub access_ready: Signal<In, bool>,
+    /// The question.
+    pub access: Signal<Out, Access>,
+    /// The answer to a write access.
+    pub verdict_valid: Signal<In, bool>,
+    /// Whose.
+    pub verdict_client: Signal<In, Bits<2>>,
+    /// Granted.
+    pub verdict_ok: Signal<In, bool>,
+    /// Data read.
+    pub beat_valid: Signal<In, bool>,
+    /// The data.
+    pub beat: Signal<In, ReadBeat>,
+    /// A job runs, or bytes wait to be taken.
+    pub busy: Signal<Out, bool>,
+    /// Up to four segments behind the second, two words each.
+    tail: LutRam<Bits<64>, 3>,
+    state: DFF<State>,
+    left: DFF<Bits<13>>,
+    index: DFF<Bits<8>>,
+    position: DFF<Bits<32>>,
+    outcome: DFF<Bits<2>>,
+    /// 64-byte block of the descriptor that `tail` holds; 0: none.
+    block: DFF<Bits<7>>,
+    tail_word: DFF<Bits<3>>,
+    tail_failed: DFF<bool>,
+    address: DFF<Bits<64>>,
+    handle: DFF<Bits<32>>,
+    size: DFF<Bits<32>>,
+    rest: DFF<Bits<32>>,
+    piece: DFF<Bits<13>>,
+    /// Bytes granted that have not moved yet.
+    granted: DFF<Bits<13>>,
+    /// Lanes of the payload beat on show that have moved.
+    used: DFF<Bits<3>>,
+    out_valid: DFF<bool>,
+    out: DFF<WriteBeat>,
+    place: Signal<Local, Bits<8>>,
+    want_block: Signal<Local, Bits<7>>,
+    low_word: Signal<Local, Bits<3>>,
+    ahead: Signal<Local, bool>,
+    word: Signal<Local, Bits<64>>,
+    /// Segments from the start of the wanted block to the end.
+    behind: Signal<Local, Bits<9>>,
+    tail_bytes: Signal<Local, Bits<13>>,
+    next_piece: Signal<Local, Bits<13>>,
+    left_32: Signal<Local, Bits<32>>,
+    beat_left: Signal<Local, Bits<4>>,
+    lanes: Signal<Local, Bits<4>>,
+    moves: Signal<Local, bool>,
+    mine: Signal<Local, bool>,
+    tail_beat: Signal<Local, bool>,
+    data: Signal<Local, Bits<64>>,
+    me: Constant<Bits<2>>,
+    ok: Constant<Bits<2>>,
+    too_long: Constant<Bits<2>>,
+    refused: Constant<Bits<2>>,
+    failed: Constant<Bits<2>>,
+}
+
+impl Default for Scatter {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            job_valid: Default::default(),
+            job_vi: Default::default(),
+            job_slot: Default::default(),
+            job_tag: Default::default(),
+            job_region: Default::default(),
+            job_offset: Default::default(),
+            job_segments: Default::default(),
+            job_index: Default::default(),
+            job_position: Default::default(),
+            job_length: Default::default(),
+            done_valid: Default::default(),
+            done_result: Default::default(),
+            done_index: Default::default(),
+            done_position: Default::default(),
+            read_valid: Default::default(),
+            read_vi: Default::default(),
+            read_slot: Default::default(),
+            read_word: Default::default(),
+            read_data: Default::default(),
+            payload_valid: Default::default(),
+            payload_ready: Default::default(),
+            payload: Default::default(),
+            write_valid: Default::default(),
+            write_ready: Default::default(),
+            write: Default::default(),
+            access_valid: Default::default(),
+            access_ready: Default::default(),
+            access: Default::default(),
+            verdict_valid: Default::default(),
+            verdict_client: Default::default(),
+            verdict_ok: Default::default(),
+            beat_valid: Default::default(),
+            beat: Default::default(),
+            busy: Default::default(),
+            tail: Default::default(),
+            state: Default::default(),
+            left: Default::default(),
+            index: Default::default(),
+            position: Default::default(),
+            outcome: Default::default(),
+            block: Default::default(),
+            tail_word: Default::default(),
+            tail_failed: Default::default(),
+            address: Default::default(),
+            handle: Default::default(),
+            size: Default::default(),
+            rest: Default::default(),
+            piece: Default::default(),
+            granted: Default::default(),
+            used: Default::default(),
+            out_valid: Default::default(),
+            out: Default::default(),
+            place: Default::default(),
+            want_block: Default::default(),
+            low_word: Default::default(),
+            ahead: Default::default(),
+            word: Default::default(),
+            behind: Default::default(),
+            tail_bytes: Default::default(),
+            next_piece: Default::default(),
+            left_32: Default::default(),
+            beat_left: Default::default(),
+            lanes: Default::default(),
+            moves: Default::default(),
+            mine: Default::default(),
+            tail_beat: Default::default(),
+            data: Default::default(),
+            me: Constant::new(client::SCATTER.to_bits()),
+            ok: Constant::new(result::OK.to_bits()),
+            too_long: Constant::new(result::TOO_LONG.to_bits()),
+            refused: Constant::new(result::REFUSED.to_bits()),
+            failed: Constant::new(result::FAILED.to_bits()),
+        }
+    }
+}
+
+impl Logic for Scatter {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, state, left, index, position, outcome, block);
+        dff_setup!(self, clock, tail_word, tail_failed, address, handle, size, rest);
+        dff_setup!(self, clock, piece, granted, used, out_valid, out);
+        clock!(self, clock, tail);
+
+        // Where segment `index` is: two segments' worth of control, then segments, in blocks of four.
+        self.place.next = self.index.q.val() + 2;
+        self.want_block.next = bit_cast::<7, 6>(self.place.val().get_bits::<6>(2));
+        self.low_word.next = bit_cast::<3, 2>(self.place.val().get_bits::<2>(0)) << 1;
+        self.ahead.next = self.want_block.val() == bits::<7>(0);
+        self.behind.next =
+            (bit_cast::<9, 8>(self.job_segments.val()) + 2) - (bit_cast::<9, 7>(self.want_block.val()) << 2);
+        self.tail_bytes.next = bits::<13>(64);
+        if self.behind.val() < bits::<9>(4) {
+            self.tail_bytes.next = bit_cast::<13, 9>(self.behind.val()) << 4;
+        }
+
+        self.read_valid.next = (self.state.q.val() == State::Segment) | (self.state.q.val() == State::Second);
+        self.read_vi.next = self.job_vi.val();
+        self.read_slot.next = self.job_slot.val();
+        self.read_word.next = self.low_word.val();
+        self.tail.read_address.next = self.low_word.val();
+        if self.state.q.val() == State::Second {
+            self.read_word.next = self.low_word.val() | bits::<3>(1);
+        }
+        if self.state.q.val() == State::Third {
+            self.tail.read_address.next = self.low_word.val() | bits::<3>(1);
+        }
+        self.word.next = self.tail.read_data.val();
+        if self.ahead.val() {
+            self.word.next = self.read_data.val();
+        }
+
+        // Bytes on their way.
+        self.beat_left.next = self.payload.val().count - bit_cast::<4, 3>(self.used.q.val());
+        self.lanes.next = self.beat_left.val();
+        if self.granted.q.val() < bit_cast::<13, 4>(self.beat_left.val()) {
+            self.lanes.next = self.granted.q.val().get_bits::<4>(0);
+        }
+        self.moves.next = self.payload_valid.val()
+            & self.granted.q.val().any()
+            & (!self.out_valid.q.val() | self.write_ready.val());
+        self.payload_ready.next = self.moves.val() & (self.lanes.val() == self.beat_left.val());
+        if self.write_ready.val() {
+            self.out_valid.d.next = false;
+        }
+        if self.moves.val() {
+            self.out_valid.d.next = true;
+            self.out.d.next.data = self.payload.val().data;
+            self.out.d.next.start = self.payload.val().start + self.used.q.val();
+            self.out.d.next.count = self.lanes.val();
+            self.granted.d.next = self.granted.q.val() - bit_cast::<13, 4>(self.lanes.val());
+            self.used.d.next = self.used.q.val() + self.lanes.val().get_bits::<3>(0);
+            if self.lanes.val() == self.beat_left.val() {
+                self.used.d.next = bits::<3>(0);
+            }
+        }
+        self.write_valid.next = self.out_valid.q.val();
+        self.write.next = self.out.q.val();
+
+        // What is asked for.
+        self.access_valid.next = (self.state.q.val() == State::Ask) | (self.state.q.val() == State::AskTail);
+        self.access.next.tag = self.job_tag.val();
+        self.access.next.system = false;
+        self.access.next.clip = false;
+        self.access.next.user = bits::<8>(0);
+        self.access.next.address = self.address.q.val();
+        self.access.next.span = self.rest.q.val();
+        self.access.next.length = self.piece.q.val();
+        self.access.next.region = self.handle.q.val().get_bits::<16>(0);
+        self.access.next.key = self.handle.q.val().get_bits::<16>(16);
+        self.access.next.by_offset = false;
+        self.access.next.write = true;
+        if self.state.q.val() == State::AskTail {
+            self.access.next.region = self.job_region.val();
+            self.access.next.by_offset = true;
+            self.access.next.write = false;
+        }
+
+        // The rest of the descriptor as it comes.
+        self.mine.next = self.verdict_valid.val() & (self.verdict_client.val() == self.me.val());
+        self.tail_beat.next = self.beat_valid.val()
+            & (self.beat.val().client == self.me.val())
+            & (self.state.q.val() == State::Tail);
+        self.tail.write_enable.next = self.tail_beat.val();
+        self.tail.write_address.next = self.tail_word.q.val();
+        self.tail.write_data.next = self.beat.val().data;
+        if self.tail_beat.val() {
+            self.tail_word.d.next = self.tail_word.q.val() + 1;
+            self.tail_failed.d.next = self.tail_failed.q.val() | self.beat.val().failed;
+        }
+
+        self.left_32.next = bit_cast::<32, 13>(self.left.q.val());
+        self.next_piece.next = self.rest.q.val().get_bits::<13>(0);
+        if self.left_32.val() < self.rest.q.val() {
+            self.next_piece.next = self.left.q.val();
+        }
+        self.data.next = bit_cast::<64, 32>(self.position.q.val());
+        self.done_valid.next = self.state.q.val() == State::Done;
+        self.done_result.next = self.outcome.q.val();
+        self.done_index.next = self.index.q.val();
+        self.done_position.next = self.position.q.val();
+        self.busy.next = (self.state.q.val() != State::Idle) | self.out_valid.q.val();
+
+        match self.state.q.val() {
+            State::Idle => {
+                self.left.d.next = self.job_length.val();
+                self.index.d.next = self.job_index.val();
+                self.position.d.next = self.job_position.val();
+                self.block.d.next = bits::<7>(0);
+                self.used.d.next = bits::<3>(0);
+                self.outcome.d.next = self.ok.val();
+                if self.job_valid.val() {
+                    self.state.d.next = State::Segment;
+                }
+            }
+            State::Segment => {
+                self.tail_word.d.next = bits::<3>(0);
+                self.tail_failed.d.next = false;
+                if !self.left.q.val().any() {
+                    self.state.d.next = State::Done;
+                } else if self.index.q.val() == self.job_segments.val() {
+                    self.outcome.d.next = self.too_long.val();
+                    self.state.d.next = State::Done;
+                } else if self.want_block.val() == self.block.q.val() {
+                    self.state.d.next = State::Second;
+                } else {
+                    self.address.d.next = (bit_cast::<64, 34>(self.job_offset.val())
+                        + bit_cast::<64, 7>(self.want_block.val()))
+                        << 6;
+                    self.rest.d.next = bit_cast::<32, 13>(self.tail_bytes.val());
+                    self.piece.d.next = self.tail_bytes.val();
+                    self.state.d.next = State::AskTail;
+                }
+            }
+            State::Second => {
+                self.address.d.next = self.word.val();
+                self.state.d.next = State::Third;
+            }
+            State::Third => {
+                self.handle.d.next = self.word.val().get_bits::<32>(0);
+                self.size.d.next = self.word.val().get_bits::<32>(32);
+                self.state.d.next = State::Measure;
+            }
+            State::Measure => {
+                self.address.d.next = self.address.q.val() + self.data.val();
+                self.rest.d.next = self.size.q.val() - self.position.q.val();
+                self.state.d.next = State::Cut;
+            }
+            State::Cut => {
+                self.piece.d.next = self.next_piece.val();
+                self.state.d.next = State::Ask;
+                if !self.rest.q.val().any() {
+                    self.index.d.next = self.index.q.val() + 1;
+                    self.position.d.next = bits::<32>(0);
+                    self.state.d.next = State::Segment;
+                }
+            }
+            State::Ask => {
+                if self.access_ready.val() {
+                    self.state.d.next = State::Verdict;
+                }
+            }
+            State::Verdict => {
+                if self.mine.val() {
+                    self.state.d.next = State::Move;
+                    self.granted.d.next = self.piece.q.val();
+                    if !self.verdict_ok.val() {
+                        self.granted.d.next = bits::<13>(0);
+                        self.outcome.d.next = self.refused.val();
+                        self.state.d.next = State::Done;
+                    }
+                }
+            }
+            State::Move => {
+                if !self.granted.q.val().any() {
+                    self.left.d.next = self.left.q.val() - self.piece.q.val();
+                    self.position.d.next = self.position.q.val() + bit_cast::<32, 13>(self.piece.q.val());
+                    self.state.d.next = State::Segment;
+                }
+            }
+            State::AskTail => {
+                if self.access_ready.val() {
+                    self.state.d.next = State::Tail;
+                }
+            }
+            State::Tail => {
+                if self.tail_beat.val() & self.beat.val().last {
+                    self.block.d.next = self.want_block.val();
+                    self.state.d.next = State::Segment;
+                    if self.beat.val().refused {
+                        self.outcome.d.next = self.refused.val();
+                        self.state.d.next = State::Done;
+                    } else if self.tail_failed.q.val() | self.beat.val().failed {
+                        self.outcome.d.next = self.failed.val();
+                        self.state.d.next = State::Done;
+                    }
+                }
+            }
+            State::Done => {
+                self.state.d.next = State::Idle;
+            }
+            _ => {
+                self.state.d.next = State::Idle;
+            }
+        }
+        if self.reset.val() {
+            self.state.d.next = State::Idle;
+            self.granted.d.next = bits::<13>(0);
+            self.out_valid.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Drops one 802.1Q tag: the bytes behind it move up by four.
+//!
+//! ```text
+//!   in_valid ──►┌───────┐──► out_valid
+//!   in_ready ◄──│ Untag │◄── out_ready
+//!    in_data ──►└───────┘──► out_data
+//! ```
+//! Contract: a frame whose bytes 12 and 13 are 81 00 leaves without bytes 12 to 15; any other leaves as it is.
+//! Frames of at most 16 bytes are left alone: they are too short for anything.
+//!
+//! Latency: 1 cycle. Throughput: one beat every cycle: the cycle that the last four bytes may need at the end of a
+//! tagged frame is the one in which its second beat gave nothing.
+//!
+//! Tests: `tests/receive/ingress.rs`.
+
+use crate::bus::FrameBeat;
+use rust_hdl::prelude::*;
+
+/// See the module's description.
+#[derive(LogicBlock)]
+pub struct Untag {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets the frame under way.
+    pub reset: Signal<In, bool>,
+    /// A beat is offered.
+    pub in_valid: Signal<In, bool>,
+    /// It is taken.
+    pub in_ready: Signal<Out, bool>,
+    /// The beat offered.
+    pub in_data: Signal<In, FrameBeat>,
+    /// A beat is on show.
+    pub out_valid: Signal<Out, bool>,
+    /// It is taken.
+    pub out_ready: Signal<In, bool>,
+    /// The beat on show.
+    pub out_data: Signal<Out, FrameBeat>,
+    shown_valid: DFF<bool>,
+    shown: DFF<FrameBeat>,
+    /// Beats of this frame taken: 0, 1, or 2 for more.
+    index: DFF<Bits<2>>,
+    /// A tag was dropped: `held` goes in front.
+    shifted: DFF<bool>,
+    held: DFF<Bits<32>>,
+    /// The frame's last bytes are in `held`, so many of them; nothing is taken until they are out.
+    flush: DFF<bool>,
+    flush_count: DFF<Bits<4>>,
+    flush_bad: DFF<bool>,
+    data: Signal<Local, Bits<64>>,
+    count: Signal<Local, Bits<4>>,
+    joined: Signal<Local, Bits<64>>,
+    joined_count: Signal<Local, Bits<4>>,
+    rest_count: Signal<Local, Bits<4>>,
+    advance: Signal<Local, bool>,
+    take: Signal<Local, bool>,
+    has_tag: Signal<Local, bool>,
+    /// Bytes 81 00 as they lie in a beat.
+    tag_type: Constant<Bits<16>>,
+}
+
+impl Default for Untag {
+    fn default() -> Self {
+        Self {
+            clock: Default::default(),
+            reset: Default::default(),
+            in_valid: Default::default(),
+            in_ready: Default::default(),
+            in_data: Default::default(),
+            out_valid: Default::default(),
+            out_ready: Default::default(),
+            out_data: Default::default(),
+            shown_valid: Default::default(),
+            shown: Default::default(),
+            index: Default::default(),
+            shifted: Default::default(),
+            held: Default::default(),
+            flush: Default::default(),
+            flush_count: Default::default(),
+            flush_bad: Default::default(),
+            data: Default::default(),
+            count: Default::default(),
+            joined: Default::default(),
+            joined_count: Default::default(),
+            rest_count: Default::default(),
+            advance: Default::default(),
+            take: Default::default(),
+            has_tag: Default::default(),
+            tag_type: Constant::new(0x0081u64.to_bits()),
+        }
+    }
+}
+
+impl Logic for Untag {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, shown_valid, shown, index, shifted, held);
+        dff_setup!(self, clock, flush, flush_count, flush_bad);
+        self.out_valid.next = self.shown_valid.q.val();
+        self.out_data.next = self.shown.q.val();
+        self.advance.next = self.out_ready.val() | !self.shown_valid.q.val();
+        self.in_ready.next = self.advance.val() & !self.flush.q.val();
+        self.take.next = self.in_valid.val() & self.advance.val() & !self.flush.q.val();
+
+        self.data.next = self.in_data.val().data;
+        self.count.next = self.in_data.val().count;
+        self.joined.next = (bit_cast::<64, 32>(self.data.val().get_bits::<32>(0)) << 32)
+            | bit_cast::<64, 32>(self.held.q.val());
+        self.joined_count.next = self.count.val() + 4;
+        self.rest_count.next = self.count.val() - 4;
+        self.has_tag.next = (self.index.q.val() == bits::<2>(1))
+            & (self.data.val().get_bits::<16>(32) == self.tag_type.val())
+            & !self.in_data.val().last;
+
+        if self.advance.val() {
+            self.shown_valid.d.next = false;
+        }
+        if self.advance.val() & self.flush.q.val() {
+            self.shown_valid.d.next = true;
+            self.shown.d.next.data = bit_cast::<64, 32>(self.held.q.val());
+            self.shown.d.next.count = self.flush_count.q.val();
+            self.shown.d.next.last = true;
+            self.shown.d.next.bad = self.flush_bad.q.val();
+            self.flush.d.next = false;
+        }
+        if self.take.val() {
+            self.shown_valid.d.next = true;
+            self.shown.d.next = self.in_data.val();
+            self.flush_bad.d.next = self.in_data.val().bad;
+            self.held.d.next = self.data.val().get_bits::<32>(32);
+            if self.has_tag.val() {
+                self.shown_valid.d.next = false;
+                self.shifted.d.next = true;
+                self.held.d.next = self.data.val().get_bits::<32>(0);
+            }
+            if self.shifted.q.val() {
+                self.shown.d.next.data = self.joined.val();
+                self.shown.d.next.count = self.joined_count.val();
+                if self.count.val() > bits::<4>(4) {
+                    self.shown.d.next.count = bits::<4>(8);
+                    self.shown.d.next.last = false;
+                    self.flush.d.next = self.in_data.val().last;
+                    self.flush_count.d.next = self.rest_count.val();
+                }
+            }
+            if self.index.q.val() != bits::<2>(2) {
+                self.index.d.next = self.index.q.val() + 1;
+            }
+            if self.in_data.val().last {
+                self.index.d.next = bits::<2>(0);
+                self.shifted.d.next = false;
+            }
+        }
+        if self.reset.val() {
+            self.shown_valid.d.next = false;
+            self.index.d.next = bits::<2>(0);
+            self.shifted.d.next = false;
+            self.flush.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The states of the virtual interfaces.
+
+mod state;
+
+pub use state::ViState;

@@ -1,0 +1,161 @@
+use viaduct_hdl::admin::{listener, Broadcast, Command};
+use viaduct_hdl::export::verilog;
+use viaduct_spec::profile::{PAGES, REGIONS, VIS};
+use viaduct_spec::register::command_op;
+use viaduct_spec::tables::table;
+use viaduct_verilate::Bench;
+
+use crate::field;
+
+/// The row on the commit bus: (table, row, first word).
+fn commit(dut: &Bench) -> (u8, u16, u64) {
+    let words = dut.get_wide("commit");
+    (field(&words, 0, 8) as u8, field(&words, 8, 16) as u16, field(&words, 24, 64))
+}
+
+/// Takes commits until the block is ready, and returns them.
+fn commits(dut: &mut Bench) -> Vec<(u8, u16, u64)> {
+    let mut seen = vec![];
+    for _ in 0..4000 {
+        dut.set("commit_ready", 0);
+        dut.eval();
+        if dut.get("busy") == 0 {
+            return seen;
+        }
+        if dut.get("commit_valid") == 1 {
+            seen.push(commit(dut));
+            dut.set("commit_ready", 1);
+        }
+        dut.tick();
+    }
+    panic!("still busy after 4000 cycles");
+}
+
+fn run(dut: &mut Bench, op: u8, target: u8, row: u16) -> Vec<(u8, u16, u64)> {
+    dut.set("command", u64::from(op) | u64::from(target) << 8 | u64::from(row) << 16);
+    dut.set("command_valid", 1);
+    dut.tick();
+    dut.set("command_valid", 0);
+    let seen = commits(dut);
+    dut.tick();
+    seen
+}
+
+fn ready() -> Bench {
+    let mut dut = Bench::new("command", &verilog(Command::default()));
+    commits(&mut dut);
+    dut
+}
+
+#[test]
+fn reset_clears_regions_queues_and_states() {
+    let mut dut = Bench::new("command", &verilog(Command::default()));
+    dut.set("stage0", u64::MAX);
+    let expected: Vec<_> = [(table::REGION, REGIONS), (table::WORK_QUEUE, 2 * VIS), (table::VI_STATE, VIS)]
+        .into_iter()
+        .flat_map(|(target, rows)| (0..rows).map(move |row| (target, row as u16, 0)))
+        .collect();
+    assert_eq!(commits(&mut dut), expected);
+}
+
+#[test]
+fn a_commit_carries_the_staged_row_and_bad_rows_are_refused() {
+    let mut dut = ready();
+    dut.set("stage0", 0xABCD);
+    assert_eq!(run(&mut dut, command_op::COMMIT, table::PAGE, 5), [(table::PAGE, 5, 0xABCD)]);
+    assert_eq!(dut.get("error"), 0);
+    for (target, row) in [
+        (0, 0),
+        (table::VI_STATE + 1, 0),
+        (table::REGION, REGIONS),
+        (table::PAGE, PAGES),
+        (table::WORK_QUEUE, 2 * VIS),
+        (table::TEMPLATE, 8 * VIS),
+        (table::GATHER, VIS),
+    ] {
+        assert_eq!(run(&mut dut, command_op::COMMIT, target, row as u16), [], "table {target} row {row}");
+        assert_eq!(dut.get("error"), 1, "table {target} row {row}");
+        assert_eq!(run(&mut dut, command_op::COMMIT, table::TEMPLATE, 8 * VIS as u16 - 1).len(), 1);
+        assert_eq!(dut.get("error"), 0, "the next good command clears it");
+    }
+    run(&mut dut, 77, table::PAGE, 0);
+    assert_eq!(dut.get("error"), 1, "an unknown command");
+}
+
+#[test]
+fn a_command_while_busy_is_ignored_and_counted() {
+    let mut dut = ready();
+    dut.set("command", u64::from(command_op::COMMIT) | u64::from(table::PAGE) << 8);
+    dut.set("command_valid", 1);
+    dut.tick();
+    dut.set("command", u64::from(command_op::COMMIT) | u64::from(table::PAGE) << 8 | 7 << 16);
+    dut.tick();
+    dut.set("command_valid", 0);
+    dut.eval();
+    assert_eq!(dut.get("count_ignored"), 1);
+    assert_eq!(commits(&mut dut), [(table::PAGE, 0, 0)]);
+}
+
+#[test]
+fn drain_and_query_answer() {
+    let mut dut = ready();
+    dut.set("command", command_op::DRAIN.into());
+    dut.set("command_valid", 1);
+    dut.tick();
+    dut.set("command_valid", 0);
+    let mut pulses = 0;
+    for _ in 0..20 {
+        dut.eval();
+        pulses += dut.get("drain");
+        dut.set("draining", 1);
+        dut.tick();
+    }
+    dut.eval();
+    assert_eq!((pulses, dut.get("busy")), (1, 1));
+    dut.set("draining", 0);
+    dut.tick();
+    dut.eval();
+    assert_eq!(dut.get("busy"), 0);
+
+    dut.set("query_state", 3);
+    run(&mut dut, command_op::QUERY, table::VI_STATE, 9);
+    assert_eq!((dut.get("query_vi"), dut.get("result")), (9, 3));
+}
+
+#[test]
+fn every_listener_of_a_table_takes_a_commit_once() {
+    let mut dut = Bench::new("broadcast", &verilog(Broadcast::default()));
+    use listener::*;
+    for (target, hears) in [
+        (table::REGION, vec![PROTECT]),
+        (table::PAGE, vec![PROTECT]),
+        (table::WORK_QUEUE, vec![FETCH, DOORBELL, RECEIVE]),
+        (table::TEMPLATE, vec![TRANSMIT]),
+        (table::GATHER, vec![GATHER]),
+        (table::TRANSMIT, vec![TRANSMIT, SENDS]),
+        (table::RECEIVE, vec![RECEIVE, WRITER]),
+        (table::VI_STATE, vec![STATE]),
+    ] {
+        dut.set("commit_valid", 1);
+        dut.set("target", target.into());
+        let mut left: u64 = hears.iter().map(|bit| 1 << bit).sum();
+        // One listener after the other, each a few cycles late.
+        for bit in hears {
+            for _ in 0..3 {
+                dut.set("taken", 0);
+                dut.eval();
+                assert_eq!((dut.get("valid"), dut.get("commit_ready")), (left, 0), "table {target}");
+                dut.tick();
+            }
+            dut.set("taken", 1 << bit);
+            dut.eval();
+            assert_eq!(dut.get("valid"), left);
+            left &= !(1 << bit);
+            assert_eq!(dut.get("commit_ready"), u64::from(left == 0));
+            dut.tick();
+        }
+        dut.set("taken", 0);
+        dut.set("commit_valid", 0);
+        dut.tick();
+    }
+}

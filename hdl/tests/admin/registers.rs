@@ -1,0 +1,128 @@
+use viaduct_hdl::admin::Registers;
+use viaduct_hdl::export::verilog;
+use viaduct_spec::profile;
+use viaduct_spec::register::{control, nic_kind, registers, MAGIC_VALUE, VERSION_VALUE};
+use viaduct_verilate::Bench;
+
+use crate::pack;
+
+fn new() -> Bench {
+    Bench::new("registers", &verilog(Registers::default()))
+}
+
+fn store(dut: &mut Bench, address: u64, value: u64, bytes: u64) {
+    let lane = address % 8;
+    let enables = ((1 << bytes) - 1) << lane;
+    dut.set_wide("mmio_write", &pack(&[(0, 1), (address & !7, 20), (value << (8 * lane), 64), (enables, 8)]));
+    dut.set("mmio_write_valid", 1);
+    dut.tick();
+    dut.set("mmio_write_valid", 0);
+    dut.tick();
+}
+
+fn load(dut: &mut Bench, address: u64) -> u64 {
+    dut.set("load_valid", 1);
+    dut.set("load_address", address);
+    dut.tick();
+    dut.set("load_valid", 0);
+    for _ in 0..8 {
+        dut.eval();
+        if dut.get("answer_valid") == 1 {
+            let value = dut.get("answer");
+            dut.tick();
+            return value >> (8 * (address % 8));
+        }
+        dut.tick();
+    }
+    panic!("the load of {address:#x} was not answered");
+}
+
+#[test]
+fn identity_reads_as_the_specification_says() {
+    let mut dut = new();
+    for (address, value) in [
+        (registers::MAGIC, MAGIC_VALUE),
+        (registers::VERSION, VERSION_VALUE),
+        (registers::KIND, nic_kind::RTL),
+        (registers::VIS, profile::VIS as u32),
+        (registers::REGIONS, profile::REGIONS as u32),
+        (registers::PAGES, profile::PAGES as u32),
+        (registers::DOORBELL_SHIFT, profile::DOORBELL_SHIFT as u32),
+        (registers::RECEIVE_AHEAD, profile::RECEIVE_AHEAD as u32),
+    ] {
+        assert_eq!(load(&mut dut, address) as u32, value, "register {address:#x}");
+    }
+}
+
+#[test]
+fn what_is_stored_is_read_back_by_halves_and_whole() {
+    let mut dut = new();
+    for address in [registers::STAGE0, registers::STAGE1, registers::STAGE2] {
+        store(&mut dut, address, 0x0123_4567_89AB_CDEF, 8);
+        assert_eq!(load(&mut dut, address), 0x0123_4567_89AB_CDEF);
+        store(&mut dut, address + 4, 0xFEED_F00D, 4);
+        assert_eq!(load(&mut dut, address), 0xFEED_F00D_89AB_CDEF);
+        store(&mut dut, address, 0x1111_2222, 4);
+        assert_eq!(load(&mut dut, address), 0xFEED_F00D_1111_2222);
+        store(&mut dut, address, 0xFF, 1);
+        assert_eq!(load(&mut dut, address), 0xFEED_F00D_1111_2222, "a byte store changes nothing");
+    }
+    store(&mut dut, registers::MAC, 0x0605_0403_0201, 8);
+    store(&mut dut, registers::IP, 0x0A00_0001, 4);
+    store(&mut dut, registers::PKEY, 0x1234, 4);
+    assert_eq!(load(&mut dut, registers::MAC), 0x0605_0403_0201);
+    assert_eq!(load(&mut dut, registers::IP) as u32, 0x0A00_0001);
+    assert_eq!(load(&mut dut, registers::PKEY) as u32, 0x1234);
+    assert_eq!(dut.get("mac"), 0x0605_0403_0201);
+    assert_eq!(dut.get("ip"), 0x0A00_0001);
+    assert_eq!(dut.get("pkey"), 0x1234);
+}
+
+#[test]
+fn control_enables_and_resets_and_state_is_shown() {
+    let mut dut = new();
+    store(&mut dut, registers::CONTROL, 1 << control::RECEIVE_ENABLE.lo | 1 << control::SEND_ENABLE.lo, 4);
+    assert_eq!((dut.get("receive_enable"), dut.get("send_enable")), (1, 1));
+    dut.set("state", 0b1010);
+    assert_eq!(load(&mut dut, registers::CONTROL), 0b1010 << 32 | 0b11);
+    dut.set_wide(
+        "mmio_write",
+        &pack(&[(0, 1), (registers::CONTROL, 20), (1 << control::RESET.lo, 64), (0xF, 8)]),
+    );
+    dut.set("mmio_write_valid", 1);
+    dut.tick();
+    dut.set("mmio_write_valid", 0);
+    dut.eval();
+    assert_eq!(dut.get("soft_reset"), 1);
+    dut.tick();
+    dut.eval();
+    assert_eq!(dut.get("soft_reset"), 0, "a pulse of one cycle");
+}
+
+#[test]
+fn a_doorbell_store_is_not_a_register_store() {
+    let mut dut = new();
+    dut.set_wide("mmio_write", &pack(&[(1, 1), (registers::CONTROL, 20), (3, 64), (0xFF, 8)]));
+    dut.set("mmio_write_valid", 1);
+    dut.tick();
+    dut.eval();
+    assert_eq!(dut.get("receive_enable"), 0);
+}
+
+#[test]
+fn only_the_low_half_of_event_takes_the_event() {
+    let mut dut = new();
+    dut.set("event_word", 0x0004_0102);
+    let mut pops = 0;
+    for (address, expected) in [(registers::EVENT, 1), (registers::EVENT + 4, 1), (registers::RESULT, 1)] {
+        dut.set("load_valid", 1);
+        dut.set("load_address", address);
+        for _ in 0..8 {
+            dut.tick();
+            dut.set("load_valid", 0);
+            dut.eval();
+            pops += dut.get("event_pop");
+        }
+        assert_eq!(pops, expected, "after a load of {address:#x}");
+    }
+}

@@ -1,0 +1,144 @@
+use std::collections::VecDeque;
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use viaduct_hdl::export::verilog;
+use viaduct_hdl::vi::ViState;
+use viaduct_spec::profile::{VIS, VI_LOG2};
+use viaduct_spec::register::event;
+use viaduct_spec::tables::{table, vi_states};
+use viaduct_verilate::Bench;
+
+use crate::{field, pack};
+
+const SOURCES: [&str; 5] = ["fetch_fault", "transmit_fault", "receive_fault", "sends_fault", "writer_fault"];
+
+#[derive(Clone, Copy, Debug)]
+struct Fault {
+    vi: u64,
+    code: u64,
+    receive: u64,
+    breaks: u64,
+}
+
+fn commit(dut: &mut Bench, vi: u64, state: u8) {
+    dut.set_wide(
+        "commit",
+        &pack(&[(table::VI_STATE.into(), 8), (vi, 16), (state.into(), 64), (0, 64), (0, 64)]),
+    );
+    dut.set("commit_valid", 1);
+    for _ in 0..10 {
+        dut.eval();
+        let taken = dut.get("commit_ready") == 1;
+        dut.tick();
+        if taken {
+            dut.set("commit_valid", 0);
+            return;
+        }
+    }
+    panic!("the commit was not taken");
+}
+
+fn state(dut: &mut Bench, vi: u64) -> u64 {
+    dut.set("query_vi", vi);
+    dut.eval();
+    dut.get("query_state")
+}
+
+#[test]
+fn faults_break_connected_vis_only_and_events_come_in_order() {
+    let mut dut = Bench::new("vi_state", &verilog(ViState::default()));
+    let mut random = ChaCha8Rng::seed_from_u64(dut.seed());
+    let mut states = [u64::from(vi_states::IDLE); VIS];
+    for vi in 0..VIS as u64 {
+        let to = [vi_states::IDLE, vi_states::CONNECTED, vi_states::ERROR][random.random_range(0..3)];
+        commit(&mut dut, vi, to);
+        states[vi as usize] = to.into();
+    }
+    let mut offered: [Option<Fault>; 5] = [None; 5];
+    let mut events = VecDeque::new();
+    let mut told = VecDeque::new();
+    let mut taken = 0;
+    for _ in 0..6000 {
+        for (source, fault) in offered.iter_mut().enumerate() {
+            if fault.is_none() && random.random_bool(0.2) {
+                *fault = Some(Fault {
+                    vi: random.random_range(0..VIS as u64),
+                    code: if random.random_bool(0.3) { 0 } else { random.random_range(1..10) },
+                    receive: random.random_range(0..2),
+                    breaks: random.random_range(0..2),
+                });
+            }
+            if let Some(f) = fault {
+                let words = pack(&[(f.vi, VI_LOG2), (f.code, 8), (f.receive, 1), (f.breaks, 1)]);
+                dut.set(SOURCES[source], words[0].into());
+            }
+        }
+        let valid = offered.iter().enumerate().map(|(bit, f)| u64::from(f.is_some()) << bit).sum();
+        dut.set("fault_valid", valid);
+        // The agent reads fast enough that nothing is lost.
+        dut.set("event_pop", 1);
+        dut.eval();
+        if dut.get("state_valid") == 1 {
+            let words = [dut.get("state") as u32];
+            told.push_back((field(&words, 0, VI_LOG2), field(&words, VI_LOG2, 2)));
+        }
+        let seen = dut.get("event_word");
+        if seen != 0 {
+            events.push_back(seen);
+        }
+        let ready = dut.get("fault_ready");
+        assert!(ready.count_ones() <= 1 && ready & !valid == 0, "ready {ready:#b}, valid {valid:#b}");
+        if ready != 0 {
+            let f = offered[ready.trailing_zeros() as usize].take().expect("valid");
+            let now = &mut states[f.vi as usize];
+            let broke = f.breaks == 1 && *now == u64::from(vi_states::CONNECTED);
+            if broke {
+                *now = vi_states::ERROR.into();
+                assert_eq!(told.pop_front(), Some((f.vi, u64::from(vi_states::ERROR))), "{f:?}");
+            }
+            if f.code != 0 {
+                let mut word = [0];
+                event::CODE.put(&mut word, f.code);
+                event::VI.put(&mut word, f.vi);
+                event::RECEIVE.put(&mut word, f.receive);
+                event::BROKE.put(&mut word, broke.into());
+                assert_eq!(events.pop_front(), Some(word[0]), "{f:?}");
+            }
+            assert!(told.is_empty(), "{told:?} after {f:?}");
+            taken += 1;
+        }
+        assert_eq!(dut.get("count_lost"), 0);
+        dut.tick();
+    }
+    assert!(taken > 1000, "{taken} faults");
+    dut.set("fault_valid", 0);
+    for _ in 0..5 {
+        dut.tick();
+    }
+    for vi in 0..VIS as u64 {
+        assert_eq!(state(&mut dut, vi), states[vi as usize], "VI {vi}");
+    }
+}
+
+#[test]
+fn a_full_event_queue_counts_what_it_loses() {
+    let mut dut = Bench::new("vi_state", &verilog(ViState::default()));
+    dut.set("fetch_fault", pack(&[(1, VI_LOG2), (2, 8), (0, 1), (0, 1)])[0].into());
+    let mut lost = 0;
+    let mut taken = 0;
+    while taken < 40 {
+        dut.set("fault_valid", u64::from(taken < 40));
+        dut.eval();
+        taken += dut.get("fault_ready").count_ones();
+        lost += dut.get("count_lost");
+        dut.tick();
+    }
+    dut.set("fault_valid", 0);
+    for _ in 0..3 {
+        dut.eval();
+        lost += dut.get("count_lost");
+        dut.tick();
+    }
+    assert_eq!(lost, 40 - 32);
+}

@@ -1,0 +1,167 @@
+use std::collections::BTreeMap;
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use viaduct_hdl::bus::AckRequest;
+use viaduct_hdl::export::verilog;
+use viaduct_hdl::send::Ack;
+use viaduct_spec::wire::syndrome;
+use viaduct_verilate::Bench;
+
+use crate::bundle::Bundle;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Request {
+    vi: u64,
+    psn: u64,
+    msn: u64,
+    syndrome: u64,
+}
+
+/// `a` lies behind `b` in the 24-bit circle.
+fn behind(a: u64, b: u64) -> bool {
+    a.wrapping_sub(b) >> 23 & 1 == 1
+}
+
+fn ready() -> Bench {
+    let mut dut = Bench::new("ack", &verilog(Ack::default()));
+    for _ in 0..70 {
+        dut.tick();
+    }
+    dut
+}
+
+fn offer(dut: &mut Bench, request: Request, mark: u64) {
+    let bundle = Bundle::of::<AckRequest>("request");
+    bundle.set(
+        dut,
+        &[("vi", request.vi), ("psn", request.psn), ("msn", request.msn), ("syndrome", request.syndrome)],
+    );
+    dut.set("request_mark", mark);
+    dut.set("request_valid", 1);
+}
+
+fn shown(dut: &Bench) -> Request {
+    let bundle = Bundle::of::<AckRequest>("ack");
+    let get = |name| bundle.get(dut, name);
+    Request { vi: get("vi"), psn: get("psn"), msn: get("msn"), syndrome: get("syndrome") }
+}
+
+#[test]
+fn nothing_is_released_before_its_writes_are_out() {
+    let mut dut = ready();
+    for start in [0u64, 100, 250] {
+        dut.set("retired", start);
+        let request = Request { vi: 3, psn: 5, msn: 1, syndrome: syndrome::ACK.into() };
+        offer(&mut dut, request, (start + 9) % 256);
+        dut.tick();
+        dut.set("request_valid", 0);
+        for retired in start..start + 9 {
+            dut.set("retired", retired % 256);
+            for _ in 0..6 {
+                dut.tick();
+            }
+            assert_eq!(dut.get("ack_valid"), 0, "{retired} of {}", start + 9);
+            assert_eq!(dut.get("busy"), 1);
+        }
+        dut.set("retired", (start + 9) % 256);
+        for _ in 0..6 {
+            dut.tick();
+        }
+        assert_eq!((dut.get("ack_valid"), shown(&dut)), (1, request));
+        dut.set("ack_ready", 1);
+        dut.tick();
+        dut.set("ack_ready", 0);
+        dut.eval();
+        assert_eq!((dut.get("ack_valid"), dut.get("busy")), (0, 0));
+    }
+}
+
+#[test]
+fn what_waits_is_merged_and_the_newest_of_each_vi_is_sent() {
+    let mut dut = ready();
+    let mut random = ChaCha8Rng::seed_from_u64(dut.seed());
+    let mut asked: BTreeMap<u64, Request> = BTreeMap::new();
+    let mut said: BTreeMap<u64, Request> = BTreeMap::new();
+    let mut offered: Option<Request> = None;
+    let (mut requests, mut sent) = (0, 0);
+    for cycle in 0..22_000 {
+        let draining = cycle >= 20_000;
+        if offered.is_none() && !draining && random.random_bool(0.5) {
+            let among = if random.random_bool(0.5) { 3 } else { 64 };
+            let vi = random.random_range(0..among);
+            let before = asked.get(&vi).map_or(0xFF_FFF0, |request| request.psn);
+            offered = Some(Request {
+                vi,
+                psn: (before + random.random_range(1..4)) & 0xFF_FFFF,
+                msn: random.random_range(0..1 << 24),
+                syndrome: syndrome::ACK.into(),
+            });
+        }
+        dut.set("request_valid", 0);
+        if let Some(request) = offered {
+            offer(&mut dut, request, 0);
+        }
+        let ready = draining || random.random_bool(0.1);
+        dut.set("ack_ready", ready.into());
+        dut.eval();
+        if ready && dut.get("ack_valid") == 1 {
+            let seen = shown(&dut);
+            let before = said.insert(seen.vi, seen);
+            assert!(before.is_none_or(|old| behind(old.psn, seen.psn)), "{seen:?} after {before:?}");
+            assert!(!behind(asked[&seen.vi].psn, seen.psn), "{seen:?} was not asked for");
+            sent += 1;
+        }
+        if offered.is_some() && dut.get("request_ready") == 1 {
+            let request = offered.take().expect("offered");
+            asked.insert(request.vi, request);
+            requests += 1;
+        }
+        dut.tick();
+    }
+    assert_eq!(dut.get("busy"), 0);
+    assert_eq!(said, asked, "the last word of every VI has been said");
+    assert!(sent > 500 && requests > 2 * sent, "{requests} requests, {sent} sent");
+}
+
+#[test]
+fn an_ack_behind_a_waiting_nak_does_not_replace_it() {
+    let mut dut = ready();
+    let nak = Request { vi: 7, psn: 100, msn: 4, syndrome: syndrome::NAK_SEQUENCE.into() };
+    let behind = Request { vi: 7, psn: 99, msn: 4, syndrome: syndrome::ACK.into() };
+    let ahead = Request { vi: 7, psn: 101, msn: 5, syndrome: syndrome::ACK.into() };
+    // VI 1 occupies the exit, so that VI 7's row waits.
+    for (requests, expected) in
+        [(vec![nak, behind], nak), (vec![nak, ahead], ahead), (vec![behind, nak], nak)]
+    {
+        offer(&mut dut, Request { vi: 1, psn: 1, msn: 1, syndrome: syndrome::ACK.into() }, 0);
+        dut.tick();
+        dut.set("request_valid", 0);
+        for _ in 0..8 {
+            dut.tick();
+        }
+        for request in requests {
+            offer(&mut dut, request, 0);
+            dut.tick();
+            dut.set("request_valid", 0);
+            for _ in 0..8 {
+                dut.tick();
+            }
+        }
+        assert_eq!(shown(&dut).vi, 1);
+        dut.set("ack_ready", 1);
+        dut.tick();
+        dut.set("ack_ready", 0);
+        for _ in 0..8 {
+            dut.tick();
+        }
+        assert_eq!((dut.get("ack_valid"), shown(&dut)), (1, expected));
+        dut.set("ack_ready", 1);
+        dut.tick();
+        dut.set("ack_ready", 0);
+        for _ in 0..8 {
+            dut.tick();
+        }
+        assert_eq!(dut.get("busy"), 0, "said once");
+    }
+}

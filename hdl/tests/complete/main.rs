@@ -1,0 +1,9 @@
+//! The ends of a message: acknowledgement, way out, completion, on their exported Verilog.
+
+mod ack;
+mod egress;
+mod sends;
+mod writer;
+
+#[path = "../common/bundle.rs"]
+mod bundle;

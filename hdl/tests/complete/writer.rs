@@ -1,0 +1,222 @@
+use std::collections::VecDeque;
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use viaduct_hdl::bus::{client, Access, AckRequest, Commit, Completion, Fault, WriteBeat};
+use viaduct_hdl::complete::Writer;
+use viaduct_hdl::export::verilog;
+use viaduct_spec::register::event_code;
+use viaduct_spec::tables::table;
+use viaduct_spec::wire::syndrome;
+use viaduct_verilate::Bench;
+
+use crate::bundle::Bundle;
+
+const REFUSED_REGION: u64 = 0xBAD;
+
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    vi: u64,
+    write: bool,
+    region: u64,
+    offset: u64,
+    length: u64,
+    status: u64,
+    immediate: Option<u64>,
+    psn: Option<u64>,
+}
+
+impl Item {
+    fn random(random: &mut ChaCha8Rng) -> Self {
+        Self {
+            vi: random.random_range(0..64),
+            write: random.random_bool(0.8),
+            region: if random.random_bool(0.1) { REFUSED_REGION } else { random.random_range(1..200) },
+            offset: random.random_range(0..1 << 34),
+            length: random.random::<u32>().into(),
+            status: random.random_range(0..1 << 20),
+            immediate: random.random_bool(0.3).then(|| random.random::<u32>().into()),
+            psn: random.random_bool(0.5).then(|| random.random_range(0..1 << 24)),
+        }
+    }
+
+    fn fields(&self) -> [(&'static str, u64); 12] {
+        [
+            ("vi", self.vi),
+            ("write", self.write.into()),
+            ("region", self.region),
+            ("offset", self.offset),
+            ("length", self.length),
+            ("status", self.status),
+            ("has_immediate", self.immediate.is_some().into()),
+            ("immediate", self.immediate.unwrap_or(0)),
+            ("acknowledge", self.psn.is_some().into()),
+            ("psn", self.psn.unwrap_or(0)),
+            ("msn", self.psn.unwrap_or(0) ^ 1),
+            ("syndrome", syndrome::ACK.into()),
+        ]
+    }
+}
+
+/// Something that the writer does.
+#[derive(Debug, PartialEq, Eq)]
+enum Deed {
+    Write { region: u64, address: u64, tag: u64, bytes: Vec<u8> },
+    Refused { region: u64, address: u64 },
+    Fault { vi: u64, code: u64 },
+    Acknowledge { vi: u64, psn: u64, syndrome: u64, writes: u64 },
+}
+
+/// What one item must lead to, given how many writes were issued before it.
+fn deeds(item: &Item, tag: u64, issued: &mut u64) -> Vec<Deed> {
+    let mut deeds = vec![];
+    let mut refused = false;
+    let base = item.offset * 64;
+    let mut writes = vec![];
+    if let Some(immediate) = item.immediate {
+        writes.push((base + 20, (immediate as u32).to_le_bytes().to_vec()));
+    }
+    writes.push((base + 24, (item.status << 32 | item.length).to_le_bytes().to_vec()));
+    for (address, bytes) in writes {
+        if !item.write || refused {
+            break;
+        }
+        if item.region == REFUSED_REGION {
+            refused = true;
+            deeds.push(Deed::Refused { region: item.region, address });
+            deeds.push(Deed::Fault { vi: item.vi, code: event_code::COMP_PROT.into() });
+        } else {
+            *issued += 1;
+            deeds.push(Deed::Write { region: item.region, address, tag, bytes });
+        }
+    }
+    if let Some(psn) = item.psn {
+        let syndrome = if refused { syndrome::NAK_OPERATIONAL } else { syndrome::ACK }.into();
+        deeds.push(Deed::Acknowledge { vi: item.vi, psn, syndrome, writes: *issued % 256 });
+    }
+    deeds
+}
+
+#[test]
+fn completions_are_written_in_place_in_order_and_then_acknowledged() {
+    let mut dut = Bench::new("writer", &verilog(Writer::default()));
+    let mut random = ChaCha8Rng::seed_from_u64(dut.seed());
+    let [receive, send] = ["receive", "send"].map(Bundle::of::<Completion>);
+    let (access, write) = (Bundle::of::<Access>("access"), Bundle::of::<WriteBeat>("write"));
+    let (request, fault) = (Bundle::of::<AckRequest>("request"), Bundle::of::<Fault>("fault"));
+    let commit = Bundle::of::<Commit>("commit");
+
+    let tags: Vec<u64> = (0..64).map(|_| random.random_range(1..1 << 16)).collect();
+    for (vi, &tag) in tags.iter().enumerate() {
+        commit.set(
+            &mut dut,
+            &[("target", table::RECEIVE.into()), ("row", vi as u64), ("word0", u64::MAX), ("word1", tag)],
+        );
+        dut.set("commit_valid", 1);
+        dut.eval();
+        assert_eq!(dut.get("commit_ready"), 1);
+        dut.tick();
+    }
+    dut.set("commit_valid", 0);
+
+    let mut queues: [VecDeque<Item>; 2] =
+        [0, 1].map(|_| (0..300).map(|_| Item::random(&mut random)).collect::<VecDeque<_>>());
+    let mut expected: VecDeque<Deed> = VecDeque::new();
+    let mut promised = 0;
+    let mut issued = 0u64;
+    let mut verdict: Option<(u64, bool, Deed)> = None;
+    let mut granted: Option<Deed> = None;
+    let mut turns = [0; 2];
+    for cycle in 0..100_000 {
+        for (queue, (name, bundle)) in queues.iter().zip([("receive", &receive), ("send", &send)]) {
+            dut.set(&format!("{name}_valid"), u64::from(!queue.is_empty()));
+            if let Some(item) = queue.front() {
+                bundle.set(&mut dut, &item.fields());
+            }
+        }
+        let random_bit = |random: &mut ChaCha8Rng| u64::from(random.random_bool(0.6));
+        let access_ready = random_bit(&mut random) & u64::from(verdict.is_none() && granted.is_none());
+        dut.set("access_ready", access_ready);
+        let (write_ready, request_ready, fault_ready) =
+            (random_bit(&mut random), random_bit(&mut random), random_bit(&mut random));
+        dut.set("write_ready", write_ready);
+        dut.set("request_ready", request_ready);
+        dut.set("fault_ready", fault_ready);
+        dut.set("issued", issued % 256);
+        dut.set("verdict_valid", 0);
+        if let Some((wait, ok, deed)) = verdict.take() {
+            if wait == 0 {
+                dut.set("verdict_valid", 1);
+                dut.set("verdict_client", client::COMPLETE);
+                dut.set("verdict_ok", ok.into());
+                if ok {
+                    granted = Some(deed);
+                } else {
+                    assert_eq!(expected.pop_front(), Some(deed));
+                }
+            } else {
+                verdict = Some((wait - 1, ok, deed));
+                // Somebody else's verdict must not be taken for ours.
+                dut.set("verdict_valid", 1);
+                dut.set("verdict_client", client::SCATTER);
+                dut.set("verdict_ok", random_bit(&mut random));
+            }
+        }
+        dut.eval();
+        for (side, name) in ["receive", "send"].into_iter().enumerate() {
+            if dut.get(&format!("{name}_valid")) == 1 && dut.get(&format!("{name}_ready")) == 1 {
+                let item = queues[side].pop_front().expect("offered");
+                expected.extend(deeds(&item, tags[item.vi as usize], &mut promised));
+                turns[side] += 1;
+            }
+        }
+        if dut.get("access_valid") == 1 && access_ready == 1 {
+            let get = |name| access.get(&dut, name);
+            assert_eq!((get("by_offset"), get("system"), get("write"), get("clip")), (1, 0, 1, 0));
+            assert_eq!(get("span"), get("length"));
+            let (region, address) = (get("region"), get("address"));
+            let ok = region != REFUSED_REGION;
+            let deed = if ok {
+                issued += 1;
+                let bytes = vec![0; get("length") as usize];
+                Deed::Write { region, address, tag: get("tag"), bytes }
+            } else {
+                Deed::Refused { region, address }
+            };
+            verdict = Some((random.random_range(1..6), ok, deed));
+        }
+        if dut.get("write_valid") == 1 && write_ready == 1 {
+            let Some(Deed::Write { region, address, tag, bytes }) = granted.take() else {
+                panic!("data without a grant")
+            };
+            let (start, count) = (write.get(&dut, "start") as usize, write.get(&dut, "count") as usize);
+            assert_eq!(count, bytes.len());
+            let bytes = write.get(&dut, "data").to_le_bytes()[start..start + count].to_vec();
+            assert_eq!(expected.pop_front(), Some(Deed::Write { region, address, tag, bytes }));
+        }
+        if dut.get("fault_valid") == 1 && fault_ready == 1 {
+            assert_eq!(fault.get(&dut, "breaks"), 1);
+            let deed = Deed::Fault { vi: fault.get(&dut, "vi"), code: fault.get(&dut, "code") };
+            assert_eq!(expected.pop_front(), Some(deed));
+        }
+        if dut.get("request_valid") == 1 && request_ready == 1 {
+            let get = |name| request.get(&dut, name);
+            assert_eq!(get("msn"), get("psn") ^ 1);
+            let deed = Deed::Acknowledge {
+                vi: get("vi"),
+                psn: get("psn"),
+                syndrome: get("syndrome"),
+                writes: dut.get("request_mark"),
+            };
+            assert_eq!(expected.pop_front(), Some(deed));
+        }
+        if turns == [300, 300] && expected.is_empty() && dut.get("busy") == 0 {
+            return;
+        }
+        if turns.iter().sum::<i32>() == 200 {
+            assert!(turns[0] >= 95 && turns[1] >= 95, "in turn: {turns:?}");
+        }
+        dut.tick();
+        assert!(cycle < 99_999, "not done: {turns:?}, {expected:?}");
+    }
+}

@@ -1,0 +1,293 @@
+//! The doorbell block against a list of queues, cycle by cycle.
+
+use std::collections::VecDeque;
+
+use rand::Rng;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use viaduct_hdl::bus;
+use viaduct_hdl::doorbell::Doorbell;
+use viaduct_hdl::export::verilog;
+use viaduct_spec::doorbell::{encode, page, token};
+use viaduct_spec::profile::VIS;
+use viaduct_spec::tables::{table, work_queue};
+use viaduct_verilate::Bench;
+
+use crate::bundle::Bundle;
+
+const SEND: usize = 0;
+const RECEIVE: usize = 1;
+const TOKEN: u64 = (1 << 50) - 1;
+
+#[derive(Clone, Copy, Default)]
+struct Row {
+    open: bool,
+    posted: u64,
+    token: Option<u64>,
+}
+
+/// What happens in one cycle.
+#[derive(Clone, Copy, Default, Debug)]
+struct Cycle {
+    store: Option<(u64, u64, u64)>,
+    /// Row and whether it opens.
+    commit: Option<(u64, bool)>,
+    again_fetch: Option<(u64, bool)>,
+    again: [Option<u64>; 2],
+    pop: [bool; 2],
+    look: (u64, usize),
+    look_posted: u64,
+}
+
+#[derive(Default, Debug)]
+struct Seen {
+    taken: u64,
+    ignored: u64,
+    popped: u64,
+    forwarded: u64,
+}
+
+struct Harness {
+    bench: Bench,
+    rng: ChaCha8Rng,
+    store: Bundle,
+    commit: Bundle,
+    rows: Vec<[Row; 2]>,
+    queues: [VecDeque<u64>; 2],
+    ignored: u64,
+    counted: u64,
+    seen: Seen,
+}
+
+impl Harness {
+    fn new() -> Self {
+        let mut bench = Bench::new("doorbell", &verilog(Doorbell::default()));
+        let idle = ["mmio_write_valid", "commit_valid", "again_fetch_valid", "again_receive_valid"];
+        for port in idle.into_iter().chain(["again_send_valid", "send_ready", "receive_ready"]) {
+            bench.set(port, 0);
+        }
+        for _ in 0..VIS {
+            bench.eval();
+            assert_eq!(bench.get("busy"), 1);
+            bench.tick();
+        }
+        let mut harness = Self {
+            rng: ChaCha8Rng::seed_from_u64(bench.seed()),
+            bench,
+            store: Bundle::of::<bus::MmioWrite>("mmio_write"),
+            commit: Bundle::of::<bus::Commit>("commit"),
+            rows: vec![[Row::default(); 2]; VIS],
+            queues: Default::default(),
+            ignored: 0,
+            counted: 0,
+            seen: Seen::default(),
+        };
+        // Memories start with anything: nothing is looked at before it is written.
+        for vi in 0..VIS as u64 {
+            for queue in [RECEIVE, SEND] {
+                let commit = Some((vi << 1 | queue as u64, false));
+                harness.cycle(Cycle { commit, look: (vi, queue), look_posted: vi, ..Default::default() });
+            }
+        }
+        harness
+    }
+
+    /// Runs one cycle and checks it. Gives which of commit, again_fetch, again_send, again_receive were taken.
+    fn cycle(&mut self, now: Cycle) -> [bool; 4] {
+        let bench = &mut self.bench;
+        bench.set("mmio_write_valid", now.store.is_some().into());
+        if let Some((address, data, enables)) = now.store {
+            let doorbell = 1;
+            let fields = [("doorbell", doorbell), ("address", address), ("data", data), ("enables", enables)];
+            self.store.set(bench, &fields);
+        }
+        bench.set("commit_valid", now.commit.is_some().into());
+        if let Some((row, open)) = now.commit {
+            let mut words = [0; 2];
+            work_queue::OPEN.put(&mut words, open.into());
+            let fields = [("target", table::WORK_QUEUE.into()), ("row", row), ("word0", words[0])];
+            self.commit.set(bench, &fields);
+        }
+        bench.set("again_fetch_valid", now.again_fetch.is_some().into());
+        if let Some((vi, receive)) = now.again_fetch {
+            bench.set("again_fetch_vi", vi);
+            bench.set("again_fetch_receive", receive.into());
+        }
+        for (queue, name) in ["send", "receive"].into_iter().enumerate() {
+            bench.set(&format!("again_{name}_valid"), now.again[queue].is_some().into());
+            bench.set(&format!("again_{name}_vi"), now.again[queue].unwrap_or(0));
+            bench.set(&format!("{name}_ready"), now.pop[queue].into());
+        }
+        bench.set("row_address", now.look.0 << 1 | now.look.1 as u64);
+        bench.set("posted_vi", now.look_posted);
+        bench.eval();
+
+        self.counted += bench.get("count_ignored");
+        assert_eq!(bench.get("busy") == 1, self.queues.iter().any(|queue| !queue.is_empty()));
+        for (queue, name) in ["send", "receive"].into_iter().enumerate() {
+            let front = self.queues[queue].front().copied();
+            assert_eq!(bench.get(&format!("{name}_valid")) == 1, front.is_some());
+            if let Some(front) = front {
+                assert_eq!(bench.get(&format!("{name}_vi")), front);
+                if now.pop[queue] {
+                    self.queues[queue].pop_front();
+                    self.seen.popped += 1;
+                }
+            }
+        }
+        let commit_taken = bench.get("commit_ready") == 1;
+        let ready = |name: &str, asked: bool| asked && bench.get(&format!("{name}_ready")) == 1;
+        let again_fetch = ready("again_fetch", now.again_fetch.is_some());
+        let again_send = ready("again_send", now.again[SEND].is_some());
+        let again_receive = ready("again_receive", now.again[RECEIVE].is_some());
+
+        // What the contract makes of it.
+        let mut pushed = [None; 2];
+        let mut taken = false;
+        if let Some((address, data, enables)) = now.store {
+            let (vi, place) = (address >> 12, address & 0xfff);
+            let queue = if place == page::RECEIVE { RECEIVE } else { SEND };
+            let inline = enables == 0xff;
+            let known = place == page::SEND || place == page::RECEIVE;
+            let open = known && self.rows.get(vi as usize).is_some_and(|rows| rows[queue].open);
+            taken = open && (enables == 0xf0 || inline && token::REGION.get(&[data]) != 0);
+            if taken {
+                let row = &mut self.rows[vi as usize][queue];
+                row.posted = (token::POSITION.get(&[data]) + 1) % (1 << 14);
+                row.token = inline.then_some(data & TOKEN);
+                pushed[queue] = Some(vi);
+                self.seen.taken += 1;
+                self.seen.forwarded += u64::from((vi, queue) == now.look);
+            } else {
+                self.ignored += 1;
+                self.seen.ignored += 1;
+            }
+        }
+        assert_eq!(commit_taken, now.commit.is_some() && !taken);
+        if let (true, Some((row, open))) = (commit_taken, now.commit) {
+            if let Some(rows) = self.rows.get_mut(row as usize / 2) {
+                rows[row as usize % 2] = Row { open, ..Default::default() };
+            }
+        }
+        if let Some((vi, receive)) = now.again_fetch {
+            let queue = usize::from(receive);
+            assert_eq!(again_fetch, pushed[queue].is_none(), "fetch waits for a store only");
+            if again_fetch {
+                pushed[queue] = Some(vi);
+            }
+        }
+        for (queue, done) in [(SEND, again_send), (RECEIVE, again_receive)] {
+            if let Some(vi) = now.again[queue] {
+                assert_eq!(done, pushed[queue].is_none(), "the others wait for store and fetch");
+                if done {
+                    pushed[queue] = Some(vi);
+                }
+            }
+        }
+        for (queue, vi) in pushed.into_iter().enumerate() {
+            if let Some(vi) = vi.filter(|vi| !self.queues[queue].contains(vi)) {
+                self.queues[queue].push_back(vi);
+            }
+        }
+        self.bench.tick();
+        self.bench.eval();
+        let row = self.rows[now.look.0 as usize][now.look.1];
+        assert_eq!(self.bench.get("row_posted"), row.posted, "{now:?}");
+        assert_eq!(self.bench.get("row_inline") == 1, row.token.is_some());
+        if let Some(token) = row.token {
+            assert_eq!(self.bench.get("row_token"), token);
+        }
+        let posted = self.rows[now.look_posted as usize][RECEIVE].posted;
+        assert_eq!(self.bench.get("posted_position"), posted);
+        [commit_taken, again_fetch, again_send, again_receive]
+    }
+}
+
+/// Few VIs, so that the same one is stored to, popped, requeued and read in one cycle.
+fn traffic(harness: &mut Harness, cycles: usize, stores: f64, vis: u64) {
+    let mut now = Cycle::default();
+    for _ in 0..cycles {
+        let rng = &mut harness.rng;
+        now.store = rng.random_bool(stores).then(|| {
+            let place = match rng.random_range(0..12) {
+                0 => rng.random_range(0..512) * 8,
+                n if n % 2 == 1 => page::SEND,
+                _ => page::RECEIVE,
+            };
+            let vi = if rng.random_bool(0.02) { rng.random_range(0..256) } else { rng.random_range(0..vis) };
+            let region = if rng.random_bool(0.1) { 0 } else { rng.random() };
+            let data = encode(region, rng.random_range(0..1 << 34), rng.random_range(0..1 << 14));
+            let enables = match rng.random_range(0..6) {
+                0 => rng.random::<u8>(),
+                1 => 0xf0,
+                2 => 0x0f,
+                _ => 0xff,
+            };
+            (vi << 12 | place, data, u64::from(enables))
+        });
+        if now.commit.is_none() && rng.random_bool(0.05) {
+            now.commit = Some((rng.random_range(0..2 * vis), rng.random_bool(0.9)));
+        }
+        if now.again_fetch.is_none() && rng.random_bool(0.2) {
+            now.again_fetch = Some((rng.random_range(0..vis), rng.random()));
+        }
+        for queue in 0..2 {
+            if now.again[queue].is_none() && rng.random_bool(0.2) {
+                now.again[queue] = Some(rng.random_range(0..vis));
+            }
+            now.pop[queue] = rng.random_bool(0.3);
+        }
+        let stored = now.store.map(|store| store.0 >> 12).filter(|vi| *vi < vis);
+        let near = |rng: &mut ChaCha8Rng| match stored {
+            Some(vi) if rng.random_bool(0.5) => vi,
+            _ => rng.random_range(0..vis),
+        };
+        now.look = (near(rng), rng.random_range(0..2));
+        now.look_posted = near(rng);
+        let [commit, again_fetch, again_send, again_receive] = harness.cycle(now);
+        now.commit = now.commit.filter(|_| !commit);
+        now.again_fetch = now.again_fetch.filter(|_| !again_fetch);
+        now.again[SEND] = now.again[SEND].filter(|_| !again_send);
+        now.again[RECEIVE] = now.again[RECEIVE].filter(|_| !again_receive);
+    }
+    harness.cycle(Cycle::default());
+    harness.cycle(Cycle::default());
+    assert_eq!(harness.counted, harness.ignored);
+}
+
+#[test]
+fn storms_of_stores() {
+    let mut harness = Harness::new();
+    for (stores, vis) in [(0.3, 4), (1.0, 3), (0.5, VIS as u64), (1.0, VIS as u64)] {
+        traffic(&mut harness, 8000, stores, vis);
+    }
+    println!("{:?}", harness.seen);
+    let seen = &harness.seen;
+    assert!(seen.taken > 4000 && seen.ignored > 4000 && seen.popped > 3000 && seen.forwarded > 300);
+}
+
+/// Stores in every cycle to two doorbells of every VI are all in the rows, and every VI is queued once.
+#[test]
+fn nothing_overflows() {
+    let mut harness = Harness::new();
+    for row in 0..2 * VIS as u64 {
+        harness.cycle(Cycle { commit: Some((row, true)), ..Default::default() });
+    }
+    for position in 0..40 {
+        for vi in 0..VIS as u64 {
+            for place in [page::SEND, page::RECEIVE] {
+                let store = Some((vi << 12 | place, encode(1, vi, position), 0xff));
+                harness.cycle(Cycle { store, ..Default::default() });
+            }
+        }
+    }
+    assert_eq!(harness.queues[SEND].len(), VIS);
+    for _ in 0..VIS {
+        let look = (harness.queues[RECEIVE][0], RECEIVE);
+        harness.cycle(Cycle { pop: [true, true], look, look_posted: look.0, ..Default::default() });
+    }
+    assert!(harness.queues.iter().all(VecDeque::is_empty));
+    harness.cycle(Cycle::default());
+    assert_eq!(harness.bench.get("busy"), 0);
+    assert_eq!(harness.ignored, 0);
+}

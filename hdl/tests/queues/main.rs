@@ -1,0 +1,7 @@
+//! Doorbells and the fetching of work on their exported Verilog.
+
+#[path = "../common/bundle.rs"]
+mod bundle;
+
+mod doorbell;
+mod fetch;

@@ -1,0 +1,183 @@
+//! Frames: the captures that Linux made, frames of our own, and an independent reading of both.
+
+use std::path::Path;
+
+use super::bundle::Info;
+
+/// MAC and IPv4 address of the captures' server.
+pub const SERVER: ([u8; 6], [u8; 4]) = ([0x52, 0x54, 0, 0, 0, 1], [10, 0, 0, 1]);
+/// MAC and IPv4 address of the captures' client.
+pub const CLIENT: ([u8; 6], [u8; 4]) = ([0x52, 0x54, 0, 0, 0, 2], [10, 0, 0, 2]);
+/// The P_Key of all of them.
+pub const PKEY: u16 = 0xffff;
+
+/// All captures by name, each a list of frames.
+pub fn captures() -> Vec<(String, Vec<Vec<u8>>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/roce");
+    let mut found: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "pcap"))
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            (name, pcap(&std::fs::read(&path).unwrap()))
+        })
+        .collect();
+    found.sort();
+    assert!(found.len() > 40, "captures are missing from {}", folder.display());
+    found
+}
+
+/// The frames of a classic little-endian pcap file.
+fn pcap(file: &[u8]) -> Vec<Vec<u8>> {
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
+    assert_eq!((word(0), word(20)), (0xa1b2_c3d4, 1), "not an Ethernet pcap");
+    let (mut at, mut frames) = (24, Vec::new());
+    while at < file.len() {
+        let (kept, length) = (word(at + 8), word(at + 12));
+        assert_eq!(kept, length, "frame cut short by the capture");
+        frames.push(file[at + 16..at + 16 + kept].to_vec());
+        at += 16 + kept;
+    }
+    frames
+}
+
+/// What should become of a frame.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fate {
+    Keep(Info),
+    Malformed,
+    NotOurs,
+    Icrc,
+    Bth,
+}
+
+fn be(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))
+}
+
+/// CRC-32 bit by bit.
+fn crc32(bytes: impl Iterator<Item = u8>) -> u32 {
+    !bytes.fold(!0u32, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 * (crc & 1)))
+    })
+}
+
+/// The ICRC over an untagged frame whose IP packet ends at `end`, ICRC included.
+pub fn icrc(frame: &[u8], end: usize) -> u32 {
+    const MASKED: [usize; 7] = [15, 22, 24, 25, 40, 41, 46];
+    crc32((6..end - 4).map(|n| if n < 14 || MASKED.contains(&n) { 0xff } else { frame[n] }))
+}
+
+/// The one's complement sum of the IP header, carries folded in: ffff if the checksum is right.
+fn header_sum(frame: &[u8]) -> u64 {
+    let sum: u64 = frame[14..34].chunks(2).map(be).sum();
+    (sum & 0xffff) + (sum >> 16)
+}
+
+/// Reads a frame as the contract of `receive/parse` says, byte by byte.
+pub fn fate(frame: &[u8], bad: bool, us: ([u8; 6], [u8; 4]), pkey: u16) -> Fate {
+    // Fields count in whole beats: what a truncated beat holds says nothing.
+    let there = |end: usize| frame.len() >= end.div_ceil(8) * 8;
+    let at = |range: std::ops::Range<usize>| be(&frame[range]);
+    if bad {
+        return Fate::Malformed;
+    }
+    let foreign = there(6) && frame[..6] != us.0
+        || there(14) && at(12..14) != 0x800
+        || there(15) && frame[14] != 0x45
+        || there(22) && at(20..22) & 0x3fff != 0
+        || there(24) && frame[23] != 17
+        || there(32) && frame[30..32] != us.1[..2]
+        || there(34) && frame[32..34] != us.1[2..]
+        || there(38) && at(36..38) != 4791;
+    if foreign {
+        return Fate::NotOurs;
+    }
+    if frame.len() < 58 {
+        return Fate::Malformed;
+    }
+    let length = at(16..18) as usize;
+    let opcode = frame[42];
+    let extension = if matches!(opcode, 0x03 | 0x05 | 0x11 | 0x23 | 0x25) { 4 } else { 0 };
+    let pad = usize::from(frame[43] >> 4 & 3);
+    let end = 14 + length;
+    if length % 4 != 0
+        || !(44..=44 + 20 + 4096).contains(&length)
+        || length < 44 + extension + pad
+        || at(38..40) as usize != length - 20
+        || frame.len() < end
+        || header_sum(frame) != 0xffff
+    {
+        return Fate::Malformed;
+    }
+    if icrc(frame, end).to_le_bytes() != frame[end - 4..end] {
+        return Fate::Icrc;
+    }
+    let known = matches!(opcode, 0x00..=0x05 | 0x11 | 0x20..=0x25);
+    if frame[43] & 0xf != 0 || (at(44..46) as u16 ^ pkey) & 0x7fff != 0 || !known {
+        return Fate::Bth;
+    }
+    Fate::Keep(Info {
+        opcode: opcode.into(),
+        queue_pair: at(47..50),
+        psn: at(51..54),
+        ack_request: frame[50] >> 7 == 1,
+        extension: at(54..58),
+        source_ip: at(26..30),
+        extended: extension == 4,
+        length: (length - 44 - extension - pad) as u64,
+        start: 0,
+        end: 0,
+    })
+}
+
+/// A frame of our own.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    pub to: ([u8; 6], [u8; 4]),
+    pub from: ([u8; 6], [u8; 4]),
+    pub opcode: u8,
+    pub queue_pair: u32,
+    pub psn: u32,
+    pub ack_request: bool,
+    pub extension: Option<u32>,
+    pub payload: Vec<u8>,
+}
+
+impl Frame {
+    /// The frame's bytes, checksum and ICRC right.
+    pub fn bytes(&self) -> Vec<u8> {
+        let extension = self.extension.map_or(Vec::new(), |e| e.to_be_bytes().to_vec());
+        let pad = self.payload.len().wrapping_neg() % 4;
+        let length = 44 + extension.len() + self.payload.len() + pad;
+        let mut frame = [&self.to.0[..], &self.from.0, &[8, 0, 0x45, 0x20]].concat();
+        frame.extend((length as u16).to_be_bytes());
+        frame.extend([0x12, 0x34, 0x40, 0, 64, 17, 0, 0]);
+        frame.extend(self.from.1);
+        frame.extend(self.to.1);
+        frame.extend([0xc0, 0x11, 0x12, 0xb7]);
+        frame.extend((length as u16 - 20).to_be_bytes());
+        frame.extend([0, 0, self.opcode, (pad as u8) << 4, 0xff, 0xff, 0]);
+        frame.extend(&self.queue_pair.to_be_bytes()[1..]);
+        frame.push(u8::from(self.ack_request) << 7);
+        frame.extend(&self.psn.to_be_bytes()[1..]);
+        frame.extend(extension);
+        frame.extend(&self.payload);
+        frame.extend(vec![0; pad + 4]);
+        repair(&mut frame);
+        frame
+    }
+}
+
+/// Makes IP checksum and ICRC right again.
+pub fn repair(frame: &mut [u8]) {
+    frame[24..26].fill(0);
+    let sum = !(header_sum(frame) as u16);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
+    let end = 14 + be(&frame[16..18]) as usize;
+    if (58..=frame.len()).contains(&end) {
+        let icrc = icrc(frame, end);
+        frame[end - 4..end].copy_from_slice(&icrc.to_le_bytes());
+    }
+}

@@ -1,0 +1,294 @@
+//! Parse against frames that Linux made, against each of them with a byte changed, and against lies.
+
+use rand::{seq::IndexedRandom, Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use viaduct_hdl::{export::verilog, receive::Parse};
+use viaduct_verilate::Bench;
+
+use super::bundle::{beats, Info};
+use super::frames::{captures, fate, repair, Fate, Frame, CLIENT, PKEY, SERVER};
+
+/// The block, and frames to run through it.
+struct Rig {
+    bench: Bench,
+    random: ChaCha8Rng,
+    us: ([u8; 6], [u8; 4]),
+}
+
+impl Rig {
+    fn new(us: ([u8; 6], [u8; 4])) -> Self {
+        let mut bench = Bench::new("parse", &verilog(Parse::default()));
+        let random = ChaCha8Rng::seed_from_u64(bench.seed());
+        let mut mac = [0; 8];
+        mac[..6].copy_from_slice(&us.0);
+        bench.set("mac", u64::from_le_bytes(mac));
+        bench.set("ip", u32::from_be_bytes(us.1).into());
+        bench.set("pkey", PKEY.into());
+        Self { bench, random, us }
+    }
+
+    /// Runs the frames back to back and gives each one's fate and the bytes that went to the store. With `calm`
+    /// nothing ever pauses, and the block may not pause either.
+    fn run(&mut self, frames: &[(Vec<u8>, bool)], calm: bool) -> Vec<(Fate, Vec<u8>)> {
+        let bench = &mut self.bench;
+        let mut queue = frames.iter().flat_map(|(frame, bad)| beats(frame, *bad)).peekable();
+        let (mut fates, mut stored) = (Vec::new(), Vec::new());
+        let (mut cycles, mut idle) = (0usize, 0);
+        let total: usize = frames.iter().map(|(frame, _)| frame.len().div_ceil(8)).sum();
+        while idle < 10 {
+            let offered = queue.peek().is_some() && (calm || self.random.random_ratio(3, 4));
+            bench.set("frame_valid", offered.into());
+            bench.set("store_ready", (calm || self.random.random_ratio(3, 4)).into());
+            if let Some(beat) = queue.peek() {
+                bench.set_wide("frame", beat.pack().words());
+            }
+            bench.eval();
+            let taken = offered && bench.get("frame_ready") == 1;
+            if bench.get("store_valid") == 1 {
+                stored.extend(bench.get("store_data").to_le_bytes());
+            }
+            let counts = ["count_malformed", "count_not_ours", "count_icrc", "count_bth"]
+                .map(|name| bench.get(name) == 1);
+            let fate = match (bench.get("keep") == 1, bench.get("drop") == 1, counts) {
+                (true, false, [false, false, false, false]) => {
+                    Some(Fate::Keep(Info::unpack(bench.get_wide("info"))))
+                }
+                (false, true, [true, false, false, false]) => Some(Fate::Malformed),
+                (false, true, [false, true, false, false]) => Some(Fate::NotOurs),
+                (false, true, [false, false, true, false]) => Some(Fate::Icrc),
+                (false, true, [false, false, false, true]) => Some(Fate::Bth),
+                (false, false, [false, false, false, false]) => None,
+                other => panic!("keep, drop, counts: {other:?}"),
+            };
+            if let Some(fate) = fate {
+                fates.push((fate, std::mem::take(&mut stored)));
+            }
+            if taken {
+                queue.next();
+            }
+            idle = if queue.peek().is_some() { 0 } else { idle + 1 };
+            bench.tick();
+            cycles += 1;
+        }
+        assert!(!calm || cycles == total + 9, "{cycles} cycles for {total} beats");
+        fates
+    }
+
+    /// Runs the frames and compares with the independent reading. How many came to each fate.
+    fn check(&mut self, frames: &[(Vec<u8>, bool)], calm: bool) -> [usize; 5] {
+        let us = self.us;
+        let found = self.run(frames, calm);
+        assert_eq!(found.len(), frames.len(), "one fate for each frame");
+        let mut seen = [0; 5];
+        for ((mut is, stored), (frame, bad)) in found.into_iter().zip(frames) {
+            let should = fate(frame, *bad, us, PKEY);
+            if let (Fate::Keep(info), Fate::Keep(expected)) = (&mut is, &should) {
+                if !info.extended {
+                    info.extension = expected.extension;
+                }
+                let end = 14 + usize::from(u16::from_be_bytes([frame[16], frame[17]]));
+                let words = (end.div_ceil(8) * 8).min(frame.len());
+                assert_eq!(stored[..words - 48], frame[48..words], "stored of {frame:02x?}");
+                assert!(stored.len() < end - 48 + 8);
+            }
+            assert_eq!(is, should, "frame {frame:02x?} bad {bad}");
+            seen[match is {
+                Fate::Keep(_) => 0,
+                Fate::Malformed => 1,
+                Fate::NotOurs => 2,
+                Fate::Icrc => 3,
+                Fate::Bth => 4,
+            }] += 1;
+        }
+        seen
+    }
+}
+
+#[test]
+fn every_frame_of_linux() {
+    let mut kept = 0;
+    for us in [SERVER, CLIENT] {
+        let mut rig = Rig::new(us);
+        for (name, frames) in captures() {
+            let frames: Vec<_> = frames.into_iter().map(|frame| (frame, false)).collect();
+            let seen = rig.check(&frames, true);
+            assert_eq!(seen, rig.check(&frames, false), "{name}: pauses change nothing");
+            assert_eq!((seen[1], seen[3]), (0, 0), "{name}: an ICRC or a length refused");
+            kept += seen[0];
+        }
+    }
+    assert_eq!(kept, 709, "frames of a kind we take");
+}
+
+#[test]
+fn any_changed_byte_is_seen() {
+    let mut rig = Rig::new(SERVER);
+    // Source MAC address, UDP checksum and byte 4 of the BTH are no one's business.
+    let uncovered = |n: usize| (6..12).contains(&n) || matches!(n, 40 | 41 | 46);
+    let mut lengths = std::collections::BTreeSet::new();
+    let mut refused = [0; 5];
+    for (name, frames) in captures() {
+        for frame in frames {
+            let us = rig.us;
+            if !matches!(fate(&frame, false, us, PKEY), Fate::Keep(_)) {
+                continue;
+            }
+            if !lengths.insert((frame.len(), frame[42])) {
+                continue;
+            }
+            let whole = frame.len() <= 160;
+            let positions: Vec<usize> =
+                (0..frame.len()).filter(|n| whole || *n < 64 || rig.random.random_ratio(1, 40)).collect();
+            let changed: Vec<_> = positions
+                .iter()
+                .map(|n| {
+                    let mut frame = frame.clone();
+                    frame[*n] ^= 1 << rig.random.random_range(0..8);
+                    (frame, false)
+                })
+                .collect();
+            for (n, (frame, _)) in positions.iter().zip(&changed) {
+                let kept = matches!(fate(frame, false, us, PKEY), Fate::Keep(_));
+                assert_eq!(kept, uncovered(*n), "{name}: byte {n}");
+            }
+            for (sum, count) in refused.iter_mut().zip(rig.check(&changed, true)) {
+                *sum += count;
+            }
+        }
+    }
+    assert!(refused.iter().all(|count| *count > 0 || *count == refused[4]), "{refused:?}");
+    assert!(lengths.len() > 10, "{lengths:?}");
+}
+
+fn sample(payload: usize, opcode: u8) -> Frame {
+    Frame {
+        to: SERVER,
+        from: CLIENT,
+        opcode,
+        queue_pair: 0x12_3456,
+        psn: 0xfe_dcba,
+        ack_request: true,
+        extension: matches!(opcode, 3 | 5 | 0x11 | 0x23 | 0x25).then_some(0x8765_4321),
+        payload: (0..payload).map(|n| n as u8 ^ 0x5a).collect(),
+    }
+}
+
+#[test]
+fn every_length_and_opcode() {
+    let mut rig = Rig::new(SERVER);
+    let frames: Vec<_> = (0..40)
+        .chain([255, 256, 1024, 2048, 4095, 4096])
+        .flat_map(|length| [4, 5, 0x20, 0x23].map(|op| (sample(length, op).bytes(), false)))
+        .chain((0..=255).map(|opcode| (sample(17, opcode).bytes(), false)))
+        .collect();
+    let seen = rig.check(&frames, true);
+    assert_eq!(seen, [46 * 4 + 13, 0, 0, 0, 256 - 13]);
+}
+
+#[test]
+fn lies_and_oddities() {
+    let mut rig = Rig::new(SERVER);
+    let mut frames = Vec::new();
+    let mut expect = [0; 5];
+    let mut add = |frame: Vec<u8>, bad: bool, class: usize| {
+        expect[class] += 1;
+        frames.push((frame, bad));
+    };
+    let changed = |at: usize, value: &[u8]| {
+        let mut frame = sample(50, 4).bytes();
+        frame[at..at + value.len()].copy_from_slice(value);
+        repair(&mut frame);
+        frame
+    };
+    let whole = sample(50, 4).bytes();
+    add(whole.clone(), false, 0);
+    add(whole.clone(), true, 1);
+    // Padding behind the IP packet, from one byte to a screenful.
+    for padding in [1, 2, 6, 7, 8, 46, 5000] {
+        add([whole.clone(), vec![0xee; padding]].concat(), false, 0);
+    }
+    // Cut anywhere. Up to 13 bytes could be anybody's, but nothing says so.
+    for length in 1..whole.len() {
+        add(whole[..length].to_vec(), false, 1);
+    }
+    add(changed(36, &[0x12, 0xb8]), false, 2); // another port
+    add(changed(12, &[0x86, 0xdd]), false, 2); // IPv6
+    add(changed(12, &[0x08, 0x06]), false, 2); // ARP
+    add(changed(14, &[0x46]), false, 2); // options
+    add(changed(14, &[0x65]), false, 2); // another version
+    add(changed(20, &[0x20, 0x00]), false, 2); // more fragments
+    add(changed(20, &[0x00, 0x01]), false, 2); // a later fragment
+    add(changed(20, &[0x00, 0x00]), false, 0); // may be fragmented, is not
+    add(changed(20, &[0x80, 0x00]), false, 0); // the reserved bit
+    add(changed(23, &[6]), false, 2); // TCP
+    add(changed(30, &[10, 0, 0, 9]), false, 2); // another address
+    add(changed(0, &[0xff; 6]), false, 2); // broadcast
+    add(changed(43, &[0x21]), false, 4); // BTH version 1
+    add(changed(44, &[0x7f, 0xff]), false, 0); // limited member
+    add(changed(44, &[0x12, 0x34]), false, 4); // another partition
+    add(changed(42, &[0x64]), false, 4); // unreliable datagram
+    add(changed(15, &[0xff]), false, 0); // another type of service
+    add(changed(22, &[1]), false, 0); // time to live
+    add(changed(40, &[0xab, 0xcd]), false, 0); // a UDP checksum
+    add(changed(46, &[0xff]), false, 0); // congestion bits
+                                         // IP and UDP lengths, together and apart.
+    for length in [0u16, 20, 28, 40, 43, 44, 48, 95, 97, 100, 104, 4144, 4160, 0xfffc, 0xffff] {
+        let mut frame = whole.clone();
+        frame[16..18].copy_from_slice(&length.to_be_bytes());
+        frame[38..40].copy_from_slice(&length.wrapping_sub(20).to_be_bytes());
+        repair(&mut frame);
+        // 44 has no room for the pad; 48 and the true length are whole packets.
+        add(frame, false, if [48].contains(&length) { 0 } else { 1 });
+        let mut frame = whole.clone();
+        frame[38..40].copy_from_slice(&length.to_be_bytes());
+        repair(&mut frame);
+        add(frame, false, 1);
+    }
+    add(sample(4120, 4).bytes(), false, 1);
+    let mut frame = whole.clone();
+    frame[24] ^= 1;
+    add(frame, false, 1);
+    // An acknowledgement without room for its AETH; a pad larger than the payload.
+    let mut frame = sample(0, 4).bytes();
+    frame[42] = 0x11;
+    repair(&mut frame);
+    add(frame, false, 1);
+    let mut frame = sample(0, 4).bytes();
+    frame[43] = 0x30;
+    repair(&mut frame);
+    add(frame, false, 1);
+
+    assert_eq!(rig.check(&frames, true), expect);
+    assert_eq!(rig.check(&frames, false), expect);
+}
+
+#[test]
+fn random_frames_damaged_at_random() {
+    let mut rig = Rig::new(SERVER);
+    let mut total = [0; 5];
+    for round in 0..20 {
+        let frames: Vec<_> = (0..50)
+            .map(|_| {
+                let random = &mut rig.random;
+                let opcode = *[0u8, 1, 2, 3, 4, 5, 0x11, 0x20, 0x25, 0x0a].choose(random).unwrap();
+                let length = random.random_range(0..200);
+                let mut frame = sample(length, opcode).bytes();
+                if random.random_ratio(1, 3) {
+                    let at = random.random_range(12..frame.len());
+                    frame[at] = random.random();
+                    if random.random_ratio(1, 2) && frame[16] == 0 {
+                        repair(&mut frame);
+                    }
+                }
+                if random.random_ratio(1, 10) {
+                    frame.truncate(random.random_range(1..=frame.len()));
+                }
+                (frame, random.random_ratio(1, 20))
+            })
+            .collect();
+        for (sum, count) in total.iter_mut().zip(rig.check(&frames, round % 2 == 0)) {
+            *sum += count;
+        }
+    }
+    assert!(total.iter().all(|count| *count > 5), "{total:?}");
+}

@@ -1,0 +1,237 @@
+//! Three classes of packets onto one link, by a link partner that counts.
+
+use std::collections::VecDeque;
+
+use rand::seq::IndexedRandom;
+use rand::Rng;
+use viaduct_hdl::edge::TlpTransmit;
+use viaduct_hdl::export::verilog;
+use viaduct_spec::tlp::class;
+use viaduct_verilate::Bench;
+
+use crate::beat::{beats, Beat, Collector};
+
+const NAMES: [&str; 3] = ["posted", "nonposted", "completion"];
+
+struct Link {
+    bench: Bench,
+    rng: rand_chacha::ChaCha8Rng,
+    /// Beats to offer, and packets to see, for each class.
+    beats: [VecDeque<Beat>; 3],
+    packets: [VecDeque<Vec<u32>>; 3],
+    showing: [bool; 3],
+    collector: Collector,
+    class: u64,
+    /// What may be sent: headers and 16-byte units for each class.
+    headers: [u64; 3],
+    units: [u64; 3],
+    master: bool,
+    max_payload: u64,
+    seen: [u64; 3],
+    order: Vec<u64>,
+    idle: u64,
+}
+
+impl Link {
+    fn new(max_payload: u64) -> Self {
+        let mut bench = Bench::new("transmit", &verilog(TlpTransmit::default()));
+        let rng = crate::random(&bench);
+        bench.set("max_payload", max_payload);
+        Self {
+            bench,
+            rng,
+            beats: Default::default(),
+            packets: Default::default(),
+            showing: [false; 3],
+            collector: Collector::default(),
+            class: 0,
+            headers: [0; 3],
+            units: [0; 3],
+            master: true,
+            max_payload,
+            seen: [0; 3],
+            order: Vec::new(),
+            idle: 0,
+        }
+    }
+
+    /// A packet of a class: header and payload double words, random.
+    fn packet(&mut self, class: usize) {
+        let payload = match class {
+            0 => self.rng.random_range(1..=32 << self.max_payload),
+            1 => 0,
+            _ => self.rng.random_range(0..=2),
+        };
+        let packet: Vec<u32> = (0..3 + payload).map(|_| self.rng.random()).collect();
+        self.beats[class].extend(beats(&packet));
+        self.packets[class].push_back(packet);
+    }
+
+    fn credits(&mut self) {
+        let ports = [("ph", self.headers[0]), ("nph", self.headers[1]), ("ch", self.headers[2])];
+        for (name, value) in ports {
+            self.bench.set(&format!("credit_{name}"), value.min(255));
+        }
+        self.bench.set("credit_pd", self.units[0].min(4095));
+        self.bench.set("credit_cd", self.units[2].min(4095));
+    }
+
+    fn step(&mut self, offer_rate: f64, tx_rate: f64) {
+        self.credits();
+        self.bench.set("bus_master", self.master.into());
+        for (class, name) in NAMES.iter().enumerate() {
+            self.showing[class] |= self.rng.random_bool(offer_rate);
+            self.showing[class] &= !self.beats[class].is_empty();
+            self.bench.set(&format!("{name}_valid"), self.showing[class].into());
+            if let (true, Some(beat)) = (self.showing[class], self.beats[class].front().copied()) {
+                beat.set(&mut self.bench, name);
+            }
+        }
+        let ready = self.rng.random_bool(tx_rate);
+        self.bench.set("tx_ready", ready.into());
+        self.bench.eval();
+        for (class, name) in NAMES.iter().enumerate() {
+            if self.showing[class] && self.bench.get(&format!("{name}_ready")) == 1 {
+                self.beats[class].pop_front();
+                self.showing[class] = offer_rate == 1.0;
+            }
+        }
+        self.idle += 1;
+        if ready && self.bench.get("tx_valid") == 1 {
+            self.idle = 0;
+            let class = self.bench.get("tx_class");
+            if self.collector.is_empty() {
+                self.class = class;
+            }
+            assert_eq!(class, self.class, "one packet, one class");
+            if let Some(packet) = self.collector.push(Beat::get(&self.bench, "tx")) {
+                let class = class as usize;
+                assert_eq!(Some(&packet), self.packets[class].front(), "in order and unchanged");
+                self.packets[class].pop_front();
+                self.seen[class] += 1;
+                self.order.push(class as u64);
+                let units = (packet.len() as u64 - 3).div_ceil(4);
+                assert!(self.headers[class] >= 1, "class {class} without a header credit");
+                assert!(class == 1 || self.units[class] >= units, "class {class} without data credits");
+                self.headers[class] -= 1;
+                if class != 1 {
+                    self.units[class] -= units;
+                }
+            }
+        }
+        self.bench.tick();
+    }
+}
+
+#[test]
+fn packets_leave_whole_in_order_and_within_credits() {
+    for max_payload in [0, 2, 5] {
+        let mut link = Link::new(max_payload);
+        let full = 8 << max_payload;
+        for round in 0..3000 {
+            for class in 0..3 {
+                if link.beats[class].len() < 20 && link.rng.random_bool(0.7) {
+                    link.packet(class);
+                }
+            }
+            // Just enough for one packet, or for some.
+            for class in 0..3 {
+                if link.rng.random_bool(0.5) && link.headers[class] < 4 {
+                    link.headers[class] += *[1, 1, 2].choose(&mut link.rng).unwrap();
+                }
+                if link.rng.random_bool(0.3) && link.units[class] < 4 * full {
+                    link.units[class] += link.rng.random_range(1..=full);
+                }
+            }
+            let (offer, tx) = [(1.0, 1.0), (0.4, 1.0), (1.0, 0.4)][round / 100 % 3];
+            for _ in 0..10 {
+                link.step(offer, tx);
+            }
+        }
+        assert!(link.seen.iter().all(|n| *n > 50), "{:?}", link.seen);
+    }
+}
+
+/// With credits for exactly the largest packet, every packet goes in the end.
+#[test]
+fn one_credit_is_enough() {
+    let mut link = Link::new(1);
+    for n in 0..90 {
+        link.packet(n % 3);
+    }
+    while link.packets.iter().any(|p| !p.is_empty()) {
+        link.headers = [1; 3];
+        link.units = [16; 3];
+        let before: u64 = link.seen.iter().sum();
+        while link.seen.iter().sum::<u64>() == before {
+            link.step(1.0, 1.0);
+            assert!(link.idle < 20, "stuck");
+        }
+    }
+}
+
+#[test]
+fn no_class_waits_for_another() {
+    let mut link = Link::new(0);
+    for blocked in 0..3 {
+        link.headers = [9; 3];
+        link.units = [99; 3];
+        link.headers[blocked] = 0;
+        for _ in 0..3 {
+            link.step(1.0, 1.0);
+        }
+        for class in 0..3 {
+            link.packet(class);
+            link.packet(class);
+        }
+        for _ in 0..100 {
+            link.step(1.0, 1.0);
+        }
+        for class in 0..3 {
+            assert_eq!(link.packets[class].is_empty(), class != blocked);
+        }
+        link.headers[blocked] = 9;
+        for _ in 0..100 {
+            link.step(1.0, 1.0);
+        }
+        assert!(link.packets[blocked].is_empty());
+    }
+    // Without Bus Master, only completions.
+    link.master = false;
+    for _ in 0..3 {
+        link.step(1.0, 1.0);
+    }
+    for class in 0..3 {
+        link.packet(class);
+    }
+    for _ in 0..50 {
+        link.step(1.0, 1.0);
+    }
+    let waiting = link.packets.each_ref().map(|p| p.len());
+    assert_eq!(waiting, [1, 1, 0]);
+    assert_eq!(link.order.last(), Some(&u64::from(class::COMPLETION)));
+}
+
+#[test]
+fn classes_take_turns_at_full_rate() {
+    let mut link = Link::new(0);
+    for _ in 0..100 {
+        for class in 0..3 {
+            link.packet(class);
+        }
+    }
+    let all: usize = link.beats.iter().map(|b| b.len()).sum();
+    let mut cycles = 0;
+    while link.packets.iter().any(|p| !p.is_empty()) {
+        link.headers = [200; 3];
+        link.units = [4000; 3];
+        link.step(1.0, 1.0);
+        cycles += 1;
+    }
+    for three in link.order.chunks(3) {
+        let mut sorted = three.to_vec();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [0, 1, 2]);
+    }
+    assert!(cycles <= all + 5, "{cycles} cycles for {all} beats");
+}

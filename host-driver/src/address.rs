@@ -1,0 +1,303 @@
+//! Addresses of a NIC, and what two ends of a connection tell each other.
+
+use std::{fmt, net::Ipv4Addr, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+use viaduct_spec::{handle::queue_pair, tables::service};
+
+/// An Ethernet address.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Mac(pub [u8; 6]);
+
+impl Mac {
+    /// Whether it can be the address of one NIC: not a group's, and not all zero.
+    pub fn is_unicast(self) -> bool {
+        self.0[0] & 1 == 0 && self.0 != [0; 6]
+    }
+}
+
+impl fmt::Display for Mac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, g] = self.0;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
+impl fmt::Debug for Mac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Not six bytes in hexadecimal with colons between.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:?} is no MAC address: six bytes in hexadecimal, colons between")]
+pub struct NoMac(String);
+
+impl FromStr for Mac {
+    type Err = NoMac;
+
+    fn from_str(text: &str) -> Result<Self, NoMac> {
+        let no = || NoMac(text.into());
+        let mut bytes = [0; 6];
+        let mut parts = text.split(':');
+        for byte in &mut bytes {
+            let part = parts.next().filter(|p| p.len() == 2).ok_or_else(no)?;
+            *byte = u8::from_str_radix(part, 16).map_err(|_| no())?;
+        }
+        parts.next().is_none().then_some(Self(bytes)).ok_or_else(no)
+    }
+}
+
+impl TryFrom<String> for Mac {
+    type Error = NoMac;
+    fn try_from(text: String) -> Result<Self, NoMac> {
+        text.parse()
+    }
+}
+
+impl From<Mac> for String {
+    fn from(mac: Mac) -> Self {
+        mac.to_string()
+    }
+}
+
+/// VIA's reliability levels, by the transport that carries them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Service {
+    /// Unreliable Delivery: unreliable connection on the wire.
+    UnreliableDelivery,
+    /// Reliable Delivery: reliable connection.
+    ReliableDelivery,
+    /// Reliable Reception: reliable connection, acknowledged from memory.
+    ReliableReception,
+}
+
+impl Service {
+    /// Its number in the NIC's tables.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::UnreliableDelivery => service::UNRELIABLE,
+            Self::ReliableDelivery => service::RELIABLE_DELIVERY,
+            Self::ReliableReception => service::RELIABLE_RECEPTION,
+        }
+    }
+}
+
+impl fmt::Display for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::UnreliableDelivery => "Unreliable Delivery",
+            Self::ReliableDelivery => "Reliable Delivery",
+            Self::ReliableReception => "Reliable Reception",
+        })
+    }
+}
+
+/// Path MTU: bytes of payload in a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
+pub struct Mtu(u8);
+
+impl Mtu {
+    /// The largest.
+    pub const MAX: Self = Self(4);
+    /// What fits an Ethernet frame of 1500 bytes.
+    pub const DEFAULT: Self = Self(2);
+
+    /// Its bytes: 256, 512, 1024, 2048 or 4096.
+    pub fn bytes(self) -> u32 {
+        256 << self.0
+    }
+
+    /// Its number in the NIC's tables.
+    pub fn code(self) -> u8 {
+        self.0
+    }
+}
+
+/// Not one of the five.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} is no path MTU: 256, 512, 1024, 2048 or 4096 bytes")]
+pub struct NoMtu(u32);
+
+impl TryFrom<u32> for Mtu {
+    type Error = NoMtu;
+    fn try_from(bytes: u32) -> Result<Self, NoMtu> {
+        (0..=Self::MAX.0).map(Self).find(|mtu| mtu.bytes() == bytes).ok_or(NoMtu(bytes))
+    }
+}
+
+impl From<Mtu> for u32 {
+    fn from(mtu: Mtu) -> Self {
+        mtu.bytes()
+    }
+}
+
+impl FromStr for Mtu {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bytes: u32 = text.parse().map_err(|_| format!("{text:?} is no number of bytes"))?;
+        bytes.try_into().map_err(|error: NoMtu| error.to_string())
+    }
+}
+
+/// What one end of a connection tells the other, over whatever channel the two have.
+///
+/// It comes from another process: [`ConnectionInfo::check`] is done before it is used. Connection
+/// management over the NIC itself (InfiniBand CM on queue pair 1) will carry the same facts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectionInfo {
+    /// Ethernet address.
+    pub mac: Mac,
+    /// IPv4 address.
+    pub ip: Ipv4Addr,
+    /// Queue pair number: the VI and its generation.
+    pub queue_pair: u32,
+    /// PSN of the first packet that this end sends.
+    pub first_psn: u32,
+    /// Largest packet that this end takes. The smaller one of both is used.
+    pub mtu: Mtu,
+    /// Reliability level; the same at both ends.
+    pub service: Service,
+    /// MaxTransferSize in bytes; the same at both ends.
+    pub max_transfer: u32,
+}
+
+/// What is wrong with a peer's [`ConnectionInfo`].
+#[derive(Debug, thiserror::Error)]
+pub enum PeerError {
+    /// A number outside its field.
+    #[error("the peer's {what} {value:#x} is outside its range")]
+    Range {
+        /// The number.
+        what: &'static str,
+        /// What it is.
+        value: u64,
+    },
+    /// No address of a NIC.
+    #[error("the peer's address {0} is not that of one NIC")]
+    Address(String),
+    /// The levels differ.
+    #[error("one end asks for {own}, the other for {peer}: both ends of a connection have one level")]
+    Service {
+        /// This end's level.
+        own: Service,
+        /// The other's.
+        peer: Service,
+    },
+    /// The sizes differ.
+    #[error("MaxTransferSize is {own} here and {peer} there: both ends of a connection have one")]
+    MaxTransfer {
+        /// This end's, in bytes.
+        own: u32,
+        /// The other's.
+        peer: u32,
+    },
+}
+
+impl ConnectionInfo {
+    /// Whether a connection from this end (`self`) to `peer` can be.
+    pub fn check(&self, peer: &Self) -> Result<(), PeerError> {
+        let range = |what, value: u32, good: bool| {
+            if good {
+                Ok(())
+            } else {
+                Err(PeerError::Range { what, value: value.into() })
+            }
+        };
+        let number = u64::from(peer.queue_pair);
+        let sound = number >> queue_pair::BITS == 0 && queue_pair::GENERATION.get(&[number]) != 0;
+        range("queue pair number", peer.queue_pair, sound)?;
+        range("first PSN", peer.first_psn, peer.first_psn >> 24 == 0)?;
+        if !peer.mac.is_unicast() {
+            return Err(PeerError::Address(peer.mac.to_string()));
+        }
+        if peer.ip.is_unspecified() || peer.ip.is_broadcast() || peer.ip.is_multicast() {
+            return Err(PeerError::Address(peer.ip.to_string()));
+        }
+        if peer.service != self.service {
+            return Err(PeerError::Service { own: self.service, peer: peer.service });
+        }
+        if peer.max_transfer != self.max_transfer {
+            return Err(PeerError::MaxTransfer { own: self.max_transfer, peer: peer.max_transfer });
+        }
+        Ok(())
+    }
+
+    /// As a line of JSON.
+    pub fn to_json(&self) -> String {
+        // Numbers, addresses and enumerations without data: nothing in it can fail to serialise.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// From JSON; it may still be wrong: see [`ConnectionInfo::check`].
+    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn info() -> ConnectionInfo {
+        ConnectionInfo {
+            mac: Mac([2, 0, 0, 0, 0, 1]),
+            ip: Ipv4Addr::new(10, 0, 0, 1),
+            queue_pair: 0x123 << 10 | 5,
+            first_psn: 0xff_fffe,
+            mtu: Mtu::DEFAULT,
+            service: Service::ReliableDelivery,
+            max_transfer: 1 << 20,
+        }
+    }
+
+    #[test]
+    fn a_mac_address_prints_as_it_is_read() {
+        let mac: Mac = "02:aB:00:ff:10:01".parse().expect("a MAC address");
+        assert_eq!(mac.to_string(), "02:ab:00:ff:10:01");
+        for wrong in ["", "02:00:00:00:00", "02:00:00:00:00:00:00", "2:0:0:0:0:0", "02:00:00:00:00:0g"] {
+            assert!(wrong.parse::<Mac>().is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn the_five_mtus_and_no_other() {
+        for (code, bytes) in [256, 512, 1024, 2048, 4096].into_iter().enumerate() {
+            assert_eq!(Mtu::try_from(bytes).map(|m| usize::from(m.code())).ok(), Some(code));
+        }
+        assert!(Mtu::try_from(1500).is_err() && Mtu::try_from(0).is_err());
+    }
+
+    #[test]
+    fn information_survives_json_and_nonsense_does_not() {
+        let own = info();
+        assert_eq!(ConnectionInfo::from_json(&own.to_json()).ok(), Some(own));
+        for wrong in ["", "{}", "[1,2]", &own.to_json().replace("1024", "1500")] {
+            assert!(ConnectionInfo::from_json(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_peer_is_checked() {
+        let own = info();
+        let refused = |change: fn(&mut ConnectionInfo), why: &str| {
+            let mut peer = info();
+            change(&mut peer);
+            let error = own.check(&peer).expect_err(why).to_string();
+            assert!(error.contains(why), "{error}");
+        };
+        assert!(own.check(&info()).is_ok());
+        refused(|p| p.queue_pair = 1 << 24, "queue pair");
+        refused(|p| p.queue_pair = 5, "queue pair");
+        refused(|p| p.first_psn = 1 << 24, "PSN");
+        refused(|p| p.mac = Mac([0xff; 6]), "ff:ff");
+        refused(|p| p.mac = Mac([0; 6]), "00:00");
+        refused(|p| p.ip = Ipv4Addr::new(224, 0, 0, 1), "224.0.0.1");
+        refused(|p| p.service = Service::UnreliableDelivery, "Unreliable Delivery");
+        refused(|p| p.max_transfer = 7, "MaxTransferSize");
+    }
+}

@@ -1,0 +1,92 @@
+//! Commands to the NIC: staged rows and their commits, drains, queries.
+
+use std::time::{Duration, Instant};
+
+use viaduct_spec::{
+    register::{command, command_op, registers, state},
+    tables::table,
+};
+
+use super::AgentError;
+use crate::device::{Bar, DeviceError, PciDevice};
+
+/// How long the NIC may be busy with one command. A command takes some hundred cycles at most; a
+/// simulator on a loaded machine may be slow with them.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// The command registers. One user at a time: the agent's lock is held around it.
+pub struct Admin<'a> {
+    device: &'a dyn PciDevice,
+}
+
+impl<'a> Admin<'a> {
+    /// The command registers of `device`.
+    pub fn of(device: &'a dyn PciDevice) -> Self {
+        Self { device }
+    }
+
+    /// Waits until no command is running, the one after reset included.
+    pub fn ready(&self, what: impl Fn() -> String) -> Result<(), AgentError> {
+        self.wait(what).map(drop)
+    }
+
+    /// Writes a row of a table (of [`table`]): up to three words, lowest first.
+    pub fn commit(&self, table: u8, row: u32, words: &[u64]) -> Result<(), AgentError> {
+        for (word, stage) in words.iter().zip([registers::STAGE0, registers::STAGE1, registers::STAGE2]) {
+            self.device.write64(Bar::Registers, stage, *word)?;
+        }
+        self.run(command_op::COMMIT, table, row)
+    }
+
+    /// Waits until every access that the NIC had granted has ended, and is visible here.
+    pub fn drain(&self) -> Result<(), AgentError> {
+        self.run(command_op::DRAIN, 0, 0)?;
+        // The answer to a read that is asked after the drain comes behind every write before it.
+        self.device.read64(Bar::Registers, registers::RESULT)?;
+        Ok(())
+    }
+
+    /// The state of a VI: one of `tables::vi_states`.
+    pub fn query_state(&self, vi: u16) -> Result<u64, AgentError> {
+        self.run(command_op::QUERY, table::VI_STATE, vi.into())?;
+        Ok(self.device.read64(Bar::Registers, registers::RESULT)?)
+    }
+
+    fn run(&self, op: u8, table: u8, row: u32) -> Result<(), AgentError> {
+        let mut word = [0];
+        command::OP.put(&mut word, op.into());
+        command::TABLE.put(&mut word, table.into());
+        command::ROW.put(&mut word, row.into());
+        self.device.write64(Bar::Registers, registers::COMMAND, word[0])?;
+        let what = || format!("command {op} on row {row} of table {table}");
+        let register = self.wait(what)?;
+        if state::COMMAND_ERROR.get(&[register]) != 0 {
+            return Err(AgentError::Command(what()));
+        }
+        Ok(())
+    }
+
+    /// STATE, when no command is running.
+    fn wait(&self, what: impl Fn() -> String) -> Result<u64, AgentError> {
+        let start = Instant::now();
+        loop {
+            let register = self.device.read32(Bar::Registers, registers::STATE)?;
+            if register == u32::MAX {
+                // What a read gives when there is no function any more.
+                return Err(removed().into());
+            }
+            if state::COMMAND_BUSY.get(&[register.into()]) == 0 {
+                return Ok(register.into());
+            }
+            if start.elapsed() > LIMIT {
+                return Err(AgentError::Stuck(what()));
+            }
+            self.device.pause();
+        }
+    }
+}
+
+/// The function answers with all ones: it is not there any more.
+pub fn removed() -> DeviceError {
+    DeviceError::Gone { place: "the PCI function".into(), reason: "it reads as all ones".into() }
+}

@@ -1,0 +1,119 @@
+//! Why the agent did not do what it was asked: each error names the rule.
+
+use crate::{
+    address::{PeerError, Service},
+    device::DeviceError,
+    maps::MapError,
+    memory::MemoryError,
+};
+
+/// An error of the Kernel Agent.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// Some other device.
+    #[error("this is no Viaduct NIC: its first register reads {found:#010x}, not {expected:#010x}")]
+    NotViaduct {
+        /// What it reads.
+        found: u32,
+        /// What it should read.
+        expected: u32,
+    },
+    /// Another generation of the NIC.
+    #[error("the NIC's registers have layout version {found}; this agent knows version {known}")]
+    Version {
+        /// The NIC's.
+        found: u32,
+        /// The agent's.
+        known: u32,
+    },
+    /// Neither RTL nor model.
+    #[error("the NIC says it is of kind {0}, which this agent does not know")]
+    Kind(u32),
+    /// A table size that cannot be.
+    #[error("the NIC says that {what} is {value}, which cannot be")]
+    Limits {
+        /// Which size.
+        what: &'static str,
+        /// Its value.
+        value: u32,
+    },
+    /// The agent was given an address that no NIC can have.
+    #[error("{0} cannot be the address of a NIC")]
+    OwnAddress(String),
+    /// The NIC did not finish.
+    #[error("the NIC was still busy with {0} after five seconds")]
+    Stuck(String),
+    /// The NIC did not take a command.
+    #[error("the NIC refused {0}: it named no table or row")]
+    Command(String),
+    /// No such tag.
+    #[error("protection tag {0:#06x} does not exist")]
+    UnknownTag(u16),
+    /// The tag has users.
+    #[error("protection tag {tag:#06x} is still used by {users} regions and virtual interfaces")]
+    TagInUse {
+        /// The tag.
+        tag: u16,
+        /// How many use it.
+        users: usize,
+    },
+    /// Every tag is taken.
+    #[error("all protection tags are in use")]
+    NoTag,
+    /// Memory that cannot be registered.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// Memory that could not be mapped.
+    #[error(transparent)]
+    Map(#[from] MapError),
+    /// The arena for rings could not be had.
+    #[error("memory for the rings: {0}")]
+    Arena(std::io::Error),
+    /// The range is none.
+    #[error(
+        "{length:#x} bytes at {address:#x}: a region has 1 to 2^48 - 1 bytes and ends in the address space"
+    )]
+    Range {
+        /// First byte.
+        address: u64,
+        /// Bytes.
+        length: u64,
+    },
+    /// Rights that contradict the memory.
+    #[error("the memory at {0:#x} is read-only: remote peers cannot be given the right to write it")]
+    RightToWrite(u64),
+    /// The table is full.
+    #[error("all {0} rows of the NIC's {1} table are in use")]
+    Full(usize, &'static str),
+    /// No such handle.
+    #[error("memory handle {0:#010x} names no registered region")]
+    UnknownHandle(u32),
+    /// The level is not offered.
+    #[error("{0} is not offered by this NIC")]
+    Service(Service),
+    /// A ring of a size that cannot be.
+    #[error("a ring of 2^{0} slots: rings have 2^3 to 2^10")]
+    Ring(u32),
+    /// MaxTransferSize outside its range.
+    #[error("a MaxTransferSize of {0} bytes: it is 1 to 2^30")]
+    MaxTransfer(u32),
+    /// No such VI, or no more.
+    #[error("virtual interface {0} does not exist (any more)")]
+    UnknownVi(u16),
+    /// Not in this state.
+    #[error("virtual interface {vi} is {state}: {rule}")]
+    State {
+        /// Index of the VI.
+        vi: u16,
+        /// Its state.
+        state: &'static str,
+        /// What the state does not allow.
+        rule: &'static str,
+    },
+    /// What the peer said of itself is wrong.
+    #[error(transparent)]
+    Peer(#[from] PeerError),
+}

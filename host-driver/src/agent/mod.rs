@@ -1,0 +1,393 @@
+//! VIA's Kernel Agent, embedded in the process that uses the NIC: it owns the function, and everyone
+//! in the process shares it.
+//!
+//! The data path goes past it: a post is a store into a ring ([`vis::Ring`]) and a doorbell.
+
+mod admin;
+mod error;
+mod regions;
+mod tags;
+pub mod vis;
+
+use std::{
+    net::Ipv4Addr,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use viaduct_spec::{
+    handle::{memory_handle, queue_pair},
+    layout::Code,
+    register::{control, counter, event, event_code, nic_kind, registers, MAGIC_VALUE, VERSION_VALUE},
+    wire::DEFAULT_PKEY,
+};
+
+pub use error::AgentError;
+pub use regions::MemoryAttributes;
+
+use crate::{
+    address::Mac,
+    device::{Bar, DeviceError, PciDevice},
+    memory::Mapping,
+};
+use admin::Admin;
+use regions::{Regions, Request};
+use tags::Tags;
+
+/// Configuration space: identifiers.
+const CONFIG_ID: u16 = 0x00;
+/// Configuration space: the command register, in the low half.
+const CONFIG_COMMAND: u16 = 0x04;
+/// Command register: BARs answer.
+const MEMORY_ENABLE: u32 = 1 << 1;
+/// Command register: the function may read and write memory.
+const BUS_MASTER_ENABLE: u32 = 1 << 2;
+
+/// How the NIC is set up.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// The NIC's Ethernet address.
+    pub mac: Mac,
+    /// The NIC's IPv4 address.
+    pub ip: Ipv4Addr,
+    /// P_Key of its frames.
+    pub pkey: u16,
+    /// Seed of every random number; None: the system's.
+    pub seed: Option<u64>,
+}
+
+impl Options {
+    /// The default P_Key, and random numbers of the system's.
+    pub fn new(mac: Mac, ip: Ipv4Addr) -> Self {
+        Self { mac, ip, pkey: DEFAULT_PKEY, seed: None }
+    }
+}
+
+/// What carries out the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NicKind {
+    /// The RTL: on a chip, or Verilated.
+    Rtl,
+    /// The functional model.
+    Model,
+}
+
+/// What the NIC's registers say of its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Virtual interfaces.
+    pub vis: u16,
+    /// Rows of the region table; row 0 is never used, and one is the agent's.
+    pub regions: u32,
+    /// Rows of the page table.
+    pub pages: u32,
+    /// log2 of the doorbell page stride.
+    pub doorbell_shift: u32,
+    /// Receive descriptors that the NIC fetches ahead for a VI.
+    pub receive_ahead: u32,
+}
+
+/// Something that no descriptor can report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// One of `register::event_code`.
+    pub code: u8,
+    /// Index of the VI.
+    pub vi: u16,
+    /// The receive queue; else the send queue.
+    pub receive: bool,
+    /// The VI went into Error because of it.
+    pub broke: bool,
+}
+
+impl Event {
+    /// Its entry in the specification: name and meaning.
+    pub fn meaning(&self) -> Option<&'static Code> {
+        static CODES: &[Code] = event_code::CODES.codes;
+        CODES.iter().find(|code| code.value == u64::from(self.code))
+    }
+}
+
+/// The Kernel Agent of one NIC.
+pub struct Agent {
+    device: Arc<dyn PciDevice>,
+    kind: NicKind,
+    limits: Limits,
+    mac: Mac,
+    ip: Ipv4Addr,
+    pkey: u16,
+    arena: Arc<Mapping>,
+    arena_region: u16,
+    system_tag: u16,
+    state: Mutex<State>,
+}
+
+struct State {
+    random: ChaCha8Rng,
+    tags: Tags,
+    regions: Regions,
+    vis: Vec<Option<vis::Entry>>,
+    /// Generation of the last VI with each index.
+    generations: Vec<u16>,
+    /// Where the search for a free VI starts.
+    next_vi: usize,
+}
+
+impl Agent {
+    /// Takes over a NIC: resets it, checks what it is, and sets its addresses.
+    ///
+    /// # Errors
+    /// Not a Viaduct NIC, or one of another layout version; the device's errors.
+    pub fn open(device: Arc<dyn PciDevice>, options: Options) -> Result<Arc<Self>, AgentError> {
+        let Options { mac, ip, pkey, seed } = options;
+        if !mac.is_unicast() {
+            return Err(AgentError::OwnAddress(mac.to_string()));
+        }
+        if ip.is_unspecified() || ip.is_multicast() || ip.is_broadcast() {
+            return Err(AgentError::OwnAddress(ip.to_string()));
+        }
+        match device.reset() {
+            // A function without a reset of its own has the one in CONTROL, below.
+            Ok(()) | Err(DeviceError::Refused { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        enable(&*device, MEMORY_ENABLE)?;
+        let (kind, limits) = identify(&*device)?;
+        device.write32(Bar::Registers, registers::CONTROL, 1 << control::RESET.lo)?;
+        Admin::of(&*device).ready(|| "its reset".into())?;
+        enable(&*device, MEMORY_ENABLE | BUS_MASTER_ENABLE)?;
+
+        let mut random = match seed {
+            Some(seed) => ChaCha8Rng::seed_from_u64(seed),
+            None => ChaCha8Rng::from_rng(&mut rand::rng()),
+        };
+        let mut tags = Tags::new(random.random());
+        let system_tag = tags.create()?;
+        let mut regions = Regions::new(limits.regions.min(0xffff) as u16, limits.pages);
+        let arena = Arc::new(Mapping::new(vis::arena_bytes(limits.vis)).map_err(AgentError::Arena)?);
+        let request = Request {
+            address: arena.start().as_ptr() as u64,
+            length: arena.length() as u64,
+            attributes: MemoryAttributes { tag: system_tag, rdma_write: false, rdma_read: false },
+            system: true,
+            key: random.random(),
+        };
+        // SAFETY: the arena is the agent's own, accessed as atomics only, and Drop takes it back
+        // from the device before it goes, or leaves it.
+        let handle = unsafe { regions.register(&*device, &mut tags, request) }?;
+        device.write64(Bar::Registers, registers::MAC, mac_register(mac))?;
+        device.write32(Bar::Registers, registers::IP, ip.into())?;
+        device.write32(Bar::Registers, registers::PKEY, pkey.into())?;
+        let enables = 1 << control::RECEIVE_ENABLE.lo | 1 << control::SEND_ENABLE.lo;
+        device.write32(Bar::Registers, registers::CONTROL, enables)?;
+
+        let generations: Vec<u16> =
+            (0..limits.vis).map(|_| random.random::<u16>() & queue_pair::GENERATION.mask() as u16).collect();
+        let state =
+            State { random, tags, regions, vis: vec![None; limits.vis.into()], generations, next_vi: 0 };
+        Ok(Arc::new(Self {
+            device,
+            kind,
+            limits,
+            mac,
+            ip,
+            pkey,
+            arena,
+            arena_region: memory_handle::INDEX.get(&[handle.into()]) as u16,
+            system_tag,
+            state: Mutex::new(state),
+        }))
+    }
+
+    /// What carries out the work: the KIND register.
+    pub fn kind(&self) -> NicKind {
+        self.kind
+    }
+
+    /// The NIC's sizes.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// The NIC's Ethernet address.
+    pub fn mac(&self) -> Mac {
+        self.mac
+    }
+
+    /// The NIC's IPv4 address.
+    pub fn ip(&self) -> Ipv4Addr {
+        self.ip
+    }
+
+    /// Lets time pass while something is waited for: [`PciDevice::pause`].
+    pub fn pause(&self) {
+        self.device.pause();
+    }
+
+    /// Whether the device still answers.
+    pub fn check(&self) -> Result<(), AgentError> {
+        match self.device.config_read32(CONFIG_ID)? {
+            u32::MAX => Err(admin::removed().into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes a protection tag; never 0.
+    pub fn create_tag(&self) -> Result<u16, AgentError> {
+        self.state().tags.create()
+    }
+
+    /// Destroys a protection tag that no region and no VI uses.
+    pub fn destroy_tag(&self, tag: u16) -> Result<(), AgentError> {
+        let mut state = self.state();
+        if tag == self.system_tag {
+            return Err(AgentError::UnknownTag(tag));
+        }
+        state.tags.destroy(tag)
+    }
+
+    /// Registers `length` bytes of this process's memory from `address` on, of any alignment.
+    /// Memory that this process may only read becomes memory that the NIC may only read. The handle
+    /// is never 0.
+    ///
+    /// # Safety
+    /// The memory stays mapped until [`Agent::deregister`] has returned without an error, and no
+    /// reference exists that its being changed (if it is writable) by the NIC would break.
+    pub unsafe fn register(
+        &self,
+        address: usize,
+        length: usize,
+        attributes: MemoryAttributes,
+    ) -> Result<u32, AgentError> {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        if attributes.tag == self.system_tag {
+            return Err(AgentError::UnknownTag(attributes.tag));
+        }
+        let key = state.random.random();
+        let request =
+            Request { address: address as u64, length: length as u64, attributes, system: false, key };
+        // SAFETY: the caller's promise.
+        unsafe { state.regions.register(&*self.device, &mut state.tags, request) }
+    }
+
+    /// Ends a registration. When it returns without an error, nothing reaches the memory through the
+    /// handle any more. After an error the NIC may still do so: the memory must stay.
+    pub fn deregister(&self, handle: u32) -> Result<(), AgentError> {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        if memory_handle::INDEX.get(&[handle.into()]) == u64::from(self.arena_region) {
+            return Err(AgentError::UnknownHandle(handle));
+        }
+        state.regions.deregister(&*self.device, &mut state.tags, handle)
+    }
+
+    /// What a handle was registered with.
+    pub fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
+        self.state().regions.attributes(handle)
+    }
+
+    /// Takes the events that the NIC has for the agent, oldest first.
+    pub fn take_events(&self) -> Result<Vec<Event>, AgentError> {
+        let _one_reader = self.state();
+        let mut events = Vec::new();
+        // As many as a register can hold codes for: a NIC that never runs dry is broken.
+        while events.len() < 1024 {
+            let word = [self.device.read64(Bar::Registers, registers::EVENT)?];
+            let code = event::CODE.get(&word) as u8;
+            if code == 0 {
+                break;
+            }
+            events.push(Event {
+                code,
+                vi: event::VI.get(&word) as u16,
+                receive: event::RECEIVE.get(&word) != 0,
+                broke: event::BROKE.get(&word) != 0,
+            });
+        }
+        Ok(events)
+    }
+
+    /// Device time in ticks of 1.024 us; it wraps.
+    pub fn time(&self) -> Result<u32, AgentError> {
+        Ok(self.device.read32(Bar::Registers, registers::TIME)?)
+    }
+
+    /// Reads one counter: a number of `register::counter`.
+    pub fn counter(&self, number: u64) -> Result<u64, AgentError> {
+        Ok(self.device.read64(Bar::Registers, registers::COUNTERS + 8 * number)?)
+    }
+
+    /// Reads all counters, with their names and meanings.
+    pub fn counters(&self) -> Result<Vec<(&'static Code, u64)>, AgentError> {
+        static CODES: &[Code] = counter::CODES.codes;
+        CODES.iter().map(|code| Ok((code, self.counter(code.value)?))).collect()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // The tables hold together after each step: what a thread that panicked left is usable.
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let stopped =
+            enable(&*self.device, 0).map_err(AgentError::from).and_then(|()| Ok(self.device.reset()?));
+        let back = self.device.unmap_dma(self.arena.start().as_ptr() as u64, self.arena.length());
+        if stopped.is_err() || back.is_err() {
+            // Nobody knows whether the device is done with the rings: they stay.
+            std::mem::forget(Arc::clone(&self.arena));
+        }
+    }
+}
+
+/// Sets the two enables of the PCI command register.
+fn enable(device: &dyn PciDevice, enables: u32) -> Result<(), DeviceError> {
+    let command = device.config_read32(CONFIG_COMMAND)? & 0xffff & !(MEMORY_ENABLE | BUS_MASTER_ENABLE);
+    // The upper half is the status register: writing 0 changes nothing there.
+    device.config_write32(CONFIG_COMMAND, command | enables)
+}
+
+/// Refuses everything but a Viaduct NIC of the known layout.
+fn identify(device: &dyn PciDevice) -> Result<(NicKind, Limits), AgentError> {
+    let read = |offset| device.read32(Bar::Registers, offset);
+    let found = read(registers::MAGIC)?;
+    if found != MAGIC_VALUE {
+        return Err(AgentError::NotViaduct { found, expected: MAGIC_VALUE });
+    }
+    let found = read(registers::VERSION)?;
+    if found != VERSION_VALUE {
+        return Err(AgentError::Version { found, known: VERSION_VALUE });
+    }
+    let kind = match read(registers::KIND)? {
+        nic_kind::RTL => NicKind::Rtl,
+        nic_kind::MODEL => NicKind::Model,
+        other => return Err(AgentError::Kind(other)),
+    };
+    let within = |what, offset, least: u32, most: u32| -> Result<u32, AgentError> {
+        let value = read(offset)?;
+        if (least..=most).contains(&value) {
+            Ok(value)
+        } else {
+            Err(AgentError::Limits { what, value })
+        }
+    };
+    let limits = Limits {
+        vis: within("its number of virtual interfaces", registers::VIS, 1, 1 << 10)? as u16,
+        regions: within("its number of regions", registers::REGIONS, 2, 1 << 16)?,
+        pages: within("its number of pages", registers::PAGES, 1, 1 << 16)?,
+        doorbell_shift: within("log2 of its doorbell stride", registers::DOORBELL_SHIFT, 12, 30)?,
+        receive_ahead: within("its receives fetched ahead", registers::RECEIVE_AHEAD, 1, 1 << 14)?,
+    };
+    Ok((kind, limits))
+}
+
+/// The MAC register: first byte on the wire in the low bits.
+fn mac_register(mac: Mac) -> u64 {
+    mac.0.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! Registered memory: rows of the region and page tables, and the handles that name them.
+
+use std::collections::VecDeque;
+
+use viaduct_spec::{
+    handle::memory_handle,
+    tables::{region, table},
+};
+
+use super::{admin::Admin, tags::Tags, AgentError};
+use crate::{
+    device::{DmaAccess, PciDevice},
+    maps::Maps,
+    memory,
+    pages::{self, Cover},
+    rows,
+};
+
+/// What memory is registered for (VIP_MEM_ATTRIBUTES).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryAttributes {
+    /// Protection tag.
+    pub tag: u16,
+    /// Remote peers of VIs with this tag may write it.
+    pub rdma_write: bool,
+    /// Remote peers of VIs with this tag may read it.
+    pub rdma_read: bool,
+}
+
+/// The region and page tables, as the agent keeps them.
+#[derive(Debug)]
+pub struct Regions {
+    /// Rows of the region table; row 0 stays empty.
+    rows: Vec<Option<Entry>>,
+    /// Free rows, the longest free first: a stale handle meets its row's next owner as late as
+    /// possible.
+    free: VecDeque<u16>,
+    /// Rows of the page table in use.
+    pages: Vec<bool>,
+    maps: Maps,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    row: rows::Region,
+    pages: u16,
+    start: u64,
+    mapped: u64,
+}
+
+/// A region as its owner asks for it.
+#[derive(Debug, Clone, Copy)]
+pub struct Request {
+    /// First byte.
+    pub address: u64,
+    /// Bytes.
+    pub length: u64,
+    /// Tag and rights.
+    pub attributes: MemoryAttributes,
+    /// An arena of the agent's.
+    pub system: bool,
+    /// Random bits for the handle.
+    pub key: u16,
+}
+
+impl Regions {
+    /// Empty tables of a NIC.
+    pub fn new(rows: u16, pages: u32) -> Self {
+        Self {
+            rows: vec![None; rows.into()],
+            free: (1..rows).collect(),
+            pages: vec![false; pages as usize],
+            maps: Maps::default(),
+        }
+    }
+
+    /// Registers memory of this process, of any alignment and length.
+    ///
+    /// # Safety
+    /// As [`PciDevice::map_dma`], for the pages that the range touches, until
+    /// [`Regions::deregister`] has returned without an error.
+    pub unsafe fn register(
+        &mut self,
+        device: &dyn PciDevice,
+        tags: &mut Tags,
+        request: Request,
+    ) -> Result<u32, AgentError> {
+        let Request { address, length, attributes, system, key } = request;
+        tags.check(attributes.tag)?;
+        let range = || AgentError::Range { address, length };
+        if length > region::LENGTH.mask() {
+            return Err(range());
+        }
+        let cover = Cover::of(address, length).ok_or_else(range)?;
+        let (start, mapped) = pages::whole(address, length).ok_or_else(range)?;
+        let access = memory::access(start, start + mapped)?;
+        if attributes.rdma_write && access == DmaAccess::Read {
+            return Err(AgentError::RightToWrite(address));
+        }
+        let first_page = self.find_pages(cover.count).ok_or(AgentError::Full(self.pages.len(), "page"))?;
+        let index = *self.free.front().ok_or(AgentError::Full(self.rows.len() - 1, "region"))?;
+        let row = rows::Region {
+            base: address,
+            length,
+            tag: attributes.tag,
+            key,
+            first_page: first_page as u16,
+            page_shift: cover.shift,
+            rdma_write: attributes.rdma_write,
+            rdma_read: attributes.rdma_read,
+            system,
+            read_only: access == DmaAccess::Read,
+        };
+
+        // SAFETY: the caller's promise.
+        unsafe { self.maps.add(device, start, mapped, access) }?;
+        let admin = Admin::of(device);
+        let written = cover
+            .addresses()
+            .zip(first_page as u32..)
+            .try_for_each(|(address, page)| admin.commit(table::PAGE, page, &[address]))
+            .and_then(|()| admin.commit(table::REGION, index.into(), &row.words()));
+        if let Err(error) = written {
+            // Either the device is gone, or the row was never made live.
+            self.maps.remove(device, start, mapped)?;
+            return Err(error);
+        }
+        tags.take(attributes.tag)?;
+        self.free.pop_front();
+        self.pages[first_page..][..cover.count as usize].fill(true);
+        self.rows[usize::from(index)] = Some(Entry { row, pages: cover.count as u16, start, mapped });
+        Ok(handle(index, key))
+    }
+
+    /// Ends a registration. When it returns without an error, nothing reaches the memory through
+    /// this handle any more; after an error the NIC may still do so, and the memory must stay.
+    pub fn deregister(
+        &mut self,
+        device: &dyn PciDevice,
+        tags: &mut Tags,
+        handle: u32,
+    ) -> Result<(), AgentError> {
+        let (index, entry) = self.find(handle)?;
+        let admin = Admin::of(device);
+        admin.commit(table::REGION, index.into(), &[0; 3])?;
+        admin.drain()?;
+        self.maps.remove(device, entry.start, entry.mapped)?;
+        tags.give_back(entry.row.tag);
+        self.rows[usize::from(index)] = None;
+        self.free.push_back(index);
+        self.pages[usize::from(entry.row.first_page)..][..usize::from(entry.pages)].fill(false);
+        Ok(())
+    }
+
+    /// What a handle was registered with.
+    pub fn attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
+        let row = self.find(handle)?.1.row;
+        Ok(MemoryAttributes { tag: row.tag, rdma_write: row.rdma_write, rdma_read: row.rdma_read })
+    }
+
+    fn find(&self, handle: u32) -> Result<(u16, Entry), AgentError> {
+        let number = [u64::from(handle)];
+        let index = memory_handle::INDEX.get(&number) as u16;
+        let key = memory_handle::KEY.get(&number) as u16;
+        self.rows
+            .get(usize::from(index))
+            .copied()
+            .flatten()
+            .filter(|entry| entry.row.key == key)
+            .map(|entry| (index, entry))
+            .ok_or(AgentError::UnknownHandle(handle))
+    }
+
+    /// The first run of `count` free rows of the page table.
+    fn find_pages(&self, count: u64) -> Option<usize> {
+        let count = usize::try_from(count).ok()?;
+        self.pages.windows(count).position(|run| run.iter().all(|used| !used))
+    }
+}
+
+fn handle(index: u16, key: u16) -> u32 {
+    let mut word = [0];
+    memory_handle::INDEX.put(&mut word, index.into());
+    memory_handle::KEY.put(&mut word, key.into());
+    word[0] as u32
+}

@@ -1,0 +1,259 @@
+//! What the agent tells a function, in which order. What a NIC makes of it is tested on the RTL.
+
+use std::collections::HashSet;
+
+use viaduct_spec::{
+    register::command_op,
+    tables::{region, table, work_queue},
+};
+
+use super::{
+    vis::{Direction, ViAttributes, ViState},
+    *,
+};
+use crate::{
+    address::{ConnectionInfo, Mtu, Service},
+    ledger::{Deed, Ledger},
+};
+
+fn options() -> Options {
+    Options { seed: Some(7), ..Options::new(Mac([2, 0, 0, 0, 0, 1]), Ipv4Addr::new(10, 0, 0, 1)) }
+}
+
+fn open() -> (Arc<Ledger>, Arc<Agent>) {
+    let ledger = Arc::new(Ledger::new());
+    let agent = Agent::open(Arc::clone(&ledger) as _, options()).expect("a sound function");
+    (ledger, agent)
+}
+
+fn refusal(register: u64, value: u64) -> String {
+    let ledger = Ledger::new();
+    ledger.books().registers.insert(register, value);
+    Agent::open(Arc::new(ledger), options()).err().expect("it is refused").to_string()
+}
+
+fn attributes(tag: u16) -> MemoryAttributes {
+    MemoryAttributes { tag, rdma_write: false, rdma_read: false }
+}
+
+fn vi_attributes(tag: u16) -> ViAttributes {
+    ViAttributes {
+        tag,
+        service: Service::ReliableDelivery,
+        mtu: Mtu::DEFAULT,
+        max_transfer: 1 << 20,
+        send_log2: 4,
+        receive_log2: 10,
+    }
+}
+
+/// Registers memory that outlives the test.
+fn register(agent: &Agent, memory: &'static [u8], tag: u16) -> Result<u32, AgentError> {
+    // SAFETY: static memory stays, and the ledger never touches it.
+    unsafe { agent.register(memory.as_ptr() as usize, memory.len(), attributes(tag)) }
+}
+
+static MEMORY: [u8; 20_000] = [1; 20_000];
+
+#[test]
+fn what_is_no_viaduct_nic_is_refused() {
+    assert!(refusal(registers::MAGIC, 0x1234_5678).contains("0x12345678"));
+    assert!(refusal(registers::VERSION, 99).contains("version 99"));
+    assert!(refusal(registers::KIND, 3).contains("kind 3"));
+    assert!(refusal(registers::VIS, 0).contains("virtual interfaces is 0"));
+    assert!(refusal(registers::REGIONS, 1 << 20).contains("regions"));
+    assert!(refusal(registers::DOORBELL_SHIFT, 3).contains("stride is 3"));
+}
+
+#[test]
+fn bus_master_is_set_after_the_reset_and_cleared_at_the_end() {
+    let (ledger, agent) = open();
+    let deeds = ledger.take_deeds();
+    let at = |deed: &Deed| deeds.iter().position(|d| d == deed).expect("it was done");
+    assert!(at(&Deed::Reset) < at(&Deed::Enables(2)) && at(&Deed::Enables(2)) < at(&Deed::Enables(6)));
+    let mapped = deeds.iter().position(|d| matches!(d, Deed::Map { .. })).expect("the arena is mapped");
+    assert!(at(&Deed::Enables(6)) < mapped);
+    assert_eq!(ledger.books().registers[&registers::MAC], 0x0100_0000_0002);
+    assert_eq!(ledger.books().registers[&registers::IP], 0x0a00_0001);
+    assert_eq!(ledger.books().registers[&registers::CONTROL], 3);
+    drop(agent);
+    assert_eq!(ledger.books().config[&4], 0);
+    assert!(ledger.books().maps.is_empty(), "the arena is taken back");
+}
+
+#[test]
+fn deregistration_commits_drains_reads_and_only_then_unmaps() {
+    let (ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    let handle = register(&agent, &MEMORY, tag).expect("memory");
+    assert_ne!(handle, 0);
+    let row = handle & 0xffff;
+    let deeds = ledger.take_deeds();
+    let Some(Deed::Command { op: command_op::COMMIT, table: table::REGION, row: written, words }) =
+        deeds.last()
+    else {
+        panic!("the region row comes last: {deeds:?}");
+    };
+    assert_eq!(*written, row);
+    assert_eq!(region::BASE.get(words), MEMORY.as_ptr() as u64);
+    assert_eq!(region::LENGTH.get(words), 20_000);
+    assert_eq!(region::KEY.get(words), u64::from(handle >> 16));
+    assert_eq!(region::READ_ONLY.get(words), 1, "a constant");
+    assert!(matches!(agent.destroy_tag(tag), Err(AgentError::TagInUse { users: 1, .. })));
+
+    agent.deregister(handle).expect("it is registered");
+    let deeds = ledger.take_deeds();
+    let dead = Deed::Command { op: command_op::COMMIT, table: table::REGION, row, words: [0; 3] };
+    let drain = Deed::Command { op: command_op::DRAIN, table: 0, row: 0, words: [0; 3] };
+    assert_eq!(deeds[..3], [dead, drain, Deed::ReadResult]);
+    assert!(matches!(deeds[3..], [Deed::Unmap { .. }]));
+    assert!(matches!(agent.deregister(handle), Err(AgentError::UnknownHandle(_))));
+    agent.destroy_tag(tag).expect("nobody uses it any more");
+}
+
+#[test]
+fn the_table_fills_and_empties_and_handles_differ() {
+    let (ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    let mut seen = HashSet::new();
+    for round in 0..3 {
+        // Eight rows: row 0 is never used, one is the arena's.
+        let handles: Vec<u32> = (0..6).map(|_| register(&agent, &MEMORY, tag).expect("a free row")).collect();
+        assert!(
+            matches!(register(&agent, &MEMORY, tag), Err(AgentError::Full(7, "region"))),
+            "round {round}"
+        );
+        for handle in handles {
+            assert!(seen.insert(handle), "handles are not repeated soon");
+            agent.deregister(handle).expect("it is registered");
+        }
+    }
+    assert_eq!(ledger.books().maps.len(), 1, "only the arena");
+}
+
+#[test]
+fn what_cannot_be_registered_is_refused_by_its_rule() {
+    let (_ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    let start = MEMORY.as_ptr() as usize;
+    let error = |address, length, attributes| {
+        // SAFETY: nothing is registered: that is the test.
+        unsafe { agent.register(address, length, attributes) }.expect_err("a rule is broken").to_string()
+    };
+    assert!(error(start, 0, attributes(tag)).contains("1 to 2^48"));
+    assert!(error(start, 1 << 48, attributes(tag)).contains("1 to 2^48"));
+    assert!(error(usize::MAX, 2, attributes(tag)).contains("1 to 2^48"));
+    assert!(error(4096, 1, attributes(tag)).contains("nothing is mapped at 0x1000"));
+    assert!(error(start, 1, attributes(0)).contains("tag 0x0000 does not exist"));
+    let write = MemoryAttributes { rdma_write: true, ..attributes(tag) };
+    assert!(error(start, 1, write).contains("read-only"));
+}
+
+#[test]
+fn the_system_tag_and_the_arena_are_nobody_elses() {
+    let (_ledger, agent) = open();
+    assert!(matches!(register(&agent, &MEMORY, agent.system_tag), Err(AgentError::UnknownTag(_))));
+    assert!(matches!(agent.create_vi(vi_attributes(agent.system_tag)), Err(AgentError::UnknownTag(_))));
+    assert!(agent.destroy_tag(agent.system_tag).is_err());
+    assert!((0..=u16::MAX)
+        .all(|key| agent.deregister(u32::from(key) << 16 | u32::from(agent.arena_region)).is_err()));
+}
+
+#[test]
+fn a_vi_is_created_connected_and_destroyed() {
+    let (ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    ledger.take_deeds();
+    let vi = agent.create_vi(vi_attributes(tag)).expect("a free VI");
+    let commits = |deeds: &[Deed]| -> Vec<(u8, u32, [u64; 3])> {
+        let commit = |deed: &Deed| match deed {
+            Deed::Command { op: command_op::COMMIT, table, row, words } => Some((*table, *row, *words)),
+            _ => None,
+        };
+        deeds.iter().filter_map(commit).collect()
+    };
+    let rows = commits(&ledger.take_deeds());
+    let tables: Vec<u8> = rows.iter().map(|row| row.0).collect();
+    assert_eq!(
+        tables,
+        [
+            table::VI_STATE,
+            table::GATHER,
+            table::TRANSMIT,
+            table::RECEIVE,
+            table::WORK_QUEUE,
+            table::WORK_QUEUE
+        ]
+    );
+    for (receive, log2) in [(0, 4), (1, 10)] {
+        let (_, row, words) = rows[4 + receive];
+        assert_eq!(row, receive as u32);
+        assert_eq!(work_queue::OPEN.get(&words), 1);
+        assert_eq!(work_queue::RING_LOG2.get(&words), log2);
+        assert_eq!(work_queue::RING_OFFSET.get(&words), 128 * receive as u64);
+        assert_eq!(work_queue::SYSTEM_TAG.get(&words), u64::from(agent.system_tag));
+        assert_eq!(work_queue::TAG.get(&words), u64::from(tag));
+        assert_eq!(work_queue::RING_REGION.get(&words), u64::from(agent.arena_region));
+    }
+
+    let own = *vi.info();
+    let peer = ConnectionInfo { mac: Mac([2, 0, 0, 0, 0, 2]), queue_pair: 0x400, ..own };
+    let wrong = ConnectionInfo { service: Service::UnreliableDelivery, ..peer };
+    assert!(matches!(vi.connect(&wrong), Err(AgentError::Peer(_))));
+    vi.connect(&peer).expect("an idle VI");
+    let rows = commits(&ledger.take_deeds());
+    assert_eq!(rows.iter().filter(|row| row.0 == table::TEMPLATE).count(), 8);
+    assert_eq!(rows.last(), Some(&(table::VI_STATE, 0, [1, 0, 0])));
+
+    vi.ring_doorbell(Direction::Receive, 5).expect("the ledger takes it");
+    assert_eq!(ledger.take_deeds(), [Deed::Doorbell { offset: 8, token: 5 }]);
+
+    ledger.books().registers.insert(registers::RESULT, 3);
+    assert_eq!(vi.state().ok(), Some(ViState::Error));
+    let again = vi.connect(&peer).expect_err("it is in error").to_string();
+    assert!(again.contains("in error") && again.contains("idle"), "{again}");
+
+    vi.destroy().expect("it exists");
+    assert!(matches!(vi.destroy(), Err(AgentError::UnknownVi(0))));
+    assert!(matches!(vi.connect(&peer), Err(AgentError::UnknownVi(0))));
+    agent.destroy_tag(tag).expect("nobody uses it any more");
+}
+
+#[test]
+fn a_peer_on_the_same_nic_is_reached_by_loopback() {
+    let (ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    let one = agent.create_vi(vi_attributes(tag)).expect("a free VI");
+    let two = agent.create_vi(vi_attributes(tag)).expect("a free VI");
+    ledger.take_deeds();
+    one.connect(two.info()).expect("idle");
+    let loopback = |deeds: Vec<Deed>| {
+        deeds.iter().any(|deed| {
+            matches!(deed, Deed::Command { table: table::TRANSMIT, words, .. } if words[0] >> 26 & 1 == 1)
+        })
+    };
+    assert!(loopback(ledger.take_deeds()));
+    two.connect(&ConnectionInfo { ip: Ipv4Addr::new(10, 0, 0, 9), ..*one.info() }).expect("idle");
+    assert!(!loopback(ledger.take_deeds()), "another address is another NIC");
+}
+
+#[test]
+fn vis_run_out_and_their_queue_pair_numbers_change() {
+    let (_ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    let mut seen = HashSet::new();
+    for _ in 0..3 {
+        let vis: Vec<_> = (0..4).map(|_| agent.create_vi(vi_attributes(tag)).expect("a free VI")).collect();
+        assert!(matches!(agent.create_vi(vi_attributes(tag)), Err(AgentError::Full(4, _))));
+        for vi in vis {
+            assert!(seen.insert(vi.info().queue_pair));
+            vi.destroy().expect("it exists");
+        }
+    }
+    let attributes = ViAttributes { service: Service::ReliableReception, ..vi_attributes(tag) };
+    assert!(matches!(agent.create_vi(attributes), Err(AgentError::Service(_))));
+    let attributes = ViAttributes { send_log2: 11, ..vi_attributes(tag) };
+    assert!(matches!(agent.create_vi(attributes), Err(AgentError::Ring(11))));
+    let attributes = ViAttributes { max_transfer: 0, ..vi_attributes(tag) };
+    assert!(matches!(agent.create_vi(attributes), Err(AgentError::MaxTransfer(0))));
+}

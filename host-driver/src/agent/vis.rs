@@ -1,0 +1,430 @@
+//! Virtual interfaces: their rows in the NIC's tables, and the rings of their work queues.
+
+use std::{
+    fmt,
+    net::Ipv4Addr,
+    sync::{
+        atomic::{AtomicU64, Ordering},
+        Arc,
+    },
+};
+
+use rand::Rng;
+use viaduct_spec::{
+    doorbell::page,
+    handle::queue_pair,
+    tables::{table, vi_state, vi_states},
+};
+
+use super::{admin::Admin, Agent, AgentError};
+use crate::{
+    address::{ConnectionInfo, Mtu, Service},
+    device::{Bar, DeviceError},
+    memory::Mapping,
+    rows, template,
+};
+
+/// log2 of the most slots of a ring (VIP_NIC_ATTRIBUTES.MaxDescriptorsPerQueue).
+pub const MAX_RING_LOG2: u32 = 10;
+/// log2 of the fewest slots of a ring.
+pub const MIN_RING_LOG2: u32 = 3;
+/// Largest message in bytes: with the smallest packets it has 2^22 PSNs, well inside the window of
+/// 2^23 that tells old from new.
+pub const MAX_TRANSFER: u32 = 1 << 30;
+/// Bytes that each ring has in the arena.
+const RING_BYTES: usize = 8 << MAX_RING_LOG2;
+
+/// Bytes of the arena that holds the rings of `vis` VIs.
+pub fn arena_bytes(vis: u16) -> usize {
+    usize::from(vis) * 2 * RING_BYTES
+}
+
+/// What a VI is created with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ViAttributes {
+    /// Protection tag: its descriptors and buffers lie in memory of this tag.
+    pub tag: u16,
+    /// Reliability level.
+    pub service: Service,
+    /// Largest packet.
+    pub mtu: Mtu,
+    /// Largest message in bytes.
+    pub max_transfer: u32,
+    /// log2 of the slots of the send ring.
+    pub send_log2: u32,
+    /// log2 of the slots of the receive ring.
+    pub receive_log2: u32,
+}
+
+/// A state of a VI (VIP_VI_STATE).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ViState {
+    /// Not connected; receives may be posted and stay.
+    Idle,
+    /// Both queues are processed.
+    Connected,
+    /// Broken: everything posted is flushed, until the VI is disconnected.
+    Error,
+}
+
+impl ViState {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Connected => "connected",
+            Self::Error => "in error",
+        }
+    }
+}
+
+/// One of a VI's two work queues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Sends and RDMA.
+    Send,
+    /// Receives.
+    Receive,
+}
+
+/// A created VI: what its user needs to post without the agent.
+pub struct Vi {
+    agent: Arc<Agent>,
+    index: u16,
+    generation: u16,
+    info: ConnectionInfo,
+    send: Ring,
+    receive: Ring,
+}
+
+/// What the agent remembers of a VI.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    generation: u16,
+    attributes: ViAttributes,
+    first_psn: u32,
+}
+
+/// The token ring of a work queue, in the agent's arena.
+pub struct Ring {
+    arena: Arc<Mapping>,
+    /// In bytes from the arena's start.
+    offset: usize,
+    log2: u32,
+}
+
+impl Ring {
+    /// Slots.
+    pub fn slots(&self) -> usize {
+        1 << self.log2
+    }
+
+    /// Writes the slot of ring position `position`.
+    pub fn store(&self, position: u16, token: u64) {
+        self.slot(usize::from(position) & (self.slots() - 1)).store(token, Ordering::Release);
+    }
+
+    fn slot(&self, slot: usize) -> &AtomicU64 {
+        // SAFETY: the ring lies inside the arena, which lives as long as `self`, is aligned to 64
+        // bytes and only ever accessed as atomics (and by the NIC).
+        unsafe { self.arena.start().cast::<u8>().add(self.offset + 8 * slot).cast::<AtomicU64>().as_ref() }
+    }
+
+    fn clear(&self) {
+        for slot in 0..self.slots() {
+            self.slot(slot).store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+impl fmt::Debug for Vi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Vi").field("index", &self.index).field("info", &self.info).finish()
+    }
+}
+
+impl Vi {
+    /// Its index: the row of its tables, the number of its doorbell page.
+    pub fn index(&self) -> u16 {
+        self.index
+    }
+
+    /// What the other end of a connection needs to know.
+    pub fn info(&self) -> &ConnectionInfo {
+        &self.info
+    }
+
+    /// The agent that made it.
+    pub fn agent(&self) -> &Arc<Agent> {
+        &self.agent
+    }
+
+    /// One of its rings.
+    pub fn ring(&self, direction: Direction) -> &Ring {
+        match direction {
+            Direction::Send => &self.send,
+            Direction::Receive => &self.receive,
+        }
+    }
+
+    /// Rings the doorbell: one 8-byte store to the VI's page. The ring slot is written before.
+    pub fn ring_doorbell(&self, direction: Direction, token: u64) -> Result<(), DeviceError> {
+        let offset = match direction {
+            Direction::Send => page::SEND,
+            Direction::Receive => page::RECEIVE,
+        };
+        let page = u64::from(self.index) << self.agent.limits.doorbell_shift;
+        self.agent.device.write64(Bar::Doorbells, page + offset, token)
+    }
+
+    /// Connects to the VI that `peer` describes. The send ring starts anew at position 0, so nothing
+    /// may be posted to it that is not complete; posted receives stay.
+    ///
+    /// When it returns, messages of the peer are received; but the peer can take ours only when it
+    /// has done the same.
+    pub fn connect(&self, peer: &ConnectionInfo) -> Result<(), AgentError> {
+        self.info.check(peer)?;
+        let agent = &*self.agent;
+        let state = agent.state();
+        let entry = *state.vi(self)?;
+        let admin = Admin::of(&*agent.device);
+        let now = self.query(&admin)?;
+        if now != ViState::Idle {
+            let rule = "only an idle one can be connected";
+            return Err(AgentError::State { vi: self.index, state: now.name(), rule });
+        }
+        let mtu = entry.attributes.mtu.min(peer.mtu);
+        let vi = u32::from(self.index);
+        for (word, row) in template::words(&self.info, peer, agent.pkey).iter().zip(8 * vi..) {
+            admin.commit(table::TEMPLATE, row, &[*word])?;
+        }
+        let loopback = peer.mac == self.info.mac && peer.ip == self.info.ip;
+        let ViAttributes { tag, service, max_transfer, .. } = entry.attributes;
+        let receive = rows::Receive {
+            peer: peer.ip,
+            psn: peer.first_psn,
+            service,
+            mtu,
+            tag,
+            generation: self.generation,
+        };
+        admin.commit(table::GATHER, vi, &rows::gather(tag, mtu, max_transfer))?;
+        admin.commit(table::TRANSMIT, vi, &rows::transmit(self.info.first_psn, service, loopback))?;
+        admin.commit(table::RECEIVE, vi, &receive.words())?;
+        let (row, words) = self.work_queue(Direction::Send, tag);
+        admin.commit(table::WORK_QUEUE, row, &words)?;
+        admin.commit(table::VI_STATE, vi, &[vi_states::CONNECTED.into()])?;
+        Ok(())
+    }
+
+    /// Breaks the VI: everything posted to either queue is completed, FLUSHED at the latest.
+    pub fn break_off(&self) -> Result<(), AgentError> {
+        let state = self.agent.state();
+        state.vi(self)?;
+        self.set_state(&Admin::of(&*self.agent.device), vi_states::ERROR)
+    }
+
+    /// Makes a broken VI idle again, with both rings empty at position 0. To be called when all that
+    /// was posted is complete; what is not then is lost to its owner.
+    pub fn make_idle(&self) -> Result<(), AgentError> {
+        let state = self.agent.state();
+        let entry = *state.vi(self)?;
+        let admin = Admin::of(&*self.agent.device);
+        self.set_state(&admin, vi_states::IDLE)?;
+        // Nothing that was granted to the old connection reaches memory after the rows are new.
+        admin.drain()?;
+        self.open(&admin, &entry)
+    }
+
+    /// The VI's state in the NIC.
+    pub fn state(&self) -> Result<ViState, AgentError> {
+        let state = self.agent.state();
+        state.vi(self)?;
+        self.query(&Admin::of(&*self.agent.device))
+    }
+
+    /// Destroys the VI: doorbells and frames for it are ignored from now on. To be called when all
+    /// that was posted is complete.
+    pub fn destroy(&self) -> Result<(), AgentError> {
+        let mut state = self.agent.state();
+        let tag = state.vi(self)?.attributes.tag;
+        let admin = Admin::of(&*self.agent.device);
+        for direction in [Direction::Send, Direction::Receive] {
+            admin.commit(table::WORK_QUEUE, self.work_queue(direction, 0).0, &[0, 0])?;
+        }
+        self.set_state(&admin, vi_states::IDLE)?;
+        // Generation 0 is in no queue pair number.
+        admin.commit(table::RECEIVE, self.index.into(), &[0, 0])?;
+        admin.drain()?;
+        state.tags.give_back(tag);
+        state.vis[usize::from(self.index)] = None;
+        Ok(())
+    }
+
+    fn set_state(&self, admin: &Admin<'_>, to: u8) -> Result<(), AgentError> {
+        let mut row = [0];
+        vi_state::STATE.put(&mut row, to.into());
+        admin.commit(table::VI_STATE, self.index.into(), &row)
+    }
+
+    fn query(&self, admin: &Admin<'_>) -> Result<ViState, AgentError> {
+        let result = admin.query_state(self.index)?;
+        match u8::try_from(result) {
+            Ok(vi_states::IDLE) => Ok(ViState::Idle),
+            Ok(vi_states::CONNECTED) => Ok(ViState::Connected),
+            Ok(vi_states::ERROR) => Ok(ViState::Error),
+            _ => Err(AgentError::Limits { what: "the state of a virtual interface", value: result as u32 }),
+        }
+    }
+
+    /// Row and contents of one of its work queues.
+    fn work_queue(&self, direction: Direction, tag: u16) -> (u32, [u64; 2]) {
+        let ring = self.ring(direction);
+        let words = rows::WorkQueue {
+            ring_offset: ring.offset as u64 / 64,
+            ring_region: self.agent.arena_region,
+            ring_log2: ring.log2,
+            system_tag: self.agent.system_tag,
+            tag,
+        }
+        .words();
+        (2 * u32::from(self.index) + u32::from(direction == Direction::Receive), words)
+    }
+
+    /// Writes the rows of an idle VI; the doorbells open last.
+    fn open(&self, admin: &Admin<'_>, entry: &Entry) -> Result<(), AgentError> {
+        let ViAttributes { tag, service, mtu, max_transfer, .. } = entry.attributes;
+        let vi = u32::from(self.index);
+        let receive = rows::Receive {
+            peer: Ipv4Addr::UNSPECIFIED,
+            psn: 0,
+            service,
+            mtu,
+            tag,
+            generation: self.generation,
+        };
+        admin.commit(table::GATHER, vi, &rows::gather(tag, mtu, max_transfer))?;
+        admin.commit(table::TRANSMIT, vi, &rows::transmit(entry.first_psn, service, false))?;
+        admin.commit(table::RECEIVE, vi, &receive.words())?;
+        for direction in [Direction::Send, Direction::Receive] {
+            self.ring(direction).clear();
+            let (row, words) = self.work_queue(direction, tag);
+            admin.commit(table::WORK_QUEUE, row, &words)?;
+        }
+        Ok(())
+    }
+}
+
+impl Agent {
+    /// Creates a VI, idle.
+    ///
+    /// # Errors
+    /// A level, ring size or transfer size that the NIC has not; a tag that does not exist; no VI
+    /// left.
+    pub fn create_vi(self: &Arc<Self>, attributes: ViAttributes) -> Result<Vi, AgentError> {
+        if attributes.service == Service::ReliableReception {
+            return Err(AgentError::Service(attributes.service));
+        }
+        for log2 in [attributes.send_log2, attributes.receive_log2] {
+            if !(MIN_RING_LOG2..=MAX_RING_LOG2).contains(&log2) {
+                return Err(AgentError::Ring(log2));
+            }
+        }
+        if !(1..=MAX_TRANSFER).contains(&attributes.max_transfer) {
+            return Err(AgentError::MaxTransfer(attributes.max_transfer));
+        }
+        let mut guard = self.state();
+        let state = &mut *guard;
+        if attributes.tag == self.system_tag {
+            return Err(AgentError::UnknownTag(attributes.tag));
+        }
+        state.tags.check(attributes.tag)?;
+        let count = state.vis.len();
+        let index = (0..count)
+            .map(|n| (state.next_vi + n) % count)
+            .find(|n| state.vis[*n].is_none())
+            .ok_or(AgentError::Full(count, "virtual interface"))?;
+
+        let generation = next_generation(state.generations[index]);
+        let first_psn = state.random.random::<u32>() & 0xff_ffff;
+        let mut number = [0];
+        queue_pair::VI.put(&mut number, index as u64);
+        queue_pair::GENERATION.put(&mut number, generation.into());
+        let ring = |receive: usize, log2| Ring {
+            arena: Arc::clone(&self.arena),
+            offset: (2 * index + receive) * RING_BYTES,
+            log2,
+        };
+        let entry = Entry { generation, attributes, first_psn };
+        let vi = Vi {
+            agent: Arc::clone(self),
+            index: index as u16,
+            generation,
+            info: ConnectionInfo {
+                mac: self.mac,
+                ip: self.ip,
+                queue_pair: number[0] as u32,
+                first_psn,
+                mtu: attributes.mtu,
+                service: attributes.service,
+                max_transfer: attributes.max_transfer,
+            },
+            send: ring(0, attributes.send_log2),
+            receive: ring(1, attributes.receive_log2),
+        };
+        let admin = Admin::of(&*self.device);
+        vi.set_state(&admin, vi_states::IDLE)?;
+        vi.open(&admin, &entry)?;
+        state.tags.take(attributes.tag)?;
+        state.vis[index] = Some(entry);
+        state.generations[index] = generation;
+        state.next_vi = (index + 1) % count;
+        Ok(vi)
+    }
+}
+
+impl super::State {
+    /// The entry of a VI that still exists.
+    fn vi(&self, vi: &Vi) -> Result<&Entry, AgentError> {
+        self.vis
+            .get(usize::from(vi.index))
+            .and_then(Option::as_ref)
+            .filter(|entry| entry.generation == vi.generation)
+            .ok_or(AgentError::UnknownVi(vi.index))
+    }
+}
+
+/// The generation after `now`, never 0.
+fn next_generation(now: u16) -> u16 {
+    let next = now.wrapping_add(1) & queue_pair::GENERATION.mask() as u16;
+    next.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_generation_is_never_0() {
+        assert_eq!(next_generation(0), 1);
+        assert_eq!(next_generation(5), 6);
+        assert_eq!(next_generation(0x3fff), 1);
+    }
+
+    #[test]
+    fn positions_wrap_in_the_ring_and_rings_do_not_touch() {
+        let arena = Arc::new(Mapping::new(arena_bytes(1)).expect("memory"));
+        let ring = |offset| Ring { arena: Arc::clone(&arena), offset, log2: 3 };
+        let (first, second) = (ring(0), ring(RING_BYTES));
+        for position in 0..9 {
+            first.store(position, 100 + u64::from(position));
+        }
+        first.store(0x3fff, 7);
+        second.store(0, 1);
+        let slots: Vec<u64> = (0..8).map(|n| first.slot(n).load(Ordering::Relaxed)).collect();
+        assert_eq!(slots, [108, 101, 102, 103, 104, 105, 106, 7]);
+        assert_eq!(second.slot(0).load(Ordering::Relaxed), 1);
+        first.clear();
+        assert_eq!(first.slot(7).load(Ordering::Relaxed), 0);
+        assert_eq!(second.slot(0).load(Ordering::Relaxed), 1);
+    }
+}

@@ -1,0 +1,168 @@
+//! A PCI function for unit tests: it keeps the books. It has registers that read as told, takes
+//! commands and writes them down, and maps memory by the rules of an IOMMU: nothing twice, and
+//! nothing back but what was given. It is no NIC: what one does with its tables is tested on the RTL.
+
+use std::{collections::BTreeMap, sync::Mutex};
+
+use viaduct_spec::register::{command, registers, MAGIC_VALUE, VERSION_VALUE};
+
+use crate::device::{Bar, DeviceError, DmaAccess, PciDevice};
+
+/// What the agent did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deed {
+    Map { start: u64, length: u64, access: DmaAccess },
+    Unmap { start: u64 },
+    Command { op: u8, table: u8, row: u32, words: [u64; 3] },
+    ReadResult,
+    Enables(u32),
+    Reset,
+    Doorbell { offset: u64, token: u64 },
+}
+
+#[derive(Default)]
+pub struct Ledger {
+    books: Mutex<Books>,
+}
+
+#[derive(Default)]
+pub struct Books {
+    pub registers: BTreeMap<u64, u64>,
+    pub config: BTreeMap<u16, u32>,
+    pub maps: BTreeMap<u64, (u64, DmaAccess)>,
+    pub deeds: Vec<Deed>,
+    /// Maps that still succeed.
+    pub maps_left: usize,
+}
+
+impl Ledger {
+    pub fn new() -> Self {
+        let ledger = Self::default();
+        let mut books = ledger.books();
+        books.maps_left = usize::MAX;
+        books.registers = [
+            (registers::MAGIC, u64::from(MAGIC_VALUE)),
+            (registers::VERSION, VERSION_VALUE.into()),
+            (registers::KIND, 1),
+            (registers::VIS, 4),
+            (registers::REGIONS, 8),
+            (registers::PAGES, 16),
+            (registers::DOORBELL_SHIFT, 12),
+            (registers::RECEIVE_AHEAD, 4),
+        ]
+        .into();
+        drop(books);
+        ledger
+    }
+
+    pub fn books(&self) -> std::sync::MutexGuard<'_, Books> {
+        self.books.lock().expect("no test panics with the books open")
+    }
+
+    /// What was done since the last time this was asked.
+    pub fn take_deeds(&self) -> Vec<Deed> {
+        std::mem::take(&mut self.books().deeds)
+    }
+}
+
+fn refused(request: String, reason: &str) -> DeviceError {
+    DeviceError::Refused { request, reason: reason.into() }
+}
+
+impl PciDevice for Ledger {
+    fn read32(&self, bar: Bar, offset: u64) -> Result<u32, DeviceError> {
+        self.read64(bar, offset).map(|value| value as u32)
+    }
+
+    fn read64(&self, bar: Bar, offset: u64) -> Result<u64, DeviceError> {
+        assert_eq!(bar, Bar::Registers, "doorbells are not read");
+        let mut books = self.books();
+        if offset == registers::RESULT {
+            books.deeds.push(Deed::ReadResult);
+        }
+        Ok(books.registers.get(&offset).copied().unwrap_or(0))
+    }
+
+    fn write32(&self, bar: Bar, offset: u64, value: u32) -> Result<(), DeviceError> {
+        self.write64(bar, offset, value.into())
+    }
+
+    fn write64(&self, bar: Bar, offset: u64, value: u64) -> Result<(), DeviceError> {
+        let mut books = self.books();
+        if bar == Bar::Doorbells {
+            books.deeds.push(Deed::Doorbell { offset, token: value });
+        } else if offset == registers::COMMAND {
+            let word = [value];
+            let stage = |at| books.registers.get(&at).copied().unwrap_or(0);
+            let words = [registers::STAGE0, registers::STAGE1, registers::STAGE2].map(stage);
+            let deed = Deed::Command {
+                op: command::OP.get(&word) as u8,
+                table: command::TABLE.get(&word) as u8,
+                row: command::ROW.get(&word) as u32,
+                words,
+            };
+            books.deeds.push(deed);
+            for at in [registers::STAGE0, registers::STAGE1, registers::STAGE2] {
+                books.registers.insert(at, 0);
+            }
+        } else {
+            books.registers.insert(offset, value);
+        }
+        Ok(())
+    }
+
+    fn config_read32(&self, offset: u16) -> Result<u32, DeviceError> {
+        Ok(self.books().config.get(&offset).copied().unwrap_or(0))
+    }
+
+    fn config_write32(&self, offset: u16, value: u32) -> Result<(), DeviceError> {
+        let mut books = self.books();
+        books.config.insert(offset, value);
+        if offset == 4 {
+            books.deeds.push(Deed::Enables(value));
+        }
+        Ok(())
+    }
+
+    unsafe fn map_dma(
+        &self,
+        iova: u64,
+        address: usize,
+        length: usize,
+        access: DmaAccess,
+    ) -> Result<(), DeviceError> {
+        let mut books = self.books();
+        let (start, length) = (iova, length as u64);
+        assert_eq!(iova, address as u64);
+        assert!(start % 4096 == 0 && length % 4096 == 0 && length > 0);
+        if books.maps.iter().any(|(s, (l, _))| start < s + l && *s < start + length) {
+            return Err(refused(format!("map {start:#x}"), "an address is mapped once"));
+        }
+        if books.maps_left == 0 {
+            return Err(refused(format!("map {start:#x}"), "there is no room"));
+        }
+        books.maps_left -= 1;
+        books.maps.insert(start, (length, access));
+        books.deeds.push(Deed::Map { start, length, access });
+        Ok(())
+    }
+
+    fn unmap_dma(&self, iova: u64, length: usize) -> Result<(), DeviceError> {
+        let mut books = self.books();
+        match books.maps.get(&iova) {
+            Some((mapped, _)) if *mapped == length as u64 => {
+                books.maps.remove(&iova);
+                books.deeds.push(Deed::Unmap { start: iova });
+                Ok(())
+            }
+            _ => Err(refused(format!("unmap {iova:#x}"), "what is unmapped is what was mapped")),
+        }
+    }
+
+    fn reset(&self) -> Result<(), DeviceError> {
+        self.books().deeds.push(Deed::Reset);
+        Ok(())
+    }
+
+    fn pause(&self) {}
+}

@@ -1,0 +1,158 @@
+//! Memory of this process: mappings that are owned, and what is known about any address.
+
+use std::{ffi::c_void, fs, io, ptr::NonNull};
+
+use rustix::mm::{mmap_anonymous, munmap, MapFlags, ProtFlags};
+
+use crate::device::DmaAccess;
+
+/// Anonymous memory in whole pages, zero at first. It is for a device to read and write, so no
+/// reference into it is ever made: everything goes through the pointer.
+#[derive(Debug)]
+pub struct Mapping {
+    start: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: a mapping belongs to the whole process; the type has no state of its own that a second
+// thread could upset.
+unsafe impl Send for Mapping {}
+// SAFETY: as above; access through the pointer is the business of whoever does it.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps `length` bytes, rounded up to whole pages; at least one page.
+    pub fn new(length: usize) -> io::Result<Self> {
+        let length = length.max(1).checked_next_multiple_of(4096).ok_or(io::ErrorKind::OutOfMemory)?;
+        // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
+        let start = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                length,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE,
+            )?
+        };
+        let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))?;
+        Ok(Self { start, length })
+    }
+
+    /// Its first byte; page aligned.
+    pub fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+
+    /// Its length in bytes: whole pages.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: this is the mapping made in `new`, and its owner is done with it. Failure would
+        // leave it mapped, which harms nobody.
+        let _ = unsafe { munmap(self.start.as_ptr().cast::<c_void>(), self.length) };
+    }
+}
+
+/// Why memory cannot be registered.
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// Part of the range is no memory.
+    #[error("nothing is mapped at {0:#x}: all of a region is memory of this process")]
+    Unmapped(u64),
+    /// Part of the range may not be read.
+    #[error("the memory at {0:#x} is not readable: a region is at least readable to its owner")]
+    Unreadable(u64),
+    /// The system would not say.
+    #[error("/proc/self/maps: {0}")]
+    Maps(#[from] io::Error),
+}
+
+/// What this process itself may do with all of `start .. end`: the NIC gets no more than that.
+pub fn access(start: u64, end: u64) -> Result<DmaAccess, MemoryError> {
+    access_in(&fs::read_to_string("/proc/self/maps")?, start, end)
+}
+
+fn access_in(maps: &str, start: u64, end: u64) -> Result<DmaAccess, MemoryError> {
+    let mut access = DmaAccess::ReadWrite;
+    let mut at = start;
+    for (from, to, rights) in maps.lines().filter_map(line) {
+        if at >= end {
+            break;
+        }
+        if to <= at {
+            continue;
+        }
+        if from > at {
+            return Err(MemoryError::Unmapped(at));
+        }
+        if !rights.starts_with('r') {
+            return Err(MemoryError::Unreadable(at));
+        }
+        if rights.as_bytes().get(1) != Some(&b'w') {
+            access = DmaAccess::Read;
+        }
+        at = to;
+    }
+    if at < end {
+        return Err(MemoryError::Unmapped(at));
+    }
+    Ok(access)
+}
+
+/// `start-end rights ...`, addresses hexadecimal; lines are in order of address.
+fn line(line: &str) -> Option<(u64, u64, &str)> {
+    let (range, rest) = line.split_once(' ')?;
+    let (from, to) = range.split_once('-')?;
+    Some((u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?, rest.split(' ').next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAPS: &str = "\
+1000-3000 rw-p 00000000 00:00 0
+3000-4000 r--p 00000000 00:00 0    [heap]
+4000-5000 rw-p 00000000 00:00 0
+6000-7000 ---p 00000000 00:00 0
+7000-8000 r-xp 00000000 00:00 0    /a file with spaces
+";
+
+    #[test]
+    fn the_weakest_page_decides() {
+        assert_eq!(access_in(MAPS, 0x1000, 0x3000).ok(), Some(DmaAccess::ReadWrite));
+        assert_eq!(access_in(MAPS, 0x2fff, 0x3001).ok(), Some(DmaAccess::Read));
+        assert_eq!(access_in(MAPS, 0x1000, 0x5000).ok(), Some(DmaAccess::Read));
+        assert_eq!(access_in(MAPS, 0x7000, 0x8000).ok(), Some(DmaAccess::Read));
+        let error = |start, end| access_in(MAPS, start, end).expect_err("no such memory").to_string();
+        assert!(error(0x4000, 0x6001).contains("mapped at 0x5000"));
+        assert!(error(0x6000, 0x7000).contains("0x6000 is not readable"));
+        assert!(error(0x7fff, 0x8001).contains("mapped at 0x8000"));
+        assert!(error(0x9000, 0xa000).contains("mapped at 0x9000"));
+    }
+
+    #[test]
+    fn a_mapping_is_zero_writable_and_gone_when_dropped() {
+        let mapping = Mapping::new(5000).expect("memory");
+        let start = mapping.start().as_ptr() as u64;
+        assert_eq!((mapping.length(), start % 4096), (8192, 0));
+        assert_eq!(access(start, start + 8192).ok(), Some(DmaAccess::ReadWrite));
+        // SAFETY: the last byte of the mapping.
+        unsafe {
+            let last = mapping.start().as_ptr().add(8191);
+            assert_eq!(last.read(), 0);
+            last.write(7);
+            assert_eq!(last.read(), 7);
+        }
+    }
+
+    #[test]
+    fn constants_are_read_only() {
+        static TEXT: &[u8] = b"a constant";
+        let start = TEXT.as_ptr() as u64;
+        assert_eq!(access(start, start + TEXT.len() as u64).ok(), Some(DmaAccess::Read));
+    }
+}

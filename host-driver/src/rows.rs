@@ -1,0 +1,191 @@
+//! Rows of the NIC's tables, as the words that are staged (spec: `tables`).
+
+use std::net::Ipv4Addr;
+
+use viaduct_spec::{
+    layout::Field,
+    tables::{gather, receive, region, transmit, work_queue},
+};
+
+use crate::address::{Mtu, Service};
+
+fn row<const N: usize>(fields: &[(Field, u64)]) -> [u64; N] {
+    let mut row = [0; N];
+    for (field, value) in fields {
+        field.put(&mut row, *value);
+    }
+    row
+}
+
+/// A live row of the region table.
+#[derive(Debug, Clone, Copy)]
+pub struct Region {
+    /// Virtual address of the first byte.
+    pub base: u64,
+    /// Bytes, less than 2^48.
+    pub length: u64,
+    /// Protection tag.
+    pub tag: u16,
+    /// What handles must repeat.
+    pub key: u16,
+    /// First row of its pages.
+    pub first_page: u16,
+    /// log2 of its page size.
+    pub page_shift: u32,
+    /// Remote peers may write.
+    pub rdma_write: bool,
+    /// Remote peers may read.
+    pub rdma_read: bool,
+    /// An arena of the agent's.
+    pub system: bool,
+    /// The NIC may not write.
+    pub read_only: bool,
+}
+
+impl Region {
+    /// The row.
+    pub fn words(&self) -> [u64; 3] {
+        row(&[
+            (region::BASE, self.base),
+            (region::LENGTH, self.length),
+            (region::TAG, self.tag.into()),
+            (region::KEY, self.key.into()),
+            (region::FIRST_PAGE, self.first_page.into()),
+            (region::PAGE_SHIFT, self.page_shift.into()),
+            (region::LIVE, 1),
+            (region::RDMA_WRITE, self.rdma_write.into()),
+            (region::RDMA_READ, self.rdma_read.into()),
+            (region::SYSTEM, self.system.into()),
+            (region::READ_ONLY, self.read_only.into()),
+        ])
+    }
+}
+
+/// An open work queue.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkQueue {
+    /// Where the ring starts, in units of 64 bytes from its region's base.
+    pub ring_offset: u64,
+    /// Region of the ring.
+    pub ring_region: u16,
+    /// log2 of the ring's slots.
+    pub ring_log2: u32,
+    /// Tag of the ring's region.
+    pub system_tag: u16,
+    /// Tag of the VI.
+    pub tag: u16,
+}
+
+impl WorkQueue {
+    /// The row.
+    pub fn words(&self) -> [u64; 2] {
+        row(&[
+            (work_queue::RING_OFFSET, self.ring_offset),
+            (work_queue::RING_REGION, self.ring_region.into()),
+            (work_queue::RING_LOG2, self.ring_log2.into()),
+            (work_queue::OPEN, 1),
+            (work_queue::SYSTEM_TAG, self.system_tag.into()),
+            (work_queue::TAG, self.tag.into()),
+        ])
+    }
+}
+
+/// The gather block's row of a VI.
+pub fn gather(tag: u16, mtu: Mtu, max_transfer: u32) -> [u64; 1] {
+    row(&[
+        (gather::TAG, tag.into()),
+        (gather::MTU, mtu.code().into()),
+        (gather::MAX_TRANSFER, max_transfer.into()),
+    ])
+}
+
+/// The transmit block's row of a VI; `psn` in 24 bits.
+pub fn transmit(psn: u32, service: Service, loopback: bool) -> [u64; 1] {
+    row(&[
+        (transmit::PSN, psn.into()),
+        (transmit::SERVICE, service.code().into()),
+        (transmit::LOOPBACK, loopback.into()),
+    ])
+}
+
+/// The receive block's row of a VI.
+#[derive(Debug, Clone, Copy)]
+pub struct Receive {
+    /// The peer; 0.0.0.0 while there is none.
+    pub peer: Ipv4Addr,
+    /// PSN expected next, 24 bits.
+    pub psn: u32,
+    /// Transport service.
+    pub service: Service,
+    /// Path MTU.
+    pub mtu: Mtu,
+    /// Tag of the VI.
+    pub tag: u16,
+    /// Generation of its queue pair number.
+    pub generation: u16,
+}
+
+impl Receive {
+    /// The row.
+    pub fn words(&self) -> [u64; 2] {
+        row(&[
+            (receive::PEER_IP, u32::from(self.peer).into()),
+            (receive::PSN, self.psn.into()),
+            (receive::SERVICE, self.service.code().into()),
+            (receive::MTU, self.mtu.code().into()),
+            (receive::TAG, self.tag.into()),
+            (receive::GENERATION, self.generation.into()),
+        ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_row_as_the_reference_lays_it_out() {
+        let words = Region {
+            base: 0x7f12_3456_789a,
+            length: 0x0001_0000_0001,
+            tag: 0xbeef,
+            key: 0x1234,
+            first_page: 0x0102,
+            page_shift: 33,
+            rdma_write: true,
+            rdma_read: false,
+            system: false,
+            read_only: true,
+        }
+        .words();
+        assert_eq!(words[0], 0x7f12_3456_789a);
+        assert_eq!(words[1], 0xbeef_0001_0000_0001);
+        let flags = 1 << 6 | 1 << 7 | 1 << 10;
+        assert_eq!(words[2], 0x1234 | 0x0102 << 16 | (33 | flags) << 32);
+    }
+
+    #[test]
+    fn a_work_queue_row_as_the_reference_lays_it_out() {
+        let words =
+            WorkQueue { ring_offset: 0x80, ring_region: 1, ring_log2: 10, system_tag: 7, tag: 9 }.words();
+        assert_eq!(words[0], 0x80 | 1 << 34 | 10 << 50 | 1 << 54);
+        assert_eq!(words[1], 7 | 9 << 16);
+    }
+
+    #[test]
+    fn per_vi_rows_as_the_reference_lays_them_out() {
+        let mtu = Mtu::DEFAULT;
+        assert_eq!(gather(9, mtu, 1 << 30), [9 | 2 << 16 | 1 << 62]);
+        assert_eq!(transmit(0xff_ffff, Service::ReliableDelivery, true), [0xff_ffff | 1 << 24 | 1 << 26]);
+        let words = Receive {
+            peer: Ipv4Addr::new(10, 1, 2, 3),
+            psn: 0xab_cdef,
+            service: Service::UnreliableDelivery,
+            mtu,
+            tag: 9,
+            generation: 0x3fff,
+        }
+        .words();
+        assert_eq!(words, [0x0a01_0203 | 0xab_cdef << 32 | 2 << 58, 9 | 0x3fff << 16]);
+    }
+}

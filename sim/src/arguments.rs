@@ -1,0 +1,186 @@
+//! The command line of `viaduct-sim`.
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+
+use crate::fabric::{Faults, Link};
+use crate::network;
+use crate::root_complex::{self, Split};
+use crate::setup::Setup;
+
+/// Simulated Viaduct NICs, each a PCI device on a vfio-user socket, with an Ethernet switch
+/// between them.
+///
+/// Sockets: DIR/nic0.sock, DIR/nic1.sock, ... and DIR/control.sock. Cycles are of 8 ns.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "viaduct-sim", version)]
+pub struct Arguments {
+    /// Number of NICs
+    #[arg(short, long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub nics: u8,
+    /// Folder for the sockets [default: $XDG_RUNTIME_DIR/viaduct, or /tmp/viaduct-UID]
+    #[arg(long)]
+    pub dir: Option<PathBuf>,
+    /// Capture every frame in this file
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+    /// Record all signals in this FST file (of NIC 1 and up in FILE.nicN.fst); slow
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Latency of cable and switch, in cycles
+    #[arg(long, default_value_t = 64, value_name = "CYCLES", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub latency: u64,
+    /// Rate of each link, in bytes per cycle: 1 is 1 Gb/s
+    #[arg(long, default_value_t = 1, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..=8))]
+    pub link_rate: u64,
+    /// Seed of everything that is random
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Round trip over the bus to host memory, in cycles
+    #[arg(long, default_value_t = 62, value_name = "CYCLES", value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
+    pub round_trip: u64,
+    /// Max_Payload_Size
+    #[arg(long, default_value = "256", value_name = "BYTES", value_parser = encoded(256))]
+    pub max_payload: u8,
+    /// Max_Read_Request_Size
+    #[arg(long, default_value = "512", value_name = "BYTES", value_parser = encoded(4096))]
+    pub max_read: u8,
+    /// Read completion boundary in bytes
+    #[arg(long, default_value = "64", value_name = "BYTES")]
+    pub rcb: Rcb,
+    /// How reads are cut into completions
+    #[arg(long, default_value = "largest")]
+    pub split: SplitArgument,
+    /// Delay completions of different reads by up to this many cycles, so that they overtake
+    #[arg(long, default_value_t = 0, value_name = "CYCLES")]
+    pub reorder: u64,
+    /// Cycles in 1000 in which the NIC's packets are not taken
+    #[arg(long, default_value_t = 0, value_name = "PERMILLE", value_parser = clap::value_parser!(u32).range(0..=900))]
+    pub stall: u32,
+    /// Cycles in 1000 in which packets to the NIC pause
+    #[arg(long, default_value_t = 0, value_name = "PERMILLE", value_parser = clap::value_parser!(u32).range(0..=900))]
+    pub gap: u32,
+    /// Flip one ICRC bit of the N-th RoCE frame on the wire
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub flip_icrc: Vec<u64>,
+    /// Lose the N-th RoCE frame
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub drop: Vec<u64>,
+    /// Deliver the N-th RoCE frame twice
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub duplicate: Vec<u64>,
+    /// Make the FCS of the N-th RoCE frame wrong
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub damage: Vec<u64>,
+    /// Simulate idle cycles too instead of skipping them
+    #[arg(long)]
+    pub never_skip: bool,
+}
+
+/// A read completion boundary.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Rcb {
+    /// 64 bytes.
+    #[value(name = "64")]
+    Bytes64,
+    /// 128 bytes.
+    #[value(name = "128")]
+    Bytes128,
+}
+
+/// See [`Split`].
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum SplitArgument {
+    /// As few completions as possible
+    Largest,
+    /// One for each boundary
+    Boundary,
+    /// At random boundaries
+    Random,
+}
+
+/// A power of two from 128 up, encoded 128 << n.
+fn encoded(largest: u32) -> impl Fn(&str) -> Result<u8, String> + Clone {
+    move |text| {
+        let bytes: u32 = text.parse().map_err(|_| format!("{text} is no number"))?;
+        if !bytes.is_power_of_two() || !(128..=largest).contains(&bytes) {
+            return Err(format!("a power of two from 128 to {largest}"));
+        }
+        Ok((bytes / 128).ilog2() as u8)
+    }
+}
+
+impl Arguments {
+    /// The simulation that they describe.
+    pub fn setup(&self) -> Setup {
+        let set = |list: &[u64]| list.iter().copied().collect();
+        Setup {
+            nics: self.nics.into(),
+            seed: self.seed,
+            network: network::Options {
+                link: Link { latency: self.latency, rate: self.link_rate },
+                bus: root_complex::Options {
+                    round_trip: self.round_trip,
+                    max_payload: self.max_payload,
+                    max_read: self.max_read,
+                    rcb: match self.rcb {
+                        Rcb::Bytes64 => 64,
+                        Rcb::Bytes128 => 128,
+                    },
+                    split: match self.split {
+                        SplitArgument::Largest => Split::Largest,
+                        SplitArgument::Boundary => Split::Boundary,
+                        SplitArgument::Random => Split::Random,
+                    },
+                    reorder: self.reorder,
+                    stall: self.stall,
+                    gap: self.gap,
+                    ..root_complex::Options::default()
+                },
+                never_skip: self.never_skip,
+            },
+            faults: Faults {
+                flip_icrc: set(&self.flip_icrc),
+                drop: set(&self.drop),
+                duplicate: set(&self.duplicate),
+                damage: set(&self.damage),
+            },
+            pcap: self.pcap.clone(),
+            trace: self.trace.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn defaults_are_the_library_s() {
+        let setup = Arguments::parse_from(["viaduct-sim"]).setup();
+        let network = network::Options::default();
+        assert_eq!(setup.network.link, network.link);
+        assert_eq!(format!("{:?}", setup.network.bus), format!("{:?}", network.bus));
+        assert_eq!(setup.nics, Setup::default().nics);
+    }
+
+    #[test]
+    fn sizes_are_encoded_and_lists_are_lists() {
+        let parse = |words: &[&str]| Arguments::try_parse_from(words.iter().copied());
+        let setup =
+            parse(&["viaduct-sim", "--max-payload", "128", "--drop", "3,5", "--drop", "9"]).unwrap().setup();
+        assert_eq!(setup.network.bus.max_payload, 0);
+        assert_eq!(setup.faults.drop, [3, 5, 9].into());
+        assert!(parse(&["viaduct-sim", "--max-payload", "512"]).is_err());
+        assert!(parse(&["viaduct-sim", "--link-rate", "9"]).is_err());
+        assert!(parse(&["viaduct-sim", "-n", "0"]).is_err());
+    }
+}

@@ -1,0 +1,223 @@
+//! Ethernet between the NICs: one store-and-forward switch with a link to each.
+//!
+//! ```text
+//!   NIC --> Mac --> last byte sent --> faults, capture --> latency --> egress queue --> Mac --> NIC
+//! ```
+//!
+//! A frame's first byte comes out at least the latency after its last byte went in, so NICs may be
+//! stepped for that long without looking at one another.
+
+mod capture;
+mod faults;
+mod mac;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::io;
+
+use serde::Serialize;
+
+pub use capture::Capture;
+pub use faults::{icrc, Faults};
+pub use mac::{Frame, Mac, PortCounters, MAX_FRAME, MIN_FRAME};
+
+use crate::clock::Cycle;
+use mac::{frame_cycles, gap_cycles};
+
+/// Bytes that wait for one port before the others are asked to pause.
+const EGRESS_PAUSE: usize = 64 << 10;
+/// Bytes that may wait for one port; what comes then is dropped.
+const EGRESS_LIMIT: usize = 1 << 20;
+/// Addresses that the switch remembers.
+const TABLE_LIMIT: usize = 4096;
+
+/// A MAC address as it is on the wire.
+type Address = [u8; 6];
+
+/// How the links behave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// Cycles from a frame's last byte into the switch to its first byte out; at least 1.
+    pub latency: u64,
+    /// Bytes per cycle, 1 (1 Gb/s) to 8.
+    pub rate: u64,
+}
+
+impl Default for Link {
+    /// Gigabit Ethernet, half a microsecond of cable and switch.
+    fn default() -> Self {
+        Self { latency: 64, rate: 1 }
+    }
+}
+
+/// What the fabric has carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct FabricCounters {
+    /// Frames that came into the switch.
+    pub frames: u64,
+    /// Bytes of them, padded, without FCS.
+    pub bytes: u64,
+    /// RoCE frames among them.
+    pub roce_frames: u64,
+    /// Frames that a fault has hit.
+    pub faults: u64,
+    /// Frames dropped because too many waited for a port.
+    pub overflow: u64,
+}
+
+/// Frames that wait for a port.
+#[derive(Debug, Default)]
+struct Egress {
+    /// Earliest start of each.
+    waiting: VecDeque<(Cycle, Frame)>,
+    bytes: usize,
+    /// The link is free.
+    free: Cycle,
+}
+
+/// The fabric.
+#[derive(Debug)]
+pub struct Fabric {
+    link: Link,
+    faults: Faults,
+    capture: Option<Capture>,
+    /// Frames on their way into the switch, by the end of their last byte.
+    incoming: BTreeMap<(Cycle, usize, u64), Frame>,
+    order: u64,
+    table: HashMap<Address, usize>,
+    egress: Vec<Egress>,
+    counters: FabricCounters,
+}
+
+impl Fabric {
+    /// A switch with this many ports.
+    pub fn new(ports: usize, link: Link, capture: Option<Capture>) -> Self {
+        Self {
+            link: Link { latency: link.latency.max(1), rate: link.rate.clamp(1, 8) },
+            faults: Faults::default(),
+            capture,
+            incoming: BTreeMap::new(),
+            order: 0,
+            table: HashMap::new(),
+            egress: (0..ports).map(|_| Egress::default()).collect(),
+            counters: FabricCounters::default(),
+        }
+    }
+
+    /// The links.
+    pub fn link(&self) -> Link {
+        self.link
+    }
+
+    /// The counters.
+    pub fn counters(&self) -> FabricCounters {
+        self.counters
+    }
+
+    /// The faults in force.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// New faults; frames keep their numbers.
+    pub fn set_faults(&mut self, faults: Faults) {
+        self.faults = faults;
+    }
+
+    /// Nothing is on its way.
+    pub fn is_quiet(&self) -> bool {
+        self.incoming.is_empty() && self.egress.iter().all(|egress| egress.waiting.is_empty())
+    }
+
+    /// Ends the capture with everything in its file.
+    pub fn finish_capture(&mut self) -> io::Result<()> {
+        self.capture.take().map_or(Ok(()), Capture::finish)
+    }
+
+    /// Moves frames between the ports, all of which have been stepped up to `now`, and not more
+    /// than the latency since the last call.
+    pub fn exchange<'a>(&mut self, now: Cycle, macs: impl Iterator<Item = &'a mut Mac>) {
+        let mut macs: Vec<&mut Mac> = macs.collect();
+        for (port, mac) in macs.iter_mut().enumerate() {
+            for (end, frame) in mac.take_sent() {
+                self.order += 1;
+                self.incoming.insert((end, port, self.order), frame);
+            }
+        }
+        while let Some(entry) = self.incoming.first_entry().filter(|entry| entry.key().0 <= now) {
+            let ((end, port, _), frame) = entry.remove_entry();
+            self.enter(end, port, frame);
+        }
+        for (port, mac) in macs.iter_mut().enumerate() {
+            self.leave(now, port, mac);
+        }
+        let crowded: Vec<bool> = self.egress.iter().map(|egress| egress.bytes > EGRESS_PAUSE).collect();
+        for (port, mac) in macs.iter_mut().enumerate() {
+            // Who may be sending to a crowded port is asked to wait.
+            mac.held = crowded.iter().enumerate().any(|(other, &crowded)| crowded && other != port);
+        }
+    }
+
+    /// A frame's last byte has come into the switch.
+    fn enter(&mut self, end: Cycle, port: usize, mut frame: Frame) {
+        self.counters.frames += 1;
+        self.counters.bytes += frame.data.len() as u64;
+        let mut copies = 1;
+        if icrc(&frame.data).is_some() {
+            self.counters.roce_frames += 1;
+            let before = frame.clone();
+            copies = self.faults.apply(self.counters.roce_frames, &mut frame);
+            self.counters.faults += u64::from(copies != 1 || frame != before);
+        }
+        for _ in 0..copies {
+            if let Some(Err(error)) = self.capture.as_mut().map(|capture| capture.frame(end, &frame.data)) {
+                tracing::error!(%error, "the capture ends here");
+                self.capture = None;
+            }
+            self.forward(end + self.link.latency, port, &frame);
+        }
+    }
+
+    /// To the port that has the destination, or to all others.
+    fn forward(&mut self, when: Cycle, from: usize, frame: &Frame) {
+        let (Some(&to), Some(&source)) = (frame.data.first_chunk::<6>(), frame.data[6..].first_chunk::<6>())
+        else {
+            return;
+        };
+        // Group addresses are nobody's.
+        if source[0] & 1 == 0 && (self.table.len() < TABLE_LIMIT || self.table.contains_key(&source)) {
+            self.table.insert(source, from);
+        }
+        let known = self.table.get(&to).copied().filter(|_| to[0] & 1 == 0);
+        for (port, egress) in self.egress.iter_mut().enumerate() {
+            if port == from || known.is_some_and(|known| known != port) {
+                continue;
+            }
+            if egress.bytes + frame.data.len() > EGRESS_LIMIT {
+                self.counters.overflow += 1;
+                continue;
+            }
+            egress.bytes += frame.data.len();
+            egress.waiting.push_back((when, frame.clone()));
+        }
+    }
+
+    /// Starts the frames that a port may get within the next latency.
+    fn leave(&mut self, now: Cycle, port: usize, mac: &mut Mac) {
+        let egress = &mut self.egress[port];
+        while let Some((when, frame)) = egress.waiting.front() {
+            let start = (*when).max(egress.free).max(now);
+            // One step ahead at most, so that a pause of the NIC's is heard in time.
+            if mac.pause || start >= now + self.link.latency {
+                return;
+            }
+            egress.free = start + frame_cycles(frame.data.len(), self.link.rate) + gap_cycles(self.link.rate);
+            if let Some((_, frame)) = egress.waiting.pop_front() {
+                egress.bytes -= frame.data.len();
+                mac.deliver(start, frame);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

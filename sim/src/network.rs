@@ -1,0 +1,279 @@
+//! A network: NICs, the root complex of each, and the fabric between them, in lockstep.
+//!
+//! Everything runs in one thread. The NICs are stepped one after the other for at most the link's
+//! latency, then the fabric exchanges their frames. What happens depends on the seed and on the
+//! cycles at which the host acts, on nothing else.
+
+use viaduct_driver::device::Bar;
+use viaduct_spec::register::{counter, registers};
+
+use crate::clock::{reached, ticks, Cycle};
+use crate::fabric::{Capture, Fabric, Link, Mac, PortCounters};
+use crate::memory::Memory;
+use crate::nic::{Nic, NicIn, NicOut};
+use crate::root_complex::{self, Access, BusCounters, LoadId, RootComplex, Violation};
+
+/// Cycles for which power-up holds reset.
+const RESET_CYCLES: u64 = 16;
+/// Cycles of silence after which a NIC that says it is idle is believed.
+const CALM_CYCLES: u64 = 32;
+/// Packets on their way to a NIC from which on the host should wait before it sends more.
+const CROWDED: usize = 256;
+
+/// How a network is made.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The links.
+    pub link: Link,
+    /// The root complexes; each gets a seed of its own made from this one's.
+    pub bus: root_complex::Options,
+    /// Steps idle NICs too: slow, and must change nothing.
+    pub never_skip: bool,
+}
+
+/// What a network is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activity {
+    /// It has to be stepped.
+    Busy,
+    /// Nothing happens until the host acts, or until this cycle.
+    Idle(Option<Cycle>),
+}
+
+/// A NIC and what is around it.
+struct Slot {
+    nic: Box<dyn Nic>,
+    bus: RootComplex,
+    mac: Mac,
+    input: NicIn,
+    output: NicOut,
+    /// Cycles since anything went in or out, or the NIC said it was busy.
+    calm: u64,
+}
+
+impl Slot {
+    /// When this NIC has to be stepped again; `None`: now.
+    fn sleeps_until(&self, now: Cycle) -> Option<Cycle> {
+        let calm = self.calm >= CALM_CYCLES && self.bus.is_quiet(now) && self.mac.is_quiet();
+        let deadline = match self.output.deadline_valid {
+            true => reached(now, self.output.deadline),
+            false => Cycle::MAX,
+        };
+        (calm && deadline > now).then_some(deadline)
+    }
+
+    fn step(&mut self, from: Cycle, to: Cycle, never_skip: bool) {
+        let mut now = from;
+        while now < to {
+            // Looked at now and then only: it costs as much as a cycle of a small design.
+            if now % 16 == 0 || now == from {
+                if let Some(wake) = self.sleeps_until(now).filter(|_| !never_skip) {
+                    now = wake.min(to);
+                    continue;
+                }
+            }
+            self.cycle(now);
+            now += 1;
+        }
+    }
+
+    fn cycle(&mut self, now: Cycle) {
+        let (input, output) = (&mut self.input, &mut self.output);
+        input.reset = now < RESET_CYCLES;
+        input.time_now = ticks(now);
+        self.bus.drive(now, input);
+        self.mac.drive(now, input);
+        self.nic.cycle(input, output);
+        self.bus.observe(now, input, output);
+        self.mac.observe(now, input, output);
+        let moves = input.tlp_rx_valid || input.eth_rx_valid || output.tlp_tx_valid || output.eth_tx_valid;
+        self.calm = if output.idle && !moves && !input.reset { self.calm + 1 } else { 0 };
+    }
+}
+
+/// The network.
+pub struct Network {
+    now: Cycle,
+    slots: Vec<Slot>,
+    fabric: Fabric,
+    never_skip: bool,
+}
+
+impl Network {
+    /// Connects NICs that have just been made.
+    pub fn new(nics: Vec<Box<dyn Nic>>, options: &Options, capture: Option<Capture>) -> Self {
+        let fabric = Fabric::new(nics.len(), options.link, capture);
+        let slot = |(index, nic): (usize, Box<dyn Nic>)| {
+            let seed = options.bus.seed.wrapping_add(index as u64);
+            Slot {
+                nic,
+                bus: RootComplex::new(root_complex::Options { seed, ..options.bus.clone() }),
+                mac: Mac::new(fabric.link().rate),
+                input: NicIn::default(),
+                output: NicOut::default(),
+                calm: 0,
+            }
+        };
+        let slots = nics.into_iter().enumerate().map(slot).collect();
+        Self { now: 0, slots, fabric, never_skip: options.never_skip }
+    }
+
+    /// Number of NICs.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether there is no NIC.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Device time.
+    pub fn now(&self) -> Cycle {
+        self.now
+    }
+
+    /// Cycles of one step: what the NICs may run without looking at one another.
+    pub fn quantum(&self) -> u64 {
+        self.fabric.link().latency
+    }
+
+    /// The fabric.
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// The fabric, to change its faults or end its capture.
+    pub fn fabric_mut(&mut self) -> &mut Fabric {
+        &mut self.fabric
+    }
+
+    /// Runs everything on by this many cycles.
+    pub fn step(&mut self, cycles: u64) {
+        let end = self.now + cycles;
+        while self.now < end {
+            let to = end.min(self.now + self.quantum());
+            for slot in &mut self.slots {
+                slot.step(self.now, to, self.never_skip);
+            }
+            self.now = to;
+            self.fabric.exchange(to, self.slots.iter_mut().map(|slot| &mut slot.mac));
+        }
+    }
+
+    /// Whether there is something to do.
+    pub fn activity(&self) -> Activity {
+        if !self.fabric.is_quiet() {
+            return Activity::Busy;
+        }
+        let mut first = Cycle::MAX;
+        for slot in &self.slots {
+            match slot.sleeps_until(self.now) {
+                Some(wake) => first = first.min(wake),
+                None => return Activity::Busy,
+            }
+        }
+        Activity::Idle((first != Cycle::MAX).then_some(first))
+    }
+
+    /// Lets idle time pass at once, up to `cycle` or to where something happens before.
+    pub fn skip_to(&mut self, cycle: Cycle) {
+        if let Activity::Idle(until) = self.activity() {
+            self.now = self.now.max(cycle.min(until.unwrap_or(Cycle::MAX)));
+        }
+    }
+
+    fn awake(&mut self, nic: usize) -> &mut RootComplex {
+        let slot = &mut self.slots[nic];
+        slot.calm = 0;
+        &mut slot.bus
+    }
+
+    /// A store of the host.
+    ///
+    /// # Panics
+    /// Here and below: there is no NIC of this number. Callers check it where it comes from
+    /// outside.
+    pub fn store(&mut self, nic: usize, access: Access, value: u64) {
+        let now = self.now;
+        self.awake(nic).store(now, access, value);
+    }
+
+    /// A load of the host; its answer comes while the network is stepped.
+    pub fn load(&mut self, nic: usize, access: Access) -> LoadId {
+        let now = self.now;
+        self.awake(nic).load(now, access)
+    }
+
+    /// Takes the answer of a load, if it has come.
+    pub fn answer(&mut self, nic: usize, load: LoadId) -> Option<u64> {
+        self.slots[nic].bus.answer(load)
+    }
+
+    /// A load of the host, and as many cycles as it takes.
+    pub fn load_and_wait(&mut self, nic: usize, access: Access) -> u64 {
+        let load = self.load(nic, access);
+        loop {
+            if let Some(value) = self.answer(nic, load) {
+                return value;
+            }
+            self.step(1);
+        }
+    }
+
+    /// Reads configuration space.
+    pub fn config_read(&self, nic: usize, offset: usize, data: &mut [u8]) {
+        self.slots[nic].bus.config_read(offset, data);
+    }
+
+    /// Writes configuration space.
+    pub fn config_write(&mut self, nic: usize, offset: usize, data: &[u8]) {
+        let now = self.now;
+        self.awake(nic).config_write(now, offset, data);
+    }
+
+    /// Resets the function.
+    pub fn reset(&mut self, nic: usize) {
+        let now = self.now;
+        self.awake(nic).reset(now);
+    }
+
+    /// The memory that a NIC reaches.
+    pub fn memory(&mut self, nic: usize) -> &mut Memory {
+        &mut self.slots[nic].bus.memory
+    }
+
+    /// The root complex of a NIC.
+    pub fn bus(&mut self, nic: usize) -> &mut RootComplex {
+        &mut self.slots[nic].bus
+    }
+
+    /// Rules of the bus that a NIC has broken.
+    pub fn violations(&self, nic: usize) -> &[Violation] {
+        self.slots[nic].bus.violations()
+    }
+
+    /// What has gone over a NIC's bus and link.
+    pub fn counters(&self, nic: usize) -> (BusCounters, PortCounters) {
+        (self.slots[nic].bus.counters(), self.slots[nic].mac.counters())
+    }
+
+    /// Reads a NIC's own counters through its registers, as its driver would: name and value.
+    /// Empty when the function does not answer.
+    pub fn nic_counters(&mut self, nic: usize) -> Vec<(&'static str, u64)> {
+        let mut counters = Vec::new();
+        for code in counter::CODES.codes {
+            let access = Access::new(Bar::Registers, registers::COUNTERS + 8 * code.value, 8);
+            match access.map(|access| self.load_and_wait(nic, access)) {
+                None | Some(u64::MAX) => return Vec::new(),
+                Some(value) => counters.push((code.name, value)),
+            }
+        }
+        counters
+    }
+
+    /// Whether so much is on its way to some NIC that the host should wait.
+    pub fn is_crowded(&self) -> bool {
+        self.slots.iter().any(|slot| slot.bus.backlog() > CROWDED)
+    }
+}

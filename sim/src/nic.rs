@@ -1,0 +1,61 @@
+//! What the simulator drives: the ports of the NIC's top (docs/architecture.md, "The top's ports").
+
+/// The inputs of one clock cycle. `clock` is driven by whoever implements [`Nic`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)] // The names are the ports'; docs/architecture.md has their meaning.
+pub struct NicIn {
+    pub reset: bool,
+    pub tlp_rx_valid: bool,
+    pub tlp_rx_data: u64,
+    pub tlp_rx_keep: u8,
+    pub tlp_rx_last: bool,
+    pub tlp_rx_bar: u8,
+    pub tlp_tx_ready: bool,
+    pub credit_ph: u8,
+    pub credit_pd: u16,
+    pub credit_nph: u8,
+    pub credit_ch: u8,
+    pub credit_cd: u16,
+    pub cfg_requester_id: u16,
+    pub cfg_max_payload: u8,
+    pub cfg_max_read: u8,
+    pub cfg_rcb: bool,
+    pub cfg_extended_tag: bool,
+    pub cfg_bus_master: bool,
+    pub cfg_function_reset: bool,
+    pub cfg_msix_enable: bool,
+    pub cfg_msix_mask: bool,
+    pub eth_rx_valid: bool,
+    pub eth_rx_data: u64,
+    pub eth_rx_keep: u8,
+    pub eth_rx_last: bool,
+    pub eth_rx_bad: bool,
+    pub eth_tx_ready: bool,
+    pub time_now: u32,
+}
+
+/// The outputs of one clock cycle, as they are at the clock edge that ends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)] // As above.
+pub struct NicOut {
+    pub tlp_rx_np_ready: bool,
+    pub tlp_tx_valid: bool,
+    pub tlp_tx_data: u64,
+    pub tlp_tx_keep: u8,
+    pub tlp_tx_last: bool,
+    pub tlp_tx_class: u8,
+    pub eth_rx_pause: bool,
+    pub eth_tx_valid: bool,
+    pub eth_tx_data: u64,
+    pub eth_tx_keep: u8,
+    pub eth_tx_last: bool,
+    pub idle: bool,
+    pub deadline_valid: bool,
+    pub deadline: u32,
+}
+
+/// A NIC that is stepped one clock cycle at a time.
+pub trait Nic: Send {
+    /// One cycle: the outputs that go with these inputs, then the clock edge.
+    fn cycle(&mut self, input: &NicIn, output: &mut NicOut);
+}

@@ -1,0 +1,113 @@
+//! How a root complex behaves.
+
+use std::collections::BTreeMap;
+
+/// How the data of a read is cut into completions. All of them end on a read completion boundary,
+/// but for the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Split {
+    /// As few as Max_Payload_Size allows.
+    #[default]
+    Largest,
+    /// At every boundary.
+    Boundary,
+    /// At boundaries chosen at random.
+    Random,
+}
+
+/// What goes wrong with a read of the NIC's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadFault {
+    /// Its first completion is poisoned.
+    Poisoned,
+    /// No completion comes.
+    Missing,
+    /// It is aborted.
+    Aborted,
+    /// It is unsupported.
+    Unsupported,
+    /// All but its first completion are missing.
+    Cut,
+    /// It is answered this many cycles late.
+    Late(u64),
+}
+
+/// Credits that the root complex grants; `None`: without limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Posted headers.
+    pub posted: Option<u8>,
+    /// Posted data, in units of 16 bytes; less than 4096.
+    pub posted_data: Option<u16>,
+    /// Non-posted headers.
+    pub nonposted: Option<u8>,
+    /// Completion headers.
+    pub completion: Option<u8>,
+    /// Completion data, in units of 16 bytes; less than 4096.
+    pub completion_data: Option<u16>,
+}
+
+impl Default for Limits {
+    /// What a desktop's root port grants.
+    fn default() -> Self {
+        Self {
+            posted: Some(64),
+            posted_data: Some(1024),
+            nonposted: Some(64),
+            completion: None,
+            completion_data: None,
+        }
+    }
+}
+
+/// A root complex's settings.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Cycles from a read request at the NIC's edge to its first completion there.
+    pub round_trip: u64,
+    /// Max_Payload_Size as enumeration sets it, encoded 128 << n.
+    pub max_payload: u8,
+    /// Max_Read_Request_Size as enumeration sets it, encoded 128 << n.
+    pub max_read: u8,
+    /// Read completion boundary in bytes: 64 or 128.
+    pub rcb: usize,
+    /// Tags of 8 bits.
+    pub extended_tag: bool,
+    /// How reads are cut.
+    pub split: Split,
+    /// Completions of different reads come up to this many cycles later than they could, so that
+    /// they overtake one another.
+    pub reorder: u64,
+    /// Cycles in 1000 in which the NIC's packets are not taken.
+    pub stall: u32,
+    /// Cycles in 1000 in which a packet to the NIC pauses.
+    pub gap: u32,
+    /// Credits.
+    pub credits: Limits,
+    /// Cycles until a load that is not answered reads as all ones.
+    pub load_timeout: u64,
+    /// Faults, by the number of the read, counted from 0.
+    pub faults: BTreeMap<u64, ReadFault>,
+    /// Seed of everything that is random here.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            round_trip: 62,
+            max_payload: 1,
+            max_read: 2,
+            rcb: 64,
+            extended_tag: true,
+            split: Split::default(),
+            reorder: 0,
+            stall: 0,
+            gap: 0,
+            credits: Limits::default(),
+            load_timeout: 200_000,
+            faults: BTreeMap::new(),
+            seed: 1,
+        }
+    }
+}

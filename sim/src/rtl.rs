@@ -1,0 +1,135 @@
+//! The NIC itself: the Verilog that hdl/ exports, compiled by Verilator.
+
+use std::ffi::CString;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+
+// Verilator's runtime; the model is linked against it.
+use verilated as _;
+
+use crate::nic::{Nic, NicIn, NicOut};
+
+#[allow(clippy::pedantic)]
+mod model {
+    //! What `viaduct_verilate::generate` wrote: the ports as structs, and the model's functions.
+    include!(concat!(env!("OUT_DIR"), "/model.rs"));
+}
+
+/// A Verilated NIC.
+#[derive(Debug)]
+pub struct Rtl {
+    model: NonNull<model::Model>,
+}
+
+// SAFETY: the model is one heap object with a simulation context of its own; it is reached through
+// `&mut self` only, and holds nothing that belongs to a thread.
+unsafe impl Send for Rtl {}
+
+impl Rtl {
+    /// A NIC after power-up. What the design does not initialise is random from the seed.
+    pub fn new(seed: u64) -> Self {
+        // SAFETY: any seed will do; the function has no other precondition.
+        let model = unsafe { model::viaduct_new(seed) };
+        // C++'s `new` ends the program or gives an object.
+        let model = NonNull::new(model).expect("operator new gives an object");
+        Self { model }
+    }
+
+    /// Records every signal from now on in an FST file. Idle cycles that are skipped are not in
+    /// it: time in the waveform is cycles that were simulated.
+    pub fn trace(&mut self, path: &Path) -> io::Result<()> {
+        // The model would only say on its own output that it cannot write.
+        std::fs::File::create(path)?;
+        let name = CString::new(path.as_os_str().as_bytes())?;
+        // SAFETY: the model lives, and the name is a C string that outlives the call.
+        match unsafe { model::viaduct_trace(self.model.as_ptr(), name.as_ptr()) } {
+            0 => Err(io::Error::other("tracing is not compiled in")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The waveform file of one NIC of several: `name.fst`, `name.nic1.fst`, `name.nic2.fst`.
+pub fn trace_file(path: &Path, nic: usize) -> PathBuf {
+    if nic == 0 {
+        return path.to_owned();
+    }
+    let extension = path.extension().unwrap_or("fst".as_ref()).to_string_lossy().into_owned();
+    path.with_extension(format!("nic{nic}.{extension}"))
+}
+
+impl Drop for Rtl {
+    fn drop(&mut self) {
+        // SAFETY: the model lives until here, and nobody else has the pointer.
+        unsafe { model::viaduct_delete(self.model.as_ptr()) }
+    }
+}
+
+impl Nic for Rtl {
+    fn cycle(&mut self, input: &NicIn, output: &mut NicOut) {
+        let ports = model::In {
+            reset: input.reset.into(),
+            tlp_rx_valid: input.tlp_rx_valid.into(),
+            tlp_rx_data: input.tlp_rx_data,
+            tlp_rx_keep: input.tlp_rx_keep,
+            tlp_rx_last: input.tlp_rx_last.into(),
+            tlp_rx_bar: input.tlp_rx_bar,
+            tlp_tx_ready: input.tlp_tx_ready.into(),
+            credit_ph: input.credit_ph,
+            credit_pd: input.credit_pd,
+            credit_nph: input.credit_nph,
+            credit_ch: input.credit_ch,
+            credit_cd: input.credit_cd,
+            cfg_requester_id: input.cfg_requester_id,
+            cfg_max_payload: input.cfg_max_payload,
+            cfg_max_read: input.cfg_max_read,
+            cfg_rcb: input.cfg_rcb.into(),
+            cfg_extended_tag: input.cfg_extended_tag.into(),
+            cfg_bus_master: input.cfg_bus_master.into(),
+            cfg_function_reset: input.cfg_function_reset.into(),
+            cfg_msix_enable: input.cfg_msix_enable.into(),
+            cfg_msix_mask: input.cfg_msix_mask.into(),
+            eth_rx_valid: input.eth_rx_valid.into(),
+            eth_rx_data: input.eth_rx_data,
+            eth_rx_keep: input.eth_rx_keep,
+            eth_rx_last: input.eth_rx_last.into(),
+            eth_rx_bad: input.eth_rx_bad.into(),
+            eth_tx_ready: input.eth_tx_ready.into(),
+            time_now: input.time_now,
+        };
+        let mut shown = model::Out::default();
+        // SAFETY: the model lives, and both structs are the ones its shim was generated with.
+        unsafe { model::viaduct_cycle(self.model.as_ptr(), &ports, &mut shown) };
+        *output = NicOut {
+            tlp_rx_np_ready: shown.tlp_rx_np_ready != 0,
+            tlp_tx_valid: shown.tlp_tx_valid != 0,
+            tlp_tx_data: shown.tlp_tx_data,
+            tlp_tx_keep: shown.tlp_tx_keep,
+            tlp_tx_last: shown.tlp_tx_last != 0,
+            tlp_tx_class: shown.tlp_tx_class,
+            eth_rx_pause: shown.eth_rx_pause != 0,
+            eth_tx_valid: shown.eth_tx_valid != 0,
+            eth_tx_data: shown.eth_tx_data,
+            eth_tx_keep: shown.eth_tx_keep,
+            eth_tx_last: shown.eth_tx_last != 0,
+            idle: shown.idle != 0,
+            deadline_valid: shown.deadline_valid != 0,
+            deadline: shown.deadline,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_nic_has_its_own_waveform() {
+        let file = |nic| trace_file(Path::new("/tmp/wave.fst"), nic);
+        assert_eq!(file(0), Path::new("/tmp/wave.fst"));
+        assert_eq!(file(2), Path::new("/tmp/wave.nic2.fst"));
+        assert_eq!(trace_file(Path::new("wave"), 1), Path::new("wave.nic1.fst"));
+    }
+}

@@ -1,0 +1,76 @@
+//! What a simulation is made of, in one place for the binary, the tests and the demo.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::fabric::{Capture, Faults};
+use crate::network::{self, Network};
+use crate::nic::Nic;
+use crate::rtl::{trace_file, Rtl};
+
+/// A simulation to be made.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// NICs.
+    pub nics: usize,
+    /// Seed of everything random: the NICs' uninitialised state and the root complexes.
+    pub seed: u64,
+    /// Links and root complexes; the latter's seed is the one above.
+    pub network: network::Options,
+    /// Faults on the wire.
+    pub faults: Faults,
+    /// Capture of every frame.
+    pub pcap: Option<PathBuf>,
+    /// Waveform of NIC 0; the other NICs' are beside it.
+    pub trace: Option<PathBuf>,
+}
+
+impl Default for Setup {
+    /// Two NICs, nothing recorded.
+    fn default() -> Self {
+        Self {
+            nics: 2,
+            seed: 1,
+            network: network::Options::default(),
+            faults: Faults::default(),
+            pcap: None,
+            trace: None,
+        }
+    }
+}
+
+/// A file that cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {source}")]
+pub struct SetupError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl Setup {
+    /// Powers the NICs up.
+    pub fn build(&self) -> Result<Network, SetupError> {
+        let failed = |path: &PathBuf| {
+            let path = path.clone();
+            move |source| SetupError { path, source }
+        };
+        let capture = match &self.pcap {
+            Some(path) => Some(Capture::create(path).map_err(failed(path))?),
+            None => None,
+        };
+        let mut nics: Vec<Box<dyn Nic>> = Vec::new();
+        for nic in 0..self.nics {
+            let mut rtl = Rtl::new(self.seed.wrapping_add(nic as u64));
+            if let Some(path) = &self.trace {
+                let path = trace_file(path, nic);
+                rtl.trace(&path).map_err(failed(&path))?;
+            }
+            nics.push(Box::new(rtl));
+        }
+        let mut options = self.network.clone();
+        options.bus.seed = self.seed;
+        let mut network = Network::new(nics, &options, capture);
+        network.fabric_mut().set_faults(self.faults.clone());
+        Ok(network)
+    }
+}

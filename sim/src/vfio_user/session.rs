@@ -1,0 +1,343 @@
+//! One client's conversation: what each message does to the NIC, and what is replied.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use viaduct_driver::device::Bar;
+
+use super::channel::Message;
+use super::message::{irq, version_reply, words, Request, Write, MAJOR};
+use crate::live::{Ended, Handle};
+use crate::memory::{MapError, Range};
+use crate::root_complex::{bar_bytes, Access, CONFIG_BYTES, VECTORS};
+
+/// Regions as Linux numbers them for PCI: six BARs, ROM, configuration space, VGA.
+const REGIONS: u32 = 9;
+const REGION_CONFIG: u32 = 7;
+/// Interrupt indices as Linux numbers them for PCI: INTx, MSI, MSI-X, error, request.
+const IRQS: u32 = 5;
+const IRQ_MSIX: u32 = 2;
+
+const DEVICE_RESET: u32 = 1 << 0;
+const DEVICE_PCI: u32 = 1 << 1;
+const REGION_READ: u32 = 1 << 0;
+const REGION_WRITE: u32 = 1 << 1;
+const IRQ_EVENTFD: u32 = 1 << 0;
+const IRQ_NO_RESIZE: u32 = 1 << 3;
+
+/// What to do after a message.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Send this; nothing if it is empty.
+    Reply(Vec<u8>),
+    /// Send this and close.
+    Close(Vec<u8>),
+}
+
+/// One client.
+#[derive(Debug)]
+pub struct Session {
+    nic: usize,
+    handle: Handle,
+    /// Version and capabilities are agreed.
+    open: bool,
+    /// Eventfds of the MSI-X vectors. The NIC sends no interrupts yet; a client can still have a
+    /// vector triggered, as VFIO lets it.
+    vectors: [Option<File>; VECTORS],
+}
+
+impl From<Ended> for Errno {
+    fn from(_: Ended) -> Self {
+        Errno::NODEV
+    }
+}
+
+fn errno(error: &MapError) -> Errno {
+    match error {
+        MapError::Shape { .. } | MapError::Cuts { .. } => Errno::INVAL,
+        MapError::Overlap { .. } => Errno::EXIST,
+        MapError::File { .. } => Errno::ACCESS,
+        MapError::TooMany => Errno::NOSPC,
+    }
+}
+
+fn bar(region: u32) -> Option<Bar> {
+    match region {
+        0 => Some(Bar::Registers),
+        2 => Some(Bar::Doorbells),
+        _ => None,
+    }
+}
+
+fn region_bytes(region: u32) -> u64 {
+    match region {
+        REGION_CONFIG => CONFIG_BYTES as u64,
+        _ => bar(region).map_or(0, bar_bytes),
+    }
+}
+
+/// Cuts a range into naturally aligned pieces of at most 8 bytes, as a processor would.
+fn pieces(offset: u64, length: usize) -> impl Iterator<Item = (u64, usize)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let (at, left) = (offset + done as u64, length - done);
+        let largest = if left == 0 { return None } else { 1 << left.ilog2().min(3) };
+        let aligned = 1 << at.trailing_zeros().min(3);
+        let piece = largest.min(aligned);
+        done += piece;
+        Some((at, piece))
+    })
+}
+
+impl Session {
+    /// A client of this NIC's that has just connected.
+    pub fn new(nic: usize, handle: Handle) -> Self {
+        Self { nic, handle, open: false, vectors: std::array::from_fn(|_| None) }
+    }
+
+    /// Does what a message asks for.
+    pub fn serve(&mut self, message: Message) -> Next {
+        let header = message.header;
+        if !header.is_command() {
+            // We ask the client nothing, so this answers nothing.
+            return Next::Close(Vec::new());
+        }
+        match self.answer(message) {
+            Ok(_) if header.no_reply() => Next::Reply(Vec::new()),
+            Ok(body) => Next::Reply(header.reply(&body)),
+            Err(error) => {
+                tracing::debug!(nic = self.nic, command = header.command, %error, "request refused");
+                let reply = if header.no_reply() { Vec::new() } else { header.failure(error) };
+                // Without an agreed version nothing that follows would mean anything.
+                if self.open {
+                    Next::Reply(reply)
+                } else {
+                    Next::Close(reply)
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, message: Message) -> Result<Vec<u8>, Errno> {
+        if message.fds_lost {
+            return Err(Errno::TOOBIG);
+        }
+        let request = Request::decode(message.header.command, &message.body)?;
+        if self.open == matches!(request, Request::Version { .. }) {
+            return Err(Errno::INVAL);
+        }
+        let takes_fds = matches!(request, Request::DmaMap { .. } | Request::SetIrqs { .. });
+        if !takes_fds && !message.fds.is_empty() {
+            return Err(Errno::INVAL);
+        }
+        match request {
+            Request::Version { major, minor } => {
+                if major != MAJOR {
+                    return Err(Errno::PROTONOSUPPORT);
+                }
+                self.open = true;
+                Ok(version_reply(minor))
+            }
+            Request::DmaMap { readable, writable, offset, address, size } => {
+                let range = Range { iova: address, length: size, offset, readable, writable };
+                self.map(range, message.fds)
+            }
+            Request::DmaUnmap { all: true, argsz, flags, address, size } => {
+                self.handle.unmap_all(self.nic)?;
+                Ok(unmapped(argsz, flags, address, size))
+            }
+            Request::DmaUnmap { argsz, flags, address, size, .. } => {
+                let bytes = self.handle.unmap(self.nic, address, size)?.map_err(|error| errno(&error))?;
+                Ok(unmapped(argsz, flags, address, bytes))
+            }
+            Request::DeviceInfo => Ok(words(&[16, DEVICE_RESET | DEVICE_PCI, REGIONS, IRQS])),
+            Request::RegionInfo { index } => region_info(index),
+            Request::IrqInfo { index } => irq_info(index),
+            Request::SetIrqs { flags, index, start, count, data } => {
+                self.set_irqs(flags, index, start, count, &data, message.fds)
+            }
+            Request::Read { region, offset, count } => self.read(region, offset, count),
+            Request::Write(write) => {
+                self.write(&write)?;
+                let mut body = write.offset.to_le_bytes().to_vec();
+                body.extend(words(&[write.region, write.data.len() as u32]));
+                Ok(body)
+            }
+            Request::WriteMulti(writes) => {
+                writes.iter().try_for_each(|write| self.write(write))?;
+                Ok((writes.len() as u64).to_le_bytes().to_vec())
+            }
+            Request::Reset => {
+                self.handle.reset(self.nic)?;
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    fn map(&self, range: Range, mut fds: Vec<OwnedFd>) -> Result<Vec<u8>, Errno> {
+        if fds.len() > 1 {
+            return Err(Errno::INVAL);
+        }
+        let file = fds.pop().map(File::from);
+        match self.handle.map(self.nic, range, file)? {
+            Ok(()) => Ok(Vec::new()),
+            Err(error) => {
+                tracing::warn!(nic = self.nic, %error, "DMA mapping refused");
+                Err(errno(&error))
+            }
+        }
+    }
+
+    fn check(region: u32, offset: u64, length: usize) -> Result<(), Errno> {
+        let end = offset.checked_add(length as u64).ok_or(Errno::INVAL)?;
+        (region < REGIONS && end <= region_bytes(region)).then_some(()).ok_or(Errno::INVAL)
+    }
+
+    fn read(&self, region: u32, offset: u64, count: u32) -> Result<Vec<u8>, Errno> {
+        let length = count as usize;
+        Self::check(region, offset, length)?;
+        let mut body = offset.to_le_bytes().to_vec();
+        body.extend(words(&[region, count]));
+        match bar(region) {
+            None => body.extend(self.handle.config_read(self.nic, offset as usize, length)?),
+            Some(bar) => {
+                for (at, size) in pieces(offset, length) {
+                    let access = Access::new(bar, at, size).ok_or(Errno::INVAL)?;
+                    let value = self.handle.load(self.nic, access)?;
+                    body.extend_from_slice(&value.to_le_bytes()[..size]);
+                }
+            }
+        }
+        Ok(body)
+    }
+
+    fn write(&self, write: &Write) -> Result<(), Errno> {
+        let Write { region, offset, data } = write;
+        Self::check(*region, *offset, data.len())?;
+        let Some(bar) = bar(*region) else {
+            return Ok(self.handle.config_write(self.nic, *offset as usize, data.clone())?);
+        };
+        for (at, size) in pieces(*offset, data.len()) {
+            let access = Access::new(bar, at, size).ok_or(Errno::INVAL)?;
+            let from = (at - offset) as usize;
+            let mut value = [0; 8];
+            value[..size].copy_from_slice(&data[from..from + size]);
+            self.handle.store(self.nic, access, u64::from_le_bytes(value))?;
+        }
+        Ok(())
+    }
+
+    fn set_irqs(
+        &mut self,
+        flags: u32,
+        index: u32,
+        start: u32,
+        count: u32,
+        data: &[u8],
+        fds: Vec<OwnedFd>,
+    ) -> Result<Vec<u8>, Errno> {
+        let kind = flags & (irq::DATA_NONE | irq::DATA_BOOL | irq::DATA_EVENTFD);
+        let action = flags & (irq::ACTION_MASK | irq::ACTION_UNMASK | irq::ACTION_TRIGGER);
+        let known = irq_count(index).ok_or(Errno::INVAL)?;
+        let end = start.checked_add(count).filter(|&end| end <= known).ok_or(Errno::INVAL)?;
+        if flags != kind | action || !kind.is_power_of_two() || !action.is_power_of_two() {
+            return Err(Errno::INVAL);
+        }
+        if kind != irq::DATA_EVENTFD && !fds.is_empty()
+            || kind == irq::DATA_BOOL && data.len() < count as usize
+        {
+            return Err(Errno::INVAL);
+        }
+        if action != irq::ACTION_TRIGGER {
+            // Vectors are masked in the MSI-X table, not here.
+            return Err(Errno::NOTSUP);
+        }
+        let vectors = &mut self.vectors[start as usize..end as usize];
+        match kind {
+            irq::DATA_EVENTFD if fds.is_empty() => vectors.iter_mut().for_each(|vector| *vector = None),
+            irq::DATA_EVENTFD => {
+                if fds.len() != vectors.len() || !fds.iter().all(is_eventfd) {
+                    return Err(Errno::INVAL);
+                }
+                for (vector, fd) in vectors.iter_mut().zip(fds) {
+                    *vector = Some(File::from(fd));
+                }
+            }
+            // No vectors at all: switch them off.
+            irq::DATA_NONE if count == 0 => self.vectors = std::array::from_fn(|_| None),
+            irq::DATA_NONE => vectors.iter().flatten().for_each(trigger),
+            _ => {
+                let chosen = vectors.iter().zip(data).filter(|(_, &on)| on != 0);
+                chosen.filter_map(|(vector, _)| vector.as_ref()).for_each(trigger);
+            }
+        }
+        Ok(Vec::new())
+    }
+}
+
+fn unmapped(argsz: u32, flags: u32, address: u64, size: u64) -> Vec<u8> {
+    let mut body = words(&[argsz, flags]);
+    body.extend_from_slice(&address.to_le_bytes());
+    body.extend_from_slice(&size.to_le_bytes());
+    body
+}
+
+fn region_info(index: u32) -> Result<Vec<u8>, Errno> {
+    if index >= REGIONS {
+        return Err(Errno::INVAL);
+    }
+    let size = region_bytes(index);
+    let flags = if size == 0 { 0 } else { REGION_READ | REGION_WRITE };
+    let mut body = words(&[32, flags, index, 0]);
+    body.extend_from_slice(&size.to_le_bytes());
+    body.extend_from_slice(&0u64.to_le_bytes());
+    Ok(body)
+}
+
+fn irq_count(index: u32) -> Option<u32> {
+    match index {
+        IRQ_MSIX => Some(VECTORS as u32),
+        _ => (index < IRQS).then_some(0),
+    }
+}
+
+fn irq_info(index: u32) -> Result<Vec<u8>, Errno> {
+    let count = irq_count(index).ok_or(Errno::INVAL)?;
+    let flags = if count == 0 { 0 } else { IRQ_EVENTFD | IRQ_NO_RESIZE };
+    Ok(words(&[16, flags, index, count]))
+}
+
+/// Whether a client's descriptor is an eventfd: we write to it, and to nothing else.
+fn is_eventfd(fd: &OwnedFd) -> bool {
+    let link = std::fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd()));
+    link.is_ok_and(|link| link.as_os_str() == "anon_inode:[eventfd]")
+}
+
+/// Raises a vector. An eventfd that is full would block us, and is raised already.
+fn trigger(vector: &File) {
+    let mut ready = [PollFd::from_borrowed_fd(vector.as_fd(), PollFlags::OUT)];
+    if poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) == Ok(1) {
+        let mut vector = vector;
+        if let Err(error) = vector.write_all(&1u64.to_ne_bytes()) {
+            tracing::warn!(%error, "an interrupt was not delivered");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_cut_as_a_processor_would() {
+        let cut = |offset, length| pieces(offset, length).collect::<Vec<_>>();
+        assert_eq!(cut(0, 8), [(0, 8)]);
+        assert_eq!(cut(4, 8), [(4, 4), (8, 4)]);
+        assert_eq!(cut(1, 8), [(1, 1), (2, 2), (4, 4), (8, 1)]);
+        assert_eq!(cut(0x10, 19), [(0x10, 8), (0x18, 8), (0x20, 2), (0x22, 1)]);
+        assert_eq!(cut(7, 0), []);
+    }
+}

@@ -1,0 +1,208 @@
+//! What a call answers: VIA's codes, and errors that say which rule was broken.
+
+use std::io;
+
+use viaduct_driver::{address::PeerError, agent::AgentError, device::DeviceError};
+
+use crate::Descriptor;
+
+/// VIP_RETURN: the codes of the C interface, by their numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum Return {
+    /// VIP_SUCCESS.
+    Success = 0,
+    /// VIP_NOT_DONE: the head of the queue is not complete.
+    NotDone = 1,
+    /// VIP_INVALID_PARAMETER.
+    InvalidParameter = 2,
+    /// VIP_ERROR_RESOURCE.
+    ErrorResource = 3,
+    /// VIP_TIMEOUT.
+    Timeout = 4,
+    /// VIP_REJECT.
+    Reject = 5,
+    /// VIP_INVALID_RELIABILITY_LEVEL.
+    InvalidReliabilityLevel = 6,
+    /// VIP_INVALID_MTU: the maximum transfer sizes differ, or the size is not offered.
+    InvalidMtu = 7,
+    /// VIP_INVALID_QOS.
+    InvalidQos = 8,
+    /// VIP_INVALID_PTAG.
+    InvalidPtag = 9,
+    /// VIP_INVALID_RDMAREAD.
+    InvalidRdmaRead = 10,
+    /// VIP_DESCRIPTOR_ERROR: completed in error, or nothing is posted.
+    DescriptorError = 11,
+    /// VIP_INVALID_STATE.
+    InvalidState = 12,
+    /// VIP_ERROR_NAMESERVICE.
+    ErrorNameservice = 13,
+    /// VIP_NO_MATCH.
+    NoMatch = 14,
+    /// VIP_NOT_REACHABLE.
+    NotReachable = 15,
+    /// VIP_ERROR_NOT_SUPPORTED.
+    ErrorNotSupported = 16,
+}
+
+/// Why a call did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The head of the queue is not complete.
+    #[error("the descriptor at the head of the queue is not complete")]
+    NotDone,
+    /// Nothing is posted on the queue.
+    #[error("nothing is posted on the queue")]
+    Empty,
+    /// The head of the queue completed in error; it is off the queue, here.
+    #[error("a descriptor completed with {}", .0.status())]
+    Descriptor(Box<Descriptor>),
+    /// The time was up.
+    #[error("the time was up")]
+    Timeout,
+    /// As many descriptors are posted as the ring has slots.
+    #[error("all {0} slots of the work queue hold descriptors that are not taken off it yet")]
+    Overrun(usize),
+    /// A name that no NIC has.
+    #[error("{name:?} is no name of a NIC: {reason}")]
+    Name {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A range outside a region.
+    #[error("{length} bytes at offset {offset} are outside the region's {region} bytes")]
+    Range {
+        /// From the region's first byte.
+        offset: usize,
+        /// Bytes.
+        length: usize,
+        /// The region's bytes.
+        region: usize,
+    },
+    /// A descriptor at an address that is no multiple of 64.
+    #[error("a descriptor at {0:#x}: descriptors are aligned to 64 bytes")]
+    Alignment(usize),
+    /// Too many segments.
+    #[error("a descriptor has at most 252 segments")]
+    Segments,
+    /// More bytes than a descriptor can say.
+    #[error("the segments of a descriptor have less than 2^32 bytes in all")]
+    Length,
+    /// The memory belongs to another NIC.
+    #[error("the memory is registered with another NIC than the virtual interface's")]
+    OtherNic,
+    /// The memory is read-only, and the NIC writes descriptors.
+    #[error("a descriptor in memory that is registered read-only: the NIC completes it there")]
+    ReadOnly,
+    /// Memory could not be had.
+    #[error("memory: {0}")]
+    Memory(io::Error),
+    /// The channel to the peer failed while a connection was made.
+    #[error("the channel to the peer: {0}")]
+    Channel(#[from] io::Error),
+    /// The peer said something else than what was due.
+    #[error("the peer on the channel said {0:?}, which is not what was due")]
+    Peer(String),
+    /// The Kernel Agent's or the device's answer.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+}
+
+impl Error {
+    /// VIA's code for it.
+    pub fn code(&self) -> Return {
+        match self {
+            Self::NotDone => Return::NotDone,
+            Self::Empty | Self::Descriptor(_) => Return::DescriptorError,
+            Self::Timeout => Return::Timeout,
+            Self::Overrun(_) | Self::Memory(_) => Return::ErrorResource,
+            Self::Name { .. }
+            | Self::Range { .. }
+            | Self::Alignment(_)
+            | Self::Segments
+            | Self::Length
+            | Self::ReadOnly
+            | Self::OtherNic => Return::InvalidParameter,
+            Self::Channel(error) => match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Return::Timeout,
+                _ => Return::NotReachable,
+            },
+            Self::Peer(_) => Return::Reject,
+            Self::Agent(error) => agent_code(error),
+        }
+    }
+
+    /// Whether the device is gone: the simulator ended, or the function was removed.
+    pub fn is_gone(&self) -> bool {
+        matches!(self, Self::Agent(AgentError::Device(DeviceError::Gone { .. })))
+    }
+}
+
+impl From<DeviceError> for Error {
+    fn from(error: DeviceError) -> Self {
+        Self::Agent(error.into())
+    }
+}
+
+fn agent_code(error: &AgentError) -> Return {
+    match error {
+        AgentError::UnknownTag(_) => Return::InvalidPtag,
+        AgentError::Service(_) => Return::InvalidReliabilityLevel,
+        AgentError::MaxTransfer(_) => Return::InvalidMtu,
+        AgentError::State { .. } => Return::InvalidState,
+        AgentError::Peer(PeerError::Service { .. }) => Return::InvalidReliabilityLevel,
+        AgentError::Peer(PeerError::MaxTransfer { .. }) => Return::InvalidMtu,
+        AgentError::Peer(_) => Return::Reject,
+        AgentError::Memory(_)
+        | AgentError::Range { .. }
+        | AgentError::RightToWrite(_)
+        | AgentError::UnknownHandle(_)
+        | AgentError::UnknownVi(_)
+        | AgentError::OwnAddress(_)
+        | AgentError::Ring(_) => Return::InvalidParameter,
+        AgentError::Device(_)
+        | AgentError::NotViaduct { .. }
+        | AgentError::Version { .. }
+        | AgentError::Kind(_)
+        | AgentError::Limits { .. }
+        | AgentError::Stuck(_)
+        | AgentError::Command(_)
+        | AgentError::TagInUse { .. }
+        | AgentError::NoTag
+        | AgentError::Map(_)
+        | AgentError::Arena(_)
+        | AgentError::Full(..) => Return::ErrorResource,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_have_vias_numbers() {
+        let numbers = [
+            (Return::Success, 0),
+            (Return::NotDone, 1),
+            (Return::ErrorResource, 3),
+            (Return::InvalidMtu, 7),
+            (Return::DescriptorError, 11),
+            (Return::NoMatch, 14),
+            (Return::ErrorNotSupported, 16),
+        ];
+        assert!(numbers.iter().all(|(code, number)| *code as u32 == *number));
+    }
+
+    #[test]
+    fn errors_have_vias_codes() {
+        assert_eq!(Error::Overrun(8).code(), Return::ErrorResource);
+        assert_eq!(Error::Empty.code(), Return::DescriptorError);
+        assert_eq!(Error::Alignment(1).code(), Return::InvalidParameter);
+        assert_eq!(Error::from(AgentError::UnknownTag(1)).code(), Return::InvalidPtag);
+        let gone = DeviceError::Gone { place: "x".into(), reason: "y".into() };
+        assert!(Error::from(gone).is_gone() && !Error::Timeout.is_gone());
+    }
+}

@@ -1,0 +1,182 @@
+//! Registered memory.
+
+use std::{mem::ManuallyDrop, ptr::NonNull, sync::Arc};
+
+use viaduct_driver::{agent::MemoryAttributes, memory::Mapping};
+
+use crate::{Error, Nic, Ptag};
+
+/// What memory is registered for (VIP_MEM_ATTRIBUTES).
+#[derive(Debug, Clone)]
+pub struct MemAttributes {
+    /// Protection tag.
+    pub ptag: Ptag,
+    /// Remote peers of VIs with this tag may write it.
+    pub enable_rdma_write: bool,
+    /// Remote peers of VIs with this tag may read it.
+    pub enable_rdma_read: bool,
+}
+
+impl MemAttributes {
+    /// Memory for the local NIC alone.
+    pub fn new(ptag: &Ptag) -> Self {
+        Self { ptag: ptag.clone(), enable_rdma_write: false, enable_rdma_read: false }
+    }
+}
+
+/// Memory that the NIC may reach, from registration until the last clone is dropped. Posted
+/// descriptors hold clones of the regions that they name, so nothing is taken from under the NIC.
+///
+/// The NIC changes it at its own times: bytes are copied in and out, and no reference to them is
+/// ever given.
+#[derive(Debug, Clone)]
+pub struct Region(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    nic: Nic,
+    _ptag: Ptag,
+    handle: u32,
+    start: NonNull<u8>,
+    length: usize,
+    /// The region's own memory, if it has any.
+    owned: ManuallyDrop<Option<Mapping>>,
+    read_only: bool,
+}
+
+// SAFETY: the pointer is to memory that stays as long as this does, and every access to it is a copy
+// through that pointer; other users of the memory are what `Nic::register` requires of them.
+unsafe impl Send for Inner {}
+// SAFETY: as above.
+unsafe impl Sync for Inner {}
+
+impl Nic {
+    /// Makes a region of `length` bytes of new memory, zero at first, page aligned.
+    ///
+    /// # Errors
+    /// No memory, no room in the NIC's tables, the device's errors.
+    pub fn allocate(&self, length: usize, attributes: &MemAttributes) -> Result<Region, Error> {
+        let mapping = Mapping::new(length).map_err(Error::Memory)?;
+        let start = mapping.start();
+        // SAFETY: the mapping lives in the region, which keeps it until it is deregistered; no
+        // reference into it is made.
+        unsafe { self.region(start, length, attributes, Some(mapping)) }
+    }
+
+    /// Registers memory that the program has (VipRegisterMem): any alignment and length, any
+    /// number of times. Memory that the program may only read, the NIC may only read.
+    ///
+    /// # Safety
+    /// The memory stays mapped until the region is gone: until the last clone and every descriptor
+    /// that names it are dropped. No reference exists in that time that its being changed by the NIC
+    /// would break.
+    pub unsafe fn register(
+        &self,
+        start: NonNull<u8>,
+        length: usize,
+        attributes: &MemAttributes,
+    ) -> Result<Region, Error> {
+        // SAFETY: the caller's promise.
+        unsafe { self.region(start, length, attributes, None) }
+    }
+
+    unsafe fn region(
+        &self,
+        start: NonNull<u8>,
+        length: usize,
+        attributes: &MemAttributes,
+        owned: Option<Mapping>,
+    ) -> Result<Region, Error> {
+        let tag = attributes.ptag.tag_of(self)?;
+        let wanted = MemoryAttributes {
+            tag,
+            rdma_write: attributes.enable_rdma_write,
+            rdma_read: attributes.enable_rdma_read,
+        };
+        let read_only = owned.is_none() && {
+            let from = start.as_ptr() as u64;
+            let access = viaduct_driver::memory::access(from, from.saturating_add(length as u64));
+            matches!(access, Ok(viaduct_driver::device::DmaAccess::Read))
+        };
+        // SAFETY: the caller's promise.
+        let handle = unsafe { self.agent().register(start.as_ptr() as usize, length, wanted) }?;
+        Ok(Region(Arc::new(Inner {
+            nic: self.clone(),
+            _ptag: attributes.ptag.clone(),
+            handle,
+            start,
+            length,
+            owned: ManuallyDrop::new(owned),
+            read_only,
+        })))
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // After an error the NIC may still reach the memory: then it stays.
+        if self.nic.agent().deregister(self.handle).is_ok() {
+            // SAFETY: dropped here and nowhere else.
+            unsafe { ManuallyDrop::drop(&mut self.owned) };
+        }
+    }
+}
+
+impl Region {
+    /// The memory handle (VIP_MEM_HANDLE); never 0.
+    pub fn handle(&self) -> u32 {
+        self.0.handle
+    }
+
+    /// Virtual address of the first byte.
+    pub fn address(&self) -> usize {
+        self.0.start.as_ptr() as usize
+    }
+
+    /// Bytes.
+    pub fn length(&self) -> usize {
+        self.0.length
+    }
+
+    /// The NIC that it is registered with.
+    pub fn nic(&self) -> &Nic {
+        &self.0.nic
+    }
+
+    /// Pointer to the first byte, for access in place. The NIC may change the bytes at any time.
+    pub fn as_ptr(&self) -> NonNull<u8> {
+        self.0.start
+    }
+
+    /// Copies bytes into the region.
+    pub fn write(&self, offset: usize, bytes: &[u8]) -> Result<(), Error> {
+        let to = self.place(offset, bytes.len())?;
+        if self.0.read_only {
+            return Err(Error::ReadOnly);
+        }
+        // SAFETY: `place` has checked the range, and the region is writable.
+        unsafe { to.copy_from(NonNull::from(bytes).cast(), bytes.len()) };
+        Ok(())
+    }
+
+    /// Copies bytes out of the region.
+    pub fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<(), Error> {
+        let from = self.place(offset, bytes.len())?;
+        // SAFETY: as in `write`.
+        unsafe { from.copy_to(NonNull::from(&mut *bytes).cast(), bytes.len()) };
+        Ok(())
+    }
+
+    /// Where `length` bytes at `offset` are.
+    pub(crate) fn place(&self, offset: usize, length: usize) -> Result<NonNull<u8>, Error> {
+        if offset.checked_add(length).is_none_or(|end| end > self.0.length) {
+            return Err(Error::Range { offset, length, region: self.0.length });
+        }
+        // SAFETY: inside the region.
+        Ok(unsafe { self.0.start.add(offset) })
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.0.read_only
+    }
+}

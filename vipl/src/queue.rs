@@ -1,0 +1,152 @@
+//! A work queue as the program sees it: what is posted, in order.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        atomic::{fence, AtomicU32, Ordering},
+        Mutex, MutexGuard,
+    },
+    time::{Duration, Instant},
+};
+
+use viaduct_driver::agent::vis::{Direction, Vi as AgentVi};
+use viaduct_spec::doorbell::token;
+
+use crate::{Descriptor, Error};
+
+/// Misses in a row after which a *Done lets others run. On a machine with few processors a
+/// simulated NIC otherwise waits for those who wait for it.
+const MISSES: u32 = 64;
+/// How often one who waits asks whether the device still lives.
+const CHECK: Duration = Duration::from_millis(250);
+
+/// One of the two work queues of a VI.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    direction: Direction,
+    slots: usize,
+    posted: Mutex<Posted>,
+    misses: AtomicU32,
+    checked: Mutex<Instant>,
+}
+
+/// The descriptors on a work queue.
+#[derive(Debug, Default)]
+pub(crate) struct Posted {
+    /// Ring position of the next one: counts every descriptor, in the token's bits.
+    position: u16,
+    descriptors: VecDeque<Descriptor>,
+}
+
+impl Queue {
+    pub(crate) fn new(vi: &AgentVi, direction: Direction) -> Self {
+        Self {
+            direction,
+            slots: vi.ring(direction).slots(),
+            posted: Mutex::default(),
+            misses: AtomicU32::new(0),
+            checked: Mutex::new(Instant::now()),
+        }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Posted> {
+        self.posted.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Posts a descriptor: token into the ring, then the doorbell.
+    pub(crate) fn post(&self, vi: &AgentVi, mut descriptor: Descriptor) -> Result<(), Error> {
+        let mut posted = self.lock();
+        // The NIC has completed, hence read, what is off the queue: its slot is free.
+        if posted.descriptors.len() >= self.slots {
+            return Err(Error::Overrun(self.slots));
+        }
+        descriptor.prepare();
+        let token = descriptor.token(posted.position);
+        vi.ring(self.direction).store(posted.position, token);
+        // Descriptor and slot are in memory before the doorbell can be seen.
+        fence(Ordering::SeqCst);
+        // From here on the NIC may find it, doorbell or not: it is posted.
+        posted.position = next(posted.position);
+        posted.descriptors.push_back(descriptor);
+        Ok(vi.ring_doorbell(self.direction, token)?)
+    }
+
+    /// Takes the head off the queue if it is complete.
+    pub(crate) fn done(&self, vi: &AgentVi) -> Result<Descriptor, Error> {
+        if let Some(result) = self.try_done() {
+            self.misses.store(0, Ordering::Relaxed);
+            return result;
+        }
+        if self.misses.fetch_add(1, Ordering::Relaxed) >= MISSES {
+            vi.agent().pause();
+            let mut checked = self.checked.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if checked.elapsed() >= CHECK {
+                vi.agent().check()?;
+                *checked = Instant::now();
+            }
+        }
+        Err(Error::NotDone)
+    }
+
+    /// [`Queue::done`], again and again for `timeout`, or for ever.
+    pub(crate) fn wait(&self, vi: &AgentVi, timeout: Option<Duration>) -> Result<Descriptor, Error> {
+        let start = Instant::now();
+        loop {
+            match self.done(vi) {
+                Err(Error::NotDone) => {}
+                result => return result,
+            }
+            if timeout.is_some_and(|timeout| start.elapsed() >= timeout) {
+                return Err(Error::Timeout);
+            }
+        }
+    }
+
+    fn try_done(&self) -> Option<Result<Descriptor, Error>> {
+        let mut posted = self.lock();
+        match posted.descriptors.front() {
+            None => return Some(Err(Error::Empty)),
+            Some(head) if !head.is_complete() => return None,
+            Some(_) => {}
+        }
+        let mut head = posted.descriptors.pop_front()?;
+        head.finish();
+        Some(if head.status().is_error() { Err(Error::Descriptor(Box::new(head))) } else { Ok(head) })
+    }
+}
+
+impl Posted {
+    /// Nothing is posted.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.descriptors.is_empty()
+    }
+
+    /// Everything posted is complete. The NIC completes in order: the last one tells.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.descriptors.back().is_none_or(Descriptor::is_complete)
+    }
+
+    /// The NIC has forgotten the queue: what it did not complete is flushed, and the ring starts
+    /// anew.
+    pub(crate) fn reset(&mut self) {
+        for descriptor in self.descriptors.iter_mut().filter(|d| !d.is_complete()) {
+            descriptor.flush();
+        }
+        self.position = 0;
+    }
+}
+
+/// The ring position after `position`.
+fn next(position: u16) -> u16 {
+    position.wrapping_add(1) & token::POSITION.mask() as u16
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn positions_wrap_at_their_field() {
+        assert_eq!(super::next(0), 1);
+        assert_eq!(super::next(0x3ffe), 0x3fff);
+        assert_eq!(super::next(0x3fff), 0);
+    }
+}

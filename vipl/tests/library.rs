@@ -1,0 +1,316 @@
+//! What the library puts into memory and onto the doorbells, and what it refuses. The function
+//! behind it is paper: registers that read as a NIC's and doorbells that are written down; the test
+//! completes descriptors itself. What a NIC does is tested on the RTL.
+
+use std::{
+    net::Ipv4Addr,
+    ptr::NonNull,
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        Arc, Mutex,
+    },
+    time::{Duration, Instant},
+};
+
+use viaduct_driver::{
+    agent::Options,
+    device::{Bar, DeviceError, DmaAccess, PciDevice},
+};
+use viaduct_spec::{
+    descriptor::{control_segment, data_segment, status},
+    doorbell::token,
+    register::{registers, MAGIC_VALUE, VERSION_VALUE},
+};
+use vipl::{
+    Descriptor, Error, Mac, MemAttributes, Nic, Ptag, Region, ReliabilityLevel, Return, Status, Vi,
+    ViAttributes,
+};
+
+#[derive(Default)]
+struct Paper {
+    doorbells: Mutex<Vec<(u64, u64)>>,
+    gone: AtomicBool,
+}
+
+impl Paper {
+    fn alive(&self) -> Result<(), DeviceError> {
+        if self.gone.load(Ordering::Relaxed) {
+            return Err(DeviceError::Gone { place: "paper".into(), reason: "it burnt".into() });
+        }
+        Ok(())
+    }
+}
+
+impl PciDevice for Paper {
+    fn read32(&self, _: Bar, offset: u64) -> Result<u32, DeviceError> {
+        self.alive()?;
+        Ok(match offset {
+            registers::MAGIC => MAGIC_VALUE,
+            registers::VERSION => VERSION_VALUE,
+            registers::KIND => 2,
+            registers::VIS => 4,
+            registers::REGIONS => 32,
+            registers::PAGES => 64,
+            registers::DOORBELL_SHIFT => 12,
+            registers::RECEIVE_AHEAD => 4,
+            _ => 0,
+        })
+    }
+    fn read64(&self, bar: Bar, offset: u64) -> Result<u64, DeviceError> {
+        self.read32(bar, offset).map(u64::from)
+    }
+    fn write32(&self, _: Bar, _: u64, _: u32) -> Result<(), DeviceError> {
+        self.alive()
+    }
+    fn write64(&self, bar: Bar, offset: u64, value: u64) -> Result<(), DeviceError> {
+        if bar == Bar::Doorbells {
+            self.doorbells.lock().expect("no panic").push((offset, value));
+        }
+        self.alive()
+    }
+    fn config_read32(&self, _: u16) -> Result<u32, DeviceError> {
+        self.alive()?;
+        Ok(0)
+    }
+    fn config_write32(&self, _: u16, _: u32) -> Result<(), DeviceError> {
+        self.alive()
+    }
+    unsafe fn map_dma(&self, _: u64, _: usize, _: usize, _: DmaAccess) -> Result<(), DeviceError> {
+        self.alive()
+    }
+    fn unmap_dma(&self, _: u64, _: usize) -> Result<(), DeviceError> {
+        self.alive()
+    }
+    fn reset(&self) -> Result<(), DeviceError> {
+        self.alive()
+    }
+    fn pause(&self) {
+        std::thread::yield_now();
+    }
+}
+
+struct Bench {
+    paper: Arc<Paper>,
+    nic: Nic,
+    ptag: Ptag,
+    memory: Region,
+    vi: Vi,
+}
+
+fn nic(paper: &Arc<Paper>) -> Nic {
+    let options = Options::new(Mac([2, 0, 0, 0, 0, 1]), Ipv4Addr::new(10, 0, 0, 1));
+    Nic::open_device("paper", Arc::clone(paper) as _, options).expect("a NIC")
+}
+
+fn bench() -> Bench {
+    let paper = Arc::new(Paper::default());
+    let nic = nic(&paper);
+    let ptag = nic.create_ptag().expect("a tag");
+    let memory = nic.allocate(1 << 16, &MemAttributes::new(&ptag)).expect("memory");
+    let vi = nic.create_vi(&ViAttributes { depth: 8, ..ViAttributes::new(&ptag) }).expect("a VI");
+    Bench { paper, nic, ptag, memory, vi }
+}
+
+fn descriptor(bench: &Bench, offset: usize) -> Descriptor {
+    let data = Descriptor::new().segment(&bench.memory, 4096, 100).expect("inside");
+    data.build(&bench.memory, offset).expect("aligned")
+}
+
+fn words(memory: &Region, offset: usize, count: usize) -> Vec<u64> {
+    let mut bytes = vec![0; 8 * count];
+    memory.read(offset, &mut bytes).expect("inside");
+    bytes.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("8 bytes"))).collect()
+}
+
+/// What a NIC does to complete a descriptor: Length and Status in one.
+fn complete(memory: &Region, offset: usize, length: u32, status: u32) {
+    memory.write(offset + 24, &(u64::from(length) | u64::from(status) << 32).to_le_bytes()).expect("inside");
+}
+
+#[test]
+fn a_posted_descriptor_is_vias_in_memory_its_ring_and_its_doorbell() {
+    let bench = bench();
+    let built = Descriptor::new()
+        .segment(&bench.memory, 4097, 100)
+        .and_then(|b| b.segment(&bench.memory, 8192, 0))
+        .and_then(|b| b.immediate(0xdead_beef).build(&bench.memory, 128))
+        .expect("a sound descriptor");
+    // Dirt of an earlier life must not look like a completion.
+    complete(&bench.memory, 128, 1, status::DONE);
+    bench.vi.post_send(built).expect("room");
+
+    let words = words(&bench.memory, 128, 8);
+    assert_eq!(control_segment::SEG_COUNT.get(&words), 2);
+    assert_eq!(control_segment::CONTROL.get(&words), 4);
+    assert_eq!(control_segment::IMMEDIATE.get(&words), 0xdead_beef);
+    assert_eq!(control_segment::LENGTH.get(&words), 100);
+    assert_eq!(control_segment::STATUS.get(&words), 0);
+    assert_eq!(data_segment::ADDRESS.get(&words[4..]), bench.memory.address() as u64 + 4097);
+    assert_eq!(data_segment::HANDLE.get(&words[4..]), u64::from(bench.memory.handle()));
+    assert_eq!(data_segment::LENGTH.get(&words[4..]), 100);
+    assert_eq!(data_segment::LENGTH.get(&words[6..]), 0);
+
+    let doorbells = bench.paper.doorbells.lock().expect("no panic").clone();
+    let [(page, word)] = doorbells[..] else { panic!("one store: {doorbells:?}") };
+    assert_eq!(page, 0, "the send doorbell of VI 0");
+    assert_eq!(token::REGION.get(&[word]), u64::from(bench.memory.handle() & 0xffff));
+    assert_eq!(token::OFFSET.get(&[word]), 2);
+    assert_eq!(token::POSITION.get(&[word]), 0);
+}
+
+#[test]
+fn done_looks_at_the_head_only() {
+    let bench = bench();
+    assert!(matches!(bench.vi.recv_done(), Err(Error::Empty)));
+    bench.vi.post_recv(descriptor(&bench, 0)).expect("room");
+    bench.vi.post_recv(descriptor(&bench, 64)).expect("room");
+    complete(&bench.memory, 64, 7, status::DONE | status::OP_RECEIVE);
+    assert!(matches!(bench.vi.recv_done(), Err(Error::NotDone)));
+    complete(&bench.memory, 0, 9, status::DONE | status::OP_RECEIVE | status::LENGTH_ERROR);
+    let error = bench.vi.recv_done().expect_err("a length error");
+    assert_eq!(error.code(), Return::DescriptorError);
+    assert!(error.to_string().contains("LENGTH_ERROR"), "{error}");
+    let Error::Descriptor(head) = error else { panic!("{error}") };
+    assert_eq!((head.offset(), head.length()), (0, 9));
+    assert_eq!(head.status(), Status::DONE | Status::LENGTH_ERROR);
+    let next = bench.vi.recv_done().expect("complete");
+    assert_eq!((next.offset(), next.length(), next.immediate()), (64, 7, None));
+    assert!(matches!(bench.vi.recv_done(), Err(Error::Empty)));
+}
+
+#[test]
+fn a_full_ring_refuses_and_positions_wrap() {
+    let bench = bench();
+    let mut free: Vec<Descriptor> = (0..9).map(|n| descriptor(&bench, 64 * n)).collect();
+    let spare = free.pop().expect("nine");
+    for descriptor in free {
+        bench.vi.post_send(descriptor).expect("room for eight");
+    }
+    let error = bench.vi.post_send(spare).expect_err("the ninth");
+    assert!(matches!(error, Error::Overrun(8)));
+    assert_eq!(error.code(), Return::ErrorResource);
+    // Round and round: 2^14 positions and some more.
+    for n in 0..(1 << 14) + 20 {
+        complete(&bench.memory, 64 * (n % 8), 0, status::DONE);
+        let head = bench.vi.send_done().expect("complete");
+        assert_eq!(head.offset(), 64 * (n % 8));
+        bench.vi.post_send(head).expect("one slot is free");
+    }
+    let doorbells = bench.paper.doorbells.lock().expect("no panic");
+    for (n, (_, word)) in doorbells.iter().enumerate() {
+        assert_eq!(token::POSITION.get(&[*word]), n as u64 % (1 << 14));
+        assert_eq!(token::OFFSET.get(&[*word]), n as u64 % 8);
+    }
+    drop(doorbells);
+    for n in 0..8 {
+        complete(&bench.memory, 64 * n, 0, status::DONE);
+    }
+}
+
+#[test]
+fn what_breaks_a_rule_is_refused_with_its_code() {
+    let bench = bench();
+    let memory = &bench.memory;
+    let with = |count| (0..count).try_fold(Descriptor::new(), |b, _| b.segment(memory, 0, 1));
+    let code = |result: Result<Descriptor, Error>| result.err().map(|e| e.code());
+    let invalid = Some(Return::InvalidParameter);
+    assert_eq!(code(Descriptor::new().build(memory, 32)), invalid, "not aligned");
+    assert_eq!(code(Descriptor::new().build(memory, 1 << 16)), invalid, "outside");
+    assert_eq!(code(Descriptor::new().build(memory, usize::MAX - 63)), invalid, "outside");
+    assert_eq!(code(with(252).expect("252 segments").build(memory, 0)), None);
+    assert_eq!(with(253).err().map(|e| e.code()), invalid, "253 segments");
+    let long = with(3).expect("three segments").build(memory, (1 << 16) - 64);
+    assert_eq!(code(long), invalid, "its end is outside");
+    let range = Descriptor::new().segment(memory, (1 << 16) - 1, 2);
+    assert!(matches!(range, Err(Error::Range { .. })));
+    assert!(matches!(Descriptor::new().segment(memory, usize::MAX, 2), Err(Error::Range { .. })));
+
+    let other = nic(&bench.paper);
+    let stranger = other.create_ptag().expect("a tag");
+    let wrong = bench.nic.allocate(64, &MemAttributes::new(&stranger)).expect_err("another NIC's tag");
+    assert_eq!(wrong.code(), Return::InvalidPtag);
+    let memory = other.allocate(64, &MemAttributes::new(&stranger)).expect("memory");
+    let foreign = Descriptor::new().build(&memory, 0).expect("sound by itself");
+    assert!(matches!(bench.vi.post_send(foreign), Err(Error::OtherNic)));
+
+    let level = ViAttributes {
+        reliability_level: ReliabilityLevel::ReliableReception,
+        ..ViAttributes::new(&bench.ptag)
+    };
+    assert_eq!(bench.nic.create_vi(&level).err().map(|e| e.code()), Some(Return::InvalidReliabilityLevel));
+    let size = ViAttributes { max_transfer_size: u32::MAX, ..ViAttributes::new(&bench.ptag) };
+    assert_eq!(bench.nic.create_vi(&size).err().map(|e| e.code()), Some(Return::InvalidMtu));
+}
+
+#[test]
+fn memory_that_the_program_has_is_registered_as_it_is() {
+    static CONSTANT: [u8; 200] = [7; 200];
+    let bench = bench();
+    let attributes = MemAttributes::new(&bench.ptag);
+    // SAFETY: static memory stays for ever; it is constant, and registered as such.
+    let region =
+        unsafe { bench.nic.register(NonNull::from(&CONSTANT[1]), 150, &attributes) }.expect("memory");
+    assert_eq!(region.address(), CONSTANT.as_ptr() as usize + 1);
+    let mut bytes = [0; 150];
+    region.read(0, &mut bytes).expect("inside");
+    assert_eq!(bytes, [7; 150]);
+    assert!(matches!(region.write(0, &[1]), Err(Error::ReadOnly)), "a constant");
+    let inside = 64 - (region.address() & 63);
+    assert!(matches!(Descriptor::new().build(&region, inside), Err(Error::ReadOnly)));
+
+    let mut own = vec![0u8; 4096];
+    let start = NonNull::from(&mut own[..]).cast::<u8>();
+    // SAFETY: the vector outlives the region, and is not touched meanwhile.
+    let region = unsafe { bench.nic.register(start, 4096, &attributes) }.expect("memory");
+    let aligned = (64 - (region.address() & 63)) % 64;
+    let built = Descriptor::new().build(&region, aligned).expect("aligned in memory, if not in the region");
+    bench.vi.post_send(built).expect("room");
+    let word = bench.paper.doorbells.lock().expect("no panic")[0].1;
+    // The unit is 64 bytes from the region's base rounded down to 64.
+    assert_eq!(token::OFFSET.get(&[word]), u64::from(aligned != 0));
+    complete(&region, aligned, 0, status::DONE);
+    drop(bench.vi.send_done().expect("complete"));
+    drop(region);
+}
+
+#[test]
+fn a_wait_ends_in_time_and_at_once_when_the_device_is_gone() {
+    let bench = bench();
+    bench.vi.post_recv(descriptor(&bench, 0)).expect("room");
+    let start = Instant::now();
+    assert!(matches!(bench.vi.recv_wait(Some(Duration::from_millis(50))), Err(Error::Timeout)));
+    assert!(start.elapsed() >= Duration::from_millis(50) && start.elapsed() < Duration::from_secs(2));
+    bench.paper.gone.store(true, Ordering::Relaxed);
+    let start = Instant::now();
+    let error = bench.vi.recv_wait(None).expect_err("nobody completes it");
+    assert!(error.is_gone() && error.to_string().contains("it burnt"), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn what_a_dead_nic_might_still_reach_is_not_given_back() {
+    let bench = bench();
+    let (address, length) = (bench.memory.address() as u64, bench.memory.length() as u64);
+    bench.paper.gone.store(true, Ordering::Relaxed);
+    drop(bench);
+    let still = viaduct_driver::memory::access(address, address + length);
+    assert_eq!(still.ok(), Some(DmaAccess::ReadWrite), "it is still mapped");
+}
+
+#[test]
+fn the_nic_says_what_it_can_do() {
+    let bench = bench();
+    let attributes = bench.nic.attributes();
+    assert_eq!(attributes.name, "paper");
+    assert!(attributes.max_transfer_size >= 32 << 10, "VIA's least");
+    assert!(attributes.max_descriptors_per_queue >= 300 && attributes.max_segments_per_desc >= 252);
+    assert_eq!(attributes.max_register_regions, 30);
+    // The bench has one region; the rest is there, and no more.
+    let more: Vec<Region> = (1..attributes.max_register_regions)
+        .map(|_| bench.nic.allocate(1, &MemAttributes::new(&bench.ptag)).expect("as promised"))
+        .collect();
+    let error = bench.nic.allocate(1, &MemAttributes::new(&bench.ptag)).expect_err("one too many");
+    assert_eq!(error.code(), Return::ErrorResource);
+    drop(more);
+    bench.nic.allocate(1, &MemAttributes::new(&bench.ptag)).expect("room again");
+}

@@ -1,0 +1,57 @@
+//! `export`, `budget` and `prove`: the work is the hdl crate's, in its program viaduct-export.
+
+use crate::command::Cmd;
+use crate::project::Project;
+use anyhow::Result;
+use std::path::Path;
+
+/// The program of the hdl crate.
+const PROGRAM: &str = "viaduct-export";
+
+/// Which viaduct-export runs.
+#[derive(Clone, Copy, Debug)]
+pub enum Exporter {
+    /// Cargo brings it up to date first.
+    Build,
+    /// Cargo has just built it with the whole workspace.
+    Built,
+}
+
+impl Exporter {
+    fn command(self, project: &Project) -> Result<Cmd> {
+        Ok(match self {
+            Exporter::Built => project.built(PROGRAM)?,
+            Exporter::Build => {
+                project.cargo("run")?.args(["--quiet", "-p", "viaduct-hdl", "--bin", PROGRAM, "--"])
+            }
+        })
+    }
+}
+
+/// Writes the NIC's Verilog into a folder.
+pub fn export(project: &Project, exporter: Exporter, folder: &Path) -> Result<()> {
+    exporter.command(project)?.args(["export", "--out"]).arg(std::path::absolute(folder)?).run()
+}
+
+/// Checks the NIC's Verilog.
+pub fn lint(project: &Project, exporter: Exporter) -> Result<()> {
+    exporter.command(project)?.arg("lint").run()
+}
+
+/// Compares every block's size with its budget.
+pub fn budget(project: &Project, exporter: Exporter, json: Option<&Path>) -> Result<()> {
+    let budget = exporter.command(project)?.arg("budget");
+    match json {
+        Some(file) => budget.arg("--json").arg(std::path::absolute(file)?).run(),
+        None => budget.run(),
+    }
+}
+
+/// Runs the proofs, or one of them.
+pub fn prove(project: &Project, exporter: Exporter, only: Option<&str>) -> Result<()> {
+    let prove = exporter.command(project)?.arg("prove");
+    match only {
+        Some(name) => prove.args(["--only", name]).run(),
+        None => prove.run(),
+    }
+}

@@ -1,0 +1,234 @@
+//! The parts of `test`, in their order.
+
+use crate::command::Cmd;
+use crate::hardware::{self, Exporter};
+use crate::need::Need;
+use crate::project::Project;
+use crate::suite::Suite;
+use crate::{alone, demo, setup};
+use anyhow::{bail, Result};
+
+/// One part.
+pub struct Part {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it checks, in one line.
+    pub about: &'static str,
+    needs: &'static [Need],
+    action: Action,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Action {
+    Format,
+    Clippy,
+    Alone,
+    /// Builds everything that the later parts run.
+    Build,
+    /// The tests of one package.
+    Unit(&'static str),
+    /// The tests of every package.
+    Units,
+    Doc,
+    Lint,
+    Budget,
+    Prove,
+    Demo,
+}
+
+use Need::{Decode, Proof, Simulator, Synthesis};
+
+/// All parts, the quick and telling ones first.
+#[rustfmt::skip]
+pub const PARTS: &[Part] = &[
+    Part { name: "format", about: "the sources are as rustfmt writes them", needs: &[Need::Lint], action: Action::Format },
+    Part { name: "clippy", about: "no warning in any target", needs: &[Need::Lint, Simulator], action: Action::Clippy },
+    Part { name: "alone", about: "what users link builds with no Verilator and no C++", needs: &[], action: Action::Alone },
+    Part { name: "build", about: "every crate and test", needs: &[Simulator], action: Action::Build },
+    Part { name: "spec", about: "unit tests: layouts", needs: &[], action: Action::Unit("viaduct-spec") },
+    Part { name: "driver", about: "unit tests: PciDevice back ends and Kernel Agent", needs: &[], action: Action::Unit("viaduct-driver") },
+    Part { name: "vipl", about: "unit tests: VIPL", needs: &[], action: Action::Unit("vipl") },
+    Part { name: "cli", about: "unit tests: the viaduct command", needs: &[], action: Action::Unit("viaduct-cli") },
+    Part { name: "xtask", about: "unit tests: this command", needs: &[], action: Action::Unit("xtask") },
+    Part { name: "verilate", about: "unit tests: Verilog into a running model", needs: &[Simulator], action: Action::Unit("viaduct-verilate") },
+    Part { name: "hdl", about: "unit tests: every block's exported Verilog in Verilator, and the source lint", needs: &[Simulator, Synthesis], action: Action::Unit("viaduct-hdl") },
+    Part { name: "sim", about: "unit tests: root complex, fabric, functional model", needs: &[Simulator], action: Action::Unit("viaduct-sim") },
+    Part { name: "stack", about: "the co-simulation suite", needs: &[Simulator, Decode], action: Action::Unit("viaduct-tests") },
+    Part { name: "doc", about: "the examples in the documentation of what users link", needs: &[], action: Action::Doc },
+    Part { name: "lint", about: "the NIC exports to Verilog that Verilator and yosys find no fault in", needs: &[Simulator, Synthesis], action: Action::Lint },
+    Part { name: "budget", about: "every block fits its budget on ECP5", needs: &[Synthesis], action: Action::Budget },
+    Part { name: "prove", about: "the proofs of the primitives", needs: &[Proof], action: Action::Prove },
+    Part { name: "demo", about: "the demo, and its capture read by Wireshark", needs: &[Simulator, Decode], action: Action::Demo },
+];
+
+/// What stands for all unit parts where cargo-nextest is not installed: cargo itself can run the
+/// tests of one package only with that package's own selection of features, which would build many
+/// dependencies again for each.
+const UNITS: Part = Part {
+    name: "units",
+    about: "unit tests of every crate",
+    needs: &[Simulator, Synthesis, Decode],
+    action: Action::Units,
+};
+
+/// The parts for these names, or all.
+fn select(only: &[String], nextest: bool) -> Vec<&'static Part> {
+    let mut parts: Vec<&Part> = PARTS.iter().collect();
+    if !only.is_empty() {
+        parts.retain(|part| only.iter().any(|name| name == part.name));
+    } else if !nextest {
+        let is_unit = |part: &&Part| matches!(part.action, Action::Unit(_));
+        let first = parts.iter().position(is_unit).unwrap_or(0);
+        parts.retain(|part| !is_unit(part));
+        parts.insert(first, &UNITS);
+    }
+    parts
+}
+
+/// Runs the parts of these names, or all.
+pub fn run(project: &Project, only: &[String]) -> Result<()> {
+    if let Some(unknown) = only.iter().find(|name| !PARTS.iter().any(|part| part.name == **name)) {
+        bail!("there is no part {unknown}; `cargo xtask test --list` shows them");
+    }
+    let nextest = project.cargo("nextest")?.arg("--version").probe().is_some();
+    let parts = select(only, nextest);
+    // One selection of packages for all parts, so that no dependency is built twice with other
+    // features; a part that is asked for alone builds what it needs and no more.
+    let tests = Tests { project, nextest, whole: only.is_empty() };
+
+    println!("environment of cargo: {}", project.cargo("")?.ambience());
+    let mut suite = Suite::default();
+    let mut needs: Vec<Need> = parts.iter().flat_map(|part| part.needs).copied().collect();
+    needs.sort();
+    needs.dedup();
+    let all_here = suite.part("set-up", || setup::ensure(project, &needs));
+    for part in parts {
+        let lacking = match all_here {
+            true => Vec::new(),
+            false => setup::lacking(project, part.needs)?,
+        };
+        if lacking.is_empty() {
+            suite.part(part.name, || tests.run(part.action));
+        } else {
+            suite.cannot(part.name, &format!("without {}", lacking.join(", ")));
+        }
+    }
+    suite.finish()
+}
+
+struct Tests<'a> {
+    project: &'a Project,
+    nextest: bool,
+    whole: bool,
+}
+
+impl Tests<'_> {
+    fn run(&self, action: Action) -> Result<()> {
+        let project = self.project;
+        let exporter = match self.whole {
+            true => Exporter::Built,
+            false => Exporter::Build,
+        };
+        match action {
+            Action::Format => project.cargo("fmt")?.args(["--all", "--", "--check"]).run(),
+            Action::Clippy => {
+                project.cargo("clippy")?.args(["--workspace", "--all-targets", "--", "-D", "warnings"]).run()
+            }
+            Action::Alone => alone::build(project),
+            Action::Build => project.cargo("build")?.args(["--workspace", "--all-targets"]).run(),
+            Action::Unit(package) => self.unit(package)?.run(),
+            Action::Units => {
+                let all = ["--workspace", "--tests", "--no-fail-fast"];
+                project.cargo("test")?.args(all).run()
+            }
+            Action::Doc => self.doc()?.run(),
+            Action::Lint => {
+                let folder = project.scratch("verilog")?;
+                hardware::export(project, exporter, &folder)?;
+                hardware::lint(project, exporter)
+            }
+            Action::Budget => hardware::budget(project, exporter, None),
+            Action::Prove => hardware::prove(project, exporter, None),
+            Action::Demo => demo::smoke(project, self.whole),
+        }
+    }
+
+    /// The unit and integration tests of one package.
+    fn unit(&self, package: &str) -> Result<Cmd> {
+        let cargo = |subcommand| self.project.cargo(subcommand);
+        Ok(match (self.nextest, self.whole) {
+            (true, true) => cargo("nextest")?
+                .args(["run", "--no-fail-fast", "--workspace", "-E"])
+                .arg(format!("package(={package})")),
+            (true, false) => cargo("nextest")?.args(["run", "--no-fail-fast", "-p", package]),
+            (false, _) => cargo("test")?.args(["-p", package, "--tests"]),
+        })
+    }
+
+    fn doc(&self) -> Result<Cmd> {
+        let packages = ["-p", "viaduct-spec", "-p", "viaduct-driver", "-p", "vipl"];
+        Ok(self.project.cargo("test")?.arg("--doc").args(packages))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn unit(nextest: bool, whole: bool) -> String {
+        let project = Project::at("/p".into());
+        Tests { project: &project, nextest, whole }.unit("vipl").unwrap().to_string()
+    }
+
+    #[test]
+    fn unit_tests_use_what_is_installed_and_build_no_more_than_asked_for() {
+        assert_eq!(unit(true, true), "cargo nextest run --no-fail-fast --workspace -E 'package(=vipl)'");
+        assert_eq!(unit(true, false), "cargo nextest run --no-fail-fast -p vipl");
+        assert_eq!(unit(false, false), "cargo test -p vipl --tests");
+    }
+
+    #[test]
+    fn without_nextest_one_part_stands_for_the_unit_tests() {
+        let names = |only: &[String], nextest| {
+            let parts = select(only, nextest);
+            parts.iter().map(|part| part.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&[], true).len(), PARTS.len());
+        let shown = ["format", "clippy", "alone", "build", "units", "doc", "lint"];
+        assert_eq!(names(&[], false)[..7], shown);
+        assert_eq!(names(&["vipl".into()], false), ["vipl"]);
+    }
+
+    #[test]
+    fn every_package_of_the_workspace_is_tested() {
+        let root = Project::find().unwrap().root;
+        let tested: BTreeSet<String> = PARTS
+            .iter()
+            .filter_map(|part| match part.action {
+                Action::Unit(package) => Some(package.to_string()),
+                _ => None,
+            })
+            .collect();
+        let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
+        let members = alone::list(&manifest, "members").unwrap();
+        let names = members.iter().map(|member| {
+            let manifest = std::fs::read_to_string(root.join(member).join("Cargo.toml")).unwrap();
+            let name = manifest.lines().find_map(|line| line.strip_prefix("name = ")).unwrap();
+            name.trim_matches('"').to_string()
+        });
+        assert_eq!(tested, names.collect());
+    }
+
+    #[test]
+    fn a_part_that_does_not_exist_is_refused() {
+        let error = run(&Project::at("/p".into()), &["specs".into()]).unwrap_err();
+        assert!(error.to_string().contains("no part specs"), "{error}");
+    }
+
+    #[test]
+    fn no_two_parts_share_a_name() {
+        let names: BTreeSet<&str> = PARTS.iter().map(|part| part.name).collect();
+        assert_eq!(names.len(), PARTS.len());
+    }
+}
