@@ -1,7 +1,7 @@
 //! Reads a descriptor word by word, checks it, cuts the message into packets and asks for their bytes.
 //!
 //! ```text
-//!  head, row, connected     ──►┌────────┐──► access
+//!  head, connected          ──►┌────────┐──► access
 //!      head_word, tail_word ──►│ Walker │──► packet
 //!             room, tail_... ──►└────────┘──► reserve
 //! ```
@@ -52,13 +52,13 @@ pub struct Walker {
     pub head: Signal<In, SendHead>,
     /// It is done with.
     pub head_ready: Signal<Out, bool>,
-    /// GATHER row of its VI.
-    pub row: Signal<In, Bits<64>>,
     /// Its VI is connected.
     pub connected: Signal<In, bool>,
     /// Word of the descriptor to read.
     pub read_index: Signal<Out, Bits<9>>,
-    /// The word of the cycle before's `read_index`, below 8.
+    /// Read the GATHER row of its VI instead.
+    pub read_row: Signal<Out, bool>,
+    /// The word of the cycle before's `read_index`, below 8, or the row.
     pub head_word: Signal<In, Bits<64>>,
     /// The same, from 8 on.
     pub tail_word: Signal<In, Bits<64>>,
@@ -124,6 +124,9 @@ pub struct Walker {
     count: Signal<Local, Bits<16>>,
     flags: Signal<Local, Bits<16>>,
     next_index: Signal<Local, Bits<9>>,
+    shows_row: Signal<Local, bool>,
+    tag: DFF<Bits<16>>,
+    mtu: DFF<Bits<13>>,
     addend: Signal<Local, Bits<32>>,
     total: Signal<Local, Bits<33>>,
     adds: Signal<Local, bool>,
@@ -133,7 +136,7 @@ pub struct Walker {
     tail_bytes: Signal<Local, Bits<13>>,
     tail_stop: Signal<Local, Bits<10>>,
     max_transfer: Signal<Local, Bits<32>>,
-    mtu: Signal<Local, Bits<13>>,
+    path_mtu: Signal<Local, Bits<13>>,
     bytes_up: Signal<Local, Bits<13>>,
     left_low: Signal<Local, Bits<13>>,
     fits: Signal<Local, bool>,
@@ -162,6 +165,8 @@ impl Logic for Walker {
             self,
             clock,
             state,
+            tag,
+            mtu,
             index,
             segments,
             immediate,
@@ -195,24 +200,29 @@ impl Logic for Walker {
         self.flags.next = self.high.val().get_bits::<16>(16);
 
         self.next_index.next = self.index.q.val();
-        self.max_transfer.next = self.row.val().get_bits::<32>(32);
-        self.mtu.next = bits::<13>(4096);
-        if self.row.val().get_bits::<3>(16) == bits::<3>(0) {
-            self.mtu.next = bits::<13>(256);
-        }
-        if self.row.val().get_bits::<3>(16) == bits::<3>(1) {
-            self.mtu.next = bits::<13>(512);
-        }
-        if self.row.val().get_bits::<3>(16) == bits::<3>(2) {
-            self.mtu.next = bits::<13>(1024);
-        }
-        if self.row.val().get_bits::<3>(16) == bits::<3>(3) {
-            self.mtu.next = bits::<13>(2048);
+        self.shows_row.next = false;
+        // A GATHER row, when it is the row that is on show.
+        self.max_transfer.next = self.high.val();
+        self.path_mtu.next = bits::<13>(4096);
+        match self.word.val().get_bits::<3>(16).index() {
+            0 => {
+                self.path_mtu.next = bits::<13>(256);
+            }
+            1 => {
+                self.path_mtu.next = bits::<13>(512);
+            }
+            2 => {
+                self.path_mtu.next = bits::<13>(1024);
+            }
+            3 => {
+                self.path_mtu.next = bits::<13>(2048);
+            }
+            _ => {}
         }
         // Against 13 bits: carry chains as long as that, not as long as the counters.
         self.left_low.next = self.left.q.val().get_bits::<13>(0);
         self.fits.next =
-            !self.left.q.val().get_bits::<19>(13).any() & (self.left_low.val() <= self.mtu.val());
+            !self.left.q.val().get_bits::<19>(13).any() & (self.left_low.val() <= self.mtu.q.val());
         self.segment_low.next = self.segment_left.q.val().get_bits::<13>(0);
         self.longer.next = self.segment_left.q.val().get_bits::<19>(13).any()
             | (self.segment_low.val() > self.packet_left.q.val());
@@ -255,13 +265,15 @@ impl Logic for Walker {
         self.access.next.length = self.piece.q.val();
         self.access.next.region = self.region.q.val();
         self.access.next.key = self.key.q.val();
-        self.access.next.tag = self.row.val().get_bits::<16>(0);
+        self.access.next.tag = self.tag.q.val();
         self.access.next.by_offset = self.state.q.val() == State::AskTail;
         self.access.next.system = false;
         self.access.next.write = false;
         self.access.next.clip = self.state.q.val() == State::AskTail;
         self.access.next.user = bits::<8>(0);
         if self.state.q.val() == State::AskTail {
+            // The row is on show.
+            self.access.next.tag = self.word.val().get_bits::<16>(0);
             self.access.next.user = bits::<8>(1);
         } else if self.ends_packet.q.val() {
             self.access.next.user = bits::<8>(2);
@@ -330,6 +342,7 @@ impl Logic for Walker {
                 }
                 self.state.d.next = State::FirstLength;
                 if !self.segments.q.val().any() {
+                    self.shows_row.next = true;
                     self.state.d.next = State::Check;
                 }
             }
@@ -340,12 +353,13 @@ impl Logic for Walker {
                 }
                 self.state.d.next = State::SecondLength;
                 if self.segments.q.val() == bits::<8>(1) {
-                    self.next_index.next = bits::<9>(4);
+                    self.shows_row.next = true;
                     self.state.d.next = State::Check;
                 }
             }
             State::SecondLength => {
-                self.next_index.next = bits::<9>(4);
+                self.next_index.next = bits::<9>(0);
+                self.shows_row.next = true;
                 self.piece.d.next = self.tail_bytes.val();
                 self.state.d.next = State::AskTail;
                 if self.head.val().words < bits::<4>(8) {
@@ -357,12 +371,14 @@ impl Logic for Walker {
                 }
             }
             State::AskTail => {
+                self.shows_row.next = true;
                 if self.access_ready.val() {
                     self.tail_start.next = true;
                     self.state.d.next = State::WaitTail;
                 }
             }
             State::WaitTail => {
+                self.shows_row.next = true;
                 if self.tail_done.val() {
                     self.malformed.d.next =
                         self.tail_bad.val() | (self.tail_end.val() != self.tail_stop.val());
@@ -370,6 +386,9 @@ impl Logic for Walker {
                 }
             }
             State::Check => {
+                self.next_index.next = bits::<9>(4);
+                self.tag.d.next = self.low.val().get_bits::<16>(0);
+                self.mtu.d.next = self.path_mtu.val();
                 self.packet_left.d.next = bits::<13>(0);
                 self.state.d.next = State::Address;
                 if !self.left.q.val().any() {
@@ -410,7 +429,7 @@ impl Logic for Walker {
                 }
             }
             State::Cut => {
-                self.packet_left.d.next = self.mtu.val();
+                self.packet_left.d.next = self.mtu.q.val();
                 if self.fits.val() {
                     self.packet_left.d.next = bit_cast::<13, 32>(self.left.q.val());
                 }
@@ -469,6 +488,7 @@ impl Logic for Walker {
         }
         self.index.d.next = self.next_index.val();
         self.read_index.next = self.next_index.val();
+        self.read_row.next = self.shows_row.val();
         if self.reset.val() {
             self.state.d.next = State::Idle;
         }
