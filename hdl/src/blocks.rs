@@ -45,6 +45,19 @@ pub fn all() -> Vec<Entry> {
         entry("admin/command", || verilog(admin::Command::default()), 95, 0),
         entry("admin/counters", || verilog(admin::Counters::default()), 340, 2),
         entry("admin/registers", || verilog(admin::Registers::default()), 600, 0),
+        // The way in.
+        entry("receive/untag", || verilog(receive::Untag::default()), 140, 0),
+        entry("receive/ingress", || verilog(receive::Ingress::default()), 350, 4),
+        entry("receive/icrc", || verilog(receive::Icrc::default()), 550, 0),
+        entry("receive/parse", || verilog(receive::Parse::default()), 1050, 0),
+        entry("receive/store", || verilog(receive::Store::default()), 460, 8),
+        entry("receive/ahead", || verilog(receive::Ahead::default()), 190, 10),
+        entry("receive/contexts", || verilog(receive::Contexts::default()), 320, 7),
+        entry("receive/flush", || verilog(receive::Flush::default()), 280, 0),
+        entry("receive/judge", || verilog(receive::Judge::default()), 145, 0),
+        entry("receive/matcher", || verilog(receive::Matcher::default()), 1350, 7),
+        entry("receive/scatter", || verilog(receive::Scatter::default()), 830, 0),
+        entry("receive/path", || verilog(receive::Receive::default()), 4100, 29),
         // The virtual interfaces.
         entry("vi/state", || verilog(vi::ViState::default()), 315, 0),
         // The edge: TLPs and the host's loads and stores.
@@ -63,7 +76,6 @@ pub fn all() -> Vec<Entry> {
         entry("send/transmit", || verilog(send::Transmit::default()), 1420, 3),
         entry("send/ack", || verilog(send::Ack::default()), 410, 2),
         entry("send/egress", || verilog(send::Egress::default()), 150, 0),
-        entry("receive", || verilog(receive::Receive::default()), 4090, 29),
         entry("complete/sends", || verilog(complete::Sends::default()), 990, 9),
         entry("complete/writer", || verilog(complete::Writer::default()), 310, 1),
     ]

@@ -94,6 +94,8 @@ impl Host {
         let rng = crate::random(&bench);
         bench.set("cfg_requester_id", REQUESTER);
         bench.set("max_read", max_read);
+        // Looked at while there is no command.
+        bench.tick();
         Self {
             bench,
             rng,
@@ -576,8 +578,8 @@ fn latencies_are_as_described() {
         while host.sent == 0 {
             host.step();
         }
-        // Command in cycle 0, beats of the request in cycles 2 and 3.
-        assert_eq!(host.bench.cycles() - start, 4);
+        // Command in cycle 0, beats of the request in cycles 3 and 4.
+        assert_eq!(host.bench.cycles() - start, 5);
         host.rx_rate = 1.0;
         let whole = host.answers.len();
         while !host.delivering.is_empty() || !host.answers.is_empty() {
