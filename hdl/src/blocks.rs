@@ -59,7 +59,8 @@ pub fn all() -> Vec<Entry> {
         entry("fetch/landing", || verilog(fetch::Landing::default()), 210, 2),
         entry("protect", || verilog(protect::Protect::default()), 1830, 11),
         // Sending, receiving, completing.
-        entry("send/gather", || verilog(send::Gather::default()), 1920, 13),
+        entry("send/gather", || verilog(send::Gather::default()), 2060, 8),
+        entry("send/transmit", || verilog(send::Transmit::default()), 1420, 3),
         entry("send/ack", || verilog(send::Ack::default()), 410, 2),
         entry("send/egress", || verilog(send::Egress::default()), 150, 0),
         entry("complete/sends", || verilog(complete::Sends::default()), 990, 9),
