@@ -6,7 +6,7 @@
 use rust_hdl::prelude::*;
 
 use crate::export::verilog;
-use crate::{admin, complete, dma, doorbell, edge, fetch, prims, protect, receive, send, vi};
+use crate::{admin, complete, dma, doorbell, edge, fetch, nic, prims, protect, receive, send, vi};
 
 /// The name of the whole NIC; it is exported as `top.v`, the others as `blocks/<name>.v`.
 pub const CORE: &str = "core";
@@ -65,5 +65,7 @@ pub fn all() -> Vec<Entry> {
         entry("send/egress", || verilog(send::Egress::default()), 150, 0),
         entry("complete/sends", || verilog(complete::Sends::default()), 990, 9),
         entry("complete/writer", || verilog(complete::Writer::default()), 310, 1),
+        // All of it.
+        entry(CORE, || verilog(nic::Nic::default()), 26_000, 75),
     ]
 }
