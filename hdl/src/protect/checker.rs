@@ -146,6 +146,8 @@ pub struct Protect {
     page_word: Signal<Local, Bits<64>>,
     issuing: Signal<Local, bool>,
     free: Signal<Local, bool>,
+    silent: Signal<Local, bool>,
+    whole: Signal<Local, bool>,
     offered: Signal<Local, bool>,
     go: Signal<Local, bool>,
     done: Signal<Local, bool>,
@@ -202,8 +204,10 @@ impl Logic for Protect {
             self.commit_valid.val() & (self.commit.val().target == self.region_table.val());
         self.page_commit.next = self.commit_valid.val() & (self.commit.val().target == self.page_table.val());
         self.commit_ready.next = self.between.val() & (self.region_commit.val() | self.page_commit.val());
-        self.intake.hold.next =
-            self.region_commit.val() | self.page_commit.val() | self.outstanding.hold.val();
+        self.intake.hold.next = self.region_commit.val()
+            | self.page_commit.val()
+            | self.outstanding.hold.val()
+            | self.outstanding.full.val();
         self.intake.write.next = self.between.val() & self.region_commit.val();
         self.intake.commit.next = self.commit.val();
         self.commit_row.next = self.commit.val().row;
@@ -221,14 +225,13 @@ impl Logic for Protect {
         if self.writes.q.val() {
             self.free.next = self.write_ready.val() | !self.write_waits.q.val();
         }
-        self.offered.next = self.issuing.val()
-            & (self.range.granted.val() | !self.writes.q.val())
-            & self.free.val()
-            & !self.outstanding.full.val();
-        self.go.next =
-            self.offered.val() | (self.issuing.val() & self.writes.q.val() & !self.range.granted.val());
-        self.done.next = self.go.val()
-            & ((self.step.q.val() == Step::Second) | !self.range.crosses.val() | !self.range.granted.val());
+        // A refused write has only its verdict.
+        self.silent.next = self.writes.q.val() & !self.range.granted.val();
+        self.whole.next =
+            (self.step.q.val() == Step::Second) | !self.range.crosses.val() | !self.range.granted.val();
+        self.offered.next = self.issuing.val() & !self.silent.val() & self.free.val();
+        self.go.next = self.issuing.val() & (self.silent.val() | self.free.val());
+        self.done.next = self.issuing.val() & self.whole.val() & (self.silent.val() | self.free.val());
         // The first step of the next.
         self.look.next = self.intake.valid.val() & ((self.step.q.val() == Step::Idle) | self.done.val());
 

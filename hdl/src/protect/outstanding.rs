@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!       issue ──►┌─────────────┐──► epoch     (of what is issued now)
-//!  read_retire ─►│ Outstanding │──► full      (issue nothing)
+//!  read_retire ─►│ Outstanding │──► full      (take no access: too many are outstanding)
 //! write_retire ─►│  2 tallies  │──► hold      (take no access: the epoch is about to turn)
 //!       drain ──►│             │──► draining
 //!     between ──►└─────────────┘──► active    (something is outstanding)
@@ -10,7 +10,7 @@
 //! Contract: after a `drain` pulse, `draining` is high from the next cycle until every command issued before the
 //! epoch turned has retired. The epoch turns in a cycle with `between` (no access is half way), and only when the
 //! drain before it has ended, so that the epoch it turns to is empty. `between` comes in bounded time while `hold`.
-//! Counts never wrap: `full` holds commands back in time.
+//! Counts never wrap: `full` holds accesses back in time.
 //!
 //! Latency: none from `issue` to the counters of the next cycle. Tests: with the checker, `tests/protect`.
 
@@ -41,7 +41,7 @@ pub struct Outstanding {
     pub between: Signal<In, bool>,
     /// Epoch of commands issued now.
     pub epoch: Signal<Out, bool>,
-    /// No command may be issued.
+    /// No access may be taken: too many commands are outstanding.
     pub full: Signal<Out, bool>,
     /// No access may be taken.
     pub hold: Signal<Out, bool>,

@@ -6,7 +6,7 @@
 //! written ──►└───────┘──► full
 //! ```
 //! Contract: one more with `issue`, one less with each of `read` and `written`, all in one cycle if they come. `full`
-//! comes a cycle late, with two to spare: who stops issuing on it never makes the count wrap.
+//! has room to spare for what is half way: who takes no further access on it never makes the count wrap.
 //!
 //! Latency: 1 cycle. Tests: with the checker, `tests/protect`.
 
@@ -29,12 +29,12 @@ pub struct Tally {
     pub written: Signal<In, bool>,
     /// Some are outstanding.
     pub some: Signal<Out, bool>,
-    /// Issue no more.
+    /// Take no further access.
     pub full: Signal<Out, bool>,
     count: DFF<Bits<8>>,
     almost: DFF<bool>,
     change: Signal<Local, Bits<8>>,
-    high: Signal<Local, Bits<6>>,
+    high: Signal<Local, Bits<4>>,
     minus_one: Literal<8, 0xFF>,
     minus_two: Literal<8, 0xFE>,
 }
@@ -57,7 +57,7 @@ impl Logic for Tally {
             self.change.next = bits::<8>(1);
         }
         self.count.d.next = self.count.q.val() + self.change.val();
-        self.high.next = self.count.q.val().get_bits::<6>(2);
+        self.high.next = self.count.q.val().get_bits::<4>(4);
         self.almost.d.next = self.high.val().all();
         self.some.next = self.count.q.val().any();
         self.full.next = self.almost.q.val();
