@@ -39,14 +39,12 @@ pub struct Receive {
     pub ip: Signal<In, Bits<32>>,
     /// P_Key that frames must carry.
     pub pkey: Signal<In, Bits<16>>,
-    /// A table row is on the bus, until all who hear it have taken it.
+    /// A table row is on the bus.
     pub commit_valid: Signal<In, bool>,
     /// The row.
     pub commit: Signal<In, Commit>,
-    /// `ahead` takes it, if it is a WORK_QUEUE row.
-    pub ahead_commit_ready: Signal<Out, bool>,
-    /// The matcher takes it, if it is a RECEIVE or WORK_QUEUE row.
-    pub matcher_commit_ready: Signal<Out, bool>,
+    /// It is taken, if it is a RECEIVE or WORK_QUEUE row.
+    pub commit_ready: Signal<Out, bool>,
     /// A VI has changed its state.
     pub state_valid: Signal<In, bool>,
     /// Which, and to what.
@@ -242,8 +240,8 @@ impl Logic for Receive {
         self.ahead.commit.next = self.commit.val();
         self.matcher.commit_valid.next = self.commit_valid.val();
         self.matcher.commit.next = self.commit.val();
-        self.ahead_commit_ready.next = self.ahead.commit_ready.val();
-        self.matcher_commit_ready.next = self.matcher.commit_ready.val();
+        // Both take the row, again while one of them is not ready.
+        self.commit_ready.next = self.matcher.commit_ready.val() & self.ahead.commit_ready.val();
         self.matcher.state_valid.next = self.state_valid.val();
         self.matcher.state.next = self.state.val();
 
