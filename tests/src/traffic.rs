@@ -340,6 +340,11 @@ impl Traffic {
         Self { flows, vis, hosts, random, world }
     }
 
+    /// Takes the events of a host's NIC.
+    pub fn events(&self, host: usize) -> Vec<vipl::Event> {
+        self.hosts[host].nic.take_events().expect("the NIC answers")
+    }
+
     /// Posts at random times, polls, and checks each message as it arrives, until all have.
     pub fn run(&mut self) {
         let Self { flows, vis, hosts, random, world } = self;
