@@ -44,7 +44,7 @@ pub fn all() -> Vec<Entry> {
         entry("admin/broadcast", || verilog(admin::Broadcast::default()), 55, 0),
         entry("admin/command", || verilog(admin::Command::default()), 95, 0),
         entry("admin/counters", || verilog(admin::Counters::default()), 340, 1),
-        entry("admin/registers", || verilog(admin::Registers::default()), 600, 0),
+        entry("admin/registers", || verilog(admin::Registers::default()), 610, 0),
         // The virtual interfaces.
         entry("vi/state", || verilog(vi::ViState::default()), 315, 0),
         // The edge: TLPs and the host's loads and stores.
@@ -54,7 +54,7 @@ pub fn all() -> Vec<Entry> {
         entry("dma/read", || verilog(dma::DmaRead::default()), 1020, 4),
         entry("dma/write", || verilog(dma::DmaWrite::default()), 920, 0),
         // Work queues and protection.
-        entry("doorbell", || verilog(doorbell::Doorbell::default()), 830, 2),
+        entry("doorbell", || verilog(doorbell::Doorbell::default()), 860, 2),
         entry("fetch", || verilog(fetch::Fetch::default()), 790, 6),
         entry("fetch/landing", || verilog(fetch::Landing::default()), 210, 2),
         entry("protect", || verilog(protect::Protect::default()), 1830, 11),
@@ -64,7 +64,7 @@ pub fn all() -> Vec<Entry> {
         entry("send/ack", || verilog(send::Ack::default()), 410, 2),
         entry("send/egress", || verilog(send::Egress::default()), 150, 0),
         entry("complete/sends", || verilog(complete::Sends::default()), 990, 9),
-        entry("complete/writer", || verilog(complete::Writer::default()), 400, 0),
+        entry("complete/writer", || verilog(complete::Writer::default()), 450, 0),
         entry("receive/untag", || verilog(receive::Untag::default()), 140, 0),
         entry("receive/ingress", || verilog(receive::Ingress::default()), 350, 4),
         entry("receive/icrc", || verilog(receive::Icrc::default()), 550, 0),
