@@ -6,7 +6,7 @@
 use rust_hdl::prelude::*;
 
 use crate::export::verilog;
-use crate::{admin, complete, dma, doorbell, edge, fetch, prims, protect, receive, send, vi};
+use crate::{admin, complete, dma, doorbell, edge, fetch, nic, prims, protect, receive, send, vi};
 
 /// The name of the whole NIC; it is exported as `top.v`, the others as `blocks/<name>.v`.
 pub const CORE: &str = "core";
@@ -59,11 +59,13 @@ pub fn all() -> Vec<Entry> {
         entry("fetch/landing", || verilog(fetch::Landing::default()), 210, 2),
         entry("protect", || verilog(protect::Protect::default()), 1830, 11),
         // Sending, receiving, completing.
-        entry("send/gather", || verilog(send::Gather::default()), 1920, 13),
+        entry("send/gather", || verilog(send::Gather::default()), 2060, 8),
+        entry("send/transmit", || verilog(send::Transmit::default()), 1420, 3),
         entry("send/ack", || verilog(send::Ack::default()), 410, 2),
         entry("send/egress", || verilog(send::Egress::default()), 150, 0),
-        entry("receive", || verilog(receive::Receive::default()), 4090, 29),
         entry("complete/sends", || verilog(complete::Sends::default()), 990, 9),
         entry("complete/writer", || verilog(complete::Writer::default()), 310, 1),
+        // All of it.
+        entry(CORE, || verilog(nic::Nic::default()), 26_000, 75),
     ]
 }

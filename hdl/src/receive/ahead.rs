@@ -9,16 +9,19 @@
 //! ```
 //! Contract: fetch writes the eight words of a descriptor, then `filled` says that it is there and that the VI's
 //! receive queue is filled up to `filled_position`; the descriptor at position p is in slot p modulo 4. A commit of
-//! the VI's receive queue (WORK_QUEUE) empties it. The matcher looks with `look_*`; while `read_valid` is high, the
-//! words are scatter's instead, which reads only while the matcher waits for it.
+//! the VI's receive queue (WORK_QUEUE) empties it; fetch has taken that commit before, so nothing of the old queue
+//! comes behind. The matcher looks with `look_*`; while `read_valid` is high, the words are scatter's instead, which
+//! reads only while the matcher waits for it.
 //!
 //! Latency: everything read comes one cycle after its address. A slot is read only after it is filled and is written
 //! only after it was consumed, so the block RAMs never see both at once; `look_filled` may change any time.
 //!
-//! Tests: `tests/receive/matcher.rs`.
+//! Tests: `tests/receive/path.rs`.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use crate::bus::{Commit, Position, Vi};
-use crate::prims::{LutRam, Ram};
+use crate::prims::{LutRam, Number, Ram};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
 use viaduct_spec::tables::table;
@@ -42,7 +45,7 @@ pub struct AheadMeta {
 }
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Ahead {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -113,53 +116,7 @@ pub struct Ahead {
     row: Signal<Local, Bits<16>>,
     wanted: Signal<Local, bool>,
     empties: Signal<Local, bool>,
-    target: Constant<Bits<8>>,
-}
-
-impl Default for Ahead {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            ahead_valid: Default::default(),
-            ahead_vi: Default::default(),
-            ahead_slot: Default::default(),
-            ahead_word: Default::default(),
-            ahead_data: Default::default(),
-            filled_valid: Default::default(),
-            filled_vi: Default::default(),
-            filled_slot: Default::default(),
-            filled_region: Default::default(),
-            filled_offset: Default::default(),
-            filled_words: Default::default(),
-            filled_lost: Default::default(),
-            filled_position: Default::default(),
-            commit_valid: Default::default(),
-            commit: Default::default(),
-            commit_ready: Default::default(),
-            read_valid: Default::default(),
-            read_vi: Default::default(),
-            read_slot: Default::default(),
-            read_word: Default::default(),
-            look_vi: Default::default(),
-            look_slot: Default::default(),
-            look_word: Default::default(),
-            read_data: Default::default(),
-            look_filled: Default::default(),
-            look_region: Default::default(),
-            look_offset: Default::default(),
-            look_words: Default::default(),
-            look_lost: Default::default(),
-            words: Default::default(),
-            meta: Default::default(),
-            filled: Default::default(),
-            shown_filled: Default::default(),
-            row: Default::default(),
-            wanted: Default::default(),
-            empties: Default::default(),
-            target: Constant::new(u64::from(table::WORK_QUEUE).to_bits()),
-        }
-    }
+    target: Number<8, { table::WORK_QUEUE as u64 }>,
 }
 
 impl Logic for Ahead {
@@ -197,7 +154,7 @@ impl Logic for Ahead {
         self.look_words.next = self.meta.read_data.val().words;
         self.look_lost.next = self.meta.read_data.val().lost;
 
-        // A row emptied again and again while the bus waits for other blocks is no harm; the last time counts.
+        // A row emptied again while the matcher is not ready is no harm; the last time counts.
         self.row.next = self.commit.val().row;
         self.wanted.next = self.commit_valid.val()
             & (self.commit.val().target == self.target.val())

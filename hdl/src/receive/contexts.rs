@@ -13,10 +13,12 @@
 //!
 //! Latency: 1 cycle to read; `consumed_position` as well.
 //!
-//! Tests: `tests/receive/matcher.rs`.
+//! Tests: `tests/receive/path.rs`.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use crate::bus::{Commit, Position, Vi};
-use crate::prims::{LutRam, Ram};
+use crate::prims::{LutRam, Number, Ram};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::{receive, table};
@@ -58,7 +60,7 @@ pub struct Message {
 }
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Contexts {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -100,8 +102,8 @@ pub struct Contexts {
     row: Signal<Local, Bits<16>>,
     is_receive: Signal<Local, bool>,
     is_queue: Signal<Local, bool>,
-    receive_table: Constant<Bits<8>>,
-    queue_table: Constant<Bits<8>>,
+    receive_table: Number<8, { table::RECEIVE as u64 }>,
+    queue_table: Number<8, { table::WORK_QUEUE as u64 }>,
 }
 
 // The numbers in `update` are these fields'.
@@ -113,40 +115,6 @@ const _: () = {
     assert!(receive::TAG.lo == 64 && receive::TAG.width == 16);
     assert!(receive::GENERATION.lo == 80 && receive::GENERATION.width == 14);
 };
-
-impl Default for Contexts {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            commit_valid: Default::default(),
-            commit: Default::default(),
-            commit_allowed: Default::default(),
-            commit_wanted: Default::default(),
-            read_vi: Default::default(),
-            peer: Default::default(),
-            message: Default::default(),
-            consumed: Default::default(),
-            save_valid: Default::default(),
-            save_vi: Default::default(),
-            save_message: Default::default(),
-            save_consumed: Default::default(),
-            consumed_vi: Default::default(),
-            consumed_position: Default::default(),
-            peers: Default::default(),
-            messages: Default::default(),
-            positions: Default::default(),
-            shown: Default::default(),
-            shown_position: Default::default(),
-            word_0: Default::default(),
-            word_1: Default::default(),
-            row: Default::default(),
-            is_receive: Default::default(),
-            is_queue: Default::default(),
-            receive_table: Constant::new(u64::from(table::RECEIVE).to_bits()),
-            queue_table: Constant::new(u64::from(table::WORK_QUEUE).to_bits()),
-        }
-    }
-}
 
 impl Logic for Contexts {
     #[hdl_gen]

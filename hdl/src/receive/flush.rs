@@ -11,10 +11,10 @@
 //!
 //! Latency: work 2 cycles after its reason; `connected` and `error` in the same cycle as `look_vi`.
 //!
-//! Tests: `tests/receive/matcher.rs`.
+//! Tests: `tests/receive/path.rs`.
 
 use crate::bus::{StateWrite, Vi};
-use crate::prims::{LutRam, RunQueue};
+use crate::prims::{LutRam, Number, RunQueue};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::vi_states;
@@ -23,7 +23,7 @@ use viaduct_spec::tables::vi_states;
 const VI_LOG2_1: usize = VI_LOG2 + 1;
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Flush {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -56,36 +56,8 @@ pub struct Flush {
     filled_by: DFF<Vi>,
     failed: Signal<Local, bool>,
     pushed: Signal<Local, bool>,
-    connected_state: Constant<Bits<2>>,
-    error_state: Constant<Bits<2>>,
-}
-
-impl Default for Flush {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            state_valid: Default::default(),
-            state: Default::default(),
-            filled_valid: Default::default(),
-            filled_vi: Default::default(),
-            work_valid: Default::default(),
-            work_vi: Default::default(),
-            work_ready: Default::default(),
-            look_vi: Default::default(),
-            connected: Default::default(),
-            error: Default::default(),
-            queue: Default::default(),
-            states: Default::default(),
-            filled_states: Default::default(),
-            filled: Default::default(),
-            filled_by: Default::default(),
-            failed: Default::default(),
-            pushed: Default::default(),
-            connected_state: Constant::new(u64::from(vi_states::CONNECTED).to_bits()),
-            error_state: Constant::new(u64::from(vi_states::ERROR).to_bits()),
-        }
-    }
+    connected_state: Number<2, { vi_states::CONNECTED as u64 }>,
+    error_state: Number<2, { vi_states::ERROR as u64 }>,
 }
 
 impl Logic for Flush {

@@ -20,12 +20,12 @@
 //!
 //! Tests: `tests/receive/parse.rs`, on frames that Linux made.
 
-use crate::prims::Crc32;
+use crate::prims::{Crc32, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::ICRC_RESIDUE;
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Icrc {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -46,17 +46,17 @@ pub struct Icrc {
     carried: DFF<Bits<16>>,
     word: Signal<Local, Bits<64>>,
     mask: Signal<Local, Bits<64>>,
-    start: Constant<Bits<32>>,
-    residue: Constant<Bits<32>>,
-    no_mask: Constant<Bits<64>>,
+    start: Number<32, { start() }>,
+    residue: Number<32, { ICRC_RESIDUE as u64 }>,
+    no_mask: Number<64, 0>,
     /// Word of bytes 14 to 21: type of service (15).
-    mask_2: Constant<Bits<64>>,
+    mask_2: Number<64, 0x0000_0000_0000_ff00>,
     /// Word of bytes 22 to 29: time to live (22), IP checksum (24, 25).
-    mask_3: Constant<Bits<64>>,
+    mask_3: Number<64, 0x0000_0000_ffff_00ff>,
     /// Word of bytes 38 to 45: UDP checksum (40, 41).
-    mask_5: Constant<Bits<64>>,
+    mask_5: Number<64, 0x0000_0000_ffff_0000>,
     /// Word of bytes 46 to 53: byte 4 of the BTH (46).
-    mask_6: Constant<Bits<64>>,
+    mask_6: Number<64, 0x0000_0000_0000_00ff>,
 }
 
 /// The state of the CRC (reflected, from all ones) after eight bytes ff.
@@ -69,31 +69,6 @@ const fn start() -> u64 {
         bit += 1;
     }
     state as u64
-}
-
-impl Default for Icrc {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            in_valid: Default::default(),
-            in_index: Default::default(),
-            in_data: Default::default(),
-            in_half: Default::default(),
-            good: Default::default(),
-            crc: Default::default(),
-            carried: Default::default(),
-            word: Default::default(),
-            mask: Default::default(),
-            start: Constant::new(start().to_bits()),
-            residue: Constant::new(ICRC_RESIDUE.to_bits()),
-            no_mask: Constant::new(0u64.to_bits()),
-            mask_2: Constant::new(0x0000_0000_0000_ff00u64.to_bits()),
-            mask_3: Constant::new(0x0000_0000_ffff_00ffu64.to_bits()),
-            mask_5: Constant::new(0x0000_0000_ffff_0000u64.to_bits()),
-            mask_6: Constant::new(0x0000_0000_0000_00ffu64.to_bits()),
-        }
-    }
 }
 
 impl Logic for Icrc {

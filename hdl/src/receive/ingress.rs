@@ -22,11 +22,11 @@
 
 use super::Untag;
 use crate::bus::FrameBeat;
-use crate::prims::Ram;
+use crate::prims::{Number, Ram};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Ingress {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -91,60 +91,12 @@ pub struct Ingress {
     beat: Signal<Local, FrameBeat>,
     beat_valid: Signal<Local, bool>,
     taken: Signal<Local, bool>,
-    full_level: Constant<Bits<11>>,
-    pause_level: Constant<Bits<13>>,
+    full_level: Number<11, 1024>,
+    pause_level: Number<13, { PAUSE_LEVEL }>,
 }
 
 /// Beats in the queue here, words in the store, two largest frames, beats in between.
 const PAUSE_LEVEL: u64 = 1024 + 2047 - 2 * 528 - 15;
-
-impl Default for Ingress {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            rx_valid: Default::default(),
-            rx: Default::default(),
-            loopback_valid: Default::default(),
-            loopback_ready: Default::default(),
-            loopback: Default::default(),
-            enabled: Default::default(),
-            store_level: Default::default(),
-            frame_valid: Default::default(),
-            frame_ready: Default::default(),
-            frame: Default::default(),
-            pause: Default::default(),
-            busy: Default::default(),
-            count_frame: Default::default(),
-            count_overflow: Default::default(),
-            ram: Default::default(),
-            untag: Default::default(),
-            head: Default::default(),
-            tail: Default::default(),
-            whole: Default::default(),
-            queued: Default::default(),
-            overflow: Default::default(),
-            paused: Default::default(),
-            counted_frame: Default::default(),
-            counted_overflow: Default::default(),
-            leaving: Default::default(),
-            looped: Default::default(),
-            swallowed: Default::default(),
-            level: Default::default(),
-            used: Default::default(),
-            room: Default::default(),
-            shown: Default::default(),
-            offered: Default::default(),
-            from_loopback: Default::default(),
-            swallow: Default::default(),
-            beat: Default::default(),
-            beat_valid: Default::default(),
-            taken: Default::default(),
-            full_level: Constant::new(1024u64.to_bits()),
-            pause_level: Constant::new(PAUSE_LEVEL.to_bits()),
-        }
-    }
-}
 
 impl Logic for Ingress {
     #[hdl_gen]

@@ -21,7 +21,7 @@
 //!
 //! Latency: 1 cycle.
 //!
-//! Tests: `tests/receive/matcher.rs`.
+//! Tests: `tests/receive/path.rs`.
 
 use super::contexts::{Message, Peer};
 use crate::bus::FrameInfo;
@@ -53,7 +53,7 @@ pub enum Verdict {
 }
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Judge {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -92,35 +92,6 @@ const _: () = {
     assert!(queue_pair::VI.lo == 0 && queue_pair::VI.width == 10 && VI_LOG2 == 6);
     assert!(queue_pair::GENERATION.lo == 10 && queue_pair::GENERATION.width == 14);
 };
-
-impl Default for Judge {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            info: Default::default(),
-            peer: Default::default(),
-            message: Default::default(),
-            connected: Default::default(),
-            begins: Default::default(),
-            ends: Default::default(),
-            verdict: Default::default(),
-            known: Default::default(),
-            delta: Default::default(),
-            full: Default::default(),
-            over: Default::default(),
-            reliable: Default::default(),
-            opcode: Default::default(),
-            number: Default::default(),
-            length: Default::default(),
-            mtu: Default::default(),
-            first: Default::default(),
-            last: Default::default(),
-            active: Default::default(),
-            expected: Default::default(),
-            fits: Default::default(),
-        }
-    }
-}
 
 impl Logic for Judge {
     #[hdl_gen]

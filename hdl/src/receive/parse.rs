@@ -26,11 +26,12 @@
 
 use super::Icrc;
 use crate::bus::{FrameBeat, FrameInfo};
+use crate::prims::Number;
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::{BTH_BYTES, EXTENSION_BYTES, ICRC_BYTES, IPV4_BYTES, MAX_MTU, UDP_BYTES, UDP_PORT};
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Parse {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -140,18 +141,22 @@ pub struct Parse {
     stored_data: DFF<Bits<64>>,
     stored_last: DFF<bool>,
 
-    ethernet_to_end: Constant<Bits<16>>,
-    udp_to_ip: Constant<Bits<16>>,
-    least: Constant<Bits<16>>,
-    most: Constant<Bits<16>>,
-    plain_headers: Constant<Bits<14>>,
-    extended_headers: Constant<Bits<14>>,
-    ip_type: Constant<Bits<24>>,
-    port: Constant<Bits<16>>,
-    fragment: Constant<Bits<16>>,
-    pkey_mask: Constant<Bits<16>>,
-    all_ones: Constant<Bits<17>>,
-    acknowledge: Constant<Bits<8>>,
+    /// The frame ends 14 bytes behind the IP length; less 2, because words for the ICRC begin at byte 6.
+    /// The frame ends 14 bytes behind what the IP length says; less 2, because words for the ICRC begin at byte 6.
+    ethernet_to_end: Number<16, 12>,
+    udp_to_ip: Number<16, { IPV4_BYTES as u64 }>,
+    least: Number<16, { HEADERS }>,
+    most: Number<16, { HEADERS + LONGEST + MAX_MTU as u64 }>,
+    plain_headers: Number<14, { HEADERS }>,
+    extended_headers: Number<14, { HEADERS + EXTENSION_BYTES as u64 }>,
+    /// EtherType 0800, version 4 and 5 words of header, as they lie in a beat.
+    ip_type: Number<24, 0x45_0008>,
+    port: Number<16, { UDP_PORT.swap_bytes() as u64 }>,
+    /// More-fragments and offset, as they lie in a beat.
+    fragment: Number<16, 0xff3f>,
+    pkey_mask: Number<16, 0x7fff>,
+    all_ones: Number<17, 0xffff>,
+    acknowledge: Number<8, { viaduct_spec::wire::opcode::RC_ACKNOWLEDGE as u64 }>,
 }
 
 /// Bytes of the headers and the ICRC that an IP packet's length counts.
@@ -160,104 +165,6 @@ const HEADERS: u64 = (IPV4_BYTES + UDP_BYTES + BTH_BYTES + ICRC_BYTES) as u64;
 /// Bytes of the longest extension headers before a payload: RDMA and immediate data. So a frame of an operation that
 /// is not taken counts as that, and not as malformed.
 const LONGEST: u64 = 20;
-
-impl Default for Parse {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            frame_valid: Default::default(),
-            frame_ready: Default::default(),
-            frame: Default::default(),
-            mac: Default::default(),
-            ip: Default::default(),
-            pkey: Default::default(),
-            store_ready: Default::default(),
-            store_valid: Default::default(),
-            store_data: Default::default(),
-            store_last: Default::default(),
-            keep: Default::default(),
-            drop: Default::default(),
-            info: Default::default(),
-            busy: Default::default(),
-            count_malformed: Default::default(),
-            count_icrc: Default::default(),
-            count_not_ours: Default::default(),
-            count_bth: Default::default(),
-            icrc: Default::default(),
-            next_index: Default::default(),
-            valid: Default::default(),
-            index: Default::default(),
-            beat: Default::default(),
-            data: Default::default(),
-            count: Default::default(),
-            last: Default::default(),
-            at: Default::default(),
-            whole: Default::default(),
-            foreign: Default::default(),
-            malformed: Default::default(),
-            bth: Default::default(),
-            damaged: Default::default(),
-            ended: Default::default(),
-            ip_length: Default::default(),
-            left: Default::default(),
-            half: Default::default(),
-            fields: Default::default(),
-            pad: Default::default(),
-            seventh: Default::default(),
-            word_0: Default::default(),
-            word_1: Default::default(),
-            word_2: Default::default(),
-            word_3: Default::default(),
-            sum: Default::default(),
-            part: Default::default(),
-            fold_low: Default::default(),
-            fold_high: Default::default(),
-            folded: Default::default(),
-            extended: Default::default(),
-            known: Default::default(),
-            headers: Default::default(),
-            rest: Default::default(),
-            length: Default::default(),
-            packet_end: Default::default(),
-            end_beat: Default::default(),
-            udp_length: Default::default(),
-            udp_end: Default::default(),
-            length_16: Default::default(),
-            final_beat: Default::default(),
-            in_packet: Default::default(),
-            short: Default::default(),
-            pkey_difference: Default::default(),
-            opcode: Default::default(),
-            deciding: Default::default(),
-            lengths_bad: Default::default(),
-            kept: Default::default(),
-            dropped: Default::default(),
-            counted_malformed: Default::default(),
-            counted_icrc: Default::default(),
-            counted_not_ours: Default::default(),
-            counted_bth: Default::default(),
-            stored: Default::default(),
-            stored_data: Default::default(),
-            stored_last: Default::default(),
-            // The frame ends 14 bytes behind the IP length; less 2, because words for the ICRC begin at byte 6.
-            ethernet_to_end: Constant::new(12u64.to_bits()),
-            udp_to_ip: Constant::new((IPV4_BYTES as u64).to_bits()),
-            least: Constant::new(HEADERS.to_bits()),
-            most: Constant::new((HEADERS + LONGEST + MAX_MTU as u64).to_bits()),
-            plain_headers: Constant::new(HEADERS.to_bits()),
-            extended_headers: Constant::new((HEADERS + EXTENSION_BYTES as u64).to_bits()),
-            // EtherType 0800, version 4 and 5 words of header, as they lie in a beat.
-            ip_type: Constant::new(0x45_0008u64.to_bits()),
-            port: Constant::new(u64::from(UDP_PORT.swap_bytes()).to_bits()),
-            // More-fragments and offset, as they lie in a beat.
-            fragment: Constant::new(0xff3fu64.to_bits()),
-            pkey_mask: Constant::new(0x7fffu64.to_bits()),
-            all_ones: Constant::new(0xffffu64.to_bits()),
-            acknowledge: Constant::new(u64::from(viaduct_spec::wire::opcode::RC_ACKNOWLEDGE).to_bits()),
-        }
-    }
-}
 
 impl Logic for Parse {
     #[hdl_gen]

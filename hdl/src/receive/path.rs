@@ -240,6 +240,7 @@ impl Logic for Receive {
         self.ahead.commit.next = self.commit.val();
         self.matcher.commit_valid.next = self.commit_valid.val();
         self.matcher.commit.next = self.commit.val();
+        // Both take the row, again while one of them is not ready.
         self.commit_ready.next = self.matcher.commit_ready.val() & self.ahead.commit_ready.val();
         self.matcher.state_valid.next = self.state_valid.val();
         self.matcher.state.next = self.state.val();

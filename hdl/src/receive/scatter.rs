@@ -20,10 +20,10 @@
 //! Latency: 6 cycles from job to access for the first two segments; one cycle from payload to write, one beat every
 //! cycle; done one cycle after the last beat was taken.
 //!
-//! Tests: `tests/receive/scatter.rs` and, with the matcher, `tests/receive/matcher.rs`.
+//! Tests: `tests/receive/path.rs`.
 
 use crate::bus::{client, Access, ReadBeat, Vi, WriteBeat};
-use crate::prims::LutRam;
+use crate::prims::{LutRam, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
 
@@ -69,7 +69,7 @@ pub enum State {
 }
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Scatter {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -181,92 +181,11 @@ pub struct Scatter {
     mine: Signal<Local, bool>,
     tail_beat: Signal<Local, bool>,
     data: Signal<Local, Bits<64>>,
-    me: Constant<Bits<2>>,
-    ok: Constant<Bits<2>>,
-    too_long: Constant<Bits<2>>,
-    refused: Constant<Bits<2>>,
-    failed: Constant<Bits<2>>,
-}
-
-impl Default for Scatter {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            job_valid: Default::default(),
-            job_vi: Default::default(),
-            job_slot: Default::default(),
-            job_tag: Default::default(),
-            job_region: Default::default(),
-            job_offset: Default::default(),
-            job_segments: Default::default(),
-            job_index: Default::default(),
-            job_position: Default::default(),
-            job_length: Default::default(),
-            done_valid: Default::default(),
-            done_result: Default::default(),
-            done_index: Default::default(),
-            done_position: Default::default(),
-            read_valid: Default::default(),
-            read_vi: Default::default(),
-            read_slot: Default::default(),
-            read_word: Default::default(),
-            read_data: Default::default(),
-            payload_valid: Default::default(),
-            payload_ready: Default::default(),
-            payload: Default::default(),
-            write_valid: Default::default(),
-            write_ready: Default::default(),
-            write: Default::default(),
-            access_valid: Default::default(),
-            access_ready: Default::default(),
-            access: Default::default(),
-            verdict_valid: Default::default(),
-            verdict_client: Default::default(),
-            verdict_ok: Default::default(),
-            beat_valid: Default::default(),
-            beat: Default::default(),
-            busy: Default::default(),
-            tail: Default::default(),
-            state: Default::default(),
-            left: Default::default(),
-            index: Default::default(),
-            position: Default::default(),
-            outcome: Default::default(),
-            block: Default::default(),
-            tail_word: Default::default(),
-            tail_failed: Default::default(),
-            address: Default::default(),
-            handle: Default::default(),
-            size: Default::default(),
-            rest: Default::default(),
-            piece: Default::default(),
-            granted: Default::default(),
-            used: Default::default(),
-            out_valid: Default::default(),
-            out: Default::default(),
-            place: Default::default(),
-            want_block: Default::default(),
-            low_word: Default::default(),
-            ahead: Default::default(),
-            word: Default::default(),
-            behind: Default::default(),
-            tail_bytes: Default::default(),
-            next_piece: Default::default(),
-            left_32: Default::default(),
-            beat_left: Default::default(),
-            lanes: Default::default(),
-            moves: Default::default(),
-            mine: Default::default(),
-            tail_beat: Default::default(),
-            data: Default::default(),
-            me: Constant::new(client::SCATTER.to_bits()),
-            ok: Constant::new(result::OK.to_bits()),
-            too_long: Constant::new(result::TOO_LONG.to_bits()),
-            refused: Constant::new(result::REFUSED.to_bits()),
-            failed: Constant::new(result::FAILED.to_bits()),
-        }
-    }
+    me: Number<2, { client::SCATTER }>,
+    ok: Number<2, { result::OK }>,
+    too_long: Number<2, { result::TOO_LONG }>,
+    refused: Number<2, { result::REFUSED }>,
+    failed: Number<2, { result::FAILED }>,
 }
 
 impl Logic for Scatter {

@@ -22,11 +22,11 @@
 //! Tests: `tests/receive/store.rs`.
 
 use crate::bus::{FrameInfo, WriteBeat};
-use crate::prims::{Fifo, Ram};
+use crate::prims::{Fifo, Number, Ram};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Store {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -85,57 +85,12 @@ pub struct Store {
     pop: Signal<Local, bool>,
     next_cursor: Signal<Local, Bits<11>>,
     next_left: Signal<Local, Bits<13>>,
-    most: Constant<Bits<11>>,
-    most_infos: Constant<Bits<5>>,
-    pause_infos: Constant<Bits<5>>,
-    full: Constant<Bits<12>>,
-}
-
-impl Default for Store {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            store_valid: Default::default(),
-            store_data: Default::default(),
-            store_last: Default::default(),
-            store_ready: Default::default(),
-            keep: Default::default(),
-            drop: Default::default(),
-            keep_info: Default::default(),
-            info_valid: Default::default(),
-            info: Default::default(),
-            release_valid: Default::default(),
-            payload_start: Default::default(),
-            payload_valid: Default::default(),
-            payload_ready: Default::default(),
-            payload: Default::default(),
-            level: Default::default(),
-            ram: Default::default(),
-            infos: Default::default(),
-            head: Default::default(),
-            tail: Default::default(),
-            whole: Default::default(),
-            used: Default::default(),
-            ready: Default::default(),
-            shown_level: Default::default(),
-            streaming: Default::default(),
-            valid: Default::default(),
-            cursor: Default::default(),
-            lane: Default::default(),
-            left: Default::default(),
-            lanes: Default::default(),
-            count: Default::default(),
-            pop: Default::default(),
-            next_cursor: Default::default(),
-            next_left: Default::default(),
-            // The ring may not be filled to the last word, and up to four come after `store_ready` went low.
-            most: Constant::new(2040u64.to_bits()),
-            most_infos: Constant::new(12u64.to_bits()),
-            pause_infos: Constant::new(8u64.to_bits()),
-            full: Constant::new(2048u64.to_bits()),
-        }
-    }
+    /// The ring may not be filled to the last word, and up to four come after `store_ready` went low.
+    /// The ring may not be filled to the last word, and up to four come after `store_ready` went low.
+    most: Number<11, 2040>,
+    most_infos: Number<5, 12>,
+    pause_infos: Number<5, 8>,
+    full: Number<12, 2048>,
 }
 
 impl Logic for Store {

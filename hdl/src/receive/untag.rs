@@ -14,10 +14,11 @@
 //! Tests: `tests/receive/ingress.rs`.
 
 use crate::bus::FrameBeat;
+use crate::prims::Number;
 use rust_hdl::prelude::*;
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Untag {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -55,39 +56,7 @@ pub struct Untag {
     take: Signal<Local, bool>,
     has_tag: Signal<Local, bool>,
     /// Bytes 81 00 as they lie in a beat.
-    tag_type: Constant<Bits<16>>,
-}
-
-impl Default for Untag {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            in_valid: Default::default(),
-            in_ready: Default::default(),
-            in_data: Default::default(),
-            out_valid: Default::default(),
-            out_ready: Default::default(),
-            out_data: Default::default(),
-            shown_valid: Default::default(),
-            shown: Default::default(),
-            index: Default::default(),
-            shifted: Default::default(),
-            held: Default::default(),
-            flush: Default::default(),
-            flush_count: Default::default(),
-            flush_bad: Default::default(),
-            data: Default::default(),
-            count: Default::default(),
-            joined: Default::default(),
-            joined_count: Default::default(),
-            rest_count: Default::default(),
-            advance: Default::default(),
-            take: Default::default(),
-            has_tag: Default::default(),
-            tag_type: Constant::new(0x0081u64.to_bits()),
-        }
-    }
+    tag_type: Number<16, 0x0081>,
 }
 
 impl Logic for Untag {
@@ -138,6 +107,7 @@ impl Logic for Untag {
                 if self.count.val() > bits::<4>(4) {
                     self.shown.d.next.count = bits::<4>(8);
                     self.shown.d.next.last = false;
+                    self.shown.d.next.bad = false;
                     self.flush.d.next = self.in_data.val().last;
                     self.flush_count.d.next = self.rest_count.val();
                 }

@@ -2,6 +2,9 @@
 
 mod bundle;
 mod frames;
+mod ingress;
 mod parse;
 mod path;
+mod random;
+mod store;
 mod world;

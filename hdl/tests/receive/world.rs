@@ -95,15 +95,17 @@ pub struct World {
     /// Writes granted: address and length.
     commands: VecDeque<(u64, u64)>,
     verdicts: VecDeque<(u64, bool)>,
+    /// When, bytes left, refused, address, failed on the bus.
     reads: VecDeque<(u64, u64, bool, u64, bool)>,
     /// Words to write into `ahead`, then the fill.
     fills: VecDeque<(usize, usize)>,
     fill_word: u64,
     states: VecDeque<(u64, u8)>,
     commits: VecDeque<(u8, u64, [u64; 2])>,
+    /// Every read fails on the bus.
+    pub reads_fail: bool,
     /// Nothing waits at random: for measuring.
     pub calm: bool,
-    /// The state of VIs that a fault breaks changes to Error.
     now: u64,
     /// The region that descriptors lie in.
     pub descriptors: u64,
@@ -138,10 +140,11 @@ impl World {
             states: VecDeque::new(),
             commits: VecDeque::new(),
             calm: false,
+            reads_fail: false,
             now: 0,
             descriptors: 1,
         };
-        world.regions.insert(1, Region { base: 0x10_0000, length: 0x10_0000, key: 0x1111, tag: 7 });
+        world.regions.insert(1, Region { base: 0x10_0000, length: 0x100_0000, key: 0x1111, tag: 7 });
         for _ in 0..64 {
             world.bench.tick();
         }
@@ -202,14 +205,9 @@ impl World {
         queue.fetchable = queue.posted.len();
     }
 
-    /// Descriptors that a VI has posted so far.
-    pub fn posted(&self, vi: u64) -> u64 {
-        self.queues[vi as usize].posted.len() as u64
-    }
-
     /// Offset of a descriptor in the descriptors' region, in units of 64 bytes: room for 4096 bytes each.
     fn offset(vi: usize, position: usize) -> u64 {
-        ((vi * 64 + position) % 240) as u64 * 64
+        (vi * 64 + position) as u64 * 64
     }
 
     /// Queues a frame at the MAC, or inside the NIC.
@@ -338,9 +336,8 @@ impl World {
         }
     }
 
-    /// What the NIC says is consumed of a VI's receive queue; takes two cycles of nothing else.
-    pub fn consumed(&mut self, vi: u64) -> u64 {
-        // The port is registered; the bench keeps asking for the same VI, so peek by a copy of the count.
+    /// Descriptors of a VI's receive queue that are done, lost ones included.
+    pub fn consumed(&self, vi: u64) -> u64 {
         self.events
             .iter()
             .filter(|event| matches!(event, Event::Complete { vi: of, .. } if *of == vi))
@@ -348,6 +345,7 @@ impl World {
             + self.lost_before(vi)
     }
 
+    /// Lost descriptors in front of the next one to complete.
     fn lost_before(&self, vi: u64) -> u64 {
         let done = self
             .events
@@ -421,7 +419,13 @@ impl World {
             } else {
                 assert!(ask.by_offset && !ask.system, "{ask:?}");
                 let refused = place.is_none();
-                self.reads.push_back((self.now + wait, ask.length, refused, place.unwrap_or(0), false));
+                self.reads.push_back((
+                    self.now + wait,
+                    ask.length,
+                    refused,
+                    place.unwrap_or(0),
+                    self.reads_fail,
+                ));
             }
         }
         if taken(&self.bench, "write") {
@@ -496,6 +500,16 @@ impl World {
             }
         }
         panic!("still busy after 200000 cycles; last events {:?}", self.events.iter().rev().take(5));
+    }
+
+    /// What fetch is told is consumed is what has completed.
+    pub fn check_consumed(&mut self) {
+        for vi in 0..64 {
+            self.bench.set("consumed_vi", vi);
+            self.step();
+            self.bench.eval();
+            assert_eq!(self.bench.get("consumed_position"), self.consumed(vi), "VI {vi}");
+        }
     }
 
     /// Runs for a number of cycles.

@@ -1,0 +1,277 @@
+//! Ingress: nothing lost that found room, nothing half kept, loopback between frames, tags gone.
+
+use std::collections::VecDeque;
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use viaduct_hdl::{export::verilog, receive::Ingress};
+use viaduct_verilate::Bench;
+
+use super::bundle::{beats, Beat};
+
+struct Rig {
+    bench: Bench,
+    random: ChaCha8Rng,
+    mac: VecDeque<Beat>,
+    loopback: VecDeque<Beat>,
+    out: Vec<(Vec<u8>, bool)>,
+    partial: Vec<u8>,
+    frames: usize,
+    overflows: usize,
+    /// Highest `level` of the store that is told, and chances in percent: MAC, loopback, way out.
+    rates: [u32; 3],
+}
+
+impl Rig {
+    fn new() -> Self {
+        let mut bench = Bench::new("ingress", &verilog(Ingress::default()));
+        let random = ChaCha8Rng::seed_from_u64(bench.seed());
+        bench.set("enabled", 1);
+        let (mac, loopback) = (VecDeque::new(), VecDeque::new());
+        let (out, partial) = (Vec::new(), Vec::new());
+        Self { bench, random, mac, loopback, out, partial, frames: 0, overflows: 0, rates: [60, 60, 80] }
+    }
+
+    /// One cycle; whether a beat left.
+    fn step(&mut self) -> bool {
+        let [mac, loopback, ready] = self.rates.map(|rate| self.random.random_ratio(rate, 100));
+        let bench = &mut self.bench;
+        let given = if mac { self.mac.pop_front() } else { None };
+        bench.set("rx_valid", given.is_some().into());
+        if let Some(beat) = given {
+            bench.set_wide("rx", beat.pack().words());
+        }
+        let offered = loopback && !self.loopback.is_empty();
+        bench.set("loopback_valid", offered.into());
+        if let Some(beat) = self.loopback.front() {
+            bench.set_wide("loopback", beat.pack().words());
+        }
+        bench.set("frame_ready", ready.into());
+        bench.eval();
+        if offered && bench.get("loopback_ready") == 1 {
+            self.loopback.pop_front();
+        }
+        let left = ready && bench.get("frame_valid") == 1;
+        if left {
+            let beat = Beat::unpack(bench.get_wide("frame"));
+            assert!((1..=8).contains(&beat.count) && (beat.count == 8 || beat.last), "{beat:?}");
+            assert!(beat.last || !beat.bad);
+            self.partial.extend(&beat.data.to_le_bytes()[..beat.count as usize]);
+            if beat.last {
+                self.out.push((std::mem::take(&mut self.partial), beat.bad));
+            }
+        }
+        self.frames += bench.get("count_frame") as usize;
+        self.overflows += bench.get("count_overflow") as usize;
+        bench.tick();
+        left
+    }
+
+    /// Runs until nothing is left, and a while longer.
+    fn drain(&mut self) {
+        let mut idle = 0;
+        while idle < 20 {
+            let left = self.step();
+            let empty = self.mac.is_empty() && self.loopback.is_empty();
+            idle = if left || !empty { 0 } else { idle + 1 };
+        }
+    }
+
+    fn frame(&mut self, length: usize) -> Vec<u8> {
+        let mut frame: Vec<u8> = (0..length).map(|_| self.random.random()).collect();
+        if length > 14 {
+            // Not a tag by chance.
+            frame[12] = 0x08;
+        }
+        frame
+    }
+}
+
+/// What a frame looks like behind the block.
+fn untagged(frame: &[u8]) -> Vec<u8> {
+    if frame.len() > 16 && frame[12..14] == [0x81, 0] {
+        return [&frame[..12], &frame[16..]].concat();
+    }
+    frame.to_vec()
+}
+
+#[test]
+fn frames_of_both_sides_come_whole_and_in_order() {
+    let mut rig = Rig::new();
+    let (mut mac, mut loopback) = (Vec::new(), Vec::new());
+    for n in 0..400 {
+        let length =
+            if n % 10 == 0 { rig.random.random_range(1..1600) } else { rig.random.random_range(1..120) };
+        let mut frame = rig.frame(length);
+        if length > 17 && rig.random.random_ratio(1, 2) {
+            frame[12..14].copy_from_slice(&[0x81, 0]);
+        }
+        let bad = rig.random.random_ratio(1, 10);
+        if n % 3 == 0 {
+            rig.loopback.extend(beats(&frame, bad));
+            loopback.push((untagged(&frame), bad));
+        } else {
+            rig.mac.extend(beats(&frame, bad));
+            mac.push((untagged(&frame), bad));
+        }
+    }
+    // The MAC is slower than the way out, so that nothing overflows.
+    rig.rates = [40, 50, 95];
+    rig.drain();
+    assert_eq!(rig.overflows, 0);
+    assert_eq!(rig.frames, 400);
+    let (mut mac, mut loopback) = (mac.into_iter().peekable(), loopback.into_iter().peekable());
+    for frame in std::mem::take(&mut rig.out) {
+        if mac.peek() == Some(&frame) {
+            mac.next();
+        } else {
+            assert_eq!(Some(frame), loopback.next(), "neither side's next frame");
+        }
+    }
+    assert!(mac.next().is_none() && loopback.next().is_none());
+}
+
+#[test]
+fn both_sides_take_turns() {
+    let mut rig = Rig::new();
+    rig.rates = [100, 100, 100];
+    for n in 0..40u8 {
+        rig.mac.extend(beats(&[n; 64], false));
+        rig.loopback.extend(beats(&[n | 0x80; 64], false));
+    }
+    rig.drain();
+    let sides: Vec<bool> = rig.out.iter().map(|(frame, _)| frame[0] & 0x80 != 0).collect();
+    assert_eq!(sides.len(), 80);
+    assert!(sides[2..76].windows(3).all(|w| w.contains(&true) && w.contains(&false)), "{sides:?}");
+}
+
+#[test]
+fn full_rate_without_a_gap() {
+    let mut rig = Rig::new();
+    rig.rates = [100, 100, 100];
+    for _ in 0..30 {
+        let mut frame = rig.frame(68);
+        frame[12..14].copy_from_slice(&[0x81, 0]);
+        rig.mac.extend(beats(&frame, false));
+    }
+    let mut cycles = 0;
+    while rig.out.len() < 30 {
+        rig.step();
+        cycles += 1;
+        assert!(cycles < 30 * 9 + 20, "a pause between frames");
+    }
+    assert_eq!(rig.overflows, 0);
+}
+
+#[test]
+fn what_finds_no_room_is_dropped_whole() {
+    let mut rig = Rig::new();
+    let mut sent = Vec::new();
+    for n in 0..60u8 {
+        let mut frame = vec![n; rig.random.random_range(60..1500)];
+        frame[12] = 8;
+        rig.mac.extend(beats(&frame, false));
+        sent.push(frame);
+    }
+    // Nothing leaves at first.
+    rig.rates = [100, 0, 0];
+    while !rig.mac.is_empty() {
+        rig.step();
+    }
+    rig.rates = [100, 0, 100];
+    rig.drain();
+    assert_eq!(rig.frames + rig.overflows, 60);
+    assert!(rig.frames > 3 && rig.overflows > 10, "{} kept, {} dropped", rig.frames, rig.overflows);
+    assert_eq!(rig.out.len(), rig.frames);
+    let mut sent = sent.into_iter();
+    for (frame, _) in &rig.out {
+        assert!(sent.any(|s| s == *frame), "a frame that nobody sent, or out of order");
+    }
+    // Room again: the next one passes. A frame that can never fit is dropped, too.
+    let before = rig.frames;
+    rig.mac.extend(beats(&vec![7; 1024 * 8 + 1], false));
+    rig.mac.extend(beats(&vec![8; 1024 * 4], false));
+    rig.rates = [100, 0, 0];
+    while !rig.mac.is_empty() {
+        rig.step();
+    }
+    rig.rates = [0, 0, 100];
+    rig.drain();
+    assert_eq!(rig.frames - before, 1);
+    assert_eq!(rig.out.last().unwrap().0.len(), 1024 * 4);
+}
+
+#[test]
+fn a_full_queue_is_used_to_the_last_beat() {
+    let mut rig = Rig::new();
+    rig.rates = [100, 0, 0];
+    for n in 0..5u8 {
+        // Two beats leave the queue for the registers behind it as soon as the first frame is whole.
+        rig.mac.extend(beats(&vec![n; 256 * 8], false));
+    }
+    while !rig.mac.is_empty() {
+        rig.step();
+    }
+    rig.drain_all();
+    assert_eq!((rig.frames, rig.overflows), (4, 1));
+}
+
+impl Rig {
+    fn drain_all(&mut self) {
+        self.rates = [100, 100, 100];
+        self.drain();
+    }
+}
+
+#[test]
+fn disabled_swallows_whole_frames() {
+    let mut rig = Rig::new();
+    rig.rates = [100, 100, 100];
+    for n in 0..50u8 {
+        rig.mac.extend(beats(&[n; 80], false));
+        rig.loopback.extend(beats(&[n | 0x80; 80], false));
+    }
+    for n in 0..1500 {
+        rig.bench.set("enabled", (n / 37 % 2 == 0).into());
+        rig.step();
+    }
+    rig.drain();
+    assert!(rig.mac.is_empty() && rig.loopback.is_empty());
+    assert!(rig.out.len() > 20 && rig.out.len() < 90, "{}", rig.out.len());
+    assert_eq!(rig.out.len(), rig.frames);
+    assert!(rig.out.iter().all(|(frame, _)| frame.len() == 80 && frame.iter().all(|b| *b == frame[0])));
+}
+
+#[test]
+fn pause_leaves_room_for_two_frames() {
+    let mut rig = Rig::new();
+    // The store's level at which pause comes with an empty queue; and here, beat by beat.
+    let mut at = |store: u64| {
+        rig.bench.set("store_level", store);
+        rig.step();
+        rig.step();
+        rig.bench.get("pause") == 1
+    };
+    assert!(!at(0) && !at(2000) && at(2001) && at(2048) && !at(2000));
+    rig.rates = [100, 0, 0];
+    let mut given = 0;
+    while rig.bench.get("pause") == 0 {
+        rig.mac.extend(beats(&[1; 8], false));
+        rig.step();
+        given += 1;
+        assert!(given < 50);
+    }
+    // Two frames of 4.2 KB more: what does not fit here finds room in the store, which has 47 words.
+    let more = 2 * 4200 / 8;
+    assert!(given + more <= 1024 + 47, "pause after {given} beats");
+    // While it is high, no loopback frame starts.
+    rig.loopback.extend(beats(&[2; 64], false));
+    rig.rates = [0, 100, 0];
+    for _ in 0..50 {
+        rig.step();
+    }
+    assert_eq!(rig.loopback.len(), 8);
+    rig.bench.set("store_level", 0);
+    rig.drain_all();
+    assert!(rig.loopback.is_empty());
+}

@@ -1,0 +1,212 @@
+//! Store: frames in, rolled back or kept; payload out, byte for byte.
+
+use std::collections::VecDeque;
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use viaduct_hdl::{export::verilog, receive::Store};
+use viaduct_verilate::Bench;
+
+use super::bundle::{Info, Unpack};
+
+/// A frame as the store sees it: words from byte 48 on.
+#[derive(Clone)]
+struct Kept {
+    info: Info,
+    payload: Vec<u8>,
+}
+
+struct Rig {
+    bench: Bench,
+    random: ChaCha8Rng,
+    kept: VecDeque<Kept>,
+    serial: u64,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let mut bench = Bench::new("store", &verilog(Store::default()));
+        let random = ChaCha8Rng::seed_from_u64(bench.seed());
+        bench.tick();
+        Self { bench, random, kept: VecDeque::new(), serial: 0 }
+    }
+
+    fn idle(&mut self) {
+        for name in ["store_valid", "keep", "drop", "release_valid", "payload_start", "payload_ready"] {
+            self.bench.set(name, 0);
+        }
+    }
+
+    /// A frame's bytes from 48 on, and what is known of it.
+    fn frame(&mut self, length: usize) -> (Vec<u8>, Info) {
+        self.serial += 1;
+        let extended = self.random.random();
+        let from = if extended { 10 } else { 6 };
+        let mut bytes = vec![0; (from + length + 4).div_ceil(8) * 8];
+        self.random.fill(&mut bytes[..]);
+        let psn = self.serial & 0xff_ffff;
+        (bytes, Info { opcode: 4, psn, extended, length: length as u64, ..Info::default() })
+    }
+
+    /// Writes a frame; false if it ran into a full ring and was dropped.
+    fn write(&mut self, length: usize, keep: bool) -> bool {
+        let (bytes, info) = self.frame(length);
+        self.idle();
+        for word in bytes.chunks(8) {
+            let mut patience = 0;
+            while self.bench.get("store_ready") == 0 {
+                patience += 1;
+                if patience > 10 {
+                    return self.finish(false, &bytes, &info);
+                }
+                self.bench.tick();
+            }
+            self.bench.set("store_valid", 1);
+            self.bench.set("store_data", u64::from_le_bytes(word.try_into().unwrap()));
+            self.bench.tick();
+            self.bench.set("store_valid", 0);
+        }
+        self.finish(keep, &bytes, &info)
+    }
+
+    fn finish(&mut self, keep: bool, bytes: &[u8], info: &Info) -> bool {
+        self.bench.set(if keep { "keep" } else { "drop" }, 1);
+        self.bench.set_wide("keep_info", info.pack().words());
+        self.bench.tick();
+        self.idle();
+        if keep {
+            let from = if info.extended { 10 } else { 6 };
+            let payload = bytes[from..from + info.length as usize].to_vec();
+            self.kept.push_back(Kept { info: info.clone(), payload });
+        }
+        keep
+    }
+
+    /// Reads the oldest frame's payload, up to `limit` bytes, and frees it.
+    fn read(&mut self, limit: usize, calm: bool) {
+        let kept = self.kept.pop_front().unwrap();
+        for _ in 0..3 {
+            self.bench.eval();
+            if self.bench.get("info_valid") == 1 {
+                break;
+            }
+            self.bench.tick();
+        }
+        assert_eq!(self.bench.get("info_valid"), 1);
+        let mut info = Info::unpack(self.bench.get_wide("info"));
+        (info.start, info.end) = (0, 0);
+        assert_eq!(info, kept.info);
+        self.bench.set("payload_start", 1);
+        self.bench.tick();
+        self.bench.set("payload_start", 0);
+        let mut bytes: Vec<u8> = Vec::new();
+        let mut cycles = 0;
+        while bytes.len() < kept.payload.len().min(limit) {
+            let ready = calm || self.random.random_ratio(1, 2);
+            self.bench.set("payload_ready", ready.into());
+            self.bench.eval();
+            if ready && self.bench.get("payload_valid") == 1 {
+                let mut beat = Unpack::new(self.bench.get_wide("payload"));
+                let (data, start, count) = (beat.take(64).to_le_bytes(), beat.take(3), beat.take(4));
+                assert!(count >= 1 && start + count <= 8);
+                bytes.extend(&data[start as usize..(start + count) as usize]);
+            }
+            self.bench.tick();
+            cycles += 1;
+            assert!(!calm || cycles <= kept.payload.len() / 8 + 4, "slower than a beat a cycle");
+            assert!(cycles < 10_000, "no payload");
+        }
+        assert_eq!(bytes[..], kept.payload[..bytes.len()]);
+        self.idle();
+        if bytes.len() == kept.payload.len() {
+            self.bench.eval();
+            assert_eq!(self.bench.get("payload_valid"), 0, "payload behind the payload");
+        }
+        self.bench.set("release_valid", 1);
+        self.bench.tick();
+        self.idle();
+    }
+}
+
+#[test]
+fn every_length_and_start() {
+    let mut rig = Rig::new();
+    for length in (0..40).chain([1024, 4095, 4096]) {
+        for _ in 0..2 {
+            assert!(rig.write(length, true));
+            rig.read(usize::MAX, length % 2 == 0);
+        }
+    }
+}
+
+#[test]
+fn a_frame_rolled_back_leaves_no_trace() {
+    let mut rig = Rig::new();
+    for _ in 0..300 {
+        let length = rig.random.random_range(0..1000);
+        let keep = rig.random.random();
+        rig.write(length, keep);
+        while rig.kept.len() > 3 {
+            rig.read(usize::MAX, true);
+        }
+    }
+    while !rig.kept.is_empty() {
+        rig.read(usize::MAX, false);
+    }
+    // `level` is one cycle late.
+    rig.bench.tick();
+    rig.bench.eval();
+    assert_eq!((rig.bench.get("info_valid"), rig.bench.get("level")), (0, 0));
+}
+
+#[test]
+fn a_full_ring_stops_the_words() {
+    let mut rig = Rig::new();
+    let mut frames = 0;
+    while rig.write(4000, true) {
+        frames += 1;
+        assert!(frames < 10, "never full");
+    }
+    // Three frames of 503 words fit, the fourth not quite.
+    assert_eq!(frames, 4);
+    assert!(rig.bench.get("level") >= 2000);
+    // Each frame that leaves makes room.
+    for _ in 0..frames {
+        rig.read(usize::MAX, false);
+        rig.bench.tick();
+        assert!(rig.write(3000, true));
+    }
+}
+
+#[test]
+fn sixteen_small_frames_are_many() {
+    let mut rig = Rig::new();
+    let mut frames = 0;
+    while rig.write(8, true) {
+        frames += 1;
+        let level = rig.bench.get("level");
+        assert!(frames < 10 || level == 2048, "level {level} after {frames} frames");
+        assert!(frames > 8 || level < 2048, "level {level} after {frames} frames");
+        assert!(frames <= 16);
+    }
+    assert!(frames >= 12, "{frames}");
+    while !rig.kept.is_empty() {
+        rig.read(usize::MAX, true);
+    }
+}
+
+#[test]
+fn payload_may_be_left_behind() {
+    let mut rig = Rig::new();
+    for _ in 0..200 {
+        let length = rig.random.random_range(1..300);
+        rig.write(length, true);
+        if rig.random.random_ratio(1, 3) {
+            rig.write(length / 2, true);
+        }
+        while let Some(kept) = rig.kept.front() {
+            let limit = rig.random.random_range(0..=kept.payload.len());
+            rig.read(limit, false);
+        }
+    }
+}
