@@ -30,7 +30,7 @@ use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::{table, work_queue};
 
 use crate::bus::{Commit, MmioWrite, Position, Vi};
-use crate::literal::Literal;
+use crate::prims::Number;
 use crate::prims::{LutRam, Ram, RunQueue};
 
 /// log2 of the work queues: row = 2 x VI + (1 for the receive queue).
@@ -149,9 +149,9 @@ pub struct Doorbell {
     position: Signal<Local, Bits<14>>,
     shown: Signal<Local, Row>,
 
-    work_queue_table: Literal<8, { table::WORK_QUEUE as u64 }>,
-    send_offset: Literal<12, { page::SEND }>,
-    receive_offset: Literal<12, { page::RECEIVE }>,
+    work_queue_table: Number<8, { table::WORK_QUEUE as u64 }>,
+    send_offset: Number<12, { page::SEND }>,
+    receive_offset: Number<12, { page::RECEIVE }>,
 }
 
 // The slices below are the specification's.

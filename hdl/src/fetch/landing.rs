@@ -19,7 +19,7 @@
 use rust_hdl::prelude::*;
 
 use crate::bus::{client, ReadBeat, SendHead, Vi};
-use crate::literal::Literal;
+use crate::prims::Number;
 use crate::prims::{Fifo, RamFifo};
 
 /// What a descriptor read is for.
@@ -134,7 +134,7 @@ pub struct Landing {
     lost: Signal<Local, bool>,
     complete: Signal<Local, bool>,
     finish: Signal<Local, bool>,
-    own: Literal<2, { client::FETCH }>,
+    own: Number<2, { client::FETCH }>,
 }
 
 impl Logic for Landing {

@@ -20,7 +20,7 @@ use rust_hdl::prelude::*;
 use viaduct_spec::profile::{RECEIVE_AHEAD, SEND_WINDOW};
 
 use crate::bus::Position;
-use crate::literal::Literal;
+use crate::prims::Number;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -80,8 +80,8 @@ pub struct Plan {
     heads_room: Signal<Local, Bits<4>>,
     least: Signal<Local, Bits<4>>,
 
-    send_window: Literal<14, { SEND_WINDOW as u64 }>,
-    receive_ahead: Literal<14, { RECEIVE_AHEAD as u64 }>,
+    send_window: Number<14, { SEND_WINDOW as u64 }>,
+    receive_ahead: Number<14, { RECEIVE_AHEAD as u64 }>,
 }
 
 const _: () = assert!(SEND_WINDOW <= 16 && RECEIVE_AHEAD <= 16, "`window` holds at most 16");

@@ -29,7 +29,7 @@ use viaduct_spec::tables::table;
 
 use super::{Expected, Landing, Piece, Plan, Progress, Queues, WorkQueue, QUEUE_LOG2};
 use crate::bus::{Access, Commit, Fault, Position, ReadBeat, SendHead, Vi};
-use crate::literal::Literal;
+use crate::prims::Number;
 
 /// The steps of serving one queue.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -232,10 +232,10 @@ pub struct Fetch {
     whose_position: Signal<Local, Bits<14>>,
     arrived: Signal<Local, SendHead>,
 
-    work_queue_table: Literal<8, { table::WORK_QUEUE as u64 }>,
-    post_desc: Literal<8, { event_code::POST_DESC as u64 }>,
-    vi_overrun: Literal<8, { event_code::VI_OVERRUN as u64 }>,
-    minus_one: Literal<4, 0xF>,
+    work_queue_table: Number<8, { table::WORK_QUEUE as u64 }>,
+    post_desc: Number<8, { event_code::POST_DESC as u64 }>,
+    vi_overrun: Number<8, { event_code::VI_OVERRUN as u64 }>,
+    minus_one: Number<4, 0xF>,
 }
 
 impl Logic for Fetch {

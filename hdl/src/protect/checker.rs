@@ -20,7 +20,7 @@ use viaduct_spec::tables::table;
 
 use super::{Intake, Outstanding, Range};
 use crate::bus::{Access, Commit, DmaCommand};
-use crate::literal::Literal;
+use crate::prims::Number;
 use crate::prims::Ram;
 
 /// The steps of an access.
@@ -158,8 +158,8 @@ pub struct Protect {
     look: Signal<Local, bool>,
     command: Signal<Local, DmaCommand>,
 
-    region_table: Literal<8, { table::REGION as u64 }>,
-    page_table: Literal<8, { table::PAGE as u64 }>,
+    region_table: Number<8, { table::REGION as u64 }>,
+    page_table: Number<8, { table::PAGE as u64 }>,
 }
 
 impl Logic for Protect {

@@ -25,7 +25,7 @@ use viaduct_spec::profile::PAGE_LOG2;
 
 use super::Region;
 use crate::bus::Access;
-use crate::literal::Literal;
+use crate::prims::Number;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -139,7 +139,7 @@ pub struct Range {
     placed_length: DFF<Bits<13>>,
     page_row: DFF<Bits<PAGE_LOG2>>,
 
-    page_rows_log2: Literal<6, { PAGE_LOG2 as u64 }>,
+    page_rows_log2: Number<6, { PAGE_LOG2 as u64 }>,
 }
 
 impl Logic for Range {

@@ -292,7 +292,7 @@ impl World {
         let (region, tag, user) = (get(self, "region"), get(self, "tag"), get(self, "user"));
         assert_eq!((get(self, "by_offset"), get(self, "write")), (1, 0));
         assert_eq!(get(self, "span"), length);
-        let mut data = Vec::new();
+        let mut data: Vec<u64>;
         let mut refused = false;
         let mut failed = false;
         let mut bytes = length as usize;
@@ -368,10 +368,10 @@ impl World {
             }
         }
         let mut beats = VecDeque::new();
-        for n in 0..bytes.div_ceil(8) {
+        for (n, &word) in data.iter().enumerate().take(bytes.div_ceil(8)) {
             let count = (bytes - n * 8).min(8) as u64;
             let last = (n + 1) * 8 >= bytes && !failed;
-            beats.push_back([0, user, data[n], count, last.into(), 0, 0]);
+            beats.push_back([0, user, word, count, last.into(), 0, 0]);
         }
         if refused || failed {
             beats.push_back([0, user, self.rng.random(), 0, 1, refused.into(), failed.into()]);
