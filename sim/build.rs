@@ -42,7 +42,7 @@ fn build() -> Result<(), String> {
     cc::Build::new()
         .cpp(true)
         .std("gnu++17")
-        .opt_level(3)
+        .opt_level(2)
         .debug(false)
         .warnings(false)
         .define("VM_COVERAGE", "0")

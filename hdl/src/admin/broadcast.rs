@@ -6,7 +6,8 @@
 //!             └───────────┘
 //! ```
 //! Contract: `valid` of a listener is high until it has taken the commit, once; `ready` ends the commit when all
-//! have. The commit itself goes to all listeners by wire and holds still meanwhile.
+//! have. The commit itself goes to all listeners by wire and holds still meanwhile. The receive side hears of a work
+//! queue only when fetch has taken it: so no descriptor of the old queue comes behind.
 //!
 //! Latency: none beyond the slowest listener's.
 //!
@@ -58,6 +59,8 @@ pub struct Broadcast {
     had: DFF<Bits<9>>,
     hears: Signal<Local, Bits<9>>,
     waiting: Signal<Local, Bits<9>>,
+    shown: Signal<Local, Bits<9>>,
+    takes: Signal<Local, Bits<9>>,
     left: Signal<Local, Bits<9>>,
     region: Number<8, { table::REGION as u64 }>,
     page: Number<8, { table::PAGE as u64 }>,
@@ -73,6 +76,8 @@ pub struct Broadcast {
     hears_transmit: Number<9, { 1 << listener::TRANSMIT | 1 << listener::SENDS }>,
     hears_receive: Number<9, { 1 << listener::RECEIVE | 1 << listener::WRITER }>,
     hears_state: Number<9, { 1 << listener::STATE }>,
+    fetch: Number<9, { 1 << listener::FETCH }>,
+    not_receive: Number<9, { 0x1ff & !(1 << listener::RECEIVE) }>,
 }
 
 impl Logic for Broadcast {
@@ -95,12 +100,17 @@ impl Logic for Broadcast {
             self.hears.next = self.hears_state.val();
         }
         self.waiting.next = self.hears.val() & !self.had.q.val();
-        self.left.next = self.waiting.val() & !self.taken.val();
+        self.shown.next = self.waiting.val();
+        if (self.waiting.val() & self.fetch.val()).any() {
+            self.shown.next = self.waiting.val() & self.not_receive.val();
+        }
+        self.takes.next = self.shown.val() & self.taken.val();
+        self.left.next = self.waiting.val() & !self.takes.val();
         self.valid.next = bits::<9>(0);
         self.commit_ready.next = false;
         if self.commit_valid.val() {
-            self.valid.next = self.waiting.val();
-            self.had.d.next = self.had.q.val() | self.taken.val();
+            self.valid.next = self.shown.val();
+            self.had.d.next = self.had.q.val() | self.takes.val();
             if !self.left.val().any() {
                 self.commit_ready.next = true;
                 self.had.d.next = bits::<9>(0);

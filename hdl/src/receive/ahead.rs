@@ -9,9 +9,9 @@
 //! ```
 //! Contract: fetch writes the eight words of a descriptor, then `filled` says that it is there and that the VI's
 //! receive queue is filled up to `filled_position`; the descriptor at position p is in slot p modulo 4. A commit of
-//! the VI's receive queue (WORK_QUEUE) empties it, in every cycle in which it is on the bus: fetch may still bring a
-//! descriptor of the old queue before it takes the commit itself. The matcher looks with `look_*`; while `read_valid`
-//! is high, the words are scatter's instead, which reads only while the matcher waits for it.
+//! the VI's receive queue (WORK_QUEUE) empties it; fetch has taken that commit before, so nothing of the old queue
+//! comes behind. The matcher looks with `look_*`; while `read_valid` is high, the words are scatter's instead, which
+//! reads only while the matcher waits for it.
 //!
 //! Latency: everything read comes one cycle after its address. A slot is read only after it is filled and is written
 //! only after it was consumed, so the block RAMs never see both at once; `look_filled` may change any time.
@@ -77,7 +77,7 @@ pub struct Ahead {
     pub filled_lost: Signal<In, bool>,
     /// One past its position.
     pub filled_position: Signal<In, Position>,
-    /// A table row is on the bus, until all who hear it have taken it.
+    /// A table row is on the bus.
     pub commit_valid: Signal<In, bool>,
     /// The row.
     pub commit: Signal<In, Commit>,
@@ -154,7 +154,7 @@ impl Logic for Ahead {
         self.look_words.next = self.meta.read_data.val().words;
         self.look_lost.next = self.meta.read_data.val().lost;
 
-        // A row emptied again and again while the bus waits for other blocks is no harm; the last time counts.
+        // A row emptied again while the matcher is not ready is no harm; the last time counts.
         self.row.next = self.commit.val().row;
         self.wanted.next = self.commit_valid.val()
             & (self.commit.val().target == self.target.val())

@@ -102,8 +102,6 @@ pub struct World {
     fill_word: u64,
     states: VecDeque<(u64, u8)>,
     commits: VecDeque<(u8, u64, [u64; 2])>,
-    /// Who has taken the first of them: ahead, matcher.
-    commit_taken: [bool; 2],
     /// Every read fails on the bus.
     pub reads_fail: bool,
     /// Nothing waits at random: for measuring.
@@ -141,7 +139,6 @@ impl World {
             fill_word: 0,
             states: VecDeque::new(),
             commits: VecDeque::new(),
-            commit_taken: [false, false],
             calm: false,
             reads_fail: false,
             now: 0,
@@ -280,16 +277,7 @@ impl World {
             self.loopback.pop_front();
         }
         if let Some((target, row, _)) = commit {
-            let listeners = ["ahead", "matcher"].map(|name| {
-                self.bench.get(&format!("{name}_commit_ready")) == 1
-                    || name == "ahead" && target != table::WORK_QUEUE
-            });
-            for (had, takes) in self.commit_taken.iter_mut().zip(listeners) {
-                *had |= takes;
-            }
-            // Other listeners may be slower.
-            if self.commit_taken == [true, true] && listeners[0] && self.chance(3) {
-                self.commit_taken = [false, false];
+            if self.bench.get("commit_ready") == 1 {
                 self.commits.pop_front();
                 if target == table::WORK_QUEUE && row % 2 == 1 {
                     let state = self.queues[row as usize / 2].state;
