@@ -14,13 +14,14 @@
 //!   inline} into the queue's row and the VI into the run queue. A store of the token's high double word alone does
 //!   the same without the token. Any other store to BAR 2, and a token that names no region, changes nothing and is
 //!   counted. Stores are never refused and may come in every cycle.
-//! - A VI is in a run queue at most once. One that is pushed in the cycle in which it is popped is queued again, and
-//!   then its row, read from the next cycle on, has the store. Requeues of other blocks wait for stores.
+//! - A VI is in a run queue at most once, not counting the one on show. One that is pushed in the cycle in which it
+//!   is taken, or later, is queued again, and its row, read from the next cycle on, has the store. Requeues of other
+//!   blocks wait for stores. A VI can be taken every other cycle.
 //! - `row_*` and `posted_position` answer the address of the cycle before with every store before that cycle's end.
 //! - A commit to WORK_QUEUE empties the row and sets whether the queue is open. While it stays on the bus it is
 //!   written again in each cycle without a store.
 //!
-//! Latency: a VI is on show, and its row can be read, the cycle after the store. Tests: `tests/queues/doorbell.rs`.
+//! Latency: a VI is on show two cycles after the store, its row can be read the cycle after it. Tests: `tests/queues/doorbell.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
@@ -125,6 +126,10 @@ pub struct Doorbell {
     row_forward: DFF<bool>,
     posted_forward: DFF<bool>,
     ignored: DFF<bool>,
+    send_shown: DFF<bool>,
+    send_head: DFF<Vi>,
+    receive_shown: DFF<bool>,
+    receive_head: DFF<Vi>,
 
     address: Signal<Local, Bits<20>>,
     in_page: Signal<Local, Bits<12>>,
@@ -165,7 +170,19 @@ const _: () = {
 impl Logic for Doorbell {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, written, row_forward, posted_shown, posted_forward, ignored);
+        dff_setup!(
+            self,
+            clock,
+            written,
+            row_forward,
+            posted_shown,
+            posted_forward,
+            ignored,
+            send_shown,
+            send_head,
+            receive_shown,
+            receive_head
+        );
         clock!(self, clock, opened, rows, posted, send, receive);
         self.send.reset.next = self.reset.val();
         self.receive.reset.next = self.reset.val();
@@ -283,20 +300,38 @@ impl Logic for Doorbell {
                 self.again_receive_ready.next = true;
             }
         }
-        self.send.pop_ready.next = self.send_ready.val();
-        self.send_valid.next = self.send.pop_valid.val();
-        self.send_vi.next = self.send.pop_id.val();
-        self.receive.pop_ready.next = self.receive_ready.val();
-        self.receive_valid.next = self.receive.pop_valid.val();
-        self.receive_vi.next = self.receive.pop_id.val();
+        // The heads, in registers: whoever takes one decides late in the cycle. While a VI is on show here, it may be
+        // queued again.
+        self.send.pop_ready.next = !self.send_shown.q.val();
+        if !self.send_shown.q.val() {
+            self.send_shown.d.next = self.send.pop_valid.val();
+            self.send_head.d.next = self.send.pop_id.val();
+        } else if self.send_ready.val() {
+            self.send_shown.d.next = false;
+        }
+        self.send_valid.next = self.send_shown.q.val();
+        self.send_vi.next = self.send_head.q.val();
+        self.receive.pop_ready.next = !self.receive_shown.q.val();
+        if !self.receive_shown.q.val() {
+            self.receive_shown.d.next = self.receive.pop_valid.val();
+            self.receive_head.d.next = self.receive.pop_id.val();
+        } else if self.receive_ready.val() {
+            self.receive_shown.d.next = false;
+        }
+        self.receive_valid.next = self.receive_shown.q.val();
+        self.receive_vi.next = self.receive_head.q.val();
         self.count_ignored.next = self.ignored.q.val();
         self.busy.next = self.send.pop_valid.val()
             | self.receive.pop_valid.val()
+            | self.send_shown.q.val()
+            | self.receive_shown.q.val()
             | self.send.busy.val()
             | self.receive.busy.val();
 
         if self.reset.val() {
             self.ignored.d.next = false;
+            self.send_shown.d.next = false;
+            self.receive_shown.d.next = false;
         }
     }
 }

@@ -52,6 +52,8 @@ enum Step {
     Line,
     /// Ask for a descriptor for each token.
     Tokens,
+    /// Take the token off the line.
+    Next,
     /// Throw the rest of a bad line away.
     Drop,
     /// Raise the fault.
@@ -350,8 +352,7 @@ impl Logic for Fetch {
         self.issue.next =
             self.offered.val() & self.good.val() & self.access_free.val() & self.landing.entry_ready.val();
         self.bad.next = self.offered.val() & !self.good.val();
-        self.landing.line_ready.next = (self.issue.val() & !self.with_token.q.val())
-            | self.bad.val()
+        self.landing.line_ready.next = ((self.step.q.val() == Step::Next) & !self.with_token.q.val())
             | (self.step.q.val() == Step::Drop);
         self.entry.next.vi = self.vi.q.val();
         self.entry.next.receive = self.receive.q.val();
@@ -496,15 +497,16 @@ impl Logic for Fetch {
             Step::Tokens => {
                 if self.issue.val() {
                     self.position.d.next = self.position.q.val() + 1;
-                    if self.ending.val() {
-                        self.step.d.next = Step::Store;
-                    }
+                    self.step.d.next = Step::Next;
                 }
                 if self.bad.val() {
                     self.step.d.next = Step::Drop;
-                    if self.ending.val() {
-                        self.step.d.next = Step::Stop;
-                    }
+                }
+            }
+            Step::Next => {
+                self.step.d.next = Step::Tokens;
+                if self.ending.val() {
+                    self.step.d.next = Step::Store;
                 }
             }
             Step::Drop => {

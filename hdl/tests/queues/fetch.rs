@@ -691,3 +691,32 @@ fn disabled_it_waits() {
     world.settle();
     assert!(world.seen.descriptors > 1);
 }
+
+/// With nobody finishing anything, exactly as much is fetched as the windows allow, and then all is quiet: a queue
+/// without room is not looked at over and over.
+#[test]
+fn fetches_up_to_the_window_and_rests() {
+    let mut world = World::new(&[0, 9]);
+    world.settle();
+    for _ in 0..25 {
+        let names: Vec<_> = world.queues.keys().copied().collect();
+        for name in &names {
+            for _ in 0..world.rng.random_range(0..30) {
+                world.post(*name);
+            }
+            world.ring(*name);
+        }
+        for _ in 0..4000 {
+            world.step();
+        }
+        for (name, queue) in &world.queues {
+            let window = if name.1 { RECEIVE_AHEAD } else { SEND_WINDOW } as u64;
+            let posted = (queue.posted + WRAP - queue.done) % WRAP;
+            assert_eq!(queue.held, posted.min(window), "{name:?}");
+        }
+        assert!(world.run.iter().all(VecDeque::is_empty));
+        world.bench.eval();
+        assert_eq!(world.bench.get("busy"), 0);
+        world.settle();
+    }
+}
