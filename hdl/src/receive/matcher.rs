@@ -208,6 +208,8 @@ pub struct Matcher {
     /// High half of the descriptor's second word: segment count and control.
     head: DFF<Bits<32>>,
     malformed: DFF<bool>,
+    /// A half of its third or fourth word, which must be 0.
+    zero: DFF<Bits<32>>,
     /// It could not be read.
     lost: DFF<bool>,
     /// Words of it that are there.
@@ -278,7 +280,7 @@ impl Logic for Matcher {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, flushing, message, consumed, present, none_posted);
-        dff_setup!(self, clock, head, malformed, lost, words, fresh, write, errors, immediate);
+        dff_setup!(self, clock, head, malformed, zero, lost, words, fresh, write, errors, immediate);
         dff_setup!(self, clock, acknowledge, peer);
         dff_setup!(self, clock, negative, answer, faulty, code, consume, retry);
         dff_setup!(self, clock, counted_message, counted_no_vi, counted_psn);
@@ -535,8 +537,8 @@ impl Logic for Matcher {
                 }
             }
             Step::Reserved => {
-                self.malformed.d.next = self.word.val().get_bits::<32>(0).any()
-                    | (self.control_word.val() & self.control_mask.val()).any()
+                self.zero.d.next = self.word.val().get_bits::<32>(0);
+                self.malformed.d.next = (self.control_word.val() & self.control_mask.val()).any()
                     | (self.segments.val() > self.most_segments.val())
                     | (self.words.q.val() < self.words_needed.val());
                 self.step.d.next = Step::Status;
@@ -556,13 +558,14 @@ impl Logic for Matcher {
                 }
             }
             Step::Status => {
-                if self.word.val().get_bits::<32>(32).any() {
+                self.zero.d.next = self.word.val().get_bits::<32>(32);
+                if self.zero.q.val().any() {
                     self.malformed.d.next = true;
                 }
                 self.step.d.next = Step::Begin;
             }
             Step::Begin => {
-                if self.fresh.q.val() & self.malformed.q.val() {
+                if self.fresh.q.val() & (self.malformed.q.val() | self.zero.q.val().any()) {
                     self.answer.d.next = self.nak_operational.val();
                     self.errors.d.next = self.format_error.val();
                     self.write.d.next = true;

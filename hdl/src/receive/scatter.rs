@@ -176,6 +176,9 @@ pub struct Scatter {
     next_piece: Signal<Local, Bits<13>>,
     left_32: Signal<Local, Bits<32>>,
     beat_left: Signal<Local, Bits<4>>,
+    granted_low: Signal<Local, Bits<4>>,
+    /// The piece ends within the payload beat on show.
+    cut: Signal<Local, bool>,
     lanes: Signal<Local, Bits<4>>,
     moves: Signal<Local, bool>,
     mine: Signal<Local, bool>,
@@ -226,14 +229,17 @@ impl Logic for Scatter {
 
         // Bytes on their way.
         self.beat_left.next = self.payload.val().count - bit_cast::<4, 3>(self.used.q.val());
+        self.granted_low.next = self.granted.q.val().get_bits::<4>(0);
+        self.cut.next =
+            !self.granted.q.val().get_bits::<9>(4).any() & (self.granted_low.val() < self.beat_left.val());
         self.lanes.next = self.beat_left.val();
-        if self.granted.q.val() < bit_cast::<13, 4>(self.beat_left.val()) {
-            self.lanes.next = self.granted.q.val().get_bits::<4>(0);
+        if self.cut.val() {
+            self.lanes.next = self.granted_low.val();
         }
         self.moves.next = self.payload_valid.val()
             & self.granted.q.val().any()
             & (!self.out_valid.q.val() | self.write_ready.val());
-        self.payload_ready.next = self.moves.val() & (self.lanes.val() == self.beat_left.val());
+        self.payload_ready.next = self.moves.val() & !self.cut.val();
         if self.write_ready.val() {
             self.out_valid.d.next = false;
         }
@@ -244,7 +250,7 @@ impl Logic for Scatter {
             self.out.d.next.count = self.lanes.val();
             self.granted.d.next = self.granted.q.val() - bit_cast::<13, 4>(self.lanes.val());
             self.used.d.next = self.used.q.val() + self.lanes.val().get_bits::<3>(0);
-            if self.lanes.val() == self.beat_left.val() {
+            if !self.cut.val() {
                 self.used.d.next = bits::<3>(0);
             }
         }
