@@ -23,7 +23,7 @@
 //! * When a VI breaks: its descriptor with the NAK, then the fault; from then on its frames match nothing.
 //! * In Error, the message in progress and every descriptor fetched ahead complete DESC_FLUSHED_ERROR, in order.
 //!
-//! Latency: a frame of one packet and one segment occupies the matcher for 12 cycles plus scatter's 9 and the
+//! Latency: a frame of one packet and one segment occupies the matcher for 12 cycles plus scatter's 10 and the
 //! checker's.
 //!
 //! Tests: `tests/receive/path.rs`.
@@ -212,6 +212,9 @@ pub struct Matcher {
     zero: DFF<Bits<32>>,
     /// It could not be read.
     lost: DFF<bool>,
+    /// Where it lies.
+    region: DFF<Bits<16>>,
+    offset: DFF<Bits<34>>,
     /// Words of it that are there.
     words: DFF<Bits<4>>,
     /// The packet takes a new descriptor.
@@ -281,7 +284,7 @@ impl Logic for Matcher {
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, flushing, message, consumed, present, none_posted);
         dff_setup!(self, clock, head, malformed, zero, lost, words, fresh, write, errors, immediate);
-        dff_setup!(self, clock, acknowledge, peer);
+        dff_setup!(self, clock, acknowledge, peer, region, offset);
         dff_setup!(self, clock, negative, answer, faulty, code, consume, retry);
         dff_setup!(self, clock, counted_message, counted_no_vi, counted_psn);
         dff_setup!(self, clock, counted_no_receive, counted_partial);
@@ -351,8 +354,8 @@ impl Logic for Matcher {
         self.job_vi.next = self.vi.q.val();
         self.job_slot.next = self.slot.val();
         self.job_tag.next = self.peer.q.val().tag;
-        self.job_region.next = self.look_region.val();
-        self.job_offset.next = self.look_offset.val();
+        self.job_region.next = self.region.q.val();
+        self.job_offset.next = self.offset.q.val();
         self.job_segments.next = self.segments.val().get_bits::<8>(0);
         self.job_index.next = self.message.q.val().index;
         self.job_position.next = self.message.q.val().position;
@@ -361,8 +364,8 @@ impl Logic for Matcher {
         self.completion.next.vi = self.vi.q.val();
         self.completion.next.receive = true;
         self.completion.next.write = self.write.q.val();
-        self.completion.next.region = self.look_region.val();
-        self.completion.next.offset = self.look_offset.val();
+        self.completion.next.region = self.region.q.val();
+        self.completion.next.offset = self.offset.q.val();
         self.completion.next.length = self.message.q.val().received;
         self.completion.next.status = self.status_done.val() | bit_cast::<20, 9>(self.errors.q.val());
         if self.immediate.q.val() {
@@ -417,6 +420,9 @@ impl Logic for Matcher {
             self.contexts.save_consumed.next = self.next_position.val();
         }
 
+        // The slot stays until the row is loaded again; block RAM is slow, so nothing but registers behind it.
+        self.region.d.next = self.look_region.val();
+        self.offset.d.next = self.look_offset.val();
         self.lost.d.next = self.look_lost.val();
         self.words.d.next = self.look_words.val();
 

@@ -17,7 +17,7 @@
 //! `payload` beats are passed on as far as they are granted, and cut where a piece ends. So `write` gives the write
 //! engine exactly the bytes that its commands say, and what is behind a refusal stays where it is.
 //!
-//! Latency: 6 cycles from job to access for the first two segments; one cycle from payload to write, one beat every
+//! Latency: 7 cycles from job to access for the first two segments; one cycle from payload to write, one beat every
 //! cycle; done one cycle after the last beat was taken.
 //!
 //! Tests: `tests/receive/path.rs`.
@@ -46,10 +46,12 @@ pub enum State {
     Idle,
     /// Find the segment; its first word is being read.
     Segment,
-    /// The first word is there, the second is being read.
+    /// The second is being read.
     Second,
-    /// The second word is there.
-    Third,
+    /// The first is there.
+    Address,
+    /// The second is there.
+    Handle,
     /// What is left of the segment.
     Measure,
     /// What of it this packet takes.
@@ -146,6 +148,8 @@ pub struct Scatter {
     /// Up to four segments behind the second, two words each.
     tail: LutRam<Bits<64>, 3>,
     state: DFF<State>,
+    /// The word of the descriptor that `ahead` has shown.
+    shown: DFF<Bits<64>>,
     left: DFF<Bits<13>>,
     index: DFF<Bits<8>>,
     position: DFF<Bits<32>>,
@@ -195,7 +199,7 @@ impl Logic for Scatter {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, state, left, index, position, outcome, block);
-        dff_setup!(self, clock, tail_word, tail_failed, address, handle, size, rest);
+        dff_setup!(self, clock, shown, tail_word, tail_failed, address, handle, size, rest);
         dff_setup!(self, clock, piece, granted, used, out_valid, out);
         clock!(self, clock, tail);
 
@@ -215,16 +219,17 @@ impl Logic for Scatter {
         self.read_vi.next = self.job_vi.val();
         self.read_slot.next = self.job_slot.val();
         self.read_word.next = self.low_word.val();
-        self.tail.read_address.next = self.low_word.val();
         if self.state.q.val() == State::Second {
             self.read_word.next = self.low_word.val() | bits::<3>(1);
         }
-        if self.state.q.val() == State::Third {
+        self.shown.d.next = self.read_data.val();
+        self.tail.read_address.next = self.low_word.val();
+        if self.state.q.val() == State::Handle {
             self.tail.read_address.next = self.low_word.val() | bits::<3>(1);
         }
         self.word.next = self.tail.read_data.val();
         if self.ahead.val() {
-            self.word.next = self.read_data.val();
+            self.word.next = self.shown.q.val();
         }
 
         // Bytes on their way.
@@ -333,10 +338,13 @@ impl Logic for Scatter {
                 }
             }
             State::Second => {
-                self.address.d.next = self.word.val();
-                self.state.d.next = State::Third;
+                self.state.d.next = State::Address;
             }
-            State::Third => {
+            State::Address => {
+                self.address.d.next = self.word.val();
+                self.state.d.next = State::Handle;
+            }
+            State::Handle => {
                 self.handle.d.next = self.word.val().get_bits::<32>(0);
                 self.size.d.next = self.word.val().get_bits::<32>(32);
                 self.state.d.next = State::Measure;
