@@ -2,6 +2,8 @@
 //!
 //! The exported Verilog is the design: every test runs it in Verilator, never RustHDL's own simulator.
 
+#![allow(clippy::collapsible_match, reason = "RustHDL does not translate match guards")]
+
 pub mod admin;
 pub mod blocks;
 pub mod bus;

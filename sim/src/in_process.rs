@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use viaduct_driver::device::{Bar, DeviceError, DmaAccess, PciDevice};
 
 use crate::baton::Baton;
-use crate::memory::{MapError, Range};
+use crate::memory::{Range, PAGE};
 use crate::network::{Activity, Network};
 use crate::root_complex::Access;
 
@@ -144,6 +144,9 @@ impl PciDevice for InProcessDevice {
         access: DmaAccess,
     ) -> Result<(), DeviceError> {
         let request = || format!("mapping {length:#x} bytes at DMA address {iova:#x}");
+        if address as u64 % PAGE != 0 {
+            return Err(refused(request(), format!("{address:#x} is not the start of a page")));
+        }
         let writable = access == DmaAccess::ReadWrite;
         // The system writes through this file whatever the pages' protection; the caller answers
         // for the pages.
@@ -160,7 +163,6 @@ impl PciDevice for InProcessDevice {
         match unmapped {
             Ok(bytes) if bytes == length as u64 => Ok(()),
             Ok(bytes) => Err(refused(request(), format!("only {bytes:#x} bytes of it were mapped"))),
-            Err(error @ MapError::Cuts { .. }) => Err(refused(request(), error)),
             Err(error) => Err(refused(request(), error)),
         }
     }

@@ -15,7 +15,6 @@
 //! * [`live`], [`vfio_user`], [`control`], [`directory`]: as a process with sockets.
 //! * [`in_process`], [`baton`]: inside a test.
 
-#[cfg(feature = "rtl")]
 pub mod arguments;
 pub mod baton;
 pub mod clock;
@@ -28,9 +27,7 @@ pub mod memory;
 pub mod network;
 pub mod nic;
 pub mod root_complex;
-#[cfg(feature = "rtl")]
 pub mod rtl;
-#[cfg(feature = "rtl")]
 pub mod setup;
 pub mod tlp;
 pub mod vfio_user;

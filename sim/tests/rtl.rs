@@ -1,9 +1,8 @@
 //! The Verilated NIC on its simulated bus: what can be seen of it without a driver.
 
-#![cfg(feature = "rtl")]
-
 use std::path::Path;
 
+use vfio_user::Client;
 use viaduct_driver::device::{Bar, DmaAccess, PciDevice};
 use viaduct_sim::directory::{nic_socket, Directory};
 use viaduct_sim::in_process::{InProcess, InProcessDevice};
@@ -16,7 +15,6 @@ use viaduct_spec::profile::{BAR2_BYTES, VIS};
 use viaduct_spec::register::{
     counter, nic_kind, registers, state, BAR0_BYTES, MAGIC_VALUE, PCI_DEVICE, PCI_VENDOR, VERSION_VALUE,
 };
-use vfio_user::Client;
 
 const COMMAND: u16 = 4;
 

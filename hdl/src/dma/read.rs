@@ -21,8 +21,8 @@
 //! reset: `timed_out` stays. When all slots are lost every read fails at once and nothing is sent.
 //! `extended_tag` changes nothing: 16 tags fit the 5 bits that every function may use.
 //!
-//! Latency: 2 cycles from a command to its request, 3 from the last beat of a completion to the first beat
-//! of its data. Throughput: 8 bytes a cycle less one cycle for each slot; a request every 3 cycles.
+//! Latency: 3 cycles from a command to its request, 3 from the last beat of a completion to the first beat
+//! of its data. Throughput: 8 bytes a cycle less one cycle for each slot; a request every 4 cycles.
 //!
 //! Tests: `tests/tlp/dma_read.rs`.
 
@@ -96,6 +96,9 @@ pub struct DmaRead {
     open: DFF<Bits<READ_TAGS>>,
     failed: DFF<Bits<READ_TAGS>>,
     dead: DFF<Bits<READ_TAGS>>,
+    all_lost: DFF<bool>,
+    /// Slot `tail` can be used.
+    room: DFF<bool>,
 
     one: Signal<Local, Bits<READ_TAGS>>,
     tail_tag: Signal<Local, ReadTag>,
@@ -105,7 +108,6 @@ pub struct DmaRead {
     full: Signal<Local, bool>,
     waiting: Signal<Local, bool>,
     lost: Signal<Local, bool>,
-    all_lost: Signal<Local, bool>,
     pass: Signal<Local, bool>,
     opening: Signal<Local, Bits<READ_TAGS>>,
     closing: Signal<Local, Bits<READ_TAGS>>,
@@ -117,7 +119,7 @@ pub struct DmaRead {
 impl Logic for DmaRead {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, tail, head, open, failed, dead);
+        dff_setup!(self, clock, tail, head, open, failed, dead, all_lost, room);
         clock!(self, clock, issue, slots, drain);
         self.issue.reset.next = self.reset.val();
         self.slots.reset.next = self.reset.val();
@@ -129,8 +131,8 @@ impl Logic for DmaRead {
         self.full.next =
             self.waiting.val() & (self.tail_tag.val() == self.head.q.val().get_bits::<READ_TAGS_LOG2>(0));
         self.lost.next = self.dead.q.val().get_bit(self.tail_tag.val().index());
-        self.all_lost.next = self.dead.q.val().all();
-        self.pass.next = self.lost.val() & !self.all_lost.val() & !self.full.val();
+        self.all_lost.d.next = self.dead.q.val().all();
+        self.pass.next = self.lost.val() & !self.all_lost.q.val() & !self.full.val();
 
         self.issue.command_valid.next = self.command_valid.val();
         self.issue.command.next = self.command.val();
@@ -138,8 +140,8 @@ impl Logic for DmaRead {
         self.issue.cfg_requester_id.next = self.cfg_requester_id.val();
         self.issue.max_read.next = self.max_read.val();
         self.issue.tag.next = self.tail_tag.val();
-        self.issue.room.next = !self.full.val() & !self.pass.val();
-        self.issue.silent.next = self.all_lost.val();
+        self.issue.room.next = self.room.q.val();
+        self.issue.silent.next = self.all_lost.q.val();
         self.issue.tx_ready.next = self.tx_ready.val();
         self.tx_valid.next = self.issue.tx_valid.val();
         self.tx.next = self.issue.tx.val();
@@ -174,7 +176,9 @@ impl Logic for DmaRead {
         self.timed_out.next = self.dead.q.val().any();
         self.busy.next = self.issue.busy.val() | self.waiting.val() | self.drain.beat_valid.val();
 
+        self.room.d.next = !self.full.val() & (!self.lost.val() | self.all_lost.q.val());
         if self.issue.issued.val() | self.pass.val() {
+            self.room.d.next = false;
             self.tail.d.next = self.tail.q.val() + 1;
         }
         if self.drain.taken.val() {
@@ -217,6 +221,8 @@ impl Logic for DmaRead {
             self.open.d.next = bits::<READ_TAGS>(0);
             self.failed.d.next = bits::<READ_TAGS>(0);
             self.dead.d.next = bits::<READ_TAGS>(0);
+            self.all_lost.d.next = false;
+            self.room.d.next = false;
         }
     }
 }

@@ -223,7 +223,7 @@ impl Logic for ReadDrain {
 
         // One row of the oldest slot.
         self.opened.next = self.open.val().get_bit(self.at.q.val().index());
-        self.fault.next = self.faulty.val().get_bit(self.at.q.val().index());
+        self.fault.next = self.faulty.val().get_bit(self.at.q.val().index()) & !self.slot.q.val().refused;
         self.go.next = self.loaded.q.val() & !self.opened.val();
         self.empty.next = self.fault.val() | self.slot.q.val().refused;
         self.final_row.next = self.row.q.val() == self.slot.q.val().last_row;

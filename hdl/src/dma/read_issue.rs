@@ -13,7 +13,7 @@
 //! the last beat of the request was taken. A refused command, or any while `silent`, takes a slot and sends
 //! nothing.
 //!
-//! Latency: 2 cycles from the command to the first beat. At most one request every 3 cycles.
+//! Latency: 3 cycles from the command to the first beat. At most one request every 4 cycles, as `room` needs one to look at the next slot.
 //! Tests: through `DmaRead`.
 
 use super::split::{Piece, Split};
@@ -98,7 +98,7 @@ impl Logic for ReadIssue {
             self.split.size.next = bits::<3>(2);
         }
         self.piece.next = self.split.piece.val();
-        self.busy.next = self.split.piece_valid.val();
+        self.busy.next = self.split.busy.val();
 
         self.tx_valid.next = self.beat_valid.q.val();
         self.tx.next = self.beat.q.val();

@@ -11,8 +11,10 @@
 //! last of the command. A refused command is one piece. Enables are contiguous; with one double word those of the last
 //! are 0. The header is long (4 double words) if the address needs more than 32 bits.
 //!
-//! Latency: 1 cycle from the command to its first piece; then one piece a cycle. The outputs follow from
-//! registers and `size`, `write`, `requester`, `tag`.
+//! `size` is looked at while there is no command: in the middle of one it would move its end. Until then it is 0.
+//!
+//! Latency: 2 cycles from the command to its first piece; then one piece a cycle. The outputs follow from
+//! registers and `write`, `requester`, `tag`.
 //!
 //! Tests: through `DmaRead` and `DmaWrite`.
 
@@ -77,35 +79,52 @@ pub struct Split {
     pub long: Signal<Out, bool>,
     /// The piece is taken.
     pub piece_ready: Signal<In, bool>,
+    /// There is a command.
+    pub busy: Signal<Out, bool>,
 
+    // What is left of the command.
     valid: DFF<bool>,
     address: DFF<Bits<64>>,
-    /// Bytes left, less one.
-    more: DFF<Bits<12>>,
+    /// Offset of the command's last byte in the block of `address`, or beyond it.
+    reach: DFF<Bits<13>>,
     client: DFF<Bits<2>>,
     user: DFF<Bits<8>>,
     epoch: DFF<bool>,
     last: DFF<bool>,
     refused: DFF<bool>,
 
+    // The piece on show: addresses of its first byte and, low bits only, of its last.
+    shown_valid: DFF<bool>,
+    shown_address: DFF<Bits<64>>,
+    finish: DFF<Bits<12>>,
+    shown_client: DFF<Bits<2>>,
+    shown_user: DFF<Bits<8>>,
+    shown_epoch: DFF<bool>,
+    shown_last: DFF<bool>,
+    shown_done: DFF<bool>,
+    shown_refused: DFF<bool>,
+
+    /// Block size in units of 128 bytes, less one.
+    blocks: DFF<Bits<5>>,
     /// Offset in the block, as a mask.
     mask: Signal<Local, Bits<13>>,
     beyond: Signal<Local, Bits<13>>,
+    low: Signal<Local, Bits<12>>,
     first: Signal<Local, Bits<12>>,
     offset: Signal<Local, Bits<12>>,
-    /// Offset of the command's last byte in the block, or beyond it.
-    reach: Signal<Local, Bits<13>>,
     over: Signal<Local, bool>,
-    finish: Signal<Local, Bits<12>>,
     bytes: Signal<Local, Bits<12>>,
     steps: Signal<Local, Bits<10>>,
     words: Signal<Local, Bits<11>>,
     rest: Signal<Local, Bits<13>>,
     brim: Signal<Local, Bits<64>>,
     following: Signal<Local, Bits<64>>,
-    length: Signal<Local, Bits<13>>,
-    shortened: Signal<Local, Bits<12>>,
-    load: Signal<Local, bool>,
+    start: Signal<Local, Bits<64>>,
+    shortened: Signal<Local, Bits<13>>,
+    first_reach: Signal<Local, Bits<13>>,
+    more_to_come: Signal<Local, bool>,
+    step: Signal<Local, bool>,
+    free: Signal<Local, bool>,
     first_enables: Signal<Local, Bits<4>>,
     last_enables: Signal<Local, Bits<4>>,
     wide: Signal<Local, bool>,
@@ -118,63 +137,111 @@ pub struct Split {
 impl Logic for Split {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, valid, address, more, client, user, epoch, last, refused);
+        dff_setup!(self, clock, valid, address, reach, client, user, epoch, last, refused, blocks);
+        dff_setup!(self, clock, shown_valid, shown_address, finish, shown_client, shown_user);
+        dff_setup!(self, clock, shown_epoch, shown_last, shown_done, shown_refused);
 
-        // How far the piece goes.
-        self.mask.next = bits::<13>(0xFFF);
-        if self.size.val() == bits::<3>(0) {
-            self.mask.next = bits::<13>(0x7F);
-        } else if self.size.val() == bits::<3>(1) {
-            self.mask.next = bits::<13>(0xFF);
-        } else if self.size.val() == bits::<3>(2) {
-            self.mask.next = bits::<13>(0x1FF);
-        } else if self.size.val() == bits::<3>(3) {
-            self.mask.next = bits::<13>(0x3FF);
-        } else if self.size.val() == bits::<3>(4) {
-            self.mask.next = bits::<13>(0x7FF);
+        // How far the next piece goes.
+        if !self.valid.q.val() & !self.command_valid.val() {
+            self.blocks.d.next = bits::<5>(0x1F);
+            if self.size.val() == bits::<3>(0) {
+                self.blocks.d.next = bits::<5>(0);
+            } else if self.size.val() == bits::<3>(1) {
+                self.blocks.d.next = bits::<5>(0x1);
+            } else if self.size.val() == bits::<3>(2) {
+                self.blocks.d.next = bits::<5>(0x3);
+            } else if self.size.val() == bits::<3>(3) {
+                self.blocks.d.next = bits::<5>(0x7);
+            } else if self.size.val() == bits::<3>(4) {
+                self.blocks.d.next = bits::<5>(0xF);
+            }
         }
+        self.mask.next = (bit_cast::<13, 5>(self.blocks.q.val()) << 7) | bits::<13>(0x7F);
         self.beyond.next = self.mask.val() ^ bits::<13>(0x1FFF);
-        self.first.next = self.address.q.val().get_bits::<12>(0);
-        self.offset.next = self.first.val() & bit_cast::<12, 13>(self.mask.val());
-        self.reach.next = bit_cast::<13, 12>(self.offset.val()) + bit_cast::<13, 12>(self.more.q.val());
-        self.over.next = (self.reach.val() & self.beyond.val()).any() & !self.refused.q.val();
-        self.finish.next = bit_cast::<12, 13>(self.reach.val());
-        if self.over.val() {
-            self.finish.next = bit_cast::<12, 13>(self.mask.val());
-        }
-        self.bytes.next = self.finish.val() - self.offset.val();
-        self.steps.next = self.finish.val().get_bits::<10>(2) - self.offset.val().get_bits::<10>(2);
-        self.words.next = bit_cast::<11, 10>(self.steps.val()) + 1;
+        self.low.next = self.address.q.val().get_bits::<12>(0);
+        self.over.next = (self.reach.q.val() & self.beyond.val()).any();
+        self.rest.next = self.reach.q.val() + self.beyond.val();
+        self.brim.next = self.address.q.val() | bit_cast::<64, 13>(self.mask.val());
+        self.following.next = self.brim.val() + 1;
 
-        self.piece_valid.next = self.valid.q.val();
+        // The piece on show moves on, behind it the command, or the next command.
+        self.free.next = self.piece_ready.val() | !self.shown_valid.q.val();
+        if self.free.val() {
+            self.shown_valid.d.next = self.valid.q.val();
+            self.shown_address.d.next = self.address.q.val();
+            self.finish.d.next = (self.low.val() & bit_cast::<12, 13>(self.beyond.val()))
+                | bit_cast::<12, 13>(self.reach.q.val());
+            if self.over.val() {
+                self.finish.d.next = self.low.val() | bit_cast::<12, 13>(self.mask.val());
+            }
+            self.shown_client.d.next = self.client.q.val();
+            self.shown_user.d.next = self.user.q.val();
+            self.shown_epoch.d.next = self.epoch.q.val();
+            self.shown_refused.d.next = self.refused.q.val();
+            self.shown_last.d.next = self.last.q.val() & !self.over.val();
+            self.shown_done.d.next = !self.over.val();
+        }
+        self.start.next = self.command.val().address;
+        self.offset.next = self.start.val().get_bits::<12>(0) & bit_cast::<12, 13>(self.mask.val());
+        self.shortened.next = self.command.val().length - 1;
+        self.first_reach.next = self.shortened.val() + bit_cast::<13, 12>(self.offset.val());
+        // What comes next is known early, when it comes is known late.
+        self.more_to_come.next = self.valid.q.val() & self.over.val();
+        self.step.next = self.free.val() | !self.valid.q.val();
+        self.command_ready.next = self.step.val() & !self.more_to_come.val();
+        if self.step.val() {
+            if self.more_to_come.val() {
+                self.address.d.next = self.following.val();
+                self.reach.d.next = self.rest.val();
+            } else {
+                self.valid.d.next = self.command_valid.val();
+                self.address.d.next = self.command.val().address;
+                self.reach.d.next = self.first_reach.val();
+                if self.command.val().refused {
+                    self.reach.d.next = bits::<13>(0);
+                }
+                self.client.d.next = self.command.val().client;
+                self.user.d.next = self.command.val().user;
+                self.epoch.d.next = self.command.val().epoch;
+                self.last.d.next = self.command.val().last;
+                self.refused.d.next = self.command.val().refused;
+            }
+        }
+        self.busy.next = self.valid.q.val() | self.shown_valid.q.val();
+
+        // The piece on show.
+        self.first.next = self.shown_address.q.val().get_bits::<12>(0);
+        self.bytes.next = self.finish.q.val() - self.first.val();
+        self.steps.next = self.finish.q.val().get_bits::<10>(2) - self.first.val().get_bits::<10>(2);
+        self.words.next = bit_cast::<11, 10>(self.steps.val()) + 1;
+        self.piece_valid.next = self.shown_valid.q.val();
         self.piece.next.first = self.first.val();
-        self.piece.next.finish =
-            (self.first.val() & bit_cast::<12, 13>(self.beyond.val())) | self.finish.val();
+        self.piece.next.finish = self.finish.q.val();
         self.piece.next.length = bit_cast::<13, 12>(self.bytes.val()) + 1;
         self.piece.next.words = self.words.val();
-        self.piece.next.client = self.client.q.val();
-        self.piece.next.user = self.user.q.val();
-        self.piece.next.epoch = self.epoch.q.val();
-        self.piece.next.last = self.last.q.val() & !self.over.val();
-        self.piece.next.done = !self.over.val();
-        self.piece.next.refused = self.refused.q.val();
+        self.piece.next.client = self.shown_client.q.val();
+        self.piece.next.user = self.shown_user.q.val();
+        self.piece.next.epoch = self.shown_epoch.q.val();
+        self.piece.next.last = self.shown_last.q.val();
+        self.piece.next.done = self.shown_done.q.val();
+        self.piece.next.refused = self.shown_refused.q.val();
 
         // Its header.
-        self.first_enables.next = bits::<4>(0xF) << self.address.q.val().get_bits::<2>(0);
+        self.first_enables.next = bits::<4>(0xF) << self.first.val().get_bits::<2>(0);
         self.last_enables.next = bits::<4>(0xF);
-        if self.finish.val().get_bits::<2>(0) == bits::<2>(0) {
+        if self.finish.q.val().get_bits::<2>(0) == bits::<2>(0) {
             self.last_enables.next = bits::<4>(0x1);
-        } else if self.finish.val().get_bits::<2>(0) == bits::<2>(1) {
+        } else if self.finish.q.val().get_bits::<2>(0) == bits::<2>(1) {
             self.last_enables.next = bits::<4>(0x3);
-        } else if self.finish.val().get_bits::<2>(0) == bits::<2>(2) {
+        } else if self.finish.q.val().get_bits::<2>(0) == bits::<2>(2) {
             self.last_enables.next = bits::<4>(0x7);
         }
         if !self.steps.val().any() {
             self.first_enables.next = self.first_enables.val() & self.last_enables.val();
             self.last_enables.next = bits::<4>(0);
         }
-        self.upper.next = self.address.q.val().get_bits::<32>(32);
-        self.lower.next = bit_cast::<32, 30>(self.address.q.val().get_bits::<30>(2)) << 2;
+        self.upper.next = self.shown_address.q.val().get_bits::<32>(32);
+        self.lower.next = bit_cast::<32, 30>(self.shown_address.q.val().get_bits::<30>(2)) << 2;
         self.wide.next = self.upper.val().any();
         self.dw0.next = bit_cast::<32, 10>(self.words.val().get_bits::<10>(0));
         if self.wide.val() {
@@ -195,29 +262,9 @@ impl Logic for Split {
         }
         self.long.next = self.wide.val();
 
-        // The next piece, or the next command.
-        self.rest.next = self.reach.val() + self.beyond.val();
-        self.brim.next = self.address.q.val() | bit_cast::<64, 13>(self.mask.val());
-        self.following.next = self.brim.val() + 1;
-        self.length.next = self.command.val().length;
-        self.shortened.next = bit_cast::<12, 13>(self.length.val()) - 1;
-        self.load.next = !self.valid.q.val() | (self.piece_ready.val() & !self.over.val());
-        self.command_ready.next = self.load.val();
-        if self.load.val() {
-            self.valid.d.next = self.command_valid.val();
-            self.address.d.next = self.command.val().address;
-            self.more.d.next = self.shortened.val();
-            self.client.d.next = self.command.val().client;
-            self.user.d.next = self.command.val().user;
-            self.epoch.d.next = self.command.val().epoch;
-            self.last.d.next = self.command.val().last;
-            self.refused.d.next = self.command.val().refused;
-        } else if self.piece_ready.val() {
-            self.address.d.next = self.following.val();
-            self.more.d.next = bit_cast::<12, 13>(self.rest.val());
-        }
         if self.reset.val() {
             self.valid.d.next = false;
+            self.shown_valid.d.next = false;
         }
     }
 }

@@ -15,7 +15,7 @@
 //!
 //! `retire_valid` pulses, and `retired` counts, when the last beat of a command has been taken at `tx`.
 //!
-//! Latency: 4 cycles from command and data to the first beat. Throughput: 8 bytes of payload every
+//! Latency: 5 cycles from command and data to the first beat. Throughput: 8 bytes of payload every
 //! cycle, and 2 to 3 cycles more for each packet. Bytes that are not enabled may hold any data that the
 //! NIC has moved before: they are not written.
 //!
@@ -110,6 +110,7 @@ pub struct DmaWrite {
     used: Signal<Local, Bits<3>>,
     start: Signal<Local, Bits<3>>,
     available: Signal<Local, Bits<4>>,
+    rest: Signal<Local, Bits<4>>,
     take: Signal<Local, Bits<4>>,
     finish: Signal<Local, bool>,
     whole: Signal<Local, bool>,
@@ -155,16 +156,17 @@ impl Logic for DmaWrite {
         }
         self.start.next = self.source.val().start + self.used.val();
         self.available.next = self.source.val().count - bit_cast::<4, 3>(self.used.val());
+        // With the last bytes of the piece `left_after` is not looked at, and before them `used_after` is not.
+        self.rest.next = self.left.q.val().get_bits::<4>(0);
+        self.finish.next =
+            !self.left.q.val().get_bits::<9>(4).any() & (self.rest.val() <= self.available.val());
         self.take.next = self.available.val();
-        if !self.left.q.val().get_bits::<10>(3).any()
-            & (bit_cast::<4, 3>(self.left.q.val().get_bits::<3>(0)) < self.available.val())
-        {
-            self.take.next = bit_cast::<4, 3>(self.left.q.val().get_bits::<3>(0));
+        if self.finish.val() {
+            self.take.next = self.rest.val();
         }
-        self.finish.next = self.left.q.val() == bit_cast::<13, 4>(self.take.val());
-        self.whole.next = self.take.val() == self.available.val();
-        self.used_after.next = self.used.val() + bit_cast::<3, 4>(self.take.val());
-        self.left_after.next = self.left.q.val() - bit_cast::<13, 4>(self.take.val());
+        self.whole.next = !self.finish.val() | (self.rest.val() == self.available.val());
+        self.used_after.next = self.used.val() + bit_cast::<3, 4>(self.rest.val());
+        self.left_after.next = self.left.q.val() - bit_cast::<13, 4>(self.available.val());
 
         // One stream of header and payload.
         self.offer.next.data = self.split.header0.val();
@@ -186,8 +188,7 @@ impl Logic for DmaWrite {
                 self.offered.next = true;
                 self.offer.next.data = self.split.header1.val();
                 if !self.split.long.val() {
-                    self.offer.next.count =
-                        bit_cast::<4, 2>(self.lane.val().get_bits::<2>(0)) | bits::<4>(4);
+                    self.offer.next.count = bit_cast::<4, 2>(self.lane.val().get_bits::<2>(0)) | bits::<4>(4);
                 }
                 if self.room.val() {
                     self.state.d.next = State::Data;
@@ -283,7 +284,7 @@ impl Logic for DmaWrite {
         self.retire_valid.next = self.retire.q.val();
         self.retire_epoch.next = self.epoch.q.val();
         self.retired.next = self.number.q.val();
-        self.busy.next = self.split.piece_valid.val()
+        self.busy.next = self.split.busy.val()
             | self.stage_valid.q.val()
             | self.packer.out_valid.val()
             | self.retire.q.val();

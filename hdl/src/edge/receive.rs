@@ -320,7 +320,6 @@ impl Logic for TlpReceive {
 
         if self.reset.val() {
             // The packet under way is nothing any more; where it ends must still be known.
-            self.writing.d.next = false;
             self.reading.d.next = false;
             self.completing.d.next = false;
             self.settled.d.next = true;

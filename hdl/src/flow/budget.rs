@@ -1,6 +1,8 @@
 //! Every block's size on ECP5, compared with its budget.
 
 use std::fmt::Write;
+use std::fs;
+use std::process::Command;
 
 use anyhow::{Context, Result};
 
@@ -53,16 +55,23 @@ impl Size {
     }
 }
 
-/// Synthesises Verilog text and counts.
+/// Synthesises Verilog text and counts. What has been measured already, by the same yosys with the same script, is
+/// not measured again: the whole NIC takes minutes.
 ///
 /// # Errors
 /// yosys is missing or refuses the text.
 pub fn measure(name: &str, verilog: &str) -> Result<Size> {
-    let folder = tool::scratch("budget", name)?;
-    tool::write(&folder.join("top.v"), verilog)?;
-    tool::run_yosys(SCRIPT, &folder).with_context(|| name.to_owned())?;
-    let stat = folder.join("stat");
-    let text = std::fs::read_to_string(&stat).with_context(|| stat.display().to_string())?;
+    let version = tool::text(&tool::run(Command::new(tool::yosys()).arg("-V"))?);
+    let inputs = format!("{version}{SCRIPT}\n{verilog}");
+    let folder = tool::folder("budget", name);
+    let (kept, stat) = (folder.join("inputs"), folder.join("stat"));
+    if !fs::read_to_string(&kept).is_ok_and(|before| before == inputs) {
+        tool::scratch("budget", name)?;
+        tool::write(&folder.join("top.v"), verilog)?;
+        tool::run_yosys(SCRIPT, &folder).with_context(|| name.to_owned())?;
+        tool::write(&kept, &inputs)?;
+    }
+    let text = fs::read_to_string(&stat).with_context(|| stat.display().to_string())?;
     Ok(Size::parse(&text))
 }
 

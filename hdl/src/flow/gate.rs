@@ -8,12 +8,13 @@ use super::tool;
 use crate::blocks::Entry;
 
 /// What Verilator's `-Wall` may say about every block, and why.
-const WAIVED: [(&str, &str); 6] = [
+const WAIVED: [(&str, &str); 7] = [
     ("WIDTH", "RustHDL writes literals and casts without widths; the source lint guards what matters"),
     ("UNUSEDPARAM", "every enum is declared in every module that sees a signal of its type"),
     ("UNUSEDSIGNAL", "a bundle crosses a block whole, and a block reads the fields it needs"),
     ("CMPCONST", "an unrolled loop compares with its first and last number"),
     ("UNOPTFLAT", "a loop of whole vectors is slow to simulate, not wrong; yosys looks for loops of bits"),
+    ("VARHIDDEN", "an instance has its field's name, as a port below may; no module refers to one above it"),
     ("DECLFILENAME", "RustHDL puts all modules of a block into one file"),
 ];
 

@@ -46,8 +46,8 @@ pub fn run_yosys(script: &str, folder: &Path) -> Result<String> {
     Ok(log)
 }
 
-/// A folder for what a step writes, empty, inside cargo's target folder: never tracked, and left for a look.
-pub fn scratch(step: &str, block: &str) -> Result<PathBuf> {
+/// The folder for what a step writes about a block, inside cargo's target folder: never tracked, and left for a look.
+pub fn folder(step: &str, block: &str) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR")
         .map(PathBuf::from)
         .or_else(|| {
@@ -55,7 +55,12 @@ pub fn scratch(step: &str, block: &str) -> Result<PathBuf> {
             Some(program.ancestors().find(|dir| dir.join("CACHEDIR.TAG").exists())?.to_owned())
         })
         .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"));
-    let folder = target.join("flow").join(step).join(block.replace('/', "-"));
+    target.join("flow").join(step).join(block.replace('/', "-"))
+}
+
+/// That folder, emptied.
+pub fn scratch(step: &str, block: &str) -> Result<PathBuf> {
+    let folder = folder(step, block);
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
     }

@@ -3,8 +3,8 @@
 //! See the module `protect` for the rules. Ports: docs/architecture.md.
 //!
 //! Contract:
-//! - Clients are served round robin. An access accepted in cycle 0 has its command, or its verdict, in cycle 5; the
-//!   next access is accepted in cycle 4 at the earliest.
+//! - Clients are served round robin. An access accepted in cycle 0 has its command, or its verdict, in cycle 7;
+//!   the next one is looked up meanwhile, and follows four cycles later.
 //! - A read gives one command, or two if it crosses into the next page (`last` on the second), or one with
 //!   `refused`. A write that is refused gives only its verdict; one that is granted its verdict in the cycle of its
 //!   last command. A command is *issued* when it is offered: `issued` and the epoch counters have it from that cycle.
@@ -12,30 +12,32 @@
 //! - A commit is taken between accesses, and then held: while it stays, it is written again in each cycle, and no
 //!   access is taken.
 //!
-//! Latency: 5 cycles; one access every 4. Tests: `tests/protect`.
+//! Latency: 7 cycles; one access every 4. Tests: `tests/protect`.
 
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{PAGE_LOG2, REGION_LOG2};
+use viaduct_spec::profile::PAGE_LOG2;
 use viaduct_spec::tables::table;
 
-use super::{Outstanding, Range, RegionTable};
+use super::{Intake, Outstanding, Range};
 use crate::bus::{Access, Commit, DmaCommand};
 use crate::literal::Literal;
-use crate::prims::{Arbiter, Ram};
+use crate::prims::Ram;
 
 /// The steps of an access.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum Step {
-    /// Take one.
+    /// None is half way; the next one may take its first step.
     Idle,
-    /// The region's row is there.
-    Look,
     /// The distances are there.
     Measure,
+    /// The room and the position are there.
+    Compare,
     /// The range is known: read the page.
     Place,
     /// The page is there: issue.
     Issue,
+    /// Read the next page.
+    Turn,
     /// The next page is there: issue the rest.
     Second,
 }
@@ -116,22 +118,24 @@ pub struct Protect {
     /// Pulse: an access was refused.
     pub count_refused: Signal<Out, bool>,
 
-    arbiter: Arbiter<4, 2>,
-    regions: RegionTable,
+    intake: Intake,
+    range: Range,
     /// Bits 63:12 of a page's DMA address.
     pages: Ram<Bits<52>, PAGE_LOG2>,
-    range: Range,
     outstanding: Outstanding,
 
     step: DFF<Step>,
-    access: DFF<Access>,
     client: DFF<Bits<2>>,
-    /// The access's region is a row of the table, and not 0.
-    member: DFF<bool>,
+    writes: DFF<bool>,
+    user: DFF<Bits<8>>,
     read_waits: DFF<bool>,
+    /// Its address: the offset in the page.
     read_command: DFF<DmaCommand>,
+    read_page: DFF<Bits<52>>,
     write_waits: DFF<bool>,
+    /// Its address: the offset in the page.
     write_command: DFF<DmaCommand>,
+    write_page: DFF<Bits<52>>,
     decided: DFF<bool>,
     decided_ok: DFF<bool>,
     decided_client: DFF<Bits<2>>,
@@ -139,22 +143,19 @@ pub struct Protect {
     issued_count: DFF<Bits<8>>,
     refused: DFF<bool>,
 
-    request: Signal<Local, Bits<4>>,
-    chosen: Signal<Local, Access>,
-    chosen_region: Signal<Local, Bits<16>>,
+    between: Signal<Local, bool>,
     region_commit: Signal<Local, bool>,
     page_commit: Signal<Local, bool>,
     commit_row: Signal<Local, Bits<16>>,
     page_word: Signal<Local, Bits<64>>,
-    hold: Signal<Local, bool>,
-    take: Signal<Local, bool>,
-    idle: Signal<Local, bool>,
     issuing: Signal<Local, bool>,
     free: Signal<Local, bool>,
+    silent: Signal<Local, bool>,
+    whole: Signal<Local, bool>,
+    offered: Signal<Local, bool>,
     go: Signal<Local, bool>,
     done: Signal<Local, bool>,
-    offered: Signal<Local, bool>,
-    page_address: Signal<Local, Bits<64>>,
+    look: Signal<Local, bool>,
     command: Signal<Local, DmaCommand>,
 
     region_table: Literal<8, { table::REGION as u64 }>,
@@ -168,13 +169,15 @@ impl Logic for Protect {
             self,
             clock,
             step,
-            access,
             client,
-            member,
+            writes,
+            user,
             read_waits,
             read_command,
+            read_page,
             write_waits,
             write_command,
+            write_page,
             decided,
             decided_ok,
             decided_client,
@@ -182,24 +185,39 @@ impl Logic for Protect {
             issued_count,
             refused
         );
-        clock!(self, clock, arbiter, regions, pages, range, outstanding);
-        self.arbiter.reset.next = self.reset.val();
+        clock!(self, clock, intake, pages, range, outstanding);
+        self.intake.reset.next = self.reset.val();
         self.outstanding.reset.next = self.reset.val();
 
+        // The clients.
+        self.intake.fetch_valid.next = self.fetch_valid.val();
+        self.intake.fetch.next = self.fetch.val();
+        self.fetch_ready.next = self.intake.fetch_ready.val();
+        self.intake.gather_valid.next = self.gather_valid.val();
+        self.intake.gather.next = self.gather.val();
+        self.gather_ready.next = self.intake.gather_ready.val();
+        self.intake.scatter_valid.next = self.scatter_valid.val();
+        self.intake.scatter.next = self.scatter.val();
+        self.scatter_ready.next = self.intake.scatter_ready.val();
+        self.intake.complete_valid.next = self.complete_valid.val();
+        self.intake.complete.next = self.complete.val();
+        self.complete_ready.next = self.intake.complete_ready.val();
+
         // Commits: written in every cycle in which they are on the bus and no access is half way.
-        self.idle.next = self.step.q.val() == Step::Idle;
+        self.between.next = (self.step.q.val() == Step::Idle) & self.intake.empty.val();
         self.region_commit.next =
             self.commit_valid.val() & (self.commit.val().target == self.region_table.val());
         self.page_commit.next = self.commit_valid.val() & (self.commit.val().target == self.page_table.val());
-        self.commit_ready.next = self.idle.val() & (self.region_commit.val() | self.page_commit.val());
-        self.regions.write_enable.next = self.idle.val() & self.region_commit.val();
-        self.regions.write_row.next = self.commit.val().row;
-        self.regions.word0.next = self.commit.val().word0;
-        self.regions.word1.next = self.commit.val().word1;
-        self.regions.word2.next = self.commit.val().word2;
+        self.commit_ready.next = self.between.val() & (self.region_commit.val() | self.page_commit.val());
+        self.intake.hold.next = self.region_commit.val()
+            | self.page_commit.val()
+            | self.outstanding.hold.val()
+            | self.outstanding.full.val();
+        self.intake.write.next = self.between.val() & self.region_commit.val();
+        self.intake.commit.next = self.commit.val();
         self.commit_row.next = self.commit.val().row;
         self.page_word.next = self.commit.val().word0;
-        self.pages.write_enable.next = self.idle.val()
+        self.pages.write_enable.next = self.between.val()
             & self.page_commit.val()
             & (bit_cast::<16, PAGE_LOG2>(bit_cast::<PAGE_LOG2, 16>(self.commit_row.val()))
                 == self.commit_row.val());
@@ -209,58 +227,24 @@ impl Logic for Protect {
         // The last step of one access: its command goes out as soon as the register before its engine is free.
         self.issuing.next = (self.step.q.val() == Step::Issue) | (self.step.q.val() == Step::Second);
         self.free.next = self.read_ready.val() | !self.read_waits.q.val();
-        if self.access.q.val().write {
+        if self.writes.q.val() {
             self.free.next = self.write_ready.val() | !self.write_waits.q.val();
         }
-        self.offered.next = self.issuing.val()
-            & (self.range.granted.val() | !self.access.q.val().write)
-            & self.free.val()
-            & !self.outstanding.full.val();
-        self.go.next =
-            self.offered.val() | (self.issuing.val() & self.access.q.val().write & !self.range.granted.val());
-        self.done.next = self.go.val()
-            & ((self.step.q.val() == Step::Second) | !self.range.crosses.val() | !self.range.granted.val());
-
-        // Between two accesses: the next one, unless a commit or a drain comes first.
-        self.hold.next = self.region_commit.val() | self.page_commit.val() | self.outstanding.hold.val();
-        self.take.next = (self.idle.val() | self.done.val()) & !self.hold.val();
-        self.request.next = bits::<4>(0);
-        if self.fetch_valid.val() {
-            self.request.next = self.request.val() | bits::<4>(1);
-        }
-        if self.gather_valid.val() {
-            self.request.next = self.request.val() | bits::<4>(2);
-        }
-        if self.scatter_valid.val() {
-            self.request.next = self.request.val() | bits::<4>(4);
-        }
-        if self.complete_valid.val() {
-            self.request.next = self.request.val() | bits::<4>(8);
-        }
-        self.arbiter.request.next = self.request.val();
-        self.arbiter.advance.next = self.take.val();
-        self.fetch_ready.next = self.take.val() & self.arbiter.grant.val().get_bit(0);
-        self.gather_ready.next = self.take.val() & self.arbiter.grant.val().get_bit(1);
-        self.scatter_ready.next = self.take.val() & self.arbiter.grant.val().get_bit(2);
-        self.complete_ready.next = self.take.val() & self.arbiter.grant.val().get_bit(3);
-        self.chosen.next = self.fetch.val();
-        if self.arbiter.grant.val().get_bit(1) {
-            self.chosen.next = self.gather.val();
-        }
-        if self.arbiter.grant.val().get_bit(2) {
-            self.chosen.next = self.scatter.val();
-        }
-        if self.arbiter.grant.val().get_bit(3) {
-            self.chosen.next = self.complete.val();
-        }
-        self.chosen_region.next = self.chosen.val().region;
-        self.regions.read_row.next = bit_cast::<REGION_LOG2, 16>(self.chosen_region.val());
+        // A refused write has only its verdict.
+        self.silent.next = self.writes.q.val() & !self.range.granted.val();
+        self.whole.next =
+            (self.step.q.val() == Step::Second) | !self.range.crosses.val() | !self.range.granted.val();
+        self.offered.next = self.issuing.val() & !self.silent.val() & self.free.val();
+        self.go.next = self.issuing.val() & (self.silent.val() | self.free.val());
+        self.done.next = self.issuing.val() & self.whole.val() & (self.silent.val() | self.free.val());
+        // The first step of the next.
+        self.look.next = self.intake.valid.val() & ((self.step.q.val() == Step::Idle) | self.done.val());
 
         match self.step.q.val() {
-            Step::Look => {
-                self.step.d.next = Step::Measure;
-            }
             Step::Measure => {
+                self.step.d.next = Step::Compare;
+            }
+            Step::Compare => {
                 self.step.d.next = Step::Place;
             }
             Step::Place => {
@@ -268,35 +252,36 @@ impl Logic for Protect {
             }
             Step::Issue => {
                 if self.go.val() {
-                    self.step.d.next = Step::Second;
+                    self.step.d.next = Step::Turn;
                 }
+            }
+            Step::Turn => {
+                self.step.d.next = Step::Second;
             }
             _ => {}
         }
         if self.done.val() {
             self.step.d.next = Step::Idle;
         }
-        if self.take.val() & self.arbiter.valid.val() {
-            self.step.d.next = Step::Look;
-            self.access.d.next = self.chosen.val();
-            self.client.d.next = self.arbiter.index.val();
-            self.member.d.next = self.chosen_region.val().any()
-                & (bit_cast::<16, REGION_LOG2>(bit_cast::<REGION_LOG2, 16>(self.chosen_region.val()))
-                    == self.chosen_region.val());
+        if self.look.val() {
+            self.step.d.next = Step::Measure;
+            self.client.d.next = self.intake.client.val();
+            self.writes.d.next = self.intake.access.val().write;
+            self.user.d.next = self.intake.access.val().user;
         }
-
-        self.range.look.next = self.step.q.val() == Step::Look;
+        self.intake.next_access.next = self.look.val();
+        self.range.look.next = self.look.val();
         self.range.measure.next = self.step.q.val() == Step::Measure;
+        self.range.compare.next = self.step.q.val() == Step::Compare;
         self.range.place.next = self.step.q.val() == Step::Place;
-        self.range.next_page.next = (self.step.q.val() == Step::Issue) & self.go.val();
-        self.range.access.next = self.access.q.val();
-        self.range.member.next = self.member.q.val();
-        self.range.region.next = self.regions.region.val();
+        self.range.next_page.next = self.step.q.val() == Step::Turn;
+        self.range.access.next = self.intake.access.val();
+        self.range.member.next = self.intake.member.val();
+        self.range.region.next = self.intake.region.val();
         self.pages.read_address.next = self.range.page.val();
 
-        // The command. What is refused carries nothing that came from the tables.
-        self.page_address.next = bit_cast::<64, 52>(self.pages.read_data.val()) << bits::<4>(12);
-        self.command.next.address = self.page_address.val() | bit_cast::<64, 43>(self.range.offset.val());
+        // The command, but for the page: that comes late in the cycle, and goes straight into a register of its own.
+        self.command.next.address = bit_cast::<64, 43>(self.range.offset.val());
         self.command.next.length = self.range.length.val();
         self.command.next.last = true;
         if self.range.crosses.val() {
@@ -304,12 +289,12 @@ impl Logic for Protect {
             self.command.next.last = false;
         }
         if self.step.q.val() == Step::Second {
-            self.command.next.address = self.page_address.val();
+            self.command.next.address = bits::<64>(0);
             self.command.next.length = bit_cast::<13, 12>(self.range.rest.val());
             self.command.next.last = true;
         }
         self.command.next.client = self.client.q.val();
-        self.command.next.user = self.access.q.val().user;
+        self.command.next.user = self.user.q.val();
         self.command.next.epoch = self.outstanding.epoch.val();
         self.command.next.refused = false;
         if !self.range.granted.val() {
@@ -324,19 +309,21 @@ impl Logic for Protect {
         if self.write_ready.val() {
             self.write_waits.d.next = false;
         }
-        if self.offered.val() & !self.access.q.val().write {
+        if self.offered.val() & !self.writes.q.val() {
             self.read_waits.d.next = true;
             self.read_command.d.next = self.command.val();
+            self.read_page.d.next = self.pages.read_data.val();
         }
-        if self.offered.val() & self.access.q.val().write {
+        if self.offered.val() & self.writes.q.val() {
             self.write_waits.d.next = true;
             self.write_command.d.next = self.command.val();
+            self.write_page.d.next = self.pages.read_data.val();
             self.issued_count.d.next = self.issued_count.q.val() + 1;
         }
-        self.decided.d.next = self.done.val() & self.access.q.val().write;
+        self.decided.d.next = self.done.val() & self.writes.q.val();
         self.decided_ok.d.next = self.range.granted.val();
         self.decided_client.d.next = self.client.q.val();
-        self.decided_user.d.next = self.access.q.val().user;
+        self.decided_user.d.next = self.user.q.val();
         self.refused.d.next = self.done.val() & !self.range.granted.val();
 
         self.outstanding.issue.next = self.offered.val();
@@ -345,12 +332,19 @@ impl Logic for Protect {
         self.outstanding.write_retire_valid.next = self.write_retire_valid.val();
         self.outstanding.write_retire_epoch.next = self.write_retire_epoch.val();
         self.outstanding.drain.next = self.drain.val();
-        self.outstanding.between.next = self.idle.val();
+        self.outstanding.between.next = self.between.val();
 
         self.read_valid.next = self.read_waits.q.val();
+        // What is refused carries nothing that came from the tables.
         self.read.next = self.read_command.q.val();
+        if !self.read_command.q.val().refused {
+            self.read.next.address = self.read_command.q.val().address
+                | (bit_cast::<64, 52>(self.read_page.q.val()) << bits::<4>(12));
+        }
         self.write_valid.next = self.write_waits.q.val();
         self.write.next = self.write_command.q.val();
+        self.write.next.address = self.write_command.q.val().address
+            | (bit_cast::<64, 52>(self.write_page.q.val()) << bits::<4>(12));
         self.verdict_valid.next = self.decided.q.val();
         self.verdict_ok.next = self.decided_ok.q.val();
         self.verdict_client.next = self.decided_client.q.val();
@@ -358,7 +352,7 @@ impl Logic for Protect {
         self.issued.next = self.issued_count.q.val();
         self.draining.next = self.outstanding.draining.val();
         self.count_refused.next = self.refused.q.val();
-        self.busy.next = !self.idle.val()
+        self.busy.next = !self.between.val()
             | self.read_waits.q.val()
             | self.write_waits.q.val()
             | self.outstanding.active.val()

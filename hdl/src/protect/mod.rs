@@ -1,11 +1,11 @@
 //! The protection checker: the only way from any block of the NIC to host memory.
 //!
 //! ```text
-//!   fetch ──►┌─────────────────────────────────────────────┐
-//!  gather ──►│ Arbiter ─► RegionTable ─► Range ─► page RAM │──► read   (DmaCommand)
-//! scatter ──►│                                             │──► write  (DmaCommand)
-//! complete ─►│   one access at a time           Outstanding│──► verdict
-//!  commit ──►└─────────────────────────────────────────────┘──► draining
+//!   fetch ──►┌───────────────────────────────────────┐
+//!  gather ──►│ Intake ──────► Range ──────► page RAM │──► read   (DmaCommand)
+//! scatter ──►│ arbiter,       distances,             │──► write  (DmaCommand)
+//! complete ─►│ RegionTable    limits     Outstanding │──► verdict
+//!  commit ──►└───────────────────────────────────────┘──► draining
 //! ```
 //! An access is granted if and only if
 //! - its region is a row of the table other than 0, and the row is live;
@@ -19,11 +19,15 @@
 //! No sum in these rules is ever cut to a width in which it could wrap.
 
 mod checker;
+mod intake;
 mod outstanding;
 mod range;
 mod region;
+mod tally;
 
 pub use checker::Protect;
+pub use intake::Intake;
 pub use outstanding::Outstanding;
 pub use range::Range;
 pub use region::{Region, RegionTable};
+pub use tally::Tally;

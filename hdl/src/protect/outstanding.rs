@@ -2,19 +2,21 @@
 //!
 //! ```text
 //!       issue ──►┌─────────────┐──► epoch     (of what is issued now)
-//!  read_retire ─►│ Outstanding │──► full      (issue nothing)
-//! write_retire ─►│  2 counters │──► hold      (take no access: the epoch is about to turn)
+//!  read_retire ─►│ Outstanding │──► full      (take no access: too many are outstanding)
+//! write_retire ─►│  2 tallies  │──► hold      (take no access: the epoch is about to turn)
 //!       drain ──►│             │──► draining
 //!     between ──►└─────────────┘──► active    (something is outstanding)
 //! ```
 //! Contract: after a `drain` pulse, `draining` is high from the next cycle until every command issued before the
 //! epoch turned has retired. The epoch turns in a cycle with `between` (no access is half way), and only when the
 //! drain before it has ended, so that the epoch it turns to is empty. `between` comes in bounded time while `hold`.
-//! Counters never wrap: at 255, `full` holds back the next command.
+//! Counts never wrap: `full` holds accesses back in time.
 //!
 //! Latency: none from `issue` to the counters of the next cycle. Tests: with the checker, `tests/protect`.
 
 use rust_hdl::prelude::*;
+
+use super::Tally;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -39,7 +41,7 @@ pub struct Outstanding {
     pub between: Signal<In, bool>,
     /// Epoch of commands issued now.
     pub epoch: Signal<Out, bool>,
-    /// No command may be issued.
+    /// No access may be taken: too many commands are outstanding.
     pub full: Signal<Out, bool>,
     /// No access may be taken.
     pub hold: Signal<Out, bool>,
@@ -47,63 +49,38 @@ pub struct Outstanding {
     pub draining: Signal<Out, bool>,
     /// Something is outstanding.
     pub active: Signal<Out, bool>,
-    /// Outstanding in epoch 0.
-    count_0: DFF<Bits<8>>,
-    /// Outstanding in epoch 1.
-    count_1: DFF<Bits<8>>,
+    /// Epoch 0.
+    tally_0: Tally,
+    /// Epoch 1.
+    tally_1: Tally,
     now: DFF<bool>,
     /// A drain waits for the epoch to turn.
     pending: DFF<bool>,
     /// The other epoch is being waited for.
     waiting: DFF<bool>,
     turn: Signal<Local, bool>,
-    issued_0: Signal<Local, Bits<8>>,
-    issued_1: Signal<Local, Bits<8>>,
-    read_0: Signal<Local, Bits<8>>,
-    read_1: Signal<Local, Bits<8>>,
-    written_0: Signal<Local, Bits<8>>,
-    written_1: Signal<Local, Bits<8>>,
-    old: Signal<Local, Bits<8>>,
+    old: Signal<Local, bool>,
 }
 
 impl Logic for Outstanding {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, count_0, count_1, now, pending, waiting);
+        dff_setup!(self, clock, now, pending, waiting);
+        clock!(self, clock, tally_0, tally_1);
+        self.tally_0.reset.next = self.reset.val();
+        self.tally_1.reset.next = self.reset.val();
+        self.tally_0.issue.next = self.issue.val() & !self.now.q.val();
+        self.tally_1.issue.next = self.issue.val() & self.now.q.val();
+        self.tally_0.read.next = self.read_retire_valid.val() & !self.read_retire_epoch.val();
+        self.tally_1.read.next = self.read_retire_valid.val() & self.read_retire_epoch.val();
+        self.tally_0.written.next = self.write_retire_valid.val() & !self.write_retire_epoch.val();
+        self.tally_1.written.next = self.write_retire_valid.val() & self.write_retire_epoch.val();
 
-        // One command in, and at most two out, in one cycle.
-        self.issued_0.next = self.count_0.q.val();
-        self.issued_1.next = self.count_1.q.val();
-        if self.issue.val() & !self.now.q.val() {
-            self.issued_0.next = self.count_0.q.val() + 1;
-        }
-        if self.issue.val() & self.now.q.val() {
-            self.issued_1.next = self.count_1.q.val() + 1;
-        }
-        self.read_0.next = self.issued_0.val();
-        self.read_1.next = self.issued_1.val();
-        if self.read_retire_valid.val() & !self.read_retire_epoch.val() {
-            self.read_0.next = self.issued_0.val() - 1;
-        }
-        if self.read_retire_valid.val() & self.read_retire_epoch.val() {
-            self.read_1.next = self.issued_1.val() - 1;
-        }
-        self.written_0.next = self.read_0.val();
-        self.written_1.next = self.read_1.val();
-        if self.write_retire_valid.val() & !self.write_retire_epoch.val() {
-            self.written_0.next = self.read_0.val() - 1;
-        }
-        if self.write_retire_valid.val() & self.write_retire_epoch.val() {
-            self.written_1.next = self.read_1.val() - 1;
-        }
-        self.count_0.d.next = self.written_0.val();
-        self.count_1.d.next = self.written_1.val();
-
-        self.old.next = self.count_1.q.val();
+        self.old.next = self.tally_1.some.val();
         if self.now.q.val() {
-            self.old.next = self.count_0.q.val();
+            self.old.next = self.tally_0.some.val();
         }
-        if self.waiting.q.val() & !self.old.val().any() {
+        if self.waiting.q.val() & !self.old.val() {
             self.waiting.d.next = false;
         }
         self.turn.next = self.pending.q.val() & !self.waiting.q.val() & self.between.val();
@@ -117,14 +94,12 @@ impl Logic for Outstanding {
         }
 
         self.epoch.next = self.now.q.val();
-        self.full.next = self.count_0.q.val().all() | self.count_1.q.val().all();
+        self.full.next = self.tally_0.full.val() | self.tally_1.full.val();
         self.hold.next = self.pending.q.val() & !self.waiting.q.val();
         self.draining.next = self.pending.q.val() | self.waiting.q.val();
-        self.active.next = self.count_0.q.val().any() | self.count_1.q.val().any();
+        self.active.next = self.tally_0.some.val() | self.tally_1.some.val();
 
         if self.reset.val() {
-            self.count_0.d.next = bits::<8>(0);
-            self.count_1.d.next = bits::<8>(0);
             self.now.d.next = false;
             self.pending.d.next = false;
             self.waiting.d.next = false;

@@ -1,23 +1,24 @@
-//! Whether an access is allowed, and where it lies: the arithmetic of the checker, in three steps.
+//! Whether an access is allowed, and where it lies: the arithmetic of the checker, in four steps.
 //!
 //! ```text
 //!    look ──►┌───────┐──► granted
-//! measure ──►│       │──► length    (clipped)
-//!   place ──►│ Range │──► offset    (in its page)
-//!  access ──►│       │──► crosses   (goes on in the next page), rest (its bytes there)
-//!  region ──►└───────┘──► page      (row of the page table to read, in this cycle)
-//!    next ──►
+//! measure ──►│       │──► length, offset (in its page)
+//! compare ──►│       │──► head           (bytes to the next 4 KiB boundary)
+//!   place ──►│ Range │──► crosses, rest  (goes on in the next page; its bytes there)
+//!  access ──►│       │──► page           (row of the page table to read, in this cycle)
+//!  region ──►│       │
+//! next_page ►└───────┘
 //! ```
-//! Contract: `look`, `measure` and `place` are high in three cycles, one after the other; `access` and `member`
-//! (its region is a row of the table, not 0) hold still throughout, `region` is read with `look`. From the cycle
-//! after `place` on, the results hold still until the next `look`... `place`. `page` is the first row with `place`,
-//! the row after it with `next`, and what it was otherwise.
+//! Contract: `look`, `measure`, `compare` and `place` are high in four cycles, one after the other; `access`, `member`
+//! (its region is a row of the table, not 0) and `region` are read with `look`. From the cycle after `place` on, the
+//! results hold still until the next `place`; the next `look` may come in the first of those cycles. `page` is the
+//! first row with `place`, the row after it with `next_page`, and what it was otherwise.
 //!
 //! How, with `S` = 1 << page_shift: `delta` = bytes from the region's first byte to the access's; `room` = bytes from there to
 //! the region's end; `position` = bytes from the start of the region's first page. Each is one subtraction or sum
 //! that is wide enough, or whose borrow is looked at.
 //!
-//! Latency: 3 cycles. Tests: with the checker, `tests/protect`.
+//! Latency: 4 cycles. Tests: with the checker, `tests/protect`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::PAGE_LOG2;
@@ -36,6 +37,8 @@ pub struct Range {
     /// Second step.
     pub measure: Signal<In, bool>,
     /// Third step.
+    pub compare: Signal<In, bool>,
+    /// Fourth step.
     pub place: Signal<In, bool>,
     /// Read the row after `page`.
     pub next_page: Signal<In, bool>,
@@ -63,7 +66,7 @@ pub struct Range {
     // Step 1: rights, and the distance from the region's start.
     origin: Signal<Local, Bits<64>>,
     distance: Signal<Local, Bits<65>>,
-    far: Signal<Local, Bits<65>>,
+    distance_high: Signal<Local, Bits<65>>,
     key_fits: Signal<Local, bool>,
     /// Page shift - 12; wraps to 32 or more if that is not 0 to 31.
     scale: Signal<Local, Bits<6>>,
@@ -74,13 +77,16 @@ pub struct Range {
     in_page: Signal<Local, Bits<43>>,
     /// Every rule but those about the range holds.
     allowed: DFF<bool>,
-    /// Bytes from the region's first byte; only if `near`.
+    /// Bytes from the region's first byte; only if `far` is 0.
     delta: DFF<Bits<48>>,
-    /// The first byte is not before the region and less than 2^48 behind its start.
-    near: DFF<bool>,
+    /// 0: the first byte is not before the region, and less than 2^48 behind its start.
+    far: DFF<Bits<17>>,
     /// Offset of the region's first byte in its page.
     skew: DFF<Bits<43>>,
     region_length: DFF<Bits<48>>,
+    asked: DFF<Bits<13>>,
+    span: DFF<Bits<32>>,
+    clip: DFF<bool>,
     first_page: DFF<Bits<16>>,
     /// Page shift - 12.
     page_scale: DFF<Bits<5>>,
@@ -95,32 +101,42 @@ pub struct Range {
     behind_start: DFF<bool>,
     position: DFF<Bits<49>>,
 
-    // Step 3: the range rule, the page, and whether the access leaves it.
+    // Step 3: the range rule, and the place in the region's pages.
     short: Signal<Local, bool>,
     fits: Signal<Local, bool>,
     room_low: Signal<Local, Bits<13>>,
-    moves: Signal<Local, Bits<13>>,
     /// 4 KiB frames from the start of the region's first page.
     frame: Signal<Local, Bits<37>>,
     low: Signal<Local, Bits<12>>,
     relative: Signal<Local, Bits<37>>,
-    row: Signal<Local, Bits<17>>,
-    row_low: Signal<Local, Bits<PAGE_LOG2>>,
-    row_beyond: Signal<Local, Bits<17>>,
     not_above: Signal<Local, Bits<37>>,
     /// Ones in the bits of `frame` that are the page's number.
     page_number: Signal<Local, Bits<37>>,
     beyond: Signal<Local, Bits<37>>,
-    reach: Signal<Local, Bits<13>>,
     filled: Signal<Local, Bits<37>>,
+    /// The range rule holds, and the page's number is not beyond the whole page table.
+    in_range: DFF<bool>,
+    /// Number of the page in the region.
+    page_index: DFF<Bits<PAGE_LOG2>>,
+    moved: DFF<Bits<13>>,
+    at: DFF<Bits<43>>,
+    /// The next 4 KiB boundary is the page's end.
+    last_frame: DFF<bool>,
+
+    // Step 4: the row, and whether the access leaves the page.
+    row: Signal<Local, Bits<17>>,
+    row_low: Signal<Local, Bits<PAGE_LOG2>>,
+    row_beyond: Signal<Local, Bits<17>>,
+    reach: Signal<Local, Bits<13>>,
     leaves: Signal<Local, bool>,
     row_exists: Signal<Local, bool>,
     row_now: Signal<Local, Bits<PAGE_LOG2>>,
     ok: DFF<bool>,
-    moved: DFF<Bits<13>>,
-    at: DFF<Bits<43>>,
     on_border: DFF<bool>,
+    head_bytes: DFF<Bits<13>>,
     over: DFF<Bits<12>>,
+    placed: DFF<Bits<43>>,
+    placed_length: DFF<Bits<13>>,
     page_row: DFF<Bits<PAGE_LOG2>>,
 
     page_rows_log2: Literal<6, { PAGE_LOG2 as u64 }>,
@@ -134,20 +150,29 @@ impl Logic for Range {
             clock,
             allowed,
             delta,
-            near,
+            far,
             skew,
             region_length,
+            asked,
+            span,
+            clip,
             first_page,
             page_scale,
             page_mask,
             room,
             behind_start,
             position,
-            ok,
+            in_range,
+            page_index,
             moved,
             at,
+            last_frame,
+            ok,
             on_border,
+            head_bytes,
             over,
+            placed,
+            placed_length,
             page_row
         );
 
@@ -158,7 +183,7 @@ impl Logic for Range {
         }
         self.distance.next =
             bit_cast::<65, 64>(self.access.val().address) - bit_cast::<65, 64>(self.origin.val());
-        self.far.next = self.distance.val() >> bits::<6>(48);
+        self.distance_high.next = self.distance.val() >> bits::<6>(48);
         self.key_fits.next = self.access.val().by_offset | (self.access.val().key == self.region.val().key);
         self.scale.next = self.region.val().page_shift - bits::<6>(12);
         self.length_fits.next =
@@ -177,9 +202,12 @@ impl Logic for Range {
                 & !self.scale.val().get_bit(5)
                 & self.length_fits.val();
             self.delta.d.next = bit_cast::<48, 65>(self.distance.val());
-            self.near.d.next = !self.far.val().any();
+            self.far.d.next = bit_cast::<17, 65>(self.distance_high.val());
             self.skew.d.next = bit_cast::<43, 64>(self.region.val().base) & self.in_page.val();
             self.region_length.d.next = self.region.val().length;
+            self.asked.d.next = self.access.val().length;
+            self.span.d.next = self.access.val().span;
+            self.clip.d.next = self.access.val().clip;
             self.first_page.d.next = self.region.val().first_page;
             self.page_scale.d.next = self.scale.val().get_bits::<5>(0);
             self.page_mask.d.next = self.below.val();
@@ -191,7 +219,7 @@ impl Logic for Range {
         if self.measure.val() {
             self.room.d.next = bit_cast::<48, 49>(self.left.val());
             self.behind_start.d.next =
-                self.allowed.q.val() & self.near.q.val() & !self.left.val().get_bit(48);
+                self.allowed.q.val() & !self.far.q.val().any() & !self.left.val().get_bit(48);
             self.position.d.next =
                 bit_cast::<49, 48>(self.delta.q.val()) + bit_cast::<49, 43>(self.skew.q.val());
         }
@@ -199,60 +227,63 @@ impl Logic for Range {
         // Step 3.
         self.room_low.next = self.room.q.val().get_bits::<13>(0);
         self.short.next =
-            !self.room.q.val().get_bits::<35>(13).any() & (self.room_low.val() < self.access.val().length);
-        self.fits.next =
-            !self.short.val() & (bit_cast::<48, 32>(self.access.val().span) <= self.room.q.val());
-        if self.access.val().clip {
+            !self.room.q.val().get_bits::<35>(13).any() & (self.room_low.val() < self.asked.q.val());
+        self.fits.next = !self.short.val() & (bit_cast::<48, 32>(self.span.q.val()) <= self.room.q.val());
+        if self.clip.q.val() {
             self.fits.next = self.room.q.val().any();
         }
         self.frame.next = self.position.q.val().get_bits::<37>(12);
+        self.low.next = self.position.q.val().get_bits::<12>(0);
         self.relative.next = self.frame.val() >> self.page_scale.q.val();
-        self.row.next = bit_cast::<17, 16>(self.first_page.q.val())
-            + bit_cast::<17, PAGE_LOG2>(bit_cast::<PAGE_LOG2, 37>(self.relative.val()));
-        self.row_low.next = bit_cast::<PAGE_LOG2, 17>(self.row.val());
-        self.row_beyond.next = self.row.val() >> self.page_rows_log2.val();
-        // Bits of `frame` that are above the page number's PAGE_LOG2 bits.
         self.not_above.next = bit_cast::<37, 31>(self.page_mask.q.val());
         self.page_number.next = !self.not_above.val();
         self.beyond.next = self.page_number.val() << self.page_rows_log2.val();
-
-        // Pages are whole multiples of 4 KiB and lengths at most 4 KiB: an access leaves its page if it crosses a
-        // 4 KiB boundary and that boundary is the page's end.
-        self.moves.next = self.access.val().length;
-        if self.short.val() {
-            self.moves.next = self.room_low.val();
-        }
-        self.low.next = self.position.q.val().get_bits::<12>(0);
-        self.reach.next = bit_cast::<13, 12>(self.low.val()) + self.moves.val();
         self.filled.next = self.frame.val() | self.page_number.val();
+        if self.compare.val() {
+            self.in_range.d.next =
+                self.behind_start.q.val() & self.fits.val() & !(self.frame.val() & self.beyond.val()).any();
+            self.page_index.d.next = bit_cast::<PAGE_LOG2, 37>(self.relative.val());
+            self.moved.d.next = self.asked.q.val();
+            if self.short.val() {
+                self.moved.d.next = self.room_low.val();
+            }
+            self.at.d.next =
+                (bit_cast::<43, 31>(bit_cast::<31, 37>(self.frame.val()) & self.page_mask.q.val())
+                    << bits::<4>(12))
+                    | bit_cast::<43, 12>(self.low.val());
+            self.last_frame.d.next = self.filled.val().all();
+        }
+
+        // Step 4. Pages are whole multiples of 4 KiB and lengths at most 4 KiB: an access leaves its page if it
+        // crosses a 4 KiB boundary and that boundary is the page's end.
+        self.row.next =
+            bit_cast::<17, 16>(self.first_page.q.val()) + bit_cast::<17, PAGE_LOG2>(self.page_index.q.val());
+        self.row_low.next = bit_cast::<PAGE_LOG2, 17>(self.row.val());
+        self.row_beyond.next = self.row.val() >> self.page_rows_log2.val();
+        self.reach.next = bit_cast::<13, 12>(self.at.q.val().get_bits::<12>(0)) + self.moved.q.val();
         self.leaves.next = self.reach.val().get_bit(12)
             & bit_cast::<12, 13>(self.reach.val()).any()
-            & self.filled.val().all();
-        self.row_exists.next = !self.row_beyond.val().any()
-            & !(self.frame.val() & self.beyond.val()).any()
-            & !(self.leaves.val() & self.row_low.val().all());
-
+            & self.last_frame.q.val();
+        self.row_exists.next = !self.row_beyond.val().any() & !(self.leaves.val() & self.row_low.val().all());
         self.row_now.next = self.page_row.q.val();
         if self.next_page.val() {
             self.row_now.next = self.page_row.q.val() + 1;
         }
         if self.place.val() {
             self.row_now.next = self.row_low.val();
-            self.ok.d.next = self.behind_start.q.val() & self.fits.val() & self.row_exists.val();
-            self.moved.d.next = self.moves.val();
-            self.at.d.next =
-                (bit_cast::<43, 31>(bit_cast::<31, 37>(self.frame.val()) & self.page_mask.q.val())
-                    << bits::<4>(12))
-                    | bit_cast::<43, 12>(self.low.val());
+            self.ok.d.next = self.in_range.q.val() & self.row_exists.val();
             self.on_border.d.next = self.leaves.val();
+            self.head_bytes.d.next = bits::<13>(4096) - bit_cast::<13, 12>(self.at.q.val().get_bits::<12>(0));
             self.over.d.next = bit_cast::<12, 13>(self.reach.val());
+            self.placed.d.next = self.at.q.val();
+            self.placed_length.d.next = self.moved.q.val();
         }
         self.page_row.d.next = self.row_now.val();
 
         self.granted.next = self.ok.q.val();
-        self.length.next = self.moved.q.val();
-        self.offset.next = self.at.q.val();
-        self.head.next = bits::<13>(4096) - bit_cast::<13, 12>(self.at.q.val().get_bits::<12>(0));
+        self.length.next = self.placed_length.q.val();
+        self.offset.next = self.placed.q.val();
+        self.head.next = self.head_bytes.q.val();
         self.crosses.next = self.on_border.q.val();
         self.rest.next = self.over.q.val();
         self.page.next = self.row_now.val();

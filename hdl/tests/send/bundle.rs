@@ -1,6 +1,9 @@
 //! Bundles as the bench sees them: fields by name, packed as RustHDL packs a structure.
 
-use std::collections::BTreeMap;
+use std::any::TypeId;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 use rust_hdl::prelude::{Synth, TypeDescriptor, TypeKind};
 use viaduct_hdl::bus::{Commit, StateWrite};
@@ -16,51 +19,55 @@ fn width(kind: &TypeDescriptor) -> usize {
     }
 }
 
-fn layout<T: Synth>() -> Vec<(String, usize, usize)> {
-    let TypeKind::Composite(fields) = T::descriptor().kind else { panic!("no structure") };
-    let mut low = 0;
-    fields
-        .iter()
-        .map(|field| {
-            let width = width(&field.kind);
-            low += width;
-            (field.fieldname.clone(), low - width, width)
-        })
-        .collect()
+/// Name, lowest bit and width of each field.
+type Layout = Rc<Vec<(String, usize, usize)>>;
+
+thread_local! {
+    static LAYOUTS: RefCell<HashMap<TypeId, Layout>> = RefCell::default();
+}
+
+fn layout<T: Synth + 'static>() -> Layout {
+    LAYOUTS.with_borrow_mut(|layouts| {
+        let layout = layouts.entry(TypeId::of::<T>()).or_insert_with(|| {
+            let TypeKind::Composite(fields) = T::descriptor().kind else { panic!("no structure") };
+            let mut low = 0;
+            let layout = fields.iter().map(|field| {
+                let width = width(&field.kind);
+                low += width;
+                (field.fieldname.clone(), low - width, width)
+            });
+            Rc::new(layout.collect())
+        });
+        layout.clone()
+    })
 }
 
 /// Sets an input bundle; fields left out are 0.
 #[track_caller]
-pub fn set<T: Synth>(bench: &mut Bench, port: &str, fields: &[(&str, u64)]) {
+pub fn set<T: Synth + 'static>(bench: &mut Bench, port: &str, fields: &[(&str, u64)]) {
     let layout = layout::<T>();
-    let mut bits = vec![false; T::BITS];
+    let mut words = vec![0_u32; T::BITS.div_ceil(32)];
     for (name, value) in fields {
         let (_, low, width) = layout.iter().find(|(n, ..)| n == name).unwrap_or_else(|| panic!("{name}"));
         assert!(*width >= 64 || value >> width == 0, "{port}.{name}: {value:#x} in {width} bits");
-        for bit in 0..*width {
-            bits[low + bit] = value >> bit & 1 == 1;
+        let shifted = u128::from(*value) << (low % 32);
+        for (word, part) in words[low / 32..].iter_mut().zip([0, 32, 64]) {
+            *word |= (shifted >> part) as u32;
         }
     }
-    let words: Vec<u32> = bits
-        .chunks(32)
-        .map(|chunk| chunk.iter().enumerate().fold(0, |word, (n, bit)| word | u32::from(*bit) << n))
-        .collect();
     bench.set_wide(port, &words);
 }
 
 /// Reads an output bundle.
 #[track_caller]
-pub fn get<T: Synth>(bench: &Bench, port: &str) -> Fields {
+pub fn get<T: Synth + 'static>(bench: &Bench, port: &str) -> Fields {
     let words = bench.get_wide(port);
-    layout::<T>()
-        .into_iter()
-        .map(|(name, low, width)| {
-            let value = (low..low + width)
-                .enumerate()
-                .fold(0, |value, (n, bit)| value | u64::from(words[bit / 32] >> (bit % 32) & 1) << n);
-            (name, value)
-        })
-        .collect()
+    let field = |low: usize, width: usize| {
+        let parts = words[low / 32..].iter().take(3).zip([0, 32, 64]);
+        let wide = parts.fold(0_u128, |wide, (word, part)| wide | u128::from(*word) << part);
+        (wide >> (low % 32)) as u64 & (u64::MAX >> (64 - width))
+    };
+    layout::<T>().iter().map(|(name, low, width)| (name.clone(), field(*low, *width))).collect()
 }
 
 /// Owned fields, for comparing.

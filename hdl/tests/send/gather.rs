@@ -526,12 +526,12 @@ fn any(rng: &mut ChaCha8Rng, contexts: &[Context], wrong: bool) -> (Descriptor, 
 
 #[test]
 fn cuts_messages_into_packets() {
-    run(&mut setup(), 1500, false, false, any);
+    run(&mut setup(), 600, false, false, any);
 }
 
 #[test]
 fn refuses_what_is_wrong() {
-    run(&mut setup(), 3000, true, false, any);
+    run(&mut setup(), 1500, true, false, any);
 }
 
 /// Without waiting for data: messages of 8 bytes follow each other at the walker's pace, whatever the latency.

@@ -1,8 +1,9 @@
-//! Tests of the send side and of completion, on the exported Verilog in Verilator.
+//! Tests of the send side, on the exported Verilog in Verilator.
 
 mod bundle;
 mod frames;
 mod gather;
+
 mod transmit;
 
 use rand::SeedableRng;

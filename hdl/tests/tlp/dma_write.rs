@@ -89,6 +89,8 @@ impl Host {
         let rng = crate::random(&bench);
         bench.set("cfg_requester_id", REQUESTER);
         bench.set("max_payload", max_payload);
+        // Looked at while there is no command.
+        bench.tick();
         Self {
             bench,
             rng,

@@ -298,3 +298,43 @@ fn every_packet_becomes_what_it_is() {
 fn a_source_that_sees_np_ready_late_loses_nothing() {
     run(1, 0.05);
 }
+
+/// Reset in the middle of a packet: the rest of it is nothing, the next one is whole again.
+#[test]
+fn reset_cuts_one_packet_only() {
+    let mut bench = Bench::new("receive", &verilog(TlpReceive::default()));
+    let mut rng = crate::random(&bench);
+    for _ in 0..300 {
+        let mut want = Want::default();
+        let made = make(&mut rng, &mut want);
+        let line = beats(&made.packet);
+        let cut = rng.random_range(0..line.len());
+        bench.set("rx_bar", made.bar);
+        bench.set("read_ready", 1);
+        for (n, beat) in line.iter().enumerate() {
+            bench.set("rx_valid", 1);
+            bench.set("reset", (n == cut).into());
+            beat.set(&mut bench, "rx");
+            bench.tick();
+            if n >= cut {
+                let events = ["mmio_write_valid", "mmio_read_valid", "completion_valid", "count_dropped"];
+                assert!(events.iter().all(|name| bench.get(name) == 0), "{:x?} cut at {cut}", made.packet);
+            }
+        }
+        bench.set("reset", 0);
+        // A store of one double word.
+        let store = [0x4000_0001, 0x0000_000F, 0x0000_1238, 0xCAFE_F00D];
+        bench.set("rx_bar", 2);
+        for beat in beats(&store) {
+            assert_eq!(bench.get("mmio_write_valid"), 0);
+            beat.set(&mut bench, "rx");
+            bench.tick();
+        }
+        bench.set("rx_valid", 0);
+        assert_eq!(bench.get("mmio_write_valid"), 1);
+        let mut bits = Taken::from(&bench, "mmio_write");
+        assert_eq!((bits.flag(), bits.take(20)), (true, 0x1238));
+        assert_eq!((bits.take(64) & 0xFFFF_FFFF, bits.take(8)), (0xCAFE_F00D, 0x0F));
+        bench.tick();
+    }
+}

@@ -1,21 +1,29 @@
-//! Descriptors that wait for their turn: up to 8 heads and the first 64 bytes of each.
+//! Descriptors that wait for their turn: up to 8 heads and the first 64 bytes of each; and the VIs' GATHER rows.
 //!
 //! ```text
 //!   head, word ──►┌───────┐──► first_valid, first
 //!         take ──►│ Inbox │
-//!   read_index ──►└───────┘──► read_word   (1 cycle later)
+//!   read_index ──►│       │──► read_word   (1 cycle later)
+//!       commit ──►└───────┘
 //! ```
 //! Contract: words come in order, before their head or with it; a head ends its words, however many there were.
-//! `read_word` is of the head on show. There is no ready: the sender counts the heads taken.
+//! `read_word` is of the head on show, or the row of its VI. There is no ready: the sender counts the heads taken. A
+//! row is taken in a cycle in which no word comes, and not while its VI's head is on show.
 //!
 //! Latency: a head is on show the cycle after it came.
 //!
-//! Tests: with the whole of gather, `tests/gather.rs`.
+//! Tests: with the whole of gather, `tests/send/gather.rs`.
 
 use rust_hdl::prelude::*;
 
-use crate::bus::SendHead;
-use crate::prims::{Fifo, Ram};
+use crate::bus::{Commit, SendHead, Vi};
+use crate::prims::{Fifo, Number, Ram};
+use viaduct_spec::profile::VI_LOG2;
+use viaduct_spec::tables::table;
+
+/// log2 of the memory's rows: one half for 8 heads of 8 words, the other for the VIs.
+const MEMORY_LOG2: usize = VI_LOG2 + 1;
+const _: () = assert!(VI_LOG2 >= 6, "8 heads of 8 words need half of the memory");
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -40,13 +48,27 @@ pub struct Inbox {
     pub take: Signal<In, bool>,
     /// Which of its words to read.
     pub read_index: Signal<In, Bits<3>>,
+    /// Read the row of its VI instead.
+    pub read_row: Signal<In, bool>,
     /// The word of the cycle before's `read_index`.
     pub read_word: Signal<Out, Bits<64>>,
+    /// A table row.
+    pub commit_valid: Signal<In, bool>,
+    /// GATHER rows are ours.
+    pub commit: Signal<In, Commit>,
+    /// It is taken.
+    pub commit_ready: Signal<Out, bool>,
     heads: Fifo<SendHead, 3, 4>,
-    words: Ram<Bits<64>, 6>,
+    /// The words of 8 heads; from the middle on the rows of the VIs.
+    words: Ram<Bits<64>, MEMORY_LOG2>,
     write_slot: DFF<Bits<3>>,
     write_index: DFF<Bits<3>>,
     read_slot: DFF<Bits<3>>,
+    vi: Signal<Local, Vi>,
+    row: Signal<Local, Vi>,
+    takes_commit: Signal<Local, bool>,
+    rows: Number<MEMORY_LOG2, { 1 << VI_LOG2 }>,
+    gather_table: Number<8, { table::GATHER as u64 }>,
 }
 
 impl Logic for Inbox {
@@ -61,12 +83,28 @@ impl Logic for Inbox {
         self.first_valid.next = self.heads.out_valid.val();
         self.first.next = self.heads.out_data.val();
 
-        self.words.write_enable.next = self.word_valid.val();
-        self.words.write_address.next =
-            (bit_cast::<6, 3>(self.write_slot.q.val()) << 3) | bit_cast::<6, 3>(self.write_index.q.val());
+        self.vi.next = self.heads.out_data.val().vi;
+        self.row.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
+        self.takes_commit.next =
+            !self.word_valid.val() & (!self.heads.out_valid.val() | (self.row.val() != self.vi.val()));
+        self.commit_ready.next = self.takes_commit.val();
+        self.words.write_enable.next = self.word_valid.val()
+            | (self.commit_valid.val()
+                & self.takes_commit.val()
+                & (self.commit.val().target == self.gather_table.val()));
+        self.words.write_address.next = (bit_cast::<MEMORY_LOG2, 3>(self.write_slot.q.val()) << 3)
+            | bit_cast::<MEMORY_LOG2, 3>(self.write_index.q.val());
         self.words.write_data.next = self.word.val();
-        self.words.read_address.next =
-            (bit_cast::<6, 3>(self.read_slot.q.val()) << 3) | bit_cast::<6, 3>(self.read_index.val());
+        if !self.word_valid.val() {
+            self.words.write_address.next =
+                self.rows.val() | bit_cast::<MEMORY_LOG2, VI_LOG2>(self.row.val());
+            self.words.write_data.next = self.commit.val().word0;
+        }
+        self.words.read_address.next = (bit_cast::<MEMORY_LOG2, 3>(self.read_slot.q.val()) << 3)
+            | bit_cast::<MEMORY_LOG2, 3>(self.read_index.val());
+        if self.read_row.val() {
+            self.words.read_address.next = self.rows.val() | bit_cast::<MEMORY_LOG2, VI_LOG2>(self.vi.val());
+        }
         self.read_word.next = self.words.read_data.val();
 
         if self.word_valid.val() {

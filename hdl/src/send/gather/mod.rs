@@ -19,7 +19,7 @@
 //! Latency: 12 cycles from a head to its first access. Throughput: a message of one packet and one segment every 12
 //! cycles; otherwise 2 cycles for each access, 2 for each segment and 2 for each packet.
 //!
-//! Tests: `tests/gather.rs`.
+//! Tests: `tests/send/gather.rs`.
 
 mod inbox;
 mod sink;
@@ -27,11 +27,10 @@ mod walker;
 
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
-use viaduct_spec::tables::{table, vi_states};
+use viaduct_spec::tables::vi_states;
 
 use crate::bus::{Access, Commit, Packet, ReadBeat, SendHead, StateWrite, Vi};
-use crate::literal::Literal;
-use crate::prims::{Fifo, LutRam, Ram};
+use crate::prims::{Fifo, LutRam, Number};
 use inbox::Inbox;
 use sink::Sink;
 use walker::Walker;
@@ -57,7 +56,7 @@ pub struct Gather {
     pub commit_valid: Signal<In, bool>,
     /// GATHER rows are ours.
     pub commit: Signal<In, Commit>,
-    /// Always.
+    /// It is taken: not while the VI has the descriptor at hand.
     pub commit_ready: Signal<Out, bool>,
     /// A VI changes its state.
     pub state_valid: Signal<In, bool>,
@@ -101,17 +100,15 @@ pub struct Gather {
     walker: Walker,
     sink: Sink,
     packets: Fifo<Packet, 4, 5>,
-    contexts: Ram<Bits<64>, { VI_LOG2 }>,
     states: LutRam<Bits<2>, { VI_LOG2 }>,
     vi: Signal<Local, Vi>,
-    gather_table: Literal<8, { table::GATHER as u64 }>,
-    connected: Literal<2, { vi_states::CONNECTED as u64 }>,
+    connected: Number<2, { vi_states::CONNECTED as u64 }>,
 }
 
 impl Logic for Gather {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, inbox, walker, sink, packets, contexts, states);
+        clock!(self, clock, inbox, walker, sink, packets, states);
         self.inbox.reset.next = self.reset.val();
         self.walker.reset.next = self.reset.val();
         self.sink.reset.next = self.reset.val();
@@ -124,18 +121,15 @@ impl Logic for Gather {
         self.inbox.take.next = self.walker.head_ready.val();
         self.head_taken.next = self.walker.head_ready.val();
         self.inbox.read_index.next = self.walker.read_index.val().get_bits::<3>(0);
+        self.inbox.read_row.next = self.walker.read_row.val();
         self.walker.head_valid.next = self.inbox.first_valid.val();
         self.walker.head.next = self.inbox.first.val();
         self.walker.head_word.next = self.inbox.read_word.val();
         self.vi.next = self.inbox.first.val().vi;
 
-        self.contexts.write_enable.next =
-            self.commit_valid.val() & (self.commit.val().target == self.gather_table.val());
-        self.contexts.write_address.next = bit_cast::<{ VI_LOG2 }, 16>(self.commit.val().row);
-        self.contexts.write_data.next = self.commit.val().word0;
-        self.contexts.read_address.next = self.vi.val();
-        self.commit_ready.next = true;
-        self.walker.row.next = self.contexts.read_data.val();
+        self.inbox.commit_valid.next = self.commit_valid.val();
+        self.inbox.commit.next = self.commit.val();
+        self.commit_ready.next = self.inbox.commit_ready.val();
 
         self.states.write_enable.next = self.state_valid.val();
         self.states.write_address.next = self.state.val().vi;

@@ -14,16 +14,19 @@
 //!
 //! Latency: 5 cycles from a packet's last beat to `whole`.
 //!
-//! How: the packer takes a cycle more for a packet that ends with two words. Reads in flight are few
-//! (`READ_TAGS`), so the 32 beats in front of it are enough.
+//! How: the packer takes a cycle more for a packet that ends with two words. In the long run the header of the read
+//! completion, of which every packet has at least one, makes up for it; of the reads that have come in and leave the
+//! read engine in one go there are at most `READ_TAGS`, so a queue of as many beats in front of the packer is enough.
 //!
-//! Tests: with the whole of gather, `tests/gather.rs`.
+//! Tests: with the whole of gather, `tests/send/gather.rs`.
 
 use rust_hdl::prelude::*;
+use viaduct_spec::profile::READ_TAGS;
 
 use crate::bus::{client, ReadBeat};
-use crate::literal::Literal;
-use crate::prims::{Fifo, Packer, Ram, RamFifo};
+use crate::prims::{Fifo, Number, Packer, Ram, RamFifo};
+
+const _: () = assert!(READ_TAGS <= 16, "the queue in front of the packer");
 
 /// A beat of payload before packing.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -101,7 +104,7 @@ pub struct Sink {
     pub whole_ready: Signal<In, bool>,
     /// Data is held or expected.
     pub busy: Signal<Out, bool>,
-    pieces: RamFifo<Piece, 5, 6>,
+    pieces: Fifo<Piece, 4, 5>,
     packer: Packer,
     words: RamFifo<Word, 10, 11>,
     sizes: Fifo<Bits<10>, 4, 5>,
@@ -135,8 +138,8 @@ pub struct Sink {
     grown: Signal<Local, Bits<11>>,
     returned: Signal<Local, Bits<11>>,
     shrunk: Signal<Local, Bits<11>>,
-    client: Literal<2, { client::GATHER }>,
-    capacity: Literal<12, 1024>,
+    client: Number<2, { client::GATHER }>,
+    capacity: Number<12, 1024>,
 }
 
 impl Logic for Sink {

@@ -1,7 +1,7 @@
 //! Reads a descriptor word by word, checks it, cuts the message into packets and asks for their bytes.
 //!
 //! ```text
-//!  head, row, connected     ──►┌────────┐──► access
+//!  head, connected          ──►┌────────┐──► access
 //!      head_word, tail_word ──►│ Walker │──► packet
 //!             room, tail_... ──►└────────┘──► reserve
 //! ```
@@ -11,13 +11,13 @@
 //!
 //! Latency and throughput: see gather.
 //!
-//! Tests: with the whole of gather, `tests/gather.rs`.
+//! Tests: with the whole of gather, `tests/send/gather.rs`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{control, status, MAX_SEGMENTS};
 
 use crate::bus::{Access, Packet, SendHead};
-use crate::literal::Literal;
+use crate::prims::Number;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum State {
@@ -52,13 +52,13 @@ pub struct Walker {
     pub head: Signal<In, SendHead>,
     /// It is done with.
     pub head_ready: Signal<Out, bool>,
-    /// GATHER row of its VI.
-    pub row: Signal<In, Bits<64>>,
     /// Its VI is connected.
     pub connected: Signal<In, bool>,
     /// Word of the descriptor to read.
     pub read_index: Signal<Out, Bits<9>>,
-    /// The word of the cycle before's `read_index`, below 8.
+    /// Read the GATHER row of its VI instead.
+    pub read_row: Signal<Out, bool>,
+    /// The word of the cycle before's `read_index`, below 8, or the row.
     pub head_word: Signal<In, Bits<64>>,
     /// The same, from 8 on.
     pub tail_word: Signal<In, Bits<64>>,
@@ -124,6 +124,9 @@ pub struct Walker {
     count: Signal<Local, Bits<16>>,
     flags: Signal<Local, Bits<16>>,
     next_index: Signal<Local, Bits<9>>,
+    shows_row: Signal<Local, bool>,
+    tag: DFF<Bits<16>>,
+    mtu: DFF<Bits<13>>,
     addend: Signal<Local, Bits<32>>,
     total: Signal<Local, Bits<33>>,
     adds: Signal<Local, bool>,
@@ -133,21 +136,26 @@ pub struct Walker {
     tail_bytes: Signal<Local, Bits<13>>,
     tail_stop: Signal<Local, Bits<10>>,
     max_transfer: Signal<Local, Bits<32>>,
-    mtu: Signal<Local, Bits<13>>,
+    path_mtu: Signal<Local, Bits<13>>,
     bytes_up: Signal<Local, Bits<13>>,
+    left_low: Signal<Local, Bits<13>>,
     fits: Signal<Local, bool>,
+    segment_low: Signal<Local, Bits<13>>,
+    /// The segment goes on behind the packet, or ends with it.
+    longer: Signal<Local, bool>,
+    same: Signal<Local, bool>,
     segment_after: Signal<Local, Bits<32>>,
     packet_after: Signal<Local, Bits<13>>,
     left_after: Signal<Local, Bits<32>>,
     announced: Signal<Local, bool>,
-    op_mask: Literal<16, { control::OP_MASK as u64 }>,
-    op_send: Literal<16, { control::OP_SENDRECV as u64 }>,
-    reserved: Literal<16, { control::RESERVED as u64 }>,
-    immediate_flag: Literal<16, { control::IMMEDIATE as u64 }>,
-    max_segments: Literal<16, { MAX_SEGMENTS as u64 }>,
-    format_error: Literal<9, { status::FORMAT_ERROR as u64 }>,
-    length_error: Literal<9, { status::LENGTH_ERROR as u64 }>,
-    flushed: Literal<9, { status::DESC_FLUSHED_ERROR as u64 }>,
+    op_mask: Number<16, { control::OP_MASK as u64 }>,
+    op_send: Number<16, { control::OP_SENDRECV as u64 }>,
+    reserved: Number<16, { control::RESERVED as u64 }>,
+    immediate_flag: Number<16, { control::IMMEDIATE as u64 }>,
+    max_segments: Number<16, { MAX_SEGMENTS as u64 }>,
+    format_error: Number<9, { status::FORMAT_ERROR as u64 }>,
+    length_error: Number<9, { status::LENGTH_ERROR as u64 }>,
+    flushed: Number<9, { status::DESC_FLUSHED_ERROR as u64 }>,
 }
 
 impl Logic for Walker {
@@ -157,6 +165,8 @@ impl Logic for Walker {
             self,
             clock,
             state,
+            tag,
+            mtu,
             index,
             segments,
             immediate,
@@ -190,21 +200,34 @@ impl Logic for Walker {
         self.flags.next = self.high.val().get_bits::<16>(16);
 
         self.next_index.next = self.index.q.val();
-        self.max_transfer.next = self.row.val().get_bits::<32>(32);
-        self.mtu.next = bits::<13>(4096);
-        if self.row.val().get_bits::<3>(16) == bits::<3>(0) {
-            self.mtu.next = bits::<13>(256);
+        self.shows_row.next = false;
+        // A GATHER row, when it is the row that is on show.
+        self.max_transfer.next = self.high.val();
+        self.path_mtu.next = bits::<13>(4096);
+        match self.word.val().get_bits::<3>(16).index() {
+            0 => {
+                self.path_mtu.next = bits::<13>(256);
+            }
+            1 => {
+                self.path_mtu.next = bits::<13>(512);
+            }
+            2 => {
+                self.path_mtu.next = bits::<13>(1024);
+            }
+            3 => {
+                self.path_mtu.next = bits::<13>(2048);
+            }
+            _ => {}
         }
-        if self.row.val().get_bits::<3>(16) == bits::<3>(1) {
-            self.mtu.next = bits::<13>(512);
-        }
-        if self.row.val().get_bits::<3>(16) == bits::<3>(2) {
-            self.mtu.next = bits::<13>(1024);
-        }
-        if self.row.val().get_bits::<3>(16) == bits::<3>(3) {
-            self.mtu.next = bits::<13>(2048);
-        }
-        self.fits.next = self.left.q.val() <= bit_cast::<32, 13>(self.mtu.val());
+        // Against 13 bits: carry chains as long as that, not as long as the counters.
+        self.left_low.next = self.left.q.val().get_bits::<13>(0);
+        self.fits.next =
+            !self.left.q.val().get_bits::<19>(13).any() & (self.left_low.val() <= self.mtu.q.val());
+        self.segment_low.next = self.segment_left.q.val().get_bits::<13>(0);
+        self.longer.next = self.segment_left.q.val().get_bits::<19>(13).any()
+            | (self.segment_low.val() > self.packet_left.q.val());
+        self.same.next = !self.segment_left.q.val().get_bits::<19>(13).any()
+            & (self.segment_low.val() == self.packet_left.q.val());
 
         // The sum of the segments' lengths.
         self.addend.next = self.high.val();
@@ -242,13 +265,15 @@ impl Logic for Walker {
         self.access.next.length = self.piece.q.val();
         self.access.next.region = self.region.q.val();
         self.access.next.key = self.key.q.val();
-        self.access.next.tag = self.row.val().get_bits::<16>(0);
+        self.access.next.tag = self.tag.q.val();
         self.access.next.by_offset = self.state.q.val() == State::AskTail;
         self.access.next.system = false;
         self.access.next.write = false;
         self.access.next.clip = self.state.q.val() == State::AskTail;
         self.access.next.user = bits::<8>(0);
         if self.state.q.val() == State::AskTail {
+            // The row is on show.
+            self.access.next.tag = self.word.val().get_bits::<16>(0);
             self.access.next.user = bits::<8>(1);
         } else if self.ends_packet.q.val() {
             self.access.next.user = bits::<8>(2);
@@ -317,6 +342,7 @@ impl Logic for Walker {
                 }
                 self.state.d.next = State::FirstLength;
                 if !self.segments.q.val().any() {
+                    self.shows_row.next = true;
                     self.state.d.next = State::Check;
                 }
             }
@@ -327,12 +353,13 @@ impl Logic for Walker {
                 }
                 self.state.d.next = State::SecondLength;
                 if self.segments.q.val() == bits::<8>(1) {
-                    self.next_index.next = bits::<9>(4);
+                    self.shows_row.next = true;
                     self.state.d.next = State::Check;
                 }
             }
             State::SecondLength => {
-                self.next_index.next = bits::<9>(4);
+                self.next_index.next = bits::<9>(0);
+                self.shows_row.next = true;
                 self.piece.d.next = self.tail_bytes.val();
                 self.state.d.next = State::AskTail;
                 if self.head.val().words < bits::<4>(8) {
@@ -344,12 +371,14 @@ impl Logic for Walker {
                 }
             }
             State::AskTail => {
+                self.shows_row.next = true;
                 if self.access_ready.val() {
                     self.tail_start.next = true;
                     self.state.d.next = State::WaitTail;
                 }
             }
             State::WaitTail => {
+                self.shows_row.next = true;
                 if self.tail_done.val() {
                     self.malformed.d.next =
                         self.tail_bad.val() | (self.tail_end.val() != self.tail_stop.val());
@@ -357,6 +386,9 @@ impl Logic for Walker {
                 }
             }
             State::Check => {
+                self.next_index.next = bits::<9>(4);
+                self.tag.d.next = self.low.val().get_bits::<16>(0);
+                self.mtu.d.next = self.path_mtu.val();
                 self.packet_left.d.next = bits::<13>(0);
                 self.state.d.next = State::Address;
                 if !self.left.q.val().any() {
@@ -397,7 +429,7 @@ impl Logic for Walker {
                 }
             }
             State::Cut => {
-                self.packet_left.d.next = self.mtu.val();
+                self.packet_left.d.next = self.mtu.q.val();
                 if self.fits.val() {
                     self.packet_left.d.next = bit_cast::<13, 32>(self.left.q.val());
                 }
@@ -423,12 +455,10 @@ impl Logic for Walker {
             }
             State::Piece => {
                 self.piece.d.next = self.packet_left.q.val();
-                self.ends_packet.d.next =
-                    self.segment_left.q.val() >= bit_cast::<32, 13>(self.packet_left.q.val());
-                self.ends_segment.d.next = false;
-                if self.segment_left.q.val() <= bit_cast::<32, 13>(self.packet_left.q.val()) {
-                    self.piece.d.next = bit_cast::<13, 32>(self.segment_left.q.val());
-                    self.ends_segment.d.next = true;
+                self.ends_packet.d.next = self.longer.val() | self.same.val();
+                self.ends_segment.d.next = !self.longer.val();
+                if !self.longer.val() {
+                    self.piece.d.next = self.segment_low.val();
                 }
                 self.state.d.next = State::Ask;
             }
@@ -458,6 +488,7 @@ impl Logic for Walker {
         }
         self.index.d.next = self.next_index.val();
         self.read_index.next = self.next_index.val();
+        self.read_row.next = self.shows_row.val();
         if self.reset.val() {
             self.state.d.next = State::Idle;
         }

@@ -24,8 +24,7 @@ use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 
 use crate::bus::{FrameBeat, Vi};
-use crate::literal::Literal;
-use crate::prims::{Crc32, Ram};
+use crate::prims::{Crc32, Number, Ram};
 
 /// Rows of the template memory, as log2: 8 words for each VI.
 pub const TEMPLATE_LOG2: usize = VI_LOG2 + 3;
@@ -150,20 +149,26 @@ pub(super) struct Framer {
     folded: Signal<Local, Bits<16>>,
     checksum: Signal<Local, Bits<16>>,
     checksum_wire: Signal<Local, Bits<16>>,
-    psn_wire: Signal<Local, Bits<24>>,
+    psn_wire: Signal<Local, Bits<16>>,
     flags: Signal<Local, Bits<8>>,
-    tail_header: Signal<Local, Bits<64>>,
+    low: Signal<Local, Bits<16>>,
+    third: Signal<Local, Bits<8>>,
+    fourth: Signal<Local, Bits<8>>,
+    middle: Signal<Local, Bits<16>>,
+    high: Signal<Local, Bits<16>>,
+    at_six: Signal<Local, bool>,
     in_tail: Signal<Local, bool>,
     at_extension: Signal<Local, bool>,
     consumes: Signal<Local, bool>,
     source: Signal<Local, Bits<64>>,
     base: Signal<Local, Bits<64>>,
     word: Signal<Local, Bits<64>>,
+    over: Signal<Local, Bits<48>>,
     masked: Signal<Local, Bits<64>>,
     icrc: Signal<Local, Bits<32>>,
     finished: Signal<Local, Bits<64>>,
-    crc_start: Literal<32, { CRC_START }>,
-    flag_bits: Literal<8, 0xcf>,
+    crc_start: Number<32, { CRC_START }>,
+    flag_bits: Number<8, 0xcf>,
 }
 
 impl Logic for Framer {
@@ -271,26 +276,52 @@ impl Logic for Framer {
         self.flags.next = (self.template.val().get_bits::<8>(24) & self.flag_bits.val())
             | (bit_cast::<8, 2>(self.field_pad.val()) << 4);
         self.field_psn.next = self.current.q.val().psn;
-        self.psn_wire.next = bit_cast::<24, 8>(self.field_psn.val().get_bits::<8>(16))
-            | (bit_cast::<24, 8>(self.field_psn.val().get_bits::<8>(8)) << 8)
-            | (bit_cast::<24, 8>(self.field_psn.val().get_bits::<8>(0)) << 16);
-        self.tail_header.next = bit_cast::<64, 16>(self.template.val().get_bits::<16>(0))
-            | (bit_cast::<64, 24>(self.psn_wire.val()) << 24);
-        if self.current.q.val().ack_request {
-            self.tail_header.next = bit_cast::<64, 16>(self.template.val().get_bits::<16>(0))
-                | (bit_cast::<64, 24>(self.psn_wire.val()) << 24)
-                | (bit_cast::<64, 1>(bits::<1>(1)) << 23);
+        self.psn_wire.next = bit_cast::<16, 8>(self.field_psn.val().get_bits::<8>(8))
+            | (bit_cast::<16, 8>(self.field_psn.val().get_bits::<8>(0)) << 8);
+
+        // The header word of the template, patched; word 6 ends with its sixth byte.
+        self.low.next = self.rest.val();
+        self.third.next = self.template.val().get_bits::<8>(16);
+        self.fourth.next = self.template.val().get_bits::<8>(24);
+        self.middle.next = self.template.val().get_bits::<16>(32);
+        self.high.next = self.template.val().get_bits::<16>(48);
+        self.at_six.next = self.index.q.val() == bits::<10>(6);
+        match self.index.q.val().index() {
+            2 => {
+                self.low.next = self.ip_length_wire.val();
+            }
+            3 => {
+                self.low.next = self.checksum_wire.val();
+            }
+            4 => {
+                self.high.next = self.udp_length_wire.val();
+            }
+            5 => {
+                self.low.next = bits::<16>(0);
+                self.third.next = self.current.q.val().opcode;
+                self.fourth.next = self.flags.val();
+            }
+            6 => {
+                self.third.next = bits::<8>(0);
+                if self.current.q.val().ack_request {
+                    self.third.next = bits::<8>(0x80);
+                }
+                self.fourth.next = self.field_psn.val().get_bits::<8>(16);
+                self.middle.next = self.psn_wire.val();
+                self.high.next = bits::<16>(0);
+            }
+            _ => {}
         }
 
         // From byte 48 on: what is over from the word before, then extension or payload.
         self.in_tail.next = (self.index.q.val() >= bits::<10>(6)) & !self.tag_turn.q.val();
-        self.at_extension.next = (self.index.q.val() == bits::<10>(6)) & self.current.q.val().extended;
+        self.at_extension.next = self.at_six.val() & self.current.q.val().extended;
         self.consumes.next = self.active.q.val()
             & self.in_tail.val()
             & !self.at_extension.val()
             & self.words_left.q.val().any();
         self.payload_ready.next = self.consumes.val() & self.moves.val();
-        if self.payload_ready.val() {
+        if self.consumes.val() & self.moves.val() {
             self.words_left.d.next = self.words_left.q.val() - 1;
         }
         if self.accept.val() {
@@ -304,39 +335,23 @@ impl Logic for Framer {
             self.source.next = bit_cast::<64, 32>(self.current.q.val().extension);
         }
         self.base.next = bit_cast::<64, 48>(self.carry.q.val());
-        if self.index.q.val() == bits::<10>(6) {
-            self.base.next = self.tail_header.val();
+        if !self.in_tail.val() | self.at_six.val() {
+            self.base.next = bit_cast::<64, 16>(self.low.val())
+                | (bit_cast::<64, 8>(self.third.val()) << 16)
+                | (bit_cast::<64, 8>(self.fourth.val()) << 24)
+                | (bit_cast::<64, 16>(self.middle.val()) << 32)
+                | (bit_cast::<64, 16>(self.high.val()) << 48);
         }
-        if self.moves.val() {
-            self.carry.d.next = bit_cast::<48, 64>(self.source.val() >> 16);
-            if self.current.q.val().extended & !self.at_extension.val() {
-                self.carry.d.next = bit_cast::<48, 64>(self.source.val() >> 48);
-            }
-        }
-
-        self.word.next = self.base.val() | (self.source.val() << 48);
+        // The extension header itself, and payload without one, lie 6 bytes off; payload behind one 2 bytes.
         if self.current.q.val().extended & !self.at_extension.val() {
             self.word.next = self.base.val() | (self.source.val() << 16);
+            self.over.next = bit_cast::<48, 64>(self.source.val() >> 48);
+        } else {
+            self.word.next = self.base.val() | (self.source.val() << 48);
+            self.over.next = bit_cast::<48, 64>(self.source.val() >> 16);
         }
-        if !self.in_tail.val() {
-            self.word.next = self.template.val();
-            if self.index.q.val() == bits::<10>(2) {
-                self.word.next = (bit_cast::<64, 48>(self.template.val().get_bits::<48>(16)) << 16)
-                    | bit_cast::<64, 16>(self.ip_length_wire.val());
-            }
-            if self.index.q.val() == bits::<10>(3) {
-                self.word.next = (bit_cast::<64, 48>(self.template.val().get_bits::<48>(16)) << 16)
-                    | bit_cast::<64, 16>(self.checksum_wire.val());
-            }
-            if self.index.q.val() == bits::<10>(4) {
-                self.word.next = bit_cast::<64, 48>(self.template.val().get_bits::<48>(0))
-                    | (bit_cast::<64, 16>(self.udp_length_wire.val()) << 48);
-            }
-            if self.index.q.val() == bits::<10>(5) {
-                self.word.next = (bit_cast::<64, 32>(self.template.val().get_bits::<32>(32)) << 32)
-                    | (bit_cast::<64, 8>(self.flags.val()) << 24)
-                    | (bit_cast::<64, 8>(self.current.q.val().opcode) << 16);
-            }
+        if self.moves.val() {
+            self.carry.d.next = self.over.val();
         }
 
         // Stage A, and the CRC's words: two bytes of the word before, six of this one.
@@ -391,7 +406,7 @@ impl Logic for Framer {
             self.finished.next = self.b_word.q.val() | (bit_cast::<64, 32>(self.icrc.val()) << 48);
         }
         if self.b_last.q.val() & !self.b_odd.q.val() {
-            self.finished.next = bit_cast::<64, 16>(self.icrc.val().get_bits::<16>(16));
+            self.finished.next = self.b_word.q.val() | bit_cast::<64, 16>(self.icrc.val().get_bits::<16>(16));
         }
 
         // Stage C: out.

@@ -30,8 +30,7 @@ use viaduct_spec::tables::{service, table, vi_states};
 use viaduct_spec::wire::opcode;
 
 use crate::bus::{AckRequest, Commit, Fault, FrameBeat, Packet, Sent, StateWrite, Vi};
-use crate::literal::Literal;
-use crate::prims::{LutRam, Ram};
+use crate::prims::{LutRam, Number, Ram};
 use framer::{Framer, TEMPLATE_LOG2};
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -159,24 +158,24 @@ pub struct Transmit {
     extended: Signal<Local, bool>,
     value: Signal<Local, Bits<32>>,
     quads: Signal<Local, Bits<11>>,
-    transmit_table: Literal<8, { table::TRANSMIT as u64 }>,
-    template_table: Literal<8, { table::TEMPLATE as u64 }>,
-    idle_state: Literal<2, { vi_states::IDLE as u64 }>,
-    connected: Literal<2, { vi_states::CONNECTED as u64 }>,
-    unreliable: Literal<2, { service::UNRELIABLE as u64 }>,
-    acknowledge: Literal<8, { opcode::RC_ACKNOWLEDGE as u64 }>,
-    send_first: Literal<8, { opcode::RC_SEND_FIRST as u64 }>,
-    send_middle: Literal<8, { opcode::RC_SEND_MIDDLE as u64 }>,
-    send_last: Literal<8, { opcode::RC_SEND_LAST as u64 }>,
-    send_only: Literal<8, { opcode::RC_SEND_ONLY as u64 }>,
+    transmit_table: Number<8, { table::TRANSMIT as u64 }>,
+    template_table: Number<8, { table::TEMPLATE as u64 }>,
+    idle_state: Number<2, { vi_states::IDLE as u64 }>,
+    connected: Number<2, { vi_states::CONNECTED as u64 }>,
+    unreliable: Number<2, { service::UNRELIABLE as u64 }>,
+    acknowledge: Number<8, { opcode::RC_ACKNOWLEDGE as u64 }>,
+    send_first: Number<8, { opcode::RC_SEND_FIRST as u64 }>,
+    send_middle: Number<8, { opcode::RC_SEND_MIDDLE as u64 }>,
+    send_last: Number<8, { opcode::RC_SEND_LAST as u64 }>,
+    send_only: Number<8, { opcode::RC_SEND_ONLY as u64 }>,
     /// The opcode with immediate data is the next one.
-    with_immediate: Literal<8, { (opcode::RC_SEND_ONLY_IMMEDIATE - opcode::RC_SEND_ONLY) as u64 }>,
+    with_immediate: Number<8, { (opcode::RC_SEND_ONLY_IMMEDIATE - opcode::RC_SEND_ONLY) as u64 }>,
     /// Unreliable opcodes have this bit.
-    unreliable_bit: Literal<8, { (opcode::UC_SEND_FIRST - opcode::RC_SEND_FIRST) as u64 }>,
-    no_error: Literal<9, 0>,
-    flushed: Literal<9, { status::DESC_FLUSHED_ERROR as u64 }>,
-    protection: Literal<9, { status::PROTECTION_ERROR as u64 }>,
-    transport: Literal<9, { status::TRANSPORT_ERROR as u64 }>,
+    unreliable_bit: Number<8, { (opcode::UC_SEND_FIRST - opcode::RC_SEND_FIRST) as u64 }>,
+    no_error: Number<9, 0>,
+    flushed: Number<9, { status::DESC_FLUSHED_ERROR as u64 }>,
+    protection: Number<9, { status::PROTECTION_ERROR as u64 }>,
+    transport: Number<9, { status::TRANSPORT_ERROR as u64 }>,
 }
 
 impl Logic for Transmit {

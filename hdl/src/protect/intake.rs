@@ -1,0 +1,169 @@
+//! Takes the clients' accesses one at a time and looks their regions up.
+//!
+//! ```text
+//!    fetch ──►┌────────┐
+//!   gather ──►│        │──► valid, access, client, member, region
+//!  scatter ──►│ Intake │◄── next
+//! complete ──►│        │──► empty
+//!     hold ──►│        │
+//!   commit ──►└────────┘
+//! ```
+//! Contract: round robin. What is on show holds still until `next`; `region` is the row of the access's region, if
+//! `member` (the number is a row of the table, and not 0). Nothing is taken in a cycle with `hold`. `write` puts the
+//! commit's row into the table; only while `empty`. All outputs but the four `ready` are registers.
+//!
+//! Latency: 2 cycles from taken to on show; one access every 3 cycles. Tests: with the checker, `tests/protect`.
+
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::REGION_LOG2;
+
+use super::{Region, RegionTable};
+use crate::bus::{Access, Commit};
+use crate::prims::Arbiter;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Intake {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets what it holds; the table stays.
+    pub reset: Signal<In, bool>,
+    /// An access of the fetch block.
+    pub fetch_valid: Signal<In, bool>,
+    /// It is taken.
+    pub fetch_ready: Signal<Out, bool>,
+    /// The access.
+    pub fetch: Signal<In, Access>,
+    /// An access of the gather block.
+    pub gather_valid: Signal<In, bool>,
+    /// It is taken.
+    pub gather_ready: Signal<Out, bool>,
+    /// The access.
+    pub gather: Signal<In, Access>,
+    /// An access of the scatter block.
+    pub scatter_valid: Signal<In, bool>,
+    /// It is taken.
+    pub scatter_ready: Signal<Out, bool>,
+    /// The access.
+    pub scatter: Signal<In, Access>,
+    /// An access of the completion writer.
+    pub complete_valid: Signal<In, bool>,
+    /// It is taken.
+    pub complete_ready: Signal<Out, bool>,
+    /// The access.
+    pub complete: Signal<In, Access>,
+    /// Take nothing.
+    pub hold: Signal<In, bool>,
+    /// Write the commit's row.
+    pub write: Signal<In, bool>,
+    /// The row.
+    pub commit: Signal<In, Commit>,
+    /// An access is on show.
+    pub valid: Signal<Out, bool>,
+    /// It is taken on.
+    pub next_access: Signal<In, bool>,
+    /// The access.
+    pub access: Signal<Out, Access>,
+    /// Whose it is: see `bus::client`.
+    pub client: Signal<Out, Bits<2>>,
+    /// Its region number is a row of the table, and not 0.
+    pub member: Signal<Out, bool>,
+    /// That row.
+    pub region: Signal<Out, Region>,
+    /// Nothing is held.
+    pub empty: Signal<Out, bool>,
+
+    arbiter: Arbiter<4, 2>,
+    rows: RegionTable,
+    /// The row is being read.
+    reading: DFF<bool>,
+    shown: DFF<bool>,
+    held: DFF<Access>,
+    held_client: DFF<Bits<2>>,
+    held_member: DFF<bool>,
+    /// The row, straight from the table: what a block RAM gives comes late in the cycle.
+    held_region: DFF<Region>,
+
+    request: Signal<Local, Bits<4>>,
+    take: Signal<Local, bool>,
+    chosen: Signal<Local, Access>,
+    number: Signal<Local, Bits<16>>,
+    number_low: Signal<Local, Bits<REGION_LOG2>>,
+}
+
+impl Logic for Intake {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, reading, shown, held, held_client, held_member, held_region);
+        clock!(self, clock, arbiter, rows);
+        self.arbiter.reset.next = self.reset.val();
+
+        self.request.next = bits::<4>(0);
+        if self.fetch_valid.val() {
+            self.request.next = self.request.val() | bits::<4>(1);
+        }
+        if self.gather_valid.val() {
+            self.request.next = self.request.val() | bits::<4>(2);
+        }
+        if self.scatter_valid.val() {
+            self.request.next = self.request.val() | bits::<4>(4);
+        }
+        if self.complete_valid.val() {
+            self.request.next = self.request.val() | bits::<4>(8);
+        }
+        self.take.next = !self.hold.val() & !self.reading.q.val() & !self.shown.q.val();
+        self.arbiter.request.next = self.request.val();
+        self.arbiter.advance.next = self.take.val();
+        self.fetch_ready.next = self.take.val() & self.arbiter.grant.val().get_bit(0);
+        self.gather_ready.next = self.take.val() & self.arbiter.grant.val().get_bit(1);
+        self.scatter_ready.next = self.take.val() & self.arbiter.grant.val().get_bit(2);
+        self.complete_ready.next = self.take.val() & self.arbiter.grant.val().get_bit(3);
+        self.chosen.next = self.fetch.val();
+        if self.arbiter.grant.val().get_bit(1) {
+            self.chosen.next = self.gather.val();
+        }
+        if self.arbiter.grant.val().get_bit(2) {
+            self.chosen.next = self.scatter.val();
+        }
+        if self.arbiter.grant.val().get_bit(3) {
+            self.chosen.next = self.complete.val();
+        }
+
+        self.number.next = self.chosen.val().region;
+        self.number_low.next = bit_cast::<REGION_LOG2, 16>(self.number.val());
+        self.rows.read_row.next = self.number_low.val();
+        self.rows.write_enable.next = self.write.val();
+        self.rows.write_row.next = self.commit.val().row;
+        self.rows.word0.next = self.commit.val().word0;
+        self.rows.word1.next = self.commit.val().word1;
+        self.rows.word2.next = self.commit.val().word2;
+
+        if self.next_access.val() {
+            self.shown.d.next = false;
+        }
+        self.reading.d.next = false;
+        if self.reading.q.val() {
+            self.shown.d.next = true;
+            self.held_region.d.next = self.rows.region.val();
+        }
+        if self.take.val() & self.arbiter.valid.val() {
+            self.reading.d.next = true;
+            self.held.d.next = self.chosen.val();
+            self.held_client.d.next = self.arbiter.index.val();
+            self.held_member.d.next = self.number_low.val().any()
+                & (bit_cast::<16, REGION_LOG2>(self.number_low.val()) == self.number.val());
+        }
+
+        self.valid.next = self.shown.q.val();
+        self.access.next = self.held.q.val();
+        self.client.next = self.held_client.q.val();
+        self.member.next = self.held_member.q.val();
+        self.region.next = self.held_region.q.val();
+        self.empty.next = !self.reading.q.val() & !self.shown.q.val();
+
+        if self.reset.val() {
+            self.reading.d.next = false;
+            self.shown.d.next = false;
+        }
+    }
+}

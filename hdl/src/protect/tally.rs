@@ -1,0 +1,69 @@
+//! How many commands of one epoch are outstanding.
+//!
+//! ```text
+//!   issue ──►┌───────┐──► some
+//!    read ──►│ Tally │
+//! written ──►└───────┘──► full
+//! ```
+//! Contract: one more with `issue`, one less with each of `read` and `written`, all in one cycle if they come. `full`
+//! has room to spare for what is half way: who takes no further access on it never makes the count wrap.
+//!
+//! Latency: 1 cycle. Tests: with the checker, `tests/protect`.
+
+use rust_hdl::prelude::*;
+
+use crate::literal::Literal;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Tally {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// None is outstanding.
+    pub reset: Signal<In, bool>,
+    /// A command is issued.
+    pub issue: Signal<In, bool>,
+    /// A read has ended.
+    pub read: Signal<In, bool>,
+    /// A write has ended.
+    pub written: Signal<In, bool>,
+    /// Some are outstanding.
+    pub some: Signal<Out, bool>,
+    /// Take no further access.
+    pub full: Signal<Out, bool>,
+    count: DFF<Bits<8>>,
+    almost: DFF<bool>,
+    change: Signal<Local, Bits<8>>,
+    high: Signal<Local, Bits<4>>,
+    minus_one: Literal<8, 0xFF>,
+    minus_two: Literal<8, 0xFE>,
+}
+
+impl Logic for Tally {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, count, almost);
+        self.change.next = bits::<8>(0);
+        if self.read.val() & self.written.val() {
+            self.change.next = self.minus_two.val();
+            if self.issue.val() {
+                self.change.next = self.minus_one.val();
+            }
+        } else if self.read.val() | self.written.val() {
+            if !self.issue.val() {
+                self.change.next = self.minus_one.val();
+            }
+        } else if self.issue.val() {
+            self.change.next = bits::<8>(1);
+        }
+        self.count.d.next = self.count.q.val() + self.change.val();
+        self.high.next = self.count.q.val().get_bits::<4>(4);
+        self.almost.d.next = self.high.val().all();
+        self.some.next = self.count.q.val().any();
+        self.full.next = self.almost.q.val();
+        if self.reset.val() {
+            self.count.d.next = bits::<8>(0);
+            self.almost.d.next = false;
+        }
+    }
+}
