@@ -8,7 +8,7 @@ use viaduct_driver::device::Bar;
 use viaduct_spec::register::{counter, registers};
 
 use crate::clock::{reached, ticks, Cycle};
-use crate::fabric::{Capture, Fabric, Link, Mac, PortCounters};
+use crate::fabric::{Capture, Fabric, Frame, Link, Mac, PortCounters};
 use crate::memory::Memory;
 use crate::nic::{Nic, NicIn, NicOut};
 use crate::root_complex::{self, Access, BusCounters, LoadId, RootComplex, Violation};
@@ -246,6 +246,11 @@ impl Network {
     /// The root complex of a NIC.
     pub fn bus(&mut self, nic: usize) -> &mut RootComplex {
         &mut self.slots[nic].bus
+    }
+
+    /// A frame of nobody's comes to a NIC: [`Fabric::inject`].
+    pub fn inject(&mut self, nic: usize, frame: Frame) {
+        self.fabric.inject(self.now, nic, frame);
     }
 
     /// Rules of the bus that a NIC has broken.

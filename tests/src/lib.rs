@@ -1,4 +1,18 @@
 //! What the co-simulation suite shares: judges that are not ours, and worlds to test in.
+//!
+//! * [`scapy`], [`tshark`]: judges.
+//! * [`world`]: NICs on a simulated network in this process, and their hosts.
+//! * [`memory`]: host memory that is looked at byte for byte.
+//! * [`raw`]: virtual interfaces and descriptors made by hand, so that they can be wrong.
+//! * [`traffic`]: random messages through the library.
+//! * [`frame`]: RoCE frames made by hand, and those of captures.
+//! * [`program`]: the programs as users start them.
 
+pub mod frame;
+pub mod memory;
+pub mod program;
+pub mod raw;
 pub mod scapy;
+pub mod traffic;
 pub mod tshark;
+pub mod world;

@@ -116,7 +116,8 @@ pub struct Doorbell {
     opened: LutRam<bool, QUEUE_LOG2>,
     rows: Ram<Row, QUEUE_LOG2>,
     /// `posted` of the receive queues again, for the receive side.
-    posted: Ram<Bits<14>, VI_LOG2>,
+    posted: LutRam<Bits<14>, VI_LOG2>,
+    posted_shown: DFF<Bits<14>>,
     send: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
     receive: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
     /// What was written in the cycle before, for a reader that asked in that very cycle.
@@ -164,7 +165,7 @@ const _: () = {
 impl Logic for Doorbell {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, written, row_forward, posted_forward, ignored);
+        dff_setup!(self, clock, written, row_forward, posted_shown, posted_forward, ignored);
         clock!(self, clock, opened, rows, posted, send, receive);
         self.send.reset.next = self.reset.val();
         self.receive.reset.next = self.reset.val();
@@ -231,6 +232,7 @@ impl Logic for Doorbell {
         // Reading what is being written: the memory does not say what comes out, so it comes from here.
         self.rows.read_address.next = self.row_address.val();
         self.posted.read_address.next = self.posted_vi.val();
+        self.posted_shown.d.next = self.posted.read_data.val();
         self.written.d.next = self.row.val();
         self.row_forward.d.next = self.write.val() & (self.write_queue.val() == self.row_address.val());
         self.posted_forward.d.next =
@@ -242,7 +244,7 @@ impl Logic for Doorbell {
         self.row_token.next = self.shown.val().token;
         self.row_posted.next = self.shown.val().posted;
         self.row_inline.next = self.shown.val().with_token;
-        self.posted_position.next = self.posted.read_data.val();
+        self.posted_position.next = self.posted_shown.q.val();
         if self.posted_forward.q.val() {
             self.posted_position.next = self.written.q.val().posted;
         }

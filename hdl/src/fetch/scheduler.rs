@@ -20,7 +20,7 @@
 //! - A commit is taken when no read is in flight and no fault waits, and not before its fourth cycle on the bus;
 //!   nothing is popped while it waits.
 //!
-//! Latency: 8 cycles from a VI on show to the access for an inline token. Tests: `tests/queues/fetch.rs`.
+//! Latency: 10 cycles from a VI on show to the access for an inline token. Tests: `tests/queues/fetch.rs`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
@@ -40,7 +40,11 @@ enum Step {
     Read,
     /// They are there.
     Look,
-    /// How many are posted, and how many may be out.
+    /// They are in registers.
+    Count,
+    /// How many are posted, and how many are out.
+    Weigh,
+    /// How many may be out.
     Decide,
     /// How many to fetch.
     Plan,
@@ -173,6 +177,13 @@ pub struct Fetch {
     receive: DFF<bool>,
     /// The last receive queue had nothing to fetch: a send queue goes first.
     send_first: DFF<bool>,
+    /// Its row. What a block RAM gives comes late in the cycle: rows are only looked at from registers.
+    row: DFF<WorkQueue>,
+    /// Posted so far.
+    posted: DFF<Bits<14>>,
+    /// The oldest fetched that is not done.
+    oldest: DFF<Bits<14>>,
+    /// Fetched so far.
     position: DFF<Bits<14>>,
     stopped: DFF<bool>,
     token: DFF<Bits<50>>,
@@ -194,11 +205,11 @@ pub struct Fetch {
     commit_taken: Signal<Local, bool>,
     stored: Signal<Local, Progress>,
     queue: Signal<Local, Bits<QUEUE_LOG2>>,
-    row: Signal<Local, WorkQueue>,
     send_waits: Signal<Local, bool>,
     pop_send: Signal<Local, bool>,
     pop_receive: Signal<Local, bool>,
-    size: Signal<Local, Bits<14>>,
+    ones: Signal<Local, Bits<14>>,
+    past_slots: Signal<Local, Bits<14>>,
     last_slot: Signal<Local, Bits<14>>,
     slot: Signal<Local, Bits<14>>,
     nothing: Signal<Local, bool>,
@@ -237,6 +248,9 @@ impl Logic for Fetch {
             vi,
             receive,
             send_first,
+            row,
+            posted,
+            oldest,
             position,
             stopped,
             token,
@@ -285,7 +299,6 @@ impl Logic for Fetch {
                 (bit_cast::<QUEUE_LOG2, VI_LOG2>(self.vi.q.val()) << bits::<1>(1)) | bits::<QUEUE_LOG2>(1);
         }
         self.queues.queue.next = self.queue.val();
-        self.row.next = self.queues.row.val();
         self.row_address.next = self.queue.val();
         self.completed_vi.next = self.vi.q.val();
         self.consumed_vi.next = self.vi.q.val();
@@ -306,18 +319,16 @@ impl Logic for Fetch {
         self.receive_ready.next = self.pop_receive.val();
 
         // How many descriptors to fetch.
-        self.plan.look.next = self.step.q.val() == Step::Look;
+        self.plan.count.next = self.step.q.val() == Step::Count;
+        self.plan.weigh.next = self.step.q.val() == Step::Weigh;
         self.plan.decide.next = self.step.q.val() == Step::Decide;
-        self.plan.posted.next = self.row_posted.val();
-        self.plan.position.next = self.queues.progress.val().position;
-        self.plan.done.next = self.completed_position.val();
-        if self.receive.q.val() {
-            self.plan.done.next = self.consumed_position.val();
-        }
+        self.plan.posted.next = self.posted.q.val();
+        self.plan.position.next = self.position.q.val();
+        self.plan.done.next = self.oldest.q.val();
         self.plan.receive.next = self.receive.q.val();
         self.plan.heads.next = self.heads.q.val();
-        self.plan.ring_log2.next = self.row.val().ring_log2;
-        self.nothing.next = !self.row.val().open | self.stopped.q.val() | !self.plan.some.val();
+        self.plan.ring_log2.next = self.row.q.val().ring_log2;
+        self.nothing.next = !self.row.q.val().open | self.stopped.q.val() | !self.plan.some.val();
 
         // The next token: from the doorbell, or the slot on show.
         self.line.next = self.landing.line.val();
@@ -351,10 +362,11 @@ impl Logic for Fetch {
         self.landing.entry.next = self.entry.val();
 
         // The access: a descriptor, or a line of the ring.
-        self.size.next = bits::<14>(1) << self.row.val().ring_log2;
-        self.last_slot.next = self.size.val() - 1;
+        self.ones.next = !bits::<14>(0);
+        self.past_slots.next = self.ones.val() << self.row.q.val().ring_log2;
+        self.last_slot.next = !self.past_slots.val();
         self.slot.next = self.position.q.val() & self.last_slot.val();
-        self.line_start.next = bit_cast::<35, 34>(self.row.val().ring_offset)
+        self.line_start.next = bit_cast::<35, 34>(self.row.q.val().ring_offset)
             + bit_cast::<35, 14>(self.slot.val() >> bits::<2>(3));
         self.line_address.next = (bit_cast::<64, 35>(self.line_start.val()) << bits::<3>(6))
             | (bit_cast::<64, 14>(self.slot.val() & bits::<14>(7)) << bits::<3>(3));
@@ -364,7 +376,7 @@ impl Logic for Fetch {
         self.access_next.next.length = bits::<13>(64);
         self.access_next.next.region = self.token_now.val().get_bits::<16>(34);
         self.access_next.next.key = bits::<16>(0);
-        self.access_next.next.tag = self.row.val().tag;
+        self.access_next.next.tag = self.row.q.val().tag;
         self.access_next.next.by_offset = true;
         self.access_next.next.system = false;
         self.access_next.next.write = false;
@@ -374,8 +386,8 @@ impl Logic for Fetch {
             self.access_next.next.address = self.line_address.val();
             self.access_next.next.span = bit_cast::<32, 4>(self.plan.amount.val()) << bits::<2>(3);
             self.access_next.next.length = bit_cast::<13, 4>(self.plan.amount.val()) << bits::<2>(3);
-            self.access_next.next.region = self.row.val().ring_region;
-            self.access_next.next.tag = self.row.val().system_tag;
+            self.access_next.next.region = self.row.q.val().ring_region;
+            self.access_next.next.tag = self.row.q.val().system_tag;
             self.access_next.next.system = true;
             self.access_next.next.clip = false;
             self.access_next.next.user = bits::<8>(1);
@@ -430,10 +442,22 @@ impl Logic for Fetch {
                 self.step.d.next = Step::Look;
             }
             Step::Look => {
+                self.row.d.next = self.queues.row.val();
                 self.position.d.next = self.queues.progress.val().position;
                 self.stopped.d.next = self.queues.progress.val().stopped;
                 self.token.d.next = self.row_token.val();
                 self.with_token.d.next = self.row_inline.val();
+                self.posted.d.next = self.row_posted.val();
+                self.oldest.d.next = self.completed_position.val();
+                if self.receive.q.val() {
+                    self.oldest.d.next = self.consumed_position.val();
+                }
+                self.step.d.next = Step::Count;
+            }
+            Step::Count => {
+                self.step.d.next = Step::Weigh;
+            }
+            Step::Weigh => {
                 self.step.d.next = Step::Decide;
             }
             Step::Decide => {

@@ -169,11 +169,27 @@ impl Fabric {
             self.counters.faults += u64::from(copies != 1 || frame != before);
         }
         for _ in 0..copies {
-            if let Some(Err(error)) = self.capture.as_mut().map(|capture| capture.frame(end, &frame.data)) {
-                tracing::error!(%error, "the capture ends here");
-                self.capture = None;
-            }
+            self.record(end, &frame);
             self.forward(end + self.link.latency, port, &frame);
+        }
+    }
+
+    /// A frame of no NIC's comes to a port: what any host of a network may send. It is captured; faults
+    /// and the switch's table do not hear of it. The link carries at least one byte.
+    pub fn inject(&mut self, now: Cycle, port: usize, frame: Frame) {
+        if frame.data.is_empty() || port >= self.egress.len() {
+            return;
+        }
+        self.record(now, &frame);
+        let egress = &mut self.egress[port];
+        egress.bytes += frame.data.len();
+        egress.waiting.push_back((now + self.link.latency, frame));
+    }
+
+    fn record(&mut self, end: Cycle, frame: &Frame) {
+        if let Some(Err(error)) = self.capture.as_mut().map(|capture| capture.frame(end, &frame.data)) {
+            tracing::error!(%error, "the capture ends here");
+            self.capture = None;
         }
     }
 

@@ -223,6 +223,30 @@ fn the_capture_holds_every_frame_in_device_time() {
 }
 
 #[test]
+fn a_frame_of_nobody_s_comes_to_one_port_as_it_is() {
+    let bytes = Shared::default();
+    let capture = Capture::new(Box::new(bytes.clone())).unwrap();
+    let mut net = Net::new(3, Link { latency: 50, rate: 1 }, Some(capture));
+    let faults = Faults { drop: [1].into(), ..Faults::default() };
+    net.fabric.set_faults(faults);
+    net.fabric.inject(0, 1, Frame { data: frame(0, address(2), 100), damaged: false });
+    net.fabric.inject(0, 1, Frame { data: vec![7], damaged: true });
+    net.fabric.inject(0, 1, Frame { data: Vec::new(), damaged: false });
+    net.fabric.inject(0, 3, Frame { data: vec![7], damaged: false });
+    assert!(!net.fabric.is_quiet());
+    net.run(1000);
+    // As if its last byte had come in at 0.
+    assert_eq!(net.got[0], (1, 50 + 112, frame(0, address(2), 100), false));
+    assert_eq!((net.got[1].2.as_slice(), net.got[1].3), (&[7][..], true));
+    assert_eq!(net.got.len(), 2);
+    net.fabric.finish_capture().unwrap();
+    assert_eq!(bytes.0.lock().unwrap().len(), 24 + 16 + 100 + 16 + 1);
+    net.queues[2].extend([frame(2, address(0), 60), frame(2, address(0), 60)]);
+    net.run(1000);
+    assert_eq!(net.ports(), [1, 1, 0, 1], "the fault hits a NIC's frame; port 0 is not learnt");
+}
+
+#[test]
 fn a_nic_that_asks_for_silence_gets_it_and_loses_nothing() {
     let link = Link { latency: 64, rate: 8 };
     let mut net = Net::new(2, link, None);

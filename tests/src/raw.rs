@@ -1,0 +1,271 @@
+//! Virtual interfaces and descriptors made by hand, so that they can be wrong.
+
+use viaduct_driver::address::{Mtu, Service};
+use viaduct_driver::agent::vis::{Direction, Vi, ViAttributes, ViState};
+use viaduct_spec::descriptor::{
+    control, control_segment, data_segment, status, CONTROL_SEGMENT_BYTES, SEGMENT_BYTES,
+};
+use viaduct_spec::doorbell;
+use viaduct_spec::handle::memory_handle;
+
+use crate::memory::Memory;
+use crate::world::{Host, World};
+
+/// A registered region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Region {
+    /// The memory handle.
+    pub handle: u32,
+    /// Virtual address of its first byte.
+    pub address: u64,
+    /// Bytes.
+    pub length: u64,
+}
+
+impl Region {
+    /// Its row of the region table.
+    pub fn index(&self) -> u16 {
+        memory_handle::INDEX.get(&[self.handle.into()]) as u16
+    }
+
+    /// The token, at ring position `position`, of a descriptor at `address`, which need not lie in the region.
+    pub fn token(&self, address: u64, position: u16) -> u64 {
+        doorbell::encode(self.index(), address.wrapping_sub(self.address & !63) / 64, position)
+    }
+}
+
+/// A data segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// Virtual address.
+    pub address: u64,
+    /// Memory handle.
+    pub handle: u32,
+    /// Bytes.
+    pub length: u32,
+}
+
+/// A descriptor, as it will be written: right at first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Descriptor {
+    /// Data segments.
+    pub segments: Vec<Segment>,
+    /// Control word.
+    pub control: u16,
+    /// Reserved word.
+    pub reserved: u32,
+    /// ImmediateData.
+    pub immediate: u32,
+    /// SegCount, if not the number of the segments.
+    pub count: Option<u16>,
+    /// Length, if not the sum of the segments.
+    pub length: Option<u32>,
+}
+
+impl Descriptor {
+    /// Nothing to send, no room to receive in.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One segment at `offset` of a host's memory.
+    pub fn of(host: &Host, offset: usize, length: usize) -> Self {
+        Self::new().segment(host.memory.address(offset), host.region.handle, length)
+    }
+
+    /// One more segment.
+    pub fn segment(mut self, address: u64, handle: u32, length: usize) -> Self {
+        self.segments.push(Segment { address, handle, length: length as u32 });
+        self
+    }
+
+    /// With immediate data.
+    pub fn immediate(mut self, data: u32) -> Self {
+        self.control |= control::IMMEDIATE;
+        self.immediate = data;
+        self
+    }
+
+    /// Bytes that it takes in memory.
+    pub fn bytes(&self) -> usize {
+        CONTROL_SEGMENT_BYTES + SEGMENT_BYTES * self.segments.len()
+    }
+
+    /// As bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut words = vec![0; self.bytes() / 8];
+        let sum = self.segments.iter().fold(0u32, |sum, segment| sum.wrapping_add(segment.length));
+        let count = self.count.unwrap_or(self.segments.len() as u16);
+        control_segment::SEG_COUNT.put(&mut words, count.into());
+        control_segment::CONTROL.put(&mut words, self.control.into());
+        control_segment::RESERVED.put(&mut words, self.reserved.into());
+        control_segment::IMMEDIATE.put(&mut words, self.immediate.into());
+        control_segment::LENGTH.put(&mut words, self.length.unwrap_or(sum).into());
+        for (row, segment) in words[4..].chunks_exact_mut(2).zip(&self.segments) {
+            data_segment::ADDRESS.put(row, segment.address);
+            data_segment::HANDLE.put(row, segment.handle.into());
+            data_segment::LENGTH.put(row, segment.length.into());
+        }
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+}
+
+/// What a NIC wrote into a descriptor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// Status word; 0 until complete.
+    pub status: u32,
+    /// Length word.
+    pub length: u32,
+    /// ImmediateData.
+    pub immediate: u32,
+}
+
+impl Completion {
+    /// Of the descriptor at `offset` of a memory.
+    pub fn read(memory: &Memory, offset: usize) -> Self {
+        let words: [u64; 4] = std::array::from_fn(|word| memory.word(offset + 8 * word));
+        Self {
+            status: control_segment::STATUS.get(&words) as u32,
+            length: control_segment::LENGTH.get(&words) as u32,
+            immediate: control_segment::IMMEDIATE.get(&words) as u32,
+        }
+    }
+
+    /// The NIC is done with it.
+    pub fn is_complete(&self) -> bool {
+        self.status & (status::DONE | status::ERROR_MASK) != 0
+    }
+}
+
+/// A VI used through the agent alone: tokens and doorbells by hand.
+#[derive(Debug)]
+pub struct RawVi {
+    /// The VI.
+    pub vi: Vi,
+    /// Ring position of the next send.
+    pub sends: u16,
+    /// Ring position of the next receive.
+    pub receives: u16,
+}
+
+impl RawVi {
+    /// Slots of each of its rings.
+    pub const SLOTS: u16 = 16;
+
+    /// Creates one under the host's tag.
+    pub fn new(host: &Host, service: Service, mtu: u32) -> Self {
+        Self::tagged(host, service, mtu, host.tag)
+    }
+
+    /// Creates one under another tag.
+    pub fn tagged(host: &Host, service: Service, mtu: u32, tag: u16) -> Self {
+        let log2 = Self::SLOTS.ilog2();
+        let mtu = Mtu::try_from(mtu).expect("an MTU");
+        let attributes =
+            ViAttributes { tag, service, mtu, max_transfer: 1 << 16, send_log2: log2, receive_log2: log2 };
+        Self { vi: host.agent.create_vi(attributes).expect("a VI"), sends: 0, receives: 0 }
+    }
+
+    /// Connects two.
+    pub fn connect(&mut self, other: &mut Self) {
+        self.vi.connect(other.vi.info()).expect("idle");
+        other.vi.connect(self.vi.info()).expect("idle");
+        (self.sends, other.sends) = (0, 0);
+    }
+
+    /// Its index.
+    pub fn index(&self) -> u16 {
+        self.vi.index()
+    }
+
+    /// Its state in the NIC.
+    pub fn state(&self) -> ViState {
+        self.vi.state().expect("the NIC answers")
+    }
+
+    /// Makes it idle after it broke, or breaks it first: all that is posted must be complete by then.
+    pub fn make_idle(&mut self) {
+        self.vi.make_idle().expect("the NIC answers");
+        (self.sends, self.receives) = (0, 0);
+    }
+
+    /// The token for the next position of a queue.
+    pub fn token(&self, direction: Direction, region: &Region, address: u64) -> u64 {
+        region.token(address, self.position(direction))
+    }
+
+    /// Puts a token into the ring and rings the doorbell with it.
+    pub fn post_token(&mut self, direction: Direction, token: u64) {
+        self.store_token(direction, token);
+        self.vi.ring_doorbell(direction, token).expect("the NIC answers");
+    }
+
+    /// Puts a token into the ring, without a doorbell.
+    pub fn store_token(&mut self, direction: Direction, token: u64) {
+        let position = self.position(direction);
+        self.vi.ring(direction).store(position, token);
+        let next = position.wrapping_add(1) & doorbell::token::POSITION.mask() as u16;
+        match direction {
+            Direction::Send => self.sends = next,
+            Direction::Receive => self.receives = next,
+        }
+    }
+
+    /// Writes a descriptor into the host's memory and posts it; where it is.
+    pub fn post(&mut self, host: &mut Host, direction: Direction, descriptor: &Descriptor) -> usize {
+        let bytes = descriptor.encode();
+        let place = host.place(bytes.len());
+        host.memory.write(place, &bytes);
+        self.post_token(direction, self.token(direction, &host.region, host.memory.address(place)));
+        place
+    }
+
+    /// Posts a send.
+    pub fn send(&mut self, host: &mut Host, descriptor: &Descriptor) -> usize {
+        self.post(host, Direction::Send, descriptor)
+    }
+
+    /// Posts a receive.
+    pub fn receive(&mut self, host: &mut Host, descriptor: &Descriptor) -> usize {
+        self.post(host, Direction::Receive, descriptor)
+    }
+
+    fn position(&self, direction: Direction) -> u16 {
+        match direction {
+            Direction::Send => self.sends,
+            Direction::Receive => self.receives,
+        }
+    }
+}
+
+impl World {
+    /// Steps until a descriptor is complete.
+    pub fn complete(&self, host: &Host, place: usize) -> Completion {
+        let what = format!("the descriptor at {place:#x} of host {} is complete", host.index);
+        self.until(&what, 300_000, || Completion::read(&host.memory, place).is_complete());
+        Completion::read(&host.memory, place)
+    }
+
+    /// Sends a message of `length` bytes from one connected VI to the other, and checks that it
+    /// arrives whole and that both descriptors say so. Uses the first 16 KiB of both memories' last
+    /// data quarter, nothing else: the rest is for the test.
+    pub fn exchange(&self, from: (&mut Host, &mut RawVi), to: (&mut Host, &mut RawVi), length: usize) {
+        let (sender, send_vi) = from;
+        let (receiver, receive_vi) = to;
+        let at = Host::DATA / 4 * 3;
+        // New bytes each time.
+        let data = Memory::new(length.max(1), self.now() ^ self.seed).read(0, length);
+        sender.memory.write(at, &data);
+        receiver.memory.write(at + 1, &vec![0xA5; length]);
+        let receive = receive_vi.receive(receiver, &Descriptor::of(receiver, at + 1, length));
+        let immediate = self.now() as u32;
+        let send = send_vi.send(sender, &Descriptor::of(sender, at, length).immediate(immediate));
+        let received = self.complete(receiver, receive);
+        let sent = self.complete(sender, send);
+        assert_eq!((sent.status, sent.length), (status::DONE | status::OP_SEND, length as u32));
+        let good = status::DONE | status::OP_RECEIVE | status::IMMEDIATE;
+        assert_eq!(received, Completion { status: good, length: length as u32, immediate });
+        assert_eq!(receiver.memory.read(at + 1, length), data);
+    }
+}
