@@ -4,6 +4,7 @@
 //! * [`world`]: NICs on a simulated network in this process, and their hosts.
 //! * [`memory`]: host memory that is looked at byte for byte.
 //! * [`raw`]: virtual interfaces and descriptors made by hand, so that they can be wrong.
+//! * [`scene`]: what goes wrong for some, and those who must not notice.
 //! * [`traffic`]: random messages through the library.
 //! * [`frame`]: RoCE frames made by hand, and those of captures.
 //! * [`program`]: the programs as users start them.
@@ -13,6 +14,7 @@ pub mod memory;
 pub mod program;
 pub mod raw;
 pub mod scapy;
+pub mod scene;
 pub mod traffic;
 pub mod tshark;
 pub mod world;

@@ -1,5 +1,7 @@
 //! Virtual interfaces and descriptors made by hand, so that they can be wrong.
 
+use rand::{RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use viaduct_driver::address::{Mtu, Service};
 use viaduct_driver::agent::vis::{Direction, Vi, ViAttributes, ViState};
 use viaduct_spec::descriptor::{
@@ -10,6 +12,9 @@ use viaduct_spec::handle::memory_handle;
 
 use crate::memory::Memory;
 use crate::world::{Host, World};
+
+/// The levels that there are.
+pub const LEVELS: [Service; 2] = [Service::UnreliableDelivery, Service::ReliableDelivery];
 
 /// A registered region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -190,6 +195,14 @@ impl RawVi {
         (self.sends, self.receives) = (0, 0);
     }
 
+    /// Breaks it, lets what is posted be flushed, and destroys it.
+    pub fn retire(self, world: &World) {
+        self.vi.break_off().expect("the NIC answers");
+        world.settle();
+        self.vi.make_idle().expect("the NIC answers");
+        self.vi.destroy().expect("the NIC answers");
+    }
+
     /// The token for the next position of a queue.
     pub fn token(&self, direction: Direction, region: &Region, address: u64) -> u64 {
         region.token(address, self.position(direction))
@@ -239,6 +252,14 @@ impl RawVi {
     }
 }
 
+/// Creates a VI on each of two hosts and connects them.
+pub fn pair(hosts: &[Host; 2], service: Service, mtu: u32) -> [RawVi; 2] {
+    let mut vis = [0, 1].map(|n| RawVi::new(&hosts[n], service, mtu));
+    let [a, b] = &mut vis;
+    a.connect(b);
+    vis
+}
+
 impl World {
     /// Steps until a descriptor is complete.
     pub fn complete(&self, host: &Host, place: usize) -> Completion {
@@ -247,15 +268,15 @@ impl World {
         Completion::read(&host.memory, place)
     }
 
-    /// Sends a message of `length` bytes from one connected VI to the other, and checks that it
-    /// arrives whole and that both descriptors say so. Uses the first 16 KiB of both memories' last
-    /// data quarter, nothing else: the rest is for the test.
-    pub fn exchange(&self, from: (&mut Host, &mut RawVi), to: (&mut Host, &mut RawVi), length: usize) {
-        let (sender, send_vi) = from;
-        let (receiver, receive_vi) = to;
+    /// Sends a message of `length` bytes from the first of two connected VIs to the other, and checks
+    /// that it arrives whole and that both descriptors say so. Uses the last quarter of both hosts'
+    /// data: the rest is for the test.
+    pub fn exchange(&self, hosts: &mut [Host; 2], vis: &mut [RawVi; 2], length: usize) {
+        let ([sender, receiver], [send_vi, receive_vi]) = (hosts, vis);
         let at = Host::DATA / 4 * 3;
         // New bytes each time.
-        let data = Memory::new(length.max(1), self.now() ^ self.seed).read(0, length);
+        let mut data = vec![0; length];
+        ChaCha8Rng::seed_from_u64(self.now() ^ self.seed << 32).fill_bytes(&mut data);
         sender.memory.write(at, &data);
         receiver.memory.write(at + 1, &vec![0xA5; length]);
         let receive = receive_vi.receive(receiver, &Descriptor::of(receiver, at + 1, length));

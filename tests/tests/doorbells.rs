@@ -1,0 +1,170 @@
+//! Doorbells and rings that are not as the library would use them.
+
+use viaduct_driver::address::Service;
+use viaduct_driver::agent::vis::{Direction, ViState};
+use viaduct_driver::agent::Event;
+use viaduct_driver::device::{Bar, PciDevice};
+use viaduct_spec::descriptor::status;
+use viaduct_spec::doorbell::page;
+use viaduct_spec::profile::{DOORBELL_SHIFT, VIS};
+use viaduct_spec::register::{counter, event_code};
+use viaduct_tests::raw::{pair, Completion, Descriptor, RawVi};
+use viaduct_tests::scene::Scene;
+
+const UNRELIABLE: Service = Service::UnreliableDelivery;
+
+/// Where a VI's doorbell is in BAR 2.
+fn doorbell(vi: u16, direction: Direction) -> u64 {
+    let offset = match direction {
+        Direction::Send => page::SEND,
+        Direction::Receive => page::RECEIVE,
+    };
+    (u64::from(vi) << DOORBELL_SHIFT) + offset
+}
+
+/// A good descriptor, written and put into the ring without a doorbell: its place and token.
+fn prepare(scene: &mut Scene, vis: &mut [RawVi; 2], side: usize, length: usize) -> (usize, u64) {
+    let host = &mut scene.hosts[side];
+    let direction = [Direction::Send, Direction::Receive][side];
+    let bytes = Descriptor::of(host, 0x1000, length).encode();
+    let place = host.place(bytes.len());
+    host.memory.write(place, &bytes);
+    let token = vis[side].token(direction, &host.region, host.memory.address(place));
+    vis[side].store_token(direction, token);
+    (place, token)
+}
+
+#[test]
+fn one_doorbell_serves_for_all_that_the_ring_holds() {
+    let mut scene = Scene::new(1);
+    let mut vis = pair(&scene.hosts, UNRELIABLE, 1024);
+    // Three turns of the ring; in each the doorbell is a whole token or its high half.
+    for turn in 0..6 {
+        for count in [1, 2, 5] {
+            let mut tokens = [0; 2];
+            let mut places = Vec::new();
+            for _ in 0..count {
+                let pair = [1, 0].map(|side| prepare(&mut scene, &mut vis, side, 100));
+                tokens = [pair[1].1, pair[0].1];
+                places.push([pair[1].0, pair[0].0]);
+            }
+            for (side, direction) in [(1, Direction::Receive), (0, Direction::Send)] {
+                let at = doorbell(vis[side].index(), direction);
+                let device = &scene.hosts[side].device;
+                match turn % 2 {
+                    0 => device.write64(Bar::Doorbells, at, tokens[side]),
+                    _ => device.write32(Bar::Doorbells, at + 4, (tokens[side] >> 32) as u32),
+                }
+                .expect("the NIC is there");
+            }
+            for [send, receive] in places {
+                assert_eq!(scene.world.complete(&scene.hosts[0], send).status, status::DONE);
+                let received = scene.world.complete(&scene.hosts[1], receive);
+                assert_eq!((received.status, received.length), (status::DONE | status::OP_RECEIVE, 100));
+            }
+        }
+    }
+    assert_eq!(scene.world.counter(0, counter::DOORBELL_IGNORED), 0);
+    scene.others_go_on();
+}
+
+#[test]
+fn other_stores_to_a_doorbell_page_are_ignored_and_counted() {
+    let mut scene = Scene::new(2);
+    let mut vis = pair(&scene.hosts, UNRELIABLE, 1024);
+    let (receive, _) = prepare(&mut scene, &mut vis, 1, 100);
+    let (send, token) = prepare(&mut scene, &mut vis, 0, 100);
+    let at = doorbell(vis[0].index(), Direction::Send);
+    let device = scene.hosts[0].device.clone();
+    // No VI of this number exists; the last page's queues are not open.
+    let nobody = doorbell(VIS as u16 - 1, Direction::Send);
+    device.write32(Bar::Doorbells, at, token as u32).expect("the NIC is there");
+    device.write64(Bar::Doorbells, at + 16, token).expect("the NIC is there");
+    device.write32(Bar::Doorbells, at + 0x7FC, token as u32).expect("the NIC is there");
+    device.write64(Bar::Doorbells, nobody, token).expect("the NIC is there");
+    // Region 0 does not exist, so this is no token.
+    device.write64(Bar::Doorbells, at, token & !(0xFFFF << 34)).expect("the NIC is there");
+    scene.world.settle();
+    assert!(!Completion::read(&scene.hosts[0].memory, send).is_complete());
+    assert_eq!(scene.world.counter(0, counter::DOORBELL_IGNORED), 5);
+    assert_eq!(vis[0].state(), ViState::Connected);
+    // The real doorbells, then.
+    vis[1].vi.ring_doorbell(Direction::Receive, {
+        let host = &scene.hosts[1];
+        host.region.token(host.memory.address(receive), 0)
+    }).expect("the NIC is there");
+    vis[0].vi.ring_doorbell(Direction::Send, token).expect("the NIC is there");
+    assert_eq!(scene.world.complete(&scene.hosts[0], send).status, status::DONE);
+    assert_eq!(scene.world.complete(&scene.hosts[1], receive).length, 100);
+    assert_eq!(scene.world.counter(0, counter::DOORBELL_IGNORED), 5);
+    scene.others_go_on();
+}
+
+#[test]
+fn a_position_outside_the_ring_breaks_that_virtual_interface_alone() {
+    for side in [0, 1] {
+        let mut scene = Scene::new(3);
+        let direction = [Direction::Send, Direction::Receive][side];
+        // 16 slots: the token of position 15 fills the ring, the one of position 16 is too many, and so
+        // is one far behind. That of the last position posted is rung again: nothing is new.
+        for (position, breaks) in [(RawVi::SLOTS, true), (0x3FFE, true), (0x3FFF, false), (RawVi::SLOTS - 1, false)] {
+            let mut vis = pair(&scene.hosts, UNRELIABLE, 1024);
+            let places: Vec<usize> =
+                (0..RawVi::SLOTS).map(|_| prepare(&mut scene, &mut vis, side, 0).0).collect();
+            let host = &scene.hosts[side];
+            let place = places[usize::from(position % RawVi::SLOTS)];
+            let token = host.region.token(host.memory.address(place), position);
+            vis[side].vi.ring_doorbell(direction, token).expect("the NIC is there");
+            scene.world.settle();
+            let complete =
+                places.iter().filter(|place| Completion::read(&host.memory, **place).is_complete()).count();
+            println!("{direction:?}, position {position}: {complete} are complete");
+            let overrun = Event { code: event_code::VI_OVERRUN, vi: vis[side].index(), receive: side == 1, broke: true };
+            if breaks {
+                assert_eq!(vis[side].state(), ViState::Error);
+                assert_eq!(scene.events(side), [overrun]);
+                assert_eq!(vis[1 - side].state(), ViState::Connected);
+            } else {
+                assert_eq!(vis[side].state(), ViState::Connected);
+                let all = side == 0 && position != 0x3FFF;
+                assert_eq!(complete, if all { places.len() } else { 0 });
+                // The sends found no receive; that is reported at the other end, and is not the point.
+                let _ = [scene.events(0), scene.events(1)];
+            }
+            scene.others_go_on();
+            vis.into_iter().for_each(|vi| vi.retire(&scene.world));
+        }
+    }
+}
+
+#[test]
+fn a_slot_that_was_not_written_breaks_that_virtual_interface_alone() {
+    for side in [0, 1] {
+        let mut scene = Scene::new(4);
+        let direction = [Direction::Send, Direction::Receive][side];
+        for stale in [0, 1] {
+            let mut vis = pair(&scene.hosts, UNRELIABLE, 1024);
+            let (first, token) = prepare(&mut scene, &mut vis, side, 0);
+            // Slot 1 is empty, or holds what was there a turn of the ring before.
+            let host = &scene.hosts[side];
+            let next = host.region.token(host.memory.address(first), 1);
+            if stale == 1 {
+                let old = host.region.token(host.memory.address(first), RawVi::SLOTS + 1);
+                vis[side].vi.ring(direction).store(1, old);
+            }
+            let _ = token;
+            let doorbell = doorbell(vis[side].index(), direction);
+            // The high half alone: the NIC has to read the ring.
+            host.device.write32(Bar::Doorbells, doorbell + 4, (next >> 32) as u32).expect("the NIC is there");
+            scene.world.until("the VI breaks", 20_000, || vis[side].state() == ViState::Error);
+            let posted = Event { code: event_code::POST_DESC, vi: vis[side].index(), receive: side == 1, broke: true };
+            let events = scene.events(side);
+            assert!(events.contains(&posted), "{events:?}");
+            scene.others_go_on();
+            // What was good before it is completed all the same: done, or flushed.
+            assert!(Completion::read(&scene.hosts[side].memory, first).is_complete());
+            let _ = [scene.events(0), scene.events(1)];
+            vis.into_iter().for_each(|vi| vi.retire(&scene.world));
+        }
+    }
+}
