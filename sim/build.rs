@@ -35,14 +35,20 @@ fn build() -> Result<(), String> {
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: this runs under cargo only")?);
     let verilog = viaduct_hdl::export::verilog(Nic::default());
-    // Tracing is compiled in: off, it costs less than the second copy of the model would.
+    // Verilator names its files by their content: what an earlier run left would be compiled too.
+    let model = out.join("model");
+    if model.exists() {
+        fs::remove_dir_all(&model).map_err(|error| format!("{}: {error}", model.display()))?;
+    }
+    // Tracing is compiled in: off, it costs a few per cent, and a second model would double the
+    // time to build.
     let options = Options { trace: true, ..Options::named("nic") };
-    let generated = generate(&verilog, &out.join("model"), &options).map_err(|error| error.to_string())?;
+    let generated = generate(&verilog, &model, &options).map_err(|error| error.to_string())?;
     write(&out.join("model.rs"), &generated.rust)?;
     cc::Build::new()
         .cpp(true)
         .std("gnu++17")
-        .opt_level(3)
+        .opt_level(2)
         .debug(false)
         .warnings(false)
         .define("VM_COVERAGE", "0")

@@ -43,8 +43,8 @@ pub fn all() -> Vec<Entry> {
         // What the agent sees.
         entry("admin/broadcast", || verilog(admin::Broadcast::default()), 55, 0),
         entry("admin/command", || verilog(admin::Command::default()), 95, 0),
-        entry("admin/counters", || verilog(admin::Counters::default()), 340, 2),
-        entry("admin/registers", || verilog(admin::Registers::default()), 600, 0),
+        entry("admin/counters", || verilog(admin::Counters::default()), 340, 1),
+        entry("admin/registers", || verilog(admin::Registers::default()), 610, 0),
         // The virtual interfaces.
         entry("vi/state", || verilog(vi::ViState::default()), 315, 0),
         // The edge: TLPs and the host's loads and stores.
@@ -54,7 +54,7 @@ pub fn all() -> Vec<Entry> {
         entry("dma/read", || verilog(dma::DmaRead::default()), 1020, 4),
         entry("dma/write", || verilog(dma::DmaWrite::default()), 920, 0),
         // Work queues and protection.
-        entry("doorbell", || verilog(doorbell::Doorbell::default()), 730, 3),
+        entry("doorbell", || verilog(doorbell::Doorbell::default()), 860, 2),
         entry("fetch", || verilog(fetch::Fetch::default()), 790, 6),
         entry("fetch/landing", || verilog(fetch::Landing::default()), 210, 2),
         entry("protect", || verilog(protect::Protect::default()), 1830, 11),
@@ -64,7 +64,19 @@ pub fn all() -> Vec<Entry> {
         entry("send/ack", || verilog(send::Ack::default()), 410, 2),
         entry("send/egress", || verilog(send::Egress::default()), 150, 0),
         entry("complete/sends", || verilog(complete::Sends::default()), 990, 9),
-        entry("complete/writer", || verilog(complete::Writer::default()), 310, 1),
+        entry("complete/writer", || verilog(complete::Writer::default()), 450, 0),
+        entry("receive/untag", || verilog(receive::Untag::default()), 140, 0),
+        entry("receive/ingress", || verilog(receive::Ingress::default()), 420, 4),
+        entry("receive/icrc", || verilog(receive::Icrc::default()), 550, 0),
+        entry("receive/parse", || verilog(receive::Parse::default()), 1050, 0),
+        entry("receive/store", || verilog(receive::Store::default()), 530, 8),
+        entry("receive/ahead", || verilog(receive::Ahead::default()), 190, 10),
+        entry("receive/contexts", || verilog(receive::Contexts::default()), 320, 7),
+        entry("receive/flush", || verilog(receive::Flush::default()), 280, 0),
+        entry("receive/judge", || verilog(receive::Judge::default()), 145, 0),
+        entry("receive/matcher", || verilog(receive::Matcher::default()), 1350, 7),
+        entry("receive/scatter", || verilog(receive::Scatter::default()), 830, 0),
+        entry("receive/path", || verilog(receive::Receive::default()), 4290, 29),
         // All of it.
         entry(CORE, || verilog(nic::Nic::default()), 26_000, 75),
     ]

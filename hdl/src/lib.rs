@@ -14,7 +14,6 @@ pub mod edge;
 pub mod export;
 pub mod fetch;
 pub mod flow;
-pub mod literal;
 pub mod nic;
 pub mod prims;
 pub mod proofs;

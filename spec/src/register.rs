@@ -153,7 +153,7 @@ codes! {
 }
 
 codes! {
-    /// Counters, 48 bits each, never cleared but by reset.
+    /// Counters, 36 bits each, never cleared but by reset.
     counter: u64 {
         /// Frames sent, loopback included.
         FRAMES_SENT = 0;

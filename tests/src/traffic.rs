@@ -85,8 +85,7 @@ impl Host {
 
     /// Writes a descriptor of these segments to a new place.
     fn build(&mut self, random: &mut ChaCha8Rng, sink: bool, segments: &Segments) -> Descriptor {
-        let (regions, size) =
-            if sink { (&self.sink_regions, SINK) } else { (&self.source_regions, SOURCE) };
+        let (regions, size) = if sink { (&self.sink_regions, SINK) } else { (&self.source_regions, SOURCE) };
         let mut builder = Descriptor::new();
         for &(offset, length) in segments {
             let reaches = offset >= ODD.0 && offset + length <= size - ODD.1;
@@ -114,9 +113,8 @@ impl Posted {
 
     /// Only descriptors at the head may be complete.
     fn check_order(&self, host: &Host) {
-        let complete = |(place, _): &(usize, Vec<u8>)| {
-            Completion::read(&host.descriptors, *place).is_complete()
-        };
+        let complete =
+            |(place, _): &(usize, Vec<u8>)| Completion::read(&host.descriptors, *place).is_complete();
         let head = self.0.iter().take_while(|posted| complete(posted)).count();
         assert!(!self.0.iter().skip(head).any(complete), "a descriptor is complete before an earlier one");
     }
@@ -246,7 +244,10 @@ impl Flow {
             let host = &mut hosts[self.hosts[1]];
             self.receives.check_head(host, &received, Operation::Receive);
             let immediate = if message.immediate.is_some() { Status::IMMEDIATE } else { Status::empty() };
-            assert_eq!((received.status(), received.length()), (Status::DONE | immediate, message.data.len()));
+            assert_eq!(
+                (received.status(), received.length()),
+                (Status::DONE | immediate, message.data.len())
+            );
             assert_eq!(received.immediate(), message.immediate);
             let mut data = &message.data[..];
             for &(offset, length) in &message.receive {
@@ -375,7 +376,9 @@ impl Traffic {
             assert_eq!(source, None, "where host {number} sends from");
             for (code, value) in host.nic.counters().expect("counters") {
                 let expected = match code.value {
-                    counter::MESSAGES_SENT | counter::MESSAGES_RECEIVED => (messages / self.hosts.len()) as u64,
+                    counter::MESSAGES_SENT | counter::MESSAGES_RECEIVED => {
+                        (messages / self.hosts.len()) as u64
+                    }
                     _ if code.name.starts_with("FRAMES_") || code.name.starts_with("ACKS_") => continue,
                     _ => 0,
                 };

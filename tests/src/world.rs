@@ -206,7 +206,10 @@ impl Counters {
     /// The counters that differ from an earlier reading, by name, and by how much.
     pub fn since(&self, earlier: &Self) -> Vec<(&'static str, u64)> {
         let named = counter::CODES.codes.iter().zip(self.0.iter().zip(&earlier.0));
-        named.filter(|(_, (now, then))| now != then).map(|(code, (now, then))| (code.name, now - then)).collect()
+        named
+            .filter(|(_, (now, then))| now != then)
+            .map(|(code, (now, then))| (code.name, now - then))
+            .collect()
     }
 }
 

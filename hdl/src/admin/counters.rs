@@ -1,9 +1,9 @@
-//! 24 event counters of 48 bits in block RAM.
+//! 24 event counters of 36 bits, the width of one block RAM.
 //!
 //! ```text
 //!   events 24 ──►┌──────────┐
 //!   read_valid ─►│ Counters │──► read_done
-//!   read_index ─►└──────────┘──► read_value 48
+//!   read_index ─►└──────────┘──► read_value 36
 //! ```
 //! Contract: bit n of `events` adds one to counter n. Nothing is lost as long as no event comes in more than every
 //! second cycle, which no block's can: each takes two beats at least. Four bits per counter collect events until the
@@ -33,8 +33,8 @@ pub struct Counters {
     /// `read_value` is it, in this cycle.
     pub read_done: Signal<Out, bool>,
     /// Its value.
-    pub read_value: Signal<Out, Bits<48>>,
-    rows: Ram<Bits<48>, 5>,
+    pub read_value: Signal<Out, Bits<36>>,
+    rows: Ram<Bits<36>, 5>,
     pending: [DFF<Bits<4>>; 24],
     /// The counter whose pending events are taken now.
     scan: DFF<Bits<5>>,
@@ -46,10 +46,10 @@ pub struct Counters {
     /// The first round after reset: rows are written and not added to.
     clearing: DFF<bool>,
     clear_row: DFF<bool>,
-    value: DFF<Bits<48>>,
+    value: DFF<Bits<36>>,
     done: DFF<bool>,
     scanned: Signal<Local, Bits<4>>,
-    sum: Signal<Local, Bits<48>>,
+    sum: Signal<Local, Bits<36>>,
     last: Number<5, 23>,
 }
 
@@ -90,9 +90,9 @@ impl Logic for Counters {
         }
 
         self.rows.read_address.next = self.scan.q.val();
-        self.sum.next = self.rows.read_data.val() + bit_cast::<48, 4>(self.amount.q.val());
+        self.sum.next = self.rows.read_data.val() + bit_cast::<36, 4>(self.amount.q.val());
         if self.clear_row.q.val() {
-            self.sum.next = bit_cast::<48, 4>(self.amount.q.val());
+            self.sum.next = bit_cast::<36, 4>(self.amount.q.val());
         }
         self.rows.write_address.next = self.moved.q.val();
         self.rows.write_data.next = self.sum.val();

@@ -92,7 +92,7 @@ pub struct Registers {
     /// Here it is.
     pub counter_done: Signal<In, bool>,
     /// Its value.
-    pub counter_value: Signal<In, Bits<48>>,
+    pub counter_value: Signal<In, Bits<36>>,
     step: DFF<Step>,
     address: DFF<Bits<20>>,
     value: DFF<Bits<64>>,
@@ -291,7 +291,7 @@ impl Logic for Registers {
             Step::Count => {
                 self.counter_valid.next = true;
                 if self.counter_done.val() {
-                    self.value.d.next = bit_cast::<64, 48>(self.counter_value.val());
+                    self.value.d.next = bit_cast::<64, 36>(self.counter_value.val());
                     self.step.d.next = Step::Answer;
                 }
             }

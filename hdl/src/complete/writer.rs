@@ -15,7 +15,7 @@
 //! Tests: `tests/complete/writer.rs`.
 
 use crate::bus::{client, Access, AckRequest, Commit, Completion, Fault, WriteBeat};
-use crate::prims::{Number, Ram};
+use crate::prims::{LutRam, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{COMPLETION_OFFSET, IMMEDIATE_OFFSET};
 use viaduct_spec::profile::VI_LOG2;
@@ -99,10 +99,9 @@ pub struct Writer {
     at: DFF<Completion>,
     /// The send queue's turn.
     send_turn: DFF<bool>,
-    asked: DFF<bool>,
     granted: DFF<bool>,
     refused: DFF<bool>,
-    tags: Ram<Bits<16>, VI_LOG2>,
+    tags: LutRam<Bits<16>, VI_LOG2>,
     tag: DFF<Bits<16>>,
     take_send: Signal<Local, bool>,
     own_verdict: Signal<Local, bool>,
@@ -117,7 +116,7 @@ pub struct Writer {
 impl Logic for Writer {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, at, send_turn, asked, granted, refused, tag);
+        dff_setup!(self, clock, step, at, send_turn, granted, refused, tag);
         clock!(self, clock, tags);
 
         // The VI's tag: RECEIVE's second word, bits 15:0.
@@ -174,7 +173,6 @@ impl Logic for Writer {
         match self.step.q.val() {
             Step::Idle => {
                 self.busy.next = self.receive_valid.val() | self.send_valid.val();
-                self.asked.d.next = false;
                 self.granted.d.next = false;
                 self.refused.d.next = false;
                 if self.commit_valid.val() {
@@ -193,18 +191,13 @@ impl Logic for Writer {
                 }
             }
             Step::Tag => {
-                // The row that belongs to `at` is there one cycle later.
-                self.asked.d.next = true;
-                if self.asked.q.val() {
-                    self.tag.d.next = self.tags.read_data.val();
-                    self.asked.d.next = false;
-                    if !self.at.q.val().write {
-                        self.step.d.next = Step::Acknowledge;
-                    } else if self.at.q.val().has_immediate {
-                        self.step.d.next = Step::AskImmediate;
-                    } else {
-                        self.step.d.next = Step::AskStatus;
-                    }
+                self.tag.d.next = self.tags.read_data.val();
+                if !self.at.q.val().write {
+                    self.step.d.next = Step::Acknowledge;
+                } else if self.at.q.val().has_immediate {
+                    self.step.d.next = Step::AskImmediate;
+                } else {
+                    self.step.d.next = Step::AskStatus;
                 }
             }
             Step::AskImmediate => {

@@ -14,13 +14,14 @@
 //!   inline} into the queue's row and the VI into the run queue. A store of the token's high double word alone does
 //!   the same without the token. Any other store to BAR 2, and a token that names no region, changes nothing and is
 //!   counted. Stores are never refused and may come in every cycle.
-//! - A VI is in a run queue at most once. One that is pushed in the cycle in which it is popped is queued again, and
-//!   then its row, read from the next cycle on, has the store. Requeues of other blocks wait for stores.
+//! - A VI is in a run queue at most once, not counting the one on show. One that is pushed in the cycle in which it
+//!   is taken, or later, is queued again, and its row, read from the next cycle on, has the store. Requeues of other
+//!   blocks wait for stores. A VI can be taken every other cycle.
 //! - `row_*` and `posted_position` answer the address of the cycle before with every store before that cycle's end.
 //! - A commit to WORK_QUEUE empties the row and sets whether the queue is open. While it stays on the bus it is
 //!   written again in each cycle without a store.
 //!
-//! Latency: a VI is on show, and its row can be read, the cycle after the store. Tests: `tests/queues/doorbell.rs`.
+//! Latency: a VI is on show two cycles after the store, its row can be read the cycle after it. Tests: `tests/queues/doorbell.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
@@ -30,7 +31,7 @@ use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::{table, work_queue};
 
 use crate::bus::{Commit, MmioWrite, Position, Vi};
-use crate::literal::Literal;
+use crate::prims::Number;
 use crate::prims::{LutRam, Ram, RunQueue};
 
 /// log2 of the work queues: row = 2 x VI + (1 for the receive queue).
@@ -116,7 +117,8 @@ pub struct Doorbell {
     opened: LutRam<bool, QUEUE_LOG2>,
     rows: Ram<Row, QUEUE_LOG2>,
     /// `posted` of the receive queues again, for the receive side.
-    posted: Ram<Bits<14>, VI_LOG2>,
+    posted: LutRam<Bits<14>, VI_LOG2>,
+    posted_shown: DFF<Bits<14>>,
     send: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
     receive: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
     /// What was written in the cycle before, for a reader that asked in that very cycle.
@@ -124,6 +126,10 @@ pub struct Doorbell {
     row_forward: DFF<bool>,
     posted_forward: DFF<bool>,
     ignored: DFF<bool>,
+    send_shown: DFF<bool>,
+    send_head: DFF<Vi>,
+    receive_shown: DFF<bool>,
+    receive_head: DFF<Vi>,
 
     address: Signal<Local, Bits<20>>,
     in_page: Signal<Local, Bits<12>>,
@@ -148,9 +154,9 @@ pub struct Doorbell {
     position: Signal<Local, Bits<14>>,
     shown: Signal<Local, Row>,
 
-    work_queue_table: Literal<8, { table::WORK_QUEUE as u64 }>,
-    send_offset: Literal<12, { page::SEND }>,
-    receive_offset: Literal<12, { page::RECEIVE }>,
+    work_queue_table: Number<8, { table::WORK_QUEUE as u64 }>,
+    send_offset: Number<12, { page::SEND }>,
+    receive_offset: Number<12, { page::RECEIVE }>,
 }
 
 // The slices below are the specification's.
@@ -164,7 +170,19 @@ const _: () = {
 impl Logic for Doorbell {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, written, row_forward, posted_forward, ignored);
+        dff_setup!(
+            self,
+            clock,
+            written,
+            row_forward,
+            posted_shown,
+            posted_forward,
+            ignored,
+            send_shown,
+            send_head,
+            receive_shown,
+            receive_head
+        );
         clock!(self, clock, opened, rows, posted, send, receive);
         self.send.reset.next = self.reset.val();
         self.receive.reset.next = self.reset.val();
@@ -231,6 +249,7 @@ impl Logic for Doorbell {
         // Reading what is being written: the memory does not say what comes out, so it comes from here.
         self.rows.read_address.next = self.row_address.val();
         self.posted.read_address.next = self.posted_vi.val();
+        self.posted_shown.d.next = self.posted.read_data.val();
         self.written.d.next = self.row.val();
         self.row_forward.d.next = self.write.val() & (self.write_queue.val() == self.row_address.val());
         self.posted_forward.d.next =
@@ -242,7 +261,7 @@ impl Logic for Doorbell {
         self.row_token.next = self.shown.val().token;
         self.row_posted.next = self.shown.val().posted;
         self.row_inline.next = self.shown.val().with_token;
-        self.posted_position.next = self.posted.read_data.val();
+        self.posted_position.next = self.posted_shown.q.val();
         if self.posted_forward.q.val() {
             self.posted_position.next = self.written.q.val().posted;
         }
@@ -281,20 +300,38 @@ impl Logic for Doorbell {
                 self.again_receive_ready.next = true;
             }
         }
-        self.send.pop_ready.next = self.send_ready.val();
-        self.send_valid.next = self.send.pop_valid.val();
-        self.send_vi.next = self.send.pop_id.val();
-        self.receive.pop_ready.next = self.receive_ready.val();
-        self.receive_valid.next = self.receive.pop_valid.val();
-        self.receive_vi.next = self.receive.pop_id.val();
+        // The heads, in registers: whoever takes one decides late in the cycle. While a VI is on show here, it may be
+        // queued again.
+        self.send.pop_ready.next = !self.send_shown.q.val();
+        if !self.send_shown.q.val() {
+            self.send_shown.d.next = self.send.pop_valid.val();
+            self.send_head.d.next = self.send.pop_id.val();
+        } else if self.send_ready.val() {
+            self.send_shown.d.next = false;
+        }
+        self.send_valid.next = self.send_shown.q.val();
+        self.send_vi.next = self.send_head.q.val();
+        self.receive.pop_ready.next = !self.receive_shown.q.val();
+        if !self.receive_shown.q.val() {
+            self.receive_shown.d.next = self.receive.pop_valid.val();
+            self.receive_head.d.next = self.receive.pop_id.val();
+        } else if self.receive_ready.val() {
+            self.receive_shown.d.next = false;
+        }
+        self.receive_valid.next = self.receive_shown.q.val();
+        self.receive_vi.next = self.receive_head.q.val();
         self.count_ignored.next = self.ignored.q.val();
         self.busy.next = self.send.pop_valid.val()
             | self.receive.pop_valid.val()
+            | self.send_shown.q.val()
+            | self.receive_shown.q.val()
             | self.send.busy.val()
             | self.receive.busy.val();
 
         if self.reset.val() {
             self.ignored.d.next = false;
+            self.send_shown.d.next = false;
+            self.receive_shown.d.next = false;
         }
     }
 }

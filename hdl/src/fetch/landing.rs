@@ -12,14 +12,14 @@
 //! `head` or `filled` comes after the last. `words` counts whole words that are there. `lost`: the read was refused
 //! or failed, or there is no whole control segment; then `lost_valid` has been accepted before.
 //!
-//! Latency: 3 cycles from a beat to its word. Tests: with the scheduler, `tests/queues/fetch.rs`.
+//! Latency: 4 cycles from a beat to its word. Tests: with the scheduler, `tests/queues/fetch.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use rust_hdl::prelude::*;
 
 use crate::bus::{client, ReadBeat, SendHead, Vi};
-use crate::literal::Literal;
+use crate::prims::Number;
 use crate::prims::{Fifo, RamFifo};
 
 /// What a descriptor read is for.
@@ -104,6 +104,8 @@ pub struct Landing {
 
     pieces: RamFifo<Piece, 7, 8>,
     expected: Fifo<Expected, 3, 4>,
+    shown_valid: DFF<bool>,
+    shown: DFF<Piece>,
     /// Words passed on, 0 to 8.
     at: DFF<Bits<4>>,
     /// Whole words among them.
@@ -126,20 +128,36 @@ pub struct Landing {
     piece: Signal<Local, Piece>,
     on_show: Signal<Local, bool>,
     line_shows: Signal<Local, bool>,
+    refill: Signal<Local, bool>,
     full: Signal<Local, bool>,
     step: Signal<Local, bool>,
     lost: Signal<Local, bool>,
     complete: Signal<Local, bool>,
     finish: Signal<Local, bool>,
-    own: Literal<2, { client::FETCH }>,
+    own: Number<2, { client::FETCH }>,
 }
 
 impl Logic for Landing {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, at, whole, ended, bad, word_out, number_out, to_gather, to_ahead, whose_out,
-            words_out, lost_out, head_out, filled_out
+            self,
+            clock,
+            shown_valid,
+            shown,
+            at,
+            whole,
+            ended,
+            bad,
+            word_out,
+            number_out,
+            to_gather,
+            to_ahead,
+            whose_out,
+            words_out,
+            lost_out,
+            head_out,
+            filled_out
         );
         clock!(self, clock, pieces, expected);
         self.pieces.reset.next = self.reset.val();
@@ -157,10 +175,11 @@ impl Logic for Landing {
         self.expected.in_data.next = self.entry.val();
         self.entry_ready.next = self.expected.in_ready.val();
 
-        // One word a cycle: a piece on show, or nothing once the last piece is in.
-        self.piece.next = self.pieces.out_data.val();
+        // One word a cycle: a piece on show, or nothing once the last piece is in. The piece on show is in a register
+        // of its own: what a block RAM gives comes late in the cycle.
+        self.piece.next = self.shown.q.val();
         self.full.next = self.at.q.val().get_bit(3);
-        self.on_show.next = self.pieces.out_valid.val() & !self.piece.val().line & !self.ended.q.val();
+        self.on_show.next = self.shown_valid.q.val() & !self.piece.val().line & !self.ended.q.val();
         self.step.next = (self.on_show.val() | self.ended.q.val()) & !self.full.val();
         self.word_out.d.next = bits::<64>(0);
         if self.on_show.val() & self.piece.val().whole & !self.piece.val().bad {
@@ -200,10 +219,16 @@ impl Logic for Landing {
             self.bad.d.next = false;
         }
 
-        self.line_shows.next = self.pieces.out_valid.val() & self.piece.val().line & !self.ended.q.val();
+        self.line_shows.next = self.shown_valid.q.val() & self.piece.val().line & !self.ended.q.val();
         self.line_valid.next = self.line_shows.val();
         self.line.next = self.piece.val();
-        self.pieces.out_ready.next = self.on_show.val() | (self.line_shows.val() & self.line_ready.val());
+        self.refill.next =
+            !self.shown_valid.q.val() | self.on_show.val() | (self.line_shows.val() & self.line_ready.val());
+        self.pieces.out_ready.next = self.refill.val();
+        if self.refill.val() {
+            self.shown_valid.d.next = self.pieces.out_valid.val();
+            self.shown.d.next = self.pieces.out_data.val();
+        }
 
         self.word_valid.next = self.to_gather.q.val();
         self.ahead_valid.next = self.to_ahead.q.val();
@@ -224,6 +249,7 @@ impl Logic for Landing {
             self.whole.d.next = bits::<4>(0);
             self.ended.d.next = false;
             self.bad.d.next = false;
+            self.shown_valid.d.next = false;
             self.to_gather.d.next = false;
             self.to_ahead.d.next = false;
             self.head_out.d.next = false;

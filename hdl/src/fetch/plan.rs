@@ -1,24 +1,26 @@
 //! How many descriptors of a queue to fetch now.
 //!
 //! ```text
-//!     look ──►┌──────┐──► some, single   (posted and not fetched: any, exactly one)
-//!   decide ──►│      │──► overrun         (more than the ring holds)
-//!   posted ──►│ Plan │──► room            (window and heads allow any)
-//! position ──►│      │──► amount          (how many)
-//!     done ──►└──────┘──► more            (the queue has work beyond that, and the window room)
+//!    count ──►┌──────┐──► some, single   (posted and not fetched: any, exactly one)
+//!    weigh ──►│      │──► overrun         (more than the ring holds)
+//!   decide ──►│ Plan │──► room            (window and heads allow any)
+//!   posted ──►│      │──► amount          (how many)
+//! position ──►│      │──► more            (the queue has work beyond that, and the window room)
+//!     done ──►└──────┘
 //! ```
-//! Contract: `look` and `decide` are high in two cycles, one after the other; the numbers are read with `look`, and
-//! `heads`, `receive` and `ring_log2` with `decide`. `some` and `single` are valid from the cycle after `look`, the
-//! rest from the cycle after `decide`, until the next `look`. `amount` is the least of: what is posted, the slots to
-//! the end of the ring's 64-byte line, what is left of the window, and, for the send queue, of the 8 heads.
+//! Contract: `count`, `weigh` and `decide` are high in three cycles, one after the other; the positions are read with
+//! `count`, `heads` with `decide`; `receive` and `ring_log2` hold still. `some` and `single` are valid from the cycle
+//! after `count`, `overrun` from the one after `weigh`, the rest from the one after `decide`, until the next `count`.
+//! `amount` is the least of: what is posted, the slots to the end of the ring's 64-byte line, what is left of the
+//! window, and, for the send queue, of the 8 heads.
 //!
-//! Latency: 2 cycles. Tests: with the scheduler, `tests/queues/fetch.rs`.
+//! Latency: 3 cycles. Tests: with the scheduler, `tests/queues/fetch.rs`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{RECEIVE_AHEAD, SEND_WINDOW};
 
 use crate::bus::Position;
-use crate::literal::Literal;
+use crate::prims::Number;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -26,8 +28,10 @@ pub struct Plan {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// First step.
-    pub look: Signal<In, bool>,
+    pub count: Signal<In, bool>,
     /// Second step.
+    pub weigh: Signal<In, bool>,
+    /// Third step.
     pub decide: Signal<In, bool>,
     /// One past the last position posted.
     pub posted: Signal<In, Position>,
@@ -55,7 +59,7 @@ pub struct Plan {
     pub more: Signal<Out, bool>,
 
     /// Posted and not fetched.
-    count: DFF<Bits<14>>,
+    fresh: DFF<Bits<14>>,
     /// Fetched and not done.
     out: DFF<Bits<14>>,
     /// Slots to the end of the line.
@@ -76,8 +80,8 @@ pub struct Plan {
     heads_room: Signal<Local, Bits<4>>,
     least: Signal<Local, Bits<4>>,
 
-    send_window: Literal<14, { SEND_WINDOW as u64 }>,
-    receive_ahead: Literal<14, { RECEIVE_AHEAD as u64 }>,
+    send_window: Number<14, { SEND_WINDOW as u64 }>,
+    receive_ahead: Number<14, { RECEIVE_AHEAD as u64 }>,
 }
 
 const _: () = assert!(SEND_WINDOW <= 16 && RECEIVE_AHEAD <= 16, "`window` holds at most 16");
@@ -85,42 +89,47 @@ const _: () = assert!(SEND_WINDOW <= 16 && RECEIVE_AHEAD <= 16, "`window` holds 
 impl Logic for Plan {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, count, out, line, asked, allowed, window, beyond);
+        dff_setup!(self, clock, fresh, out, line, asked, allowed, window, beyond);
 
-        if self.look.val() {
-            self.count.d.next = self.posted.val() - self.position.val();
+        if self.count.val() {
+            self.fresh.d.next = self.posted.val() - self.position.val();
             self.out.d.next = self.position.val() - self.done.val();
             self.line.d.next = bits::<4>(8) - bit_cast::<4, 14>(self.position.val() & bits::<14>(7));
         }
-        self.some.next = self.count.q.val().any();
-        self.single.next = self.count.q.val() == bits::<14>(1);
+        self.some.next = self.fresh.q.val().any();
+        self.single.next = self.fresh.q.val() == bits::<14>(1);
 
         self.size.next = bits::<14>(1) << self.ring_log2.val();
         self.limit.next = self.send_window.val();
-        self.heads_room.next = bits::<4>(8) - self.heads.val();
         if self.receive.val() {
             self.limit.next = self.receive_ahead.val();
-            self.heads_room.next = bits::<4>(8);
         }
         self.left.next = self.limit.val() - self.out.q.val();
         if self.out.q.val() > self.limit.val() {
             self.left.next = bits::<14>(0);
         }
-        self.left_8.next = bits::<4>(8);
-        if self.left.val() < bits::<14>(8) {
-            self.left_8.next = bit_cast::<4, 14>(self.left.val());
-        }
         self.count_8.next = bits::<4>(8);
-        if self.count.q.val() < bits::<14>(8) {
-            self.count_8.next = bit_cast::<4, 14>(self.count.q.val());
+        if self.fresh.q.val() < bits::<14>(8) {
+            self.count_8.next = bit_cast::<4, 14>(self.fresh.q.val());
         }
-        if self.decide.val() {
-            self.beyond.d.next = self.count.q.val() > self.size.val();
+        if self.weigh.val() {
+            self.beyond.d.next = self.fresh.q.val() > self.size.val();
             self.window.d.next = bit_cast::<5, 14>(self.left.val());
             self.asked.d.next = self.line.q.val();
             if self.count_8.val() < self.line.q.val() {
                 self.asked.d.next = self.count_8.val();
             }
+        }
+
+        self.left_8.next = bits::<4>(8);
+        if self.window.q.val() < bits::<5>(8) {
+            self.left_8.next = bit_cast::<4, 5>(self.window.q.val());
+        }
+        self.heads_room.next = bits::<4>(8) - self.heads.val();
+        if self.receive.val() {
+            self.heads_room.next = bits::<4>(8);
+        }
+        if self.decide.val() {
             self.allowed.d.next = self.heads_room.val();
             if self.left_8.val() < self.heads_room.val() {
                 self.allowed.d.next = self.left_8.val();
@@ -134,7 +143,7 @@ impl Logic for Plan {
         self.overrun.next = self.beyond.q.val();
         self.room.next = self.allowed.q.val().any();
         self.amount.next = self.least.val();
-        self.more.next = (self.count.q.val() > bit_cast::<14, 4>(self.least.val()))
+        self.more.next = (self.fresh.q.val() > bit_cast::<14, 4>(self.least.val()))
             & (self.window.q.val() > bit_cast::<5, 4>(self.least.val()));
     }
 }

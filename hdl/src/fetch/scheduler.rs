@@ -20,7 +20,7 @@
 //! - A commit is taken when no read is in flight and no fault waits, and not before its fourth cycle on the bus;
 //!   nothing is popped while it waits.
 //!
-//! Latency: 8 cycles from a VI on show to the access for an inline token. Tests: `tests/queues/fetch.rs`.
+//! Latency: 10 cycles from a VI on show to the access for an inline token. Tests: `tests/queues/fetch.rs`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
@@ -29,7 +29,7 @@ use viaduct_spec::tables::table;
 
 use super::{Expected, Landing, Piece, Plan, Progress, Queues, WorkQueue, QUEUE_LOG2};
 use crate::bus::{Access, Commit, Fault, Position, ReadBeat, SendHead, Vi};
-use crate::literal::Literal;
+use crate::prims::Number;
 
 /// The steps of serving one queue.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -40,7 +40,11 @@ enum Step {
     Read,
     /// They are there.
     Look,
-    /// How many are posted, and how many may be out.
+    /// They are in registers.
+    Count,
+    /// How many are posted, and how many are out.
+    Weigh,
+    /// How many may be out.
     Decide,
     /// How many to fetch.
     Plan,
@@ -48,6 +52,8 @@ enum Step {
     Line,
     /// Ask for a descriptor for each token.
     Tokens,
+    /// Take the token off the line.
+    Next,
     /// Throw the rest of a bad line away.
     Drop,
     /// Raise the fault.
@@ -173,6 +179,13 @@ pub struct Fetch {
     receive: DFF<bool>,
     /// The last receive queue had nothing to fetch: a send queue goes first.
     send_first: DFF<bool>,
+    /// Its row. What a block RAM gives comes late in the cycle: rows are only looked at from registers.
+    row: DFF<WorkQueue>,
+    /// Posted so far.
+    posted: DFF<Bits<14>>,
+    /// The oldest fetched that is not done.
+    oldest: DFF<Bits<14>>,
+    /// Fetched so far.
     position: DFF<Bits<14>>,
     stopped: DFF<bool>,
     token: DFF<Bits<50>>,
@@ -194,11 +207,11 @@ pub struct Fetch {
     commit_taken: Signal<Local, bool>,
     stored: Signal<Local, Progress>,
     queue: Signal<Local, Bits<QUEUE_LOG2>>,
-    row: Signal<Local, WorkQueue>,
     send_waits: Signal<Local, bool>,
     pop_send: Signal<Local, bool>,
     pop_receive: Signal<Local, bool>,
-    size: Signal<Local, Bits<14>>,
+    ones: Signal<Local, Bits<14>>,
+    past_slots: Signal<Local, Bits<14>>,
     last_slot: Signal<Local, Bits<14>>,
     slot: Signal<Local, Bits<14>>,
     nothing: Signal<Local, bool>,
@@ -221,10 +234,10 @@ pub struct Fetch {
     whose_position: Signal<Local, Bits<14>>,
     arrived: Signal<Local, SendHead>,
 
-    work_queue_table: Literal<8, { table::WORK_QUEUE as u64 }>,
-    post_desc: Literal<8, { event_code::POST_DESC as u64 }>,
-    vi_overrun: Literal<8, { event_code::VI_OVERRUN as u64 }>,
-    minus_one: Literal<4, 0xF>,
+    work_queue_table: Number<8, { table::WORK_QUEUE as u64 }>,
+    post_desc: Number<8, { event_code::POST_DESC as u64 }>,
+    vi_overrun: Number<8, { event_code::VI_OVERRUN as u64 }>,
+    minus_one: Number<4, 0xF>,
 }
 
 impl Logic for Fetch {
@@ -237,6 +250,9 @@ impl Logic for Fetch {
             vi,
             receive,
             send_first,
+            row,
+            posted,
+            oldest,
             position,
             stopped,
             token,
@@ -285,7 +301,6 @@ impl Logic for Fetch {
                 (bit_cast::<QUEUE_LOG2, VI_LOG2>(self.vi.q.val()) << bits::<1>(1)) | bits::<QUEUE_LOG2>(1);
         }
         self.queues.queue.next = self.queue.val();
-        self.row.next = self.queues.row.val();
         self.row_address.next = self.queue.val();
         self.completed_vi.next = self.vi.q.val();
         self.consumed_vi.next = self.vi.q.val();
@@ -306,18 +321,16 @@ impl Logic for Fetch {
         self.receive_ready.next = self.pop_receive.val();
 
         // How many descriptors to fetch.
-        self.plan.look.next = self.step.q.val() == Step::Look;
+        self.plan.count.next = self.step.q.val() == Step::Count;
+        self.plan.weigh.next = self.step.q.val() == Step::Weigh;
         self.plan.decide.next = self.step.q.val() == Step::Decide;
-        self.plan.posted.next = self.row_posted.val();
-        self.plan.position.next = self.queues.progress.val().position;
-        self.plan.done.next = self.completed_position.val();
-        if self.receive.q.val() {
-            self.plan.done.next = self.consumed_position.val();
-        }
+        self.plan.posted.next = self.posted.q.val();
+        self.plan.position.next = self.position.q.val();
+        self.plan.done.next = self.oldest.q.val();
         self.plan.receive.next = self.receive.q.val();
         self.plan.heads.next = self.heads.q.val();
-        self.plan.ring_log2.next = self.row.val().ring_log2;
-        self.nothing.next = !self.row.val().open | self.stopped.q.val() | !self.plan.some.val();
+        self.plan.ring_log2.next = self.row.q.val().ring_log2;
+        self.nothing.next = !self.row.q.val().open | self.stopped.q.val() | !self.plan.some.val();
 
         // The next token: from the doorbell, or the slot on show.
         self.line.next = self.landing.line.val();
@@ -339,8 +352,7 @@ impl Logic for Fetch {
         self.issue.next =
             self.offered.val() & self.good.val() & self.access_free.val() & self.landing.entry_ready.val();
         self.bad.next = self.offered.val() & !self.good.val();
-        self.landing.line_ready.next = (self.issue.val() & !self.with_token.q.val())
-            | self.bad.val()
+        self.landing.line_ready.next = ((self.step.q.val() == Step::Next) & !self.with_token.q.val())
             | (self.step.q.val() == Step::Drop);
         self.entry.next.vi = self.vi.q.val();
         self.entry.next.receive = self.receive.q.val();
@@ -351,10 +363,11 @@ impl Logic for Fetch {
         self.landing.entry.next = self.entry.val();
 
         // The access: a descriptor, or a line of the ring.
-        self.size.next = bits::<14>(1) << self.row.val().ring_log2;
-        self.last_slot.next = self.size.val() - 1;
+        self.ones.next = !bits::<14>(0);
+        self.past_slots.next = self.ones.val() << self.row.q.val().ring_log2;
+        self.last_slot.next = !self.past_slots.val();
         self.slot.next = self.position.q.val() & self.last_slot.val();
-        self.line_start.next = bit_cast::<35, 34>(self.row.val().ring_offset)
+        self.line_start.next = bit_cast::<35, 34>(self.row.q.val().ring_offset)
             + bit_cast::<35, 14>(self.slot.val() >> bits::<2>(3));
         self.line_address.next = (bit_cast::<64, 35>(self.line_start.val()) << bits::<3>(6))
             | (bit_cast::<64, 14>(self.slot.val() & bits::<14>(7)) << bits::<3>(3));
@@ -364,7 +377,7 @@ impl Logic for Fetch {
         self.access_next.next.length = bits::<13>(64);
         self.access_next.next.region = self.token_now.val().get_bits::<16>(34);
         self.access_next.next.key = bits::<16>(0);
-        self.access_next.next.tag = self.row.val().tag;
+        self.access_next.next.tag = self.row.q.val().tag;
         self.access_next.next.by_offset = true;
         self.access_next.next.system = false;
         self.access_next.next.write = false;
@@ -374,8 +387,8 @@ impl Logic for Fetch {
             self.access_next.next.address = self.line_address.val();
             self.access_next.next.span = bit_cast::<32, 4>(self.plan.amount.val()) << bits::<2>(3);
             self.access_next.next.length = bit_cast::<13, 4>(self.plan.amount.val()) << bits::<2>(3);
-            self.access_next.next.region = self.row.val().ring_region;
-            self.access_next.next.tag = self.row.val().system_tag;
+            self.access_next.next.region = self.row.q.val().ring_region;
+            self.access_next.next.tag = self.row.q.val().system_tag;
             self.access_next.next.system = true;
             self.access_next.next.clip = false;
             self.access_next.next.user = bits::<8>(1);
@@ -430,10 +443,22 @@ impl Logic for Fetch {
                 self.step.d.next = Step::Look;
             }
             Step::Look => {
+                self.row.d.next = self.queues.row.val();
                 self.position.d.next = self.queues.progress.val().position;
                 self.stopped.d.next = self.queues.progress.val().stopped;
                 self.token.d.next = self.row_token.val();
                 self.with_token.d.next = self.row_inline.val();
+                self.posted.d.next = self.row_posted.val();
+                self.oldest.d.next = self.completed_position.val();
+                if self.receive.q.val() {
+                    self.oldest.d.next = self.consumed_position.val();
+                }
+                self.step.d.next = Step::Count;
+            }
+            Step::Count => {
+                self.step.d.next = Step::Weigh;
+            }
+            Step::Weigh => {
                 self.step.d.next = Step::Decide;
             }
             Step::Decide => {
@@ -472,15 +497,16 @@ impl Logic for Fetch {
             Step::Tokens => {
                 if self.issue.val() {
                     self.position.d.next = self.position.q.val() + 1;
-                    if self.ending.val() {
-                        self.step.d.next = Step::Store;
-                    }
+                    self.step.d.next = Step::Next;
                 }
                 if self.bad.val() {
                     self.step.d.next = Step::Drop;
-                    if self.ending.val() {
-                        self.step.d.next = Step::Stop;
-                    }
+                }
+            }
+            Step::Next => {
+                self.step.d.next = Step::Tokens;
+                if self.ending.val() {
+                    self.step.d.next = Step::Store;
                 }
             }
             Step::Drop => {

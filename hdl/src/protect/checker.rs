@@ -20,7 +20,7 @@ use viaduct_spec::tables::table;
 
 use super::{Intake, Outstanding, Range};
 use crate::bus::{Access, Commit, DmaCommand};
-use crate::literal::Literal;
+use crate::prims::Number;
 use crate::prims::Ram;
 
 /// The steps of an access.
@@ -129,9 +129,13 @@ pub struct Protect {
     writes: DFF<bool>,
     user: DFF<Bits<8>>,
     read_waits: DFF<bool>,
+    /// Its address: the offset in the page.
     read_command: DFF<DmaCommand>,
+    read_page: DFF<Bits<52>>,
     write_waits: DFF<bool>,
+    /// Its address: the offset in the page.
     write_command: DFF<DmaCommand>,
+    write_page: DFF<Bits<52>>,
     decided: DFF<bool>,
     decided_ok: DFF<bool>,
     decided_client: DFF<Bits<2>>,
@@ -152,11 +156,10 @@ pub struct Protect {
     go: Signal<Local, bool>,
     done: Signal<Local, bool>,
     look: Signal<Local, bool>,
-    page_address: Signal<Local, Bits<64>>,
     command: Signal<Local, DmaCommand>,
 
-    region_table: Literal<8, { table::REGION as u64 }>,
-    page_table: Literal<8, { table::PAGE as u64 }>,
+    region_table: Number<8, { table::REGION as u64 }>,
+    page_table: Number<8, { table::PAGE as u64 }>,
 }
 
 impl Logic for Protect {
@@ -171,8 +174,10 @@ impl Logic for Protect {
             user,
             read_waits,
             read_command,
+            read_page,
             write_waits,
             write_command,
+            write_page,
             decided,
             decided_ok,
             decided_client,
@@ -275,9 +280,8 @@ impl Logic for Protect {
         self.range.region.next = self.intake.region.val();
         self.pages.read_address.next = self.range.page.val();
 
-        // The command. What is refused carries nothing that came from the tables.
-        self.page_address.next = bit_cast::<64, 52>(self.pages.read_data.val()) << bits::<4>(12);
-        self.command.next.address = self.page_address.val() | bit_cast::<64, 43>(self.range.offset.val());
+        // The command, but for the page: that comes late in the cycle, and goes straight into a register of its own.
+        self.command.next.address = bit_cast::<64, 43>(self.range.offset.val());
         self.command.next.length = self.range.length.val();
         self.command.next.last = true;
         if self.range.crosses.val() {
@@ -285,7 +289,7 @@ impl Logic for Protect {
             self.command.next.last = false;
         }
         if self.step.q.val() == Step::Second {
-            self.command.next.address = self.page_address.val();
+            self.command.next.address = bits::<64>(0);
             self.command.next.length = bit_cast::<13, 12>(self.range.rest.val());
             self.command.next.last = true;
         }
@@ -308,10 +312,12 @@ impl Logic for Protect {
         if self.offered.val() & !self.writes.q.val() {
             self.read_waits.d.next = true;
             self.read_command.d.next = self.command.val();
+            self.read_page.d.next = self.pages.read_data.val();
         }
         if self.offered.val() & self.writes.q.val() {
             self.write_waits.d.next = true;
             self.write_command.d.next = self.command.val();
+            self.write_page.d.next = self.pages.read_data.val();
             self.issued_count.d.next = self.issued_count.q.val() + 1;
         }
         self.decided.d.next = self.done.val() & self.writes.q.val();
@@ -329,9 +335,16 @@ impl Logic for Protect {
         self.outstanding.between.next = self.between.val();
 
         self.read_valid.next = self.read_waits.q.val();
+        // What is refused carries nothing that came from the tables.
         self.read.next = self.read_command.q.val();
+        if !self.read_command.q.val().refused {
+            self.read.next.address = self.read_command.q.val().address
+                | (bit_cast::<64, 52>(self.read_page.q.val()) << bits::<4>(12));
+        }
         self.write_valid.next = self.write_waits.q.val();
         self.write.next = self.write_command.q.val();
+        self.write.next.address = self.write_command.q.val().address
+            | (bit_cast::<64, 52>(self.write_page.q.val()) << bits::<4>(12));
         self.verdict_valid.next = self.decided.q.val();
         self.verdict_ok.next = self.decided_ok.q.val();
         self.verdict_client.next = self.decided_client.q.val();

@@ -25,7 +25,7 @@ use viaduct_spec::profile::PAGE_LOG2;
 
 use super::Region;
 use crate::bus::Access;
-use crate::literal::Literal;
+use crate::prims::Number;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -66,7 +66,7 @@ pub struct Range {
     // Step 1: rights, and the distance from the region's start.
     origin: Signal<Local, Bits<64>>,
     distance: Signal<Local, Bits<65>>,
-    far: Signal<Local, Bits<65>>,
+    distance_high: Signal<Local, Bits<65>>,
     key_fits: Signal<Local, bool>,
     /// Page shift - 12; wraps to 32 or more if that is not 0 to 31.
     scale: Signal<Local, Bits<6>>,
@@ -77,10 +77,10 @@ pub struct Range {
     in_page: Signal<Local, Bits<43>>,
     /// Every rule but those about the range holds.
     allowed: DFF<bool>,
-    /// Bytes from the region's first byte; only if `near`.
+    /// Bytes from the region's first byte; only if `far` is 0.
     delta: DFF<Bits<48>>,
-    /// The first byte is not before the region and less than 2^48 behind its start.
-    near: DFF<bool>,
+    /// 0: the first byte is not before the region, and less than 2^48 behind its start.
+    far: DFF<Bits<17>>,
     /// Offset of the region's first byte in its page.
     skew: DFF<Bits<43>>,
     region_length: DFF<Bits<48>>,
@@ -139,7 +139,7 @@ pub struct Range {
     placed_length: DFF<Bits<13>>,
     page_row: DFF<Bits<PAGE_LOG2>>,
 
-    page_rows_log2: Literal<6, { PAGE_LOG2 as u64 }>,
+    page_rows_log2: Number<6, { PAGE_LOG2 as u64 }>,
 }
 
 impl Logic for Range {
@@ -150,7 +150,7 @@ impl Logic for Range {
             clock,
             allowed,
             delta,
-            near,
+            far,
             skew,
             region_length,
             asked,
@@ -183,7 +183,7 @@ impl Logic for Range {
         }
         self.distance.next =
             bit_cast::<65, 64>(self.access.val().address) - bit_cast::<65, 64>(self.origin.val());
-        self.far.next = self.distance.val() >> bits::<6>(48);
+        self.distance_high.next = self.distance.val() >> bits::<6>(48);
         self.key_fits.next = self.access.val().by_offset | (self.access.val().key == self.region.val().key);
         self.scale.next = self.region.val().page_shift - bits::<6>(12);
         self.length_fits.next =
@@ -202,7 +202,7 @@ impl Logic for Range {
                 & !self.scale.val().get_bit(5)
                 & self.length_fits.val();
             self.delta.d.next = bit_cast::<48, 65>(self.distance.val());
-            self.near.d.next = !self.far.val().any();
+            self.far.d.next = bit_cast::<17, 65>(self.distance_high.val());
             self.skew.d.next = bit_cast::<43, 64>(self.region.val().base) & self.in_page.val();
             self.region_length.d.next = self.region.val().length;
             self.asked.d.next = self.access.val().length;
@@ -219,7 +219,7 @@ impl Logic for Range {
         if self.measure.val() {
             self.room.d.next = bit_cast::<48, 49>(self.left.val());
             self.behind_start.d.next =
-                self.allowed.q.val() & self.near.q.val() & !self.left.val().get_bit(48);
+                self.allowed.q.val() & !self.far.q.val().any() & !self.left.val().get_bit(48);
             self.position.d.next =
                 bit_cast::<49, 48>(self.delta.q.val()) + bit_cast::<49, 43>(self.skew.q.val());
         }

@@ -17,7 +17,7 @@ use rust_hdl::prelude::*;
 use viaduct_spec::profile::REGION_LOG2;
 use viaduct_spec::tables::region;
 
-use crate::literal::Literal;
+use crate::prims::Number;
 use crate::prims::Ram;
 
 /// A row: see `viaduct_spec::tables::region`.
@@ -69,7 +69,7 @@ pub struct RegionTable {
     rows: Ram<Region, REGION_LOG2>,
     fields: Signal<Local, Region>,
     beyond: Signal<Local, Bits<16>>,
-    row_bits: Literal<5, { REGION_LOG2 as u64 }>,
+    row_bits: Number<5, { REGION_LOG2 as u64 }>,
 }
 
 // The slices below are the specification's.

@@ -12,7 +12,7 @@
 
 use rust_hdl::prelude::*;
 
-use crate::literal::Literal;
+use crate::prims::Number;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -35,8 +35,8 @@ pub struct Tally {
     almost: DFF<bool>,
     change: Signal<Local, Bits<8>>,
     high: Signal<Local, Bits<4>>,
-    minus_one: Literal<8, 0xFF>,
-    minus_two: Literal<8, 0xFE>,
+    minus_one: Number<8, 0xFF>,
+    minus_two: Number<8, 0xFE>,
 }
 
 impl Logic for Tally {

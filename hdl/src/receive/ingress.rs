@@ -16,13 +16,13 @@
 //! (1024 beats) and the store (2047 words) together: while `level + store_level > 3071 - 1056 - 15`, the 15 for the
 //! beats between the two. While it is high no loopback frame starts, so what is left belongs to the MAC.
 //!
-//! Latency: a frame shows 4 cycles after its last beat. Throughput: one beat every cycle.
+//! Latency: a frame shows 5 cycles after its last beat. Throughput: one beat every cycle.
 //!
 //! Tests: `tests/receive/ingress.rs`.
 
 use super::Untag;
 use crate::bus::FrameBeat;
-use crate::prims::{Number, Ram};
+use crate::prims::{Number, Ram, Skid};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -61,6 +61,8 @@ pub struct Ingress {
     /// A frame found no room.
     pub count_overflow: Signal<Out, bool>,
     ram: Ram<FrameBeat, 10>,
+    /// Cuts the way from the RAM.
+    skid: Skid<FrameBeat>,
     untag: Untag,
     /// Slot of the beat on show, with a wrap bit.
     head: DFF<Bits<11>>,
@@ -104,11 +106,13 @@ impl Logic for Ingress {
         dff_setup!(self, clock, head, tail, whole, queued, overflow, paused);
         dff_setup!(self, clock, counted_frame, counted_overflow);
         dff_setup!(self, clock, leaving, looped, swallowed);
-        clock!(self, clock, ram, untag);
+        clock!(self, clock, ram, skid, untag);
+        self.skid.reset.next = self.reset.val();
         self.untag.reset.next = self.reset.val();
         self.pause.next = self.paused.q.val();
         self.level.next = self.tail.q.val() - self.head.q.val();
-        self.busy.next = self.level.val().any() | self.leaving.q.val() | self.untag.out_valid.val();
+        self.busy.next =
+            self.level.val().any() | self.leaving.q.val() | self.skid.out_valid.val() | self.untag.busy.val();
         self.count_frame.next = self.counted_frame.q.val();
         self.count_overflow.next = self.counted_overflow.q.val();
 
@@ -152,9 +156,12 @@ impl Logic for Ingress {
             self.beat.next = self.loopback.val();
             self.beat_valid.next = self.loopback_valid.val();
         }
-        self.untag.in_valid.next = self.beat_valid.val() & !self.swallow.val();
-        self.untag.in_data.next = self.beat.val();
-        self.offered.next = self.untag.in_ready.val() | self.swallow.val();
+        self.skid.in_valid.next = self.beat_valid.val() & !self.swallow.val();
+        self.skid.in_data.next = self.beat.val();
+        self.untag.in_valid.next = self.skid.out_valid.val();
+        self.untag.in_data.next = self.skid.out_data.val();
+        self.skid.out_ready.next = self.untag.in_ready.val();
+        self.offered.next = self.skid.in_ready.val() | self.swallow.val();
         self.taken.next = self.beat_valid.val() & self.offered.val();
         self.loopback_ready.next = self.from_loopback.val() & self.offered.val();
         self.counted_frame.d.next = self.taken.val() & self.beat.val().last & !self.swallow.val();

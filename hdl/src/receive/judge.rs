@@ -65,8 +65,6 @@ pub struct Judge {
     pub message: Signal<In, Message>,
     /// It is connected.
     pub connected: Signal<In, bool>,
-    /// The packet begins a message.
-    pub begins: Signal<Out, bool>,
     /// It ends one.
     pub ends: Signal<Out, bool>,
     /// See the module's description.
@@ -80,8 +78,11 @@ pub struct Judge {
     number: Signal<Local, Bits<24>>,
     length: Signal<Local, Bits<13>>,
     mtu: Signal<Local, Bits<13>>,
-    first: Signal<Local, bool>,
-    last: Signal<Local, bool>,
+    first: DFF<bool>,
+    last: DFF<bool>,
+    answer: DFF<bool>,
+    /// There is payload.
+    some: DFF<bool>,
     active: Signal<Local, bool>,
     expected: Signal<Local, bool>,
     fits: Signal<Local, bool>,
@@ -96,7 +97,7 @@ const _: () = {
 impl Logic for Judge {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, known, delta, full, over, reliable);
+        dff_setup!(self, clock, known, delta, full, over, reliable, first, last, answer, some);
         self.opcode.next = self.info.val().opcode;
         self.number.next = self.info.val().queue_pair;
         self.length.next = self.info.val().length;
@@ -126,41 +127,44 @@ impl Logic for Judge {
         self.full.d.next = self.length.val() == self.mtu.val();
         self.over.d.next = self.length.val() > self.mtu.val();
 
-        // Second cycle. Low bits of the opcode: First 0, Middle 1, Last 2 and 3, Only 4 and 5.
-        self.first.next = self.opcode.val().get_bit(2) | !self.opcode.val().get_bits::<3>(0).any();
-        self.last.next = self.opcode.val().get_bit(2) | self.opcode.val().get_bit(1);
-        self.begins.next = self.first.val();
-        self.ends.next = self.last.val();
+        // Low bits of the opcode: First 0, Middle 1, Last 2 and 3, Only 4 and 5; bit 4: acknowledgement.
+        self.first.d.next = self.opcode.val().get_bit(2) | !self.opcode.val().get_bits::<3>(0).any();
+        self.last.d.next = self.opcode.val().get_bit(2) | self.opcode.val().get_bit(1);
+        self.answer.d.next = self.opcode.val().get_bit(4);
+        self.some.d.next = self.length.val().any();
+
+        // Second cycle.
+        self.ends.next = self.last.q.val();
         self.active.next = self.message.val().active;
         self.expected.next = !self.delta.q.val().any();
         self.fits.next = self.full.q.val();
-        if self.last.val() {
-            self.fits.next = !self.over.q.val() & (self.first.val() | self.length.val().any());
+        if self.last.q.val() {
+            self.fits.next = !self.over.q.val() & (self.first.q.val() | self.some.q.val());
         }
 
         self.verdict.next = Verdict::Continue;
-        if self.first.val() {
+        if self.first.q.val() {
             self.verdict.next = Verdict::Take;
         }
         if self.reliable.q.val() {
-            if (self.first.val() == self.active.val()) | !self.fits.val() {
+            if (self.first.q.val() == self.active.val()) | !self.fits.val() {
                 self.verdict.next = Verdict::Refuse;
             }
             if !self.expected.val() {
                 self.verdict.next = Verdict::Gap;
             }
         } else {
-            if (!self.first.val() & !self.active.val()) | !self.fits.val() {
+            if (!self.first.q.val() & !self.active.val()) | !self.fits.val() {
                 self.verdict.next = Verdict::Stray;
             }
-            if self.active.val() & (self.first.val() | !self.expected.val() | !self.fits.val()) {
+            if self.active.val() & (self.first.q.val() | !self.expected.val() | !self.fits.val()) {
                 self.verdict.next = Verdict::Partial;
             }
         }
         if self.delta.q.val().get_bit(23) {
             self.verdict.next = Verdict::Behind;
         }
-        if self.opcode.val().get_bit(4) {
+        if self.answer.q.val() {
             self.verdict.next = Verdict::Answer;
         }
         if !self.known.q.val() {

@@ -23,7 +23,7 @@
 //! * When a VI breaks: its descriptor with the NAK, then the fault; from then on its frames match nothing.
 //! * In Error, the message in progress and every descriptor fetched ahead complete DESC_FLUSHED_ERROR, in order.
 //!
-//! Latency: a frame of one packet and one segment occupies the matcher for 12 cycles plus scatter's 9 and the
+//! Latency: a frame of one packet and one segment occupies the matcher for 12 cycles plus scatter's 10 and the
 //! checker's.
 //!
 //! Tests: `tests/receive/path.rs`.
@@ -208,8 +208,13 @@ pub struct Matcher {
     /// High half of the descriptor's second word: segment count and control.
     head: DFF<Bits<32>>,
     malformed: DFF<bool>,
+    /// A half of its third or fourth word, which must be 0.
+    zero: DFF<Bits<32>>,
     /// It could not be read.
     lost: DFF<bool>,
+    /// Where it lies.
+    region: DFF<Bits<16>>,
+    offset: DFF<Bits<34>>,
     /// Words of it that are there.
     words: DFF<Bits<4>>,
     /// The packet takes a new descriptor.
@@ -278,8 +283,8 @@ impl Logic for Matcher {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, flushing, message, consumed, present, none_posted);
-        dff_setup!(self, clock, head, malformed, lost, words, fresh, write, errors, immediate);
-        dff_setup!(self, clock, acknowledge, peer);
+        dff_setup!(self, clock, head, malformed, zero, lost, words, fresh, write, errors, immediate);
+        dff_setup!(self, clock, acknowledge, peer, region, offset);
         dff_setup!(self, clock, negative, answer, faulty, code, consume, retry);
         dff_setup!(self, clock, counted_message, counted_no_vi, counted_psn);
         dff_setup!(self, clock, counted_no_receive, counted_partial);
@@ -349,8 +354,8 @@ impl Logic for Matcher {
         self.job_vi.next = self.vi.q.val();
         self.job_slot.next = self.slot.val();
         self.job_tag.next = self.peer.q.val().tag;
-        self.job_region.next = self.look_region.val();
-        self.job_offset.next = self.look_offset.val();
+        self.job_region.next = self.region.q.val();
+        self.job_offset.next = self.offset.q.val();
         self.job_segments.next = self.segments.val().get_bits::<8>(0);
         self.job_index.next = self.message.q.val().index;
         self.job_position.next = self.message.q.val().position;
@@ -359,8 +364,8 @@ impl Logic for Matcher {
         self.completion.next.vi = self.vi.q.val();
         self.completion.next.receive = true;
         self.completion.next.write = self.write.q.val();
-        self.completion.next.region = self.look_region.val();
-        self.completion.next.offset = self.look_offset.val();
+        self.completion.next.region = self.region.q.val();
+        self.completion.next.offset = self.offset.q.val();
         self.completion.next.length = self.message.q.val().received;
         self.completion.next.status = self.status_done.val() | bit_cast::<20, 9>(self.errors.q.val());
         if self.immediate.q.val() {
@@ -415,6 +420,9 @@ impl Logic for Matcher {
             self.contexts.save_consumed.next = self.next_position.val();
         }
 
+        // The slot stays until the row is loaded again; block RAM is slow, so nothing but registers behind it.
+        self.region.d.next = self.look_region.val();
+        self.offset.d.next = self.look_offset.val();
         self.lost.d.next = self.look_lost.val();
         self.words.d.next = self.look_words.val();
 
@@ -535,8 +543,8 @@ impl Logic for Matcher {
                 }
             }
             Step::Reserved => {
-                self.malformed.d.next = self.word.val().get_bits::<32>(0).any()
-                    | (self.control_word.val() & self.control_mask.val()).any()
+                self.zero.d.next = self.word.val().get_bits::<32>(0);
+                self.malformed.d.next = (self.control_word.val() & self.control_mask.val()).any()
                     | (self.segments.val() > self.most_segments.val())
                     | (self.words.q.val() < self.words_needed.val());
                 self.step.d.next = Step::Status;
@@ -556,13 +564,14 @@ impl Logic for Matcher {
                 }
             }
             Step::Status => {
-                if self.word.val().get_bits::<32>(32).any() {
+                self.zero.d.next = self.word.val().get_bits::<32>(32);
+                if self.zero.q.val().any() {
                     self.malformed.d.next = true;
                 }
                 self.step.d.next = Step::Begin;
             }
             Step::Begin => {
-                if self.fresh.q.val() & self.malformed.q.val() {
+                if self.fresh.q.val() & (self.malformed.q.val() | self.zero.q.val().any()) {
                     self.answer.d.next = self.nak_operational.val();
                     self.errors.d.next = self.format_error.val();
                     self.write.d.next = true;

@@ -19,7 +19,7 @@
 //!
 //! The UDP checksum is not looked at: the ICRC covers more.
 //!
-//! Latency: `keep` comes 3 cycles after the last beat was taken, the store's words 2 cycles after theirs; so a frame
+//! Latency: `keep` comes 4 cycles after the last beat was taken, the store's words 2 cycles after theirs; so a frame
 //! is decided before the next one's first word. Throughput: one beat every cycle, frames back to back.
 //!
 //! Tests: `tests/receive/parse.rs`, on frames that Linux made and on what becomes of them when a byte changes.
@@ -131,6 +131,10 @@ pub struct Parse {
 
     deciding: DFF<bool>,
     lengths_bad: Signal<Local, bool>,
+    known_deciding: DFF<bool>,
+    known_foreign: DFF<bool>,
+    known_malformed: DFF<bool>,
+    known_bth: DFF<bool>,
     kept: DFF<bool>,
     dropped: DFF<bool>,
     counted_malformed: DFF<bool>,
@@ -174,6 +178,7 @@ impl Logic for Parse {
         dff_setup!(self, clock, left, half, fields, pad, seventh, sum, part, folded, rest, length);
         dff_setup!(self, clock, deciding, kept, dropped, stored, stored_data, stored_last);
         dff_setup!(self, clock, counted_malformed, counted_icrc, counted_not_ours, counted_bth);
+        dff_setup!(self, clock, known_deciding, known_foreign, known_malformed, known_bth);
         clock!(self, clock, icrc);
         self.icrc.reset.next = self.reset.val();
 
@@ -373,35 +378,41 @@ impl Logic for Parse {
         self.store_last.next = self.stored_last.q.val();
 
         // Second register: what becomes of the frame.
+        // One cycle for what is known of the frame, before the next one's first beat changes it; one more for the ICRC.
         self.deciding.d.next = self.valid.q.val() & self.last.val();
         self.lengths_bad.next = self.malformed.q.val()
             | !self.ended.q.val()
             | self.length.q.val().get_bit(13)
             | (self.folded.q.val() != self.all_ones.val());
+        self.known_deciding.d.next = self.deciding.q.val();
+        self.known_foreign.d.next = self.foreign.q.val() & !self.damaged.q.val();
+        self.known_malformed.d.next = self.damaged.q.val() | (!self.foreign.q.val() & self.lengths_bad.val());
+        self.known_bth.d.next = self.bth.q.val() | !self.known.val();
         self.kept.d.next = false;
-        self.dropped.d.next = self.deciding.q.val();
+        self.dropped.d.next = self.known_deciding.q.val();
         self.counted_malformed.d.next = false;
         self.counted_not_ours.d.next = false;
         self.counted_icrc.d.next = false;
         self.counted_bth.d.next = false;
-        if self.deciding.q.val() {
-            if self.damaged.q.val() {
+        if self.known_deciding.q.val() {
+            if self.known_malformed.q.val() {
                 self.counted_malformed.d.next = true;
-            } else if self.foreign.q.val() {
+            } else if self.known_foreign.q.val() {
                 self.counted_not_ours.d.next = true;
-            } else if self.lengths_bad.val() {
-                self.counted_malformed.d.next = true;
             } else if !self.icrc.good.val() {
                 self.counted_icrc.d.next = true;
-            } else if self.bth.q.val() | !self.known.val() {
+            } else if self.known_bth.q.val() {
                 self.counted_bth.d.next = true;
             } else {
                 self.kept.d.next = true;
                 self.dropped.d.next = false;
             }
         }
-        self.busy.next =
-            self.next_index.q.val().any() | self.valid.q.val() | self.deciding.q.val() | self.kept.q.val();
+        self.busy.next = self.next_index.q.val().any()
+            | self.valid.q.val()
+            | self.deciding.q.val()
+            | self.known_deciding.q.val()
+            | self.kept.q.val();
         self.keep.next = self.kept.q.val();
         self.drop.next = self.dropped.q.val();
         self.info.next = self.fields.q.val();
@@ -415,6 +426,7 @@ impl Logic for Parse {
             self.next_index.d.next = bits::<3>(0);
             self.valid.d.next = false;
             self.deciding.d.next = false;
+            self.known_deciding.d.next = false;
             self.kept.d.next = false;
             self.dropped.d.next = false;
             self.stored.d.next = false;

@@ -17,7 +17,7 @@
 //! `payload` beats are passed on as far as they are granted, and cut where a piece ends. So `write` gives the write
 //! engine exactly the bytes that its commands say, and what is behind a refusal stays where it is.
 //!
-//! Latency: 6 cycles from job to access for the first two segments; one cycle from payload to write, one beat every
+//! Latency: 7 cycles from job to access for the first two segments; one cycle from payload to write, one beat every
 //! cycle; done one cycle after the last beat was taken.
 //!
 //! Tests: `tests/receive/path.rs`.
@@ -46,10 +46,12 @@ pub enum State {
     Idle,
     /// Find the segment; its first word is being read.
     Segment,
-    /// The first word is there, the second is being read.
+    /// The second is being read.
     Second,
-    /// The second word is there.
-    Third,
+    /// The first is there.
+    Address,
+    /// The second is there.
+    Handle,
     /// What is left of the segment.
     Measure,
     /// What of it this packet takes.
@@ -146,6 +148,8 @@ pub struct Scatter {
     /// Up to four segments behind the second, two words each.
     tail: LutRam<Bits<64>, 3>,
     state: DFF<State>,
+    /// The word of the descriptor that `ahead` has shown.
+    shown: DFF<Bits<64>>,
     left: DFF<Bits<13>>,
     index: DFF<Bits<8>>,
     position: DFF<Bits<32>>,
@@ -176,6 +180,9 @@ pub struct Scatter {
     next_piece: Signal<Local, Bits<13>>,
     left_32: Signal<Local, Bits<32>>,
     beat_left: Signal<Local, Bits<4>>,
+    granted_low: Signal<Local, Bits<4>>,
+    /// The piece ends within the payload beat on show.
+    cut: Signal<Local, bool>,
     lanes: Signal<Local, Bits<4>>,
     moves: Signal<Local, bool>,
     mine: Signal<Local, bool>,
@@ -192,7 +199,7 @@ impl Logic for Scatter {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, state, left, index, position, outcome, block);
-        dff_setup!(self, clock, tail_word, tail_failed, address, handle, size, rest);
+        dff_setup!(self, clock, shown, tail_word, tail_failed, address, handle, size, rest);
         dff_setup!(self, clock, piece, granted, used, out_valid, out);
         clock!(self, clock, tail);
 
@@ -212,28 +219,32 @@ impl Logic for Scatter {
         self.read_vi.next = self.job_vi.val();
         self.read_slot.next = self.job_slot.val();
         self.read_word.next = self.low_word.val();
-        self.tail.read_address.next = self.low_word.val();
         if self.state.q.val() == State::Second {
             self.read_word.next = self.low_word.val() | bits::<3>(1);
         }
-        if self.state.q.val() == State::Third {
+        self.shown.d.next = self.read_data.val();
+        self.tail.read_address.next = self.low_word.val();
+        if self.state.q.val() == State::Handle {
             self.tail.read_address.next = self.low_word.val() | bits::<3>(1);
         }
         self.word.next = self.tail.read_data.val();
         if self.ahead.val() {
-            self.word.next = self.read_data.val();
+            self.word.next = self.shown.q.val();
         }
 
         // Bytes on their way.
         self.beat_left.next = self.payload.val().count - bit_cast::<4, 3>(self.used.q.val());
+        self.granted_low.next = self.granted.q.val().get_bits::<4>(0);
+        self.cut.next =
+            !self.granted.q.val().get_bits::<9>(4).any() & (self.granted_low.val() < self.beat_left.val());
         self.lanes.next = self.beat_left.val();
-        if self.granted.q.val() < bit_cast::<13, 4>(self.beat_left.val()) {
-            self.lanes.next = self.granted.q.val().get_bits::<4>(0);
+        if self.cut.val() {
+            self.lanes.next = self.granted_low.val();
         }
         self.moves.next = self.payload_valid.val()
             & self.granted.q.val().any()
             & (!self.out_valid.q.val() | self.write_ready.val());
-        self.payload_ready.next = self.moves.val() & (self.lanes.val() == self.beat_left.val());
+        self.payload_ready.next = self.moves.val() & !self.cut.val();
         if self.write_ready.val() {
             self.out_valid.d.next = false;
         }
@@ -244,7 +255,7 @@ impl Logic for Scatter {
             self.out.d.next.count = self.lanes.val();
             self.granted.d.next = self.granted.q.val() - bit_cast::<13, 4>(self.lanes.val());
             self.used.d.next = self.used.q.val() + self.lanes.val().get_bits::<3>(0);
-            if self.lanes.val() == self.beat_left.val() {
+            if !self.cut.val() {
                 self.used.d.next = bits::<3>(0);
             }
         }
@@ -327,10 +338,13 @@ impl Logic for Scatter {
                 }
             }
             State::Second => {
-                self.address.d.next = self.word.val();
-                self.state.d.next = State::Third;
+                self.state.d.next = State::Address;
             }
-            State::Third => {
+            State::Address => {
+                self.address.d.next = self.word.val();
+                self.state.d.next = State::Handle;
+            }
+            State::Handle => {
                 self.handle.d.next = self.word.val().get_bits::<32>(0);
                 self.size.d.next = self.word.val().get_bits::<32>(32);
                 self.state.d.next = State::Measure;

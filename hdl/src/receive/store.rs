@@ -16,13 +16,13 @@
 //! `level` is the words in use, or 2048 when less than 8 of the 16 places for `info` are left: two largest frames'
 //! worth of small ones then still fits into those places and the ingress queue.
 //!
-//! Latency: `info` one cycle after `keep`; `payload` two cycles after `payload_start`. Throughput: one word in and
+//! Latency: `info` one cycle after `keep`; `payload` three cycles after `payload_start`. Throughput: one word in and
 //! one beat out every cycle.
 //!
 //! Tests: `tests/receive/store.rs`.
 
 use crate::bus::{FrameInfo, WriteBeat};
-use crate::prims::{Fifo, Number, Ram};
+use crate::prims::{Fifo, Number, Ram, Skid};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -64,6 +64,8 @@ pub struct Store {
     pub level: Signal<Out, Bits<12>>,
     ram: Ram<Bits<64>, 11>,
     infos: Fifo<FrameInfo, 4, 5>,
+    /// Keeps the way from `payload_ready` to the RAM's address short.
+    skid: Skid<WriteBeat>,
     /// First word of the oldest frame kept.
     head: DFF<Bits<11>>,
     /// Where the next word goes.
@@ -98,7 +100,7 @@ impl Logic for Store {
     fn update(&mut self) {
         dff_setup!(self, clock, head, tail, whole, ready, shown_level);
         dff_setup!(self, clock, streaming, valid, cursor, lane, left);
-        clock!(self, clock, ram, infos);
+        clock!(self, clock, ram, infos, skid);
         self.infos.reset.next = self.reset.val();
 
         // In.
@@ -145,7 +147,7 @@ impl Logic for Store {
         if self.left.q.val() < self.lanes.val() {
             self.count.next = self.left.q.val();
         }
-        self.pop.next = self.valid.q.val() & self.payload_ready.val();
+        self.pop.next = self.valid.q.val() & self.skid.in_ready.val();
         self.next_cursor.next = self.cursor.q.val();
         self.next_left.next = self.left.q.val() - self.count.val();
         self.valid.d.next = self.streaming.q.val();
@@ -160,10 +162,14 @@ impl Logic for Store {
         }
         self.cursor.d.next = self.next_cursor.val();
         self.ram.read_address.next = self.next_cursor.val();
-        self.payload_valid.next = self.valid.q.val();
-        self.payload.next.data = self.ram.read_data.val();
-        self.payload.next.start = self.lane.q.val();
-        self.payload.next.count = self.count.val().get_bits::<4>(0);
+        self.skid.in_valid.next = self.valid.q.val();
+        self.skid.in_data.next.data = self.ram.read_data.val();
+        self.skid.in_data.next.start = self.lane.q.val();
+        self.skid.in_data.next.count = self.count.val().get_bits::<4>(0);
+        self.skid.reset.next = self.reset.val() | self.release_valid.val();
+        self.payload_valid.next = self.skid.out_valid.val();
+        self.payload.next = self.skid.out_data.val();
+        self.skid.out_ready.next = self.payload_ready.val();
         if self.payload_start.val() {
             self.streaming.d.next = self.infos.out_data.val().length.any();
             self.valid.d.next = false;

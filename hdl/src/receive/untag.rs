@@ -36,6 +36,8 @@ pub struct Untag {
     pub out_ready: Signal<In, bool>,
     /// The beat on show.
     pub out_data: Signal<Out, FrameBeat>,
+    /// A frame is under way.
+    pub busy: Signal<Out, bool>,
     shown_valid: DFF<bool>,
     shown: DFF<FrameBeat>,
     /// Beats of this frame taken: 0, 1, or 2 for more.
@@ -64,6 +66,7 @@ impl Logic for Untag {
     fn update(&mut self) {
         dff_setup!(self, clock, shown_valid, shown, index, shifted, held);
         dff_setup!(self, clock, flush, flush_count, flush_bad);
+        self.busy.next = self.shown_valid.q.val() | self.index.q.val().any() | self.flush.q.val();
         self.out_valid.next = self.shown_valid.q.val();
         self.out_data.next = self.shown.q.val();
         self.advance.next = self.out_ready.val() | !self.shown_valid.q.val();

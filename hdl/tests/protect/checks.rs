@@ -125,6 +125,33 @@ fn every_page_size() {
     assert!(harness.seen.crossed > 100, "{:?}", harness.seen);
 }
 
+/// The page table's last row: what would go on behind it is refused as a whole.
+#[test]
+fn the_end_of_the_page_table() {
+    let mut harness = Harness::new(BRISK);
+    harness.commit_page(2046, 0x4000);
+    harness.commit_page(2047, 0x9000);
+    harness.commit_region(1, Region { base: 0x7000, length: 0x4000, first_page: 2046, ..plain() });
+    harness.commit_region(2, Region { base: 0x7000, length: 0x4000, first_page: 0xffff, ..plain() });
+    harness.settle();
+    let cases = [
+        (true, 0x8fc0, 64, 1),
+        (false, 0x8fc1, 64, 1),
+        (false, 0x9000, 1, 1),
+        (true, 0x7fff, 4096, 1),
+        (true, 0x8000, 4096, 1),
+        (false, 0x8001, 4096, 1),
+        (false, 0x7000, 1, 2),
+        (false, 0x8000, 1, 2),
+    ];
+    for (expected, address, length, region) in cases {
+        for write in [false, true] {
+            let access = Access { address, length, span: length.into(), region, write, ..good() };
+            assert_eq!(granted(&mut harness, access), expected, "{access:x?}");
+        }
+    }
+}
+
 /// Latency and throughput, as documented.
 #[test]
 fn speed() {

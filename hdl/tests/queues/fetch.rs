@@ -292,7 +292,7 @@ impl World {
         let (region, tag, user) = (get(self, "region"), get(self, "tag"), get(self, "user"));
         assert_eq!((get(self, "by_offset"), get(self, "write")), (1, 0));
         assert_eq!(get(self, "span"), length);
-        let mut data = Vec::new();
+        let mut data: Vec<u64>;
         let mut refused = false;
         let mut failed = false;
         let mut bytes = length as usize;
@@ -368,10 +368,10 @@ impl World {
             }
         }
         let mut beats = VecDeque::new();
-        for n in 0..bytes.div_ceil(8) {
+        for (n, &word) in data.iter().enumerate().take(bytes.div_ceil(8)) {
             let count = (bytes - n * 8).min(8) as u64;
             let last = (n + 1) * 8 >= bytes && !failed;
-            beats.push_back([0, user, data[n], count, last.into(), 0, 0]);
+            beats.push_back([0, user, word, count, last.into(), 0, 0]);
         }
         if refused || failed {
             beats.push_back([0, user, self.rng.random(), 0, 1, refused.into(), failed.into()]);
@@ -690,4 +690,33 @@ fn disabled_it_waits() {
     world.bench.set("enabled", 1);
     world.settle();
     assert!(world.seen.descriptors > 1);
+}
+
+/// With nobody finishing anything, exactly as much is fetched as the windows allow, and then all is quiet: a queue
+/// without room is not looked at over and over.
+#[test]
+fn fetches_up_to_the_window_and_rests() {
+    let mut world = World::new(&[0, 9]);
+    world.settle();
+    for _ in 0..25 {
+        let names: Vec<_> = world.queues.keys().copied().collect();
+        for name in &names {
+            for _ in 0..world.rng.random_range(0..30) {
+                world.post(*name);
+            }
+            world.ring(*name);
+        }
+        for _ in 0..4000 {
+            world.step();
+        }
+        for (name, queue) in &world.queues {
+            let window = if name.1 { RECEIVE_AHEAD } else { SEND_WINDOW } as u64;
+            let posted = (queue.posted + WRAP - queue.done) % WRAP;
+            assert_eq!(queue.held, posted.min(window), "{name:?}");
+        }
+        assert!(world.run.iter().all(VecDeque::is_empty));
+        world.bench.eval();
+        assert_eq!(world.bench.get("busy"), 0);
+        world.settle();
+    }
 }

@@ -113,7 +113,7 @@ impl Rig {
             }
             self.bench.tick();
             cycles += 1;
-            assert!(!calm || cycles <= kept.payload.len() / 8 + 4, "slower than a beat a cycle");
+            assert!(!calm || cycles <= kept.payload.len() / 8 + 5, "slower than a beat a cycle");
             assert!(cycles < 10_000, "no payload");
         }
         assert_eq!(bytes[..], kept.payload[..bytes.len()]);

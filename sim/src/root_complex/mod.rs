@@ -46,6 +46,8 @@ pub const NIC_ID: u16 = 0x0100;
 const RESET_CYCLES: u64 = 16;
 /// Cycles after a read to the NIC before its `np_ready` is believed again.
 const READ_SPACING: u64 = 4;
+/// Cycles that the NIC may take to see that it is no bus master any more.
+const MASTER_CYCLES: u64 = 16;
 /// Longest packet that the NIC may send, in double words; what is longer is dropped.
 const MAX_PACKET_DW: usize = 4 + crate::tlp::MAX_PAYLOAD_DW;
 
@@ -100,6 +102,10 @@ pub struct RootComplex {
     np_ready: bool,
     receiving: Vec<u32>,
     received_class: u8,
+    /// Bus Master was enabled a moment before the packet under way began.
+    received_master: bool,
+    /// The function may send memory requests until this cycle.
+    master_until: Cycle,
     /// On the way from the NIC.
     up: VecDeque<(Cycle, Tlp)>,
     credits: Credits,
@@ -127,6 +133,8 @@ impl RootComplex {
             np_ready: false,
             receiving: Vec::new(),
             received_class: 0,
+            received_master: false,
+            master_until: 0,
             up: VecDeque::new(),
             credits: Credits::new(options.credits),
             loads: Loads::default(),
@@ -248,6 +256,9 @@ impl RootComplex {
             self.loads.expire(now);
         }
         let config = &self.config;
+        if config.bus_master() {
+            self.master_until = now + MASTER_CYCLES;
+        }
         input.cfg_requester_id = NIC_ID;
         input.cfg_max_payload = config.max_payload();
         input.cfg_max_read = config.max_read();
@@ -270,6 +281,7 @@ impl RootComplex {
         }
         if self.receiving.is_empty() {
             self.received_class = output.tlp_tx_class;
+            self.received_master = now <= self.master_until;
         }
         self.rules.check(now, output.tlp_tx_class == self.received_class, || {
             "tlp_tx_class changes inside a packet".into()
@@ -351,7 +363,17 @@ impl RootComplex {
         let credit = self.credits.charge(&packet);
         self.rules.check(now, credit, || format!("no credit for {packet:x?}"));
         if let Tlp::Read(request) | Tlp::Write(request, _) = &packet {
-            self.rules.request(now, request, &self.config, matches!(packet, Tlp::Read(_)));
+            let read = matches!(packet, Tlp::Read(_));
+            self.rules.request(now, request, &self.config, read);
+            let (master, address) = (self.received_master, request.address);
+            self.rules.check(now, master, || {
+                format!("a request at {address:#x} while the function is no bus master")
+            });
+            if !master {
+                // It must reach nothing, whatever the NIC does.
+                self.counters.unsupported += 1;
+                return self.credits.release(&packet, now);
+            }
         }
         if let Tlp::Read(request) = &packet {
             let fresh = self.tags.insert(request.tag);

@@ -58,9 +58,6 @@ impl Rules {
             format!("a {kind} of {bytes} bytes at {address:#x} crosses a 4 KiB boundary")
         });
         self.check(cycle, requester == NIC_ID, || format!("a {kind} of requester {requester:#06x}"));
-        self.check(cycle, config.bus_master(), || {
-            format!("a {kind} at {address:#x} while the function is no bus master")
-        });
         self.check(cycle, !read || config.extended_tag() || tag < 32, || {
             format!("tag {tag:#x} without extended tags")
         });

@@ -310,13 +310,16 @@ fn every_broken_rule_is_seen() {
     };
     assert!(broken(&options, Tlp::Completion(nobody)).contains("no load"));
     let mut edge = Edge::new(options);
-    edge.complex.config_write(0, 4, &[2, 0]);
-    edge.queue(&write(0, 4, 0));
+    edge.run(1);
+    edge.complex.config_write(edge.now, 4, &[2, 0]);
+    edge.run(20);
+    edge.queue(&write(0, 4, 0x1234_5678));
     edge.queue.push_back(vec![0x4000_0002, 0x0100_000F, 0x1000, 0]);
     edge.run(100);
     let violations = edge.complex.violations();
     assert!(violations[0].what.contains("no bus master"));
     assert!(violations[1].what.contains("malformed"));
+    assert_eq!(edge.memory(BASE, 4), [0, 1, 2, 3], "it reached nothing");
 }
 
 #[test]

@@ -16,8 +16,8 @@
 //! with `payload_last` all the same (there is at least one). Accesses are asked for ahead of the data: room in the
 //! payload queue is taken before a packet's first access, so the answers are never refused.
 //!
-//! Latency: 12 cycles from a head to its first access. Throughput: a message of one packet and one segment every 12
-//! cycles; otherwise 2 cycles for each access, 2 for each segment and 2 for each packet.
+//! Latency: 13 cycles from a head to its first access. Throughput: a message of one packet and one segment every 13
+//! cycles; otherwise 2 cycles for each access, 2 for each segment and 3 for each packet.
 //!
 //! Tests: `tests/send/gather.rs`.
 

@@ -66,7 +66,7 @@ pub struct Sink {
     pub beat: Signal<In, ReadBeat>,
     /// Room that a packet wants.
     pub reserve_words: Signal<In, Bits<10>>,
-    /// There is as much.
+    /// There was as much in the cycle before.
     pub room: Signal<Out, bool>,
     /// Take it.
     pub reserve: Signal<In, bool>,
@@ -113,6 +113,7 @@ pub struct Sink {
     tail_high: Ram<Bits<32>, 9>,
     /// Words of the payload queue that are spoken for.
     used: DFF<Bits<11>>,
+    fits: DFF<bool>,
     /// Words of the packet coming in that have not come.
     missing: DFF<Bits<10>>,
     midway: DFF<bool>,
@@ -139,7 +140,6 @@ pub struct Sink {
     returned: Signal<Local, Bits<11>>,
     shrunk: Signal<Local, Bits<11>>,
     client: Number<2, { client::GATHER }>,
-    capacity: Number<12, 1024>,
 }
 
 impl Logic for Sink {
@@ -149,6 +149,7 @@ impl Logic for Sink {
             self,
             clock,
             used,
+            fits,
             missing,
             midway,
             refused,
@@ -260,7 +261,10 @@ impl Logic for Sink {
         self.sizes.in_data.next = self.reserve_words.val();
         self.wanted.next =
             bit_cast::<12, 11>(self.used.q.val()) + bit_cast::<12, 10>(self.reserve_words.val());
-        self.room.next = self.wanted.val() <= self.capacity.val();
+        // More than 1024 or not, a cycle late: nobody but the walker takes room.
+        self.fits.d.next = !self.wanted.val().get_bit(11)
+            & (!self.wanted.val().get_bit(10) | !self.wanted.val().get_bits::<10>(0).any());
+        self.room.next = self.fits.q.val();
         self.grown.next = self.used.q.val();
         if self.reserve.val() {
             self.grown.next = bit_cast::<11, 12>(self.wanted.val());

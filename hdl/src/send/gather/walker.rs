@@ -33,6 +33,7 @@ enum State {
     Address,
     Segment,
     Cut,
+    Measure,
     Announce,
     Piece,
     Ask,
@@ -117,6 +118,8 @@ pub struct Walker {
     packet_left: DFF<Bits<13>>,
     piece: DFF<Bits<13>>,
     ends_segment: DFF<bool>,
+    /// Words of payload of the packet.
+    words: DFF<Bits<10>>,
     ends_packet: DFF<bool>,
     word: Signal<Local, Bits<64>>,
     low: Signal<Local, Bits<32>>,
@@ -165,6 +168,7 @@ impl Logic for Walker {
             self,
             clock,
             state,
+            words,
             tag,
             mtu,
             index,
@@ -251,8 +255,8 @@ impl Logic for Walker {
         self.segment_after.next = self.segment_left.q.val() - bit_cast::<32, 13>(self.piece.q.val());
         self.packet_after.next = self.packet_left.q.val() - self.piece.q.val();
         self.left_after.next = self.left.q.val() - bit_cast::<32, 13>(self.packet_left.q.val());
-        self.bytes_up.next = self.packet_left.q.val() + bits::<13>(7);
-        self.reserve_words.next = self.bytes_up.val().get_bits::<10>(3);
+        self.bytes_up.next = self.left_low.val() + bits::<13>(7);
+        self.reserve_words.next = self.words.q.val();
 
         self.head_ready.next = false;
         self.tail_start.next = false;
@@ -430,10 +434,16 @@ impl Logic for Walker {
             }
             State::Cut => {
                 self.packet_left.d.next = self.mtu.q.val();
+                self.words.d.next = self.mtu.q.val().get_bits::<10>(3);
                 if self.fits.val() {
+                    self.words.d.next = self.bytes_up.val().get_bits::<10>(3);
                     self.packet_left.d.next = bit_cast::<13, 32>(self.left.q.val());
                 }
                 self.last.d.next = self.fits.val();
+                self.state.d.next = State::Measure;
+            }
+            State::Measure => {
+                // The sink looks for room.
                 self.state.d.next = State::Announce;
             }
             State::Announce => {

@@ -91,6 +91,9 @@ pub(super) struct Framer {
     tag_turn: DFF<bool>,
     /// Word of the frame that is being made.
     index: DFF<Bits<10>>,
+    /// The frame's last word, and the one before it.
+    last_index: DFF<Bits<10>>,
+    before_last: DFF<Bits<10>>,
     words_left: DFF<Bits<10>>,
     carry: DFF<Bits<48>>,
     vlan: DFF<Bits<32>>,
@@ -128,8 +131,6 @@ pub(super) struct Framer {
     ends: Signal<Local, bool>,
     odd: Signal<Local, bool>,
     half_quads: Signal<Local, Bits<10>>,
-    last_index: Signal<Local, Bits<10>>,
-    before_last: Signal<Local, Bits<10>>,
     next_index: Signal<Local, Bits<10>>,
     row: Signal<Local, Bits<3>>,
     row_vi: Signal<Local, Vi>,
@@ -178,6 +179,8 @@ impl Logic for Framer {
             self,
             clock,
             current,
+            last_index,
+            before_last,
             active,
             tag_turn,
             index,
@@ -217,9 +220,11 @@ impl Logic for Framer {
         self.field_quads.next = self.current.q.val().quads;
         self.odd.next = self.field_quads.val().get_bit(0);
         self.half_quads.next = self.field_quads.val().get_bits::<10>(1);
-        self.last_index.next = self.half_quads.val() + 7;
-        self.before_last.next = self.half_quads.val() + 6;
-        self.is_last.next = (self.index.q.val() == self.last_index.val()) & !self.tag_turn.q.val();
+        if self.tag_turn.q.val() {
+            self.last_index.d.next = self.half_quads.val() + 7;
+            self.before_last.d.next = self.half_quads.val() + 6;
+        }
+        self.is_last.next = (self.index.q.val() == self.last_index.q.val()) & !self.tag_turn.q.val();
         self.ends.next = self.active.q.val() & self.is_last.val() & self.moves.val();
         self.job_ready.next = !self.active.q.val() | self.ends.val();
         self.accept.next = self.job_valid.val() & (!self.active.q.val() | self.ends.val());
@@ -365,7 +370,7 @@ impl Logic for Framer {
             self.a_first.d.next = !self.index.q.val().any();
             self.a_last.d.next = self.is_last.val();
             self.a_odd.d.next = self.odd.val();
-            self.a_next_last.d.next = self.index.q.val() == self.before_last.val();
+            self.a_next_last.d.next = self.index.q.val() == self.before_last.q.val();
             self.a_feed.d.next =
                 (self.index.q.val() >= bits::<10>(2)) & !(self.is_last.val() & !self.odd.val());
             self.a_preset.d.next = self.index.q.val() == bits::<10>(1);
