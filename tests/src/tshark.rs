@@ -87,7 +87,8 @@ fn frame(line: &str) -> Frame {
         ack_request: needed(4) != 0,
         syndrome: field(5).map(|value| value as u8),
         msn: field(6).map(|value| value as u32),
-        immediate: field(7).map(|value| value as u32),
+        // tshark prints these four bytes in hexadecimal, without 0x.
+        immediate: u32::from_str_radix(columns[7], 16).ok(),
         icrc: needed(8) as u32,
         malformed: !columns[9].is_empty(),
     }
