@@ -12,8 +12,8 @@
 //! - Each descriptor posted to an open queue comes out once, in order: 8 words, then its head or `filled`.
 //! - Of a VI, at most SEND_WINDOW descriptors are fetched and not completed, and RECEIVE_AHEAD fetched and not
 //!   consumed; at most 8 heads are fetched and not taken.
-//! - A queue that stops for want of window room is not queued again: who makes room updates its position, then
-//!   requeues the VI. A position read here is read after the VI was popped, so room made later requeues it.
+//! - A queue found without window room is not queued again: who makes room updates its position, then requeues the
+//!   VI. A position read here is read after the VI was popped, so room made later requeues it.
 //! - A queue found wrong (overrun, stale slot, ring not readable) raises its fault and rests until committed anew.
 //! - Receive work goes first; a receive queue that had nothing to fetch lets one send queue by, so that a storm of
 //!   empty doorbells cannot hold up the others' sends.
@@ -190,7 +190,7 @@ pub struct Fetch {
     stopped: DFF<bool>,
     token: DFF<Bits<50>>,
     with_token: DFF<bool>,
-    /// The VI has work beyond what is being fetched, and room for it.
+    /// The VI has work beyond what is being fetched.
     more: DFF<bool>,
     overrun: DFF<bool>,
     /// The commit on the bus has been there for one, two, three cycles.

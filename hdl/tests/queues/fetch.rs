@@ -126,6 +126,8 @@ struct World {
     ahead: HashMap<(u64, u64), [u64; 8]>,
     faults: Vec<(u64, bool, u64)>,
     commits: VecDeque<(Name, Queue)>,
+    /// In how many cycles the doorbell block takes the commit on the bus.
+    doorbell_takes: Option<u64>,
     row: (u64, u64, u64),
     positions: (u64, u64),
     next_offset: u64,
@@ -160,6 +162,7 @@ impl World {
             ahead: HashMap::new(),
             faults: Vec::new(),
             commits: VecDeque::new(),
+            doorbell_takes: None,
             row: (0, 0, 0),
             positions: (0, 0),
             next_offset: 1,
@@ -431,6 +434,14 @@ impl World {
             ];
             self.commit.set(&mut self.bench, &fields);
         }
+        // The doorbell block takes a commit in its first or second cycle, and then the row is empty.
+        if let Some((name, _)) = self.commits.front() {
+            let left = self.doorbell_takes.unwrap_or_else(|| self.rng.random_range(0..2));
+            if left == 0 {
+                self.queues.get_mut(name).unwrap().row = (0, None);
+            }
+            self.doorbell_takes = Some(left.saturating_sub(1));
+        }
         // Answers in order; beats of other clients between them.
         let mut beat = None;
         if self.answers.front().is_some_and(|answer| answer.due <= now) && self.rng.random_bool(0.8) {
@@ -536,6 +547,7 @@ impl World {
         }
         if get(self, "commit_ready") == 1 {
             assert!(self.answers.is_empty(), "a commit waits for the reads in flight");
+            self.doorbell_takes = None;
             let (name, fresh) = self.commits.pop_front().expect("a commit nobody made");
             assert!(
                 self.faults.iter().all(|fault| (fault.0, fault.1) != name),
