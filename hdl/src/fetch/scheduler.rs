@@ -276,16 +276,16 @@ impl Logic for Fetch {
         self.idle.next = self.step.q.val() == Step::Idle;
         self.commit_here.next =
             self.commit_valid.val() & (self.commit.val().target == self.work_queue_table.val());
-        self.commit_seen.d.next = bits::<3>(0);
-        if self.commit_here.val() {
-            self.commit_seen.d.next = (self.commit_seen.q.val() << bits::<1>(1)) | bits::<3>(1);
-        }
         self.commit_taken.next = self.commit_here.val()
             & self.commit_seen.q.val().all()
             & self.idle.val()
             & self.landing.empty.val()
             & !self.access_waits.q.val()
             & !self.fault_waits.q.val();
+        self.commit_seen.d.next = bits::<3>(0);
+        if self.commit_here.val() & !self.commit_taken.val() {
+            self.commit_seen.d.next = (self.commit_seen.q.val() << bits::<1>(1)) | bits::<3>(1);
+        }
         self.commit_ready.next = self.commit_taken.val();
         self.queues.write.next = self.commit_taken.val();
         self.queues.commit.next = self.commit.val();
