@@ -6,8 +6,6 @@
 //!      commit ──►│       │──► again                        (more to fetch than one line, or than room for heads)
 //!        beat ──►└───────┘──► fault
 //! ```
-//! Ports: docs/architecture.md.
-//!
 //! Contract:
 //! - Each descriptor posted to an open queue comes out once, in order: 8 words, then its head or `filled`.
 //! - Of a VI, at most SEND_WINDOW descriptors are fetched and not completed, and RECEIVE_AHEAD fetched and not
