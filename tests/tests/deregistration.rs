@@ -84,8 +84,7 @@ fn what_is_deregistered_is_not_read_any_more() {
             let regions = [0, 1].map(|n| register(&hosts[n], &memories[n]));
             let mut vis = pair(&hosts, level, 1024);
             let sent = memories[0].snapshot();
-            let places: Vec<_> =
-                (0..MESSAGES).map(|n| post(&mut hosts, &mut vis, &regions, n)).collect();
+            let places: Vec<_> = (0..MESSAGES).map(|n| post(&mut hosts, &mut vis, &regions, n)).collect();
             let others = bystand(&mut hosts, &mut bystanders);
             world.run(random.random_range(0..6000));
             hosts[0].agent.deregister(regions[0].handle).expect("the NIC answers");
@@ -129,8 +128,7 @@ fn what_is_deregistered_is_not_written_any_more() {
             let memories = [1, 2].map(|kind| Memory::new(MESSAGES * MESSAGE, seed ^ kind << 40));
             let regions = [0, 1].map(|n| register(&hosts[n], &memories[n]));
             let mut vis = pair(&hosts, level, 1024);
-            let places: Vec<_> =
-                (0..MESSAGES).map(|n| post(&mut hosts, &mut vis, &regions, n)).collect();
+            let places: Vec<_> = (0..MESSAGES).map(|n| post(&mut hosts, &mut vis, &regions, n)).collect();
             let others = bystand(&mut hosts, &mut bystanders);
             world.run(random.random_range(0..6000));
             hosts[1].agent.deregister(regions[1].handle).expect("the NIC answers");

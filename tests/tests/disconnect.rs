@@ -4,7 +4,8 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_tests::world::{moody, quick, seeds, World};
 use vipl::{
-    Descriptor, Error, MemAttributes, Nic, Operation, Region, ReliabilityLevel, Status, Vi, ViAttributes, ViState,
+    Descriptor, Error, MemAttributes, Nic, Operation, Region, ReliabilityLevel, Status, Vi, ViAttributes,
+    ViState,
 };
 
 const LEVELS: [ReliabilityLevel; 2] =
@@ -187,7 +188,8 @@ fn a_virtual_interface_in_error_flushes_what_is_posted_later() {
         (0..DEPTH).for_each(|n| end.vi.post_recv(end.descriptor(n, true)).expect("posted"));
         (0..DEPTH).for_each(|n| end.vi.post_send(end.descriptor(n, false)).expect("posted"));
         world.settle();
-        for (ended, receive) in [(drain(|| end.vi.send_done()), false), (drain(|| end.vi.recv_done()), true)] {
+        for (ended, receive) in [(drain(|| end.vi.send_done()), false), (drain(|| end.vi.recv_done()), true)]
+        {
             assert_eq!(check_flushed(end, &ended, receive), 0);
             assert!(ended.iter().all(|(_, status)| *status == Status::DONE | Status::DESC_FLUSHED_ERROR));
         }

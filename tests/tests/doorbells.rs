@@ -89,10 +89,13 @@ fn other_stores_to_a_doorbell_page_are_ignored_and_counted() {
     assert_eq!(scene.world.counter(0, counter::DOORBELL_IGNORED), 5);
     assert_eq!(vis[0].state(), ViState::Connected);
     // The real doorbells, then.
-    vis[1].vi.ring_doorbell(Direction::Receive, {
-        let host = &scene.hosts[1];
-        host.region.token(host.memory.address(receive), 0)
-    }).expect("the NIC is there");
+    vis[1]
+        .vi
+        .ring_doorbell(Direction::Receive, {
+            let host = &scene.hosts[1];
+            host.region.token(host.memory.address(receive), 0)
+        })
+        .expect("the NIC is there");
     vis[0].vi.ring_doorbell(Direction::Send, token).expect("the NIC is there");
     assert_eq!(scene.world.complete(&scene.hosts[0], send).status, status::DONE);
     assert_eq!(scene.world.complete(&scene.hosts[1], receive).length, 100);
@@ -107,7 +110,9 @@ fn a_position_outside_the_ring_breaks_that_virtual_interface_alone() {
         let direction = [Direction::Send, Direction::Receive][side];
         // 16 slots: the token of position 15 fills the ring, the one of position 16 is too many, and so
         // is one far behind. That of the last position posted is rung again: nothing is new.
-        for (position, breaks) in [(RawVi::SLOTS, true), (0x3FFE, true), (0x3FFF, false), (RawVi::SLOTS - 1, false)] {
+        for (position, breaks) in
+            [(RawVi::SLOTS, true), (0x3FFE, true), (0x3FFF, false), (RawVi::SLOTS - 1, false)]
+        {
             let mut vis = pair(&scene.hosts, UNRELIABLE, 1024);
             let places: Vec<usize> =
                 (0..RawVi::SLOTS).map(|_| prepare(&mut scene, &mut vis, side, 0).0).collect();
@@ -119,7 +124,12 @@ fn a_position_outside_the_ring_breaks_that_virtual_interface_alone() {
             let complete =
                 places.iter().filter(|place| Completion::read(&host.memory, **place).is_complete()).count();
             println!("{direction:?}, position {position}: {complete} are complete");
-            let overrun = Event { code: event_code::VI_OVERRUN, vi: vis[side].index(), receive: side == 1, broke: true };
+            let overrun = Event {
+                code: event_code::VI_OVERRUN,
+                vi: vis[side].index(),
+                receive: side == 1,
+                broke: true,
+            };
             if breaks {
                 assert_eq!(vis[side].state(), ViState::Error);
                 assert_eq!(scene.events(side), [overrun]);
@@ -157,7 +167,8 @@ fn a_slot_that_was_not_written_breaks_that_virtual_interface_alone() {
             // The high half alone: the NIC has to read the ring.
             host.device.write32(Bar::Doorbells, doorbell + 4, (next >> 32) as u32).expect("the NIC is there");
             scene.world.until("the VI breaks", 20_000, || vis[side].state() == ViState::Error);
-            let posted = Event { code: event_code::POST_DESC, vi: vis[side].index(), receive: side == 1, broke: true };
+            let posted =
+                Event { code: event_code::POST_DESC, vi: vis[side].index(), receive: side == 1, broke: true };
             let events = scene.events(side);
             assert!(events.contains(&posted), "{events:?}");
             scene.others_go_on();

@@ -95,14 +95,21 @@ fn a_message_longer_than_its_receive_is_a_length_error() {
 fn malformed(scene: &Scene, side: usize) -> Vec<(&'static str, Descriptor, u32, bool)> {
     let host = &scene.hosts[side];
     let good = Descriptor::of(host, 0x100, 100);
-    let segments = |count| (0..count).fold(good.clone(), |d, _| d.segment(host.memory.address(0), host.region.handle, 0));
+    let segments = |count| {
+        (0..count).fold(good.clone(), |d, _| d.segment(host.memory.address(0), host.region.handle, 0))
+    };
     let format = status::FORMAT_ERROR;
     let flag = |bits| Descriptor { control: bits, ..good.clone() };
     vec![
         ("Length one more", Descriptor { length: Some(101), ..good.clone() }, status::LENGTH_ERROR, false),
         ("Length one less", Descriptor { length: Some(99), ..good.clone() }, status::LENGTH_ERROR, false),
         ("Length 0", Descriptor { length: Some(0), ..good.clone() }, status::LENGTH_ERROR, false),
-        ("Length of no segments", Descriptor { length: Some(1), ..Descriptor::new() }, status::LENGTH_ERROR, false),
+        (
+            "Length of no segments",
+            Descriptor { length: Some(1), ..Descriptor::new() },
+            status::LENGTH_ERROR,
+            false,
+        ),
         ("above MaxTransferSize", Descriptor::of(host, 0x100, (1 << 16) + 1), status::LENGTH_ERROR, false),
         ("253 segments", segments(252), format, true),
         ("65535 segments", Descriptor { count: Some(0xFFFF), ..good.clone() }, format, true),
@@ -299,7 +306,10 @@ fn a_reliable_connection_breaks_at_a_gap() {
     scene.world.settle();
     assert_eq!(states(&vis), [ViState::Error, ViState::Connected]);
     assert_eq!(scene.events(0), [event(event_code::CONN_LOST, &vis[0], false, true)]);
-    assert_eq!((scene.world.counter(1, counter::NAKS_SENT), scene.world.counter(0, counter::NAKS_RECEIVED)), (1, 1));
+    assert_eq!(
+        (scene.world.counter(1, counter::NAKS_SENT), scene.world.counter(0, counter::NAKS_RECEIVED)),
+        (1, 1)
+    );
     assert!(!Completion::read(&scene.hosts[1].memory, receive).is_complete());
     scene.others_go_on();
 }

@@ -86,9 +86,8 @@ fn wrong_frames(vis: &[RawVi; 2]) -> Vec<Case> {
     pad[BTH + 1] = 0x30;
     seal(&mut pad);
     cases.push(("more pad than payload", pad, counter::DROP_MALFORMED));
-    let cut = |length: usize| {
-        (format!("cut to {length} bytes"), bytes[..length].to_vec(), counter::DROP_MALFORMED)
-    };
+    let cut =
+        |length: usize| (format!("cut to {length} bytes"), bytes[..length].to_vec(), counter::DROP_MALFORMED);
     let mut cases: Vec<Case> =
         cases.into_iter().map(|(name, frame, reason)| (name.to_owned(), frame, reason)).collect();
     cases.extend([1, 7, 8, 13, 42, 54, 60, 61, 100, whole - 1].map(cut));
@@ -122,9 +121,8 @@ fn strange_frames(vis: &[RawVi; 2]) -> Vec<Case> {
         ("a PSN far behind", with(&|f| f.psn = psn.wrapping_sub(0x7F_FFFF) & 0xFF_FFFF), counter::DROP_PSN),
     ];
     if vis[0].vi.info().service == Service::UnreliableDelivery {
-        let alone = |opcode, ahead| {
-            with(&|f| (f.opcode, f.psn) = (opcode, psn.wrapping_add(ahead) & 0xFF_FFFF))
-        };
+        let alone =
+            |opcode, ahead| with(&|f| (f.opcode, f.psn) = (opcode, psn.wrapping_add(ahead) & 0xFF_FFFF));
         cases.extend([
             ("an acknowledgement", alone(opcode::RC_ACKNOWLEDGE, 0), counter::DROP_NO_VI),
             // These take PSNs: the rest of a message whose beginning was lost.

@@ -107,7 +107,10 @@ fn a_send_gives_away_nothing_that_is_not_its_own() {
                 let [a, b] = &mut scene.hosts;
                 let send = vis[0].send(a, &descriptor);
                 let before = [a.memory.snapshot(), b.memory.snapshot()];
-                assert_eq!(scene.world.complete(a, send), Completion { status: REFUSED, length: 0, immediate: 0 });
+                assert_eq!(
+                    scene.world.complete(a, send),
+                    Completion { status: REFUSED, length: 0, immediate: 0 }
+                );
                 scene.unchanged_but(before, &[(0, send)]);
                 assert!(scene.refusals(0) > refusals);
                 assert_eq!(scene.world.counter(1, counter::FRAMES_RECEIVED), frames, "nothing was sent");
@@ -196,7 +199,8 @@ fn a_receive_writes_nothing_where_it_may_not() {
                 let after = vis[1].receive(b, &Descriptor::of(b, 0xA000, 100));
                 let refusals = scene.refusals(1);
                 let [a, b] = &mut scene.hosts;
-                let send = vis[0].send(a, &Descriptor::of(a, 0x111, (good + segment.length.min(100)) as usize));
+                let send =
+                    vis[0].send(a, &Descriptor::of(a, 0x111, (good + segment.length.min(100)) as usize));
                 let mut before = [a.memory.snapshot(), b.memory.snapshot()];
                 let data = a.memory.read(0x111, good as usize);
                 before[1][0x9003..0x9003 + good as usize].copy_from_slice(&data);
@@ -217,8 +221,11 @@ fn a_receive_writes_nothing_where_it_may_not() {
                 }
                 scene.unchanged_but(before, &complete);
                 assert!(scene.refusals(1) > refusals);
-                let lost = |vi: &RawVi, receive| {
-                    Event { code: event_code::CONN_LOST, vi: vi.index(), receive, broke: true }
+                let lost = |vi: &RawVi, receive| Event {
+                    code: event_code::CONN_LOST,
+                    vi: vi.index(),
+                    receive,
+                    broke: true,
                 };
                 if level == Service::ReliableDelivery {
                     assert!(vis.iter().all(|vi| vi.state() == ViState::Error));
@@ -287,7 +294,8 @@ fn a_descriptor_is_taken_only_from_where_the_vi_may_have_it() {
                 let (before, refusals) = (scene.snapshots(), scene.refusals(side));
                 let token = vis[side].token(direction, &region, address);
                 vis[side].post_token(direction, token);
-                let posted = Event { code: event_code::POST_DESC, vi: vis[side].index(), receive, broke: true };
+                let posted =
+                    Event { code: event_code::POST_DESC, vi: vis[side].index(), receive, broke: true };
                 match error {
                     None => {
                         scene.world.until("the VI breaks", 20_000, || vis[side].state() == ViState::Error);
