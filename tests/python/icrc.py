@@ -7,6 +7,7 @@ import sys
 
 from scapy.contrib.roce import BTH
 from scapy.layers.l2 import Ether
+from scapy.packet import Padding
 from scapy.utils import RawPcapNgReader, RawPcapReader, PcapReader
 
 
@@ -18,9 +19,11 @@ def main(path):
             if BTH not in frame:
                 continue
             carried = frame[BTH].icrc
-            # A field set to None is computed anew when the frame is built; the length of the UDP
-            # datagram tells where it ends, so padding behind it does not matter.
+            # A field set to None is computed anew when the frame is built. What pads a short frame is
+            # taken off: scapy would compute over it.
             again = frame.copy()
+            if Padding in again:
+                again[Padding].underlayer.remove_payload()
             again[BTH].icrc = None
             built = Ether(bytes(again))
             print(number, f"{carried:08x}", f"{built[BTH].icrc:08x}")

@@ -280,6 +280,7 @@ impl World {
         sender.memory.write(at, &data);
         receiver.memory.write(at + 1, &vec![0xA5; length]);
         let receive = receive_vi.receive(receiver, &Descriptor::of(receiver, at + 1, length));
+        self.arrived(receiver.index);
         let immediate = self.now() as u32;
         let send = send_vi.send(sender, &Descriptor::of(sender, at, length).immediate(immediate));
         let received = self.complete(receiver, receive);

@@ -144,6 +144,8 @@ struct Flow {
     receives: Posted,
     sends: Posted,
     posted: [usize; 2],
+    /// Receives whose doorbell store has reached the NIC.
+    ready: usize,
     done: [usize; 2],
 }
 
@@ -199,7 +201,7 @@ fn bytes(segments: &Segments) -> usize {
 impl Flow {
     fn new(hosts: [usize; 2], vis: [usize; 2], messages: Vec<Message>) -> Self {
         let (receives, sends) = (Posted::default(), Posted::default());
-        Self { hosts, vis, messages, receives, sends, posted: [0; 2], done: [0; 2] }
+        Self { hosts, vis, messages, receives, sends, posted: [0; 2], ready: 0, done: [0; 2] }
     }
 
     fn post_receive(&mut self, random: &mut ChaCha8Rng, hosts: &mut [Host], vis: &[Vi]) {
@@ -216,8 +218,9 @@ impl Flow {
     }
 
     fn post_send(&mut self, random: &mut ChaCha8Rng, hosts: &mut [Host], vis: &[Vi]) {
-        // VIA: the receive is posted before the message is sent.
-        if self.posted[0] == self.posted[1] || self.posted[0] - self.done[0] == DEPTH {
+        // VIA: the receive is posted before the message is sent. The sender knows it from a message, and
+        // no message overtakes the store that posted the receive: the test must not know it earlier.
+        if self.posted[0] == self.ready || self.posted[0] - self.done[0] == DEPTH {
             return;
         }
         let message = &self.messages[self.posted[0]];
@@ -230,7 +233,10 @@ impl Flow {
         self.posted[0] += 1;
     }
 
-    fn poll(&mut self, hosts: &mut [Host], vis: &[Vi]) {
+    fn poll(&mut self, world: &World, hosts: &mut [Host], vis: &[Vi]) {
+        if world.net.network().bus(self.hosts[1]).backlog() == 0 {
+            self.ready = self.posted[1];
+        }
         self.sends.check_order(&hosts[self.hosts[0]]);
         self.receives.check_order(&hosts[self.hosts[1]]);
         while let Some(sent) = taken(vis[self.vis[0]].send_done()) {
@@ -341,6 +347,11 @@ impl Traffic {
         Self { flows, vis, hosts, random, world }
     }
 
+    /// Takes the events of a host's NIC.
+    pub fn events(&self, host: usize) -> Vec<vipl::Event> {
+        self.hosts[host].nic.take_events().expect("the NIC answers")
+    }
+
     /// Posts at random times, polls, and checks each message as it arrives, until all have.
     pub fn run(&mut self) {
         let Self { flows, vis, hosts, random, world } = self;
@@ -355,7 +366,7 @@ impl Traffic {
                 _ => world.net.pause(),
             }
             for flow in &mut *flows {
-                flow.poll(hosts, vis);
+                flow.poll(world, hosts, vis);
             }
         }
     }

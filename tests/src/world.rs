@@ -141,6 +141,12 @@ impl World {
         }
     }
 
+    /// Steps until every store of the host's has reached its NIC: only then does the test send what
+    /// needs what was posted. No message would overtake the store; the test's knowledge would.
+    pub fn arrived(&self, nic: usize) {
+        self.until("stores reach the NIC", 100_000, || self.net.network().bus(nic).backlog() == 0);
+    }
+
     /// Steps until nothing moves any more: every NIC idle, no frame and no packet under way.
     pub fn settle(&self) {
         self.until("the network comes to rest", 2_000_000, || {

@@ -31,18 +31,25 @@ fn register(host: &Host, memory: &Memory) -> Region {
 }
 
 /// One message from `regions[0]` to `regions[1]`: the places of its send and of its receive.
-fn post(hosts: &mut [Host; 2], vis: &mut [RawVi; 2], regions: &[Region; 2], number: usize) -> [usize; 2] {
+fn post(
+    world: &World,
+    hosts: &mut [Host; 2],
+    vis: &mut [RawVi; 2],
+    regions: &[Region; 2],
+    number: usize,
+) -> [usize; 2] {
     let [a, b] = hosts;
     let at = (MESSAGE * number) as u64;
     let descriptor = |region: &Region| Descriptor::new().segment(region.address + at, region.handle, MESSAGE);
     let receive = vis[1].receive(b, &descriptor(&regions[1]));
+    world.arrived(1);
     [vis[0].send(a, &descriptor(&regions[0])), receive]
 }
 
 /// The places of bystanders' messages, checked at the end.
-fn bystand(hosts: &mut [Host; 2], vis: &mut [RawVi; 2]) -> Vec<[usize; 2]> {
+fn bystand(world: &World, hosts: &mut [Host; 2], vis: &mut [RawVi; 2]) -> Vec<[usize; 2]> {
     let regions = [hosts[0].region, hosts[1].region];
-    (0..3).map(|number| post(hosts, vis, &regions, number)).collect()
+    (0..3).map(|number| post(world, hosts, vis, &regions, number)).collect()
 }
 
 fn check_bystanders(world: &World, hosts: &[Host; 2], places: &[[usize; 2]]) {
@@ -84,8 +91,9 @@ fn what_is_deregistered_is_not_read_any_more() {
             let regions = [0, 1].map(|n| register(&hosts[n], &memories[n]));
             let mut vis = pair(&hosts, level, 1024);
             let sent = memories[0].snapshot();
-            let places: Vec<_> = (0..MESSAGES).map(|n| post(&mut hosts, &mut vis, &regions, n)).collect();
-            let others = bystand(&mut hosts, &mut bystanders);
+            let places: Vec<_> =
+                (0..MESSAGES).map(|n| post(&world, &mut hosts, &mut vis, &regions, n)).collect();
+            let others = bystand(&world, &mut hosts, &mut bystanders);
             world.run(random.random_range(0..6000));
             hosts[0].agent.deregister(regions[0].handle).expect("the NIC answers");
             // From here on the memory is the program's own again.
@@ -128,8 +136,9 @@ fn what_is_deregistered_is_not_written_any_more() {
             let memories = [1, 2].map(|kind| Memory::new(MESSAGES * MESSAGE, seed ^ kind << 40));
             let regions = [0, 1].map(|n| register(&hosts[n], &memories[n]));
             let mut vis = pair(&hosts, level, 1024);
-            let places: Vec<_> = (0..MESSAGES).map(|n| post(&mut hosts, &mut vis, &regions, n)).collect();
-            let others = bystand(&mut hosts, &mut bystanders);
+            let places: Vec<_> =
+                (0..MESSAGES).map(|n| post(&world, &mut hosts, &mut vis, &regions, n)).collect();
+            let others = bystand(&world, &mut hosts, &mut bystanders);
             world.run(random.random_range(0..6000));
             hosts[1].agent.deregister(regions[1].handle).expect("the NIC answers");
             let then = memories[1].snapshot();
