@@ -41,7 +41,7 @@ pub fn all() -> Vec<Entry> {
         entry("prims/packer", || verilog(prims::Packer::default()), 360, 0),
         entry("prims/crc32", || verilog(prims::Crc32::default()), 490, 0),
         // What the agent sees.
-        entry("admin/broadcast", || verilog(admin::Broadcast::default()), 55, 0),
+        entry("admin/broadcast", || verilog(admin::Broadcast::default()), 60, 0),
         entry("admin/command", || verilog(admin::Command::default()), 95, 0),
         entry("admin/counters", || verilog(admin::Counters::default()), 340, 1),
         entry("admin/registers", || verilog(admin::Registers::default()), 610, 0),

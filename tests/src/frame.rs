@@ -135,6 +135,40 @@ pub fn untrailed(frame: &[u8]) -> &[u8] {
     &frame[..frame.len().min(IP + length)]
 }
 
+/// What an untagged RoCE frame says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// Source IPv4 address.
+    pub source: Ipv4Addr,
+    /// BTH opcode.
+    pub opcode: u8,
+    /// Solicited event.
+    pub solicited: bool,
+    /// Destination queue pair.
+    pub queue_pair: u32,
+    /// PSN.
+    pub psn: u32,
+    /// Extension headers and payload, without pad.
+    pub body: Vec<u8>,
+}
+
+impl Reading {
+    /// Reads a frame for which [`is_roce`] holds.
+    pub fn of(frame: &[u8]) -> Self {
+        let frame = untrailed(frame);
+        let be = |at: usize| u32::from_be_bytes(frame[at..at + 4].try_into().expect("four bytes"));
+        let pad = usize::from(frame[BTH + 1] >> 4 & 3);
+        Self {
+            source: be(IP + 12).into(),
+            opcode: frame[BTH],
+            solicited: frame[BTH + 1] & 0x80 != 0,
+            queue_pair: be(BTH + 4) & 0xFF_FFFF,
+            psn: be(BTH + 8) & 0xFF_FFFF,
+            body: frame[HEADER_BYTES..frame.len() - ICRC_BYTES - pad].to_vec(),
+        }
+    }
+}
+
 /// The frames of a capture, in order.
 pub fn capture(path: &Path) -> Vec<Vec<u8>> {
     let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

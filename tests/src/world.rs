@@ -109,8 +109,13 @@ impl World {
 
     /// Opens a NIC with the agent alone: for what the library would not do.
     pub fn host(&self, nic: usize) -> Host {
+        self.host_as(nic, self.options(nic))
+    }
+
+    /// Opens a NIC with the agent alone, under addresses of the test's.
+    pub fn host_as(&self, nic: usize, options: Options) -> Host {
         let device = self.device(nic);
-        let agent = Agent::open(Arc::new(device.clone()), self.options(nic)).expect("the NIC answers");
+        let agent = Agent::open(Arc::new(device.clone()), options).expect("the NIC answers");
         let memory = Memory::new(Host::BYTES, self.seed ^ (nic as u64) << 32);
         let tag = agent.create_tag().expect("a tag");
         let mut host =

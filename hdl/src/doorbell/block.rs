@@ -21,7 +21,7 @@
 //! - A commit to WORK_QUEUE empties the row and sets whether the queue is open. While it stays on the bus it is
 //!   written again in each cycle without a store.
 //!
-//! Latency: a VI is on show two cycles after the store, its row can be read the cycle after it. Tests: `tests/queues/doorbell.rs`.
+//! Latency: a VI is on show three cycles after the store, its row can be read the cycle after it. Tests: `tests/queues/doorbell.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
@@ -126,6 +126,10 @@ pub struct Doorbell {
     row_forward: DFF<bool>,
     posted_forward: DFF<bool>,
     ignored: DFF<bool>,
+    send_push: DFF<bool>,
+    send_push_vi: DFF<Vi>,
+    receive_push: DFF<bool>,
+    receive_push_vi: DFF<Vi>,
     send_shown: DFF<bool>,
     send_head: DFF<Vi>,
     receive_shown: DFF<bool>,
@@ -178,6 +182,10 @@ impl Logic for Doorbell {
             posted_shown,
             posted_forward,
             ignored,
+            send_push,
+            send_push_vi,
+            receive_push,
+            receive_push_vi,
             send_shown,
             send_head,
             receive_shown,
@@ -266,40 +274,44 @@ impl Logic for Doorbell {
             self.posted_position.next = self.written.q.val().posted;
         }
 
-        // Run queues: a store first, then fetch, then whoever made room.
-        self.send.push_valid.next = false;
-        self.send.push_id.next = self.again_send_vi.val();
+        // Run queues: a store first, then fetch, then whoever made room. The push waits a cycle in a register.
+        self.send_push.d.next = false;
+        self.send_push_vi.d.next = self.again_send_vi.val();
         self.again_send_ready.next = false;
-        self.receive.push_valid.next = false;
-        self.receive.push_id.next = self.again_receive_vi.val();
+        self.receive_push.d.next = false;
+        self.receive_push_vi.d.next = self.again_receive_vi.val();
         self.again_receive_ready.next = false;
         self.again_fetch_ready.next = false;
         if self.taken.val() & !self.to_receive.val() {
-            self.send.push_valid.next = true;
-            self.send.push_id.next = self.write_vi.val();
+            self.send_push.d.next = true;
+            self.send_push_vi.d.next = self.write_vi.val();
         } else if !self.send.busy.val() {
             if self.again_fetch_valid.val() & !self.again_fetch_receive.val() {
-                self.send.push_valid.next = true;
-                self.send.push_id.next = self.again_fetch_vi.val();
+                self.send_push.d.next = true;
+                self.send_push_vi.d.next = self.again_fetch_vi.val();
                 self.again_fetch_ready.next = true;
             } else {
-                self.send.push_valid.next = self.again_send_valid.val();
+                self.send_push.d.next = self.again_send_valid.val();
                 self.again_send_ready.next = true;
             }
         }
         if self.taken.val() & self.to_receive.val() {
-            self.receive.push_valid.next = true;
-            self.receive.push_id.next = self.write_vi.val();
+            self.receive_push.d.next = true;
+            self.receive_push_vi.d.next = self.write_vi.val();
         } else if !self.receive.busy.val() {
             if self.again_fetch_valid.val() & self.again_fetch_receive.val() {
-                self.receive.push_valid.next = true;
-                self.receive.push_id.next = self.again_fetch_vi.val();
+                self.receive_push.d.next = true;
+                self.receive_push_vi.d.next = self.again_fetch_vi.val();
                 self.again_fetch_ready.next = true;
             } else {
-                self.receive.push_valid.next = self.again_receive_valid.val();
+                self.receive_push.d.next = self.again_receive_valid.val();
                 self.again_receive_ready.next = true;
             }
         }
+        self.send.push_valid.next = self.send_push.q.val();
+        self.send.push_id.next = self.send_push_vi.q.val();
+        self.receive.push_valid.next = self.receive_push.q.val();
+        self.receive.push_id.next = self.receive_push_vi.q.val();
         // The heads, in registers: whoever takes one decides late in the cycle. While a VI is on show here, it may be
         // queued again.
         self.send.pop_ready.next = !self.send_shown.q.val();
@@ -323,6 +335,8 @@ impl Logic for Doorbell {
         self.count_ignored.next = self.ignored.q.val();
         self.busy.next = self.send.pop_valid.val()
             | self.receive.pop_valid.val()
+            | self.send_push.q.val()
+            | self.receive_push.q.val()
             | self.send_shown.q.val()
             | self.receive_shown.q.val()
             | self.send.busy.val()
@@ -330,6 +344,8 @@ impl Logic for Doorbell {
 
         if self.reset.val() {
             self.ignored.d.next = false;
+            self.send_push.d.next = false;
+            self.receive_push.d.next = false;
             self.send_shown.d.next = false;
             self.receive_shown.d.next = false;
         }

@@ -5,7 +5,7 @@
 //!    weigh ──►│      │──► overrun         (more than the ring holds)
 //!   decide ──►│ Plan │──► room            (window and heads allow any)
 //!   posted ──►│      │──► amount          (how many)
-//! position ──►│      │──► more            (the queue has work beyond that, and the window room)
+//! position ──►│      │──► more            (the queue has work beyond that)
 //!     done ──►└──────┘
 //! ```
 //! Contract: `count`, `weigh` and `decide` are high in three cycles, one after the other; the positions are read with
@@ -55,7 +55,7 @@ pub struct Plan {
     pub room: Signal<Out, bool>,
     /// How many to fetch, at most 8.
     pub amount: Signal<Out, Bits<4>>,
-    /// The queue has more, and the window has room for it.
+    /// The queue has more.
     pub more: Signal<Out, bool>,
 
     /// Posted and not fetched.
@@ -143,7 +143,6 @@ impl Logic for Plan {
         self.overrun.next = self.beyond.q.val();
         self.room.next = self.allowed.q.val().any();
         self.amount.next = self.least.val();
-        self.more.next = (self.fresh.q.val() > bit_cast::<14, 4>(self.least.val()))
-            & (self.window.q.val() > bit_cast::<5, 4>(self.least.val()));
+        self.more.next = self.fresh.q.val() > bit_cast::<14, 4>(self.least.val());
     }
 }

@@ -6,14 +6,12 @@
 //!      commit ──►│       │──► again                        (more to fetch than one line, or than room for heads)
 //!        beat ──►└───────┘──► fault
 //! ```
-//! Ports: docs/architecture.md.
-//!
 //! Contract:
 //! - Each descriptor posted to an open queue comes out once, in order: 8 words, then its head or `filled`.
 //! - Of a VI, at most SEND_WINDOW descriptors are fetched and not completed, and RECEIVE_AHEAD fetched and not
 //!   consumed; at most 8 heads are fetched and not taken.
-//! - A queue that stops for want of window room is not queued again: who makes room updates its position, then
-//!   requeues the VI. A position read here is read after the VI was popped, so room made later requeues it.
+//! - A queue found without window room is not queued again: who makes room updates its position, then requeues the
+//!   VI. A position read here is read after the VI was popped, so room made later requeues it.
 //! - A queue found wrong (overrun, stale slot, ring not readable) raises its fault and rests until committed anew.
 //! - Receive work goes first; a receive queue that had nothing to fetch lets one send queue by, so that a storm of
 //!   empty doorbells cannot hold up the others' sends.
@@ -190,7 +188,7 @@ pub struct Fetch {
     stopped: DFF<bool>,
     token: DFF<Bits<50>>,
     with_token: DFF<bool>,
-    /// The VI has work beyond what is being fetched, and room for it.
+    /// The VI has work beyond what is being fetched.
     more: DFF<bool>,
     overrun: DFF<bool>,
     /// The commit on the bus has been there for one, two, three cycles.
@@ -276,16 +274,16 @@ impl Logic for Fetch {
         self.idle.next = self.step.q.val() == Step::Idle;
         self.commit_here.next =
             self.commit_valid.val() & (self.commit.val().target == self.work_queue_table.val());
-        self.commit_seen.d.next = bits::<3>(0);
-        if self.commit_here.val() {
-            self.commit_seen.d.next = (self.commit_seen.q.val() << bits::<1>(1)) | bits::<3>(1);
-        }
         self.commit_taken.next = self.commit_here.val()
             & self.commit_seen.q.val().all()
             & self.idle.val()
             & self.landing.empty.val()
             & !self.access_waits.q.val()
             & !self.fault_waits.q.val();
+        self.commit_seen.d.next = bits::<3>(0);
+        if self.commit_here.val() & !self.commit_taken.val() {
+            self.commit_seen.d.next = (self.commit_seen.q.val() << bits::<1>(1)) | bits::<3>(1);
+        }
         self.commit_ready.next = self.commit_taken.val();
         self.queues.write.next = self.commit_taken.val();
         self.queues.commit.next = self.commit.val();

@@ -1,6 +1,6 @@
 //! The protection checker: takes one access at a time, and lets what is allowed through to the DMA engines.
 //!
-//! See the module `protect` for the rules. Ports: docs/architecture.md.
+//! See the module `protect` for the drawing and the rules.
 //!
 //! Contract:
 //! - Clients are served round robin. An access accepted in cycle 0 has its command, or its verdict, in cycle 7;

@@ -54,6 +54,8 @@ struct Harness {
     commit: Bundle,
     rows: Vec<[Row; 2]>,
     queues: [VecDeque<u64>; 2],
+    /// Pushed in the cycle before: on their way into the queues.
+    pushed: [Option<u64>; 2],
     /// The VIs on show.
     shown: [Option<u64>; 2],
     ignored: u64,
@@ -80,6 +82,7 @@ impl Harness {
             commit: Bundle::of::<bus::Commit>("commit"),
             rows: vec![[Row::default(); 2]; VIS],
             queues: Default::default(),
+            pushed: [None; 2],
             shown: [None; 2],
             ignored: 0,
             counted: 0,
@@ -97,7 +100,8 @@ impl Harness {
 
     /// A queue has work.
     fn waiting(&self) -> bool {
-        self.queues.iter().any(|queue| !queue.is_empty()) || self.shown.iter().any(Option::is_some)
+        self.queues.iter().any(|queue| !queue.is_empty())
+            || self.pushed.iter().chain(&self.shown).any(Option::is_some)
     }
 
     /// Runs one cycle and checks it. Gives which of commit, again_fetch, again_send, again_receive were taken.
@@ -196,7 +200,7 @@ impl Harness {
                 }
             }
         }
-        for (queue, vi) in pushed.into_iter().enumerate() {
+        for (queue, vi) in std::mem::replace(&mut self.pushed, pushed).into_iter().enumerate() {
             if let Some(vi) = vi.filter(|vi| !self.queues[queue].contains(vi)) {
                 self.queues[queue].push_back(vi);
             }
@@ -294,6 +298,7 @@ fn nothing_overflows() {
         }
     }
     // The one on show has been queued again.
+    harness.cycle(Cycle::default());
     assert_eq!(harness.queues[SEND].len(), VIS);
     while harness.waiting() {
         let look = (harness.shown[RECEIVE].unwrap_or(0), RECEIVE);
