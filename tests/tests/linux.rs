@@ -131,7 +131,7 @@ impl Linux {
     }
 
     /// Frames of one guest: acknowledgements, or all others.
-    fn of<'a>(frames: &'a [Vec<u8>], nic: usize, acknowledgements: bool) -> Vec<&'a [u8]> {
+    fn of(frames: &[Vec<u8>], nic: usize, acknowledgements: bool) -> Vec<&[u8]> {
         let wanted = |frame: &&Vec<u8>| {
             let reading = Reading::of(frame);
             sender(&reading) == nic && (reading.opcode == opcode::RC_ACKNOWLEDGE) == acknowledgements

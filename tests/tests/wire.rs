@@ -9,7 +9,7 @@ use viaduct_tests::{frame, scapy, tshark};
 #[test]
 fn scapy_and_tshark_find_nothing_wrong_with_our_frames() {
     let folder = tempfile::tempdir().expect("a folder");
-    let pcap = std::path::PathBuf::from("/tmp/ours.pcap");
+    let pcap = folder.path().join("ours.pcap");
     let mut setup = moody(21);
     setup.pcap = Some(pcap.clone());
     let shape = Shape { nics: 2, pairs: 4, messages: 6, mtus: &[256, 1024], levels: LEVELS };
