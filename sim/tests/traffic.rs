@@ -87,8 +87,8 @@ fn run(setup: &Setup) -> Outcome {
         to.vi.post_recv(to.descriptor(n, 3 * n, SLOT - 64)).unwrap();
         sent.push(data);
     }
-    from.vi.connect(to.vi.connection_info()).unwrap();
-    to.vi.connect(from.vi.connection_info()).unwrap();
+    from.vi.connect(&to.vi.connection_info()).unwrap();
+    to.vi.connect(&from.vi.connection_info()).unwrap();
     for (n, &size) in SIZES.iter().enumerate() {
         from.vi.post_send(from.descriptor(n, n, size)).unwrap();
     }

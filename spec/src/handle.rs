@@ -17,7 +17,7 @@ layout! {
     queue_pair: 24 {
         /// Index of the virtual interface.
         VI: 0, 10;
-        /// Changes each time the VI is created, never 0: frames of a former life match nothing.
+        /// Changes with each connection of the VI, never 0: frames of a former one match nothing.
         GENERATION: 10, 14;
     }
 }

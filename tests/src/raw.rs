@@ -174,8 +174,8 @@ impl RawVi {
 
     /// Connects two.
     pub fn connect(&mut self, other: &mut Self) {
-        self.vi.connect(other.vi.info()).expect("idle");
-        other.vi.connect(self.vi.info()).expect("idle");
+        self.vi.connect(&other.vi.info()).expect("idle");
+        other.vi.connect(&self.vi.info()).expect("idle");
         (self.sends, other.sends) = (0, 0);
     }
 

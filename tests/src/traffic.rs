@@ -335,8 +335,8 @@ impl Traffic {
                 };
                 vis.push(hosts[end].nic.create_vi(&attributes).expect("a VI"));
             }
-            vis[first].connect(vis[first + 1].connection_info()).expect("idle");
-            vis[first + 1].connect(vis[first].connection_info()).expect("idle");
+            vis[first].connect(&vis[first + 1].connection_info()).expect("idle");
+            vis[first + 1].connect(&vis[first].connection_info()).expect("idle");
             for [a, b] in [[0, 1], [1, 0]] {
                 let between = [ends[a], ends[b]];
                 let messages =

@@ -2,6 +2,9 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use viaduct_spec::register::counter;
+use viaduct_spec::wire::opcode;
+use viaduct_tests::frame::Frame;
 use viaduct_tests::world::{moody, quick, seeds, World};
 use vipl::{
     Descriptor, Error, MemAttributes, Nic, Operation, Region, ReliabilityLevel, Status, Vi, ViAttributes,
@@ -33,8 +36,8 @@ impl End {
     }
 
     fn connect(&self, peer: &Self) {
-        self.vi.connect(peer.vi.connection_info()).expect("idle");
-        peer.vi.connect(self.vi.connection_info()).expect("idle");
+        self.vi.connect(&peer.vi.connection_info()).expect("idle");
+        peer.vi.connect(&self.vi.connection_info()).expect("idle");
     }
 
     /// A descriptor for message `number`, in its own place for sends and for receives.
@@ -198,4 +201,40 @@ fn a_virtual_interface_in_error_flushes_what_is_posted_later() {
     ends[0].connect(&ends[1]);
     talk(&world, [&ends[0], &ends[1]], 0);
     world.check();
+}
+
+#[test]
+fn what_a_former_connection_left_on_the_wire_is_not_the_next_one_s() {
+    for level in LEVELS {
+        let world = World::new(&quick(5));
+        let nics = [0, 1].map(|n| world.nic(n));
+        let ends = [0, 1].map(|n| End::new(&nics[n], level));
+        let former = ends.each_ref().map(|end| end.vi.connection_info());
+        for turn in 0..3 {
+            ends[0].connect(&ends[1]);
+            talk(&world, [&ends[0], &ends[1]], turn);
+            for end in &ends {
+                end.vi.disconnect().expect("the NIC answers");
+            }
+        }
+        ends[0].connect(&ends[1]);
+        ends[1].vi.post_recv(ends[1].descriptor(0, true)).expect("posted");
+        world.settle();
+        // Frames of the first connection that some switch has kept until now.
+        let only = match level {
+            ReliabilityLevel::UnreliableDelivery => opcode::UC_SEND_ONLY,
+            _ => opcode::RC_SEND_ONLY,
+        };
+        for ahead in 0..6 {
+            let late = Frame::new(&former[0], &former[1], only, former[0].first_psn + ahead, &[1; 80]);
+            world.inject(1, &late.bytes());
+        }
+        world.settle();
+        assert!(matches!(ends[1].vi.recv_done(), Err(Error::NotDone)), "{level}");
+        assert_eq!(world.counter(1, counter::DROP_NO_VI), 6, "{level}");
+        ends[0].vi.post_send(ends[0].descriptor(0, false)).expect("posted");
+        world.settle();
+        assert_eq!(ends[1].vi.recv_done().expect("a message").length(), MESSAGE);
+        world.check();
+    }
 }

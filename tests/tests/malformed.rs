@@ -22,7 +22,7 @@ fn good(vis: &[RawVi; 2]) -> Frame {
         Service::UnreliableDelivery => opcode::UC_SEND_ONLY,
         _ => opcode::RC_SEND_ONLY,
     };
-    Frame { ack_request: from.service != Service::UnreliableDelivery, ..frame(from, to, only, 0) }
+    Frame { ack_request: from.service != Service::UnreliableDelivery, ..frame(&from, &to, only, 0) }
 }
 
 fn frame(from: &ConnectionInfo, to: &ConnectionInfo, opcode: u8, ahead: u32) -> Frame {

@@ -110,8 +110,8 @@ impl Vi {
         &self.nic
     }
 
-    /// What the peer has to know to connect to this VI.
-    pub fn connection_info(&self) -> &ConnectionInfo {
+    /// What the peer has to know to connect to this VI. It is new for each connection.
+    pub fn connection_info(&self) -> ConnectionInfo {
         self.vi.info()
     }
 

@@ -196,7 +196,7 @@ fn a_vi_is_created_connected_and_destroyed() {
         assert_eq!(work_queue::RING_REGION.get(&words), u64::from(agent.arena_region));
     }
 
-    let own = *vi.info();
+    let own = vi.info();
     let peer = ConnectionInfo { mac: Mac([2, 0, 0, 0, 0, 2]), queue_pair: 0x400, ..own };
     let wrong = ConnectionInfo { service: Service::UnreliableDelivery, ..peer };
     assert!(matches!(vi.connect(&wrong), Err(AgentError::Peer(_))));
@@ -226,14 +226,14 @@ fn a_peer_on_the_same_nic_is_reached_by_loopback() {
     let one = agent.create_vi(vi_attributes(tag)).expect("a free VI");
     let two = agent.create_vi(vi_attributes(tag)).expect("a free VI");
     ledger.take_deeds();
-    one.connect(two.info()).expect("idle");
+    one.connect(&two.info()).expect("idle");
     let loopback = |deeds: Vec<Deed>| {
         deeds.iter().any(|deed| {
             matches!(deed, Deed::Command { table: table::TRANSMIT, words, .. } if words[0] >> 26 & 1 == 1)
         })
     };
     assert!(loopback(ledger.take_deeds()));
-    two.connect(&ConnectionInfo { ip: Ipv4Addr::new(10, 0, 0, 9), ..*one.info() }).expect("idle");
+    two.connect(&ConnectionInfo { ip: Ipv4Addr::new(10, 0, 0, 9), ..one.info() }).expect("idle");
     assert!(!loopback(ledger.take_deeds()), "another address is another NIC");
 }
 
@@ -246,6 +246,9 @@ fn vis_run_out_and_their_queue_pair_numbers_change() {
         let vis: Vec<_> = (0..4).map(|_| agent.create_vi(vi_attributes(tag)).expect("a free VI")).collect();
         assert!(matches!(agent.create_vi(vi_attributes(tag)), Err(AgentError::Full(4, _))));
         for vi in vis {
+            assert!(seen.insert(vi.info().queue_pair));
+            // A connection that ended takes its number with it.
+            vi.make_idle().expect("it exists");
             assert!(seen.insert(vi.info().queue_pair));
             vi.destroy().expect("it exists");
         }

@@ -5,7 +5,7 @@ use std::{
     net::Ipv4Addr,
     sync::{
         atomic::{AtomicU64, Ordering},
-        Arc,
+        Arc, Mutex, PoisonError,
     },
 };
 
@@ -90,8 +90,10 @@ pub enum Direction {
 pub struct Vi {
     agent: Arc<Agent>,
     index: u16,
-    generation: u16,
-    info: ConnectionInfo,
+    /// Tells it from an earlier VI of this index.
+    life: u16,
+    /// Its queue pair number and first PSN are new for each connection.
+    info: Mutex<ConnectionInfo>,
     send: Ring,
     receive: Ring,
 }
@@ -99,9 +101,8 @@ pub struct Vi {
 /// What the agent remembers of a VI.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
-    generation: u16,
+    life: u16,
     attributes: ViAttributes,
-    first_psn: u32,
 }
 
 /// The token ring of a work queue, in the agent's arena.
@@ -138,7 +139,7 @@ impl Ring {
 
 impl fmt::Debug for Vi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Vi").field("index", &self.index).field("info", &self.info).finish()
+        f.debug_struct("Vi").field("index", &self.index).field("info", &self.info()).finish()
     }
 }
 
@@ -148,9 +149,11 @@ impl Vi {
         self.index
     }
 
-    /// What the other end of a connection needs to know.
-    pub fn info(&self) -> &ConnectionInfo {
-        &self.info
+    /// What the other end needs to know for the next connection, or of this one: it changes when the
+    /// VI is made idle.
+    pub fn info(&self) -> ConnectionInfo {
+        // Written whole: what a thread that panicked left is as good as ever.
+        *self.info.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The agent that made it.
@@ -182,7 +185,8 @@ impl Vi {
     /// When it returns, messages of the peer are received; but the peer can take ours only when it
     /// has done the same.
     pub fn connect(&self, peer: &ConnectionInfo) -> Result<(), AgentError> {
-        self.info.check(peer)?;
+        let own = self.info();
+        own.check(peer)?;
         let agent = &*self.agent;
         let state = agent.state();
         let entry = *state.vi(self)?;
@@ -194,10 +198,10 @@ impl Vi {
         }
         let mtu = entry.attributes.mtu.min(peer.mtu);
         let vi = u32::from(self.index);
-        for (word, row) in template::words(&self.info, peer, agent.pkey).iter().zip(8 * vi..) {
+        for (word, row) in template::words(&own, peer, agent.pkey).iter().zip(8 * vi..) {
             admin.commit(table::TEMPLATE, row, &[*word])?;
         }
-        let loopback = peer.mac == self.info.mac && peer.ip == self.info.ip;
+        let loopback = peer.mac == own.mac && peer.ip == own.ip;
         let ViAttributes { tag, service, max_transfer, .. } = entry.attributes;
         let receive = rows::Receive {
             peer: peer.ip,
@@ -205,10 +209,10 @@ impl Vi {
             service,
             mtu,
             tag,
-            generation: self.generation,
+            generation: generation(&own),
         };
         admin.commit(table::GATHER, vi, &rows::gather(tag, mtu, max_transfer))?;
-        admin.commit(table::TRANSMIT, vi, &rows::transmit(self.info.first_psn, service, loopback))?;
+        admin.commit(table::TRANSMIT, vi, &rows::transmit(own.first_psn, service, loopback))?;
         admin.commit(table::RECEIVE, vi, &receive.words())?;
         let (row, words) = self.work_queue(Direction::Send, tag);
         admin.commit(table::WORK_QUEUE, row, &words)?;
@@ -224,14 +228,20 @@ impl Vi {
     }
 
     /// Makes a broken VI idle again, with both rings empty at position 0. To be called when all that
-    /// was posted is complete; what is not then is lost to its owner.
+    /// was posted is complete; what is not then is lost to its owner. Its queue pair number and first
+    /// PSN are new from then on: frames of the connection that was match nothing.
     pub fn make_idle(&self) -> Result<(), AgentError> {
-        let state = self.agent.state();
+        let mut state = self.agent.state();
         let entry = *state.vi(self)?;
         let admin = Admin::of(&*self.agent.device);
         self.set_state(&admin, vi_states::IDLE)?;
         // Nothing that was granted to the old connection reaches memory after the rows are new.
         admin.drain()?;
+        let next = state.next_connection(self.index.into());
+        {
+            let mut info = self.info.lock().unwrap_or_else(PoisonError::into_inner);
+            (info.queue_pair, info.first_psn) = next;
+        }
         self.open(&admin, &entry)
     }
 
@@ -293,17 +303,17 @@ impl Vi {
     /// Writes the rows of an idle VI; the doorbells open last.
     fn open(&self, admin: &Admin<'_>, entry: &Entry) -> Result<(), AgentError> {
         let ViAttributes { tag, service, mtu, max_transfer, .. } = entry.attributes;
-        let vi = u32::from(self.index);
+        let (vi, own) = (u32::from(self.index), self.info());
         let receive = rows::Receive {
             peer: Ipv4Addr::UNSPECIFIED,
             psn: 0,
             service,
             mtu,
             tag,
-            generation: self.generation,
+            generation: generation(&own),
         };
         admin.commit(table::GATHER, vi, &rows::gather(tag, mtu, max_transfer))?;
-        admin.commit(table::TRANSMIT, vi, &rows::transmit(entry.first_psn, service, false))?;
+        admin.commit(table::TRANSMIT, vi, &rows::transmit(own.first_psn, service, false))?;
         admin.commit(table::RECEIVE, vi, &receive.words())?;
         for direction in [Direction::Send, Direction::Receive] {
             self.ring(direction).clear();
@@ -344,30 +354,27 @@ impl Agent {
             .find(|n| state.vis[*n].is_none())
             .ok_or(AgentError::Full(count, "virtual interface"))?;
 
-        let generation = next_generation(state.generations[index]);
-        let first_psn = state.random.random::<u32>() & 0xff_ffff;
-        let mut number = [0];
-        queue_pair::VI.put(&mut number, index as u64);
-        queue_pair::GENERATION.put(&mut number, generation.into());
+        let (queue_pair, first_psn) = state.next_connection(index);
+        let life = state.generations[index];
         let ring = |receive: usize, log2| Ring {
             arena: Arc::clone(&self.arena),
             offset: (2 * index + receive) * RING_BYTES,
             log2,
         };
-        let entry = Entry { generation, attributes, first_psn };
+        let entry = Entry { life, attributes };
         let vi = Vi {
             agent: Arc::clone(self),
             index: index as u16,
-            generation,
-            info: ConnectionInfo {
+            life,
+            info: Mutex::new(ConnectionInfo {
                 mac: self.mac,
                 ip: self.ip,
-                queue_pair: number[0] as u32,
+                queue_pair,
                 first_psn,
                 mtu: attributes.mtu,
                 service: attributes.service,
                 max_transfer: attributes.max_transfer,
-            },
+            }),
             send: ring(0, attributes.send_log2),
             receive: ring(1, attributes.receive_log2),
         };
@@ -376,7 +383,6 @@ impl Agent {
         vi.open(&admin, &entry)?;
         state.tags.take(attributes.tag)?;
         state.vis[index] = Some(entry);
-        state.generations[index] = generation;
         state.next_vi = (index + 1) % count;
         Ok(vi)
     }
@@ -388,9 +394,25 @@ impl super::State {
         self.vis
             .get(usize::from(vi.index))
             .and_then(Option::as_ref)
-            .filter(|entry| entry.generation == vi.generation)
+            .filter(|entry| entry.life == vi.life)
             .ok_or(AgentError::UnknownVi(vi.index))
     }
+
+    /// Queue pair number and first PSN of the next connection of a VI: the generation is the one after
+    /// the last that the index had, the PSN is random.
+    fn next_connection(&mut self, index: usize) -> (u32, u32) {
+        let generation = next_generation(self.generations[index]);
+        self.generations[index] = generation;
+        let mut number = [0];
+        queue_pair::VI.put(&mut number, index as u64);
+        queue_pair::GENERATION.put(&mut number, generation.into());
+        (number[0] as u32, self.random.random::<u32>() & 0xff_ffff)
+    }
+}
+
+/// The generation in a queue pair number.
+fn generation(info: &ConnectionInfo) -> u16 {
+    queue_pair::GENERATION.get(&[info.queue_pair.into()]) as u16
 }
 
 /// The generation after `now`, never 0.
