@@ -1,7 +1,7 @@
 //! What the Kernel Agent needs of a PCI function, whatever stands behind it: a simulator's socket, a
 //! simulation in the same process, or VFIO.
 
-use std::io;
+use std::{io, ops::RangeInclusive, os::fd::BorrowedFd};
 
 /// A base address region of the function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +82,26 @@ pub trait PciDevice: Send + Sync {
     ) -> Result<(), DeviceError>;
     /// Takes the memory back; returns when no access of the device can still come.
     fn unmap_dma(&self, iova: u64, length: usize) -> Result<(), DeviceError>;
+    /// DMA addresses at which memory may be mapped, first and last, lowest first: what the IOMMU
+    /// can translate, without what it keeps for itself (interrupts, reserved regions).
+    fn dma_ranges(&self) -> Vec<RangeInclusive<u64>> {
+        vec![0x1000..=0xfedf_ffff, 0xfef0_0000..=0x7fff_ffff_ffff]
+    }
+    /// Interrupt vectors.
+    fn vectors(&self) -> usize {
+        0
+    }
+    /// From now on each interrupt of vector `n` adds one to the eventfd `events[n]`; vectors without
+    /// one are silent. Replaces what was set before; with none, interrupts are off.
+    fn set_interrupts(&self, events: &[BorrowedFd<'_>]) -> Result<(), DeviceError> {
+        let request = format!("interrupts on {} vectors", events.len());
+        Err(DeviceError::Refused { request, reason: "this device has none".into() })
+    }
+    /// Whether a thread may sleep until an interrupt comes. Not where time passes only inside the
+    /// device's calls, as in a deterministic simulation: there one waits with [`PciDevice::pause`].
+    fn may_sleep(&self) -> bool {
+        true
+    }
     /// Resets the function.
     fn reset(&self) -> Result<(), DeviceError>;
     /// Lets time pass while the caller waits for the device: sleeps or yields for a moment on a

@@ -1,4 +1,4 @@
-//! Doorbell pages and the token that ring slots and doorbells share.
+//! Doorbell pages: the token that ring slots and doorbells share, and the arm word.
 
 use crate::{codes, layout};
 
@@ -17,13 +17,28 @@ layout! {
 
 codes! {
     /// Byte offsets in a VI's doorbell page (BAR 2, page = VI index). A store of the whole 64-bit
-    /// token rings and carries the token; a 4-byte store of its high double word rings alone; any
-    /// other store is ignored and counted.
+    /// token rings and carries the token; a 4-byte store of its high double word rings alone; a store of
+    /// a whole arm word arms; any other store is ignored and counted.
     page: u64 {
-        /// Send queue doorbell.
+        /// Send queue doorbell: a token.
         SEND = 0x00;
-        /// Receive queue doorbell.
+        /// Receive queue doorbell: a token.
         RECEIVE = 0x08;
+        /// Asks for one interrupt of the send queue: see arm.
+        SEND_ARM = 0x10;
+        /// Asks for one interrupt of the receive queue: see arm.
+        RECEIVE_ARM = 0x18;
+    }
+}
+
+layout! {
+    /// An arm word: asks for one interrupt when a descriptor is complete that the consumer has not
+    /// seen. If one is already, the interrupt comes at once.
+    arm: 64 {
+        /// Position of the oldest descriptor that the consumer has not seen complete.
+        POSITION: 0, 14;
+        /// Changes with every store, so that a poller of doorbell pages sees each.
+        SEQUENCE: 32, 32;
     }
 }
 

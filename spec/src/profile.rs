@@ -30,3 +30,7 @@ pub const READ_TAGS_LOG2: usize = 4;
 pub const READ_TAGS: usize = 1 << READ_TAGS_LOG2;
 /// Most bytes that one read asks for.
 pub const READ_BYTES: usize = 512;
+/// log2 of the MSI-X vectors.
+pub const VECTOR_LOG2: usize = 3;
+/// MSI-X vectors.
+pub const VECTORS: usize = 1 << VECTOR_LOG2;

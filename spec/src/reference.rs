@@ -22,7 +22,14 @@ fn chapters() -> Vec<(&'static str, Vec<Part>)> {
                 Codes(descriptor::status::CODES),
             ],
         ),
-        ("Doorbells and rings", vec![Layout(doorbell::token::LAYOUT), Codes(doorbell::page::CODES)]),
+        (
+            "Doorbells and rings",
+            vec![
+                Layout(doorbell::token::LAYOUT),
+                Codes(doorbell::page::CODES),
+                Layout(doorbell::arm::LAYOUT),
+            ],
+        ),
         ("Handles", vec![Layout(handle::memory_handle::LAYOUT), Layout(handle::queue_pair::LAYOUT)]),
         (
             "Registers",

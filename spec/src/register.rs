@@ -6,6 +6,12 @@ use crate::{codes, layout};
 pub const BAR0_BYTES: u64 = 0x1_0000;
 /// What [`registers::MAGIC`] reads as: "VIAD" in ASCII, last letter in the low byte.
 pub const MAGIC_VALUE: u32 = 0x5649_4144;
+/// Byte offset of the MSI-X table in BAR 0: for each vector address 8, data 4, control 4 (bit 0: masked).
+pub const MSIX_TABLE: u64 = 0x8000;
+/// Byte offset of the MSI-X pending bits in BAR 0.
+pub const MSIX_PENDING: u64 = 0xC000;
+/// Interrupt vector of the events in EVENT; work queues say their own.
+pub const EVENT_VECTOR: u8 = 0;
 /// The layout version that this crate describes.
 pub const VERSION_VALUE: u32 = 1;
 /// PCI vendor identifier of the function: one that is assigned to nobody, and that QEMU's own

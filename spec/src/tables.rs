@@ -76,6 +76,8 @@ layout! {
         SYSTEM_TAG: 64, 16;
         /// Tag of the VI: descriptors must lie in memory of this tag.
         TAG: 80, 16;
+        /// Interrupt vector of the queue's completions: 0 to VECTORS - 1.
+        VECTOR: 96, 8;
     }
 }
 
