@@ -50,6 +50,18 @@ layout! {
     }
 }
 
+layout! {
+    /// Address segment: the first segment of an RDMA descriptor, counted in SEG_COUNT and not in LENGTH.
+    address_segment: 128 {
+        /// Remote virtual address of the first byte.
+        ADDRESS: 0, 64;
+        /// Remote memory handle: the rkey on the wire.
+        HANDLE: 64, 32;
+        /// Must be 0.
+        RESERVED: 96, 32;
+    }
+}
+
 codes! {
     /// Bits of the control word.
     control: u16 {

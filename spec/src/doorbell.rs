@@ -31,6 +31,28 @@ codes! {
     }
 }
 
+codes! {
+    /// Byte offsets in a completion queue's doorbell page (BAR 2, page = VIS + queue index). Stores of
+    /// whole 64-bit words only; any other is ignored and counted.
+    cq_page: u64 {
+        /// How many entries the consumer has taken: see cq_index.
+        INDEX = 0x00;
+        /// Asks for one interrupt of the queue: see cq_index. If more entries have been written than its
+        /// INDEX says, the interrupt comes at once.
+        ARM = 0x08;
+    }
+}
+
+layout! {
+    /// A word of a completion queue's page.
+    cq_index: 64 {
+        /// Entries taken since the queue was created or resized, modulo 2^18.
+        INDEX: 0, 18;
+        /// Changes with every store, so that a poller of doorbell pages sees each.
+        SEQUENCE: 32, 32;
+    }
+}
+
 layout! {
     /// An arm word: asks for one interrupt when a descriptor is complete that the consumer has not
     /// seen. If one is already, the interrupt comes at once.

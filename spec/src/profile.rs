@@ -30,6 +30,14 @@ pub const READ_TAGS_LOG2: usize = 4;
 pub const READ_TAGS: usize = 1 << READ_TAGS_LOG2;
 /// Most bytes that one read asks for.
 pub const READ_BYTES: usize = 512;
+/// log2 of the completion queues.
+pub const CQ_LOG2: usize = 6;
+/// Completion queues.
+pub const CQS: usize = 1 << CQ_LOG2;
+/// log2 of the RDMA reads that a VI may have outstanding, and of those of its peer's that it keeps.
+pub const READ_DEPTH_LOG2: usize = 2;
+/// RDMA reads that a VI may have outstanding, and those of its peer's that it keeps.
+pub const READ_DEPTH: usize = 1 << READ_DEPTH_LOG2;
 /// log2 of the MSI-X vectors.
 pub const VECTOR_LOG2: usize = 3;
 /// MSI-X vectors.

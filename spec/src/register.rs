@@ -63,6 +63,12 @@ codes! {
         EVENT = 0x068;
         /// RO 32: the time base as the NIC sees it, in ticks of 1.024 us.
         TIME = 0x070;
+        /// RO 32: completion queues; queue n has doorbell page VIS + n.
+        CQS = 0x074;
+        /// RO 32: RDMA reads that a VI may have outstanding in each direction.
+        READ_DEPTH = 0x078;
+        /// RW 32: see raw_channel.
+        RAW_CHANNEL = 0x07C;
         /// RO 64 each: counter n is at COUNTERS + 8 n: see counter.
         COUNTERS = 0x400;
     }
@@ -87,6 +93,23 @@ layout! {
         SEND_ENABLE: 1, 1;
         /// Write 1: resets everything but the PCIe edge; reads 0.
         RESET: 31, 1;
+    }
+}
+
+layout! {
+    /// RAW_CHANNEL register: the VI that sends and receives whole frames, and which it receives. Its
+    /// RECEIVE and TRANSMIT rows have service RAW.
+    raw_channel: 32 {
+        /// Index of the VI.
+        VI: 0, 10;
+        /// The channel is open.
+        ENABLE: 16, 1;
+        /// Broadcast frames are received.
+        BROADCAST: 17, 1;
+        /// Multicast frames are received.
+        MULTICAST: 18, 1;
+        /// Frames to any address are received.
+        PROMISCUOUS: 19, 1;
     }
 }
 
@@ -153,8 +176,18 @@ codes! {
         RECVQ_EMPTY = 3;
         /// A doorbell or ring position outside the ring.
         VI_OVERRUN = 4;
+        /// A remote peer's RDMA write was refused: key, range, tag or right.
+        RDMAW_PROT = 5;
+        /// A remote peer's RDMA write broke off: its data was damaged or a part of it is missing.
+        RDMAW_ABORT = 7;
+        /// A remote peer's RDMA read was refused: key, range, tag or right.
+        RDMAR_PROT = 8;
         /// A completion could not be written: its memory is no longer valid.
         COMP_PROT = 9;
+        /// An RDMA read of ours failed in transport.
+        RDMA_TRANSPORT = 10;
+        /// A completion queue had no room: its entry is lost, and the VI breaks. The VI field holds the queue (VIP_ERROR_CATASTROPHIC on it).
+        CQ_OVERRUN = 11;
     }
 }
 
@@ -205,5 +238,33 @@ codes! {
         NAKS_RECEIVED = 20;
         /// Frames of a message dropped because an earlier one of it was lost (Unreliable Delivery).
         DROP_PARTIAL = 21;
+        /// Request packets sent again.
+        RETRANSMITTED = 22;
+        /// Retransmission timers that ended.
+        TIMEOUTS = 23;
+        /// Receiver-not-ready answers taken.
+        RNR_RECEIVED = 24;
+        /// Receiver-not-ready answers sent.
+        RNR_SENT = 25;
+        /// Frames that were duplicates of ones already executed, and were answered again.
+        DUPLICATES = 26;
+        /// Answers dropped: their PSN is not one that is waited for.
+        DROP_RESPONSE = 27;
+        /// Congestion notification packets, and frames marked congestion experienced.
+        CONGESTION = 28;
+        /// Frames of the raw channel delivered.
+        RAW_RECEIVED = 29;
+        /// Frames for the raw channel dropped: no receive was posted.
+        RAW_DROPPED = 30;
+        /// RDMA read requests executed.
+        READS_SERVED = 31;
+        /// Bytes of payload sent, retransmissions included.
+        BYTES_SENT = 32;
+        /// Bytes of payload delivered to memory.
+        BYTES_RECEIVED = 33;
+        /// Completion queue entries lost.
+        CQ_OVERRUNS = 34;
+        /// Interrupts sent.
+        INTERRUPTS = 35;
     }
 }

@@ -22,6 +22,8 @@ codes! {
         RECEIVE = 7;
         /// VI states: row = VI.
         VI_STATE = 8;
+        /// Completion queues: row = queue.
+        COMPLETION_QUEUE = 9;
     }
 }
 
@@ -78,6 +80,32 @@ layout! {
         TAG: 80, 16;
         /// Interrupt vector of the queue's completions: 0 to VECTORS - 1.
         VECTOR: 96, 8;
+        /// Completion queue of the queue's completions.
+        CQ: 104, 10;
+        /// They go to CQ; otherwise to none.
+        TO_CQ: 114, 1;
+    }
+}
+
+layout! {
+    /// A completion queue. A commit starts it empty at index 0, disarmed; of a queue that is live it is a
+    /// resize: RESULT has the entries written to the old ring, modulo 2^18, the next goes to the new
+    /// one, and if it was armed its interrupt comes.
+    completion_queue: 128 {
+        /// Where the ring starts in its region, in units of 64 bytes from the region's base rounded down to 64. Its entries are 0 when it is committed.
+        RING_OFFSET: 0, 34;
+        /// Region (an agent's arena) that holds the ring.
+        RING_REGION: 34, 16;
+        /// log2 of the ring's entries: 2 to 16.
+        RING_LOG2: 50, 5;
+        /// The queue exists.
+        LIVE: 55, 1;
+        /// It takes events instead of completions: the agent's error ring. One queue at most.
+        EVENTS: 56, 1;
+        /// Tag of the ring's region.
+        SYSTEM_TAG: 64, 16;
+        /// Interrupt vector: 0 to VECTORS - 1.
+        VECTOR: 96, 8;
     }
 }
 
@@ -88,6 +116,10 @@ layout! {
         TAG: 0, 16;
         /// Path MTU: 256 << MTU bytes of payload, MTU 0 to 4.
         MTU: 16, 3;
+        /// Service: see service.
+        SERVICE: 19, 2;
+        /// RDMA reads may be sent: the peer has agreed to a depth. Otherwise one is a format error.
+        RDMA_READ: 21, 1;
         /// MaxTransferSize in bytes: a longer message is a length error.
         MAX_TRANSFER: 32, 32;
     }
@@ -95,13 +127,21 @@ layout! {
 
 layout! {
     /// What the transmit block knows of a VI.
-    transmit: 64 {
+    transmit: 128 {
         /// PSN of the next request packet.
         PSN: 0, 24;
         /// Service: see service.
         SERVICE: 24, 2;
         /// The peer is on this NIC: frames turn round inside it.
         LOOPBACK: 26, 1;
+        /// RDMA reads that may be outstanding: what the peer keeps of them, 0 to READ_DEPTH.
+        READ_DEPTH: 28, 4;
+        /// Ticks of 1.024 us without progress after which the oldest unacknowledged packet is sent again; 0: never.
+        TIMEOUT: 32, 20;
+        /// How often in a row, without progress, that is done before the VI breaks.
+        RETRIES: 64, 8;
+        /// How often in a row a message that found no receive is sent again before the VI breaks.
+        RNR_RETRIES: 72, 8;
     }
 }
 
@@ -120,6 +160,16 @@ layout! {
         TAG: 64, 16;
         /// Generation that a queue pair number must carry.
         GENERATION: 80, 14;
+        /// The peer may write to this VI's memory.
+        RDMA_WRITE: 96, 1;
+        /// The peer may read this VI's memory.
+        RDMA_READ: 97, 1;
+        /// A message that finds no receive gets a receiver-not-ready answer and the VI stays; otherwise it breaks.
+        RNR_STAY: 98, 1;
+        /// Timer code of that answer: InfiniBand's 5 bits.
+        RNR_TIMER: 99, 5;
+        /// RDMA reads of the peer's kept at a time, 1 to READ_DEPTH; one more is refused.
+        READ_DEPTH: 104, 4;
     }
 }
 
@@ -152,6 +202,8 @@ codes! {
         RELIABLE_DELIVERY = 1;
         /// Reliable Reception: reliable connection; acknowledged when the data is in memory.
         RELIABLE_RECEPTION = 2;
+        /// The raw channel: a send is a whole frame without FCS, and so is what a receive gets.
+        RAW = 3;
     }
 }
 
@@ -182,13 +234,13 @@ layout! {
 layout! {
     /// A completion queue entry.
     cq_entry: 128 {
-        /// Token of the completed descriptor.
+        /// Token of the completed descriptor; in the error ring an event (see event).
         TOKEN: 0, 64;
         /// Index of the VI.
         VI: 64, 16;
         /// 1: receive queue, 0: send queue.
         RECEIVE: 80, 1;
-        /// Flips each time the ring wraps, so that a new entry shows without an index.
+        /// 1 in the first lap of the ring, 0 in the second, and so on: a new entry shows without an index.
         PHASE: 127, 1;
     }
 }

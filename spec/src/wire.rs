@@ -52,6 +52,18 @@ layout! {
 }
 
 layout! {
+    /// RDMA extended transport header, as a 128-bit big-endian number.
+    reth: 128 {
+        /// Bytes of the whole message.
+        LENGTH: 0, 32;
+        /// Memory handle of the region, the rkey.
+        RKEY: 32, 32;
+        /// Virtual address of the first byte.
+        ADDRESS: 64, 64;
+    }
+}
+
+layout! {
     /// ACK extended transport header, as a 32-bit big-endian number.
     aeth: 32 {
         /// Messages completed, modulo 2^24.
@@ -76,6 +88,28 @@ codes! {
         RC_SEND_ONLY = 0x04;
         /// Reliable connection: a send in one packet, with immediate data.
         RC_SEND_ONLY_IMMEDIATE = 0x05;
+        /// Reliable connection: first packet of an RDMA write, with RETH.
+        RC_WRITE_FIRST = 0x06;
+        /// Reliable connection: middle packet of an RDMA write.
+        RC_WRITE_MIDDLE = 0x07;
+        /// Reliable connection: last packet of an RDMA write.
+        RC_WRITE_LAST = 0x08;
+        /// Reliable connection: last packet of an RDMA write, with immediate data.
+        RC_WRITE_LAST_IMMEDIATE = 0x09;
+        /// Reliable connection: an RDMA write in one packet, with RETH.
+        RC_WRITE_ONLY = 0x0A;
+        /// Reliable connection: an RDMA write in one packet, with RETH and immediate data.
+        RC_WRITE_ONLY_IMMEDIATE = 0x0B;
+        /// Reliable connection: an RDMA read request, with RETH.
+        RC_READ_REQUEST = 0x0C;
+        /// Reliable connection: first packet of an answer to an RDMA read, with AETH.
+        RC_READ_RESPONSE_FIRST = 0x0D;
+        /// Reliable connection: middle packet of an answer to an RDMA read.
+        RC_READ_RESPONSE_MIDDLE = 0x0E;
+        /// Reliable connection: last packet of an answer to an RDMA read, with AETH.
+        RC_READ_RESPONSE_LAST = 0x0F;
+        /// Reliable connection: an answer to an RDMA read in one packet, with AETH.
+        RC_READ_RESPONSE_ONLY = 0x10;
         /// Reliable connection: acknowledgement, with AETH.
         RC_ACKNOWLEDGE = 0x11;
         /// Unreliable connection: first packet of a send.
@@ -90,6 +124,22 @@ codes! {
         UC_SEND_ONLY = 0x24;
         /// Unreliable connection: a send in one packet, with immediate data.
         UC_SEND_ONLY_IMMEDIATE = 0x25;
+        /// Unreliable connection: first packet of an RDMA write, with RETH.
+        UC_WRITE_FIRST = 0x26;
+        /// Unreliable connection: middle packet of an RDMA write.
+        UC_WRITE_MIDDLE = 0x27;
+        /// Unreliable connection: last packet of an RDMA write.
+        UC_WRITE_LAST = 0x28;
+        /// Unreliable connection: last packet of an RDMA write, with immediate data.
+        UC_WRITE_LAST_IMMEDIATE = 0x29;
+        /// Unreliable connection: an RDMA write in one packet, with RETH.
+        UC_WRITE_ONLY = 0x2A;
+        /// Unreliable connection: an RDMA write in one packet, with RETH and immediate data.
+        UC_WRITE_ONLY_IMMEDIATE = 0x2B;
+        /// Unreliable datagram: a send in one packet, with DETH: the raw channel's.
+        UD_SEND_ONLY = 0x64;
+        /// Congestion notification.
+        CONGESTION = 0x81;
     }
 }
 
