@@ -9,7 +9,9 @@ use viaduct_spec::register::{counter, registers};
 
 use crate::clock::{reached, ticks, Cycle};
 use crate::fabric::{Capture, Fabric, Frame, Link, Mac, PortCounters};
+use crate::function::Function;
 use crate::memory::Memory;
+use crate::model::{Choices, Model};
 use crate::nic::{Nic, NicIn, NicOut};
 use crate::root_complex::{self, Access, BusCounters, LoadId, RootComplex, Violation};
 
@@ -40,7 +42,15 @@ pub enum Activity {
     Idle(Option<Cycle>),
 }
 
-/// A NIC and what is around it.
+/// What is at a port of a network.
+pub enum Port {
+    /// A NIC with pins.
+    Nic(Box<dyn Nic>),
+    /// The functional model.
+    Model(Choices),
+}
+
+/// A NIC with pins and what is around it.
 struct Slot {
     nic: Box<dyn Nic>,
     bus: RootComplex,
@@ -51,8 +61,7 @@ struct Slot {
     calm: u64,
 }
 
-impl Slot {
-    /// When this NIC has to be stepped again; `None`: now.
+impl Function for Slot {
     fn sleeps_until(&self, now: Cycle) -> Option<Cycle> {
         let calm = self.calm >= CALM_CYCLES && self.bus.is_quiet(now) && self.mac.is_quiet();
         let deadline = match self.output.deadline_valid {
@@ -77,6 +86,65 @@ impl Slot {
         }
     }
 
+    fn mac(&self) -> &Mac {
+        &self.mac
+    }
+
+    fn mac_mut(&mut self) -> &mut Mac {
+        &mut self.mac
+    }
+
+    fn store(&mut self, now: Cycle, access: Access, value: u64) {
+        self.awake().store(now, access, value);
+    }
+
+    fn load(&mut self, now: Cycle, access: Access) -> LoadId {
+        self.awake().load(now, access)
+    }
+
+    fn answer(&mut self, load: LoadId) -> Option<u64> {
+        self.bus.answer(load)
+    }
+
+    fn backlog(&self) -> usize {
+        self.bus.backlog()
+    }
+
+    fn config_read(&self, offset: usize, data: &mut [u8]) {
+        self.bus.config_read(offset, data);
+    }
+
+    fn config_write(&mut self, now: Cycle, offset: usize, data: &[u8]) {
+        self.awake().config_write(now, offset, data);
+    }
+
+    fn reset(&mut self, now: Cycle) {
+        self.awake().reset(now);
+    }
+
+    fn memory(&mut self) -> &mut Memory {
+        &mut self.bus.memory
+    }
+
+    fn bus_counters(&self) -> BusCounters {
+        self.bus.counters()
+    }
+
+    fn violations(&self) -> &[Violation] {
+        self.bus.violations()
+    }
+
+    fn root_complex(&mut self) -> Option<&mut RootComplex> {
+        Some(&mut self.bus)
+    }
+}
+
+impl Slot {
+    fn awake(&mut self) -> &mut RootComplex {
+        self.calm = 0;
+        &mut self.bus
+    }
+
     fn cycle(&mut self, now: Cycle) {
         let (input, output) = (&mut self.input, &mut self.output);
         input.reset = now < RESET_CYCLES;
@@ -94,7 +162,7 @@ impl Slot {
 /// The network.
 pub struct Network {
     now: Cycle,
-    slots: Vec<Slot>,
+    slots: Vec<Box<dyn Function>>,
     fabric: Fabric,
     never_skip: bool,
 }
@@ -102,19 +170,28 @@ pub struct Network {
 impl Network {
     /// Connects NICs that have just been made.
     pub fn new(nics: Vec<Box<dyn Nic>>, options: &Options, capture: Option<Capture>) -> Self {
-        let fabric = Fabric::new(nics.len(), options.link, capture);
-        let slot = |(index, nic): (usize, Box<dyn Nic>)| {
+        Self::of(nics.into_iter().map(Port::Nic).collect(), options, capture)
+    }
+
+    /// Connects what has just been made.
+    pub fn of(ports: Vec<Port>, options: &Options, capture: Option<Capture>) -> Self {
+        let fabric = Fabric::new(ports.len(), options.link, capture);
+        let slot = |(index, port): (usize, Port)| -> Box<dyn Function> {
             let seed = options.bus.seed.wrapping_add(index as u64);
-            Slot {
-                nic,
-                bus: RootComplex::new(root_complex::Options { seed, ..options.bus.clone() }),
-                mac: Mac::new(fabric.link().rate),
-                input: NicIn::default(),
-                output: NicOut::default(),
-                calm: 0,
+            let bus = root_complex::Options { seed, ..options.bus.clone() };
+            match port {
+                Port::Model(choices) => Box::new(Model::new(choices, &bus, fabric.link().rate)),
+                Port::Nic(nic) => Box::new(Slot {
+                    nic,
+                    bus: RootComplex::new(bus),
+                    mac: Mac::new(fabric.link().rate),
+                    input: NicIn::default(),
+                    output: NicOut::default(),
+                    calm: 0,
+                }),
             }
         };
-        let slots = nics.into_iter().enumerate().map(slot).collect();
+        let slots = ports.into_iter().enumerate().map(slot).collect();
         Self { now: 0, slots, fabric, never_skip: options.never_skip }
     }
 
@@ -157,7 +234,7 @@ impl Network {
                 slot.step(self.now, to, self.never_skip);
             }
             self.now = to;
-            self.fabric.exchange(to, self.slots.iter_mut().map(|slot| &mut slot.mac));
+            self.fabric.exchange(to, self.slots.iter_mut().map(|slot| slot.mac_mut()));
         }
     }
 
@@ -183,12 +260,6 @@ impl Network {
         }
     }
 
-    fn awake(&mut self, nic: usize) -> &mut RootComplex {
-        let slot = &mut self.slots[nic];
-        slot.calm = 0;
-        &mut slot.bus
-    }
-
     /// A store of the host.
     ///
     /// # Panics
@@ -196,18 +267,18 @@ impl Network {
     /// outside.
     pub fn store(&mut self, nic: usize, access: Access, value: u64) {
         let now = self.now;
-        self.awake(nic).store(now, access, value);
+        self.slots[nic].store(now, access, value);
     }
 
     /// A load of the host; its answer comes while the network is stepped.
     pub fn load(&mut self, nic: usize, access: Access) -> LoadId {
         let now = self.now;
-        self.awake(nic).load(now, access)
+        self.slots[nic].load(now, access)
     }
 
     /// Takes the answer of a load, if it has come.
     pub fn answer(&mut self, nic: usize, load: LoadId) -> Option<u64> {
-        self.slots[nic].bus.answer(load)
+        self.slots[nic].answer(load)
     }
 
     /// A load of the host, and as many cycles as it takes.
@@ -223,29 +294,34 @@ impl Network {
 
     /// Reads configuration space.
     pub fn config_read(&self, nic: usize, offset: usize, data: &mut [u8]) {
-        self.slots[nic].bus.config_read(offset, data);
+        self.slots[nic].config_read(offset, data);
     }
 
     /// Writes configuration space.
     pub fn config_write(&mut self, nic: usize, offset: usize, data: &[u8]) {
         let now = self.now;
-        self.awake(nic).config_write(now, offset, data);
+        self.slots[nic].config_write(now, offset, data);
     }
 
     /// Resets the function.
     pub fn reset(&mut self, nic: usize) {
         let now = self.now;
-        self.awake(nic).reset(now);
+        self.slots[nic].reset(now);
     }
 
     /// The memory that a NIC reaches.
     pub fn memory(&mut self, nic: usize) -> &mut Memory {
-        &mut self.slots[nic].bus.memory
+        self.slots[nic].memory()
     }
 
-    /// The root complex of a NIC.
-    pub fn bus(&mut self, nic: usize) -> &mut RootComplex {
-        &mut self.slots[nic].bus
+    /// The root complex of a NIC that has pins.
+    pub fn bus(&mut self, nic: usize) -> Option<&mut RootComplex> {
+        self.slots[nic].root_complex()
+    }
+
+    /// Accesses of the host that are on their way to a NIC.
+    pub fn backlog(&self, nic: usize) -> usize {
+        self.slots[nic].backlog()
     }
 
     /// A frame of nobody's comes to a NIC: [`Fabric::inject`].
@@ -255,12 +331,12 @@ impl Network {
 
     /// Rules of the bus that a NIC has broken.
     pub fn violations(&self, nic: usize) -> &[Violation] {
-        self.slots[nic].bus.violations()
+        self.slots[nic].violations()
     }
 
     /// What has gone over a NIC's bus and link.
     pub fn counters(&self, nic: usize) -> (BusCounters, PortCounters) {
-        (self.slots[nic].bus.counters(), self.slots[nic].mac.counters())
+        (self.slots[nic].bus_counters(), self.slots[nic].mac().counters())
     }
 
     /// Reads a NIC's own counters through its registers, as its driver would: name and value.
@@ -279,6 +355,6 @@ impl Network {
 
     /// Whether so much is on its way to some NIC that the host should wait.
     pub fn is_crowded(&self) -> bool {
-        self.slots.iter().any(|slot| slot.bus.backlog() > CROWDED)
+        self.slots.iter().any(|slot| slot.backlog() > CROWDED)
     }
 }

@@ -234,7 +234,7 @@ impl Flow {
     }
 
     fn poll(&mut self, world: &World, hosts: &mut [Host], vis: &[Vi]) {
-        if world.net.network().bus(self.hosts[1]).backlog() == 0 {
+        if world.net.network().backlog(self.hosts[1]) == 0 {
             self.ready = self.posted[1];
         }
         self.sends.check_order(&hosts[self.hosts[0]]);
