@@ -130,10 +130,14 @@ impl Arguments {
         let set = |list: &[u64]| list.iter().copied().collect();
         Setup {
             nics: usize::from(self.nics).max(self.nic.len()),
-            kinds: self.nic.iter().map(|kind| match kind {
-                KindArgument::Rtl => Kind::Rtl,
-                KindArgument::Model => Kind::Model,
-            }).collect(),
+            kinds: self
+                .nic
+                .iter()
+                .map(|kind| match kind {
+                    KindArgument::Rtl => Kind::Rtl,
+                    KindArgument::Model => Kind::Model,
+                })
+                .collect(),
             choices: Choices::default(),
             seed: self.seed,
             network: network::Options {

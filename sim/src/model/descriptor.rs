@@ -172,10 +172,13 @@ impl Descriptor {
     /// message reaches them.
     pub fn check_receive(&self) -> u32 {
         let first = usize::from(self.count).min(FIRST_SEGMENTS);
-        let good = self.is_well_formed()
-            && self.operation() == Operation::Send
-            && self.segments.len() >= first;
-        if good { 0 } else { status::FORMAT_ERROR }
+        let good =
+            self.is_well_formed() && self.operation() == Operation::Send && self.segments.len() >= first;
+        if good {
+            0
+        } else {
+            status::FORMAT_ERROR
+        }
     }
 
     /// Some of its segments are behind its region's end.
@@ -235,7 +238,11 @@ mod tests {
         assert_eq!(check(control::OP_RDMAWRITE, 4, &[(0, 1, 0), (9, 1, 4)]), 0);
         assert_eq!(check(control::OP_RDMAREAD, 4, &[(0, 1, 0), (9, 1, 4)]), 0);
         assert_eq!(check(control::OP_RDMAWRITE, 0, &[]), status::FORMAT_ERROR, "none");
-        assert_eq!(check(control::OP_RDMAWRITE, 4, &[(0, 1, 1), (9, 1, 4)]), status::FORMAT_ERROR, "reserved");
+        assert_eq!(
+            check(control::OP_RDMAWRITE, 4, &[(0, 1, 1), (9, 1, 4)]),
+            status::FORMAT_ERROR,
+            "reserved"
+        );
         let immediate = control::OP_RDMAREAD | control::IMMEDIATE;
         assert_eq!(check(immediate, 4, &[(0, 1, 0), (9, 1, 4)]), status::FORMAT_ERROR);
     }

@@ -50,7 +50,8 @@ impl Event {
 impl Device {
     /// Reports an event.
     pub fn report(&mut self, event: Event) {
-        let row = |row: &super::tables::Row| row.is(completion_queue::LIVE) && row.is(completion_queue::EVENTS);
+        let row =
+            |row: &super::tables::Row| row.is(completion_queue::LIVE) && row.is(completion_queue::EVENTS);
         if let Some(queue) = self.tables.completion_queue.iter().position(row) {
             // The error ring has no error ring of its own: a refusal by its memory is a loss too.
             if self.add_entry(queue, event.word(), event.index as u64, event.receive).is_err() {

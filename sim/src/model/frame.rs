@@ -205,7 +205,7 @@ pub fn read(frame: &[u8], own: &Identity) -> Result<Reading, Drop> {
     if version != 0
         || (be16(frame, BTH + 2) ^ own.pkey) & 0x7FFF != 0
         || extension.is_none()
-        || (code == opcode::UD_SEND_ONLY) != agent_s
+        || code == opcode::UD_SEND_ONLY && !agent_s
     {
         return Err(Drop::Bth);
     }
@@ -257,7 +257,10 @@ mod tests {
                 let body = (0..length).collect();
                 let packet = Packet { opcode: opcode::UC_SEND_ONLY, psn: 0xABCDEF, ack_request: true, body };
                 let mut frame = build(&template(tag), &packet);
-                assert_eq!(frame.len(), 58 + usize::from(length).next_multiple_of(4) + 4 * usize::from(tag[0] != 0));
+                assert_eq!(
+                    frame.len(),
+                    58 + usize::from(length).next_multiple_of(4) + 4 * usize::from(tag[0] != 0)
+                );
                 let expected = Reading { packet, source_ip: 0x0A00_0002, queue_pair: 0x407, marked: false };
                 assert_eq!(read(&frame, &OWN), Ok(expected));
                 let last = frame.len() - 1;

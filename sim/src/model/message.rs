@@ -228,7 +228,12 @@ impl Device {
         }
     }
 
-    fn take_write(&mut self, vi: usize, part: &Part<'_>, target: Option<(Place, u64)>) -> Result<Inbound, Refusal> {
+    fn take_write(
+        &mut self,
+        vi: usize,
+        part: &Part<'_>,
+        target: Option<(Place, u64)>,
+    ) -> Result<Inbound, Refusal> {
         let row = self.tables.receive[vi];
         let tag = row.get(receive::TAG) as u16;
         let (place, length, done) = match (target, self.vis[vi].responder.inbound.take()) {

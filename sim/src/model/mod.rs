@@ -175,7 +175,11 @@ trait TakeFrontIf<T> {
 
 impl<T> TakeFrontIf<T> for VecDeque<T> {
     fn take_front_if(&mut self, wanted: impl FnOnce(&T) -> bool) -> Option<T> {
-        if self.front().is_some_and(wanted) { self.pop_front() } else { None }
+        if self.front().is_some_and(wanted) {
+            self.pop_front()
+        } else {
+            None
+        }
     }
 }
 

@@ -123,8 +123,7 @@ impl Device {
             && (!row.is(region::SYSTEM) || access.right.system())
             && !(row.is(region::READ_ONLY) && access.right.writes());
         let end = u128::from(address) + u128::from(access.span);
-        let inside =
-            address >= base && end <= u128::from(base) + u128::from(row.get(region::LENGTH));
+        let inside = address >= base && end <= u128::from(base) + u128::from(row.get(region::LENGTH));
         (allowed && inside).then_some(address).ok_or(Refused)
     }
 

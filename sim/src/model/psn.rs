@@ -16,7 +16,11 @@ pub fn ahead(psn: u32, from: u32) -> u32 {
 
 /// The later of two that are less than 2^23 apart.
 pub fn later(a: u32, b: u32) -> u32 {
-    if ahead(a, b) < HALF { a } else { b }
+    if ahead(a, b) < HALF {
+        a
+    } else {
+        b
+    }
 }
 
 /// Packets of a message of `length` bytes: one at least.

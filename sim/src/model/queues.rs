@@ -238,7 +238,9 @@ impl Device {
 
     /// Takes the places without a descriptor off the queue's head, when all before them is complete.
     pub fn skip_receives(&mut self, vi: usize) {
-        while !self.vis[vi].responder.is_receiving() && self.vis[vi].ahead.front().is_some_and(Option::is_none) {
+        while !self.vis[vi].responder.is_receiving()
+            && self.vis[vi].ahead.front().is_some_and(Option::is_none)
+        {
             self.vis[vi].ahead.pop_front();
             self.consume(vi, true);
         }
@@ -282,7 +284,8 @@ mod tests {
 
     #[test]
     fn an_armed_queue_asks_once() {
-        let mut queue = WorkQueue { completed: POSITIONS - 1, armed: Some(POSITIONS - 1), ..WorkQueue::default() };
+        let mut queue =
+            WorkQueue { completed: POSITIONS - 1, armed: Some(POSITIONS - 1), ..WorkQueue::default() };
         assert!(queue.complete());
         assert!(!queue.complete(), "disarmed");
         queue.armed = Some(2);

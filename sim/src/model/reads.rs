@@ -80,9 +80,8 @@ impl Device {
     fn take_refusal(&mut self, vi: usize, number: u32, code: u8) {
         // An unanswered read before it is not complete; it ends as the VI breaks.
         self.acknowledge(vi, number);
-        let holds = |message: &&Message| {
-            message.started && psn::ahead(number, message.first) < message.packets
-        };
+        let holds =
+            |message: &&Message| message.started && psn::ahead(number, message.first) < message.packets;
         let held = self.vis[vi].requester.messages.iter().find(holds);
         let rdma = held.is_some_and(|message| message.descriptor.operation() != Operation::Send);
         let bits = match code {
@@ -96,7 +95,8 @@ impl Device {
     /// A packet of an RDMA read's answer.
     fn take_response(&mut self, vi: usize, packet: &Packet) {
         let requester = &self.vis[vi].requester;
-        let reads: Vec<&Message> = requester.messages.iter().filter(|message| message.is_open_read()).collect();
+        let reads: Vec<&Message> =
+            requester.messages.iter().filter(|message| message.is_open_read()).collect();
         let Some(read) = reads.first().copied().cloned() else {
             return self.counters.count(counter::DROP_RESPONSE);
         };

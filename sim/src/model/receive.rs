@@ -37,7 +37,7 @@ impl Device {
     fn receiver(&self, reading: &Reading) -> Option<usize> {
         let number = [reading.queue_pair.into()];
         let vi = queue_pair::VI.get(&number) as usize;
-        let row = self.tables.receive.get(vi)?;
+        let row = self.tables.receive.get(vi).filter(|_| reading.queue_pair != AGENT_QUEUE_PAIR)?;
         let code = row.get(receive::SERVICE) as u8;
         let class = match reading.packet.opcode {
             opcode::CONGESTION => code != service::RAW,

@@ -1,8 +1,6 @@
 //! BAR 0: registers and commands. A command is done when its store is.
 
-use viaduct_spec::profile::{
-    CQS, DOORBELL_SHIFT, PAGES, READ_DEPTH, RECEIVE_AHEAD, REGIONS, VIS,
-};
+use viaduct_spec::profile::{CQS, DOORBELL_SHIFT, PAGES, READ_DEPTH, RECEIVE_AHEAD, REGIONS, VIS};
 use viaduct_spec::register::{
     command, command_op, control, nic_kind, registers, state, MAGIC_VALUE, VERSION_VALUE,
 };
@@ -104,7 +102,9 @@ impl Device {
         };
         match at {
             registers::CONTROL if low => self.set_control(value & 0xFFFF_FFFF),
-            registers::MAC => self.registers.identity.mac = merge(self.registers.identity.mac) & 0xFFFF_FFFF_FFFF,
+            registers::MAC => {
+                self.registers.identity.mac = merge(self.registers.identity.mac) & 0xFFFF_FFFF_FFFF
+            }
             registers::IP => {
                 let own = &mut self.registers.identity;
                 let word = merge(pair(own.ip, own.pkey));

@@ -249,7 +249,7 @@ impl Device {
     /// The rules for a descriptor on the send queue; its packets, or the error bit.
     fn check_send(&mut self, vi: usize, descriptor: &Descriptor) -> Result<u32, u32> {
         let row = self.tables.gather[vi];
-        let code = row.get(gather::SERVICE) as u8;
+        let code = self.tables.send_service(vi);
         let depth = self.tables.transmit[vi].get(transmit::READ_DEPTH);
         let reads = is_reliable(code) && row.is(gather::RDMA_READ) && depth != 0;
         let error = descriptor.check_send(code != service::RAW, reads, row.get(gather::MAX_TRANSFER));
@@ -294,7 +294,7 @@ impl Device {
         let descriptor = &message.descriptor;
         let row = self.tables.gather[vi];
         let (mtu, tag) = (Tables::mtu(row.get(gather::MTU)), row.get(gather::TAG) as u16);
-        let code = row.get(gather::SERVICE) as u8;
+        let code = self.tables.send_service(vi);
         let (from, length) = (u64::from(number) * mtu as u64, u64::from(descriptor.length));
         let last = number + 1 == message.packets;
         let mut packet = Packet {
@@ -436,7 +436,8 @@ impl Device {
     pub fn flush_sends(&mut self, vi: usize) {
         self.vis[vi].requester.stop();
         while let Some(message) = self.vis[vi].requester.messages.pop_front() {
-            let unknown = if message.sent != 0 { status::TRANSPORT_ERROR } else { status::DESC_FLUSHED_ERROR };
+            let unknown =
+                if message.sent != 0 { status::TRANSPORT_ERROR } else { status::DESC_FLUSHED_ERROR };
             self.end_send(vi, &message, message.outcome.unwrap_or(unknown));
         }
         self.vis[vi].requester.cursor = (0, 0);
@@ -454,9 +455,8 @@ impl Device {
         let requester = &mut self.vis[vi].requester;
         let read = requester.messages.iter().find(|message| message.is_open_read());
         let limit = read.map(|read| psn::later(read.first, requester.oldest));
-        let stopped = limit.filter(|limit| {
-            psn::ahead(to, requester.oldest) > psn::ahead(*limit, requester.oldest)
-        });
+        let stopped =
+            limit.filter(|limit| psn::ahead(to, requester.oldest) > psn::ahead(*limit, requester.oldest));
         self.advance(vi, stopped.unwrap_or(to));
         stopped.is_some()
     }
@@ -564,7 +564,10 @@ impl Requester {
         (self.retries, self.rnr_retries, self.implied) = (0, 0, None);
         self.cursor = (0, 0);
         for message in &mut self.messages {
-            *message = Message { outcome: message.outcome, ..Message::new(message.posted, message.descriptor.clone()) };
+            *message = Message {
+                outcome: message.outcome,
+                ..Message::new(message.posted, message.descriptor.clone())
+            };
         }
     }
 }

@@ -190,7 +190,9 @@ impl Device {
     fn refuse(&mut self, vi: usize, number: u32, code: u8, event: u8, ending: Option<u32>) {
         self.vis[vi].responder.last_nak = Some((number, code));
         self.answer(vi, number, code);
-        if let (Some(bits), Some(Inbound::Send { ending, .. })) = (ending, &mut self.vis[vi].responder.inbound) {
+        if let (Some(bits), Some(Inbound::Send { ending, .. })) =
+            (ending, &mut self.vis[vi].responder.inbound)
+        {
             *ending = bits;
         }
         self.break_vi(vi, Some((event, true)));

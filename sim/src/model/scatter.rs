@@ -12,10 +12,8 @@ fn pieces(segments: &[Segment], from: u64, length: u64) -> impl Iterator<Item = 
     segments.iter().filter_map(move |segment| {
         let (first, last) = (start.max(from), (start + segment.length).min(end));
         let skipped = first.saturating_sub(start);
-        let rest = Segment {
-            place: segment.place.plus(skipped),
-            length: segment.length.saturating_sub(skipped),
-        };
+        let rest =
+            Segment { place: segment.place.plus(skipped), length: segment.length.saturating_sub(skipped) };
         start += segment.length;
         (first < last).then(|| (rest, (last - first) as usize))
     })
@@ -23,13 +21,23 @@ fn pieces(segments: &[Segment], from: u64, length: u64) -> impl Iterator<Item = 
 
 impl Device {
     /// Reads `length` bytes of a descriptor's data, from byte `from` on. The error is the status bit.
-    pub fn gather(&mut self, descriptor: &Descriptor, tag: u16, from: u64, length: usize) -> Result<Vec<u8>, u32> {
+    pub fn gather(
+        &mut self,
+        descriptor: &Descriptor,
+        tag: u16,
+        from: u64,
+        length: usize,
+    ) -> Result<Vec<u8>, u32> {
         let mut data = Vec::with_capacity(length);
         for (rest, count) in pieces(descriptor.data(), from, length as u64) {
             let access = Access { place: rest.place, span: rest.length, tag, right: Right::Read };
             data.extend(self.read(access, count).map_err(|_| status::PROTECTION_ERROR)?);
         }
-        if data.len() == length { Ok(data) } else { Err(status::LENGTH_ERROR) }
+        if data.len() == length {
+            Ok(data)
+        } else {
+            Err(status::LENGTH_ERROR)
+        }
     }
 
     /// Writes bytes to a descriptor's segments, from byte `from` on. The error is the status bit; what comes before

@@ -2,7 +2,7 @@
 
 use viaduct_spec::layout::Field;
 use viaduct_spec::profile::{CQS, PAGES, REGIONS, VIS};
-use viaduct_spec::tables::{gather, service, table, vi_states};
+use viaduct_spec::tables::{service, table, transmit, vi_states};
 
 /// A row of up to three words.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -90,9 +90,9 @@ impl Tables {
         256 << code.min(4)
     }
 
-    /// Service of what a VI sends.
+    /// Service of what a VI sends. GATHER says it too; the two rows agree.
     pub fn send_service(&self, vi: usize) -> u8 {
-        self.gather[vi].get(gather::SERVICE) as u8
+        self.transmit[vi].get(transmit::SERVICE) as u8
     }
 }
 

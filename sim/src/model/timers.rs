@@ -7,8 +7,8 @@ const UNIT: Cycle = 10_000 / CYCLE_NS;
 
 /// Times of the 32 codes in units of ten microseconds (InfiniBand Architecture 1.4 volume 1, table 45).
 const CODES: [Cycle; 32] = [
-    65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072,
-    4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
+    65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048,
+    3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
 ];
 
 /// How long to wait after a receiver-not-ready answer with this code.

@@ -28,7 +28,8 @@ impl Device {
             let under_way = self.vis[vi].responder.inbound.as_ref();
             let follows = matches!(
                 (request, under_way),
-                (Request::Send(_), Some(Inbound::Send { .. })) | (Request::Write(..), Some(Inbound::Write { .. }))
+                (Request::Send(_), Some(Inbound::Send { .. }))
+                    | (Request::Write(..), Some(Inbound::Write { .. }))
             );
             if !follows {
                 self.cut_off(vi);

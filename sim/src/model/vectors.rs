@@ -61,9 +61,7 @@ impl Vectors {
     /// Address and data of a vector, unless it is masked.
     fn message(&self, vector: usize) -> Option<(u64, u32)> {
         let entry = self.table.get(vector * VECTOR_BYTES..)?.first_chunk::<VECTOR_BYTES>()?;
-        let word = |at: usize| {
-            u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]])
-        };
+        let word = |at: usize| u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]]);
         let address = u64::from(word(4)) << 32 | u64::from(word(0));
         (word(12) & 1 == 0).then_some((address, word(8)))
     }
