@@ -1,0 +1,8 @@
+//! Tests of the model alone, named after the rules of docs/semantics.md.
+
+mod bench;
+mod cq;
+mod reliable;
+mod traffic;
+mod unreliable;
+mod work_queues;
