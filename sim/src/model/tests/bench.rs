@@ -13,8 +13,8 @@ use viaduct_spec::layout::Field;
 use viaduct_spec::profile::{DOORBELL_SHIFT, VIS};
 use viaduct_spec::register::{command, command_op, control as control_register, counter, event, registers};
 use viaduct_spec::tables::{
-    completion_queue, gather, page as page_row, receive, region, service, table, transmit, vi_state, vi_states,
-    work_queue,
+    completion_queue, gather, page as page_row, receive, region, service, table, transmit, vi_state,
+    vi_states, work_queue,
 };
 use viaduct_spec::wire::UDP_PORT;
 
@@ -221,7 +221,12 @@ impl Bench {
             bench.store(nic, registers::IP, 4, Self::ip(nic));
             bench.store(nic, registers::PKEY, 4, 0xFFFF);
             bench.region(nic, DATA_REGION, &[]);
-            let arena = [(region::SYSTEM, 1), (region::TAG, SYSTEM_TAG), (region::BASE, ARENA), (region::FIRST_PAGE, 1)];
+            let arena = [
+                (region::SYSTEM, 1),
+                (region::TAG, SYSTEM_TAG),
+                (region::BASE, ARENA),
+                (region::FIRST_PAGE, 1),
+            ];
             bench.region(nic, ARENA_REGION, &arena);
             for (index, at) in [(0, DATA), (1, ARENA)] {
                 bench.commit(nic, table::PAGE, index, row(&[(page_row::ADDRESS, at)]));
@@ -276,7 +281,8 @@ impl Bench {
     }
 
     pub fn commit(&mut self, nic: usize, number: u8, at: u64, words: [u64; 3]) {
-        for (offset, word) in [registers::STAGE0, registers::STAGE1, registers::STAGE2].into_iter().zip(words) {
+        for (offset, word) in [registers::STAGE0, registers::STAGE1, registers::STAGE2].into_iter().zip(words)
+        {
             self.store(nic, offset, 8, word);
         }
         self.command(nic, command_op::COMMIT, number, at);
@@ -298,7 +304,7 @@ impl Bench {
         self.positions[nic][vi][receive] = 0;
     }
 
-    fn template(from: End, to: End) -> Vec<u64> {
+    pub fn template(from: End, to: End) -> Vec<u64> {
         let mut bytes = [0u8; 64];
         let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
         put(0, &Self::mac(to.0).to_le_bytes()[..6]);
@@ -333,35 +339,44 @@ impl Bench {
             }
             let rdma = u64::from(level.rdma);
             let rows = [
-                (table::GATHER, row(&[
-                    (gather::TAG, TAG),
-                    (gather::MTU, level.mtu),
-                    (gather::SERVICE, level.service.into()),
-                    (gather::RDMA_READ, 1),
-                    (gather::MAX_TRANSFER, 0x1_0000),
-                ])),
-                (table::TRANSMIT, row(&[
-                    (transmit::PSN, PSN.into()),
-                    (transmit::SERVICE, level.service.into()),
-                    (transmit::LOOPBACK, (own.0 == peer.0).into()),
-                    (transmit::READ_DEPTH, level.depth),
-                    (transmit::TIMEOUT, level.timeout),
-                    (transmit::RETRIES, level.retries),
-                    (transmit::RNR_RETRIES, level.rnr),
-                ])),
-                (table::RECEIVE, row(&[
-                    (receive::PEER_IP, Self::ip(peer.0)),
-                    (receive::PSN, PSN.into()),
-                    (receive::SERVICE, level.service.into()),
-                    (receive::MTU, level.mtu),
-                    (receive::TAG, TAG),
-                    (receive::GENERATION, 3),
-                    (receive::RDMA_WRITE, rdma),
-                    (receive::RDMA_READ, rdma),
-                    (receive::RNR_STAY, (level.rnr != 0).into()),
-                    (receive::RNR_TIMER, 1),
-                    (receive::READ_DEPTH, level.depth),
-                ])),
+                (
+                    table::GATHER,
+                    row(&[
+                        (gather::TAG, TAG),
+                        (gather::MTU, level.mtu),
+                        (gather::SERVICE, level.service.into()),
+                        (gather::RDMA_READ, 1),
+                        (gather::MAX_TRANSFER, 0x1_0000),
+                    ]),
+                ),
+                (
+                    table::TRANSMIT,
+                    row(&[
+                        (transmit::PSN, PSN.into()),
+                        (transmit::SERVICE, level.service.into()),
+                        (transmit::LOOPBACK, (own.0 == peer.0).into()),
+                        (transmit::READ_DEPTH, level.depth),
+                        (transmit::TIMEOUT, level.timeout),
+                        (transmit::RETRIES, level.retries),
+                        (transmit::RNR_RETRIES, level.rnr),
+                    ]),
+                ),
+                (
+                    table::RECEIVE,
+                    row(&[
+                        (receive::PEER_IP, Self::ip(peer.0)),
+                        (receive::PSN, PSN.into()),
+                        (receive::SERVICE, level.service.into()),
+                        (receive::MTU, level.mtu),
+                        (receive::TAG, TAG),
+                        (receive::GENERATION, 3),
+                        (receive::RDMA_WRITE, rdma),
+                        (receive::RDMA_READ, rdma),
+                        (receive::RNR_STAY, (level.rnr != 0).into()),
+                        (receive::RNR_TIMER, 1),
+                        (receive::READ_DEPTH, level.depth),
+                    ]),
+                ),
                 (table::VI_STATE, row(&[(vi_state::STATE, vi_states::CONNECTED.into())])),
             ];
             self.queue(own, 0, &[]);
@@ -459,7 +474,12 @@ impl Bench {
                 return events;
             }
             let flag = |field: Field| field.get(&word) != 0;
-            events.push((event::CODE.get(&word) as u8, event::VI.get(&word), flag(event::RECEIVE), flag(event::BROKE)));
+            events.push((
+                event::CODE.get(&word) as u8,
+                event::VI.get(&word),
+                flag(event::RECEIVE),
+                flag(event::BROKE),
+            ));
         }
     }
 

@@ -37,11 +37,13 @@ fn run(seed: u64, service: u8, permille: u32) {
         let pair = pairs[random.random_range(0..3)];
         let turned = random.random_range(0..2);
         let (from, to) = (pair[turned], pair[1 - turned]);
-        let length: u32 = [random.random_range(0..5), random.random_range(0..6000)][random.random_range(0..2)];
+        let length: u32 =
+            [random.random_range(0..5), random.random_range(0..6000)][random.random_range(0..2)];
         // Two halves of user memory: one is sent from, the other received into.
         let (out, into) = (DATA + number * ROOM, DATA + 0x6_0000 + number * ROOM);
         let kind = random.random_range(0..4);
-        let (source, sink) = if kind == 3 { ((to.0, out), (from.0, into)) } else { ((from.0, out), (to.0, into)) };
+        let (source, sink) =
+            if kind == 3 { ((to.0, out), (from.0, into)) } else { ((from.0, out), (to.0, into)) };
         let mut data = vec![0; length as usize];
         random.fill_bytes(&mut data);
         bench.write(source.0, source.1, &data);
@@ -49,8 +51,16 @@ fn run(seed: u64, service: u8, permille: u32) {
             0 => {
                 let cut = random.random_range(0..=length);
                 let gather = Descriptor::of(out, cut).segment(out + u64::from(cut), length - cut);
-                let receive = bench.receive(to, &Descriptor::of(into, length));
-                vec![(to.0, receive, RECEIVED), (from.0, bench.send(from, &gather), SENT)]
+                let sink = Descriptor::of(into, length);
+                // The receive may be late: the sender is told so.
+                let late = random.random_range(0..4) == 0;
+                let early = (!late).then(|| bench.receive(to, &sink));
+                let send = bench.send(from, &gather);
+                if late {
+                    bench.net.step(random.random_range(0..8000));
+                }
+                let receive = early.unwrap_or_else(|| bench.receive(to, &sink));
+                vec![(to.0, receive, RECEIVED), (from.0, send, SENT)]
             }
             1 => {
                 let write = Descriptor::rdma(control::OP_RDMAWRITE, into, out, length);
@@ -79,6 +89,11 @@ fn run(seed: u64, service: u8, permille: u32) {
     }
     bench.settle();
     let counters = [0, 1].map(|nic| moved(&mut bench, nic));
+    let happened = |name: &str| counters.iter().flatten().any(|(counter, _)| *counter == name);
+    for name in ["RETRANSMITTED", "DUPLICATES", "TIMEOUTS", "DROP_PSN", "DROP_ICRC", "DROP_RESPONSE"] {
+        assert!(permille == 0 && !happened(name) || permille < 50 || happened(name), "{name}");
+    }
+    assert!(happened("RNR_SENT"), "some receives are late");
     for posted in all {
         for (nic, place, expected) in posted.ends {
             assert_eq!(bench.peek(nic, place), (posted.length, expected), "seed {seed}: {counters:#?}");
