@@ -171,8 +171,8 @@ impl Refusal {
 }
 
 impl Device {
-    /// Delivers the payload of the next packet of a message; gives the message as it is then. What is refused
-    /// stays in the responder as the message under way.
+    /// Delivers the payload of the next packet of a message; gives the message as it is then, which is the responder's
+    /// no more. When a packet is refused its message stays the responder's.
     pub fn take_payload(&mut self, vi: usize, request: &Request<'_>, mtu: usize) -> Result<Inbound, Refusal> {
         let under_way = self.vis[vi].responder.inbound.as_ref();
         let follows = match (request, under_way) {
@@ -236,9 +236,9 @@ impl Device {
     ) -> Result<Inbound, Refusal> {
         let row = self.tables.receive[vi];
         let tag = row.get(receive::TAG) as u16;
-        let (place, length, done) = match (target, self.vis[vi].responder.inbound.take()) {
+        let (place, length, done) = match (target, &self.vis[vi].responder.inbound) {
             (Some((place, length)), _) => (place, length, 0),
-            (None, Some(Inbound::Write { place, length, done, .. })) => (place, length, done),
+            (None, Some(Inbound::Write { place, length, done, .. })) => (*place, *length, *done),
             (None, _) => return Err(Refusal::lost(syndrome::NAK_INVALID)),
         };
         if !row.is(receive::RDMA_WRITE) {
@@ -253,19 +253,14 @@ impl Device {
             return Err(self.refuse_write(vi, part, syndrome::NAK_ACCESS));
         }
         let receive = match part.immediate {
-            // Put back, so that the same packet finds the message when it comes again.
-            Some(_) => Some(self.good_receive(vi).inspect_err(|refusal| {
-                if *refusal == Refusal::NotReady && !part.first {
-                    let back = Inbound::Write { place, length, done, receive: None };
-                    self.vis[vi].responder.inbound = Some(back);
-                }
-            })?),
+            Some(_) => Some(self.good_receive(vi)?),
             None => None,
         };
         if count != 0 && self.write(access, part.data).is_err() {
             return Err(self.refuse_write(vi, part, syndrome::NAK_ACCESS));
         }
         self.counters.add(counter::BYTES_RECEIVED, count);
+        self.vis[vi].responder.inbound = None;
         Ok(Inbound::Write { place, length, done: done + count, receive })
     }
 

@@ -73,7 +73,10 @@ impl Device {
                 self.counters.count(counter::DROP_MALFORMED);
                 return self.cut_off(vi);
             }
-            Refusal::Break { event, .. } => event,
+            Refusal::Break { event, .. } => {
+                self.vis[vi].responder.inbound = None;
+                event
+            }
             Refusal::Broken => return,
         };
         self.report(Event { code, index: vi, receive: true, broke: false });

@@ -497,7 +497,7 @@ impl Bench {
     }
 
     /// Frames that went over the fabric, of those that faults count.
-    pub fn frames(&self) -> u64 {
+    pub fn roce_frames(&self) -> u64 {
         self.net.fabric().counters().roce_frames
     }
 

@@ -81,7 +81,7 @@ fn requester_5_retries_end_and_the_oldest_message_says_so() {
         assert_eq!(bench.peek(0, send).1 & status::ERROR_MASK, status::TRANSPORT_ERROR);
         assert_eq!(bench.counter(0, counter::TIMEOUTS), 4);
         assert_eq!(
-            (bench.frames(), bench.counter(0, counter::RETRANSMITTED)),
+            (bench.roce_frames(), bench.counter(0, counter::RETRANSMITTED)),
             (4, 3),
             "once and three times again"
         );
@@ -162,7 +162,7 @@ fn requester_8_a_read_is_asked_for_again_from_its_first_missing_byte() {
     assert_eq!(bench.peek(0, read).0, 1000);
     assert_eq!(bench.read(0, DATA, 1000), bench.read(1, DATA, 1000));
     // The fourth says that the third is missing: a request for two packets.
-    assert_eq!((bench.frames(), bench.counter(0, counter::TIMEOUTS)), (5 + 3, 0));
+    assert_eq!((bench.roce_frames(), bench.counter(0, counter::TIMEOUTS)), (5 + 3, 0));
     assert_eq!(bench.counter(1, counter::DUPLICATES), 1);
     assert_eq!(bench.counter(1, counter::READS_SERVED), 1);
 }

@@ -2,9 +2,9 @@
 
 use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::register::{counter, event_code, raw_channel, registers};
-use viaduct_spec::tables::{region, service, vi_states};
+use viaduct_spec::tables::{gather, region, service, table, transmit, vi_states};
 
-use super::bench::{row, Bench, Completion, Descriptor, End, Level, DATA, RECEIVED, SENT};
+use super::bench::{row, Bench, Completion, Descriptor, End, Level, DATA, PSN, RECEIVED, SENT, TAG};
 use crate::fabric::Faults;
 
 const A: End = (0, 1);
@@ -63,6 +63,28 @@ fn rule_3_an_rdma_write_with_a_gap_is_aborted() {
         assert_eq!(bench.read(1, DATA + 0x1000, 256), [5; 256]);
         assert_eq!(bench.read(1, DATA + 0x2000, 70), [5; 70], "the connection stays");
     }
+}
+
+#[test]
+fn rule_3_a_payload_that_does_not_fit_is_a_gap() {
+    let level = Level::unreliable();
+    let mut bench = pair(level);
+    // The sender thinks that the path takes more than the receiver does.
+    let service = row(&[(transmit::PSN, PSN.into())]);
+    let larger = [(gather::TAG, TAG), (gather::MTU, level.mtu + 1), (gather::MAX_TRANSFER, 5000)];
+    bench.commit(0, table::GATHER, A.1 as u64, row(&larger));
+    bench.commit(0, table::TRANSMIT, A.1 as u64, service);
+    let receive = bench.receive(B, &Descriptor::of(DATA, 5000));
+    for descriptor in [Descriptor::of(DATA, 600), Descriptor::rdma(WRITE, DATA, DATA, 600)] {
+        bench.send(A, &descriptor);
+    }
+    bench.settle();
+    assert_eq!(bench.peek(1, receive), (5000, 0), "nothing of it was taken");
+    assert_eq!(
+        [counter::DROP_MALFORMED, counter::DROP_PARTIAL].map(|number| bench.counter(1, number)),
+        [2, 2]
+    );
+    assert_eq!(bench.events(1), []);
 }
 
 #[test]
