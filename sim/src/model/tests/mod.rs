@@ -2,6 +2,7 @@
 
 mod bench;
 mod cq;
+mod linux;
 mod reliable;
 mod traffic;
 mod unreliable;
