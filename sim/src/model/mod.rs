@@ -63,6 +63,23 @@ enum Request {
     Load(Access, LoadId),
 }
 
+/// What the device waits for by itself. It changes only when something is done, and it is asked for far more often.
+#[derive(Debug, Clone, Copy, Default)]
+struct Waiting {
+    /// Packets for the wire, and for ourselves.
+    wire: bool,
+    loopback: bool,
+    /// The first timer's end.
+    deadline: Option<Cycle>,
+}
+
+impl Waiting {
+    fn of(device: &Device) -> Self {
+        let [wire, loopback] = [Way::Wire, Way::Loopback].map(|way| device.has_packets(way));
+        Self { wire, loopback, deadline: device.deadline() }
+    }
+}
+
 /// The model, with its port and the way to its host.
 #[derive(Debug)]
 pub struct Model {
@@ -76,6 +93,7 @@ pub struct Model {
     answers: HashMap<LoadId, u64>,
     /// The next packet may be made.
     next_packet: Cycle,
+    waiting: Waiting,
 }
 
 impl Model {
@@ -90,6 +108,7 @@ impl Model {
             returning: VecDeque::new(),
             answers: HashMap::new(),
             next_packet: 0,
+            waiting: Waiting::default(),
         }
     }
 
@@ -108,12 +127,12 @@ impl Model {
         let device = &self.device;
         let frames = [self.mac.arrival(), device.loopback.front().map(|(when, _)| *when)];
         let frames = frames.into_iter().flatten().filter(|_| !self.holds_frames()).min();
-        let wire = self.mac.ready().filter(|_| device.has_packets(Way::Wire));
-        let loopback = device.has_packets(Way::Loopback).then_some(0);
+        let wire = self.mac.ready().filter(|_| self.waiting.wire);
+        let loopback = self.waiting.loopback.then_some(0);
         let packets = [wire, loopback].into_iter().flatten().map(|when| when.max(self.next_packet)).min();
         let requests = self.requests.front().map(|(when, _)| *when);
         let returning = self.returning.front().map(|(when, ..)| *when);
-        let events = [requests, returning, frames, packets, device.deadline()];
+        let events = [requests, returning, frames, packets, self.waiting.deadline];
         events.into_iter().flatten().min().map(|when| when.max(now))
     }
 
@@ -139,14 +158,19 @@ impl Model {
         self.device.serve_timers();
         if now >= self.next_packet {
             let ready = self.mac.ready().is_some_and(|when| when <= now);
-            if self.device.has_packets(Way::Loopback) || ready && self.device.has_packets(Way::Wire) {
-                self.device.make_packet_in_turn(ready);
+            if self.device.make_packet_in_turn(ready) {
                 self.next_packet = now + self.device.choices.packet_cycles.max(1);
             }
         }
         if let Some(frame) = self.device.outgoing.take() {
             self.mac.send(now, frame);
         }
+        self.look();
+    }
+
+    /// Something was done: what now?
+    fn look(&mut self) {
+        self.waiting = Waiting::of(&self.device);
         self.mac.pause = self.holds_frames();
     }
 
@@ -188,8 +212,10 @@ impl Function for Model {
         let busy = !self.requests.is_empty()
             || !self.returning.is_empty()
             || !self.mac.is_quiet() && !self.holds_frames()
-            || !self.device.is_idle();
-        let deadline = self.device.deadline().unwrap_or(Cycle::MAX);
+            || !self.device.loopback.is_empty()
+            || self.waiting.wire
+            || self.waiting.loopback;
+        let deadline = self.waiting.deadline.unwrap_or(Cycle::MAX);
         (!busy && deadline > now).then_some(deadline)
     }
 
@@ -251,6 +277,7 @@ impl Function for Model {
         self.device.now = now;
         self.device.serve_queues();
         self.device.send_interrupts();
+        self.look();
     }
 
     fn reset(&mut self, _now: Cycle) {
@@ -263,6 +290,7 @@ impl Function for Model {
             self.answers.insert(load, value);
         }
         self.device.function_reset();
+        self.look();
     }
 
     fn memory(&mut self) -> &mut Memory {

@@ -134,8 +134,9 @@ impl Device {
         let first = row.get(region::BASE) & !(size - 1);
         let (mut pieces, mut done) = (Vec::new(), 0);
         while done < length as u64 {
-            let at = address + done;
-            let number = row.get(region::FIRST_PAGE) + ((at - first) >> row.get(region::PAGE_SHIFT));
+            let at = address.wrapping_add(done);
+            let number =
+                row.get(region::FIRST_PAGE) + (at.wrapping_sub(first) >> row.get(region::PAGE_SHIFT));
             let page = self.tables.page.get(number as usize).ok_or(Refused)?;
             let within = at & (size - 1);
             let count = (size - within).min(length as u64 - done);

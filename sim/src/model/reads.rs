@@ -115,7 +115,7 @@ impl Device {
         let (mtu, tag) = (Tables::mtu(row.get(gather::MTU)), row.get(gather::TAG) as u16);
         let number = psn::ahead(packet.psn, read.first);
         let from = u64::from(number) * mtu as u64;
-        let length = (u64::from(read.descriptor.length) - from).min(mtu as u64);
+        let length = u64::from(read.descriptor.length).saturating_sub(from).min(mtu as u64);
         // Its place in the answer, as it was asked for last or as it was at first.
         let asked = number.checked_sub(read.asked).map(|at| response_opcode(at, read.packets - read.asked));
         let placed = [Some(response_opcode(number, read.packets)), asked].contains(&Some(packet.opcode));

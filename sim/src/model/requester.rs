@@ -305,10 +305,10 @@ impl Device {
         };
         if descriptor.operation() == Operation::Read {
             packet.ack_request = true;
-            packet.body = reth(descriptor, from, length - from);
+            packet.body = reth(descriptor, from, length.saturating_sub(from));
             return Ok(Made::Packet(packet));
         }
-        let count = if code == service::RAW { length } else { (length - from).min(mtu as u64) };
+        let count = if code == service::RAW { length } else { length.saturating_sub(from).min(mtu as u64) };
         let data = self.gather(descriptor, tag, from, count as usize)?;
         if last && descriptor.sum() != length {
             return Err(status::LENGTH_ERROR);

@@ -294,10 +294,11 @@ impl Device {
         let row = self.tables.receive[vi];
         let mtu = Tables::mtu(row.get(receive::MTU)) as u64;
         let from = u64::from(done) * mtu;
-        let length = (read.length - from).min(mtu) as usize;
+        let left = read.length.saturating_sub(from);
+        let length = left.min(mtu) as usize;
         let access = Access {
             place: read.place.plus(from),
-            span: read.length - from,
+            span: left,
             tag: row.get(receive::TAG) as u16,
             right: Right::RemoteRead,
         };

@@ -33,13 +33,13 @@ impl Device {
         (0..self.vis.len()).any(|vi| self.way(vi) == way && self.has_packet(vi))
     }
 
-    /// Makes one packet of the VI whose turn it is; of those on the wire only if that can take one. A frame for the
-    /// wire is in `outgoing` then.
-    pub fn make_packet_in_turn(&mut self, wire_ready: bool) {
+    /// Makes one packet of the VI whose turn it is; of those on the wire only if that can take one. Whether there was
+    /// one. A frame for the wire is in `outgoing` then.
+    pub fn make_packet_in_turn(&mut self, wire_ready: bool) -> bool {
         let count = self.vis.len();
         let mut circle = (0..count).map(|n| (self.turn + n) % count);
         let ready = |vi: &usize| (wire_ready || self.way(*vi) == Way::Loopback) && self.has_packet(*vi);
-        let Some(vi) = circle.find(ready) else { return };
+        let Some(vi) = circle.find(ready) else { return false };
         self.turn = (vi + 1) % count;
         // Answers and requests take turns, so that neither waits for the end of the other.
         let answers = self.vis[vi].responder.has_answer();
@@ -51,6 +51,7 @@ impl Device {
         } else {
             self.send_request(vi);
         }
+        true
     }
 
     /// A packet of a VI's leaves.

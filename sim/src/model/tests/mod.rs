@@ -3,6 +3,7 @@
 mod bench;
 mod cq;
 mod linux;
+mod noise;
 mod reliable;
 mod traffic;
 mod unreliable;
