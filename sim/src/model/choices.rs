@@ -6,11 +6,11 @@
 //! | matter | the model | where |
 //! |---|---|---|
 //! | host memory | an access takes no time and is whole | `host` |
-//! | receives | fetched as soon as they are posted, RECEIVE_AHEAD of them; checked when a message takes them | `queues` |
-//! | sends | fetched as soon as they are posted, SEND_WINDOW of them; checked when their first packet is made | `queues`, `requester` |
+//! | receives | fetched as soon as they are posted, RECEIVE_AHEAD of them; checked when a message takes them | `queues`, `message` |
+//! | sends | fetched as soon as they are posted, SEND_WINDOW of them; checked when their first packet is made | `requester`, `packets` |
 //! | a packet whose place is partly refused | the bytes before the refused segment are written | `scatter` |
 //! | whose turn it is | virtual interfaces in a circle, a packet each; answers and requests of one in turn | `transmit` |
-//! | acknowledgements | one for each packet that asks, unless one of the same VI still waits: then the newer one stands for both | `responder` |
+//! | acknowledgements | one for each packet that asks, at once, unless one of the same VI still waits: then the newer one stands for both | `responder` |
 //! | answers queued when a VI breaks | leave in their order before the NAK | `responder` |
 
 /// What the specification leaves open and a number can say.

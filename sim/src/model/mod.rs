@@ -25,6 +25,8 @@ mod events;
 mod frame;
 mod host;
 mod message;
+mod packets;
+mod progress;
 mod protection;
 mod psn;
 mod queues;
