@@ -203,8 +203,7 @@ impl Logic for Vectors {
         // The packet.
         self.upper.next = self.row.val().get_bits::<32>(32);
         self.lower.next = self.row.val().get_bits::<32>(0);
-        self.header.next =
-            self.short_header.val() | (bit_cast::<64, 16>(self.cfg_requester_id.val()) << 48);
+        self.header.next = self.short_header.val() | (bit_cast::<64, 16>(self.cfg_requester_id.val()) << 48);
         if self.long.q.val() {
             self.header.next =
                 self.long_header.val() | (bit_cast::<64, 16>(self.cfg_requester_id.val()) << 48);

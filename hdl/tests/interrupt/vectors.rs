@@ -35,7 +35,8 @@ fn the_table_starts_masked_and_zero_and_keeps_bytes() {
         world.tick();
         world.bench.set("mmio_write_valid", 0);
         if doorbell == 0 && (MSIX_TABLE..MSIX_TABLE + 128).contains(&address) {
-            let lanes: u64 = (0..8).filter(|lane| enables >> lane & 1 == 1).map(|lane| 0xFF << (8 * lane)).sum();
+            let lanes: u64 =
+                (0..8).filter(|lane| enables >> lane & 1 == 1).map(|lane| 0xFF << (8 * lane)).sum();
             let kept = if row % 2 == 0 { !3 } else { 0x1_FFFF_FFFF };
             let old = model[row as usize];
             model[row as usize] = (old & !lanes | data & lanes) & kept;

@@ -4,6 +4,7 @@ mod beat;
 mod complete;
 mod dma_read;
 mod dma_write;
+mod posted;
 mod receive;
 mod transmit;
 
