@@ -50,7 +50,6 @@ pub fn all() -> Vec<Entry> {
         // The edge: TLPs and the host's loads and stores.
         entry("edge/receive", || verilog(edge::TlpReceive::default()), 280, 0),
         entry("edge/complete", || verilog(edge::TlpComplete::default()), 130, 0),
-        entry("edge/posted", || verilog(edge::TlpPosted::default()), 80, 0),
         entry("edge/transmit", || verilog(edge::TlpTransmit::default()), 320, 0),
         entry("dma/read", || verilog(dma::DmaRead::default()), 1020, 4),
         entry("dma/write", || verilog(dma::DmaWrite::default()), 920, 0),

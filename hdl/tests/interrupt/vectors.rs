@@ -183,7 +183,7 @@ fn an_interrupt_follows_the_writes_before_it() {
 #[test]
 fn raised_twice_before_it_leaves_is_one_interrupt_after_the_later_mark() {
     // The second comes in every cycle of the first one's way out.
-    for gap in 0..20 {
+    for gap in 0..24 {
         for blocked in [true, false] {
             let mut world = World::new();
             world.program(5, 0xFEE0_0000, 55, false);
@@ -259,7 +259,7 @@ fn vectors_take_turns_and_the_agents_reset_forgets_them() {
 }
 
 #[test]
-fn from_raise_to_first_beat_in_eleven_cycles() {
+fn from_raise_to_first_beat_in_fifteen_cycles() {
     let mut world = World::new();
     world.program(3, 0xFEE0_0000, 33, false);
     let (mut least, mut most) = (u64::MAX, 0);
@@ -273,5 +273,5 @@ fn from_raise_to_first_beat_in_eleven_cycles() {
         most = most.max(first - start);
     }
     println!("raise to first beat: {least} to {most} cycles");
-    assert_eq!((least, most), (4, 11));
+    assert_eq!((least, most), (8, 15));
 }

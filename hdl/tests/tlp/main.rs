@@ -4,7 +4,6 @@ mod beat;
 mod complete;
 mod dma_read;
 mod dma_write;
-mod posted;
 mod receive;
 mod transmit;
 
