@@ -302,6 +302,7 @@ impl Logic for Vectors {
         self.tx.next.last = self.ending.val();
         self.tx_valid.next = self.offered.q.val();
         self.busy.next = (self.step.q.val() != Step::Look)
+            | self.table_rows.busy.val()
             | (self.allowed.q.val() & (self.waiting.q.val() & self.table_rows.open.val()).any());
 
         if self.reset.val() {
