@@ -79,7 +79,7 @@ pub fn all() -> Vec<Entry> {
         entry("receive/path", || verilog(receive::Receive::default()), 4290, 29),
         // Interrupts.
         entry("interrupt/notify", || verilog(interrupt::Notify::default()), 140, 1),
-        entry("interrupt/vectors", || verilog(interrupt::Vectors::default()), 440, 0),
+        entry("interrupt/vectors", || verilog(interrupt::Vectors::default()), 390, 0),
         // All of it.
         entry(CORE, || verilog(nic::Nic::default()), 26_000, 76),
     ]
