@@ -17,7 +17,7 @@ use crate::bus::{FrameBeat, TlpBeat};
 use crate::complete::{Sends, Writer};
 use crate::dma::{DmaRead, DmaWrite};
 use crate::doorbell::Doorbell;
-use crate::edge::{TlpComplete, TlpPosted, TlpReceive, TlpTransmit};
+use crate::edge::{TlpComplete, TlpReceive, TlpTransmit};
 use crate::fetch::Fetch;
 use crate::interrupt::{Notify, Vectors};
 use crate::prims::Number;
@@ -125,7 +125,6 @@ pub struct Nic {
     // PCIe edge.
     tlp_receive: TlpReceive,
     tlp_complete: TlpComplete,
-    tlp_posted: TlpPosted,
     tlp_transmit: TlpTransmit,
     dma_read: DmaRead,
     dma_write: DmaWrite,
@@ -173,14 +172,13 @@ impl Logic for Nic {
         clock!(self, clock, tlp_receive, tlp_complete, tlp_transmit, dma_read, dma_write, protect);
         clock!(self, clock, registers, command, broadcast, counters, vi_state, doorbell, fetch);
         clock!(self, clock, gather, transmit, ack, egress, receive, sends, writer);
-        clock!(self, clock, tlp_posted, notify, vectors);
+        clock!(self, clock, notify, vectors);
 
         // Reset.
         self.hard.next = self.reset.val() | self.cfg_function_reset.val();
         self.clear.d.next = self.hard.val() | self.registers.soft_reset.val();
         self.tlp_receive.reset.next = self.hard.val();
         self.tlp_complete.reset.next = self.hard.val();
-        self.tlp_posted.reset.next = self.hard.val();
         self.tlp_transmit.reset.next = self.hard.val();
         self.registers.reset.next = self.clear.q.val();
         self.dma_read.reset.next = self.clear.q.val();
@@ -221,13 +219,10 @@ impl Logic for Nic {
         self.tlp_complete.tx_ready.next = self.tlp_transmit.completion_ready.val();
 
         // To the host.
-        self.tlp_posted.write_valid.next = self.dma_write.tx_valid.val();
-        self.tlp_posted.write.next = self.dma_write.tx.val();
-        self.tlp_posted.message_valid.next = self.vectors.tx_valid.val();
-        self.tlp_posted.message.next = self.vectors.tx.val();
-        self.tlp_posted.tx_ready.next = self.tlp_transmit.posted_ready.val();
-        self.tlp_transmit.posted_valid.next = self.tlp_posted.tx_valid.val();
-        self.tlp_transmit.posted.next = self.tlp_posted.tx.val();
+        self.tlp_transmit.posted_valid.next = self.dma_write.tx_valid.val();
+        self.tlp_transmit.posted.next = self.dma_write.tx.val();
+        self.tlp_transmit.message_valid.next = self.vectors.tx_valid.val();
+        self.tlp_transmit.message.next = self.vectors.tx.val();
         self.tlp_transmit.nonposted_valid.next = self.dma_read.tx_valid.val();
         self.tlp_transmit.nonposted.next = self.dma_read.tx.val();
         self.tlp_transmit.completion_valid.next = self.tlp_complete.tx_valid.val();
@@ -264,7 +259,7 @@ impl Logic for Nic {
         self.dma_write.complete.next = self.writer.write.val();
         self.dma_write.cfg_requester_id.next = self.cfg_requester_id.val();
         self.dma_write.max_payload.next = self.cfg_max_payload.val();
-        self.dma_write.tx_ready.next = self.tlp_posted.write_ready.val();
+        self.dma_write.tx_ready.next = self.tlp_transmit.posted_ready.val();
 
         // The checker: every access to host memory.
         self.protect.fetch_valid.next = self.fetch.access_valid.val();
@@ -543,7 +538,7 @@ impl Logic for Nic {
         self.vectors.cfg_msix_enable.next = self.cfg_msix_enable.val();
         self.vectors.cfg_msix_mask.next = self.cfg_msix_mask.val();
         self.vectors.cfg_bus_master.next = self.cfg_bus_master.val();
-        self.vectors.tx_ready.next = self.tlp_posted.message_ready.val();
+        self.vectors.tx_ready.next = self.tlp_transmit.message_ready.val();
 
         // Counters, in the order of `viaduct_spec::register::counter`.
         self.events.next = bits::<24>(0);

@@ -72,7 +72,10 @@ pub struct Broadcast {
     transmit: Number<8, { table::TRANSMIT as u64 }>,
     receive: Number<8, { table::RECEIVE as u64 }>,
     hears_protect: Number<10, { 1 << listener::PROTECT }>,
-    hears_work_queue: Number<10, { 1 << listener::FETCH | 1 << listener::DOORBELL | 1 << listener::RECEIVE | 1 << listener::NOTIFY }>,
+    hears_work_queue: Number<
+        10,
+        { 1 << listener::FETCH | 1 << listener::DOORBELL | 1 << listener::RECEIVE | 1 << listener::NOTIFY },
+    >,
     hears_template: Number<10, { 1 << listener::TRANSMIT }>,
     hears_gather: Number<10, { 1 << listener::GATHER }>,
     hears_transmit: Number<10, { 1 << listener::TRANSMIT | 1 << listener::SENDS }>,

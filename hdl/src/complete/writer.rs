@@ -290,8 +290,8 @@ impl Logic for Writer {
             self.mark.d.next = self.issued.val();
             self.queue.d.next = bit_cast::<QUEUE_LOG2, VI_LOG2>(self.at.q.val().vi) << 1;
             if self.at.q.val().receive {
-                self.queue.d.next = (bit_cast::<QUEUE_LOG2, VI_LOG2>(self.at.q.val().vi) << 1)
-                    | bits::<QUEUE_LOG2>(1);
+                self.queue.d.next =
+                    (bit_cast::<QUEUE_LOG2, VI_LOG2>(self.at.q.val().vi) << 1) | bits::<QUEUE_LOG2>(1);
             }
         }
         if self.reset.val() {

@@ -11,18 +11,18 @@
 //!   vector is not masked, MSI-X is enabled and not masked, and the function is bus master. Raised again
 //!   before the first beat is taken, it is one interrupt, and leaves after the later mark. `event_raise` raises
 //!   EVENT_VECTOR without a mark: no write goes before an event.
-//! - An interrupt is a packet of two beats, or three with an address above 4 GiB. Until its first beat is taken it is
+//! - An interrupt is a packet of two beats, or three with an address above 4 GiB, and two cycles between them. Until its first beat is taken it is
 //!   withdrawn (`tx_valid` falls) as soon as it may not leave any more: so whoever has masked a vector and reads its
 //!   mask back gets no interrupt after that.
 //! - Vectors are served in turn. None waits for another's mask or mark.
 //! - `restart`, the agent's reset, forgets what is pending; the table is the system's and stays. `reset` clears both.
 //!
-//! Latency: 4 to 11 cycles from `raise` to the first beat, when nothing is in the way. A load 2 to 4 cycles.
+//! Latency: 8 to 15 cycles from `raise` to the first beat, when nothing is in the way. A load 2 to 8 cycles.
 //!
 //! How: one vector is looked at in each cycle. `held` vectors wait for their mark; the comparison is of signed
 //! 8-bit distances, so it is made while fewer than 128 commands are under way, and its result kept.
 //!
-//! Tests: `tests/interrupt/vectors.rs`, `tests/interrupt/random.rs`.
+//! Tests: `tests/interrupt/vectors.rs`, `random.rs`; in the whole NIC `nic.rs`.
 
 use super::table::{VectorTable, ROW_LOG2};
 use crate::bus::{Mark, MmioWrite, TlpBeat, Vector};
@@ -30,15 +30,15 @@ use crate::prims::{LutRam, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{VECTORS, VECTOR_LOG2};
 use viaduct_spec::register::EVENT_VECTOR;
+use viaduct_spec::tlp::{dw0, kind, request_dw1};
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum Step {
     Look,
-    Address,
-    Data,
-    First,
-    Second,
-    Third,
+    Length,
+    Fill,
+    Offer,
+    Shift,
 }
 
 /// See the module's description.
@@ -104,11 +104,20 @@ pub struct Vectors {
     vector: DFF<Vector>,
     chosen: DFF<Bits<VECTORS>>,
     long: DFF<bool>,
-    /// The second beat and the third.
-    body: DFF<Bits<64>>,
-    tail: DFF<Bits<32>>,
+    /// Which double word goes into the chain: header 0 and 1, address high and low, data.
+    part: DFF<Bits<3>>,
+    /// The packet. Words move one place at a time: a choice of one or two would cost a LUT a bit.
+    word0: DFF<Bits<32>>,
+    word1: DFF<Bits<32>>,
+    word2: DFF<Bits<32>>,
+    word3: DFF<Bits<32>>,
+    word4: DFF<Bits<32>>,
+    /// Double words to go, those on show included.
+    left: DFF<Bits<3>>,
+    /// The first beat is taken.
+    begun: DFF<bool>,
+    half: DFF<bool>,
     offered: DFF<bool>,
-    beat: DFF<TlpBeat>,
     done: DFF<bool>,
     value: DFF<Bits<64>>,
     turn: Signal<Local, Bits<VECTORS>>,
@@ -121,36 +130,39 @@ pub struct Vectors {
     reading: Signal<Local, bool>,
     row: Signal<Local, Bits<64>>,
     upper: Signal<Local, Bits<32>>,
-    lower: Signal<Local, Bits<32>>,
-    header: Signal<Local, Bits<64>>,
+    word: Signal<Local, Bits<32>>,
+    shift: Signal<Local, bool>,
+    ending: Signal<Local, bool>,
+    less: Signal<Local, Bits<3>>,
+    following: Signal<Local, Bits<3>>,
     one: Number<VECTORS, 1>,
     event_bit: Number<VECTORS, { 1 << EVENT_VECTOR }>,
-    lower_half: Number<64, 0xFFFF_FFFF>,
-    upper_half: Number<64, 0xFFFF_FFFF_0000_0000>,
-    /// A memory write of one double word, all four bytes; requester and tag 0.
-    short_header: Number<64, 0x0000_000F_4000_0001>,
-    long_header: Number<64, 0x0000_000F_6000_0001>,
+    data_part: Number<3, 4>,
+    /// A memory write of one double word, all four bytes of it; tag 0.
+    short_header: Number<32, { (kind::WRITE_3DW as u64) << dw0::KIND.lo | 1 << dw0::LENGTH.lo }>,
+    long_header: Number<32, { (kind::WRITE_4DW as u64) << dw0::KIND.lo | 1 << dw0::LENGTH.lo }>,
+    enables: Number<32, { 0xF << request_dw1::FIRST_BE.lo }>,
 }
 
 impl Logic for Vectors {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, waiting, held, allowed, look, step, vector, chosen, long, body, tail);
-        dff_setup!(self, clock, offered, beat, done, value);
+        dff_setup!(self, clock, waiting, held, allowed, look, step, vector, chosen, long, part);
+        dff_setup!(self, clock, word0, word1, word2, word3, word4, left, begun, half, offered);
+        dff_setup!(self, clock, done, value);
         clock!(self, clock, table_rows, marks);
         self.table_rows.reset.next = self.reset.val();
         self.table_rows.mmio_write_valid.next = self.mmio_write_valid.val();
         self.table_rows.mmio_write.next = self.mmio_write.val();
 
         // The table is read for the packet first, for a load otherwise.
-        self.reading.next = true;
+        self.reading.next = (self.step.q.val() == Step::Length) | (self.step.q.val() == Step::Fill);
         self.table_rows.row.next = bit_cast::<ROW_LOG2, VECTOR_LOG2>(self.vector.q.val()) << 1;
-        if self.step.q.val() == Step::Data {
+        if !self.reading.val() {
+            self.table_rows.row.next = self.load_row.val();
+        } else if self.part.q.val() == self.data_part.val() {
             self.table_rows.row.next =
                 (bit_cast::<ROW_LOG2, VECTOR_LOG2>(self.vector.q.val()) << 1) | bits::<ROW_LOG2>(1);
-        } else if self.step.q.val() != Step::Address {
-            self.reading.next = false;
-            self.table_rows.row.next = self.load_row.val();
         }
         self.row.next = self.table_rows.data.val();
         self.value.d.next = self.row.val();
@@ -173,7 +185,7 @@ impl Logic for Vectors {
 
         // What is raised is pending again, whatever else happens to it in this cycle.
         self.taken.next = self.tx_ready.val() & self.offered.q.val();
-        if self.taken.val() & (self.step.q.val() == Step::First) {
+        if self.taken.val() & !self.begun.q.val() {
             self.waiting.d.next = self.waiting.q.val() & !self.chosen.q.val();
         }
         self.raised.next = self.one.val() << self.raise_vector.val();
@@ -200,81 +212,97 @@ impl Logic for Vectors {
             & (self.chosen.q.val() & self.waiting.d.val() & !self.held.d.val() & self.table_rows.open.val())
                 .any();
 
-        // The packet.
+        // The packet, a double word a cycle through the chain.
         self.upper.next = self.row.val().get_bits::<32>(32);
-        self.lower.next = self.row.val().get_bits::<32>(0);
-        self.header.next =
-            self.short_header.val() | (bit_cast::<64, 16>(self.cfg_requester_id.val()) << 48);
-        if self.long.q.val() {
-            self.header.next =
-                self.long_header.val() | (bit_cast::<64, 16>(self.cfg_requester_id.val()) << 48);
+        self.word.next = self.row.val().get_bits::<32>(0);
+        if self.part.q.val() == bits::<3>(0) {
+            self.word.next = self.short_header.val();
+            if self.long.q.val() {
+                self.word.next = self.long_header.val();
+            }
+        } else if self.part.q.val() == bits::<3>(1) {
+            self.word.next = (bit_cast::<32, 16>(self.cfg_requester_id.val()) << 16) | self.enables.val();
+        } else if self.part.q.val() == bits::<3>(2) {
+            self.word.next = self.upper.val();
         }
+        self.shift.next = (self.step.q.val() == Step::Fill) | (self.step.q.val() == Step::Shift);
+        if self.shift.val() {
+            self.word0.d.next = self.word1.q.val();
+            self.word1.d.next = self.word2.q.val();
+            self.word2.d.next = self.word3.q.val();
+            self.word3.d.next = self.word4.q.val();
+            self.word4.d.next = self.word.val();
+        }
+        self.ending.next = !self.left.q.val().get_bit(2) & !self.left.q.val().get_bits::<2>(0).all();
+        self.less.next = self.left.q.val() - 2;
+        self.following.next = self.part.q.val() + 1;
         match self.step.q.val() {
             Step::Look => {
                 self.vector.d.next = self.look.q.val();
                 self.chosen.d.next = self.turn.val();
+                self.part.d.next = bits::<3>(0);
+                self.begun.d.next = false;
                 if self.due.val() {
-                    self.step.d.next = Step::Address;
+                    self.step.d.next = Step::Length;
                 }
             }
-            Step::Address => {
+            Step::Length => {
                 self.long.d.next = self.upper.val().any();
-                self.body.d.next = bit_cast::<64, 32>(self.lower.val());
+                self.left.d.next = bits::<3>(4);
                 if self.upper.val().any() {
-                    self.body.d.next =
-                        (bit_cast::<64, 32>(self.lower.val()) << 32) | bit_cast::<64, 32>(self.upper.val());
+                    self.left.d.next = bits::<3>(5);
                 }
-                self.step.d.next = Step::Data;
+                self.step.d.next = Step::Fill;
             }
-            Step::Data => {
-                self.tail.d.next = self.lower.val();
-                if !self.long.q.val() {
-                    self.body.d.next = (self.body.q.val() & self.lower_half.val())
-                        | (bit_cast::<64, 32>(self.lower.val()) << 32);
+            Step::Fill => {
+                // A short packet has no part 2, and a last one that does not count.
+                self.part.d.next = self.following.val();
+                if (self.part.q.val() == bits::<3>(1)) & !self.long.q.val() {
+                    self.part.d.next = bits::<3>(3);
                 }
-                self.beat.d.next.data = self.header.val();
-                self.beat.d.next.keep = bits::<2>(3);
-                self.beat.d.next.last = false;
-                self.offered.d.next = self.stays.val();
-                self.step.d.next = Step::First;
+                if self.part.q.val().get_bit(2) & (self.long.q.val() | self.part.q.val().get_bit(0)) {
+                    self.offered.d.next = self.stays.val();
+                    self.step.d.next = Step::Offer;
+                }
             }
-            Step::First => {
+            Step::Offer => {
                 if self.taken.val() {
-                    self.beat.d.next.data = self.body.q.val();
-                    self.beat.d.next.last = !self.long.q.val();
-                    self.step.d.next = Step::Second;
-                } else {
+                    self.begun.d.next = true;
+                    self.left.d.next = self.less.val();
+                    self.offered.d.next = false;
+                    self.half.d.next = false;
+                    self.step.d.next = Step::Shift;
+                    if self.ending.val() {
+                        self.step.d.next = Step::Look;
+                    }
+                } else if !self.begun.q.val() {
                     self.offered.d.next = self.stays.val();
                     if !self.stays.val() {
                         self.step.d.next = Step::Look;
                     }
                 }
             }
-            Step::Second => {
-                if self.tx_ready.val() {
-                    self.beat.d.next.data = bit_cast::<64, 32>(self.tail.q.val());
-                    self.beat.d.next.keep = bits::<2>(1);
-                    self.beat.d.next.last = true;
-                    self.step.d.next = Step::Third;
-                    if !self.long.q.val() {
-                        self.offered.d.next = false;
-                        self.step.d.next = Step::Look;
-                    }
-                }
-            }
-            Step::Third => {
-                if self.tx_ready.val() {
-                    self.offered.d.next = false;
-                    self.step.d.next = Step::Look;
+            Step::Shift => {
+                self.half.d.next = true;
+                if self.half.q.val() {
+                    self.offered.d.next = true;
+                    self.step.d.next = Step::Offer;
                 }
             }
             _ => {
                 self.step.d.next = Step::Look;
             }
         }
+        self.tx.next.data =
+            (bit_cast::<64, 32>(self.word1.q.val()) << 32) | bit_cast::<64, 32>(self.word0.q.val());
+        self.tx.next.keep = bits::<2>(3);
+        if self.ending.val() & self.left.q.val().get_bit(0) {
+            self.tx.next.keep = bits::<2>(1);
+        }
+        self.tx.next.last = self.ending.val();
         self.tx_valid.next = self.offered.q.val();
-        self.tx.next = self.beat.q.val();
         self.busy.next = (self.step.q.val() != Step::Look)
+            | self.table_rows.busy.val()
             | (self.allowed.q.val() & (self.waiting.q.val() & self.table_rows.open.val()).any());
 
         if self.reset.val() {

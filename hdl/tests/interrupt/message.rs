@@ -121,7 +121,7 @@ impl World {
     pub fn load(&mut self, row: u64) -> u64 {
         self.bench.set("load_valid", 1);
         self.bench.set("load_row", row);
-        for _ in 0..4 {
+        for _ in 0..8 {
             self.tick();
             self.bench.eval();
             if self.bench.get("load_done") == 1 {

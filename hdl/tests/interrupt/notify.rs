@@ -95,7 +95,8 @@ impl World {
         assert_eq!(committed, now.commit.is_some() && now.arm.is_none() && now.ended.is_none(), "{now:?}");
 
         let due = bench.cycles();
-        let raise = (bench.get("raise_valid") == 1).then(|| (bench.get("raise_vector"), bench.get("raise_mark")));
+        let raise =
+            (bench.get("raise_valid") == 1).then(|| (bench.get("raise_vector"), bench.get("raise_mark")));
         let expected = self.expected.front().filter(|(cycle, ..)| *cycle == due).copied();
         assert_eq!(raise, expected.map(|(_, vector, mark)| (vector, mark)), "in cycle {due}");
         if let Some((_, vector, _)) = expected {

@@ -34,8 +34,10 @@ fn the_table_starts_masked_and_zero_and_keeps_bytes() {
         world.set_store(doorbell, address, data, enables);
         world.tick();
         world.bench.set("mmio_write_valid", 0);
+        world.tick();
         if doorbell == 0 && (MSIX_TABLE..MSIX_TABLE + 128).contains(&address) {
-            let lanes: u64 = (0..8).filter(|lane| enables >> lane & 1 == 1).map(|lane| 0xFF << (8 * lane)).sum();
+            let lanes: u64 =
+                (0..8).filter(|lane| enables >> lane & 1 == 1).map(|lane| 0xFF << (8 * lane)).sum();
             let kept = if row % 2 == 0 { !3 } else { 0x1_FFFF_FFFF };
             let old = model[row as usize];
             model[row as usize] = (old & !lanes | data & lanes) & kept;
@@ -182,7 +184,7 @@ fn an_interrupt_follows_the_writes_before_it() {
 #[test]
 fn raised_twice_before_it_leaves_is_one_interrupt_after_the_later_mark() {
     // The second comes in every cycle of the first one's way out.
-    for gap in 0..20 {
+    for gap in 0..24 {
         for blocked in [true, false] {
             let mut world = World::new();
             world.program(5, 0xFEE0_0000, 55, false);
@@ -258,7 +260,7 @@ fn vectors_take_turns_and_the_agents_reset_forgets_them() {
 }
 
 #[test]
-fn from_raise_to_first_beat_in_eleven_cycles() {
+fn from_raise_to_first_beat_in_fifteen_cycles() {
     let mut world = World::new();
     world.program(3, 0xFEE0_0000, 33, false);
     let (mut least, mut most) = (u64::MAX, 0);
@@ -272,5 +274,5 @@ fn from_raise_to_first_beat_in_eleven_cycles() {
         most = most.max(first - start);
     }
     println!("raise to first beat: {least} to {most} cycles");
-    assert_eq!((least, most), (4, 11));
+    assert_eq!((least, most), (8, 15));
 }
