@@ -21,6 +21,10 @@ use viaduct_sim::network::{Network, Options};
 use viaduct_sim::root_complex::{Dma, NIC_ID};
 use viaduct_sim::setup::Setup;
 use viaduct_sim::tlp::{Request, Tlp};
+use viaduct_spec::descriptor::{control_segment, status};
+use viaduct_spec::doorbell::page;
+use viaduct_spec::profile::VIS;
+use viaduct_spec::register::registers;
 use viaduct_spec::tlp::completion_status;
 use vipl::{Descriptor, Error, Mac, MemAttributes, Nic, Region, Vi, ViAttributes};
 
@@ -458,9 +462,21 @@ fn verilated_nics_work_with_memory_by_message() {
     }
     from.vi.connect(&to.vi.connection_info()).unwrap();
     to.vi.connect(&from.vi.connection_info()).unwrap();
+    let event = new_eventfd();
+    to.remote.set_interrupts(&[event.as_fd()]).unwrap();
+    let shift = to.remote.read32(Bar::Registers, registers::DOORBELL_SHIFT).unwrap();
+    // Position 0 of whichever VI has a queue.
+    for vi in 0..VIS as u64 {
+        to.remote.write64(Bar::Doorbells, (vi << shift) + page::RECEIVE_ARM, 0).unwrap();
+    }
     for (n, data) in sent.iter().enumerate() {
         from.vi.post_send(from.descriptor(n, data.len())).unwrap();
     }
+    within(|| count(&event) == 1);
+    let mut words = [0; 32];
+    to.memory.read(0, &mut words).unwrap();
+    let row: Vec<u64> = words.chunks_exact(8).map(|w| u64::from_le_bytes(w.try_into().unwrap())).collect();
+    assert_ne!(control_segment::STATUS.get(&row) & u64::from(status::DONE), 0, "before the interrupt");
     for (n, data) in sent.iter().enumerate() {
         let start = Instant::now();
         let received = loop {
@@ -480,7 +496,8 @@ fn verilated_nics_work_with_memory_by_message() {
     for nic in &status.nics {
         assert!(nic.violations.is_empty(), "{:?}", nic.violations);
         assert_eq!((nic.bus.unsupported, nic.bus.unanswered, nic.mappings), (0, 0, 0));
+        println!("{} loads of {} overtook", nic.bus.overtaken, nic.bus.loads);
     }
-    println!("{} loads of {} overtook", status.nics[0].bus.overtaken, status.nics[0].bus.loads);
+    assert_eq!(status.nics[1].bus.interrupts, 1);
     assert!(to.remote.served() > 100);
 }
