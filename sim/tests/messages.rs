@@ -37,7 +37,7 @@ struct Scene {
 
 impl Scene {
     fn start(dma: Dma) -> Self {
-        let (nic, script) = Scripted::new();
+        let (nic, script) = Scripted::make();
         let mut options = Options::default();
         options.bus.dma = dma;
         Self { simulator: Simulator::start(Network::new(vec![nic], &options, None)), script }

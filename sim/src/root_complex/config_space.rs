@@ -280,7 +280,7 @@ mod tests {
         assert!(space.bus_master() && !space.msix_enable() && !space.msix_mask());
         space.enable_msix(true);
         assert!(space.msix_enable());
-        assert_eq!(read32(&space, MSIX) >> 16, u32::from(MSIX_ENABLE) | VECTORS as u32 - 1);
+        assert_eq!(read32(&space, MSIX) >> 16, u32::from(MSIX_ENABLE) | (VECTORS as u32 - 1));
         assert_eq!(space.max_payload(), MAX_PAYLOAD_SUPPORTED as u8, "never more than is supported");
         assert_eq!(space.max_read(), 5);
         assert!(!space.extended_tag());

@@ -29,7 +29,8 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    pub fn new() -> (Box<dyn Nic>, Arc<Mutex<Script>>) {
+    /// The NIC, and what it shares with the test.
+    pub fn make() -> (Box<dyn Nic>, Arc<Mutex<Script>>) {
         let script = Arc::new(Mutex::new(Script::default()));
         let nic =
             Self { script: script.clone(), sending: None, answers: VecDeque::new(), receiving: Vec::new() };
