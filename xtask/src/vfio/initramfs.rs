@@ -133,7 +133,11 @@ mod tests {
     fn the_guests_scripts_name_the_nic_as_the_specification_does() {
         let project = Project::find().unwrap();
         let init = crate::project::read(&project.root.join("xtask").join(INIT)).unwrap();
-        let id = format!("{:#06x}:{:#06x}", viaduct_spec::PCI_VENDOR, viaduct_spec::PCI_DEVICE);
+        let id = format!(
+            "{:#06x}:{:#06x}",
+            viaduct_spec::register::PCI_VENDOR,
+            viaduct_spec::register::PCI_DEVICE
+        );
         assert!(init.contains(&format!("\nNIC={id}\n")), "init looks for another NIC than {id}");
         assert!(jobs(&project).unwrap().contains(&"transfer".to_string()));
     }
