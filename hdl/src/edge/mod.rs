@@ -4,16 +4,19 @@
 //! |---|---|
 //! | [`TlpReceive`] | stores, loads and completions out of what comes in |
 //! | [`TlpComplete`] | answers loads |
+//! | [`TlpPosted`] | one posted stream out of writes and interrupts |
 //! | [`TlpTransmit`] | one stream out of posted, non-posted and completion packets, by credits |
 //!
 //! Headers are cut by position, because the dialect takes only literals there; the checks below tie
 //! these positions to their one definition in `viaduct_spec::tlp`.
 
 mod complete;
+mod posted;
 mod receive;
 mod transmit;
 
 pub use complete::TlpComplete;
+pub use posted::TlpPosted;
 pub use receive::TlpReceive;
 pub use transmit::TlpTransmit;
 
