@@ -112,3 +112,6 @@ impl Machine {
 fn text(path: PathBuf) -> Option<String> {
     Some(fs::read_to_string(path).ok()?.trim().into())
 }
+
+#[cfg(test)]
+mod tests;
