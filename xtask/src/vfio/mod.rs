@@ -113,9 +113,9 @@ pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
     write(&initramfs, initramfs::build(project, &cache, &programs)?)?;
     let jobs = if options.jobs.is_empty() { &known } else { &options.jobs };
     let runs: &[(&str, &[&str])] = match options.dma {
-        Dma::Files => &[("files", &[])],
+        Dma::Files => &[("files", &["--dma", "files"])],
         Dma::Messages => &[("messages", &["--dma", "messages"])],
-        Dma::Both => &[("files", &[]), ("messages", &["--dma", "messages"])],
+        Dma::Both => &[("files", &["--dma", "files"]), ("messages", &["--dma", "messages"])],
     };
     for (name, args) in runs {
         one(project, &cache, &initramfs, &folder, (name, args), jobs, options)?;
