@@ -2,7 +2,7 @@
 //! machine's. It needs no privilege but the right to open the function's device node.
 //!
 //! Registers and doorbells are memory of this process; the device reaches the memory that it was given
-//! and no other, because the IOMMU stands between. There are two ways in, [`group`] and [`cdev`]: the
+//! and no other, because the IOMMU stands between. There are two ways in: the
 //! node of the IOMMU group, and where this user may not open that, the function's own.
 
 mod cdev;
