@@ -260,11 +260,12 @@ impl Host {
     }
 
     /// Maps whole pages of the host's memory for rows that a test writes by hand: their DMA address. It is the
-    /// virtual address, which is above all that the agent uses.
+    /// virtual address, which is above all that the agent uses. May be repeated.
     pub fn map(&self, offset: usize, length: usize) -> u64 {
         assert!(offset + length <= self.memory.length());
         let address = self.memory.address(offset);
         assert!(self.device.dma_ranges().iter().all(|range| *range.end() < address));
+        let _before = self.device.unmap_dma(address, length);
         // SAFETY: as in `register`.
         let mapped = unsafe { self.device.map_dma(address, address as usize, length, DmaAccess::ReadWrite) };
         mapped.expect("nothing else is mapped there");

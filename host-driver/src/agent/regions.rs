@@ -168,7 +168,12 @@ impl Regions {
     /// an error it may still reach some of it.
     pub fn unmap_all(&mut self, device: &dyn PciDevice) -> Result<(), DeviceError> {
         let places: Vec<Place> = self.rows.iter_mut().filter_map(Option::take).map(|e| e.place).collect();
-        places.into_iter().fold(Ok(()), |result, place| result.and(self.unmap(device, place)))
+        let mut result = Ok(());
+        for place in places {
+            // The others are taken back all the same.
+            result = result.and(self.unmap(device, place));
+        }
+        result
     }
 
     /// What a handle was registered with.
