@@ -6,6 +6,7 @@
 
 use std::fs::OpenOptions;
 use std::ops::RangeInclusive;
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use viaduct_driver::device::{Bar, DeviceError, DmaAccess, PciDevice};
@@ -176,6 +177,21 @@ impl PciDevice for InProcessDevice {
             0 => vec![0..=0xfedf_ffff, 0xfef0_0000..=LAST],
             _ => vec![1 << 32..=LAST],
         }
+    }
+
+    fn vectors(&self) -> usize {
+        0
+    }
+
+    fn set_interrupts(&self, events: &[BorrowedFd<'_>]) -> Result<(), DeviceError> {
+        match events {
+            [] => Ok(()),
+            _ => Err(refused(format!("interrupts on {} vectors", events.len()), "there are none")),
+        }
+    }
+
+    fn may_sleep(&self) -> bool {
+        false
     }
 
     fn reset(&self) -> Result<(), DeviceError> {
