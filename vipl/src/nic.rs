@@ -1,6 +1,6 @@
 //! A NIC, and its protection tags.
 
-use std::{fmt, net::Ipv4Addr, sync::Arc};
+use std::{fmt, net::Ipv4Addr, sync::Arc, time::Duration};
 
 use viaduct_driver::{
     address::{Mac, Mtu},
@@ -132,6 +132,11 @@ impl Nic {
     /// errors.
     pub fn take_events(&self) -> Result<Vec<Event>, Error> {
         Ok(self.agent().take_events()?)
+    }
+
+    /// [`Nic::take_events`], as soon as there is one; sleeps for `timeout` at most, then there are none.
+    pub fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, Error> {
+        Ok(self.agent().wait_events(timeout)?)
     }
 
     /// Whether the device still answers. What waits for completions asks this now and then by itself.
