@@ -72,14 +72,17 @@ impl Interrupts {
         }
     }
 
-    /// How often a vector was heard, by now.
-    pub fn generation(&self, vector: u8) -> u64 {
-        *self.vectors[usize::from(vector)].lock()
+    /// How often a vector was heard, by now. None: there is no such vector.
+    pub fn generation(&self, vector: u8) -> Option<u64> {
+        Some(*self.vectors.get(usize::from(vector))?.lock())
     }
 
     /// Sleeps until the generation of a vector is another than `seen`, at most for `timeout`. Whether it is.
     pub fn sleep(&self, vector: u8, seen: u64, timeout: Duration) -> bool {
-        let vector = &self.vectors[usize::from(vector)];
+        let Some(vector) = self.vectors.get(usize::from(vector)) else {
+            std::thread::sleep(timeout);
+            return false;
+        };
         let waited = vector.raised.wait_timeout_while(vector.lock(), timeout, |now| *now == seen);
         let (now, _) = waited.unwrap_or_else(PoisonError::into_inner);
         *now != seen
@@ -174,7 +177,7 @@ mod tests {
     fn an_interrupt_wakes_all_who_sleep_on_its_vector_and_nobody_else() {
         let ledger = Ledger::new();
         let interrupts = interrupts(&ledger, 3);
-        let seen = [0, 1, 2].map(|vector| interrupts.generation(vector));
+        let seen = [0, 1, 2].map(|vector| interrupts.generation(vector).expect("a vector"));
         std::thread::scope(|scope| {
             let sleepers = [(); 3].map(|()| scope.spawn(|| interrupts.sleep(1, seen[1], LONG)));
             ledger.interrupt(1);
@@ -184,6 +187,8 @@ mod tests {
         assert!(interrupts.sleep(1, seen[1], LONG));
         assert!(!interrupts.sleep(2, seen[2], Duration::from_millis(5)));
         assert!(!interrupts.sleep(0, seen[0], Duration::ZERO));
+        assert_eq!(interrupts.generation(3), None);
+        assert!(!interrupts.sleep(3, 0, Duration::from_millis(1)));
     }
 
     #[test]
@@ -204,7 +209,7 @@ mod tests {
             });
             let start = Instant::now();
             loop {
-                let seen = interrupts.generation(1);
+                let seen = interrupts.generation(1).expect("a vector");
                 if *turn.lock().expect("no panic") == 2000 {
                     break;
                 }

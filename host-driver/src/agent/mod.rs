@@ -252,7 +252,7 @@ impl Agent {
     /// How often an interrupt vector was raised, as far as one can tell; None where there are no interrupts to
     /// wait for, and one polls: [`Agent::pause`].
     pub fn generation(&self, vector: u8) -> Option<u64> {
-        Some(self.interrupts.as_ref()?.generation(vector))
+        self.interrupts.as_ref()?.generation(vector)
     }
 
     /// Sleeps until `vector` is raised again after [`Agent::generation`] was `seen`, at most for `timeout`.
