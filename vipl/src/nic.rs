@@ -1,6 +1,6 @@
 //! A NIC, and its protection tags.
 
-use std::{fmt, net::Ipv4Addr, str::FromStr, sync::Arc};
+use std::{fmt, net::Ipv4Addr, str::FromStr, sync::Arc, time::Duration};
 
 use viaduct_driver::{
     address::{Mac, Mtu},
@@ -125,10 +125,10 @@ impl Nic {
             ip: agent.ip(),
             kind: agent.kind(),
             thread_safe: true,
-            max_register_bytes: 1 << 47,
+            max_register_bytes: agent.dma_bytes(),
             // Row 0 is never used; one is the agent's.
             max_register_regions: limits.regions - 2,
-            max_register_block_bytes: 1 << 47,
+            max_register_block_bytes: agent.dma_bytes().min(1 << 47),
             max_vi: limits.vis.into(),
             max_descriptors_per_queue: 1 << MAX_RING_LOG2,
             max_segments_per_desc: MAX_SEGMENTS.into(),
@@ -155,6 +155,11 @@ impl Nic {
     /// errors.
     pub fn take_events(&self) -> Result<Vec<Event>, Error> {
         Ok(self.agent().take_events()?)
+    }
+
+    /// [`Nic::take_events`], as soon as there is one; sleeps for `timeout` at most, then there are none.
+    pub fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, Error> {
+        Ok(self.agent().wait_events(timeout)?)
     }
 
     /// Whether the device still answers. What waits for completions asks this now and then by itself.

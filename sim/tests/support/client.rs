@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::net::Shutdown;
+use std::ops::RangeInclusive;
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
@@ -255,6 +256,10 @@ impl PciDevice for Remote {
         Ok(())
     }
 
+    fn dma_ranges(&self) -> Vec<RangeInclusive<u64>> {
+        vec![1 << 32..=(1 << 39) - 1]
+    }
+
     fn vectors(&self) -> usize {
         VECTORS
     }
@@ -266,6 +271,10 @@ impl PciDevice for Remote {
             self.ask(8, &words(&[20, flags, 2, 0, events.len() as u32]), events).unwrap();
         }
         Ok(())
+    }
+
+    fn may_sleep(&self) -> bool {
+        true
     }
 
     fn reset(&self) -> Result<(), DeviceError> {
