@@ -34,6 +34,8 @@ pub const REPLY_TIMEOUT: Duration = Duration::from_secs(4);
 /// What [`PciDevice::pause`] sleeps: long enough to leave the processor to the simulator, short
 /// against anything a person waits for.
 const PAUSE: Duration = Duration::from_micros(20);
+/// What a server says to a client while it has another.
+const BUSY: u32 = rustix::io::Errno::BUSY.raw_os_error() as u32;
 /// Pages of DMA maps.
 const PAGE_BYTES: u64 = 4096;
 
@@ -101,9 +103,17 @@ impl VfioUser {
         let mut connection = Connection { stream, next_id: 0, timeout, gone: None };
         let named = |request: &str, failure| refused_or_gone(&place, request, failure);
 
-        let answer = connection
-            .call(Command::Version, &[&message::version()], None)
-            .map_err(|f| named("protocol version 0.1", f))?;
+        let answer =
+            connection.call(Command::Version, &[&message::version()], None).map_err(
+                |failure| match failure {
+                    Failure::Refused(errno) if errno == BUSY => refused_or_gone(
+                        &place,
+                        &format!("a connection to {place}, which is in use"),
+                        Failure::Refused(errno),
+                    ),
+                    failure => named("protocol version 0.1", failure),
+                },
+            )?;
         let major = message::u32_at(&answer, 0).map_err(|r| named("version", Failure::Gone(r)))? as u16;
         if major != 0 {
             return Err(refusal("protocol version 0.1", format!("the server speaks version {major}")));
