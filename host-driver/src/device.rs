@@ -3,6 +3,8 @@
 
 use std::{io, ops::RangeInclusive, os::fd::BorrowedFd};
 
+use crate::pci::Obstacle;
+
 /// A base address region of the function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bar {
@@ -39,6 +41,14 @@ pub enum DeviceError {
         request: String,
         /// The rule that it breaks.
         reason: String,
+    },
+    /// The machine is not set up for it.
+    #[error("{request}: {obstacle}")]
+    Obstacle {
+        /// What was being done.
+        request: String,
+        /// What is in the way, and how to mend it.
+        obstacle: Box<Obstacle>,
     },
     /// The operating system refused.
     #[error("{request}: {source}")]
