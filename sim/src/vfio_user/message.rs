@@ -295,12 +295,16 @@ impl Request {
     }
 }
 
+/// The protocol's own default: QEMU ends when a server tells of more, whatever the server can hold.
+const MAX_MAPS_TOLD: usize = 65_535;
+const _: () = assert!(MAX_MAPS_TOLD <= crate::memory::MAX_MAPPINGS);
+
 /// Body of the reply to VERSION.
 pub fn version_reply(minor: u16) -> Vec<u8> {
     let capabilities = json!({ "capabilities": {
         "max_msg_fds": MAX_FDS,
         "max_data_xfer_size": MAX_TRANSFER,
-        "max_dma_maps": crate::memory::MAX_MAPPINGS,
+        "max_dma_maps": MAX_MAPS_TOLD,
         "pgsizes": crate::memory::PAGE,
         "write_multiple": true,
     }});
