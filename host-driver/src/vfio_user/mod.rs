@@ -108,7 +108,7 @@ impl VfioUser {
                 |failure| match failure {
                     Failure::Refused(errno) if errno == BUSY => refused_or_gone(
                         &place,
-                        &format!("a connection to {place}, which is in use"),
+                        &format!("a connection to {place}, which is open in another program"),
                         Failure::Refused(errno),
                     ),
                     failure => named("protocol version 0.1", failure),

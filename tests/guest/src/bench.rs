@@ -24,7 +24,7 @@ use vipl::{
     ViAttributes,
 };
 
-use crate::{meddling::Meddling, memory::Pages, setting::Setting, witness::Witness};
+use crate::{meddling::Meddling, memory::Pages, note::note, setting::Setting, witness::Witness};
 
 /// How long anything may take that must happen: a guest whose every instruction is emulated, and a
 /// simulated NIC, take their time.
@@ -69,7 +69,7 @@ impl Bench {
     /// Opens both.
     pub fn open(setting: &Setting) -> Result<Self> {
         let seed = rand::random();
-        println!("seed {seed:#x}");
+        note(format!("seed {seed:#x}"));
         let [a, b] = setting.places()?;
         let devices = [a.open()?, b.open()?];
         let mut number = 0;

@@ -10,6 +10,7 @@ use vipl::{Error, Status};
 
 use crate::{
     bench::{read, Bench, DATA, LEVELS, LIMIT},
+    note::note,
     Body, Test,
 };
 
@@ -37,7 +38,7 @@ fn stops(bench: &mut Bench) -> Result<Completion> {
     for level in LEVELS {
         // The side that reads memory, and the side that writes it.
         for off in [0, 1] {
-            println!("{level}, end {off}");
+            note(format!("{level}, end {off}"));
             let vis = bench.connect(level)?;
             let sent = bench.bytes(BYTES);
             bench.ends[0].memory.write(DATA, &sent)?;

@@ -12,6 +12,7 @@ use vipl::MemAttributes;
 
 use crate::{
     bench::Bench,
+    note::note,
     setting::{Place, Setting},
 };
 
@@ -75,7 +76,7 @@ impl Child {
         let output = self.0.output().context("another process")?;
         let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let end = End { success: output.status.success(), said: said.concat() };
-        println!("{}: {}", output.status, end.said.trim_end());
+        note(format!("{}: {}", output.status, end.said.trim_end()));
         Ok(end)
     }
 }

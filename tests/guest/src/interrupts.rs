@@ -23,6 +23,7 @@ use vipl::{Descriptor, Error, ReliabilityLevel, Status, Vi};
 
 use crate::{
     bench::{index, Bench, End, LIMIT},
+    note::note,
     Body, Test,
 };
 
@@ -297,7 +298,7 @@ fn sleeping(bench: &mut Bench) -> Result<Completion> {
         let woke = sent.elapsed();
         assert_eq!(received.context("the wait")?.length(), BYTES);
         ensure!(bench.ends[1].device.arms() > arms, "the wait has armed nothing");
-        println!("waited {waited:?}, used {used:?}, woke {woke:?} after the send");
+        note(format!("waited {waited:?}, used {used:?}, woke {woke:?} after the send"));
         ensure!(used < waited / 4, "{used:?} of processor time in a wait of {waited:?}: that was no sleep");
         ensure!(woke < LIMIT / 2, "it woke {woke:?} after the send");
         Ok(())

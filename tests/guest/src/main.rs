@@ -19,6 +19,7 @@ mod interrupts;
 mod kernel;
 mod meddling;
 mod memory;
+mod note;
 mod owner;
 mod refusals;
 mod regions;
@@ -31,7 +32,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use libtest_mimic::{Arguments, Completion, Trial};
 
 use bench::Bench;
 use child::Deed;
@@ -116,9 +117,7 @@ fn main() -> ExitCode {
     let setting = Setting { nics, dmar: options.dmar };
     let trials = TESTS.iter().copied().flatten().map(|test| {
         let setting = setting.clone();
-        Trial::ignorable_test(test.name, move || {
-            test.run(&setting).map_err(|error| Failed::from(format!("{error:#}")))
-        })
+        Trial::ignorable_test(test.name, move || note::run(|| test.run(&setting)))
     });
     // A NIC has one owner at a time: one test after the other.
     let arguments = Arguments { test_threads: Some(1), ..options.tests };

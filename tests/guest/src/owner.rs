@@ -17,8 +17,7 @@ fn one_owner(bench: &mut Bench) -> Result<Completion> {
     for name in &bench.setting.nics.clone() {
         let end = Child::new(Deed::Open, std::slice::from_ref(name)).run()?;
         ensure!(!end.success, "a second process has opened {name}");
-        let said = end.said.to_lowercase();
-        ensure!(said.contains("in use") || said.contains("busy"), "the error must say why: {}", end.said);
+        ensure!(end.said.contains("is open in another program"), "the error must say why: {}", end.said);
         let place = name.split_once(':').map_or(name.as_str(), |(_, place)| place);
         ensure!(end.said.contains(place), "the error must name {place}: {}", end.said);
         // The owner has noticed nothing.

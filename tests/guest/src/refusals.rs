@@ -20,6 +20,7 @@ use crate::{
     bench::{failed, index, read, Bench, DATA, LEVELS, LIMIT},
     meddling::Trick,
     memory::Pages,
+    note::note,
     Body, Test,
 };
 
@@ -65,7 +66,7 @@ fn guest_physical(bench: &mut Bench) -> Result<Completion> {
 fn unreachable(bench: &mut Bench, trick: impl Fn(&Bench, &Pages) -> Result<Trick>) -> Result<Completion> {
     for level in LEVELS {
         for end in [0, 1] {
-            println!("{level}, NIC {end}");
+            note(format!("{level}, NIC {end}"));
             for attempt in [send_from, receive_into] {
                 let (pages, trick) = spare(bench, &trick)?;
                 attempt(bench, end, level, &pages, trick)?;
@@ -213,7 +214,7 @@ fn fetch_from(bench: &mut Bench, end: usize, pages: &Arc<Pages>, trick: Trick) -
 fn read_only_map(bench: &mut Bench) -> Result<Completion> {
     for level in LEVELS {
         for end in [0, 1] {
-            println!("{level}, NIC {end}");
+            note(format!("{level}, NIC {end}"));
             let pages = Arc::new(Pages::filled(1, UNTOUCHED)?);
             let vis = bench.connect(level)?;
             bench.ends[end].device.instead(pages.address(), Trick::ReadOnly);

@@ -10,6 +10,7 @@ use vipl::{Descriptor, Error, MemAttributes, Region, ReliabilityLevel, Vi};
 
 use crate::{
     bench::{read, Bench, LIMIT},
+    note::note,
     setting::Setting,
     Body, Test,
 };
@@ -26,7 +27,7 @@ const A_WHILE: Duration = Duration::from_millis(200);
 
 fn reset(setting: &Setting) -> Result<Completion> {
     for end in [0, 1] {
-        println!("NIC {end}, {}", ["which sends", "which receives"][end]);
+        note(format!("NIC {end}, {}", ["which sends", "which receives"][end]));
         let mut bench = Bench::open(setting)?;
         let device = bench.ends[end].device.clone();
         let vis = bench.connect(ReliabilityLevel::ReliableDelivery)?;

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use anyhow::{bail, ensure, Context, Result};
-use viaduct_driver::{device::PciDevice, vfio_user::VfioUser};
+use viaduct_driver::{device::PciDevice, vfio::Vfio, vfio_user::VfioUser};
 
 /// Two NICs that reach each other, and what stands in front of them.
 #[derive(Debug, Clone)]
@@ -44,7 +44,7 @@ impl Place {
     /// The device there.
     pub fn open(&self) -> Result<Arc<dyn PciDevice>> {
         match self {
-            Self::Vfio(address) => bail!("vfio:{address}: not yet"),
+            Self::Vfio(address) => Ok(Arc::new(Vfio::open(address)?)),
             Self::VfioUser(path) => Ok(Arc::new(VfioUser::open(path)?)),
         }
     }

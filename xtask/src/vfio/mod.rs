@@ -141,7 +141,8 @@ fn one(
         // What an earlier run left must not pass for this one's.
         fs::remove_file(&log)?;
     }
-    let environment = [format!("jobs={}", jobs.join(",")), format!("size={}", options.size)];
+    let environment =
+        [format!("jobs={}", jobs.join(",")), format!("size={}", options.size), format!("dma={name}")];
     let nics = simulator.sockets();
     let machine = Machine { initramfs, log: &log, nics: &nics, environment: &environment };
     let limit = Duration::from_secs(options.limit);
