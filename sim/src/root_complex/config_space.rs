@@ -1,10 +1,9 @@
 //! Configuration space of the function: a type-0 header with power management, PCI Express and
 //! MSI-X capabilities. What software writes here becomes the NIC's `cfg_*` side band.
 
-use viaduct_spec::profile::BAR2_BYTES;
-use viaduct_spec::register::{BAR0_BYTES, PCI_DEVICE, PCI_VENDOR};
+use viaduct_spec::profile::{BAR2_BYTES, VECTORS};
+use viaduct_spec::register::{BAR0_BYTES, MSIX_PENDING, MSIX_TABLE, PCI_DEVICE, PCI_VENDOR};
 
-use super::msix::{PBA_OFFSET, TABLE_OFFSET, VECTORS};
 use super::options::Options;
 
 /// Size of a PCI Express function's configuration space in bytes.
@@ -122,10 +121,16 @@ impl ConfigSpace {
     fn msix(&mut self) {
         self.put16(MSIX, 0x11);
         self.put16(MSIX_CONTROL, VECTORS as u16 - 1);
-        self.writable(MSIX_CONTROL, &(MSIX_ENABLE | MSIX_MASK).to_le_bytes());
-        // Table and pending bits are in BAR 0.
-        self.put32(MSIX + 4, TABLE_OFFSET as u32);
-        self.put32(MSIX + 8, PBA_OFFSET as u32);
+        // Table and pending bits are in BAR 0. Nothing here can be written by a driver in user
+        // space, under Linux neither: the kernel enables what has an eventfd.
+        self.put32(MSIX + 4, MSIX_TABLE as u32);
+        self.put32(MSIX + 8, MSIX_PENDING as u32);
+    }
+
+    /// Sets or clears MSI-X Enable, which is the platform's.
+    pub fn enable_msix(&mut self, enable: bool) {
+        let control = self.get16(MSIX_CONTROL) & !MSIX_ENABLE;
+        self.put16(MSIX_CONTROL, if enable { control | MSIX_ENABLE } else { control });
     }
 
     /// Reads from `offset` on; what lies past the end reads as all ones.
@@ -272,7 +277,10 @@ mod tests {
         let _ = write32(&mut space, COMMAND, 0x6);
         let _ = write32(&mut space, DEVICE_CONTROL, 0x5000 | 7 << 5);
         let _ = space.write(MSIX_CONTROL, &(MSIX_ENABLE | MSIX_MASK).to_le_bytes());
-        assert!(space.bus_master() && space.msix_enable() && space.msix_mask());
+        assert!(space.bus_master() && !space.msix_enable() && !space.msix_mask());
+        space.enable_msix(true);
+        assert!(space.msix_enable());
+        assert_eq!(read32(&space, MSIX) >> 16, u32::from(MSIX_ENABLE) | VECTORS as u32 - 1);
         assert_eq!(space.max_payload(), MAX_PAYLOAD_SUPPORTED as u8, "never more than is supported");
         assert_eq!(space.max_read(), 5);
         assert!(!space.extended_tag());
