@@ -9,7 +9,7 @@
 pub mod address;
 pub mod agent;
 pub mod device;
-pub mod maps;
+pub mod dma_space;
 pub mod memory;
 pub mod pages;
 pub mod pci;

@@ -29,6 +29,7 @@ pub use regions::MemoryAttributes;
 use crate::{
     address::Mac,
     device::{Bar, DeviceError, PciDevice},
+    dma_space::DmaSpace,
     memory::Mapping,
 };
 use admin::Admin;
@@ -164,7 +165,11 @@ impl Agent {
         };
         let mut tags = Tags::new(random.random());
         let system_tag = tags.create()?;
-        let mut regions = Regions::new(limits.regions.min(0xffff) as u16, limits.pages);
+        let mut regions = Regions::new(
+            limits.regions.min(0xffff) as u16,
+            limits.pages,
+            DmaSpace::new(&device.dma_ranges()),
+        );
         let arena = Arc::new(Mapping::new(vis::arena_bytes(limits.vis)).map_err(AgentError::Arena)?);
         let request = Request {
             address: arena.start().as_ptr() as u64,
@@ -335,7 +340,8 @@ impl Drop for Agent {
     fn drop(&mut self) {
         let stopped =
             enable(&*self.device, 0).map_err(AgentError::from).and_then(|()| Ok(self.device.reset()?));
-        let back = self.device.unmap_dma(self.arena.start().as_ptr() as u64, self.arena.length());
+        let state = self.state.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let back = state.regions.unmap_all(&*self.device);
         if stopped.is_err() || back.is_err() {
             // Nobody knows whether the device is done with the rings: they stay.
             std::mem::forget(Arc::clone(&self.arena));

@@ -260,3 +260,95 @@ fn vis_run_out_and_their_queue_pair_numbers_change() {
     let attributes = ViAttributes { max_transfer: 0, ..vi_attributes(tag) };
     assert!(matches!(agent.create_vi(attributes), Err(AgentError::MaxTransfer(0))));
 }
+
+/// What a NIC makes of the rows in the deeds: the DMA address of `byte` of the region that was
+/// registered last.
+fn translate(deeds: &[Deed], byte: u64) -> u64 {
+    let commit = |deed: &Deed| match deed {
+        Deed::Command { op: command_op::COMMIT, table, row, words } => Some((*table, *row, *words)),
+        _ => None,
+    };
+    let commits: Vec<_> = deeds.iter().filter_map(commit).collect();
+    let region = commits.iter().rfind(|c| c.0 == table::REGION && c.2 != [0; 3]).expect("a region").2;
+    let (base, shift) = (region::BASE.get(&region), region::PAGE_SHIFT.get(&region));
+    let page = (byte >> shift) - (base >> shift);
+    let row = region::FIRST_PAGE.get(&region) as u32 + page as u32;
+    let address = commits.iter().rfind(|c| c.0 == table::PAGE && c.1 == row).expect("its page").2[0];
+    let size = 1 << shift;
+    assert_eq!(address % size, 0);
+    address + byte % size
+}
+
+#[test]
+fn the_same_memory_has_other_dma_addresses_each_time() {
+    let (ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    ledger.take_deeds();
+    let mut seen = HashSet::new();
+    let mut live = Vec::new();
+    for _ in 0..50 {
+        if live.len() == 4 {
+            agent.deregister(live.remove(0)).expect("it is registered");
+        }
+        live.push(register(&agent, &MEMORY, tag).expect("room"));
+        let deeds = ledger.take_deeds();
+        let map = deeds.iter().find_map(|deed| match deed {
+            Deed::Map { start, address, length, .. } => Some((*start, *address, *length)),
+            _ => None,
+        });
+        let (start, address, length) = map.expect("a map of its own");
+        assert!(seen.insert(start), "an address is not used again soon");
+        for n in [0, 1, 4095, 4096, 10_000, 19_999] {
+            let byte = MEMORY.as_ptr() as u64 + n;
+            let found = translate(&deeds, byte);
+            assert!((start..start + length).contains(&found));
+            assert_eq!(found - start, byte - address);
+        }
+    }
+}
+
+#[test]
+fn a_small_address_space_costs_rows_and_then_is_full() {
+    let ledger = Arc::new(Ledger::new());
+    // The arena of 4 VIs takes 16 pages and up to as many rows; six pages are left, one of them apart.
+    ledger.books().registers.insert(registers::PAGES, 22);
+    ledger.books().dma_ranges = vec![0x1_0000..=0x1_ffff, 0x3_0000..=0x3_0fff, 0x5_3000..=0x5_7fff];
+    let agent = Agent::open(Arc::clone(&ledger) as _, options()).expect("room for the arena");
+    let tag = agent.create_tag().expect("a tag");
+    ledger.take_deeds();
+    let memory = Mapping::new(8 * 4096).expect("memory");
+    let start = (memory.start().as_ptr() as usize).next_multiple_of(4 * 4096);
+    // SAFETY: the ledger never touches it, and the mapping lives longer than the agent uses it.
+    let register = |pages: usize| unsafe { agent.register(start, pages * 4096, attributes(tag)) };
+    let handle = register(4).expect("room");
+    let deeds = ledger.take_deeds();
+    let pages = deeds.iter().filter(|d| matches!(d, Deed::Command { table: table::PAGE, .. })).count();
+    // One page of 16 KiB wants 0x54000 to 0x57fff.
+    assert_eq!(pages, 1);
+    assert_eq!(translate(&deeds, start as u64), 0x5_4000);
+    agent.deregister(handle).expect("it is registered");
+    ledger.take_deeds();
+    let handle = register(5).expect("five pages fit at 0x53000, of 4 KiB each");
+    let deeds = ledger.take_deeds();
+    let pages = deeds.iter().filter(|d| matches!(d, Deed::Command { table: table::PAGE, .. })).count();
+    assert_eq!(pages, 5);
+    for n in 0..5 {
+        assert_eq!(translate(&deeds, start as u64 + n * 4096 + 7), 0x5_3007 + n * 4096);
+    }
+    let full = register(2).expect_err("one page is left").to_string();
+    assert!(full.contains("0x16000 bytes") && full.contains("0x2000 more"), "{full}");
+    agent.deregister(handle).expect("it is registered");
+    assert!(matches!(register(6), Err(AgentError::DmaAddresses { .. })));
+}
+
+#[test]
+fn what_fails_half_way_leaves_neither_map_nor_address() {
+    let (ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    ledger.books().maps_left = 0;
+    assert!(matches!(register(&agent, &MEMORY, tag), Err(AgentError::Device(DeviceError::Refused { .. }))));
+    ledger.books().maps_left = 1;
+    let handle = register(&agent, &MEMORY, tag).expect("room again");
+    agent.deregister(handle).expect("it is registered");
+    assert_eq!(ledger.books().maps.len(), 1, "only the arena");
+}
