@@ -125,10 +125,10 @@ impl Nic {
             ip: agent.ip(),
             kind: agent.kind(),
             thread_safe: true,
-            max_register_bytes: 1 << 47,
+            max_register_bytes: agent.dma_bytes(),
             // Row 0 is never used; one is the agent's.
             max_register_regions: limits.regions - 2,
-            max_register_block_bytes: 1 << 47,
+            max_register_block_bytes: agent.dma_bytes().min(1 << 47),
             max_vi: limits.vis.into(),
             max_descriptors_per_queue: 1 << MAX_RING_LOG2,
             max_segments_per_desc: MAX_SEGMENTS.into(),

@@ -176,6 +176,11 @@ impl Regions {
         result
     }
 
+    /// DMA addresses, free or not.
+    pub fn dma_bytes(&self) -> u64 {
+        self.space.bytes()
+    }
+
     /// What a handle was registered with.
     pub fn attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
         let row = self.find(handle)?.1.row;

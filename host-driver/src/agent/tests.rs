@@ -352,3 +352,67 @@ fn what_fails_half_way_leaves_neither_map_nor_address() {
     agent.deregister(handle).expect("it is registered");
     assert_eq!(ledger.books().maps.len(), 1, "only the arena");
 }
+
+#[test]
+fn interrupts_are_set_after_the_reset_and_off_before_the_end() {
+    let (ledger, agent) = open();
+    let deeds = ledger.take_deeds();
+    let at = |deeds: &[Deed], deed: &Deed| deeds.iter().position(|d| d == deed).expect("it was done");
+    assert!(at(&deeds, &Deed::Reset) < at(&deeds, &Deed::Interrupts(4)));
+    assert!(at(&deeds, &Deed::Enables(6)) < at(&deeds, &Deed::Interrupts(4)));
+    drop(agent);
+    let deeds = ledger.take_deeds();
+    assert!(at(&deeds, &Deed::Interrupts(0)) < at(&deeds, &Deed::Reset));
+    assert_eq!(Arc::strong_count(&ledger), 1, "no thread has it");
+}
+
+#[test]
+fn arm_words_name_position_and_never_repeat() {
+    let (ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    let vis = [0, 1].map(|_| agent.create_vi(vi_attributes(tag)).expect("a free VI"));
+    let rows = ledger.take_deeds();
+    // Four vectors: three for four queues.
+    for (row, vector) in [(0, 1), (1, 2), (2, 3), (3, 1)] {
+        let found = rows.iter().find_map(|deed| match deed {
+            Deed::Command { table: table::WORK_QUEUE, row: at, words, .. } if *at == row => Some(words),
+            _ => None,
+        });
+        assert_eq!(work_queue::VECTOR.get(found.expect("a row")), vector, "row {row}");
+    }
+    assert_eq!(vis[1].vector(Direction::Receive), 1);
+    vis[1].arm(Direction::Send, 0x3fff).expect("posted");
+    vis[1].arm(Direction::Receive, 0x4001).expect("posted");
+    let page = 1 << 12;
+    let arms = [
+        Deed::Doorbell { offset: page + 0x10, token: 1 << 32 | 0x3fff },
+        Deed::Doorbell { offset: page + 0x18, token: 2 << 32 | 1 },
+    ];
+    assert_eq!(ledger.take_deeds(), arms);
+}
+
+#[test]
+fn events_wake_who_waits_for_them() {
+    let (ledger, agent) = open();
+    assert_eq!(agent.wait_events(Duration::ZERO).ok(), Some(vec![]));
+    assert_eq!(agent.wait_events(Duration::from_millis(20)).ok(), Some(vec![]));
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| agent.wait_events(Duration::from_secs(60)));
+        ledger.books().registers.insert(registers::EVENT, u64::from(event_code::RECVQ_EMPTY));
+        ledger.interrupt(0);
+        let events = waiter.join().expect("no panic").expect("the ledger answers");
+        assert_eq!(events.first().map(|event| event.code), Some(event_code::RECVQ_EMPTY));
+    });
+}
+
+#[test]
+fn where_one_must_not_sleep_one_polls() {
+    let ledger = Arc::new(Ledger::new());
+    ledger.books().may_sleep = false;
+    let agent = Agent::open(Arc::clone(&ledger) as _, options()).expect("a sound function");
+    assert_eq!(agent.generation(0), None);
+    assert!(!agent.sleep(0, 0, Duration::from_secs(60)));
+    assert_eq!(agent.wait_events(Duration::from_millis(5)).ok(), Some(vec![]));
+    drop(agent);
+    assert!(!ledger.take_deeds().iter().any(|deed| matches!(deed, Deed::Interrupts(_))));
+}
