@@ -6,7 +6,7 @@
 use rust_hdl::prelude::*;
 
 use crate::export::verilog;
-use crate::{admin, complete, dma, doorbell, edge, fetch, nic, prims, protect, receive, send, vi};
+use crate::{admin, complete, dma, doorbell, edge, fetch, interrupt, nic, prims, protect, receive, send, vi};
 
 /// The name of the whole NIC; it is exported as `top.v`, the others as `blocks/<name>.v`.
 pub const CORE: &str = "core";
@@ -77,6 +77,9 @@ pub fn all() -> Vec<Entry> {
         entry("receive/matcher", || verilog(receive::Matcher::default()), 1350, 7),
         entry("receive/scatter", || verilog(receive::Scatter::default()), 830, 0),
         entry("receive/path", || verilog(receive::Receive::default()), 4290, 29),
+        // Interrupts.
+        entry("interrupt/notify", || verilog(interrupt::Notify::default()), 200, 1),
+        entry("interrupt/vectors", || verilog(interrupt::Vectors::default()), 400, 0),
         // All of it.
         entry(CORE, || verilog(nic::Nic::default()), 26_000, 75),
     ]

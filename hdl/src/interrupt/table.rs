@@ -1,0 +1,124 @@
+//! The MSI-X table: address, data and mask of every vector, as the host's system writes them.
+//!
+//! ```text
+//!   mmio_write ──►┌─────────────┐──► data (of row)
+//!          row ──►│ VectorTable │──► open
+//!                 └─────────────┘
+//! ```
+//! Contract: a store to the table in BAR 0 writes the bytes that it enables. Row 2 v is vector v's address, row 2 v + 1 its
+//! data and, above, its control. The address's low two bits and all of the control but the mask bit are reserved:
+//! they stay 0. Reset masks every vector and clears the rest within 16 cycles; stores in that time are lost.
+//!
+//! Latency: a store 1 cycle, `data` 0.
+//!
+//! Tests: `tests/interrupt/vectors.rs`.
+
+use crate::bus::MmioWrite;
+use crate::prims::{LutRam, Number};
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::{VECTORS, VECTOR_LOG2};
+use viaduct_spec::register::MSIX_TABLE;
+
+/// log2 of the table's rows of 8 bytes.
+pub const ROW_LOG2: usize = VECTOR_LOG2 + 1;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct VectorTable {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Masks and clears.
+    pub reset: Signal<In, bool>,
+    /// A store of the host.
+    pub mmio_write_valid: Signal<In, bool>,
+    /// The store.
+    pub mmio_write: Signal<In, MmioWrite>,
+    /// Row to read.
+    pub row: Signal<In, Bits<ROW_LOG2>>,
+    /// Its 8 bytes.
+    pub data: Signal<Out, Bits<64>>,
+    /// The vectors that are not masked.
+    pub open: Signal<Out, Bits<VECTORS>>,
+    lanes: [LutRam<Bits<8>, ROW_LOG2>; 8],
+    opened: DFF<Bits<VECTORS>>,
+    clearing: DFF<bool>,
+    clear_row: DFF<Bits<ROW_LOG2>>,
+    address: Signal<Local, Bits<20>>,
+    store: Signal<Local, bool>,
+    write_row: Signal<Local, Bits<ROW_LOG2>>,
+    vector: Signal<Local, Bits<VECTOR_LOG2>>,
+    word: Signal<Local, Bits<64>>,
+    rest: Signal<Local, Bits<64>>,
+    lane: Signal<Local, Bits<8>>,
+    enables: Signal<Local, Bits<8>>,
+    which: Signal<Local, Bits<VECTORS>>,
+    one: Number<VECTORS, 1>,
+    table_place: Number<13, { MSIX_TABLE >> 7 }>,
+    address_bits: Number<64, 0xFFFF_FFFF_FFFF_FFFC>,
+    data_bits: Number<64, 0x1_FFFF_FFFF>,
+    mask_bit: Number<64, { 1 << 32 }>,
+}
+
+// The slices below say that the table is 128 bytes, aligned.
+const _: () = assert!(VECTORS * 16 == 1 << 7 && MSIX_TABLE.is_multiple_of(1 << 7));
+
+impl Logic for VectorTable {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, opened, clearing, clear_row);
+
+        self.address.next = self.mmio_write.val().address;
+        self.store.next = self.mmio_write_valid.val()
+            & !self.mmio_write.val().doorbell
+            & (self.address.val().get_bits::<13>(7) == self.table_place.val());
+        self.write_row.next = self.address.val().get_bits::<ROW_LOG2>(3);
+        self.vector.next = self.address.val().get_bits::<VECTOR_LOG2>(4);
+        self.enables.next = bits::<8>(0);
+        if self.store.val() {
+            self.enables.next = self.mmio_write.val().enables;
+        }
+        self.word.next = self.mmio_write.val().data & self.address_bits.val();
+        if self.write_row.val().get_bit(0) {
+            self.word.next = self.mmio_write.val().data & self.data_bits.val();
+        }
+        self.which.next = self.one.val() << self.vector.val();
+        if self.write_row.val().get_bit(0) & self.enables.val().get_bit(4) {
+            self.opened.d.next = self.opened.q.val() | self.which.val();
+            if self.word.val().get_bit(32) {
+                self.opened.d.next = self.opened.q.val() & !self.which.val();
+            }
+        }
+        self.open.next = self.opened.q.val();
+
+        if self.clearing.q.val() {
+            self.clear_row.d.next = self.clear_row.q.val() + 1;
+            self.clearing.d.next = !self.clear_row.q.val().all();
+            self.write_row.next = self.clear_row.q.val();
+            self.enables.next = bits::<8>(0xFF);
+            self.word.next = bits::<64>(0);
+            if self.clear_row.q.val().get_bit(0) {
+                self.word.next = self.mask_bit.val();
+            }
+        }
+
+        // Lane 0 is the low byte of both.
+        self.rest.next = self.word.val();
+        self.data.next = bits::<64>(0);
+        for i in 0..8 {
+            self.lanes[i].clock.next = self.clock.val();
+            self.lanes[i].write_enable.next = self.enables.val().get_bit(i);
+            self.lanes[i].write_address.next = self.write_row.val();
+            self.lanes[i].write_data.next = bit_cast::<8, 64>(self.rest.val());
+            self.lanes[i].read_address.next = self.row.val();
+            self.rest.next = self.rest.val() >> 8;
+            self.lane.next = self.lanes[i].read_data.val();
+            self.data.next = (self.data.val() >> 8) | (bit_cast::<64, 8>(self.lane.val()) << 56);
+        }
+
+        if self.reset.val() {
+            self.opened.d.next = bits::<VECTORS>(0);
+            self.clearing.d.next = true;
+            self.clear_row.d.next = bits::<ROW_LOG2>(0);
+        }
+    }
+}
