@@ -205,21 +205,6 @@ impl PciDevice for InProcessDevice {
         }
     }
 
-    fn vectors(&self) -> usize {
-        0
-    }
-
-    fn set_interrupts(&self, events: &[BorrowedFd<'_>]) -> Result<(), DeviceError> {
-        match events {
-            [] => Ok(()),
-            _ => Err(refused(format!("interrupts on {} vectors", events.len()), "there are none")),
-        }
-    }
-
-    fn may_sleep(&self) -> bool {
-        false
-    }
-
     fn reset(&self) -> Result<(), DeviceError> {
         let mut network = self.shared.network();
         network.reset(self.nic);
