@@ -8,6 +8,8 @@ use viaduct_spec::register::{PCI_DEVICE, PCI_VENDOR};
 
 use super::{text, Address, Machine, Node, Obstacle};
 
+/// Identifiers of a Viaduct NIC.
+pub(super) const VIADUCT: (u16, u16) = (PCI_VENDOR, PCI_DEVICE);
 /// The driver that hands a function to programs.
 pub(super) const VFIO_PCI: &str = "vfio-pci";
 /// Name of the groups that the kernel makes up for functions without an IOMMU.
@@ -90,12 +92,7 @@ impl Function {
         if !folder.exists() {
             return Ok(None);
         }
-        let identifier = |name: &str| -> io::Result<u16> {
-            let path = folder.join(name);
-            let text = fs::read_to_string(&path)?;
-            u16::from_str_radix(text.trim().trim_start_matches("0x"), 16)
-                .map_err(|error| io::Error::other(format!("{}: {text:?}: {error}", path.display())))
-        };
+        let (vendor, device) = identifiers(&folder)?;
         let group = Group::read(machine, &folder, address)?;
         let vfio = machine.dev.join("vfio");
         let device_node = fs::read_dir(folder.join("vfio-dev")).ok().and_then(|mut entries| {
@@ -104,8 +101,8 @@ impl Function {
         });
         Ok(Some(Self {
             address,
-            vendor: identifier("vendor")?,
-            device: identifier("device")?,
+            vendor,
+            device,
             driver: link_name(&folder.join("driver")),
             group_node: group.as_ref().and_then(|group| Node::read(&vfio.join(group.number.to_string()))),
             container_node: Node::read(&vfio.join("vfio")),
@@ -118,7 +115,7 @@ impl Function {
 
     /// Whether it has the identifiers of a Viaduct NIC.
     pub fn is_viaduct(&self) -> bool {
-        (self.vendor, self.device) == (PCI_VENDOR, PCI_DEVICE)
+        (self.vendor, self.device) == VIADUCT
     }
 
     /// The name under which a program opens it.
@@ -167,6 +164,17 @@ impl Group {
             others,
         }))
     }
+}
+
+/// Vendor and device identifier.
+pub(super) fn identifiers(folder: &Path) -> io::Result<(u16, u16)> {
+    let identifier = |name: &str| {
+        let path = folder.join(name);
+        let text = fs::read_to_string(&path)?;
+        u16::from_str_radix(text.trim().trim_start_matches("0x"), 16)
+            .map_err(|error| io::Error::other(format!("{}: {text:?}: {error}", path.display())))
+    };
+    Ok((identifier("vendor")?, identifier("device")?))
 }
 
 /// Last part of where a symbolic link leads.

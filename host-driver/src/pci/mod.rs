@@ -50,7 +50,9 @@ impl Machine {
         for entry in entries {
             let name = entry?.file_name();
             let Some(address) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
-            found.extend(self.function(address)?.filter(Function::is_viaduct));
+            if function::identifiers(&self.folder(address))? == function::VIADUCT {
+                found.extend(self.function(address)?);
+            }
         }
         found.sort_by_key(|function| function.address);
         Ok(found)
@@ -112,3 +114,6 @@ impl Machine {
 fn text(path: PathBuf) -> Option<String> {
     Some(fs::read_to_string(path).ok()?.trim().into())
 }
+
+#[cfg(test)]
+mod tests;
