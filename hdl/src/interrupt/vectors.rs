@@ -22,7 +22,7 @@
 //! How: one vector is looked at in each cycle. `held` vectors wait for their mark; the comparison is of signed
 //! 8-bit distances, so it is made while fewer than 128 commands are under way, and its result kept.
 //!
-//! Tests: `tests/interrupt/vectors.rs`, `tests/interrupt/random.rs`.
+//! Tests: `tests/interrupt/vectors.rs`, `random.rs`; in the whole NIC `nic.rs`.
 
 use super::table::{VectorTable, ROW_LOG2};
 use crate::bus::{Mark, MmioWrite, TlpBeat, Vector};
@@ -302,6 +302,7 @@ impl Logic for Vectors {
         self.tx.next.last = self.ending.val();
         self.tx_valid.next = self.offered.q.val();
         self.busy.next = (self.step.q.val() != Step::Look)
+            | self.table_rows.busy.val()
             | (self.allowed.q.val() & (self.waiting.q.val() & self.table_rows.open.val()).any());
 
         if self.reset.val() {

@@ -81,7 +81,7 @@ fn every_raise_leads_to_an_interrupt_after_its_mark_and_none_comes_unasked() {
             let Vector { raised, blocked, .. } = then[number];
             let (mark, _) = raised.expect("an interrupt that nobody asked for");
             assert!(mark <= retired, "vector {number}: {retired} of {mark} commands are out");
-            assert!(blocked.is_none_or(|since| start <= since + 1), "{number}: {blocked:?}, left in {start}");
+            assert!(blocked.is_none_or(|since| start <= since + 2), "{number}: {blocked:?}, left in {start}");
             // Raised in the cycle of the first beat, or later, it is another one.
             vectors[number].raised = vectors[number].raised.filter(|&(_, raised)| raised >= start);
             left += 1;

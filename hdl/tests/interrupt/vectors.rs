@@ -34,6 +34,7 @@ fn the_table_starts_masked_and_zero_and_keeps_bytes() {
         world.set_store(doorbell, address, data, enables);
         world.tick();
         world.bench.set("mmio_write_valid", 0);
+        world.tick();
         if doorbell == 0 && (MSIX_TABLE..MSIX_TABLE + 128).contains(&address) {
             let lanes: u64 =
                 (0..8).filter(|lane| enables >> lane & 1 == 1).map(|lane| 0xFF << (8 * lane)).sum();

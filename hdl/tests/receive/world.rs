@@ -477,7 +477,7 @@ impl World {
         let (status, has_immediate, immediate) = (bits.take(20), bits.flag(), bits.take(32));
         let (acknowledge, psn, msn, syndrome) = (bits.flag(), bits.take(24), bits.take(24), bits.take(8));
         let ends = bits.flag();
-        assert!(receive && (write || acknowledge || ends) && (ends || !write));
+        assert!(receive && (acknowledge || ends) && (ends || !write));
         self.ended[vi as usize] += u64::from(ends);
         if write {
             let position = self.consumed(vi);
