@@ -215,11 +215,12 @@ impl Network {
         self.slots[nic].bus.answer(load)
     }
 
-    /// A load of the host, and as many cycles as it takes.
+    /// A load of the host, and as many cycles as it takes. It waits for no client: none is asked
+    /// meanwhile.
     pub fn load_and_wait(&mut self, nic: usize, access: Access) -> u64 {
         let load = self.load(nic, access);
         loop {
-            if let Some(value) = self.answer(nic, load) {
+            if let Some(value) = self.slots[nic].bus.answer_now(load) {
                 return value;
             }
             self.step(1);

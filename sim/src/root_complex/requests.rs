@@ -78,6 +78,18 @@ impl RootComplex {
         }
     }
 
+    /// Takes a load's answer even if it waits for the client: for what the simulator itself looks at
+    /// between the client's accesses, and the client cannot answer meanwhile.
+    pub fn answer_now(&mut self, id: LoadId) -> Option<u64> {
+        let waits = |arrival: &Arrival| matches!(arrival, Arrival::Answer(held, _) if *held == id);
+        let held = self.arrivals.iter().position(waits).and_then(|at| self.arrivals.remove(at));
+        self.note_held();
+        match held {
+            Some(Arrival::Answer(_, value)) => Some(value),
+            _ => self.answer(id),
+        }
+    }
+
     /// Lets the host have the loads' answers that have come, whatever they wait for.
     pub(super) fn give_answers(&mut self) {
         let loads = &mut self.loads;
@@ -128,6 +140,10 @@ impl RootComplex {
                 None => {}
             }
         }
+        self.note_held();
+    }
+
+    fn note_held(&mut self) {
         let held = self.arrivals.iter().any(|arrival| matches!(arrival, Arrival::Answer(..)));
         self.held_since = held.then(|| self.held_since.unwrap_or_else(Instant::now));
     }

@@ -260,6 +260,16 @@ fn a_load_s_answer_waits_for_the_writes_before_it() {
 }
 
 #[test]
+fn the_simulator_s_own_loads_wait_for_nobody() {
+    let (mut remote, id, load) = write_and_load();
+    assert_eq!(remote.edge.complex.answer_now(load), Some(0x55));
+    assert_eq!(remote.edge.complex.answer_now(load), None, "once");
+    remote.answer(id, Ok(Vec::new()));
+    remote.edge.run(1);
+    assert_eq!((remote.edge.complex.answer(load), remote.edge.complex.wall_deadline()), (None, None));
+}
+
+#[test]
 fn a_load_s_answer_does_not_wait_for_ever() {
     let (mut remote, id, load) = write_and_load();
     let deadline = remote.edge.complex.wall_deadline().unwrap();
