@@ -1,6 +1,6 @@
 //! A NIC, and its protection tags.
 
-use std::{fmt, net::Ipv4Addr, str::FromStr, sync::Arc};
+use std::{fmt, net::Ipv4Addr, str::FromStr, sync::Arc, time::Duration};
 
 use viaduct_driver::{
     address::{Mac, Mtu},
@@ -155,6 +155,11 @@ impl Nic {
     /// errors.
     pub fn take_events(&self) -> Result<Vec<Event>, Error> {
         Ok(self.agent().take_events()?)
+    }
+
+    /// [`Nic::take_events`], as soon as there is one; sleeps for `timeout` at most, then there are none.
+    pub fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, Error> {
+        Ok(self.agent().wait_events(timeout)?)
     }
 
     /// Whether the device still answers. What waits for completions asks this now and then by itself.

@@ -365,8 +365,10 @@ impl Agent {
             if !events.is_empty() || left.is_zero() {
                 return Ok(events);
             }
-            // The look is a read of a register: it tells as well whether the device is there.
-            self.sleep(EVENT_VECTOR, seen.unwrap_or(0), left.min(LONGEST_SLEEP));
+            let raised = self.sleep(EVENT_VECTOR, seen.unwrap_or(0), left.min(LONGEST_SLEEP));
+            if !raised && seen.is_some() {
+                self.check()?;
+            }
         }
     }
 
