@@ -5,7 +5,7 @@ use crate::hardware::{self, Exporter};
 use crate::need::Need;
 use crate::project::Project;
 use crate::suite::Suite;
-use crate::{alone, demo, setup};
+use crate::{alone, demo, setup, vfio};
 use anyhow::{bail, Result};
 
 /// One part.
@@ -34,6 +34,7 @@ enum Action {
     Budget,
     Prove,
     Demo,
+    Vfio,
 }
 
 use Need::{Decode, Proof, Simulator, Synthesis};
@@ -60,6 +61,7 @@ pub const PARTS: &[Part] = &[
     Part { name: "budget", about: "every block fits its budget on ECP5", needs: &[Synthesis], action: Action::Budget },
     Part { name: "prove", about: "the proofs of the primitives", needs: &[Proof], action: Action::Prove },
     Part { name: "demo", about: "the demo, and its capture read by Wireshark", needs: &[Simulator, Decode], action: Action::Demo },
+    Part { name: "vfio", about: "a guest's kernel, its IOMMU and vfio-pci with two simulated NICs", needs: &[Simulator], action: Action::Vfio },
 ];
 
 /// What stands for all unit parts where cargo-nextest is not installed: cargo itself can run the
@@ -151,6 +153,7 @@ impl Tests<'_> {
             Action::Budget => hardware::budget(project, exporter, None),
             Action::Prove => hardware::prove(project, exporter, None),
             Action::Demo => demo::smoke(project, self.whole),
+            Action::Vfio => vfio::run(project, &vfio::Options::default(), self.whole),
         }
     }
 

@@ -2,9 +2,9 @@
 //! touched or asked. It works as an ordinary user.
 
 use super::sources::{archive, deb822, one_line, Entry};
-use super::Skip;
 use crate::command::Cmd;
 use crate::project::{read, write};
+use crate::suite::Skip;
 use crate::version::Version;
 use anyhow::{bail, ensure, Context, Result};
 use std::fs;

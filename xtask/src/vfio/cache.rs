@@ -64,6 +64,14 @@ impl Cache {
         Ok(names.collect::<Vec<_>>().join(", "))
     }
 
+    /// The version of QEMU.
+    pub fn qemu(&self) -> String {
+        let stamp = fs::read_to_string(self.folder.join(STAMP)).unwrap_or_default();
+        let line = stamp.lines().find_map(|line| line.strip_prefix("qemu-system-x86 "));
+        let version = line.and_then(|line| line.split(' ').next());
+        version.map_or("no QEMU".into(), |version| format!("QEMU {version}"))
+    }
+
     /// The programs.
     pub fn root(&self) -> Root {
         Root(self.folder.join("root"))
@@ -159,6 +167,7 @@ mod tests {
         assert!(Cache::find(&project).is_none(), "made by another xtask");
         fs::write(folder.join(STAMP), format!("{LAYOUT}\nlibc6 2 3\nqemu-system-x86 1:11.1 7\n")).unwrap();
         assert_eq!(Cache::find(&project).unwrap().summary().unwrap(), "qemu-system-x86 1:11.1");
+        assert_eq!(Cache::find(&project).unwrap().qemu(), "QEMU 1:11.1");
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! What the guest says: lines that begin with `viaduct: `, among whatever else its programs print.
+//! What the guest says: lines that begin with `guest: `, among whatever else its programs print.
 
 use anyhow::{bail, Result};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
 
 /// What a line for us begins with.
-const PREFIX: &str = "viaduct: ";
+const PREFIX: &str = "guest: ";
 /// How many lines are kept to be shown when something fails, and how long a line may be.
 const KEPT: usize = 40;
 const LONGEST: u64 = 1000;
@@ -144,19 +144,19 @@ mod tests {
 
     #[test]
     fn passes_when_all_is_said() {
-        let good = verdict("noise\r\nviaduct: note hello\r\nviaduct: pass file\r\nviaduct: end\r\n");
+        let good = verdict("noise\r\nguest: note hello\r\nguest: pass file\r\nguest: end\r\n");
         assert_eq!(good.judge().unwrap(), 1);
     }
 
     #[test]
     fn fails_when_something_is_not_said() {
         let failed = |text: &str| verdict(text).judge().unwrap_err().to_string();
-        assert_eq!(failed("viaduct: pass a\nviaduct: fail b: c\nviaduct: end\n"), "b: c");
-        assert!(failed("viaduct: pass a\n").contains("its end"), "it hung, or panicked");
-        assert!(failed("viaduct: end\n").contains("nothing"));
+        assert_eq!(failed("guest: pass a\nguest: fail b: c\nguest: end\n"), "b: c");
+        assert!(failed("guest: pass a\n").contains("its end"), "it hung, or panicked");
+        assert!(failed("guest: end\n").contains("nothing"));
         assert!(failed("").contains("its end"));
-        assert!(failed("viaduct: pas a\nviaduct: end").contains("pas a"));
-        assert!(failed(" viaduct: pass a\nviaduct: end").contains("nothing"), "no line for us");
+        assert!(failed("guest: pas a\nguest: end").contains("pas a"));
+        assert!(failed(" guest: pass a\nguest: end").contains("nothing"), "no line for us");
     }
 
     #[test]
