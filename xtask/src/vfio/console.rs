@@ -15,6 +15,8 @@ const LONGEST: u64 = 1000;
 pub enum Line {
     /// For people.
     Note(String),
+    /// A job begins.
+    Job(String),
     /// A check that passed.
     Pass(String),
     /// A check that failed, with the reason.
@@ -35,6 +37,7 @@ impl Line {
         let rest = rest.to_string();
         match word {
             "note" => Line::Note(rest),
+            "job" => Line::Job(rest),
             "pass" => Line::Pass(rest),
             "end" => Line::End,
             "fail" => Line::Fail(rest),
@@ -47,7 +50,8 @@ impl Line {
 /// What has been heard so far.
 #[derive(Default)]
 pub struct Verdict {
-    passed: usize,
+    /// Each job, and how many of its checks passed.
+    jobs: Vec<(String, usize)>,
     failed: Vec<String>,
     ended: bool,
     last: Tail,
@@ -60,12 +64,15 @@ impl Verdict {
             Line::Note(text) => println!("  {text}"),
             Line::Pass(text) => {
                 println!("  passed: {text}");
-                self.passed += 1;
+                if let Some((_, passed)) = self.jobs.last_mut() {
+                    *passed += 1;
+                }
             }
             Line::Fail(text) => {
                 println!("  FAILED: {text}");
                 self.failed.push(text);
             }
+            Line::Job(name) => self.jobs.push((name, 0)),
             Line::End => self.ended = true,
             Line::Other => {}
         }
@@ -80,10 +87,14 @@ impl Verdict {
         if !self.ended {
             bail!("the guest did not come to its end");
         }
-        if self.passed == 0 {
-            bail!("the guest checked nothing");
+        // A job whose lines nobody understands must not pass.
+        if let Some((name, _)) = self.jobs.iter().find(|(_, passed)| *passed == 0) {
+            bail!("the job {name} checked nothing");
         }
-        Ok(self.passed)
+        match self.jobs.iter().map(|(_, passed)| passed).sum() {
+            0 => bail!("the guest checked nothing"),
+            passed => Ok(passed),
+        }
     }
 
     /// The last lines.
@@ -144,14 +155,17 @@ mod tests {
 
     #[test]
     fn passes_when_all_is_said() {
-        let good = verdict("noise\r\nguest: note hello\r\nguest: pass file\r\nguest: end\r\n");
+        let good =
+            verdict("noise\r\nguest: note hello\r\nguest: job a\r\nguest: pass file\r\nguest: end\r\n");
         assert_eq!(good.judge().unwrap(), 1);
     }
 
     #[test]
     fn fails_when_something_is_not_said() {
         let failed = |text: &str| verdict(text).judge().unwrap_err().to_string();
-        assert_eq!(failed("guest: pass a\nguest: fail b: c\nguest: end\n"), "b: c");
+        assert_eq!(failed("guest: job j\nguest: pass a\nguest: fail b: c\nguest: end\n"), "b: c");
+        let silent = "guest: job j\nguest: pass a\nguest: job k\nviaduct: pass b\nguest: end\n";
+        assert!(failed(silent).contains("k checked nothing"));
         assert!(failed("guest: pass a\n").contains("its end"), "it hung, or panicked");
         assert!(failed("guest: end\n").contains("nothing"));
         assert!(failed("").contains("its end"));

@@ -7,7 +7,7 @@ const JOB: &str = "guest: job ";
 /// What the IOMMU's driver reports: "DMAR: [DMA Write NO_PASID] Request device [01:00.0] fault addr ...".
 const FAULT: &str = "DMAR: [DMA ";
 /// The job whose tests make a NIC reach for what it must not, and look for the faults themselves.
-const PROVOKES: &str = "tests";
+const PROVOKES: &str = "suite";
 
 /// The faults of DMA, each with the job in which it came.
 pub fn faults(log: &str) -> Vec<(String, String)> {
@@ -44,9 +44,9 @@ mod tests {
 
     #[test]
     fn a_fault_is_the_job_s_in_which_it_came() {
-        let log = format!("[ 1] guest: job probe\r\n[ 2] guest: job tests\r\n{WRITE}");
+        let log = format!("[ 1] guest: job probe\r\n[ 2] guest: job suite\r\n{WRITE}");
         assert_eq!(faults(&log).len(), 1);
-        assert_eq!(faults(&log)[0].0, "tests");
+        assert_eq!(faults(&log)[0].0, "suite");
         judge(&log).unwrap();
         let log = format!("{log}[ 9] guest: job transfer\r\n{WRITE}{WRITE}");
         let error = judge(&log).unwrap_err().to_string();

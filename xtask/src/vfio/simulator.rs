@@ -41,7 +41,7 @@ impl Simulator {
         let mut simulator = Simulator { process, folder: folder.to_path_buf(), nics, errors };
         let start = Instant::now();
         while !(simulator.sockets().iter().all(|socket| socket.exists()) && simulator.status().is_ok()) {
-            simulator.check()?;
+            simulator.check().with_context(|| format!("it said:\n{}  and", simulator.errors()))?;
             ensure!(start.elapsed() < START, "the simulator does not start");
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -56,7 +56,7 @@ impl Simulator {
     /// Fails when it has ended.
     pub fn check(&mut self) -> Result<()> {
         if let Some(status) = self.process.ended()? {
-            bail!("the simulator ended, {status}; it said:\n{}", self.errors());
+            bail!("the simulator ended, {status}");
         }
         Ok(())
     }
