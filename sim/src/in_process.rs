@@ -171,16 +171,6 @@ impl PciDevice for InProcessDevice {
         }
     }
 
-    /// As an IOMMU of 39 bits has them. NICs of odd number get nothing below 4 GiB: so both forms of TLP headers
-    /// are in every test.
-    fn dma_ranges(&self) -> Vec<RangeInclusive<u64>> {
-        const LAST: u64 = (1 << 39) - 1;
-        match self.nic % 2 {
-            0 => vec![0..=0xfedf_ffff, 0xfef0_0000..=LAST],
-            _ => vec![1 << 32..=LAST],
-        }
-    }
-
     fn vectors(&self) -> usize {
         VECTORS
     }
@@ -203,6 +193,16 @@ impl PciDevice for InProcessDevice {
     /// Time passes only inside the device's calls.
     fn may_sleep(&self) -> bool {
         false
+    }
+
+    /// As an IOMMU of 39 bits has them. NICs of odd number get nothing below 4 GiB: so both forms of TLP headers
+    /// are in every test.
+    fn dma_ranges(&self) -> Vec<RangeInclusive<u64>> {
+        const LAST: u64 = (1 << 39) - 1;
+        match self.nic % 2 {
+            0 => vec![0..=0xfedf_ffff, 0xfef0_0000..=LAST],
+            _ => vec![1 << 32..=LAST],
+        }
     }
 
     fn reset(&self) -> Result<(), DeviceError> {

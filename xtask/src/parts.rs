@@ -50,6 +50,7 @@ pub const PARTS: &[Part] = &[
     Part { name: "driver", about: "unit tests: PciDevice back ends and Kernel Agent", needs: &[], action: Action::Unit("viaduct-driver") },
     Part { name: "vipl", about: "unit tests: VIPL", needs: &[], action: Action::Unit("vipl") },
     Part { name: "cli", about: "unit tests: the viaduct command", needs: &[], action: Action::Unit("viaduct-cli") },
+    Part { name: "guest", about: "unit tests: the suite that runs where a kernel's VFIO is", needs: &[], action: Action::Unit("viaduct-guest") },
     Part { name: "xtask", about: "unit tests: this command", needs: &[], action: Action::Unit("xtask") },
     Part { name: "verilate", about: "unit tests: Verilog into a running model", needs: &[Simulator], action: Action::Unit("viaduct-verilate") },
     Part { name: "hdl", about: "unit tests: every block's exported Verilog in Verilator, and the source lint", needs: &[Simulator, Synthesis], action: Action::Unit("viaduct-hdl") },

@@ -201,7 +201,7 @@ impl Obstacle {
             ),
             Self::Memlock { memlock: Memlock { limit, locked }, bytes } => format!(
                 "memory that a device reaches counts as locked: {bytes} bytes more than the {locked} that \
-                 are locked now need a limit of {} bytes, and it is {}; raise it with `ulimit -l` (in KiB), \
+                 are locked now need an RLIMIT_MEMLOCK of {} bytes, and it is {}; raise it with `ulimit -l` (in KiB), \
                  in /etc/security/limits.conf (memlock), or with LimitMEMLOCK= of a service",
                 locked.saturating_add(*bytes),
                 limit.map_or("unlimited".into(), |limit| limit.to_string()),

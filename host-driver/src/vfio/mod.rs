@@ -352,6 +352,10 @@ impl PciDevice for Vfio {
         Ok(())
     }
 
+    fn may_sleep(&self) -> bool {
+        true
+    }
+
     fn reset(&self) -> Result<(), DeviceError> {
         let request = || "a function reset".to_string();
         if !self.resets {

@@ -35,6 +35,8 @@ pub const REPLY_TIMEOUT: Duration = Duration::from_secs(4);
 /// What [`PciDevice::pause`] sleeps: long enough to leave the processor to the simulator, short
 /// against anything a person waits for.
 const PAUSE: Duration = Duration::from_micros(20);
+/// What a server says to a client while it has another.
+const BUSY: u32 = rustix::io::Errno::BUSY.raw_os_error() as u32;
 /// The most vectors that MSI-X has.
 const MSIX_VECTORS: u32 = 2048;
 /// Pages of DMA maps.
@@ -108,9 +110,17 @@ impl VfioUser {
         let mut connection = Connection { stream, next_id: 0, timeout, gone: None };
         let named = |request: &str, failure| refused_or_gone(&place, request, failure);
 
-        let answer = connection
-            .call(Command::Version, &[&message::version()], &[])
-            .map_err(|f| named("protocol version 0.1", f))?;
+        let answer =
+            connection.call(Command::Version, &[&message::version()], &[]).map_err(
+                |failure| match failure {
+                    Failure::Refused(errno) if errno == BUSY => refused_or_gone(
+                        &place,
+                        &format!("a connection to {place}, which is open in another program"),
+                        Failure::Refused(errno),
+                    ),
+                    failure => named("protocol version 0.1", failure),
+                },
+            )?;
         let major = message::u32_at(&answer, 0).map_err(|r| named("version", Failure::Gone(r)))? as u16;
         if major != 0 {
             return Err(refusal("protocol version 0.1", format!("the server speaks version {major}")));

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use std::path::PathBuf;
 
 /// The packages that the guest has, and the program of each.
-const PACKAGES: [(&str, &str); 1] = [("viaduct-cli", "viaduct")];
+const PACKAGES: [(&str, &str); 2] = [("viaduct-cli", "viaduct"), ("viaduct-guest", "viaduct-guest")];
 
 /// A program for the guest.
 pub struct Program {
