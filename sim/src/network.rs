@@ -4,6 +4,9 @@
 //! latency, then the fabric exchanges their frames. What happens depends on the seed and on the
 //! cycles at which the host acts, on nothing else.
 
+use std::fs::File;
+use std::time::Instant;
+
 use viaduct_driver::device::Bar;
 use viaduct_spec::register::{counter, registers};
 
@@ -11,7 +14,9 @@ use crate::clock::{reached, ticks, Cycle};
 use crate::fabric::{Capture, Fabric, Frame, Link, Mac, PortCounters};
 use crate::memory::Memory;
 use crate::nic::{Nic, NicIn, NicOut};
-use crate::root_complex::{self, Access, BusCounters, LoadId, RootComplex, Violation};
+use crate::root_complex::{
+    self, Access, BusCounters, Client, DmaAnswer, LoadId, MessageId, RootComplex, Violation,
+};
 
 /// Cycles for which power-up holds reset.
 const RESET_CYCLES: u64 = 16;
@@ -210,11 +215,12 @@ impl Network {
         self.slots[nic].bus.answer(load)
     }
 
-    /// A load of the host, and as many cycles as it takes.
+    /// A load of the host, and as many cycles as it takes. It waits for no client: none is asked
+    /// meanwhile.
     pub fn load_and_wait(&mut self, nic: usize, access: Access) -> u64 {
         let load = self.load(nic, access);
         loop {
-            if let Some(value) = self.answer(nic, load) {
+            if let Some(value) = self.slots[nic].bus.answer_now(load) {
                 return value;
             }
             self.step(1);
@@ -236,6 +242,45 @@ impl Network {
     pub fn reset(&mut self, nic: usize) {
         let now = self.now;
         self.awake(nic).reset(now);
+    }
+
+    /// Gives a NIC's interrupt vectors from `start` on an eventfd each, or takes it away.
+    pub fn set_vectors(&mut self, nic: usize, start: usize, eventfds: Vec<Option<File>>) {
+        let now = self.now;
+        self.awake(nic).set_vectors(now, start, eventfds);
+    }
+
+    /// A client that answers DMA messages has come.
+    pub fn attach(&mut self, nic: usize, client: Box<dyn Client>) {
+        self.awake(nic).attach(client);
+    }
+
+    /// It has gone.
+    pub fn detach(&mut self, nic: usize) {
+        let now = self.now;
+        self.awake(nic).detach(now);
+    }
+
+    /// It has answered a message.
+    pub fn dma_answer(&mut self, nic: usize, id: MessageId, answer: DmaAnswer) {
+        let now = self.now;
+        self.awake(nic).dma_answer(now, id, answer);
+    }
+
+    /// When [`Network::look_at_wall`] has something to do.
+    pub fn wall_deadline(&self) -> Option<Instant> {
+        self.slots.iter().filter_map(|slot| slot.bus.wall_deadline()).min()
+    }
+
+    /// Ends what has waited too long for a client.
+    pub fn look_at_wall(&mut self, wall: Instant) {
+        let now = self.now;
+        for slot in &mut self.slots {
+            if slot.bus.wall_deadline().is_some_and(|deadline| deadline <= wall) {
+                slot.calm = 0;
+                slot.bus.look_at_wall(now, wall);
+            }
+        }
     }
 
     /// The memory that a NIC reaches.

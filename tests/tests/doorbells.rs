@@ -79,7 +79,7 @@ fn other_stores_to_a_doorbell_page_are_ignored_and_counted() {
     // No VI of this number exists; the last page's queues are not open.
     let nobody = doorbell(VIS as u16 - 1, Direction::Send);
     device.write32(Bar::Doorbells, at, token as u32).expect("the NIC is there");
-    device.write64(Bar::Doorbells, at + 16, token).expect("the NIC is there");
+    device.write64(Bar::Doorbells, at + 0x20, token).expect("the NIC is there");
     device.write32(Bar::Doorbells, at + 0x7FC, token as u32).expect("the NIC is there");
     device.write64(Bar::Doorbells, nobody, token).expect("the NIC is there");
     // Region 0 does not exist, so this is no token.
