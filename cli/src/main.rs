@@ -1,6 +1,8 @@
-//! `viaduct`: simulated NICs up and down, and a file from one application to another over them.
+//! `viaduct`: the NICs of this machine, simulated ones up and down, and a file from one application to
+//! another over them.
 
 mod demo;
+mod devices;
 mod note;
 mod sim;
 mod simulator;
@@ -24,6 +26,8 @@ enum Command {
     /// Simulated NICs: up, down, status
     #[command(subcommand)]
     Sim(sim::Command),
+    /// The NICs of this machine, and what each still needs
+    Devices(devices::Arguments),
     /// Two simulated NICs, two applications, one file from the first to the second
     Demo(demo::Arguments),
     /// Sends a file over a VI to `viaduct receive`
@@ -35,6 +39,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Sim(command) => sim::run(command),
+        Command::Devices(arguments) => devices::run(&arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Send(arguments) => transfer::send(arguments),
         Command::Receive(arguments) => transfer::receive(arguments),

@@ -6,7 +6,7 @@
 use rust_hdl::prelude::*;
 
 use crate::export::verilog;
-use crate::{admin, complete, dma, doorbell, edge, fetch, nic, prims, protect, receive, send, vi};
+use crate::{admin, complete, dma, doorbell, edge, fetch, interrupt, nic, prims, protect, receive, send, vi};
 
 /// The name of the whole NIC; it is exported as `top.v`, the others as `blocks/<name>.v`.
 pub const CORE: &str = "core";
@@ -41,7 +41,7 @@ pub fn all() -> Vec<Entry> {
         entry("prims/packer", || verilog(prims::Packer::default()), 360, 0),
         entry("prims/crc32", || verilog(prims::Crc32::default()), 490, 0),
         // What the agent sees.
-        entry("admin/broadcast", || verilog(admin::Broadcast::default()), 60, 0),
+        entry("admin/broadcast", || verilog(admin::Broadcast::default()), 65, 0),
         entry("admin/command", || verilog(admin::Command::default()), 95, 0),
         entry("admin/counters", || verilog(admin::Counters::default()), 340, 1),
         entry("admin/registers", || verilog(admin::Registers::default()), 610, 0),
@@ -50,7 +50,7 @@ pub fn all() -> Vec<Entry> {
         // The edge: TLPs and the host's loads and stores.
         entry("edge/receive", || verilog(edge::TlpReceive::default()), 280, 0),
         entry("edge/complete", || verilog(edge::TlpComplete::default()), 130, 0),
-        entry("edge/transmit", || verilog(edge::TlpTransmit::default()), 320, 0),
+        entry("edge/transmit", || verilog(edge::TlpTransmit::default()), 400, 0),
         entry("dma/read", || verilog(dma::DmaRead::default()), 1020, 4),
         entry("dma/write", || verilog(dma::DmaWrite::default()), 920, 0),
         // Work queues and protection.
@@ -71,12 +71,15 @@ pub fn all() -> Vec<Entry> {
         entry("receive/parse", || verilog(receive::Parse::default()), 1050, 0),
         entry("receive/store", || verilog(receive::Store::default()), 530, 8),
         entry("receive/ahead", || verilog(receive::Ahead::default()), 190, 10),
-        entry("receive/contexts", || verilog(receive::Contexts::default()), 320, 7),
+        entry("receive/contexts", || verilog(receive::Contexts::default()), 460, 6),
         entry("receive/flush", || verilog(receive::Flush::default()), 280, 0),
         entry("receive/judge", || verilog(receive::Judge::default()), 145, 0),
         entry("receive/matcher", || verilog(receive::Matcher::default()), 1350, 7),
         entry("receive/scatter", || verilog(receive::Scatter::default()), 830, 0),
-        entry("receive/path", || verilog(receive::Receive::default()), 4290, 29),
+        entry("receive/path", || verilog(receive::Receive::default()), 4430, 28),
+        // Interrupts.
+        entry("interrupt/notify", || verilog(interrupt::Notify::default()), 140, 1),
+        entry("interrupt/vectors", || verilog(interrupt::Vectors::default()), 390, 0),
         // All of it.
         entry(CORE, || verilog(nic::Nic::default()), 26_000, 75),
     ]

@@ -6,10 +6,18 @@
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{READ_TAGS_LOG2, VI_LOG2};
+use viaduct_spec::profile::{READ_TAGS_LOG2, VECTOR_LOG2, VI_LOG2};
 
 /// Index of a virtual interface.
 pub type Vi = Bits<VI_LOG2>;
+/// log2 of the work queues.
+pub const QUEUE_LOG2: usize = VI_LOG2 + 1;
+/// Index of a work queue: 2 x VI + (1 for the receive queue).
+pub type Queue = Bits<QUEUE_LOG2>;
+/// Index of an interrupt vector.
+pub type Vector = Bits<VECTOR_LOG2>;
+/// Write commands issued or retired, counted modulo 256.
+pub type Mark = Bits<8>;
 /// Tag of a read in flight.
 pub type ReadTag = Bits<READ_TAGS_LOG2>;
 /// Position in a ring, counted modulo 2^14.
@@ -327,6 +335,9 @@ pub struct Completion {
     pub msn: Bits<24>,
     /// Its syndrome.
     pub syndrome: Bits<8>,
+    /// A descriptor of the queue ends with it: the queue's position moves on. Without `write` it is one that could
+    /// not be read.
+    pub ends: bool,
 }
 
 /// What the parser found in a frame that is whole, undamaged and ours.

@@ -14,6 +14,7 @@ pub mod edge;
 pub mod export;
 pub mod fetch;
 pub mod flow;
+pub mod interrupt;
 pub mod nic;
 pub mod prims;
 pub mod proofs;

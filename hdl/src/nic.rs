@@ -19,6 +19,7 @@ use crate::dma::{DmaRead, DmaWrite};
 use crate::doorbell::Doorbell;
 use crate::edge::{TlpComplete, TlpReceive, TlpTransmit};
 use crate::fetch::Fetch;
+use crate::interrupt::{Notify, Vectors};
 use crate::prims::Number;
 use crate::protect::Protect;
 use crate::receive::Receive;
@@ -84,9 +85,9 @@ pub struct Nic {
     pub cfg_bus_master: Signal<In, bool>,
     /// Function-level reset.
     pub cfg_function_reset: Signal<In, bool>,
-    /// MSI-X is enabled: not looked at until completion queues bring interrupts.
+    /// MSI-X is enabled.
     pub cfg_msix_enable: Signal<In, bool>,
-    /// All vectors are masked: as `cfg_msix_enable`.
+    /// All vectors are masked.
     pub cfg_msix_mask: Signal<In, bool>,
 
     /// A beat from the MAC.
@@ -145,6 +146,9 @@ pub struct Nic {
     receive: Receive,
     sends: Sends,
     writer: Writer,
+    // Interrupts.
+    notify: Notify,
+    vectors: Vectors,
 
     /// Everything but the PCIe edge: the agent's RESET bit leaves that alone.
     clear: DFF<bool>,
@@ -156,7 +160,7 @@ pub struct Nic {
     all_lanes: Number<8, 0xFF>,
     events: Signal<Local, Bits<24>>,
     faults: Signal<Local, Bits<5>>,
-    taken: Signal<Local, Bits<9>>,
+    taken: Signal<Local, Bits<10>>,
     state: Signal<Local, Bits<4>>,
     quiet: DFF<bool>,
 }
@@ -168,6 +172,7 @@ impl Logic for Nic {
         clock!(self, clock, tlp_receive, tlp_complete, tlp_transmit, dma_read, dma_write, protect);
         clock!(self, clock, registers, command, broadcast, counters, vi_state, doorbell, fetch);
         clock!(self, clock, gather, transmit, ack, egress, receive, sends, writer);
+        clock!(self, clock, notify, vectors);
 
         // Reset.
         self.hard.next = self.reset.val() | self.cfg_function_reset.val();
@@ -192,6 +197,10 @@ impl Logic for Nic {
         self.receive.reset.next = self.clear.q.val();
         self.sends.reset.next = self.clear.q.val();
         self.writer.reset.next = self.clear.q.val();
+        self.notify.reset.next = self.clear.q.val();
+        // The vectors are the system's, not the agent's.
+        self.vectors.reset.next = self.hard.val();
+        self.vectors.restart.next = self.clear.q.val();
 
         // From the host: stores, loads, completions.
         self.rx_beat.next.data = self.tlp_rx_data.val();
@@ -212,6 +221,8 @@ impl Logic for Nic {
         // To the host.
         self.tlp_transmit.posted_valid.next = self.dma_write.tx_valid.val();
         self.tlp_transmit.posted.next = self.dma_write.tx.val();
+        self.tlp_transmit.message_valid.next = self.vectors.tx_valid.val();
+        self.tlp_transmit.message.next = self.vectors.tx.val();
         self.tlp_transmit.nonposted_valid.next = self.dma_read.tx_valid.val();
         self.tlp_transmit.nonposted.next = self.dma_read.tx.val();
         self.tlp_transmit.completion_valid.next = self.tlp_complete.tx_valid.val();
@@ -277,6 +288,9 @@ impl Logic for Nic {
         self.registers.time_now.next = self.time_now.val();
         self.registers.counter_done.next = self.counters.read_done.val();
         self.registers.counter_value.next = self.counters.read_value.val();
+        self.registers.vector_done.next = self.vectors.load_done.val();
+        self.registers.vector_value.next = self.vectors.load_value.val();
+        self.registers.vectors_pending.next = self.vectors.pending.val();
         self.counters.read_valid.next = self.registers.counter_valid.val();
         self.counters.read_index.next = self.registers.counter_index.val();
         self.command.command_valid.next = self.registers.command_valid.val();
@@ -298,6 +312,7 @@ impl Logic for Nic {
         self.gather.commit_valid.next = self.broadcast.valid.val().get_bit(6);
         self.writer.commit_valid.next = self.broadcast.valid.val().get_bit(7);
         self.vi_state.commit_valid.next = self.broadcast.valid.val().get_bit(8);
+        self.notify.commit_valid.next = self.broadcast.valid.val().get_bit(9);
         self.protect.commit.next = self.command.commit.val();
         self.fetch.commit.next = self.command.commit.val();
         self.doorbell.commit.next = self.command.commit.val();
@@ -307,7 +322,8 @@ impl Logic for Nic {
         self.gather.commit.next = self.command.commit.val();
         self.writer.commit.next = self.command.commit.val();
         self.vi_state.commit.next = self.command.commit.val();
-        self.taken.next = bits::<9>(0);
+        self.notify.commit.next = self.command.commit.val();
+        self.taken.next = bits::<10>(0);
         self.taken.next = self.taken.val().replace_bit(0, self.protect.commit_ready.val());
         self.taken.next = self.taken.val().replace_bit(1, self.fetch.commit_ready.val());
         self.taken.next = self.taken.val().replace_bit(2, self.doorbell.commit_ready.val());
@@ -317,6 +333,7 @@ impl Logic for Nic {
         self.taken.next = self.taken.val().replace_bit(6, self.gather.commit_ready.val());
         self.taken.next = self.taken.val().replace_bit(7, self.writer.commit_ready.val());
         self.taken.next = self.taken.val().replace_bit(8, self.vi_state.commit_ready.val());
+        self.taken.next = self.taken.val().replace_bit(9, self.notify.commit_ready.val());
         self.broadcast.taken.next = self.taken.val();
 
         // VI states: faults in, states out to every copy.
@@ -498,6 +515,30 @@ impl Logic for Nic {
         self.writer.write_ready.next = self.dma_write.complete_ready.val();
         self.writer.issued.next = self.protect.issued.val();
         self.writer.request_ready.next = self.ack.request_ready.val();
+        self.writer.ended_ready.next = self.notify.ended_ready.val();
+
+        // Interrupts.
+        self.notify.arm_valid.next = self.doorbell.arm_valid.val();
+        self.notify.arm_queue.next = self.doorbell.arm_queue.val();
+        self.notify.arm_position.next = self.doorbell.arm_position.val();
+        self.notify.ended_valid.next = self.writer.ended_valid.val();
+        self.notify.ended_queue.next = self.writer.ended_queue.val();
+        self.notify.ended_mark.next = self.writer.ended_mark.val();
+        self.notify.issued.next = self.protect.issued.val();
+        self.vectors.mmio_write_valid.next = self.tlp_receive.mmio_write_valid.val();
+        self.vectors.mmio_write.next = self.tlp_receive.mmio_write.val();
+        self.vectors.load_valid.next = self.registers.vector_valid.val();
+        self.vectors.load_row.next = self.registers.vector_row.val();
+        self.vectors.raise_valid.next = self.notify.raise_valid.val();
+        self.vectors.raise_vector.next = self.notify.raise_vector.val();
+        self.vectors.raise_mark.next = self.notify.raise_mark.val();
+        self.vectors.event_raise.next = self.vi_state.event_queued.val();
+        self.vectors.retired.next = self.dma_write.retired.val();
+        self.vectors.cfg_requester_id.next = self.cfg_requester_id.val();
+        self.vectors.cfg_msix_enable.next = self.cfg_msix_enable.val();
+        self.vectors.cfg_msix_mask.next = self.cfg_msix_mask.val();
+        self.vectors.cfg_bus_master.next = self.cfg_bus_master.val();
+        self.vectors.tx_ready.next = self.tlp_transmit.message_ready.val();
 
         // Counters, in the order of `viaduct_spec::register::counter`.
         self.events.next = bits::<24>(0);
@@ -541,6 +582,8 @@ impl Logic for Nic {
             | self.receive.busy.val()
             | self.sends.busy.val()
             | self.writer.busy.val()
+            | self.notify.busy.val()
+            | self.vectors.busy.val()
             | self.tlp_transmit.tx_valid.val()
             | self.egress.tx_valid.val()
             | self.egress.loopback_valid.val());

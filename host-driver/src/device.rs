@@ -3,6 +3,8 @@
 
 use std::{io, ops::RangeInclusive, os::fd::BorrowedFd};
 
+use crate::pci::Obstacle;
+
 /// A base address region of the function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bar {
@@ -39,6 +41,14 @@ pub enum DeviceError {
         request: String,
         /// The rule that it breaks.
         reason: String,
+    },
+    /// The machine is not set up for it.
+    #[error("{request}: {obstacle}")]
+    Obstacle {
+        /// What was being done.
+        request: String,
+        /// What is in the way, and how to mend it.
+        obstacle: Box<Obstacle>,
     },
     /// The operating system refused.
     #[error("{request}: {source}")]
@@ -84,24 +94,15 @@ pub trait PciDevice: Send + Sync {
     fn unmap_dma(&self, iova: u64, length: usize) -> Result<(), DeviceError>;
     /// DMA addresses at which memory may be mapped, first and last, lowest first: what the IOMMU
     /// can translate, without what it keeps for itself (interrupts, reserved regions).
-    fn dma_ranges(&self) -> Vec<RangeInclusive<u64>> {
-        vec![0x1000..=0xfedf_ffff, 0xfef0_0000..=0x7fff_ffff_ffff]
-    }
+    fn dma_ranges(&self) -> Vec<RangeInclusive<u64>>;
     /// Interrupt vectors.
-    fn vectors(&self) -> usize {
-        0
-    }
+    fn vectors(&self) -> usize;
     /// From now on each interrupt of vector `n` adds one to the eventfd `events[n]`; vectors without
     /// one are silent. Replaces what was set before; with none, interrupts are off.
-    fn set_interrupts(&self, events: &[BorrowedFd<'_>]) -> Result<(), DeviceError> {
-        let request = format!("interrupts on {} vectors", events.len());
-        Err(DeviceError::Refused { request, reason: "this device has none".into() })
-    }
+    fn set_interrupts(&self, events: &[BorrowedFd<'_>]) -> Result<(), DeviceError>;
     /// Whether a thread may sleep until an interrupt comes. Not where time passes only inside the
     /// device's calls, as in a deterministic simulation: there one waits with [`PciDevice::pause`].
-    fn may_sleep(&self) -> bool {
-        true
-    }
+    fn may_sleep(&self) -> bool;
     /// Resets the function.
     fn reset(&self) -> Result<(), DeviceError>;
     /// Lets time pass while the caller waits for the device: sleeps or yields for a moment on a

@@ -2,7 +2,12 @@
 //! commands and writes them down, and maps memory by the rules of an IOMMU: nothing twice, and
 //! nothing back but what was given. It is no NIC: what one does with its tables is tested on the RTL.
 
-use std::{collections::BTreeMap, sync::Mutex};
+use std::{
+    collections::BTreeMap,
+    ops::RangeInclusive,
+    os::fd::{BorrowedFd, OwnedFd},
+    sync::Mutex,
+};
 
 use viaduct_spec::register::{command, registers, MAGIC_VALUE, VERSION_VALUE};
 
@@ -11,13 +16,30 @@ use crate::device::{Bar, DeviceError, DmaAccess, PciDevice};
 /// What the agent did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Deed {
-    Map { start: u64, length: u64, access: DmaAccess },
-    Unmap { start: u64 },
-    Command { op: u8, table: u8, row: u32, words: [u64; 3] },
+    Map {
+        start: u64,
+        address: u64,
+        length: u64,
+        access: DmaAccess,
+    },
+    Unmap {
+        start: u64,
+    },
+    Command {
+        op: u8,
+        table: u8,
+        row: u32,
+        words: [u64; 3],
+    },
     ReadResult,
     Enables(u32),
     Reset,
-    Doorbell { offset: u64, token: u64 },
+    Doorbell {
+        offset: u64,
+        token: u64,
+    },
+    /// On so many vectors.
+    Interrupts(usize),
 }
 
 #[derive(Default)]
@@ -31,6 +53,10 @@ pub struct Books {
     pub config: BTreeMap<u16, u32>,
     pub maps: BTreeMap<u64, (u64, DmaAccess)>,
     pub deeds: Vec<Deed>,
+    pub dma_ranges: Vec<RangeInclusive<u64>>,
+    pub vectors: usize,
+    pub may_sleep: bool,
+    events: Vec<OwnedFd>,
     /// Maps that still succeed.
     pub maps_left: usize,
 }
@@ -40,6 +66,10 @@ impl Ledger {
         let ledger = Self::default();
         let mut books = ledger.books();
         books.maps_left = usize::MAX;
+        // An IOMMU of 39 bits.
+        books.dma_ranges = vec![0..=0xfedf_ffff, 0xfef0_0000..=0x7f_ffff_ffff];
+        books.may_sleep = true;
+        books.vectors = 4;
         books.registers = [
             (registers::MAGIC, u64::from(MAGIC_VALUE)),
             (registers::VERSION, VERSION_VALUE.into()),
@@ -57,6 +87,14 @@ impl Ledger {
 
     pub fn books(&self) -> std::sync::MutexGuard<'_, Books> {
         self.books.lock().expect("no test panics with the books open")
+    }
+
+    /// Raises a vector.
+    pub fn interrupt(&self, vector: usize) {
+        let books = self.books();
+        if let Some(event) = books.events.get(vector) {
+            rustix::io::write(event, &1u64.to_ne_bytes()).expect("an eventfd");
+        }
     }
 
     /// What was done since the last time this was asked.
@@ -133,8 +171,8 @@ impl PciDevice for Ledger {
     ) -> Result<(), DeviceError> {
         let mut books = self.books();
         let (start, length) = (iova, length as u64);
-        assert_eq!(iova, address as u64);
-        assert!(start % 4096 == 0 && length % 4096 == 0 && length > 0);
+        assert!(start % 4096 == 0 && address % 4096 == 0 && length % 4096 == 0 && length > 0);
+        assert!(books.dma_ranges.iter().any(|r| r.contains(&start) && r.contains(&(start + length - 1))));
         if books.maps.iter().any(|(s, (l, _))| start < s + l && *s < start + length) {
             return Err(refused(format!("map {start:#x}"), "an address is mapped once"));
         }
@@ -143,7 +181,7 @@ impl PciDevice for Ledger {
         }
         books.maps_left -= 1;
         books.maps.insert(start, (length, access));
-        books.deeds.push(Deed::Map { start, length, access });
+        books.deeds.push(Deed::Map { start, address: address as u64, length, access });
         Ok(())
     }
 
@@ -157,6 +195,26 @@ impl PciDevice for Ledger {
             }
             _ => Err(refused(format!("unmap {iova:#x}"), "what is unmapped is what was mapped")),
         }
+    }
+
+    fn dma_ranges(&self) -> Vec<RangeInclusive<u64>> {
+        self.books().dma_ranges.clone()
+    }
+
+    fn vectors(&self) -> usize {
+        self.books().vectors
+    }
+
+    fn set_interrupts(&self, events: &[BorrowedFd<'_>]) -> Result<(), DeviceError> {
+        let mut books = self.books();
+        assert!(events.len() <= books.vectors);
+        books.events = events.iter().map(|e| e.try_clone_to_owned().expect("a descriptor")).collect();
+        books.deeds.push(Deed::Interrupts(events.len()));
+        Ok(())
+    }
+
+    fn may_sleep(&self) -> bool {
+        self.books().may_sleep
     }
 
     fn reset(&self) -> Result<(), DeviceError> {

@@ -1,18 +1,21 @@
 //! VIA's Kernel Agent in user space, and the PCI devices it drives.
 //!
-//! [`device::PciDevice`] is what a PCI function can do; [`vfio_user::VfioUser`] is one behind a
-//! socket (the simulator). [`agent::Agent`] owns such a function and does what VIA leaves to its
-//! Kernel Agent: memory registration, protection tags, creation and connection of virtual
-//! interfaces. It runs inside the process that uses the NIC.
+//! [`device::PciDevice`] is what a PCI function can do; [`vfio::Vfio`] is one that the kernel hands out
+//! (a board, or a function of a virtual machine's), [`vfio_user::VfioUser`] one behind a socket (the
+//! simulator). [`pci`] finds functions, and says what keeps one from being used. [`agent::Agent`] owns
+//! such a function and does what VIA leaves to its Kernel Agent: memory registration, protection tags,
+//! creation and connection of virtual interfaces. It runs inside the process that uses the NIC.
 
 pub mod address;
 pub mod agent;
 pub mod device;
-pub mod maps;
+pub mod dma_space;
 pub mod memory;
 pub mod pages;
+pub mod pci;
 pub mod rows;
 pub mod template;
+pub mod vfio;
 pub mod vfio_user;
 
 #[cfg(test)]

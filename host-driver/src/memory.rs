@@ -2,9 +2,12 @@
 
 use std::{ffi::c_void, fs, io, ptr::NonNull};
 
-use rustix::mm::{mmap_anonymous, munmap, MapFlags, ProtFlags};
+use rustix::mm::{mmap_anonymous, mprotect, munmap, MapFlags, MprotectFlags, ProtFlags};
 
 use crate::device::DmaAccess;
+
+/// The largest alignment of a [`Mapping`].
+pub const LARGEST_ALIGNMENT: usize = 1 << 30;
 
 /// Anonymous memory in whole pages, zero at first. It is for a device to read and write, so no
 /// reference into it is ever made: everything goes through the pointer.
@@ -21,20 +24,32 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps `length` bytes, rounded up to whole pages; at least one page.
+    /// Maps `length` bytes, rounded up to whole pages; at least one page. It is aligned to its size, as far
+    /// as [`LARGEST_ALIGNMENT`]: so it costs one row of the NIC's page table wherever it lies, and a
+    /// simulation goes the same way each time.
     pub fn new(length: usize) -> io::Result<Self> {
         let length = length.max(1).checked_next_multiple_of(4096).ok_or(io::ErrorKind::OutOfMemory)?;
-        // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
-        let start = unsafe {
-            mmap_anonymous(
-                std::ptr::null_mut(),
-                length,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE,
-            )?
-        };
+        let alignment =
+            length.checked_next_power_of_two().map_or(LARGEST_ALIGNMENT, |a| a.min(LARGEST_ALIGNMENT));
+        let reserved = length.checked_add(alignment - 4096).ok_or(io::ErrorKind::OutOfMemory)?;
+        // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists. Without
+        // rights it costs nothing either.
+        let base =
+            unsafe { mmap_anonymous(std::ptr::null_mut(), reserved, ProtFlags::empty(), MapFlags::PRIVATE)? };
+        let skip = (base as usize).next_multiple_of(alignment) - base as usize;
+        // SAFETY: `skip` is less than `alignment`, in whole pages: inside what was reserved, or its end.
+        let (start, end) = unsafe { (base.byte_add(skip), base.byte_add(skip + length)) };
+        let (before, behind) = ((base, skip), (end, reserved - skip - length));
+        for (part, bytes) in [before, behind].into_iter().filter(|(_, bytes)| *bytes > 0) {
+            // SAFETY: the parts of the new mapping that nobody will know of.
+            unsafe { munmap(part, bytes)? };
+        }
         let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))?;
-        Ok(Self { start, length })
+        // From here on dropped if it fails.
+        let mapping = Self { start, length };
+        // SAFETY: all of the mapping, which nobody uses yet.
+        unsafe { mprotect(start.as_ptr().cast(), length, MprotectFlags::READ | MprotectFlags::WRITE)? };
+        Ok(mapping)
     }
 
     /// Its first byte; page aligned.
@@ -138,7 +153,7 @@ mod tests {
     fn a_mapping_is_zero_writable_and_gone_when_dropped() {
         let mapping = Mapping::new(5000).expect("memory");
         let start = mapping.start().as_ptr() as u64;
-        assert_eq!((mapping.length(), start % 4096), (8192, 0));
+        assert_eq!((mapping.length(), start % 8192), (8192, 0));
         assert_eq!(access(start, start + 8192).ok(), Some(DmaAccess::ReadWrite));
         // SAFETY: the last byte of the mapping.
         unsafe {
@@ -147,6 +162,26 @@ mod tests {
             last.write(7);
             assert_eq!(last.read(), 7);
         }
+    }
+
+    #[test]
+    fn mappings_are_aligned_to_their_size_and_keep_nothing_else() {
+        for length in [1, 4096, 4097, 3 << 12, 1 << 20, (1 << 20) + 1, 3 << 30] {
+            let mapping = Mapping::new(length).expect("memory");
+            let (start, length) = (mapping.start().as_ptr() as u64, mapping.length());
+            let alignment = length.next_power_of_two().min(LARGEST_ALIGNMENT) as u64;
+            assert_eq!(start % alignment, 0, "{length:#x}");
+            assert_eq!(access(start, start + length as u64).ok(), Some(DmaAccess::ReadWrite));
+        }
+        // What lies around it is given back at once: 256 MiB each time.
+        let reserved = || -> u64 {
+            let maps = fs::read_to_string("/proc/self/maps").expect("readable");
+            let none = maps.lines().filter_map(line).filter(|(_, _, rights)| rights.starts_with("---"));
+            none.map(|(from, to, _)| to - from).sum()
+        };
+        let before = reserved();
+        let _kept: Vec<_> = (0..16).map(|_| Mapping::new((1 << 28) - 4096).expect("memory")).collect();
+        assert!(reserved() < before + (2 << 30));
     }
 
     #[test]

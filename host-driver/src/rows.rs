@@ -74,6 +74,8 @@ pub struct WorkQueue {
     pub system_tag: u16,
     /// Tag of the VI.
     pub tag: u16,
+    /// Interrupt vector of its completions.
+    pub vector: u8,
 }
 
 impl WorkQueue {
@@ -86,6 +88,7 @@ impl WorkQueue {
             (work_queue::OPEN, 1),
             (work_queue::SYSTEM_TAG, self.system_tag.into()),
             (work_queue::TAG, self.tag.into()),
+            (work_queue::VECTOR, self.vector.into()),
         ])
     }
 }
@@ -166,10 +169,11 @@ mod tests {
 
     #[test]
     fn a_work_queue_row_as_the_reference_lays_it_out() {
-        let words =
-            WorkQueue { ring_offset: 0x80, ring_region: 1, ring_log2: 10, system_tag: 7, tag: 9 }.words();
+        let queue =
+            WorkQueue { ring_offset: 0x80, ring_region: 1, ring_log2: 10, system_tag: 7, tag: 9, vector: 5 };
+        let words = queue.words();
         assert_eq!(words[0], 0x80 | 1 << 34 | 10 << 50 | 1 << 54);
-        assert_eq!(words[1], 7 | 9 << 16);
+        assert_eq!(words[1], 7 | 9 << 16 | 5 << 32);
     }
 
     #[test]

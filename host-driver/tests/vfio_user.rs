@@ -4,7 +4,10 @@
 use std::{
     fs::File,
     io::{self, Read, Write},
-    os::unix::{fs::FileExt, net::UnixListener},
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::{fs::FileExt, net::UnixListener},
+    },
     path::PathBuf,
     sync::mpsc,
     thread::{self, JoinHandle},
@@ -12,7 +15,11 @@ use std::{
 };
 
 use rand::{Rng, RngCore, SeedableRng};
-use vfio_bindings::bindings::vfio::vfio_region_info;
+use rustix::event::{eventfd, EventfdFlags};
+use vfio_bindings::bindings::vfio::{
+    vfio_region_info, VFIO_IRQ_INFO_EVENTFD, VFIO_IRQ_SET_ACTION_TRIGGER, VFIO_IRQ_SET_DATA_EVENTFD,
+    VFIO_IRQ_SET_DATA_NONE, VFIO_PCI_MSIX_IRQ_INDEX,
+};
 use vfio_user::{DmaMapFlags, DmaUnmapFlags, IrqInfo, Server, ServerBackend, ServerRegion};
 use viaduct_driver::{
     device::{Bar, DeviceError, DmaAccess, PciDevice},
@@ -25,6 +32,8 @@ struct Backend {
     regions: [Vec<u8>; 3],
     maps: Vec<(u64, u64, u64, DmaMapFlags, File)>,
     resets: usize,
+    /// Eventfds of the MSI-X vectors.
+    events: Vec<Option<File>>,
 }
 
 fn slot(region: u32) -> io::Result<usize> {
@@ -65,6 +74,13 @@ impl ServerBackend for Backend {
             self.regions[0][0xf010] = done.into();
             return Ok(());
         }
+        // Offset 0xf018 of BAR 0: raises the vector.
+        if region == 0 && offset == 0xf018 {
+            if let Some(Some(event)) = self.events.get(usize::from(data[0])) {
+                (&*event).write_all(&1u64.to_ne_bytes())?;
+            }
+            return Ok(());
+        }
         self.regions[slot(region)?][offset as usize..][..data.len()].copy_from_slice(data);
         Ok(())
     }
@@ -95,10 +111,34 @@ impl ServerBackend for Backend {
         self.regions[0][..8].fill(self.resets as u8);
         Ok(())
     }
-    fn set_irqs(&mut self, _: u32, _: u32, _: u32, _: u32, _: Vec<File>) -> io::Result<()> {
+    fn set_irqs(
+        &mut self,
+        index: u32,
+        flags: u32,
+        start: u32,
+        count: u32,
+        files: Vec<File>,
+    ) -> io::Result<()> {
+        const NONE: u32 = VFIO_IRQ_SET_DATA_NONE | VFIO_IRQ_SET_ACTION_TRIGGER;
+        const EVENTFD: u32 = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER;
+        match (index, flags, start as usize, count as usize) {
+            (VFIO_PCI_MSIX_IRQ_INDEX, NONE, 0, 0) if files.is_empty() => self.events.clear(),
+            (VFIO_PCI_MSIX_IRQ_INDEX, EVENTFD, start, count)
+                if files.len() == count && start + count <= VECTORS =>
+            {
+                self.events.resize_with(VECTORS, || None);
+                for (event, file) in self.events[start..].iter_mut().zip(files) {
+                    *event = Some(file);
+                }
+            }
+            _ => return Err(io::ErrorKind::InvalidInput.into()),
+        }
         Ok(())
     }
 }
+
+/// MSI-X vectors of the other implementation's function: more than go with one message.
+const VECTORS: usize = 20;
 
 struct Place {
     _folder: tempfile::TempDir,
@@ -129,11 +169,16 @@ fn serve(place: &Place) -> JoinHandle<()> {
             mmap_fd: None,
         })
         .collect();
-    let irqs = (0..5).map(|index| IrqInfo { index, flags: 0, count: 0 }).collect();
+    let irqs = (0..5)
+        .map(|index| match index {
+            VFIO_PCI_MSIX_IRQ_INDEX => IrqInfo { index, flags: VFIO_IRQ_INFO_EVENTFD, count: VECTORS as u32 },
+            _ => IrqInfo { index, flags: 0, count: 0 },
+        })
+        .collect();
     let server = Server::new(&place.socket, true, irqs, regions).expect("a server");
     thread::spawn(move || {
         let regions = [vec![0; 0x10000], vec![0; 0x40000], vec![0; 0x1000]];
-        let mut backend = Backend { regions, maps: Vec::new(), resets: 0 };
+        let mut backend = Backend { regions, maps: Vec::new(), resets: 0, events: Vec::new() };
         // It ends with an error when the client goes: that is how it is told.
         let _ = server.run(&mut backend);
     })
@@ -202,6 +247,59 @@ fn the_server_reaches_mapped_memory_and_no_other() {
     server.join().expect("the server ends with its client");
 }
 
+#[test]
+fn each_vector_has_its_eventfd() {
+    let place = place();
+    let server = serve(&place);
+    let device = VfioUser::open(&place.socket).expect("a server");
+    assert_eq!(device.vectors(), VECTORS);
+    assert!(device.may_sleep());
+    let events: Vec<OwnedFd> =
+        (0..VECTORS).map(|_| eventfd(0, EventfdFlags::NONBLOCK).expect("an eventfd")).collect();
+    let count = |n: usize| {
+        let mut value = [0; 8];
+        rustix::io::read(&events[n], &mut value).map_or(0, |_| u64::from_ne_bytes(value))
+    };
+    let raise = |vector: usize| {
+        device.write32(Bar::Registers, 0xf018, vector as u32).expect("posted");
+        device.read32(Bar::Registers, 0).expect("behind the write");
+    };
+    let borrowed: Vec<BorrowedFd<'_>> = events.iter().map(AsFd::as_fd).collect();
+    device.set_interrupts(&borrowed).expect("there are as many");
+    for vector in 0..VECTORS {
+        raise(vector);
+        raise(vector);
+        let counts: Vec<u64> = (0..VECTORS).map(count).collect();
+        assert!((0..VECTORS).all(|n| counts[n] == if n == vector { 2 } else { 0 }), "{vector}: {counts:?}");
+    }
+    // Fewer than before: the others are silent.
+    device.set_interrupts(&borrowed[..2]).expect("there are more");
+    (0..VECTORS).for_each(raise);
+    assert_eq!((0..VECTORS).map(count).collect::<Vec<u64>>()[..3], [1, 1, 0]);
+    device.set_interrupts(&[]).expect("off");
+    raise(0);
+    assert_eq!(count(0), 0);
+    let more: Vec<BorrowedFd<'_>> = [&borrowed[..], &borrowed[..1]].concat();
+    assert!(matches!(device.set_interrupts(&more), Err(DeviceError::Refused { .. })));
+    drop(device);
+    server.join().expect("the server ends with its client");
+}
+
+#[test]
+fn a_server_without_interrupts_has_no_vectors() {
+    let refusal = words(&[7 << 16 | 5, 16, 0x21, 22]);
+    let no_eventfds = reply(5, 7, &words(&[16, 0, 2, 3]));
+    let absurd = reply(5, 7, &words(&[16, 1, 2, u32::MAX]));
+    for (answer, vectors) in [(refusal, 0), (no_eventfds, 0), (absurd, 2048)] {
+        let place = place();
+        let mut answers = opening();
+        answers[5] = answer;
+        let (_stop, thread) = peer(&place, answers, true);
+        assert_eq!(VfioUser::open(&place.socket).expect("so far it is sound").vectors(), vectors);
+        thread.join().expect("the peer ends");
+    }
+}
+
 /// A peer that answers each thing it receives with the next of `answers`, then holds the socket
 /// open, silent, until told; or closes it at once.
 fn peer(place: &Place, answers: Vec<Vec<u8>>, close: bool) -> (mpsc::Sender<()>, JoinHandle<()>) {
@@ -246,6 +344,7 @@ fn opening() -> Vec<Vec<u8>> {
         region(2, 0, 0x10000),
         region(3, 2, 0x40000),
         region(4, 7, 0x1000),
+        reply(5, 7, &words(&[16, 1, 2, 3])),
     ]
 }
 
@@ -313,13 +412,13 @@ fn wrong_answers_end_the_connection() {
     let access = words(&[0, 0, 0, 4]);
     let cases: Vec<(&str, Vec<u8>)> = vec![
         ("another id", reply(9, 9, &[access.clone(), vec![0; 4]].concat())),
-        ("another command", reply(5, 10, &[access.clone(), vec![0; 4]].concat())),
-        ("no data", reply(5, 9, &access)),
-        ("too much data", reply(5, 9, &[access.clone(), vec![0; 8]].concat())),
-        ("another offset", reply(5, 9, &[words(&[8, 0, 0, 4]), vec![0; 4]].concat())),
-        ("another region", reply(5, 9, &[words(&[0, 0, 2, 4]), vec![0; 4]].concat())),
-        ("an absurd size", [&words(&[9 << 16 | 5, u32::MAX, 1, 0])[..], &[0; 64]].concat()),
-        ("half a header", words(&[9 << 16 | 5, 36])),
+        ("another command", reply(6, 10, &[access.clone(), vec![0; 4]].concat())),
+        ("no data", reply(6, 9, &access)),
+        ("too much data", reply(6, 9, &[access.clone(), vec![0; 8]].concat())),
+        ("another offset", reply(6, 9, &[words(&[8, 0, 0, 4]), vec![0; 4]].concat())),
+        ("another region", reply(6, 9, &[words(&[0, 0, 2, 4]), vec![0; 4]].concat())),
+        ("an absurd size", [&words(&[9 << 16 | 6, u32::MAX, 1, 0])[..], &[0; 64]].concat()),
+        ("half a header", words(&[9 << 16 | 6, 36])),
     ];
     for (what, answer) in cases {
         let place = place();
@@ -336,8 +435,8 @@ fn wrong_answers_end_the_connection() {
 #[test]
 fn a_refusal_is_an_error_and_not_the_end() {
     let place = place();
-    let refusal = words(&[13 << 16 | 5, 16, 0x21, 95]);
-    let (_stop, thread) = peer(&place, [opening(), vec![refusal, reply(6, 13, &[])]].concat(), true);
+    let refusal = words(&[13 << 16 | 6, 16, 0x21, 95]);
+    let (_stop, thread) = peer(&place, [opening(), vec![refusal, reply(7, 13, &[])]].concat(), true);
     let device = VfioUser::open(&place.socket).expect("so far it is sound");
     let error = device.reset().expect_err("refused");
     assert!(matches!(error, DeviceError::Refused { .. }), "{error}");
@@ -363,6 +462,7 @@ fn what_is_no_nic_is_refused() {
     assert!(open(|a| a[2] = reply(2, 5, &words(&[32, 3, 0, 0, 64, 0, 0, 0]))).contains("region 0"));
     assert!(open(|a| a[3] = reply(3, 5, &words(&[32, 0, 2, 0, 0x40000, 0, 0, 0]))).contains("region 2"));
     assert!(open(|a| a[4] = reply(4, 5, &[1, 2, 3])).contains("ends before"));
+    assert!(open(|a| a[5] = reply(5, 7, &words(&[16, 1, 2]))).contains("ends before"));
     let nobody = VfioUser::open("/no/such/socket").err().expect("nobody").to_string();
     assert!(nobody.contains("/no/such/socket"), "{nobody}");
 }
@@ -375,7 +475,7 @@ fn garbage_is_never_a_panic_and_never_a_hang() {
     for round in 0..40 {
         let place = place();
         let mut answers = opening();
-        answers.extend((0..3).map(|n| reply(5 + n, 9, &[words(&[0, 0, 0, 4]), vec![0; 4]].concat())));
+        answers.extend((0..3).map(|n| reply(6 + n, 9, &[words(&[0, 0, 0, 4]), vec![0; 4]].concat())));
         // Damage one answer, and leave the others.
         let victim = rng.random_range(0..answers.len());
         let answer = &mut answers[victim];

@@ -7,7 +7,7 @@ use clap::{Parser, ValueEnum};
 use crate::fabric::{Faults, Link};
 use crate::model::Choices;
 use crate::network;
-use crate::root_complex::{self, Split};
+use crate::root_complex::{self, Dma, Split};
 use crate::setup::{Kind, Setup};
 
 /// Simulated Viaduct NICs, each a PCI device on a vfio-user socket, with an Ethernet switch
@@ -65,6 +65,9 @@ pub struct Arguments {
     /// Cycles in 1000 in which packets to the NIC pause
     #[arg(long, default_value_t = 0, value_name = "PERMILLE", value_parser = clap::value_parser!(u32).range(0..=900))]
     pub gap: u32,
+    /// How the NICs reach the clients' memory
+    #[arg(long, default_value = "files")]
+    pub dma: DmaArgument,
     /// Flip one ICRC bit of the N-th RoCE frame on the wire
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub flip_icrc: Vec<u64>,
@@ -113,6 +116,15 @@ pub enum KindArgument {
     Model,
 }
 
+/// See [`Dma`].
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum DmaArgument {
+    /// Through the files of their DMA maps, by message where a map has none
+    Files,
+    /// By DMA_READ and DMA_WRITE messages: the client translates or refuses
+    Messages,
+}
+
 /// A power of two from 128 up, encoded 128 << n.
 fn encoded(largest: u32) -> impl Fn(&str) -> Result<u8, String> + Clone {
     move |text| {
@@ -158,6 +170,10 @@ impl Arguments {
                     reorder: self.reorder,
                     stall: self.stall,
                     gap: self.gap,
+                    dma: match self.dma {
+                        DmaArgument::Files => Dma::Files,
+                        DmaArgument::Messages => Dma::Messages,
+                    },
                     ..root_complex::Options::default()
                 },
                 never_skip: self.never_skip,

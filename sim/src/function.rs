@@ -1,10 +1,13 @@
 //! What a network steps: a NIC with the host's side of its bus and its port at the switch. The RTL with its root
 //! complex and its MAC is one, the functional model another.
 
+use std::fs::File;
+use std::time::Instant;
+
 use crate::clock::Cycle;
 use crate::fabric::Mac;
 use crate::memory::Memory;
-use crate::root_complex::{Access, BusCounters, LoadId, RootComplex, Violation};
+use crate::root_complex::{Access, BusCounters, Client, DmaAnswer, LoadId, MessageId, Violation};
 
 /// A PCI function with an Ethernet port.
 pub trait Function: Send {
@@ -50,6 +53,31 @@ pub trait Function: Send {
     /// Rules of the bus that it has broken.
     fn violations(&self) -> &[Violation];
 
-    /// Its root complex, if it has one that is simulated packet by packet.
-    fn root_complex(&mut self) -> Option<&mut RootComplex>;
+    /// Takes the answer of a load, if it has come, even while writes before it wait for a client.
+    fn answer_now(&mut self, load: LoadId) -> Option<u64> {
+        self.answer(load)
+    }
+
+    /// Gives its interrupt vectors from `start` on an eventfd each, or takes it away.
+    fn set_vectors(&mut self, now: Cycle, start: usize, eventfds: Vec<Option<File>>);
+
+    /// Raises a vector for the host, without the NIC.
+    fn raise(&mut self, vector: usize);
+
+    /// A client that answers DMA messages has come. Who reaches memory through files only has nothing to ask it.
+    fn attach(&mut self, _client: Box<dyn Client>) {}
+
+    /// It has gone.
+    fn detach(&mut self, _now: Cycle) {}
+
+    /// It has answered a message.
+    fn dma_answer(&mut self, _now: Cycle, _id: MessageId, _answer: DmaAnswer) {}
+
+    /// When [`Function::look_at_wall`] has something to do.
+    fn wall_deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Ends what has waited too long for a client.
+    fn look_at_wall(&mut self, _now: Cycle, _wall: Instant) {}
 }

@@ -4,10 +4,14 @@
 //! it takes, a store [`STORE_CYCLES`], a pause one quantum. With one thread, or with threads that
 //! take turns through [`InProcess::baton`], the same seed gives the same cycles and captures.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::ops::RangeInclusive;
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use viaduct_driver::device::{Bar, DeviceError, DmaAccess, PciDevice};
+use viaduct_spec::profile::VECTORS;
 
 use crate::baton::Baton;
 use crate::memory::{Range, PAGE};
@@ -164,6 +168,40 @@ impl PciDevice for InProcessDevice {
             Ok(bytes) if bytes == length as u64 => Ok(()),
             Ok(bytes) => Err(refused(request(), format!("only {bytes:#x} bytes of it were mapped"))),
             Err(error) => Err(refused(request(), error)),
+        }
+    }
+
+    fn vectors(&self) -> usize {
+        VECTORS
+    }
+
+    fn set_interrupts(&self, events: &[BorrowedFd<'_>]) -> Result<(), DeviceError> {
+        let request = || format!("interrupts on {} vectors", events.len());
+        if events.len() > VECTORS {
+            return Err(refused(request(), format!("the NIC has {VECTORS}")));
+        }
+        let own = |event: &BorrowedFd<'_>| event.try_clone_to_owned().map(|event| Some(File::from(event)));
+        let eventfds: io::Result<Vec<Option<File>>> = events.iter().map(own).collect();
+        let mut eventfds = eventfds.map_err(|source| DeviceError::System { request: request(), source })?;
+        eventfds.resize_with(VECTORS, || None);
+        let mut network = self.shared.network();
+        network.set_vectors(self.nic, 0, eventfds);
+        network.step(STORE_CYCLES);
+        Ok(())
+    }
+
+    /// Time passes only inside the device's calls.
+    fn may_sleep(&self) -> bool {
+        false
+    }
+
+    /// As an IOMMU of 39 bits has them. NICs of odd number get nothing below 4 GiB: so both forms of TLP headers
+    /// are in every test.
+    fn dma_ranges(&self) -> Vec<RangeInclusive<u64>> {
+        const LAST: u64 = (1 << 39) - 1;
+        match self.nic % 2 {
+            0 => vec![0..=0xfedf_ffff, 0xfef0_0000..=LAST],
+            _ => vec![1 << 32..=LAST],
         }
     }
 

@@ -1,7 +1,8 @@
 //! A network that lives: one thread steps it, others ask it through a [`Handle`].
 //!
 //! While anything moves, device time runs as fast as the simulation can. While all NICs are idle
-//! it follows the wall clock, and the thread sleeps until somebody asks or a NIC's deadline comes.
+//! it follows the wall clock, and the thread sleeps until somebody asks or answers, or a NIC's
+//! deadline comes.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,7 +15,7 @@ use crate::clock::{duration, Anchor};
 use crate::fabric::{FabricCounters, Faults, PortCounters};
 use crate::memory::{MapError, Range};
 use crate::network::{Activity, Network};
-use crate::root_complex::{Access, BusCounters, LoadId};
+use crate::root_complex::{Access, BusCounters, Client, DmaAnswer, LoadId, MessageId};
 
 /// Cycles between two looks at what is asked: few, because each look is a part of every load's
 /// wall time.
@@ -32,6 +33,11 @@ enum Request {
     Unmap(usize, u64, u64, Sender<Result<u64, MapError>>),
     UnmapAll(usize, Sender<()>),
     Reset(usize, Sender<()>),
+    SetVectors(usize, usize, Vec<Option<File>>, Sender<()>),
+    Raise(usize, usize, Sender<()>),
+    Attach(usize, Box<dyn Client>),
+    Detach(usize),
+    DmaAnswer(usize, MessageId, DmaAnswer),
     Status(Sender<Status>),
     Faults(Faults, Sender<()>),
     Stop,
@@ -135,6 +141,31 @@ impl Handle {
         self.ask(|answer| Request::Reset(nic, answer))
     }
 
+    /// Gives a NIC's vectors from `start` on an eventfd each, or takes it away.
+    pub fn set_vectors(&self, nic: usize, start: usize, eventfds: Vec<Option<File>>) -> Result<(), Ended> {
+        self.ask(|answer| Request::SetVectors(nic, start, eventfds, answer))
+    }
+
+    /// Raises a vector without the NIC.
+    pub fn raise(&self, nic: usize, vector: usize) -> Result<(), Ended> {
+        self.ask(|answer| Request::Raise(nic, vector, answer))
+    }
+
+    /// A client that answers DMA messages has come.
+    pub fn attach(&self, nic: usize, client: Box<dyn Client>) -> Result<(), Ended> {
+        self.requests.send(Request::Attach(nic, client)).map_err(|_| Ended)
+    }
+
+    /// It has gone: what it has not answered is refused.
+    pub fn detach(&self, nic: usize) -> Result<(), Ended> {
+        self.requests.send(Request::Detach(nic)).map_err(|_| Ended)
+    }
+
+    /// It has answered a message.
+    pub fn dma_answer(&self, nic: usize, id: MessageId, answer: DmaAnswer) -> Result<(), Ended> {
+        self.requests.send(Request::DmaAnswer(nic, id, answer)).map_err(|_| Ended)
+    }
+
     /// What the network says of itself.
     pub fn status(&self) -> Result<Status, Ended> {
         self.ask(Request::Status)
@@ -195,17 +226,24 @@ impl Live {
                         Err(mpsc::TryRecvError::Disconnected) => return None,
                     }
                 }
+                if self.network.wall_deadline().is_some_and(|deadline| deadline <= start) {
+                    self.network.look_at_wall(start);
+                }
                 self.network.step(STEP);
                 self.answer_loads();
                 self.busy += start.elapsed();
             }
             Activity::Idle(until) => {
                 let anchor = Anchor::new(self.network.now());
-                let request = match until {
-                    Some(cycle) => self.requests.recv_timeout(anchor.until(cycle)),
+                let wake = until.map(|cycle| anchor.until(cycle));
+                let wall = self.network.wall_deadline();
+                let wall = wall.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+                let request = match [wake, wall].into_iter().flatten().min() {
+                    Some(wait) => self.requests.recv_timeout(wait),
                     None => self.requests.recv().map_err(RecvTimeoutError::from),
                 };
                 self.network.skip_to(anchor.cycle());
+                self.network.look_at_wall(Instant::now());
                 match request {
                     Ok(request) => self.serve(request)?,
                     Err(RecvTimeoutError::Timeout) => {}
@@ -261,6 +299,17 @@ impl Live {
                 network.reset(nic);
                 let _ = answer.send(());
             }
+            Request::SetVectors(nic, start, eventfds, answer) => {
+                network.set_vectors(nic, start, eventfds);
+                let _ = answer.send(());
+            }
+            Request::Raise(nic, vector, answer) => {
+                network.raise(nic, vector);
+                let _ = answer.send(());
+            }
+            Request::Attach(nic, client) => network.attach(nic, client),
+            Request::Detach(nic) => network.detach(nic),
+            Request::DmaAnswer(nic, id, answer) => network.dma_answer(nic, id, answer),
             Request::Status(answer) => {
                 let _ = answer.send(self.status());
             }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io;
+use std::ops::RangeInclusive;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::atomic::{fence, Ordering};
 use std::sync::{Arc, Weak};
@@ -17,6 +18,8 @@ use rustix::fs::{fcntl_getfl, OFlags};
 pub const PAGE: u64 = 4096;
 /// Most mappings of one client; a page each of a few gigabytes.
 pub const MAX_MAPPINGS: usize = 1 << 20;
+/// Addresses at which a write of a device is an interrupt message.
+pub const INTERRUPTS: RangeInclusive<u64> = 0xFEE0_0000..=0xFEEF_FFFF;
 /// Byte of a descriptor's last word that holds DONE: the low byte of Status.
 const DONE_BYTE: usize = 4;
 
@@ -24,7 +27,8 @@ const DONE_BYTE: usize = 4;
 #[derive(Debug, Clone)]
 struct Mapping {
     length: u64,
-    /// `None`: nothing stands behind the range that we could reach (a ROM, another device's BAR).
+    /// `None`: nothing stands behind the range that we could reach ourselves (memory that is not
+    /// shared, a ROM, another device's BAR).
     file: Option<Arc<File>>,
     /// Where the range starts in `file`.
     offset: u64,
@@ -69,6 +73,14 @@ pub enum MapError {
     /// The range to unmap would cut a mapping in two.
     #[error("DMA range {iova:#x}+{length:#x} covers only a part of a mapping")]
     Cuts {
+        /// First DMA address.
+        iova: u64,
+        /// Bytes.
+        length: u64,
+    },
+    /// Writes to these addresses are interrupts: no memory can be there.
+    #[error("DMA range {iova:#x}+{length:#x} overlaps the addresses of interrupts")]
+    Interrupts {
         /// First DMA address.
         iova: u64,
         /// Bytes.
@@ -131,13 +143,16 @@ impl Memory {
         self.mappings.is_empty()
     }
 
-    /// Adds a range. Without a file it only takes up its addresses: every access is unsupported.
+    /// Adds a range. Without a file its memory is reached by message, if at all.
     pub fn map(&mut self, range: &Range, file: Option<File>) -> Result<(), MapError> {
         let &Range { iova, length, offset, .. } = range;
         let end = Self::end(iova, length)?;
         // File offsets are signed.
         if offset.checked_add(length).is_none_or(|end| end > i64::MAX as u64) {
             return Err(MapError::Shape { iova, length });
+        }
+        if iova <= *INTERRUPTS.end() && end >= *INTERRUPTS.start() {
+            return Err(MapError::Interrupts { iova, length });
         }
         if self.mappings.len() >= MAX_MAPPINGS {
             return Err(MapError::TooMany);
@@ -207,6 +222,23 @@ impl Memory {
                 file.write_all_at(piece, offset)
             },
         )
+    }
+
+    /// Whether this access may take place, but a part of the range has no file: it has to go by
+    /// message.
+    pub fn lacks_file(&self, iova: u64, length: usize, write: bool) -> bool {
+        let (mut done, mut lacks) = (0, false);
+        while done < length as u64 {
+            let Some(at) = iova.checked_add(done) else { return false };
+            let Some((&start, mapping)) = self.mappings.range(..=at).next_back() else { return false };
+            let allowed = if write { mapping.writable } else { mapping.readable };
+            if at - start >= mapping.length || !allowed {
+                return false;
+            }
+            lacks |= mapping.file.is_none();
+            done += mapping.length - (at - start);
+        }
+        lacks
     }
 
     /// Calls `access` with file, file offset and the part of the data for each mapping that the
@@ -354,6 +386,32 @@ mod tests {
         assert_eq!(memory.unmap(0x12000, 0x4000).unwrap(), 0);
         assert_eq!(memory.unmap(0, 1 << 40).unwrap(), 0x4000);
         assert!(memory.is_empty());
+    }
+
+    #[test]
+    fn the_addresses_of_interrupts_are_no_memory() {
+        let mut memory = Memory::new();
+        for (iova, length) in
+            [(0xFEE0_0000, PAGE), (0xFEEF_F000, PAGE), (0xFEDF_F000, 2 * PAGE), (0, 1 << 32)]
+        {
+            let refused = memory.map(&range(iova, length, 0, true), None);
+            assert!(matches!(refused, Err(MapError::Interrupts { .. })), "{iova:#x}+{length:#x}");
+        }
+        memory.map(&range(0xFEDF_F000, PAGE, 0, true), None).unwrap();
+        memory.map(&range(0xFEF0_0000, PAGE, 0, true), None).unwrap();
+    }
+
+    #[test]
+    fn what_has_no_file_and_is_allowed_goes_by_message() {
+        let mut memory = Memory::new();
+        memory.map(&range(0, PAGE, 0, true), Some(file(1))).unwrap();
+        memory.map(&range(PAGE, PAGE, 0, false), None).unwrap();
+        assert!(!memory.lacks_file(0, 4096, false));
+        assert!(memory.lacks_file(0xFFC, 8, false), "one part of it");
+        assert!(memory.lacks_file(0x1FFC, 4, false));
+        assert!(!memory.lacks_file(0x1000, 4, true), "read only");
+        assert!(!memory.lacks_file(0x1FFC, 8, false), "beyond");
+        assert!(!memory.lacks_file(u64::MAX, 8, false));
     }
 
     #[test]

@@ -4,6 +4,9 @@
 //! latency, then the fabric exchanges their frames. What happens depends on the seed and on the
 //! cycles at which the host acts, on nothing else.
 
+use std::fs::File;
+use std::time::Instant;
+
 use viaduct_driver::device::Bar;
 use viaduct_spec::register::{counter, registers};
 
@@ -13,7 +16,9 @@ use crate::function::Function;
 use crate::memory::Memory;
 use crate::model::{Choices, Model};
 use crate::nic::{Nic, NicIn, NicOut};
-use crate::root_complex::{self, Access, BusCounters, LoadId, RootComplex, Violation};
+use crate::root_complex::{
+    self, Access, BusCounters, Client, DmaAnswer, LoadId, MessageId, RootComplex, Violation,
+};
 
 /// Cycles for which power-up holds reset.
 const RESET_CYCLES: u64 = 16;
@@ -134,8 +139,36 @@ impl Function for Slot {
         self.bus.violations()
     }
 
-    fn root_complex(&mut self) -> Option<&mut RootComplex> {
-        Some(&mut self.bus)
+    fn answer_now(&mut self, load: LoadId) -> Option<u64> {
+        self.bus.answer_now(load)
+    }
+
+    fn set_vectors(&mut self, now: Cycle, start: usize, eventfds: Vec<Option<File>>) {
+        self.awake().set_vectors(now, start, eventfds);
+    }
+
+    fn raise(&mut self, vector: usize) {
+        self.bus.raise(vector);
+    }
+
+    fn attach(&mut self, client: Box<dyn Client>) {
+        self.awake().attach(client);
+    }
+
+    fn detach(&mut self, now: Cycle) {
+        self.awake().detach(now);
+    }
+
+    fn dma_answer(&mut self, now: Cycle, id: MessageId, answer: DmaAnswer) {
+        self.awake().dma_answer(now, id, answer);
+    }
+
+    fn wall_deadline(&self) -> Option<Instant> {
+        self.bus.wall_deadline()
+    }
+
+    fn look_at_wall(&mut self, now: Cycle, wall: Instant) {
+        self.awake().look_at_wall(now, wall);
     }
 }
 
@@ -281,11 +314,12 @@ impl Network {
         self.slots[nic].answer(load)
     }
 
-    /// A load of the host, and as many cycles as it takes.
+    /// A load of the host, and as many cycles as it takes. It waits for no client: none is asked
+    /// meanwhile.
     pub fn load_and_wait(&mut self, nic: usize, access: Access) -> u64 {
         let load = self.load(nic, access);
         loop {
-            if let Some(value) = self.answer(nic, load) {
+            if let Some(value) = self.slots[nic].answer_now(load) {
                 return value;
             }
             self.step(1);
@@ -309,14 +343,52 @@ impl Network {
         self.slots[nic].reset(now);
     }
 
+    /// Gives a NIC's interrupt vectors from `start` on an eventfd each, or takes it away.
+    pub fn set_vectors(&mut self, nic: usize, start: usize, eventfds: Vec<Option<File>>) {
+        let now = self.now;
+        self.slots[nic].set_vectors(now, start, eventfds);
+    }
+
+    /// A client that answers DMA messages has come.
+    pub fn attach(&mut self, nic: usize, client: Box<dyn Client>) {
+        self.slots[nic].attach(client);
+    }
+
+    /// It has gone.
+    pub fn detach(&mut self, nic: usize) {
+        let now = self.now;
+        self.slots[nic].detach(now);
+    }
+
+    /// It has answered a message.
+    pub fn dma_answer(&mut self, nic: usize, id: MessageId, answer: DmaAnswer) {
+        let now = self.now;
+        self.slots[nic].dma_answer(now, id, answer);
+    }
+
+    /// When [`Network::look_at_wall`] has something to do.
+    pub fn wall_deadline(&self) -> Option<Instant> {
+        self.slots.iter().filter_map(|slot| slot.wall_deadline()).min()
+    }
+
+    /// Ends what has waited too long for a client.
+    pub fn look_at_wall(&mut self, wall: Instant) {
+        let now = self.now;
+        for slot in &mut self.slots {
+            if slot.wall_deadline().is_some_and(|deadline| deadline <= wall) {
+                slot.look_at_wall(now, wall);
+            }
+        }
+    }
+
     /// The memory that a NIC reaches.
     pub fn memory(&mut self, nic: usize) -> &mut Memory {
         self.slots[nic].memory()
     }
 
-    /// The root complex of a NIC that has pins.
-    pub fn bus(&mut self, nic: usize) -> Option<&mut RootComplex> {
-        self.slots[nic].root_complex()
+    /// Raises a vector of a NIC's for the host, without the NIC.
+    pub fn raise(&mut self, nic: usize, vector: usize) {
+        self.slots[nic].raise(vector);
     }
 
     /// Accesses of the host that are on their way to a NIC.

@@ -11,7 +11,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_driver::address::Mac;
 use viaduct_driver::agent::{Agent, MemoryAttributes, Options};
-use viaduct_driver::device::{Bar, PciDevice};
+use viaduct_driver::device::{Bar, DmaAccess, PciDevice};
 use viaduct_sim::fabric::{Frame, Link};
 use viaduct_sim::in_process::{InProcess, InProcessDevice};
 use viaduct_sim::network::Activity;
@@ -278,6 +278,19 @@ impl Host {
         // its last clone stops the NIC. A test that keeps a clone longer steps the network no more.
         let handle = unsafe { self.agent.register(address as usize, length, attributes) };
         Region { handle: handle.expect("room for a region"), address, length: length as u64 }
+    }
+
+    /// Maps whole pages of the host's memory for rows that a test writes by hand: their DMA address. It is the
+    /// virtual address, which is above all that the agent uses. May be repeated.
+    pub fn map(&self, offset: usize, length: usize) -> u64 {
+        assert!(offset + length <= self.memory.length());
+        let address = self.memory.address(offset);
+        assert!(self.device.dma_ranges().iter().all(|range| *range.end() < address));
+        let _before = self.device.unmap_dma(address, length);
+        // SAFETY: as in `register`.
+        let mapped = unsafe { self.device.map_dma(address, address as usize, length, DmaAccess::ReadWrite) };
+        mapped.expect("nothing else is mapped there");
+        address
     }
 
     /// A place for a descriptor that nothing else uses: its offset in the memory. The places are used

@@ -177,7 +177,7 @@ fn a_row_that_changes_under_traffic_is_the_old_one_or_the_new_one() {
         let (tag, at) = (hosts[0].tag, [0, 1].map(|page| hosts[0].memory.address(4096 * page)));
         let key = [0x1111, 0x2222];
         for page in 0..2 {
-            world.commit(0, table::PAGE, PAGE as u32 + page, &[at[page as usize]]);
+            world.commit(0, table::PAGE, PAGE as u32 + page, &[hosts[0].map(4096 * page as usize, 4096)]);
         }
         let mut handle = [[0]; 2];
         for (handle, key) in handle.iter_mut().zip(key) {

@@ -43,7 +43,7 @@ fn by_hand(world: &World, host: &Host, system: bool) -> Region {
         system,
         read_only: false,
     };
-    world.commit(host.index, table::PAGE, PAGE.into(), &[address]);
+    world.commit(host.index, table::PAGE, PAGE.into(), &[host.map(0, 4096)]);
     world.commit(host.index, table::REGION, ROW.into(), &row.words());
     Region { handle: handle(ROW, 0x1234), address, length: 4096 }
 }

@@ -172,7 +172,7 @@ fn agent_code(error: &AgentError) -> Return {
         | AgentError::Command(_)
         | AgentError::TagInUse { .. }
         | AgentError::NoTag
-        | AgentError::Map(_)
+        | AgentError::DmaAddresses { .. }
         | AgentError::Arena(_)
         | AgentError::Full(..) => Return::ErrorResource,
     }

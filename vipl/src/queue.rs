@@ -2,6 +2,7 @@
 
 use std::{
     collections::VecDeque,
+    hint::spin_loop,
     sync::{
         atomic::{fence, AtomicU32, Ordering},
         Mutex, MutexGuard,
@@ -9,12 +10,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use viaduct_driver::agent::vis::{Direction, Vi as AgentVi};
+use viaduct_driver::agent::{
+    vis::{Direction, Vi as AgentVi},
+    LONGEST_SLEEP,
+};
 use viaduct_spec::doorbell::token;
 
 use crate::{Descriptor, Error};
 
-/// Misses in a row after which a *Done lets others run. On a machine with few processors a
+/// Misses in a row after which a *Wait sleeps, and a *Done lets others run. On a machine with few processors a
 /// simulated NIC otherwise waits for those who wait for it.
 const MISSES: u32 = 64;
 /// After how many misses one who waits asks whether the device still lives. Misses and not time: in a
@@ -86,9 +90,49 @@ impl Queue {
         Err(Error::NotDone)
     }
 
-    /// [`Queue::done`], again and again for `timeout`, or for ever.
+    /// Takes the head off the queue when it is complete: within `timeout`, or whenever that is.
+    ///
+    /// It looks for a moment, and then sleeps until the NIC's interrupt. No interrupt is missed:
+    /// 1. The generation of the vector is read before the arm word is stored. The interrupt that answers the arm
+    ///    word comes later, and ends the sleep even if it comes before the sleep begins.
+    /// 2. The NIC raises the vector when the head is complete before it sees the arm word, and when it becomes so
+    ///    behind it; in both cases it has written the completion before. So whoever is woken sees it.
+    /// 3. The last look behind the arm word spares the sleep where the completion is there already. It must not
+    ///    come before the generation is read: then an interrupt between the two would count as seen.
+    ///
+    /// Other queues share the vector, and other threads may wait for this queue: who is woken and finds
+    /// nothing arms anew, with the head as it is then.
     pub(crate) fn wait(&self, vi: &AgentVi, timeout: Option<Duration>) -> Result<Descriptor, Error> {
         let start = Instant::now();
+        let agent = vi.agent();
+        let vector = vi.vector(self.direction);
+        loop {
+            for _ in 0..MISSES {
+                if let Some(result) = self.try_done() {
+                    return result;
+                }
+                spin_loop();
+            }
+            let left = timeout.map_or(LONGEST_SLEEP, |timeout| timeout.saturating_sub(start.elapsed()));
+            if left.is_zero() {
+                return Err(Error::Timeout);
+            }
+            let Some(seen) = agent.generation(vector) else {
+                return self.poll(vi, start, timeout);
+            };
+            self.arm(vi)?;
+            if let Some(result) = self.try_done() {
+                return result;
+            }
+            // An interrupt shows that the device lives, whosever it was.
+            if !agent.sleep(vector, seen, left.min(LONGEST_SLEEP)) {
+                agent.check()?;
+            }
+        }
+    }
+
+    /// [`Queue::done`], again and again until `timeout` after `start`, or for ever: where one must not sleep.
+    fn poll(&self, vi: &AgentVi, start: Instant, timeout: Option<Duration>) -> Result<Descriptor, Error> {
         loop {
             match self.done(vi) {
                 Err(Error::NotDone) => {}
@@ -97,6 +141,16 @@ impl Queue {
             if timeout.is_some_and(|timeout| start.elapsed() >= timeout) {
                 return Err(Error::Timeout);
             }
+        }
+    }
+
+    /// Asks for an interrupt when the head is complete. When it is already, or there is none, nothing is asked.
+    fn arm(&self, vi: &AgentVi) -> Result<(), Error> {
+        // Under the lock: the position is of the queue as it is, and not of one that was reset meanwhile.
+        let posted = self.lock();
+        match posted.descriptors.front() {
+            Some(head) if !head.is_complete() => Ok(vi.arm(self.direction, posted.oldest())?),
+            _ => Ok(()),
         }
     }
 
@@ -117,6 +171,12 @@ impl Posted {
     /// Nothing is posted.
     pub(crate) fn is_empty(&self) -> bool {
         self.descriptors.is_empty()
+    }
+
+    /// Ring position of the head, if that is not complete. After a reset complete descriptors of the
+    /// old ring may be left before those of the new one: positions are of the latter only.
+    fn oldest(&self) -> u16 {
+        self.position.wrapping_sub(self.descriptors.len() as u16) & token::POSITION.mask() as u16
     }
 
     /// Everything posted is complete. The NIC completes in order: the last one tells.

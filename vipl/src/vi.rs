@@ -175,8 +175,8 @@ impl Vi {
         self.receive.done(&self.vi)
     }
 
-    /// Waits until the oldest send is complete (VipSendWait). None: for ever, but never longer than
-    /// five seconds for a device that is gone.
+    /// Waits until the oldest send is complete (VipSendWait); it looks for a moment, then sleeps until the NIC's
+    /// interrupt. None: for ever, but never longer than five seconds for a device that is gone.
     ///
     /// # Errors
     /// As [`Vi::send_done`], and [`Error::Timeout`] in place of [`Error::NotDone`].

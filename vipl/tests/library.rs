@@ -4,6 +4,8 @@
 
 use std::{
     net::Ipv4Addr,
+    ops::RangeInclusive,
+    os::fd::BorrowedFd,
     ptr::NonNull,
     sync::{
         atomic::{AtomicBool, Ordering},
@@ -80,6 +82,18 @@ impl PciDevice for Paper {
     }
     fn unmap_dma(&self, _: u64, _: usize) -> Result<(), DeviceError> {
         self.alive()
+    }
+    fn dma_ranges(&self) -> Vec<RangeInclusive<u64>> {
+        vec![0..=u64::from(u32::MAX)]
+    }
+    fn vectors(&self) -> usize {
+        0
+    }
+    fn set_interrupts(&self, _: &[BorrowedFd<'_>]) -> Result<(), DeviceError> {
+        self.alive()
+    }
+    fn may_sleep(&self) -> bool {
+        false
     }
     fn reset(&self) -> Result<(), DeviceError> {
         self.alive()

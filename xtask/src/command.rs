@@ -42,6 +42,14 @@ impl Cmd {
         self
     }
 
+    /// Makes the kernel end the command when whoever started it ends, however that comes about.
+    pub fn tethered(mut self) -> Cmd {
+        let program = std::mem::replace(&mut self.program, "setpriv".into());
+        self.args.splice(0..0, ["--pdeathsig".into(), "KILL".into(), "--".into(), program]);
+        self.name = None;
+        self
+    }
+
     /// Adds one argument.
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Cmd {
         self.args.push(arg.as_ref().to_owned());
@@ -98,7 +106,8 @@ impl Cmd {
         pairs.collect::<Vec<_>>().join(" ")
     }
 
-    fn command(&self) -> Command {
+    /// The command for what the methods here do not do.
+    pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args);
         for name in &self.removed {

@@ -4,6 +4,7 @@ use crate::command::Cmd;
 use crate::need::{Found, Source, TOOLS};
 use crate::project::Project;
 use crate::version::Version;
+use crate::vfio;
 use anyhow::{bail, Context, Result};
 use std::io::{ErrorKind, Write};
 
@@ -36,6 +37,13 @@ pub fn run(project: &Project) -> Result<()> {
         "-".into(),
         nextest.and_then(|text| Version::find(&text)).map_or("no".into(), |v| v.to_string()),
         String::new(),
+    ]);
+    rows.push([
+        "guest".into(),
+        "test, vfio".into(),
+        "-".into(),
+        vfio::Cache::find(project).map_or("no".into(), |cache| cache.qemu()),
+        "(cargo xtask vfio fetches it into .viaduct/guest)".into(),
     ]);
     let mut report = table(&rows);
 

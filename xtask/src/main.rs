@@ -14,6 +14,7 @@ mod setup;
 mod shell;
 mod suite;
 mod version;
+mod vfio;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -61,6 +62,8 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<OsString>,
     },
+    /// Real VFIO with no board: a guest under QEMU drives two simulated NICs
+    Vfio(vfio::Options),
     /// Writes the NIC's Verilog
     Export {
         /// The folder to write to [default: target/xtask/verilog]
@@ -112,6 +115,7 @@ fn run(task: Task) -> Result<()> {
         }
         Task::Test { only, .. } => parts::run(&project, &only),
         Task::Demo { args } => demo::run(&project, &args),
+        Task::Vfio(options) => vfio::run(&project, &options, false),
         Task::Export { out } => {
             setup::ensure(&project, &[Need::Simulator, Need::Synthesis])?;
             let folder = out.map_or_else(|| project.scratch("verilog"), Ok)?;

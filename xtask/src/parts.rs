@@ -5,7 +5,7 @@ use crate::hardware::{self, Exporter};
 use crate::need::Need;
 use crate::project::Project;
 use crate::suite::Suite;
-use crate::{alone, demo, setup};
+use crate::{alone, demo, setup, vfio};
 use anyhow::{bail, Result};
 
 /// One part.
@@ -34,6 +34,7 @@ enum Action {
     Budget,
     Prove,
     Demo,
+    Vfio,
 }
 
 use Need::{Decode, Proof, Simulator, Synthesis};
@@ -49,6 +50,7 @@ pub const PARTS: &[Part] = &[
     Part { name: "driver", about: "unit tests: PciDevice back ends and Kernel Agent", needs: &[], action: Action::Unit("viaduct-driver") },
     Part { name: "vipl", about: "unit tests: VIPL", needs: &[], action: Action::Unit("vipl") },
     Part { name: "cli", about: "unit tests: the viaduct command", needs: &[], action: Action::Unit("viaduct-cli") },
+    Part { name: "guest", about: "unit tests: the suite that runs where a kernel's VFIO is", needs: &[], action: Action::Unit("viaduct-guest") },
     Part { name: "xtask", about: "unit tests: this command", needs: &[], action: Action::Unit("xtask") },
     Part { name: "verilate", about: "unit tests: Verilog into a running model", needs: &[Simulator], action: Action::Unit("viaduct-verilate") },
     Part { name: "hdl", about: "unit tests: every block's exported Verilog in Verilator, and the source lint", needs: &[Simulator, Synthesis], action: Action::Unit("viaduct-hdl") },
@@ -59,6 +61,7 @@ pub const PARTS: &[Part] = &[
     Part { name: "budget", about: "every block fits its budget on ECP5", needs: &[Synthesis], action: Action::Budget },
     Part { name: "prove", about: "the proofs of the primitives", needs: &[Proof], action: Action::Prove },
     Part { name: "demo", about: "the demo, and its capture read by Wireshark", needs: &[Simulator, Decode], action: Action::Demo },
+    Part { name: "vfio", about: "a guest's kernel, its IOMMU and vfio-pci with two simulated NICs", needs: &[Simulator], action: Action::Vfio },
 ];
 
 /// What stands for all unit parts where cargo-nextest is not installed: cargo itself can run the
@@ -150,6 +153,7 @@ impl Tests<'_> {
             Action::Budget => hardware::budget(project, exporter, None),
             Action::Prove => hardware::prove(project, exporter, None),
             Action::Demo => demo::smoke(project, self.whole),
+            Action::Vfio => vfio::run(project, &vfio::Options::default(), self.whole),
         }
     }
 

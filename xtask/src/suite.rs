@@ -1,13 +1,28 @@
 //! Runs the parts of `test` one after the other, whatever becomes of each, and sums up.
 
 use anyhow::{bail, Result};
+use std::fmt;
 use std::time::{Duration, Instant};
+
+/// Why a part cannot be run on this machine, and need not be.
+#[derive(Debug)]
+pub struct Skip(pub String);
+
+impl fmt::Display for Skip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Skip {}
 
 /// How a part ended.
 struct Outcome {
     name: String,
     time: Duration,
     error: Option<String>,
+    /// The error is only that it is not for this machine.
+    skipped: bool,
 }
 
 /// The parts run so far.
@@ -17,16 +32,18 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// Runs one part; a failure is kept for the end. Returns whether it passed.
+    /// Runs one part; a failure is kept for the end, and a `Skip` is none. Returns whether it passed.
     pub fn part(&mut self, name: &str, run: impl FnOnce() -> Result<()>) -> bool {
         println!("\n== {name}");
         let start = Instant::now();
-        let error = run().err().map(|error| format!("{error:#}"));
+        let error = run().err();
+        let skipped = error.as_ref().is_some_and(|error| error.is::<Skip>());
+        let error = error.map(|error| format!("{error:#}"));
         if let Some(error) = &error {
-            println!("{name} failed: {error}");
+            println!("{name} {}: {error}", if skipped { "skipped" } else { "failed" });
         }
         let passed = error.is_none();
-        self.outcomes.push(Outcome { name: name.into(), time: start.elapsed(), error });
+        self.outcomes.push(Outcome { name: name.into(), time: start.elapsed(), error, skipped });
         passed
     }
 
@@ -46,7 +63,7 @@ impl Suite {
     }
 
     fn failed(&self) -> impl Iterator<Item = &Outcome> {
-        self.outcomes.iter().filter(|outcome| outcome.error.is_some())
+        self.outcomes.iter().filter(|outcome| outcome.error.is_some() && !outcome.skipped)
     }
 
     fn summary(&self) -> String {
@@ -55,18 +72,28 @@ impl Suite {
         };
         let mut text = String::new();
         for outcome in &self.outcomes {
-            let result = if outcome.error.is_some() { "FAILED" } else { "passed" };
+            let result = match (&outcome.error, outcome.skipped) {
+                (None, _) => "passed",
+                (Some(_), true) => "skipped",
+                (Some(_), false) => "FAILED",
+            };
             text.push_str(&line(&outcome.name, outcome.time, result));
         }
         let total = self.outcomes.iter().map(|outcome| outcome.time).sum();
         text.push_str(line("total", total, "").trim_end());
         text.push('\n');
-        for outcome in self.failed() {
+        for outcome in self.outcomes.iter().filter(|outcome| outcome.error.is_some()) {
             let error = outcome.error.as_deref().unwrap_or_default();
             text.push_str(&format!("{}: {error}\n", outcome.name));
         }
         let failed = self.failed().count();
-        text.push_str(&format!("{} passed, {failed} failed\n", self.outcomes.len() - failed));
+        let skipped = self.outcomes.iter().filter(|outcome| outcome.skipped).count();
+        let passed = self.outcomes.len() - failed - skipped;
+        text.push_str(&format!("{passed} passed, {failed} failed"));
+        if skipped > 0 {
+            text.push_str(&format!(", {skipped} skipped"));
+        }
+        text.push('\n');
         text
     }
 }
@@ -99,6 +126,15 @@ mod tests {
         let mut suite = Suite::default();
         suite.part("only", || Ok(()));
         assert!(suite.summary().ends_with("\n1 passed, 0 failed\n"));
+        suite.finish().unwrap();
+    }
+    #[test]
+    fn what_is_not_for_this_machine_is_no_failure_and_is_told() {
+        let mut suite = Suite::default();
+        assert!(!suite.part("guest", || Err(Skip("no Debian".into()).into())));
+        let summary = suite.summary();
+        assert!(summary.contains("skipped\n") && summary.contains("\nguest: no Debian\n"), "{summary}");
+        assert!(summary.ends_with("\n0 passed, 0 failed, 1 skipped\n"), "{summary}");
         suite.finish().unwrap();
     }
 }

@@ -57,7 +57,7 @@ impl From<Reliability> for ReliabilityLevel {
 /// What both applications are told.
 #[derive(Args)]
 pub struct Common {
-    /// The NIC: vfio-user:PATH[,mac=..][,ip=..]
+    /// The NIC: vfio:PCI-ADDRESS or vfio-user:PATH, then [,mac=..][,ip=..][,seed=..]
     #[arg(long)]
     nic: String,
     /// Unix socket on which the two applications meet

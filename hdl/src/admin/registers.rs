@@ -4,21 +4,25 @@
 //!   mmio_write ──►┌───────────┐──► control, addresses, stages, command
 //!         load ──►│ Registers │──► answer
 //!   read-only  ──►│           │──► event_pop
-//!   values        └───────────┘──► counter_valid/_index ◄── counter_done/_value
+//!   values        │           │──► counter_valid/_index ◄── counter_done/_value
+//!                 └───────────┘──► vector_valid/_row    ◄── vector_done/_value
 //! ```
 //! Contract: a store writes the 4-byte halves whose bytes are all enabled and nothing else. A load is answered once,
 //! with the 8 bytes that its address lies in; the next load comes after the answer. A load of EVENT's low half takes
-//! the event. Addresses without a register read 0 and swallow stores.
+//! the event. Loads from the MSI-X table are asked of its owner, which takes the stores by itself. Addresses without a register read 0 and swallow stores.
 //!
-//! Latency: a load 3 cycles, a counter up to 37; a store 1.
+//! Latency: a load 3 cycles, a counter up to 37, the MSI-X table up to 7; a store 1.
 //!
 //! Tests: `tests/admin/registers.rs`.
 
 use crate::bus::MmioWrite;
+use crate::interrupt::VECTOR_ROW_LOG2;
 use crate::prims::Number;
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{DOORBELL_SHIFT, PAGES, RECEIVE_AHEAD, REGIONS, VIS};
-use viaduct_spec::register::{control, nic_kind, registers, MAGIC_VALUE, VERSION_VALUE};
+use viaduct_spec::profile::{DOORBELL_SHIFT, PAGES, RECEIVE_AHEAD, REGIONS, VECTORS, VIS};
+use viaduct_spec::register::{
+    control, nic_kind, registers, MAGIC_VALUE, MSIX_PENDING, MSIX_TABLE, VERSION_VALUE,
+};
 use viaduct_spec::wire::DEFAULT_PKEY;
 
 /// Two registers that share 8 bytes, as a constant row.
@@ -31,6 +35,7 @@ enum Step {
     Idle,
     Choose,
     Count,
+    Vector,
     Answer,
 }
 
@@ -93,6 +98,16 @@ pub struct Registers {
     pub counter_done: Signal<In, bool>,
     /// Its value.
     pub counter_value: Signal<In, Bits<36>>,
+    /// A row of the MSI-X table is wanted.
+    pub vector_valid: Signal<Out, bool>,
+    /// Which.
+    pub vector_row: Signal<Out, Bits<VECTOR_ROW_LOG2>>,
+    /// Here it is.
+    pub vector_done: Signal<In, bool>,
+    /// Its 8 bytes.
+    pub vector_value: Signal<In, Bits<64>>,
+    /// The MSI-X pending bits.
+    pub vectors_pending: Signal<In, Bits<VECTORS>>,
     step: DFF<Step>,
     address: DFF<Bits<20>>,
     value: DFF<Bits<64>>,
@@ -134,6 +149,8 @@ pub struct Registers {
     row_result: Number<17, { registers::RESULT >> 3 }>,
     row_event: Number<17, { registers::EVENT >> 3 }>,
     row_time: Number<17, { registers::TIME >> 3 }>,
+    vector_rows: Number<13, { MSIX_TABLE >> 7 }>,
+    row_pending: Number<17, { MSIX_PENDING >> 3 }>,
     counter_rows: Number<12, { registers::COUNTERS >> 8 }>,
     magic: Number<64, { pair(MAGIC_VALUE, VERSION_VALUE) }>,
     kind: Number<64, { pair(nic_kind::RTL, VIS as u32) }>,
@@ -234,6 +251,8 @@ impl Logic for Registers {
         self.answer.next = self.value.q.val();
         self.counter_valid.next = false;
         self.counter_index.next = self.address.q.val().get_bits::<5>(3);
+        self.vector_valid.next = false;
+        self.vector_row.next = self.address.q.val().get_bits::<VECTOR_ROW_LOG2>(3);
         self.pop.d.next = false;
         match self.step.q.val() {
             Step::Idle => {
@@ -282,6 +301,10 @@ impl Logic for Registers {
                     self.pop.d.next = !self.address.q.val().get_bit(2);
                 } else if self.load_row.val() == self.row_time.val() {
                     self.value.d.next = bit_cast::<64, 32>(self.time_now.val());
+                } else if self.load_row.val() == self.row_pending.val() {
+                    self.value.d.next = bit_cast::<64, VECTORS>(self.vectors_pending.val());
+                } else if self.address.q.val().get_bits::<13>(7) == self.vector_rows.val() {
+                    self.step.d.next = Step::Vector;
                 } else if (self.address.q.val().get_bits::<12>(8) == self.counter_rows.val())
                     & !self.address.q.val().get_bits::<2>(6).all()
                 {
@@ -292,6 +315,13 @@ impl Logic for Registers {
                 self.counter_valid.next = true;
                 if self.counter_done.val() {
                     self.value.d.next = bit_cast::<64, 36>(self.counter_value.val());
+                    self.step.d.next = Step::Answer;
+                }
+            }
+            Step::Vector => {
+                self.vector_valid.next = true;
+                if self.vector_done.val() {
+                    self.value.d.next = self.vector_value.val();
                     self.step.d.next = Step::Answer;
                 }
             }

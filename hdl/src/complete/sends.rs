@@ -216,7 +216,7 @@ impl Logic for Sends {
         self.completion_valid.next = false;
         self.completion.next.vi = self.vi.q.val();
         self.completion.next.receive = false;
-        self.completion.next.write = true;
+        self.completion.next.write = !self.entries.read_data.val().lost;
         self.completion.next.region = self.entries.read_data.val().region;
         self.completion.next.offset = self.entries.read_data.val().offset;
         self.completion.next.length = self.entries.read_data.val().length;
@@ -230,6 +230,7 @@ impl Logic for Sends {
         self.completion.next.psn = bits::<24>(0);
         self.completion.next.msn = bits::<24>(0);
         self.completion.next.syndrome = bits::<8>(0);
+        self.completion.next.ends = true;
         self.fault_valid.next = false;
         self.fault.next.vi = self.vi.q.val();
         self.fault.next.code = self.conn_lost.val();
@@ -340,8 +341,8 @@ impl Logic for Sends {
                 }
             }
             Step::Emit => {
-                self.completion_valid.next = !self.entries.read_data.val().lost;
-                if self.completion_ready.val() | self.entries.read_data.val().lost {
+                self.completion_valid.next = true;
+                if self.completion_ready.val() {
                     self.window.d.next.completed = self.window.q.val().completed + 1;
                     self.step.d.next = Step::Move;
                 }

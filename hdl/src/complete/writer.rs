@@ -3,18 +3,22 @@
 //! ```text
 //!  receive: Completion ──►┌────────┐──► access, write
 //!     send: Completion ──►│ Writer │──► request, request_mark
-//!    verdict, issued   ──►└────────┘──► fault
+//!    verdict, issued   ──►│        │──► fault
+//!                         └────────┘──► ended
 //! ```
 //! Contract: completions are written in the order in which each input gives them, the two inputs in turn:
 //! ImmediateData if any, then Length and Status as one aligned 8-byte write. The acknowledgement is asked for when
 //! both are granted, with the number of write commands issued by then. A completion whose memory is refused reports
 //! COMP_PROT, breaks the VI, and turns its acknowledgement into a NAK (remote operational error).
 //!
+//! `ended` tells of each completion with `ends`, in order, when its status is granted, or refused, or not to be
+//! written: the queue's position moves on whether or not its consumer can see why. The next completion waits for it.
+//!
 //! Latency: 2 cycles and the checker's to the status's data, twice that with immediate data.
 //!
 //! Tests: `tests/complete/writer.rs`.
 
-use crate::bus::{client, Access, AckRequest, Commit, Completion, Fault, WriteBeat};
+use crate::bus::{client, Access, AckRequest, Commit, Completion, Fault, Mark, Queue, WriteBeat, QUEUE_LOG2};
 use crate::prims::{LutRam, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{COMPLETION_OFFSET, IMMEDIATE_OFFSET};
@@ -93,6 +97,14 @@ pub struct Writer {
     pub fault: Signal<Out, Fault>,
     /// It is taken.
     pub fault_ready: Signal<In, bool>,
+    /// A descriptor has ended.
+    pub ended_valid: Signal<Out, bool>,
+    /// Its queue.
+    pub ended_queue: Signal<Out, Queue>,
+    /// Write commands issued until then, its own included, modulo 256.
+    pub ended_mark: Signal<Out, Mark>,
+    /// It is taken.
+    pub ended_ready: Signal<In, bool>,
     /// A completion is under way.
     pub busy: Signal<Out, bool>,
     step: DFF<Step>,
@@ -101,11 +113,15 @@ pub struct Writer {
     send_turn: DFF<bool>,
     granted: DFF<bool>,
     refused: DFF<bool>,
+    ended: DFF<bool>,
+    queue: DFF<Queue>,
+    mark: DFF<Mark>,
     tags: LutRam<Bits<16>, VI_LOG2>,
     tag: DFF<Bits<16>>,
     take_send: Signal<Local, bool>,
     own_verdict: Signal<Local, bool>,
     base: Signal<Local, Bits<64>>,
+    ends: Signal<Local, bool>,
     complete_client: Number<2, { client::COMPLETE }>,
     immediate_offset: Number<64, { IMMEDIATE_OFFSET }>,
     completion_offset: Number<64, { COMPLETION_OFFSET }>,
@@ -116,7 +132,7 @@ pub struct Writer {
 impl Logic for Writer {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, at, send_turn, granted, refused, tag);
+        dff_setup!(self, clock, step, at, send_turn, granted, refused, tag, ended, queue, mark);
         clock!(self, clock, tags);
 
         // The VI's tag: RECEIVE's second word, bits 15:0.
@@ -169,10 +185,17 @@ impl Logic for Writer {
         self.fault.next.receive = self.at.q.val().receive;
         self.fault.next.breaks = true;
         self.busy.next = true;
+        self.ended_valid.next = self.ended.q.val();
+        self.ended_queue.next = self.queue.q.val();
+        self.ended_mark.next = self.mark.q.val();
+        if self.ended_ready.val() {
+            self.ended.d.next = false;
+        }
+        self.ends.next = false;
 
         match self.step.q.val() {
             Step::Idle => {
-                self.busy.next = self.receive_valid.val() | self.send_valid.val();
+                self.busy.next = self.receive_valid.val() | self.send_valid.val() | self.ended.q.val();
                 self.granted.d.next = false;
                 self.refused.d.next = false;
                 if self.commit_valid.val() {
@@ -192,7 +215,10 @@ impl Logic for Writer {
             }
             Step::Tag => {
                 self.tag.d.next = self.tags.read_data.val();
-                if !self.at.q.val().write {
+                if self.ended.q.val() {
+                    self.step.d.next = Step::Tag;
+                } else if !self.at.q.val().write {
+                    self.ends.next = true;
                     self.step.d.next = Step::Acknowledge;
                 } else if self.at.q.val().has_immediate {
                     self.step.d.next = Step::AskImmediate;
@@ -231,6 +257,7 @@ impl Logic for Writer {
                 self.write_valid.next = self.granted.q.val();
                 if self.granted.q.val() & self.write_ready.val() {
                     self.granted.d.next = false;
+                    self.ends.next = true;
                     self.step.d.next = Step::Idle;
                     if self.at.q.val().acknowledge {
                         self.step.d.next = Step::Acknowledge;
@@ -250,6 +277,7 @@ impl Logic for Writer {
                 self.fault_valid.next = true;
                 self.at.d.next.syndrome = self.nak.val();
                 if self.fault_ready.val() {
+                    self.ends.next = true;
                     self.step.d.next = Step::Acknowledge;
                 }
             }
@@ -257,11 +285,21 @@ impl Logic for Writer {
                 self.step.d.next = Step::Idle;
             }
         }
+        if self.ends.val() {
+            self.ended.d.next = self.at.q.val().ends;
+            self.mark.d.next = self.issued.val();
+            self.queue.d.next = bit_cast::<QUEUE_LOG2, VI_LOG2>(self.at.q.val().vi) << 1;
+            if self.at.q.val().receive {
+                self.queue.d.next =
+                    (bit_cast::<QUEUE_LOG2, VI_LOG2>(self.at.q.val().vi) << 1) | bits::<QUEUE_LOG2>(1);
+            }
+        }
         if self.reset.val() {
             self.step.d.next = Step::Idle;
             self.granted.d.next = false;
             self.refused.d.next = false;
             self.send_turn.d.next = false;
+            self.ended.d.next = false;
         }
     }
 }

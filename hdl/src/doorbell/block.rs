@@ -7,13 +7,14 @@
 //! again_receive ─►│ rows       copy of       │──► row_token, row_posted, row_inline
 //!   again_send ──►│            posted        │──► posted_position
 //!  row_address ──►└──────────────────────────┘
-//!    posted_vi ──►
+//!    posted_vi ──►             └──► arm_valid, arm_queue, arm_position
 //! ```
 //! Contract:
 //! - A store of a whole token to the send or receive doorbell of an open queue puts {token, posted = position + 1,
 //!   inline} into the queue's row and the VI into the run queue. A store of the token's high double word alone does
-//!   the same without the token. Any other store to BAR 2, and a token that names no region, changes nothing and is
-//!   counted. Stores are never refused and may come in every cycle.
+//!   the same without the token. A store of a whole arm word of an open queue is passed on. Any other store to BAR 2, and
+//!   a token that names no region, changes nothing and is counted. Stores are never refused and may come in every
+//!   cycle.
 //! - A VI is in a run queue at most once, not counting the one on show. One that is pushed in the cycle in which it
 //!   is taken, or later, is queued again, and its row, read from the next cycle on, has the store. Requeues of other
 //!   blocks wait for stores. A VI can be taken every other cycle.
@@ -21,21 +22,18 @@
 //! - A commit to WORK_QUEUE empties the row and sets whether the queue is open. While it stays on the bus it is
 //!   written again in each cycle without a store.
 //!
-//! Latency: a VI is on show three cycles after the store, its row can be read the cycle after it. Tests: `tests/queues/doorbell.rs`.
+//! Latency: an arm word 1 cycle; a VI is on show three cycles after the store, its row can be read the cycle after it. Tests: `tests/queues/doorbell.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use rust_hdl::prelude::*;
-use viaduct_spec::doorbell::{page, token};
+use viaduct_spec::doorbell::{arm, page, token};
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::{table, work_queue};
 
-use crate::bus::{Commit, MmioWrite, Position, Vi};
+use crate::bus::{Commit, MmioWrite, Position, Queue, Vi, QUEUE_LOG2};
 use crate::prims::Number;
 use crate::prims::{LutRam, Ram, RunQueue};
-
-/// log2 of the work queues: row = 2 x VI + (1 for the receive queue).
-const QUEUE_LOG2: usize = VI_LOG2 + 1;
 
 /// What the last doorbell of a queue said.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -109,6 +107,12 @@ pub struct Doorbell {
     pub posted_vi: Signal<In, Vi>,
     /// One past the last position posted to it.
     pub posted_position: Signal<Out, Position>,
+    /// A consumer goes to sleep, this cycle only.
+    pub arm_valid: Signal<Out, bool>,
+    /// Its queue.
+    pub arm_queue: Signal<Out, Queue>,
+    /// Position of the oldest descriptor that it has not seen complete.
+    pub arm_position: Signal<Out, Position>,
     /// Pulse: a store was ignored.
     pub count_ignored: Signal<Out, bool>,
     /// A queue has work, or the run queues are being cleared.
@@ -126,6 +130,9 @@ pub struct Doorbell {
     row_forward: DFF<bool>,
     posted_forward: DFF<bool>,
     ignored: DFF<bool>,
+    armed: DFF<bool>,
+    armed_queue: DFF<Queue>,
+    armed_position: DFF<Position>,
     send_push: DFF<bool>,
     send_push_vi: DFF<Vi>,
     receive_push: DFF<bool>,
@@ -140,6 +147,8 @@ pub struct Doorbell {
     word: Signal<Local, Bits<64>>,
     store: Signal<Local, bool>,
     to_receive: Signal<Local, bool>,
+    to_arm: Signal<Local, bool>,
+    arms: Signal<Local, bool>,
     queue: Signal<Local, Bits<QUEUE_LOG2>>,
     exists: Signal<Local, bool>,
     whole: Signal<Local, bool>,
@@ -159,8 +168,6 @@ pub struct Doorbell {
     shown: Signal<Local, Row>,
 
     work_queue_table: Number<8, { table::WORK_QUEUE as u64 }>,
-    send_offset: Number<12, { page::SEND }>,
-    receive_offset: Number<12, { page::RECEIVE }>,
 }
 
 // The slices below are the specification's.
@@ -169,6 +176,9 @@ const _: () = {
     assert!(token::POSITION.lo == 50 && token::POSITION.width == 14);
     assert!(work_queue::OPEN.lo == 54 && work_queue::OPEN.width == 1);
     assert!(viaduct_spec::profile::DOORBELL_SHIFT == 12);
+    assert!(page::SEND == 0x00 && page::RECEIVE == 0x08);
+    assert!(page::SEND_ARM == 0x10 && page::RECEIVE_ARM == 0x18);
+    assert!(arm::POSITION.lo == 0 && arm::POSITION.width == 14);
 };
 
 impl Logic for Doorbell {
@@ -182,6 +192,9 @@ impl Logic for Doorbell {
             posted_shown,
             posted_forward,
             ignored,
+            armed,
+            armed_queue,
+            armed_position,
             send_push,
             send_push_vi,
             receive_push,
@@ -200,7 +213,8 @@ impl Logic for Doorbell {
         self.word.next = self.mmio_write.val().data;
         self.store.next = self.mmio_write_valid.val() & self.mmio_write.val().doorbell;
         self.in_page.next = self.address.val().get_bits::<12>(0);
-        self.to_receive.next = self.in_page.val() == self.receive_offset.val();
+        self.to_receive.next = self.in_page.val().get_bit(3);
+        self.to_arm.next = self.in_page.val().get_bit(4);
         self.queue.next = bit_cast::<QUEUE_LOG2, 8>(self.address.val().get_bits::<8>(12)) << bits::<1>(1);
         if self.to_receive.val() {
             self.queue.next = (bit_cast::<QUEUE_LOG2, 8>(self.address.val().get_bits::<8>(12))
@@ -211,14 +225,24 @@ impl Logic for Doorbell {
         self.exists.next =
             (bit_cast::<8, VI_LOG2>(bit_cast::<VI_LOG2, 8>(self.address.val().get_bits::<8>(12)))
                 == self.address.val().get_bits::<8>(12))
-                & (self.to_receive.val() | (self.in_page.val() == self.send_offset.val()))
+                & !self.in_page.val().get_bits::<7>(5).any()
+                & !self.in_page.val().get_bits::<3>(0).any()
                 & self.opened.read_data.val();
         self.whole.next = self.mmio_write.val().enables == bits::<8>(0xFF);
         self.high.next = self.mmio_write.val().enables == bits::<8>(0xF0);
         self.named.next = self.word.val().get_bits::<16>(34).any();
-        self.taken.next =
-            self.store.val() & self.exists.val() & (self.high.val() | (self.whole.val() & self.named.val()));
-        self.ignored.d.next = self.store.val() & !self.taken.val();
+        self.taken.next = self.store.val()
+            & self.exists.val()
+            & !self.to_arm.val()
+            & (self.high.val() | (self.whole.val() & self.named.val()));
+        self.arms.next = self.store.val() & self.exists.val() & self.to_arm.val() & self.whole.val();
+        self.ignored.d.next = self.store.val() & !self.taken.val() & !self.arms.val();
+        self.armed.d.next = self.arms.val();
+        self.armed_queue.d.next = self.queue.val();
+        self.armed_position.d.next = self.word.val().get_bits::<14>(0);
+        self.arm_valid.next = self.armed.q.val();
+        self.arm_queue.next = self.armed_queue.q.val();
+        self.arm_position.next = self.armed_position.q.val();
         self.position.next = self.word.val().get_bits::<14>(50) + 1;
 
         // A commit finds the write port free when there is no store.
@@ -337,6 +361,7 @@ impl Logic for Doorbell {
             | self.receive.pop_valid.val()
             | self.send_push.q.val()
             | self.receive_push.q.val()
+            | self.armed.q.val()
             | self.send_shown.q.val()
             | self.receive_shown.q.val()
             | self.send.busy.val()
@@ -344,6 +369,7 @@ impl Logic for Doorbell {
 
         if self.reset.val() {
             self.ignored.d.next = false;
+            self.armed.d.next = false;
             self.send_push.d.next = false;
             self.receive_push.d.next = false;
             self.send_shown.d.next = false;

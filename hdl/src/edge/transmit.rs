@@ -1,13 +1,15 @@
-//! One stream of transaction layer packets out of three classes, as far as the link partner's credits go.
+//! One stream of transaction layer packets out of four sources, as far as the link partner's credits go.
 //!
 //! ```text
 //!         posted ─►┌─────────────┐
 //!      nonposted ─►│ TlpTransmit │──► tx_valid, tx, tx_class
 //!     completion ─►│             │◄── tx_ready
+//!        message ─►│             │
 //!   credits, cfg ─►└─────────────┘
 //! ```
-//! Contract: packets leave whole, in order within a class, round robin among the classes that have a packet and
-//! the credits for it, so no class ever waits for the credits of another. The order on `tx` is the order on the
+//! Contract: packets leave whole, in order within a source, round robin among the sources that have a packet and
+//! the credits for it, so no class ever waits for the credits of another. Interrupts (`message`) are posted, as memory
+//! writes are; one may be withdrawn (`message_valid` falls) until its first beat is taken. The order on `tx` is the order on the
 //! link: a block that must know its write to be ahead of something else waits until `tx` took it.
 //! With Bus Master off no posted or non-posted packet starts.
 //!
@@ -58,6 +60,12 @@ pub struct TlpTransmit {
     pub completion: Signal<In, TlpBeat>,
     /// The beat is taken.
     pub completion_ready: Signal<Out, bool>,
+    /// A beat of an interrupt: posted, too.
+    pub message_valid: Signal<In, bool>,
+    /// The beat.
+    pub message: Signal<In, TlpBeat>,
+    /// The beat is taken.
+    pub message_ready: Signal<Out, bool>,
     /// Credits: posted headers.
     pub credit_ph: Signal<In, Bits<8>>,
     /// Credits: posted data, 16 bytes each.
@@ -81,13 +89,13 @@ pub struct TlpTransmit {
     /// The beat is taken.
     pub tx_ready: Signal<In, bool>,
 
-    arbiter: Arbiter<3, 2>,
+    arbiter: Arbiter<4, 2>,
     out: Fifo<Outgoing, 1, 2>,
-    /// In the middle of a packet of class `current`.
+    /// In the middle of a packet of source `current`: the class, or 3 for interrupts.
     active: DFF<bool>,
     current: DFF<Bits<2>>,
-    /// Which classes have the credits for a packet.
-    allowed: DFF<Bits<3>>,
+    /// Which sources have the credits for a packet.
+    allowed: DFF<Bits<4>>,
     /// Nothing is under way that the credits may not count yet.
     exact: DFF<bool>,
 
@@ -97,7 +105,7 @@ pub struct TlpTransmit {
     header_c: Signal<Local, bool>,
     data_p: Signal<Local, bool>,
     data_c: Signal<Local, bool>,
-    waiting: Signal<Local, Bits<3>>,
+    waiting: Signal<Local, Bits<4>>,
     chosen: Signal<Local, Bits<2>>,
     go: Signal<Local, bool>,
     offered: Signal<Local, bool>,
@@ -126,27 +134,30 @@ impl Logic for TlpTransmit {
             self.units.val().get_bits::<8>(4).any() | (self.exact.q.val() & self.units.val().get_bit(3));
         self.data_c.next = self.credit_cd.val().get_bits::<11>(1).any()
             | (self.exact.q.val() & self.credit_cd.val().get_bit(0));
-        self.allowed.d.next = bits::<3>(0);
+        self.allowed.d.next = bits::<4>(0);
         if self.bus_master.val() & self.header_p.val() & self.data_p.val() {
-            self.allowed.d.next = self.allowed.d.val() | bits::<3>(1);
+            self.allowed.d.next = self.allowed.d.val() | bits::<4>(9);
         }
         if self.bus_master.val() & self.header_n.val() {
-            self.allowed.d.next = self.allowed.d.val() | bits::<3>(2);
+            self.allowed.d.next = self.allowed.d.val() | bits::<4>(2);
         }
         if self.header_c.val() & self.data_c.val() {
-            self.allowed.d.next = self.allowed.d.val() | bits::<3>(4);
+            self.allowed.d.next = self.allowed.d.val() | bits::<4>(4);
         }
 
         // Who goes next.
-        self.waiting.next = bits::<3>(0);
+        self.waiting.next = bits::<4>(0);
         if self.posted_valid.val() {
-            self.waiting.next = self.waiting.val() | bits::<3>(1);
+            self.waiting.next = self.waiting.val() | bits::<4>(1);
         }
         if self.nonposted_valid.val() {
-            self.waiting.next = self.waiting.val() | bits::<3>(2);
+            self.waiting.next = self.waiting.val() | bits::<4>(2);
         }
         if self.completion_valid.val() {
-            self.waiting.next = self.waiting.val() | bits::<3>(4);
+            self.waiting.next = self.waiting.val() | bits::<4>(4);
+        }
+        if self.message_valid.val() {
+            self.waiting.next = self.waiting.val() | bits::<4>(8);
         }
         self.arbiter.request.next = self.waiting.val() & self.allowed.q.val();
         self.chosen.next = self.arbiter.index.val();
@@ -161,6 +172,7 @@ impl Logic for TlpTransmit {
         self.posted_ready.next = false;
         self.nonposted_ready.next = false;
         self.completion_ready.next = false;
+        self.message_ready.next = false;
         self.beat.next = self.posted.val();
         self.offered.next = false;
         if self.chosen.val() == bits::<2>(0) {
@@ -170,16 +182,23 @@ impl Logic for TlpTransmit {
             self.beat.next = self.nonposted.val();
             self.offered.next = self.nonposted_valid.val() & self.go.val();
             self.nonposted_ready.next = self.out.in_ready.val() & self.go.val();
-        } else {
+        } else if self.chosen.val() == bits::<2>(2) {
             self.beat.next = self.completion.val();
             self.offered.next = self.completion_valid.val() & self.go.val();
             self.completion_ready.next = self.out.in_ready.val() & self.go.val();
+        } else {
+            self.beat.next = self.message.val();
+            self.offered.next = self.message_valid.val() & self.go.val();
+            self.message_ready.next = self.out.in_ready.val() & self.go.val();
         }
         self.out.in_valid.next = self.offered.val();
         self.out.in_data.next.data = self.beat.val().data;
         self.out.in_data.next.keep = self.beat.val().keep;
         self.out.in_data.next.last = self.beat.val().last;
         self.out.in_data.next.class = self.chosen.val();
+        if self.chosen.val().all() {
+            self.out.in_data.next.class = bits::<2>(0);
+        }
         self.moved.next = self.offered.val() & self.out.in_ready.val();
         self.arbiter.advance.next = self.moved.val() & !self.active.q.val();
         if self.moved.val() {
@@ -199,7 +218,7 @@ impl Logic for TlpTransmit {
 
         if self.reset.val() {
             self.active.d.next = false;
-            self.allowed.d.next = bits::<3>(0);
+            self.allowed.d.next = bits::<4>(0);
             self.exact.d.next = false;
         }
     }

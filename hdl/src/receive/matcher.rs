@@ -380,6 +380,7 @@ impl Logic for Matcher {
         }
         self.completion.next.msn = self.message.q.val().msn;
         self.completion.next.syndrome = self.answer.q.val();
+        self.completion.next.ends = self.consume.q.val();
         self.acknowledged_valid.next = self.step.q.val() == Step::Answer;
         self.acknowledged.next.vi = self.vi.q.val();
         self.acknowledged.next.psn = self.info.val().psn;
@@ -555,7 +556,7 @@ impl Logic for Matcher {
                 if self.lost.q.val() {
                     self.write.d.next = false;
                     self.consume.d.next = true;
-                    self.step.d.next = Step::Save;
+                    self.step.d.next = Step::Complete;
                     if !self.flushing.q.val() {
                         self.answer.d.next = self.nak_operational.val();
                         self.counted_no_receive.d.next = true;

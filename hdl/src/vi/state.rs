@@ -7,7 +7,7 @@
 //! ```
 //! Contract: a commit of VI_STATE sets any state. A fault with `breaks` puts a connected VI into Error and leaves
 //! any other state as it is; a fault with a code queues an event, and counts it in `count_lost` when 32 wait
-//! already. A fault is taken (`ready`) in the cycle in which the new state is on the bus: the source that goes on in
+//! already; `event_queued` pulses when one has entered. A fault is taken (`ready`) in the cycle in which the new state is on the bus: the source that goes on in
 //! the next cycle finds its own copy up to date. Faults are served round robin.
 //!
 //! Latency: a fault 3 cycles, a commit 2. `query_state` follows `query_vi` in the same cycle.
@@ -75,6 +75,8 @@ pub struct ViState {
     pub event_word: Signal<Out, Bits<64>>,
     /// The agent has taken it.
     pub event_pop: Signal<In, bool>,
+    /// An event has entered the queue, this cycle only.
+    pub event_queued: Signal<Out, bool>,
     /// An event found the queue full.
     pub count_lost: Signal<Out, bool>,
     step: DFF<Step>,
@@ -86,6 +88,7 @@ pub struct ViState {
     told: DFF<StateWrite>,
     telling: DFF<bool>,
     by_commit: DFF<bool>,
+    queued: DFF<bool>,
     lost: DFF<bool>,
     events: Fifo<Event, 5, 6>,
     new_event: Signal<Local, Event>,
@@ -100,7 +103,7 @@ pub struct ViState {
 impl Logic for ViState {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, granted, fault, told, telling, by_commit, lost);
+        dff_setup!(self, clock, step, granted, fault, told, telling, by_commit, queued, lost);
         clock!(self, clock, states, query_states, arbiter, events);
         self.arbiter.reset.next = self.reset.val();
         self.events.reset.next = self.reset.val();
@@ -146,6 +149,8 @@ impl Logic for ViState {
         self.fault_ready.next = bits::<5>(0);
         self.commit_ready.next = false;
         self.telling.d.next = false;
+        self.queued.d.next = false;
+        self.event_queued.next = self.queued.q.val();
         self.lost.d.next = false;
         self.count_lost.next = self.lost.q.val();
 
@@ -180,6 +185,7 @@ impl Logic for ViState {
                 self.told.d.next.state = self.error.val();
                 self.telling.d.next = self.broke.val();
                 self.events.in_valid.next = self.fault.q.val().code.any();
+                self.queued.d.next = self.fault.q.val().code.any() & self.events.in_ready.val();
                 self.lost.d.next = self.fault.q.val().code.any() & !self.events.in_ready.val();
                 self.step.d.next = Step::Tell;
             }
@@ -198,6 +204,7 @@ impl Logic for ViState {
         if self.reset.val() {
             self.step.d.next = Step::Idle;
             self.telling.d.next = false;
+            self.queued.d.next = false;
         }
     }
 }

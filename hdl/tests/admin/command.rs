@@ -129,7 +129,7 @@ fn every_listener_of_a_table_takes_a_commit_once() {
     for (target, hears) in [
         (table::REGION, vec![PROTECT]),
         (table::PAGE, vec![PROTECT]),
-        (table::WORK_QUEUE, vec![FETCH, DOORBELL, RECEIVE]),
+        (table::WORK_QUEUE, vec![FETCH, DOORBELL, RECEIVE, NOTIFY]),
         (table::TEMPLATE, vec![TRANSMIT]),
         (table::GATHER, vec![GATHER]),
         (table::TRANSMIT, vec![TRANSMIT, SENDS]),

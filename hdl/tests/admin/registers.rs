@@ -1,7 +1,9 @@
 use viaduct_hdl::admin::Registers;
 use viaduct_hdl::export::verilog;
 use viaduct_spec::profile;
-use viaduct_spec::register::{control, nic_kind, registers, MAGIC_VALUE, VERSION_VALUE};
+use viaduct_spec::register::{
+    control, nic_kind, registers, MAGIC_VALUE, MSIX_PENDING, MSIX_TABLE, VERSION_VALUE,
+};
 use viaduct_verilate::Bench;
 
 use crate::pack;
@@ -124,5 +126,36 @@ fn only_the_low_half_of_event_takes_the_event() {
             pops += dut.get("event_pop");
         }
         assert_eq!(pops, expected, "after a load of {address:#x}");
+    }
+}
+
+#[test]
+fn the_table_and_its_pending_bits_are_read_from_their_owner() {
+    let mut dut = new();
+    dut.set("vectors_pending", 0xA5);
+    assert_eq!(load(&mut dut, MSIX_PENDING), 0xA5);
+    assert_eq!(load(&mut dut, MSIX_PENDING + 8), 0);
+    for (address, row) in [(MSIX_TABLE, 0), (MSIX_TABLE + 8, 1), (MSIX_TABLE + 0x7C, 15)] {
+        dut.set("load_valid", 1);
+        dut.set("load_address", address);
+        dut.tick();
+        dut.set("load_valid", 0);
+        dut.tick();
+        for _ in 0..5 {
+            dut.eval();
+            assert_eq!((dut.get("vector_valid"), dut.get("vector_row")), (1, row));
+            dut.tick();
+        }
+        dut.set("vector_done", 1);
+        dut.set("vector_value", 0x1234_5678_9ABC_DEF0 + row);
+        dut.tick();
+        dut.set("vector_done", 0);
+        dut.set("vector_value", 0);
+        dut.eval();
+        assert_eq!((dut.get("answer_valid"), dut.get("answer")), (1, 0x1234_5678_9ABC_DEF0 + row));
+        dut.tick();
+    }
+    for address in [MSIX_TABLE - 8, MSIX_TABLE + 0x80] {
+        assert_eq!(load(&mut dut, address), 0, "no vector at {address:#x}");
     }
 }

@@ -59,6 +59,7 @@ fn faults_break_connected_vis_only_and_events_come_in_order() {
     let mut events = VecDeque::new();
     let mut told = VecDeque::new();
     let mut taken = 0;
+    let (mut queued, mut popped) = (0, 0);
     for _ in 0..6000 {
         for (source, fault) in offered.iter_mut().enumerate() {
             if fault.is_none() && random.random_bool(0.2) {
@@ -83,8 +84,10 @@ fn faults_break_connected_vis_only_and_events_come_in_order() {
             let words = [dut.get("state") as u32];
             told.push_back((field(&words, 0, VI_LOG2), field(&words, VI_LOG2, 2)));
         }
+        queued += dut.get("event_queued");
         let seen = dut.get("event_word");
         if seen != 0 {
+            popped += 1;
             events.push_back(seen);
         }
         let ready = dut.get("fault_ready");
@@ -112,6 +115,7 @@ fn faults_break_connected_vis_only_and_events_come_in_order() {
         dut.tick();
     }
     assert!(taken > 1000, "{taken} faults");
+    assert_eq!(queued, popped, "each event that is queued is told");
     dut.set("fault_valid", 0);
     for _ in 0..5 {
         dut.tick();
@@ -126,19 +130,21 @@ fn a_full_event_queue_counts_what_it_loses() {
     let mut dut = Bench::new("vi_state", &verilog(ViState::default()));
     dut.set("fetch_fault", pack(&[(1, VI_LOG2), (2, 8), (0, 1), (0, 1)])[0].into());
     let mut lost = 0;
-    let mut taken = 0;
+    let (mut taken, mut queued) = (0, 0);
     while taken < 40 {
         dut.set("fault_valid", u64::from(taken < 40));
         dut.eval();
         taken += dut.get("fault_ready").count_ones();
         lost += dut.get("count_lost");
+        queued += dut.get("event_queued");
         dut.tick();
     }
     dut.set("fault_valid", 0);
     for _ in 0..3 {
         dut.eval();
         lost += dut.get("count_lost");
+        queued += dut.get("event_queued");
         dut.tick();
     }
-    assert_eq!(lost, 40 - 32);
+    assert_eq!((lost, queued), (40 - 32, 32));
 }

@@ -20,6 +20,8 @@ struct World {
     /// Completions: (vi, offset, length, status).
     completed: VecDeque<(u64, u64, u64, u64)>,
     again: Vec<u64>,
+    /// VIs of completions that write nothing.
+    lost: Vec<u64>,
     broken: Vec<u64>,
     /// A fault accepted: its VI's new state is on the bus.
     tell: Option<u64>,
@@ -31,7 +33,8 @@ impl World {
         for _ in 0..70 {
             dut.tick();
         }
-        let mut world = Self { dut, completed: VecDeque::new(), again: vec![], broken: vec![], tell: None };
+        let mut world =
+            Self { dut, completed: VecDeque::new(), again: vec![], lost: vec![], broken: vec![], tell: None };
         for vi in 0..64 {
             world.create(vi);
         }
@@ -64,8 +67,12 @@ impl World {
         if dut.get("completion_valid") == 1 {
             let bundle = Bundle::of::<Completion>("completion");
             let get = |name| bundle.get(dut, name);
-            assert_eq!((get("receive"), get("write"), get("acknowledge")), (0, 1, 0));
-            self.completed.push_back((get("vi"), get("offset"), get("length"), get("status")));
+            assert_eq!((get("receive"), get("acknowledge"), get("ends")), (0, 0, 1));
+            if get("write") == 1 {
+                self.completed.push_back((get("vi"), get("offset"), get("length"), get("status")));
+            } else {
+                self.lost.push(get("vi"));
+            }
         }
         if dut.get("again_send_valid") == 1 {
             self.again.push(dut.get("again_send_vi"));
@@ -153,6 +160,7 @@ fn unreliable_and_failed_messages_complete_at_once_in_order() {
         [(1, status::DONE), (2, status::DONE | status::PROTECTION_ERROR), (4, status::DONE)]
     );
     assert_eq!(world.position(5), 4, "a lost descriptor takes its place");
+    assert_eq!(world.lost, [5], "and its end is told, though nothing is written");
     assert_eq!(world.again, [5; 4]);
 }
 

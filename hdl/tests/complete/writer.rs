@@ -24,13 +24,17 @@ struct Item {
     status: u64,
     immediate: Option<u64>,
     psn: Option<u64>,
+    ends: bool,
 }
 
 impl Item {
     fn random(random: &mut ChaCha8Rng) -> Self {
+        let write = random.random_bool(0.8);
         Self {
             vi: random.random_range(0..64),
-            write: random.random_bool(0.8),
+            write,
+            // A descriptor that is written has ended, and one that could not be read.
+            ends: write || random.random_bool(0.3),
             region: if random.random_bool(0.1) { REFUSED_REGION } else { random.random_range(1..200) },
             offset: random.random_range(0..1 << 34),
             length: random.random::<u32>().into(),
@@ -40,9 +44,11 @@ impl Item {
         }
     }
 
-    fn fields(&self) -> [(&'static str, u64); 12] {
+    fn fields(&self, receive: bool) -> [(&'static str, u64); 14] {
         [
             ("vi", self.vi),
+            ("receive", receive.into()),
+            ("ends", self.ends.into()),
             ("write", self.write.into()),
             ("region", self.region),
             ("offset", self.offset),
@@ -66,6 +72,9 @@ enum Deed {
     Fault { vi: u64, code: u64 },
     Acknowledge { vi: u64, psn: u64, syndrome: u64, writes: u64 },
 }
+
+/// The end of a descriptor, told beside the deeds.
+type End = (u64, u64);
 
 /// What one item must lead to, given how many writes were issued before it.
 fn deeds(item: &Item, tag: u64, issued: &mut u64) -> Vec<Deed> {
@@ -127,11 +136,12 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
     let mut verdict: Option<(u64, bool, Deed)> = None;
     let mut granted: Option<Deed> = None;
     let mut turns = [0; 2];
+    let mut ends: VecDeque<End> = VecDeque::new();
     for cycle in 0..100_000 {
         for (queue, (name, bundle)) in queues.iter().zip([("receive", &receive), ("send", &send)]) {
             dut.set(&format!("{name}_valid"), u64::from(!queue.is_empty()));
             if let Some(item) = queue.front() {
-                bundle.set(&mut dut, &item.fields());
+                bundle.set(&mut dut, &item.fields(name == "receive"));
             }
         }
         let random_bit = |random: &mut ChaCha8Rng| u64::from(random.random_bool(0.6));
@@ -143,6 +153,8 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
         dut.set("request_ready", request_ready);
         dut.set("fault_ready", fault_ready);
         dut.set("issued", issued % 256);
+        let ended_ready = u64::from(random.random_bool(0.2));
+        dut.set("ended_ready", ended_ready);
         dut.set("verdict_valid", 0);
         if let Some((wait, ok, deed)) = verdict.take() {
             if wait == 0 {
@@ -167,6 +179,9 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
             if dut.get(&format!("{name}_valid")) == 1 && dut.get(&format!("{name}_ready")) == 1 {
                 let item = queues[side].pop_front().expect("offered");
                 expected.extend(deeds(&item, tags[item.vi as usize], &mut promised));
+                if item.ends {
+                    ends.push_back((2 * item.vi + u64::from(name == "receive"), promised % 256));
+                }
                 turns[side] += 1;
             }
         }
@@ -210,7 +225,10 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
             };
             assert_eq!(expected.pop_front(), Some(deed));
         }
-        if turns == [300, 300] && expected.is_empty() && dut.get("busy") == 0 {
+        if dut.get("ended_valid") == 1 && ended_ready == 1 {
+            assert_eq!(Some((dut.get("ended_queue"), dut.get("ended_mark"))), ends.pop_front());
+        }
+        if turns == [300, 300] && ends.is_empty() && expected.is_empty() && dut.get("busy") == 0 {
             return;
         }
         if turns.iter().sum::<i32>() == 200 {

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::bus;
 use viaduct_hdl::doorbell::Doorbell;
 use viaduct_hdl::export::verilog;
-use viaduct_spec::doorbell::{encode, page, token};
+use viaduct_spec::doorbell::{arm, encode, page, token};
 use viaduct_spec::profile::VIS;
 use viaduct_spec::tables::{table, work_queue};
 use viaduct_verilate::Bench;
@@ -42,6 +42,7 @@ struct Cycle {
 #[derive(Default, Debug)]
 struct Seen {
     taken: u64,
+    armed: u64,
     ignored: u64,
     popped: u64,
     forwarded: u64,
@@ -58,6 +59,8 @@ struct Harness {
     pushed: [Option<u64>; 2],
     /// The VIs on show.
     shown: [Option<u64>; 2],
+    /// The arm word of the cycle before: queue and position.
+    armed: Option<(u64, u64)>,
     ignored: u64,
     counted: u64,
     seen: Seen,
@@ -84,6 +87,7 @@ impl Harness {
             queues: Default::default(),
             pushed: [None; 2],
             shown: [None; 2],
+            armed: None,
             ignored: 0,
             counted: 0,
             seen: Seen::default(),
@@ -101,6 +105,7 @@ impl Harness {
     /// A queue has work.
     fn waiting(&self) -> bool {
         self.queues.iter().any(|queue| !queue.is_empty())
+            || self.armed.is_some()
             || self.pushed.iter().chain(&self.shown).any(Option::is_some)
     }
 
@@ -137,6 +142,9 @@ impl Harness {
 
         self.counted += bench.get("count_ignored");
         assert_eq!(bench.get("busy") == 1, waiting);
+        let armed =
+            (bench.get("arm_valid") == 1).then(|| (bench.get("arm_queue"), bench.get("arm_position")));
+        assert_eq!(armed, self.armed.take());
         for (queue, name) in ["send", "receive"].into_iter().enumerate() {
             let front = self.shown[queue];
             assert_eq!(bench.get(&format!("{name}_valid")) == 1, front.is_some());
@@ -162,11 +170,12 @@ impl Harness {
         let mut taken = false;
         if let Some((address, data, enables)) = now.store {
             let (vi, place) = (address >> 12, address & 0xfff);
-            let queue = if place == page::RECEIVE { RECEIVE } else { SEND };
+            let queue = if place == page::RECEIVE || place == page::RECEIVE_ARM { RECEIVE } else { SEND };
             let inline = enables == 0xff;
-            let known = place == page::SEND || place == page::RECEIVE;
+            let arms = place == page::SEND_ARM || place == page::RECEIVE_ARM;
+            let known = place == page::SEND || place == page::RECEIVE || arms;
             let open = known && self.rows.get(vi as usize).is_some_and(|rows| rows[queue].open);
-            taken = open && (enables == 0xf0 || inline && token::REGION.get(&[data]) != 0);
+            taken = open && !arms && (enables == 0xf0 || inline && token::REGION.get(&[data]) != 0);
             if taken {
                 let row = &mut self.rows[vi as usize][queue];
                 row.posted = (token::POSITION.get(&[data]) + 1) % (1 << 14);
@@ -174,6 +183,9 @@ impl Harness {
                 pushed[queue] = Some(vi);
                 self.seen.taken += 1;
                 self.seen.forwarded += u64::from((vi, queue) == now.look);
+            } else if open && arms && inline {
+                self.armed = Some((vi << 1 | queue as u64, arm::POSITION.get(&[data])));
+                self.seen.armed += 1;
             } else {
                 self.ignored += 1;
                 self.seen.ignored += 1;
@@ -227,6 +239,8 @@ fn traffic(harness: &mut Harness, cycles: usize, stores: f64, vis: u64) {
         now.store = rng.random_bool(stores).then(|| {
             let place = match rng.random_range(0..12) {
                 0 => rng.random_range(0..512) * 8,
+                1 => page::SEND_ARM,
+                2 => page::RECEIVE_ARM,
                 n if n % 2 == 1 => page::SEND,
                 _ => page::RECEIVE,
             };
@@ -279,7 +293,13 @@ fn storms_of_stores() {
     }
     println!("{:?}", harness.seen);
     let seen = &harness.seen;
-    assert!(seen.taken > 4000 && seen.ignored > 4000 && seen.popped > 3000 && seen.forwarded > 300);
+    assert!(
+        seen.taken > 4000
+            && seen.ignored > 4000
+            && seen.armed > 1000
+            && seen.popped > 3000
+            && seen.forwarded > 300
+    );
 }
 
 /// Stores in every cycle to two doorbells of every VI are all in the rows, and every VI is queued once.

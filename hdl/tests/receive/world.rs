@@ -109,6 +109,8 @@ pub struct World {
     now: u64,
     /// The region that descriptors lie in.
     pub descriptors: u64,
+    /// Descriptors of each VI that the writer was told the end of.
+    ended: [u64; 64],
 }
 
 impl World {
@@ -143,6 +145,7 @@ impl World {
             reads_fail: false,
             now: 0,
             descriptors: 1,
+            ended: [0; 64],
         };
         world.regions.insert(1, Region { base: 0x10_0000, length: 0x100_0000, key: 0x1111, tag: 7 });
         for _ in 0..64 {
@@ -473,7 +476,9 @@ impl World {
         let (region, offset, length) = (bits.take(16), bits.take(34), bits.take(32));
         let (status, has_immediate, immediate) = (bits.take(20), bits.flag(), bits.take(32));
         let (acknowledge, psn, msn, syndrome) = (bits.flag(), bits.take(24), bits.take(24), bits.take(8));
-        assert!(receive && (write || acknowledge));
+        let ends = bits.flag();
+        assert!(receive && (acknowledge || ends) && (ends || !write));
+        self.ended[vi as usize] += u64::from(ends);
         if write {
             let position = self.consumed(vi);
             let place = (self.descriptors, Self::offset(vi as usize, position as usize));
@@ -509,6 +514,7 @@ impl World {
             self.step();
             self.bench.eval();
             assert_eq!(self.bench.get("consumed_position"), self.consumed(vi), "VI {vi}");
+            assert_eq!(self.ended[vi as usize], self.consumed(vi), "VI {vi}: lost ones end too");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Three classes of packets onto one link, by a link partner that counts.
+//! Four sources of packets onto one link, by a link partner that counts.
 
 use std::collections::VecDeque;
 
@@ -11,15 +11,22 @@ use viaduct_verilate::Bench;
 
 use crate::beat::{beats, Beat, Collector};
 
-const NAMES: [&str; 3] = ["posted", "nonposted", "completion"];
+const NAMES: [&str; 4] = ["posted", "nonposted", "completion", "message"];
+const SOURCES: usize = NAMES.len();
+/// Interrupts are posted.
+const CLASSES: [usize; SOURCES] = [0, 1, 2, 0];
+const MESSAGE: usize = 3;
 
 struct Link {
     bench: Bench,
     rng: rand_chacha::ChaCha8Rng,
-    /// Beats to offer, and packets to see, for each class.
-    beats: [VecDeque<Beat>; 3],
-    packets: [VecDeque<Vec<u32>>; 3],
-    showing: [bool; 3],
+    /// Beats to offer, and packets to see, for each source.
+    beats: [VecDeque<Beat>; SOURCES],
+    packets: [VecDeque<Vec<u32>>; SOURCES],
+    showing: [bool; SOURCES],
+    /// The next beat of the interrupt is its first: it may be withdrawn.
+    first: bool,
+    withdrawn: u64,
     collector: Collector,
     class: u64,
     /// What may be sent: headers and 16-byte units for each class.
@@ -27,7 +34,7 @@ struct Link {
     units: [u64; 3],
     master: bool,
     max_payload: u64,
-    seen: [u64; 3],
+    seen: [u64; SOURCES],
     order: Vec<u64>,
     idle: u64,
 }
@@ -42,29 +49,32 @@ impl Link {
             rng,
             beats: Default::default(),
             packets: Default::default(),
-            showing: [false; 3],
+            showing: [false; SOURCES],
+            first: true,
+            withdrawn: 0,
             collector: Collector::default(),
             class: 0,
             headers: [0; 3],
             units: [0; 3],
             master: true,
             max_payload,
-            seen: [0; 3],
+            seen: [0; SOURCES],
             order: Vec::new(),
             idle: 0,
         }
     }
 
-    /// A packet of a class: header and payload double words, random.
-    fn packet(&mut self, class: usize) {
-        let payload = match class {
+    /// A packet of a source: header and payload double words, random.
+    fn packet(&mut self, source: usize) {
+        let payload = match source {
             0 => self.rng.random_range(1..=32 << self.max_payload),
             1 => 0,
+            MESSAGE => self.rng.random_range(1..=2),
             _ => self.rng.random_range(0..=2),
         };
         let packet: Vec<u32> = (0..3 + payload).map(|_| self.rng.random()).collect();
-        self.beats[class].extend(beats(&packet));
-        self.packets[class].push_back(packet);
+        self.beats[source].extend(beats(&packet));
+        self.packets[source].push_back(packet);
     }
 
     fn credits(&mut self) {
@@ -82,6 +92,15 @@ impl Link {
         for (class, name) in NAMES.iter().enumerate() {
             self.showing[class] |= self.rng.random_bool(offer_rate);
             self.showing[class] &= !self.beats[class].is_empty();
+            if class == MESSAGE
+                && self.first
+                && offer_rate < 1.0
+                && self.showing[class]
+                && self.rng.random_bool(0.2)
+            {
+                self.showing[class] = false;
+                self.withdrawn += 1;
+            }
             self.bench.set(&format!("{name}_valid"), self.showing[class].into());
             if let (true, Some(beat)) = (self.showing[class], self.beats[class].front().copied()) {
                 beat.set(&mut self.bench, name);
@@ -92,7 +111,10 @@ impl Link {
         self.bench.eval();
         for (class, name) in NAMES.iter().enumerate() {
             if self.showing[class] && self.bench.get(&format!("{name}_ready")) == 1 {
-                self.beats[class].pop_front();
+                let beat = self.beats[class].pop_front();
+                if class == MESSAGE {
+                    self.first = beat.is_some_and(|beat| beat.last);
+                }
                 self.showing[class] = offer_rate == 1.0;
             }
         }
@@ -106,10 +128,14 @@ impl Link {
             assert_eq!(class, self.class, "one packet, one class");
             if let Some(packet) = self.collector.push(Beat::get(&self.bench, "tx")) {
                 let class = class as usize;
-                assert_eq!(Some(&packet), self.packets[class].front(), "in order and unchanged");
-                self.packets[class].pop_front();
-                self.seen[class] += 1;
-                self.order.push(class as u64);
+                let source = (0..SOURCES)
+                    .find(|source| {
+                        CLASSES[*source] == class && self.packets[*source].front() == Some(&packet)
+                    })
+                    .expect("in order and unchanged");
+                self.packets[source].pop_front();
+                self.seen[source] += 1;
+                self.order.push(source as u64);
                 let units = (packet.len() as u64 - 3).div_ceil(4);
                 assert!(self.headers[class] >= 1, "class {class} without a header credit");
                 assert!(class == 1 || self.units[class] >= units, "class {class} without data credits");
@@ -129,9 +155,9 @@ fn packets_leave_whole_in_order_and_within_credits() {
         let mut link = Link::new(max_payload);
         let full = 8 << max_payload;
         for round in 0..3000 {
-            for class in 0..3 {
-                if link.beats[class].len() < 20 && link.rng.random_bool(0.7) {
-                    link.packet(class);
+            for source in 0..SOURCES {
+                if link.beats[source].len() < 20 && link.rng.random_bool(0.7) {
+                    link.packet(source);
                 }
             }
             // Just enough for one packet, or for some.
@@ -148,7 +174,7 @@ fn packets_leave_whole_in_order_and_within_credits() {
                 link.step(offer, tx);
             }
         }
-        assert!(link.seen.iter().all(|n| *n > 50), "{:?}", link.seen);
+        assert!(link.seen.iter().all(|n| *n > 50) && link.withdrawn > 50, "{:?}", link.seen);
     }
 }
 
@@ -156,8 +182,8 @@ fn packets_leave_whole_in_order_and_within_credits() {
 #[test]
 fn one_credit_is_enough() {
     let mut link = Link::new(1);
-    for n in 0..90 {
-        link.packet(n % 3);
+    for n in 0..120 {
+        link.packet(n % SOURCES);
     }
     while link.packets.iter().any(|p| !p.is_empty()) {
         link.headers = [1; 3];
@@ -180,44 +206,44 @@ fn no_class_waits_for_another() {
         for _ in 0..3 {
             link.step(1.0, 1.0);
         }
-        for class in 0..3 {
-            link.packet(class);
-            link.packet(class);
+        for source in 0..SOURCES {
+            link.packet(source);
+            link.packet(source);
         }
         for _ in 0..100 {
             link.step(1.0, 1.0);
         }
-        for class in 0..3 {
-            assert_eq!(link.packets[class].is_empty(), class != blocked);
+        for (packets, class) in link.packets.iter().zip(CLASSES) {
+            assert_eq!(packets.is_empty(), class != blocked);
         }
         link.headers[blocked] = 9;
         for _ in 0..100 {
             link.step(1.0, 1.0);
         }
-        assert!(link.packets[blocked].is_empty());
+        assert!(link.packets.iter().all(|packets| packets.is_empty()));
     }
     // Without Bus Master, only completions.
     link.master = false;
     for _ in 0..3 {
         link.step(1.0, 1.0);
     }
-    for class in 0..3 {
-        link.packet(class);
+    for source in 0..SOURCES {
+        link.packet(source);
     }
     for _ in 0..50 {
         link.step(1.0, 1.0);
     }
     let waiting = link.packets.each_ref().map(|p| p.len());
-    assert_eq!(waiting, [1, 1, 0]);
+    assert_eq!(waiting, [1, 1, 0, 1]);
     assert_eq!(link.order.last(), Some(&u64::from(class::COMPLETION)));
 }
 
 #[test]
-fn classes_take_turns_at_full_rate() {
+fn sources_take_turns_at_full_rate() {
     let mut link = Link::new(0);
     for _ in 0..100 {
-        for class in 0..3 {
-            link.packet(class);
+        for source in 0..SOURCES {
+            link.packet(source);
         }
     }
     let all: usize = link.beats.iter().map(|b| b.len()).sum();
@@ -228,10 +254,10 @@ fn classes_take_turns_at_full_rate() {
         link.step(1.0, 1.0);
         cycles += 1;
     }
-    for three in link.order.chunks(3) {
-        let mut sorted = three.to_vec();
+    for four in link.order.chunks(SOURCES) {
+        let mut sorted = four.to_vec();
         sorted.sort_unstable();
-        assert_eq!(sorted, [0, 1, 2]);
+        assert_eq!(sorted, [0, 1, 2, 3]);
     }
     assert!(cycles <= all + 5, "{cycles} cycles for {all} beats");
 }

@@ -3,7 +3,6 @@
 use crate::{
     address::{PeerError, Service},
     device::DeviceError,
-    maps::MapError,
     memory::MemoryError,
 };
 
@@ -66,9 +65,17 @@ pub enum AgentError {
     /// Memory that cannot be registered.
     #[error(transparent)]
     Memory(#[from] MemoryError),
-    /// Memory that could not be mapped.
-    #[error(transparent)]
-    Map(#[from] MapError),
+    /// No DMA addresses left.
+    #[error(
+        "the device reaches {all:#x} bytes of memory at a time, and {length:#x} more in a row find no room: \
+         register less, or deregister something first"
+    )]
+    DmaAddresses {
+        /// Bytes in a row that were needed.
+        length: u64,
+        /// Bytes that its IOMMU can translate.
+        all: u64,
+    },
     /// The arena for rings could not be had.
     #[error("memory for the rings: {0}")]
     Arena(std::io::Error),

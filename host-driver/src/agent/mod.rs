@@ -5,6 +5,7 @@
 
 mod admin;
 mod error;
+mod interrupts;
 mod regions;
 mod tags;
 pub mod vis;
@@ -12,6 +13,7 @@ pub mod vis;
 use std::{
     net::Ipv4Addr,
     sync::{Arc, Mutex, MutexGuard},
+    time::{Duration, Instant},
 };
 
 use rand::{Rng, SeedableRng};
@@ -19,7 +21,9 @@ use rand_chacha::ChaCha8Rng;
 use viaduct_spec::{
     handle::{memory_handle, queue_pair},
     layout::Code,
-    register::{control, counter, event, event_code, nic_kind, registers, MAGIC_VALUE, VERSION_VALUE},
+    register::{
+        control, counter, event, event_code, nic_kind, registers, EVENT_VECTOR, MAGIC_VALUE, VERSION_VALUE,
+    },
     wire::DEFAULT_PKEY,
 };
 
@@ -29,9 +33,11 @@ pub use regions::MemoryAttributes;
 use crate::{
     address::Mac,
     device::{Bar, DeviceError, PciDevice},
+    dma_space::DmaSpace,
     memory::Mapping,
 };
 use admin::Admin;
+use interrupts::Interrupts;
 use regions::{Regions, Request};
 use tags::Tags;
 
@@ -43,6 +49,9 @@ const CONFIG_COMMAND: u16 = 0x04;
 const MEMORY_ENABLE: u32 = 1 << 1;
 /// Command register: the function may read and write memory.
 const BUS_MASTER_ENABLE: u32 = 1 << 2;
+
+/// How long one sleeps before one asks whether the device still lives.
+pub const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
 /// How the NIC is set up.
 #[derive(Debug, Clone, Copy)]
@@ -120,6 +129,8 @@ pub struct Agent {
     arena: Arc<Mapping>,
     arena_region: u16,
     system_tag: u16,
+    /// None: one polls.
+    interrupts: Option<Interrupts>,
     state: Mutex<State>,
 }
 
@@ -158,13 +169,20 @@ impl Agent {
         Admin::of(&*device).ready(|| "its reset".into())?;
         enable(&*device, MEMORY_ENABLE | BUS_MASTER_ENABLE)?;
 
+        // Behind both resets, which forget it; a vector can be raised from the first row on.
+        let interrupts = Interrupts::start(&*device)?;
+
         let mut random = match seed {
             Some(seed) => ChaCha8Rng::seed_from_u64(seed),
             None => ChaCha8Rng::from_rng(&mut rand::rng()),
         };
         let mut tags = Tags::new(random.random());
         let system_tag = tags.create()?;
-        let mut regions = Regions::new(limits.regions.min(0xffff) as u16, limits.pages);
+        let mut regions = Regions::new(
+            limits.regions.min(0xffff) as u16,
+            limits.pages,
+            DmaSpace::new(&device.dma_ranges()),
+        );
         let arena = Arc::new(Mapping::new(vis::arena_bytes(limits.vis)).map_err(AgentError::Arena)?);
         let request = Request {
             address: arena.start().as_ptr() as u64,
@@ -196,6 +214,7 @@ impl Agent {
             arena,
             arena_region: memory_handle::INDEX.get(&[handle.into()]) as u16,
             system_tag,
+            interrupts,
             state: Mutex::new(state),
         }))
     }
@@ -220,9 +239,35 @@ impl Agent {
         self.ip
     }
 
+    /// Bytes of memory that the device can reach at a time: each registration counts, whole pages.
+    pub fn dma_bytes(&self) -> u64 {
+        self.state().regions.dma_bytes()
+    }
+
     /// Lets time pass while something is waited for: [`PciDevice::pause`].
     pub fn pause(&self) {
         self.device.pause();
+    }
+
+    /// How often an interrupt vector was raised, as far as one can tell; None where there are no interrupts to
+    /// wait for, and one polls: [`Agent::pause`].
+    pub fn generation(&self, vector: u8) -> Option<u64> {
+        self.interrupts.as_ref()?.generation(vector)
+    }
+
+    /// Sleeps until `vector` is raised again after [`Agent::generation`] was `seen`, at most for `timeout`.
+    /// Whether it was. Where there are no interrupts, it pauses.
+    ///
+    /// To miss nothing: read the generation, ask for the interrupt ([`vis::Vi::arm`]), look whether what one
+    /// waits for is there, and then sleep. A vector has many users: look again, and ask again, after each.
+    pub fn sleep(&self, vector: u8, seen: u64, timeout: Duration) -> bool {
+        match &self.interrupts {
+            Some(interrupts) => interrupts.sleep(vector, seen, timeout),
+            None => {
+                self.pause();
+                false
+            }
+        }
     }
 
     /// Whether the device still answers.
@@ -309,6 +354,24 @@ impl Agent {
         Ok(events)
     }
 
+    /// [`Agent::take_events`], as soon as there is one: waits for `timeout` at most, then there are none.
+    pub fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, AgentError> {
+        let start = Instant::now();
+        loop {
+            // Before the look: an event that comes behind the look ends the sleep.
+            let seen = self.generation(EVENT_VECTOR);
+            let events = self.take_events()?;
+            let left = timeout.saturating_sub(start.elapsed());
+            if !events.is_empty() || left.is_zero() {
+                return Ok(events);
+            }
+            let raised = self.sleep(EVENT_VECTOR, seen.unwrap_or(0), left.min(LONGEST_SLEEP));
+            if !raised && seen.is_some() {
+                self.check()?;
+            }
+        }
+    }
+
     /// Device time in ticks of 1.024 us; it wraps.
     pub fn time(&self) -> Result<u32, AgentError> {
         Ok(self.device.read32(Bar::Registers, registers::TIME)?)
@@ -333,9 +396,14 @@ impl Agent {
 
 impl Drop for Agent {
     fn drop(&mut self) {
+        if self.interrupts.is_some() {
+            // A device that is gone raises none.
+            let _ = self.device.set_interrupts(&[]);
+        }
         let stopped =
             enable(&*self.device, 0).map_err(AgentError::from).and_then(|()| Ok(self.device.reset()?));
-        let back = self.device.unmap_dma(self.arena.start().as_ptr() as u64, self.arena.length());
+        let state = self.state.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let back = state.regions.unmap_all(&*self.device);
         if stopped.is_err() || back.is_err() {
             // Nobody knows whether the device is done with the rings: they stay.
             std::mem::forget(Arc::clone(&self.arena));

@@ -9,8 +9,8 @@ use viaduct_spec::{
 
 use super::{admin::Admin, tags::Tags, AgentError};
 use crate::{
-    device::{DmaAccess, PciDevice},
-    maps::Maps,
+    device::{DeviceError, DmaAccess, PciDevice},
+    dma_space::DmaSpace,
     memory,
     pages::{self, Cover},
     rows,
@@ -37,15 +37,23 @@ pub struct Regions {
     free: VecDeque<u16>,
     /// Rows of the page table in use.
     pages: Vec<bool>,
-    maps: Maps,
+    space: DmaSpace,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     row: rows::Region,
-    pages: u16,
-    start: u64,
-    mapped: u64,
+    place: Place,
+}
+
+/// Where the device finds a region: DMA addresses and page table rows of its own.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    iova: u64,
+    /// Bytes, whole pages.
+    bytes: u64,
+    cover: Cover,
+    first_page: usize,
 }
 
 /// A region as its owner asks for it.
@@ -64,13 +72,13 @@ pub struct Request {
 }
 
 impl Regions {
-    /// Empty tables of a NIC.
-    pub fn new(rows: u16, pages: u32) -> Self {
+    /// Empty tables of a NIC, and all DMA addresses of its function free.
+    pub fn new(rows: u16, pages: u32, space: DmaSpace) -> Self {
         Self {
             rows: vec![None; rows.into()],
             free: (1..rows).collect(),
             pages: vec![false; pages as usize],
-            maps: Maps::default(),
+            space,
         }
     }
 
@@ -91,21 +99,20 @@ impl Regions {
         if length > region::LENGTH.mask() {
             return Err(range());
         }
-        let cover = Cover::of(address, length).ok_or_else(range)?;
-        let (start, mapped) = pages::whole(address, length).ok_or_else(range)?;
-        let access = memory::access(start, start + mapped)?;
+        let (start, bytes) = pages::whole(address, length).ok_or_else(range)?;
+        let access = memory::access(start, start + bytes)?;
         if attributes.rdma_write && access == DmaAccess::Read {
             return Err(AgentError::RightToWrite(address));
         }
-        let first_page = self.find_pages(cover.count).ok_or(AgentError::Full(self.pages.len(), "page"))?;
         let index = *self.free.front().ok_or(AgentError::Full(self.rows.len() - 1, "region"))?;
+        let place = self.place(start, bytes)?;
         let row = rows::Region {
             base: address,
             length,
             tag: attributes.tag,
             key,
-            first_page: first_page as u16,
-            page_shift: cover.shift,
+            first_page: place.first_page as u16,
+            page_shift: place.cover.shift,
             rdma_write: attributes.rdma_write,
             rdma_read: attributes.rdma_read,
             system,
@@ -113,22 +120,27 @@ impl Regions {
         };
 
         // SAFETY: the caller's promise.
-        unsafe { self.maps.add(device, start, mapped, access) }?;
+        let mapped = unsafe { device.map_dma(place.iova, start as usize, bytes as usize, access) };
+        if let Err(error) = mapped {
+            self.space.release(place.iova, bytes);
+            return Err(error.into());
+        }
         let admin = Admin::of(device);
-        let written = cover
-            .addresses()
-            .zip(first_page as u32..)
+        let written = place
+            .cover
+            .rows(place.iova)
+            .zip(place.first_page as u32..)
             .try_for_each(|(address, page)| admin.commit(table::PAGE, page, &[address]))
             .and_then(|()| admin.commit(table::REGION, index.into(), &row.words()));
         if let Err(error) = written {
             // Either the device is gone, or the row was never made live.
-            self.maps.remove(device, start, mapped)?;
+            self.unmap(device, place)?;
             return Err(error);
         }
         tags.take(attributes.tag)?;
         self.free.pop_front();
-        self.pages[first_page..][..cover.count as usize].fill(true);
-        self.rows[usize::from(index)] = Some(Entry { row, pages: cover.count as u16, start, mapped });
+        self.pages[place.first_page..][..place.cover.count as usize].fill(true);
+        self.rows[usize::from(index)] = Some(Entry { row, place });
         Ok(handle(index, key))
     }
 
@@ -144,12 +156,29 @@ impl Regions {
         let admin = Admin::of(device);
         admin.commit(table::REGION, index.into(), &[0; 3])?;
         admin.drain()?;
-        self.maps.remove(device, entry.start, entry.mapped)?;
+        self.unmap(device, entry.place)?;
         tags.give_back(entry.row.tag);
         self.rows[usize::from(index)] = None;
         self.free.push_back(index);
-        self.pages[usize::from(entry.row.first_page)..][..usize::from(entry.pages)].fill(false);
+        self.pages[entry.place.first_page..][..entry.place.cover.count as usize].fill(false);
         Ok(())
+    }
+
+    /// Takes all memory back from a function that is reset, whose tables mean nothing any more. After
+    /// an error it may still reach some of it.
+    pub fn unmap_all(&mut self, device: &dyn PciDevice) -> Result<(), DeviceError> {
+        let places: Vec<Place> = self.rows.iter_mut().filter_map(Option::take).map(|e| e.place).collect();
+        let mut result = Ok(());
+        for place in places {
+            // The others are taken back all the same.
+            result = result.and(self.unmap(device, place));
+        }
+        result
+    }
+
+    /// DMA addresses, free or not.
+    pub fn dma_bytes(&self) -> u64 {
+        self.space.bytes()
     }
 
     /// What a handle was registered with.
@@ -169,6 +198,30 @@ impl Regions {
             .filter(|entry| entry.row.key == key)
             .map(|entry| (index, entry))
             .ok_or(AgentError::UnknownHandle(handle))
+    }
+
+    /// Finds a region DMA addresses and page table rows, as few as can be. The addresses are taken, the
+    /// rows are not yet.
+    fn place(&mut self, start: u64, bytes: u64) -> Result<Place, AgentError> {
+        for (smaller, cover) in Cover::all(start, bytes).enumerate() {
+            let first_page = match self.find_pages(cover.count) {
+                Some(page) => page,
+                None if smaller == 0 => return Err(AgentError::Full(self.pages.len(), "page")),
+                // With addresses for larger pages the rows would have done.
+                None => break,
+            };
+            if let Some(iova) = self.space.allocate(bytes, start, cover.size()) {
+                return Ok(Place { iova, bytes, cover, first_page });
+            }
+        }
+        Err(AgentError::DmaAddresses { length: bytes, all: self.space.bytes() })
+    }
+
+    /// Takes the memory back from the device. Its DMA addresses are free only when that went well.
+    fn unmap(&mut self, device: &dyn PciDevice, place: Place) -> Result<(), DeviceError> {
+        device.unmap_dma(place.iova, place.bytes as usize)?;
+        self.space.release(place.iova, place.bytes);
+        Ok(())
     }
 
     /// The first run of `count` free rows of the page table.

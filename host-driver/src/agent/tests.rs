@@ -260,3 +260,159 @@ fn vis_run_out_and_their_queue_pair_numbers_change() {
     let attributes = ViAttributes { max_transfer: 0, ..vi_attributes(tag) };
     assert!(matches!(agent.create_vi(attributes), Err(AgentError::MaxTransfer(0))));
 }
+
+/// What a NIC makes of the rows in the deeds: the DMA address of `byte` of the region that was
+/// registered last.
+fn translate(deeds: &[Deed], byte: u64) -> u64 {
+    let commit = |deed: &Deed| match deed {
+        Deed::Command { op: command_op::COMMIT, table, row, words } => Some((*table, *row, *words)),
+        _ => None,
+    };
+    let commits: Vec<_> = deeds.iter().filter_map(commit).collect();
+    let region = commits.iter().rfind(|c| c.0 == table::REGION && c.2 != [0; 3]).expect("a region").2;
+    let (base, shift) = (region::BASE.get(&region), region::PAGE_SHIFT.get(&region));
+    let page = (byte >> shift) - (base >> shift);
+    let row = region::FIRST_PAGE.get(&region) as u32 + page as u32;
+    let address = commits.iter().rfind(|c| c.0 == table::PAGE && c.1 == row).expect("its page").2[0];
+    let size = 1 << shift;
+    assert_eq!(address % size, 0);
+    address + byte % size
+}
+
+#[test]
+fn the_same_memory_has_other_dma_addresses_each_time() {
+    let (ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    ledger.take_deeds();
+    let mut seen = HashSet::new();
+    let mut live = Vec::new();
+    for _ in 0..50 {
+        if live.len() == 4 {
+            agent.deregister(live.remove(0)).expect("it is registered");
+        }
+        live.push(register(&agent, &MEMORY, tag).expect("room"));
+        let deeds = ledger.take_deeds();
+        let map = deeds.iter().find_map(|deed| match deed {
+            Deed::Map { start, address, length, .. } => Some((*start, *address, *length)),
+            _ => None,
+        });
+        let (start, address, length) = map.expect("a map of its own");
+        assert!(seen.insert(start), "an address is not used again soon");
+        for n in [0, 1, 4095, 4096, 10_000, 19_999] {
+            let byte = MEMORY.as_ptr() as u64 + n;
+            let found = translate(&deeds, byte);
+            assert!((start..start + length).contains(&found));
+            assert_eq!(found - start, byte - address);
+        }
+    }
+}
+
+#[test]
+fn a_small_address_space_costs_rows_and_then_is_full() {
+    let ledger = Arc::new(Ledger::new());
+    // The arena of 4 VIs takes 16 pages and up to as many rows; six pages are left, one of them apart.
+    ledger.books().registers.insert(registers::PAGES, 22);
+    ledger.books().dma_ranges = vec![0x1_0000..=0x1_ffff, 0x3_0000..=0x3_0fff, 0x5_3000..=0x5_7fff];
+    let agent = Agent::open(Arc::clone(&ledger) as _, options()).expect("room for the arena");
+    let tag = agent.create_tag().expect("a tag");
+    ledger.take_deeds();
+    let memory = Mapping::new(8 * 4096).expect("memory");
+    let start = (memory.start().as_ptr() as usize).next_multiple_of(4 * 4096);
+    // SAFETY: the ledger never touches it, and the mapping lives longer than the agent uses it.
+    let register = |pages: usize| unsafe { agent.register(start, pages * 4096, attributes(tag)) };
+    let handle = register(4).expect("room");
+    let deeds = ledger.take_deeds();
+    let pages = deeds.iter().filter(|d| matches!(d, Deed::Command { table: table::PAGE, .. })).count();
+    // One page of 16 KiB wants 0x54000 to 0x57fff.
+    assert_eq!(pages, 1);
+    assert_eq!(translate(&deeds, start as u64), 0x5_4000);
+    agent.deregister(handle).expect("it is registered");
+    ledger.take_deeds();
+    let handle = register(5).expect("five pages fit at 0x53000, of 4 KiB each");
+    let deeds = ledger.take_deeds();
+    let pages = deeds.iter().filter(|d| matches!(d, Deed::Command { table: table::PAGE, .. })).count();
+    assert_eq!(pages, 5);
+    for n in 0..5 {
+        assert_eq!(translate(&deeds, start as u64 + n * 4096 + 7), 0x5_3007 + n * 4096);
+    }
+    let full = register(2).expect_err("one page is left").to_string();
+    assert!(full.contains("0x16000 bytes") && full.contains("0x2000 more"), "{full}");
+    agent.deregister(handle).expect("it is registered");
+    assert!(matches!(register(6), Err(AgentError::DmaAddresses { .. })));
+}
+
+#[test]
+fn what_fails_half_way_leaves_neither_map_nor_address() {
+    let (ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    ledger.books().maps_left = 0;
+    assert!(matches!(register(&agent, &MEMORY, tag), Err(AgentError::Device(DeviceError::Refused { .. }))));
+    ledger.books().maps_left = 1;
+    let handle = register(&agent, &MEMORY, tag).expect("room again");
+    agent.deregister(handle).expect("it is registered");
+    assert_eq!(ledger.books().maps.len(), 1, "only the arena");
+}
+
+#[test]
+fn interrupts_are_set_after_the_reset_and_off_before_the_end() {
+    let (ledger, agent) = open();
+    let deeds = ledger.take_deeds();
+    let at = |deeds: &[Deed], deed: &Deed| deeds.iter().position(|d| d == deed).expect("it was done");
+    assert!(at(&deeds, &Deed::Reset) < at(&deeds, &Deed::Interrupts(4)));
+    assert!(at(&deeds, &Deed::Enables(6)) < at(&deeds, &Deed::Interrupts(4)));
+    drop(agent);
+    let deeds = ledger.take_deeds();
+    assert!(at(&deeds, &Deed::Interrupts(0)) < at(&deeds, &Deed::Reset));
+    assert_eq!(Arc::strong_count(&ledger), 1, "no thread has it");
+}
+
+#[test]
+fn arm_words_name_position_and_never_repeat() {
+    let (ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    let vis = [0, 1].map(|_| agent.create_vi(vi_attributes(tag)).expect("a free VI"));
+    let rows = ledger.take_deeds();
+    // Four vectors: three for four queues.
+    for (row, vector) in [(0, 1), (1, 2), (2, 3), (3, 1)] {
+        let found = rows.iter().find_map(|deed| match deed {
+            Deed::Command { table: table::WORK_QUEUE, row: at, words, .. } if *at == row => Some(words),
+            _ => None,
+        });
+        assert_eq!(work_queue::VECTOR.get(found.expect("a row")), vector, "row {row}");
+    }
+    assert_eq!(vis[1].vector(Direction::Receive), 1);
+    vis[1].arm(Direction::Send, 0x3fff).expect("posted");
+    vis[1].arm(Direction::Receive, 0x4001).expect("posted");
+    let page = 1 << 12;
+    let arms = [
+        Deed::Doorbell { offset: page + 0x10, token: 1 << 32 | 0x3fff },
+        Deed::Doorbell { offset: page + 0x18, token: 2 << 32 | 1 },
+    ];
+    assert_eq!(ledger.take_deeds(), arms);
+}
+
+#[test]
+fn events_wake_who_waits_for_them() {
+    let (ledger, agent) = open();
+    assert_eq!(agent.wait_events(Duration::ZERO).ok(), Some(vec![]));
+    assert_eq!(agent.wait_events(Duration::from_millis(20)).ok(), Some(vec![]));
+    std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| agent.wait_events(Duration::from_secs(60)));
+        ledger.books().registers.insert(registers::EVENT, u64::from(event_code::RECVQ_EMPTY));
+        ledger.interrupt(0);
+        let events = waiter.join().expect("no panic").expect("the ledger answers");
+        assert_eq!(events.first().map(|event| event.code), Some(event_code::RECVQ_EMPTY));
+    });
+}
+
+#[test]
+fn where_one_must_not_sleep_one_polls() {
+    let ledger = Arc::new(Ledger::new());
+    ledger.books().may_sleep = false;
+    let agent = Agent::open(Arc::clone(&ledger) as _, options()).expect("a sound function");
+    assert_eq!(agent.generation(0), None);
+    assert!(!agent.sleep(0, 0, Duration::from_secs(60)));
+    assert_eq!(agent.wait_events(Duration::from_millis(5)).ok(), Some(vec![]));
+    drop(agent);
+    assert!(!ledger.take_deeds().iter().any(|deed| matches!(deed, Deed::Interrupts(_))));
+}

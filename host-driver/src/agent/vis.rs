@@ -4,15 +4,16 @@ use std::{
     fmt,
     net::Ipv4Addr,
     sync::{
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
         Arc, Mutex, PoisonError,
     },
 };
 
 use rand::Rng;
 use viaduct_spec::{
-    doorbell::page,
+    doorbell::{arm, page},
     handle::queue_pair,
+    register::EVENT_VECTOR,
     tables::{table, vi_state, vi_states},
 };
 
@@ -96,6 +97,8 @@ pub struct Vi {
     info: Mutex<ConnectionInfo>,
     send: Ring,
     receive: Ring,
+    /// Arm words so far.
+    arms: AtomicU32,
 }
 
 /// What the agent remembers of a VI.
@@ -175,8 +178,31 @@ impl Vi {
             Direction::Send => page::SEND,
             Direction::Receive => page::RECEIVE,
         };
+        self.store(offset, token)
+    }
+
+    /// Asks for one interrupt of a queue's [`Vi::vector`]: when the descriptor at `position` is complete, or at
+    /// once if it is. Whoever sleeps has read the vector's generation before: [`Agent::sleep`].
+    pub fn arm(&self, direction: Direction, position: u16) -> Result<(), DeviceError> {
+        let offset = match direction {
+            Direction::Send => page::SEND_ARM,
+            Direction::Receive => page::RECEIVE_ARM,
+        };
+        let mut word = [0];
+        arm::POSITION.put(&mut word, u64::from(position) & arm::POSITION.mask());
+        arm::SEQUENCE.put(&mut word, self.arms.fetch_add(1, Ordering::Relaxed).wrapping_add(1).into());
+        self.store(offset, word[0])
+    }
+
+    /// The interrupt vector of a queue's completions.
+    pub fn vector(&self, direction: Direction) -> u8 {
+        self.agent.interrupts.as_ref().map_or(EVENT_VECTOR, |all| all.of_queue(self.row(direction)))
+    }
+
+    /// Stores a word into its doorbell page.
+    fn store(&self, offset: u64, word: u64) -> Result<(), DeviceError> {
         let page = u64::from(self.index) << self.agent.limits.doorbell_shift;
-        self.agent.device.write64(Bar::Doorbells, page + offset, token)
+        self.agent.device.write64(Bar::Doorbells, page + offset, word)
     }
 
     /// Connects to the VI that `peer` describes. The send ring starts anew at position 0, so nothing
@@ -295,9 +321,15 @@ impl Vi {
             ring_log2: ring.log2,
             system_tag: self.agent.system_tag,
             tag,
+            vector: self.vector(direction),
         }
         .words();
-        (2 * u32::from(self.index) + u32::from(direction == Direction::Receive), words)
+        (self.row(direction), words)
+    }
+
+    /// The row of one of its work queues.
+    fn row(&self, direction: Direction) -> u32 {
+        2 * u32::from(self.index) + u32::from(direction == Direction::Receive)
     }
 
     /// Writes the rows of an idle VI; the doorbells open last.
@@ -377,6 +409,7 @@ impl Agent {
             }),
             send: ring(0, attributes.send_log2),
             receive: ring(1, attributes.receive_log2),
+            arms: AtomicU32::new(0),
         };
         let admin = Admin::of(&*self.device);
         vi.set_state(&admin, vi_states::IDLE)?;

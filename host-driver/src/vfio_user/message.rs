@@ -21,6 +21,10 @@ pub enum Command {
     DeviceInfo = 4,
     /// Size and rights of one region.
     RegionInfo = 5,
+    /// How many vectors an interrupt has.
+    IrqInfo = 7,
+    /// Sets the eventfds of vectors.
+    SetIrqs = 8,
     /// Reads a region.
     RegionRead = 9,
     /// Writes a region.
@@ -55,6 +59,19 @@ pub const DMA_READ: u32 = 1;
 /// The device may write the mapped memory.
 pub const DMA_WRITE: u32 = 2;
 
+/// Index of the MSI-X interrupt.
+pub const IRQ_MSIX: u32 = 2;
+/// Interrupt information flag: eventfds are taken.
+pub const IRQ_EVENTFD: u32 = 1;
+/// Interrupts are set without data: of no vector, that switches them off.
+pub const IRQ_NONE: u32 = 1;
+/// Interrupts are set by the descriptors that go with the message.
+pub const IRQ_DATA_EVENTFD: u32 = 1 << 2;
+/// What is set is what the device triggers.
+pub const IRQ_TRIGGER: u32 = 1 << 5;
+/// Most descriptors that the client sends with a message.
+pub const MAX_FILES: usize = 16;
+
 /// A message to the server, header included.
 pub fn command(id: u16, command: Command, posted: bool, body: &[&[u8]]) -> Vec<u8> {
     let size = HEADER_BYTES + body.iter().map(|part| part.len()).sum::<usize>();
@@ -78,6 +95,16 @@ pub fn version() -> Vec<u8> {
     );
     body.push(0);
     body
+}
+
+/// How many descriptors a message to the server may have, by its answer to [`Command::Version`]: one if
+/// it does not say.
+pub fn files_taken(answer: &[u8]) -> usize {
+    let text = answer.get(4..).and_then(|rest| rest.split(|byte| *byte == 0).next()).unwrap_or_default();
+    let said = serde_json::from_slice::<serde_json::Value>(text)
+        .ok()
+        .and_then(|value| value.pointer("/capabilities/max_msg_fds")?.as_u64());
+    said.unwrap_or(1).clamp(1, MAX_FILES as u64) as usize
 }
 
 /// Body of [`Command::DmaMap`].
@@ -112,6 +139,23 @@ pub fn region_info(index: u32) -> [u8; 32] {
     let mut body = [0; 32];
     body[0..4].copy_from_slice(&32u32.to_le_bytes());
     body[8..12].copy_from_slice(&index.to_le_bytes());
+    body
+}
+
+/// Body of [`Command::IrqInfo`].
+pub fn irq_info(index: u32) -> [u8; 16] {
+    let mut body = [0; 16];
+    body[0..4].copy_from_slice(&16u32.to_le_bytes());
+    body[8..12].copy_from_slice(&index.to_le_bytes());
+    body
+}
+
+/// Body of [`Command::SetIrqs`] for the MSI-X vectors `start .. start + count`.
+pub fn set_irqs(flags: u32, start: u32, count: u32) -> [u8; 20] {
+    let mut body = [0; 20];
+    for (at, word) in [20, flags, IRQ_MSIX, start, count].into_iter().enumerate() {
+        body[4 * at..][..4].copy_from_slice(&word.to_le_bytes());
+    }
     body
 }
 
@@ -189,6 +233,23 @@ mod tests {
                 1, 2, 3, 4, 5, 6, 7, 8
             ]
         );
+    }
+
+    #[test]
+    fn a_server_says_how_many_descriptors_it_takes() {
+        let ask = |json: &str| files_taken(&[&[0, 0, 1, 0], json.as_bytes(), &[0]].concat());
+        assert_eq!(ask(r#"{"capabilities":{"max_msg_fds":8}}"#), 8);
+        assert_eq!(ask(r#"{"capabilities":{"max_msg_fds":1000000}}"#), MAX_FILES);
+        for silent in [
+            "",
+            "{}",
+            "[1",
+            r#"{"capabilities":{"max_msg_fds":-8}}"#,
+            r#"{"capabilities":{"max_msg_fds":0}}"#,
+        ] {
+            assert_eq!(ask(silent), 1, "{silent}");
+        }
+        assert_eq!(files_taken(&[0, 0]), 1);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::{
     fs::{File, OpenOptions},
     io::{self, IoSlice, Read},
     mem::MaybeUninit,
+    ops::RangeInclusive,
     os::{
         fd::{AsFd, BorrowedFd},
         unix::net::UnixStream,
@@ -34,6 +35,10 @@ pub const REPLY_TIMEOUT: Duration = Duration::from_secs(4);
 /// What [`PciDevice::pause`] sleeps: long enough to leave the processor to the simulator, short
 /// against anything a person waits for.
 const PAUSE: Duration = Duration::from_micros(20);
+/// What a server says to a client while it has another.
+const BUSY: u32 = rustix::io::Errno::BUSY.raw_os_error() as u32;
+/// The most vectors that MSI-X has.
+const MSIX_VECTORS: u32 = 2048;
 /// Pages of DMA maps.
 const PAGE_BYTES: u64 = 4096;
 
@@ -48,6 +53,10 @@ pub struct VfioUser {
     registers: Region,
     doorbells: Region,
     config: Region,
+    /// MSI-X vectors.
+    vectors: u32,
+    /// Descriptors that the server takes with one message.
+    files: usize,
 }
 
 struct Connection {
@@ -101,18 +110,27 @@ impl VfioUser {
         let mut connection = Connection { stream, next_id: 0, timeout, gone: None };
         let named = |request: &str, failure| refused_or_gone(&place, request, failure);
 
-        let answer = connection
-            .call(Command::Version, &[&message::version()], None)
-            .map_err(|f| named("protocol version 0.1", f))?;
+        let answer =
+            connection.call(Command::Version, &[&message::version()], &[]).map_err(
+                |failure| match failure {
+                    Failure::Refused(errno) if errno == BUSY => refused_or_gone(
+                        &place,
+                        &format!("a connection to {place}, which is open in another program"),
+                        Failure::Refused(errno),
+                    ),
+                    failure => named("protocol version 0.1", failure),
+                },
+            )?;
         let major = message::u32_at(&answer, 0).map_err(|r| named("version", Failure::Gone(r)))? as u16;
         if major != 0 {
             return Err(refusal("protocol version 0.1", format!("the server speaks version {major}")));
         }
+        let files = message::files_taken(&answer);
         let info = connection
-            .call(Command::DeviceInfo, &[&message::device_info()], None)
+            .call(Command::DeviceInfo, &[&message::device_info()], &[])
             .map_err(|f| named("device information", f))?;
         let word = |at| message::u32_at(&info, at).map_err(|r| named("device information", Failure::Gone(r)));
-        let (flags, regions) = (word(4)?, word(8)?);
+        let (flags, regions, irqs) = (word(4)?, word(8)?, word(12)?);
         if flags & message::DEVICE_PCI == 0 || regions < message::PCI_REGIONS {
             return Err(refusal(
                 "a PCI function",
@@ -122,7 +140,7 @@ impl VfioUser {
         let mut region = |index: u32, least: u64| -> Result<Region, DeviceError> {
             let request = format!("information on region {index}");
             let answer = connection
-                .call(Command::RegionInfo, &[&message::region_info(index)], None)
+                .call(Command::RegionInfo, &[&message::region_info(index)], &[])
                 .map_err(|f| named(&request, f))?;
             let broken = |r| named(&request, Failure::Gone(r));
             let flags = message::u32_at(&answer, 4).map_err(broken)?;
@@ -139,6 +157,10 @@ impl VfioUser {
         let registers = region(0, viaduct_spec::register::BAR0_BYTES)?;
         let doorbells = region(2, PAGE_BYTES)?;
         let config = region(message::CONFIG_REGION, 256)?;
+        let vectors = match irqs > message::IRQ_MSIX {
+            true => vectors(&mut connection).map_err(|f| named("information on interrupts", f))?,
+            false => 0,
+        };
         Ok(Self {
             place,
             connection: Mutex::new(connection),
@@ -147,6 +169,8 @@ impl VfioUser {
             registers,
             doorbells,
             config,
+            vectors,
+            files,
         })
     }
 
@@ -166,10 +190,10 @@ impl VfioUser {
         request: impl Fn() -> String,
         command: Command,
         body: &[&[u8]],
-        memory: Option<&File>,
+        files: &[BorrowedFd<'_>],
     ) -> Result<Vec<u8>, DeviceError> {
         self.connection()
-            .call(command, body, memory.map(AsFd::as_fd))
+            .call(command, body, files)
             .map_err(|failure| refused_or_gone(&self.place, &request(), failure))
     }
 
@@ -184,7 +208,7 @@ impl VfioUser {
         let request = || format!("a read of {count} bytes at {offset:#x} of region {}", region.index);
         check_place(region, offset, count, request)?;
         let access = message::region_access(region.index, offset, count);
-        let answer = self.call(request, Command::RegionRead, &[&access], None)?;
+        let answer = self.call(request, Command::RegionRead, &[&access], &[])?;
         if answer.get(..16) != Some(&access[..]) || answer.len() != 16 + count as usize {
             let reason = format!("it answered {} with {} bytes of something else", request(), answer.len());
             return Err(self.end(reason));
@@ -202,7 +226,7 @@ impl VfioUser {
                 .post(Command::RegionWrite, &[&access, data])
                 .map_err(|failure| refused_or_gone(&self.place, &request(), failure))
         } else {
-            self.call(request, Command::RegionWrite, &[&access, data], None).map(drop)
+            self.call(request, Command::RegionWrite, &[&access, data], &[]).map(drop)
         }
     }
 
@@ -256,17 +280,49 @@ impl PciDevice for VfioUser {
             DmaAccess::ReadWrite => (message::DMA_READ | message::DMA_WRITE, &self.writable),
         };
         let body = message::dma_map(flags, address as u64, iova, length as u64);
-        self.call(request, Command::DmaMap, &[&body], Some(memory)).map(drop)
+        self.call(request, Command::DmaMap, &[&body], &[memory.as_fd()]).map(drop)
     }
 
     fn unmap_dma(&self, iova: u64, length: usize) -> Result<(), DeviceError> {
         let request = || format!("the unmap of {length:#x} bytes at DMA address {iova:#x}");
         check_pages(&[iova, length as u64], request)?;
-        self.call(request, Command::DmaUnmap, &[&message::dma_unmap(iova, length as u64)], None).map(drop)
+        self.call(request, Command::DmaUnmap, &[&message::dma_unmap(iova, length as u64)], &[]).map(drop)
+    }
+
+    /// Below what x86 keeps for interrupts, and above it: the server translates whatever it is told to, the
+    /// rest is habit.
+    fn dma_ranges(&self) -> Vec<RangeInclusive<u64>> {
+        vec![0x1000..=0xfedf_ffff, 0xfef0_0000..=(1 << 47) - 1]
+    }
+
+    fn vectors(&self) -> usize {
+        self.vectors as usize
+    }
+
+    fn set_interrupts(&self, events: &[BorrowedFd<'_>]) -> Result<(), DeviceError> {
+        let request = || format!("interrupts on {} vectors", events.len());
+        if events.len() > self.vectors() {
+            return Err(refusal(&request(), format!("there are {}", self.vectors)));
+        }
+        let set = |flags, start, files: &[BorrowedFd<'_>]| {
+            let body = message::set_irqs(flags | message::IRQ_TRIGGER, start, files.len() as u32);
+            self.call(request, Command::SetIrqs, &[&body], files).map(drop)
+        };
+        if self.vectors > 0 {
+            set(message::IRQ_NONE, 0, &[])?;
+        }
+        for (files, n) in events.chunks(self.files).zip(0..) {
+            set(message::IRQ_DATA_EVENTFD, n * self.files as u32, files)?;
+        }
+        Ok(())
+    }
+
+    fn may_sleep(&self) -> bool {
+        true
     }
 
     fn reset(&self) -> Result<(), DeviceError> {
-        self.call(|| "a function reset".into(), Command::Reset, &[], None).map(drop)
+        self.call(|| "a function reset".into(), Command::Reset, &[], &[]).map(drop)
     }
 
     fn pause(&self) {
@@ -280,16 +336,16 @@ impl Connection {
         &mut self,
         command: Command,
         body: &[&[u8]],
-        file: Option<BorrowedFd<'_>>,
+        files: &[BorrowedFd<'_>],
     ) -> Result<Vec<u8>, Failure> {
-        let id = self.send(command, false, body, file)?;
+        let id = self.send(command, false, body, files)?;
         let answer = self.receive(id, command).map_err(|reason| Failure::Gone(self.end(reason)))?;
         answer.map_err(Failure::Refused)
     }
 
     /// Sends a command that has no reply.
     fn post(&mut self, command: Command, body: &[&[u8]]) -> Result<(), Failure> {
-        self.send(command, true, body, None).map(drop)
+        self.send(command, true, body, &[]).map(drop)
     }
 
     fn send(
@@ -297,7 +353,7 @@ impl Connection {
         command: Command,
         posted: bool,
         body: &[&[u8]],
-        file: Option<BorrowedFd<'_>>,
+        files: &[BorrowedFd<'_>],
     ) -> Result<u16, Failure> {
         if let Some(reason) = &self.gone {
             return Err(Failure::Gone(reason.clone()));
@@ -305,7 +361,7 @@ impl Connection {
         let id = self.next_id;
         self.next_id = id.wrapping_add(1);
         let message = message::command(id, command, posted, body);
-        let sent = send_all(&self.stream, &message, file);
+        let sent = send_all(&self.stream, &message, files);
         match sent {
             Ok(()) => Ok(id),
             Err(error) => Err(Failure::Gone(self.end(describe(&error, "takes nothing")))),
@@ -336,6 +392,18 @@ impl Connection {
     }
 }
 
+/// MSI-X vectors that take eventfds; none where the server will not tell.
+fn vectors(connection: &mut Connection) -> Result<u32, Failure> {
+    let answer = match connection.call(Command::IrqInfo, &[&message::irq_info(message::IRQ_MSIX)], &[]) {
+        Ok(answer) => answer,
+        Err(Failure::Refused(_)) => return Ok(0),
+        Err(gone) => return Err(gone),
+    };
+    let word = |at| message::u32_at(&answer, at).map_err(Failure::Gone);
+    let (flags, count) = (word(4)?, word(12)?);
+    Ok(if flags & message::IRQ_EVENTFD == 0 { 0 } else { count.min(MSIX_VECTORS) })
+}
+
 /// Connects, in `timeout` at most; replies are waited for as long.
 fn connect_within(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
@@ -345,21 +413,19 @@ fn connect_within(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
     Ok(socket.into())
 }
 
-/// Sends `bytes`, a file descriptor with the first of them. A server that is gone is an error, never
+/// Sends `bytes`, file descriptors with the first of them. A server that is gone is an error, never
 /// a SIGPIPE: the program may have its own idea of that signal.
-fn send_all(stream: &UnixStream, mut bytes: &[u8], file: Option<BorrowedFd<'_>>) -> io::Result<()> {
-    let mut file = file;
+fn send_all(stream: &UnixStream, mut bytes: &[u8], mut files: &[BorrowedFd<'_>]) -> io::Result<()> {
     while !bytes.is_empty() {
-        let files = file.as_slice();
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(message::MAX_FILES))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         if !files.is_empty() && !control.push(SendAncillaryMessage::ScmRights(files)) {
-            return Err(io::Error::other("no room for a file descriptor"));
+            return Err(io::Error::other("no room for the file descriptors"));
         }
         match sendmsg(stream, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL) {
             Ok(count) => {
                 bytes = &bytes[count..];
-                file = None;
+                files = &[];
             }
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),

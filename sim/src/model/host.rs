@@ -1,8 +1,8 @@
 //! The host as the device reaches it: memory, configuration space, and where its interrupts go.
 //! An access takes no time, and is out before anything that follows it.
 
-use crate::memory::Memory;
-use crate::root_complex::{BusCounters, ConfigSpace, Options};
+use crate::memory::{Memory, INTERRUPTS};
+use crate::root_complex::{BusCounters, ConfigSpace, Interrupts, Options};
 
 /// The host's side of the bus.
 #[derive(Debug)]
@@ -13,23 +13,18 @@ pub struct Host {
     pub config: ConfigSpace,
     /// What has gone over the bus: one read or write for each piece of each access.
     pub counters: BusCounters,
-    /// Interrupts sent and not taken by [`Host::take_messages`] yet: address and data.
-    messages: Vec<(u64, u32)>,
+    /// Where interrupts go.
+    pub interrupts: Interrupts,
 }
 
 impl Host {
-    /// Interrupts that are kept for whoever asks for them.
-    const MESSAGES: usize = 1024;
-    /// Where a write is an interrupt, and no memory: the MiB from here.
-    const INTERRUPTS: u64 = 0xFEE0_0000;
-
     /// Nothing is mapped yet.
     pub fn new(options: &Options) -> Self {
         Self {
             memory: Memory::new(),
             config: ConfigSpace::new(options),
             counters: BusCounters::default(),
-            messages: Vec::new(),
+            interrupts: Interrupts::default(),
         }
     }
 
@@ -60,16 +55,11 @@ impl Host {
 
     /// Sends an interrupt: a write of one double word.
     pub fn message(&mut self, address: u64, data: u32) {
-        if address >> 20 != Self::INTERRUPTS >> 20 {
-            return self.write(address, &data.to_le_bytes());
+        if INTERRUPTS.contains(&address) {
+            self.counters.interrupts += 1;
+            self.interrupts.raise(data as usize);
+        } else {
+            self.write(address, &data.to_le_bytes());
         }
-        if self.messages.len() < Self::MESSAGES {
-            self.messages.push((address, data));
-        }
-    }
-
-    /// The interrupts sent since the last call: address and data.
-    pub fn take_messages(&mut self) -> Vec<(u64, u32)> {
-        std::mem::take(&mut self.messages)
     }
 }

@@ -44,6 +44,7 @@ mod unreliable;
 mod vectors;
 
 use std::collections::{HashMap, VecDeque};
+use std::fs::File;
 
 use viaduct_driver::device::Bar;
 
@@ -53,7 +54,7 @@ use crate::clock::Cycle;
 use crate::fabric::Mac;
 use crate::function::Function;
 use crate::memory::Memory;
-use crate::root_complex::{Access, BusCounters, LoadId, Options, RootComplex, Violation};
+use crate::root_complex::{in_table, Access, BusCounters, LoadId, Options, Violation};
 use device::Device;
 use host::Host;
 use transmit::Way;
@@ -114,9 +115,12 @@ impl Model {
         }
     }
 
-    /// The interrupts sent since the last call: address and data.
-    pub fn take_messages(&mut self) -> Vec<(u64, u32)> {
-        self.device.host.take_messages()
+    /// Writes the MSI-X table as the host's kernel does.
+    fn write_table(&mut self, now: Cycle, stores: Vec<(Access, u64)>) {
+        let enabled = self.device.host.interrupts.enabled();
+        self.device.host.config.enable_msix(enabled);
+        let stores = stores.into_iter().map(|(access, value)| Request::Store(access, value));
+        self.requests.extend(stores.map(|store| (now + self.there, store)));
     }
 
     /// Frames have to wait: they would need memory that may not be reached.
@@ -244,17 +248,20 @@ impl Function for Model {
             self.device.host.counters.unsupported += 1;
             return;
         }
-        self.requests.push_back((now + self.there, Request::Store(access, value)));
+        // The MSI-X table is not the driver's.
+        if !in_table(&access) {
+            self.requests.push_back((now + self.there, Request::Store(access, value)));
+        }
     }
 
     fn load(&mut self, now: Cycle, access: Access) -> LoadId {
         self.device.host.counters.loads += 1;
         self.loads += 1;
         let load = LoadId(self.loads);
-        if self.device.host.config.memory() {
+        if self.device.host.config.memory() && !in_table(&access) {
             self.requests.push_back((now + self.there, Request::Load(access, load)));
         } else {
-            self.device.host.counters.unsupported += 1;
+            self.device.host.counters.unsupported += u64::from(!in_table(&access));
             self.answers.insert(load, access.ones());
         }
         load
@@ -282,7 +289,7 @@ impl Function for Model {
         self.look();
     }
 
-    fn reset(&mut self, _now: Cycle) {
+    fn reset(&mut self, now: Cycle) {
         for (_, request) in self.requests.drain(..) {
             if let Request::Load(access, load) = request {
                 self.answers.insert(load, access.ones());
@@ -292,6 +299,8 @@ impl Function for Model {
             self.answers.insert(load, value);
         }
         self.device.function_reset();
+        let stores = self.device.host.interrupts.restore();
+        self.write_table(now, stores);
         self.look();
     }
 
@@ -307,8 +316,13 @@ impl Function for Model {
         &[]
     }
 
-    fn root_complex(&mut self) -> Option<&mut RootComplex> {
-        None
+    fn set_vectors(&mut self, now: Cycle, start: usize, eventfds: Vec<Option<File>>) {
+        let stores = self.device.host.interrupts.set(start, eventfds);
+        self.write_table(now, stores);
+    }
+
+    fn raise(&mut self, vector: usize) {
+        self.device.host.interrupts.raise(vector);
     }
 }
 

@@ -1,10 +1,9 @@
 //! Configuration space of the function: a type-0 header with power management, PCI Express and
 //! MSI-X capabilities. What software writes here becomes the NIC's `cfg_*` side band.
 
-use viaduct_spec::profile::BAR2_BYTES;
-use viaduct_spec::register::{BAR0_BYTES, PCI_DEVICE, PCI_VENDOR};
+use viaduct_spec::profile::{BAR2_BYTES, VECTORS};
+use viaduct_spec::register::{BAR0_BYTES, MSIX_PENDING, MSIX_TABLE, PCI_DEVICE, PCI_VENDOR};
 
-use super::msix::{PBA_OFFSET, TABLE_OFFSET, VECTORS};
 use super::options::Options;
 
 /// Size of a PCI Express function's configuration space in bytes.
@@ -23,6 +22,11 @@ const BAR2: usize = 0x18;
 const BAR_64: u32 = 0b100;
 
 const POWER: usize = 0x40;
+/// Its control and status register, of which the low two bits are the power state.
+const POWER_CONTROL: usize = POWER + 4;
+const POWER_STATE: u8 = 3;
+/// What a function keeps in D3hot comes back with it: No_Soft_Reset.
+const POWER_KEEPS: u16 = 1 << 3;
 const EXPRESS: usize = 0x50;
 const DEVICE_CAPABILITIES: usize = EXPRESS + 4;
 const DEVICE_CONTROL: usize = EXPRESS + 8;
@@ -91,10 +95,12 @@ impl ConfigSpace {
         self.value[0x34] = POWER as u8;
         // Interrupt line; there is no interrupt pin.
         self.writable(0x3C, &[0xFF]);
-        // Power management, version 3; D0 only is simulated, so the power state does not change.
+        // Power management, version 3; there are D0 and D3hot. Linux' vfio-pci sends a function that
+        // nobody has open to D3hot, and who emulates one (QEMU) takes its word for the state.
         self.put16(POWER, 0x01 | (EXPRESS as u16) << 8);
         self.put16(POWER + 2, 3);
-        self.put16(POWER + 4, 1 << 3);
+        self.put16(POWER_CONTROL, POWER_KEEPS);
+        self.writable(POWER_CONTROL, &[POWER_STATE]);
     }
 
     fn express(&mut self) {
@@ -122,10 +128,16 @@ impl ConfigSpace {
     fn msix(&mut self) {
         self.put16(MSIX, 0x11);
         self.put16(MSIX_CONTROL, VECTORS as u16 - 1);
-        self.writable(MSIX_CONTROL, &(MSIX_ENABLE | MSIX_MASK).to_le_bytes());
-        // Table and pending bits are in BAR 0.
-        self.put32(MSIX + 4, TABLE_OFFSET as u32);
-        self.put32(MSIX + 8, PBA_OFFSET as u32);
+        // Table and pending bits are in BAR 0. Nothing here can be written by a driver in user
+        // space, under Linux neither: the kernel enables what has an eventfd.
+        self.put32(MSIX + 4, MSIX_TABLE as u32);
+        self.put32(MSIX + 8, MSIX_PENDING as u32);
+    }
+
+    /// Sets or clears MSI-X Enable, which is the platform's.
+    pub fn enable_msix(&mut self, enable: bool) {
+        let control = self.get16(MSIX_CONTROL) & !MSIX_ENABLE;
+        self.put16(MSIX_CONTROL, if enable { control | MSIX_ENABLE } else { control });
     }
 
     /// Reads from `offset` on; what lies past the end reads as all ones.
@@ -140,6 +152,10 @@ impl ConfigSpace {
         let mut effect = Effect::default();
         for (n, &byte) in data.iter().enumerate() {
             let Some(at) = offset.checked_add(n).filter(|&at| at < CONFIG_BYTES) else { break };
+            if at == POWER_CONTROL && ![0, POWER_STATE].contains(&(byte & POWER_STATE)) {
+                // A state that there is not is ignored, as the specification wants it.
+                continue;
+            }
             self.value[at] = self.value[at] & !self.mask[at] | byte & self.mask[at];
             if at == DEVICE_CONTROL + 1 {
                 effect.function_reset = u16::from(byte) << 8 & CONTROL_FUNCTION_RESET != 0;
@@ -156,14 +172,19 @@ impl ConfigSpace {
         self.value[BAR0..0x28].copy_from_slice(&bars);
     }
 
+    /// In D0; in D3hot only configuration space answers.
+    fn awake(&self) -> bool {
+        self.value[POWER_CONTROL] & POWER_STATE == 0
+    }
+
     /// Memory Space Enable: the function answers at its BARs.
     pub fn memory(&self) -> bool {
-        self.get16(COMMAND) & COMMAND_MEMORY != 0
+        self.awake() && self.get16(COMMAND) & COMMAND_MEMORY != 0
     }
 
     /// Bus Master Enable: the function may send memory requests.
     pub fn bus_master(&self) -> bool {
-        self.get16(COMMAND) & COMMAND_MASTER != 0
+        self.awake() && self.get16(COMMAND) & COMMAND_MASTER != 0
     }
 
     /// Max_Payload_Size, encoded 128 << n.
@@ -272,7 +293,10 @@ mod tests {
         let _ = write32(&mut space, COMMAND, 0x6);
         let _ = write32(&mut space, DEVICE_CONTROL, 0x5000 | 7 << 5);
         let _ = space.write(MSIX_CONTROL, &(MSIX_ENABLE | MSIX_MASK).to_le_bytes());
-        assert!(space.bus_master() && space.msix_enable() && space.msix_mask());
+        assert!(space.bus_master() && !space.msix_enable() && !space.msix_mask());
+        space.enable_msix(true);
+        assert!(space.msix_enable());
+        assert_eq!(read32(&space, MSIX) >> 16, u32::from(MSIX_ENABLE) | (VECTORS as u32 - 1));
         assert_eq!(space.max_payload(), MAX_PAYLOAD_SUPPORTED as u8, "never more than is supported");
         assert_eq!(space.max_read(), 5);
         assert!(!space.extended_tag());
@@ -281,6 +305,24 @@ mod tests {
         assert_eq!(read32(&space, DEVICE_CONTROL) & 0x8000, 0, "the bit reads as 0");
         space.reset();
         assert!(space.memory() && !space.bus_master() && !space.msix_enable());
+    }
+
+    #[test]
+    fn a_function_that_sleeps_says_so_and_keeps_what_it_has() {
+        let mut space = space();
+        let _ = write32(&mut space, COMMAND, 0x6);
+        let _ = write32(&mut space, BAR0, 0xFEBF_0000);
+        for (state, shown) in [(1, 0), (3, 3), (2, 3)] {
+            let _ = space.write(POWER_CONTROL, &[state]);
+            assert_eq!(read32(&space, POWER_CONTROL), u32::from(POWER_KEEPS) | shown, "asked for D{state}");
+            assert_eq!((space.memory(), space.bus_master()), (shown == 0, shown == 0));
+        }
+        let _ = space.write(POWER_CONTROL, &[0, 0]);
+        assert!(space.memory() && space.bus_master());
+        assert_eq!(read32(&space, BAR0), 0xFEBF_0000);
+        let _ = space.write(POWER_CONTROL, &[3]);
+        space.reset();
+        assert!(space.memory(), "a reset wakes it");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::tlp::Tlp;
 
 /// What a packet costs: headers and data units of its class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Cost {
+pub struct Cost {
     posted: u16,
     posted_data: u16,
     nonposted: u16,
@@ -18,7 +18,8 @@ struct Cost {
 }
 
 impl Cost {
-    fn of(packet: &Tlp) -> Self {
+    /// Of this packet.
+    pub fn of(packet: &Tlp) -> Self {
         let units = |data: &[u32]| data.len().div_ceil(4) as u16;
         match packet {
             Tlp::Write(_, data) => Self { posted: 1, posted_data: units(data), ..Self::default() },
@@ -73,8 +74,8 @@ impl Credits {
     }
 
     /// Gives a packet's credits back; the NIC sees them at `when`.
-    pub fn release(&mut self, packet: &Tlp, when: Cycle) {
-        self.returning.push_back((when, Cost::of(packet)));
+    pub fn release(&mut self, cost: Cost, when: Cycle) {
+        self.returning.push_back((when, cost));
     }
 
     /// Shows the NIC what it may send in this cycle.
@@ -116,7 +117,7 @@ mod tests {
         assert!(credits.charge(&write(68)), "five units");
         credits.drive(1, &mut input);
         assert_eq!((input.credit_ph, input.credit_pd), (1, 4));
-        credits.release(&write(68), 40);
+        credits.release(Cost::of(&write(68)), 40);
         credits.drive(39, &mut input);
         assert_eq!((input.credit_ph, input.credit_pd), (1, 4));
         credits.drive(40, &mut input);

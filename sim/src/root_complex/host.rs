@@ -140,14 +140,15 @@ impl Loads {
         self.pending.values().any(Option::is_some)
     }
 
-    /// The NIC's completion. The error says what is wrong with it.
-    pub fn complete(&mut self, completion: &Completion) -> Result<(), &'static str> {
+    /// The NIC's completion has come: the load and what it reads, for [`Loads::give`], if somebody
+    /// still waits for it; and what is wrong with the completion.
+    pub fn complete(&mut self, completion: &Completion) -> (Option<(LoadId, u64)>, Result<(), &'static str>) {
         let pending = match self.pending.get(&completion.tag) {
-            None => return Err("a completion for no load"),
+            None => return (None, Err("a completion for no load")),
             // The load timed out: its tag may be used again now.
             Some(None) => {
                 self.pending.remove(&completion.tag);
-                return Ok(());
+                return (None, Ok(()));
             }
             Some(Some(pending)) => pending,
         };
@@ -156,17 +157,16 @@ impl Loads {
         self.pending.remove(&completion.tag);
         if !completion.is_success() {
             tracing::warn!(offset = access.offset, bar = access.number(), "a load was refused by the NIC");
-            self.answers.insert(id, access.ones());
-            return Ok(());
+            return (Some((id, access.ones())), Ok(()));
         }
         let mut value = 0u64;
         for (n, &dw) in completion.data.iter().take(2).enumerate() {
             value |= u64::from(dw) << (32 * n);
         }
         let (lead, count) = request.bytes();
-        self.answers.insert(id, value >> (8 * lead) & access.ones());
+        let answer = (id, value >> (8 * lead) & access.ones());
         let lower = (request.address as usize + lead) as u8 & 0x7F;
-        if completion.requester != HOST_ID {
+        let right = if completion.requester != HOST_ID {
             Err("a completion for another requester")
         } else if completion.data.len() != request.length || completion.byte_count != count {
             Err("a completion of the wrong length")
@@ -174,7 +174,13 @@ impl Loads {
             Err("a completion with the wrong lower address")
         } else {
             Ok(())
-        }
+        };
+        (Some(answer), right)
+    }
+
+    /// Lets the host have a load's answer.
+    pub fn give(&mut self, id: LoadId, value: u64) {
+        self.answers.insert(id, value);
     }
 
     /// Answers what has waited too long.
@@ -243,16 +249,24 @@ mod tests {
         }
     }
 
+    fn complete(loads: &mut Loads, completion: &Completion) -> Result<(), &'static str> {
+        let (answer, right) = loads.complete(completion);
+        if let Some((id, value)) = answer {
+            loads.give(id, value);
+        }
+        right
+    }
+
     #[test]
     fn loads_are_answered_by_their_completion() {
         let mut loads = Loads::default();
         let (word, request) = loads.start(Access::new(Bar::Registers, 0x28, 8).unwrap(), 100);
         let (half, second) = loads.start(Access::new(Bar::Registers, 0x36, 2).unwrap(), 100);
-        loads.complete(&answer(&second.unwrap(), vec![0xBEEF_1234])).unwrap();
-        loads.complete(&answer(&request.unwrap(), vec![1, 2])).unwrap();
+        complete(&mut loads, &answer(&second.unwrap(), vec![0xBEEF_1234])).unwrap();
+        complete(&mut loads, &answer(&request.unwrap(), vec![1, 2])).unwrap();
         assert_eq!((loads.take(word), loads.take(half)), (Some(0x2_0000_0001), Some(0xBEEF)));
         assert_eq!(loads.take(word), None);
-        assert!(loads.complete(&answer(&request.unwrap(), vec![1, 2])).is_err(), "twice");
+        assert!(complete(&mut loads, &answer(&request.unwrap(), vec![1, 2])).is_err(), "twice");
     }
 
     #[test]
@@ -265,7 +279,7 @@ mod tests {
         assert_eq!(loads.take(id), Some(0xFFFF_FFFF));
         let (_, next) = loads.start(Access::new(Bar::Registers, 0, 4).unwrap(), 200);
         assert_ne!(next.unwrap().tag, request.unwrap().tag);
-        loads.complete(&answer(&request.unwrap(), vec![7])).unwrap();
+        complete(&mut loads, &answer(&request.unwrap(), vec![7])).unwrap();
         assert_eq!(loads.take(id), None, "too late");
     }
 
@@ -274,7 +288,7 @@ mod tests {
         let mut loads = Loads::default();
         let (id, request) = loads.start(Access::new(Bar::Registers, 0, 8).unwrap(), 100);
         let refused = Completion { status: 1, data: vec![], ..answer(&request.unwrap(), vec![]) };
-        loads.complete(&refused).unwrap();
+        complete(&mut loads, &refused).unwrap();
         assert_eq!(loads.take(id), Some(u64::MAX));
     }
 }

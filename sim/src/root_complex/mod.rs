@@ -2,9 +2,12 @@
 //!
 //! ```text
 //!   host loads, stores --> delay --> [ posted, completions, reads ] --> tlp_rx   (completions never
-//!   memory <-- writes <-- delay <-- one queue, in order <------------- tlp_tx    pass earlier stores)
-//!          --> reads --> cut, reordered between tags --> delay ---^
+//!   memory <-- requests <-- delay <-- one queue, in order <----------- tlp_tx    pass earlier stores)
+//!          --> read data --> cut, reordered between tags --> delay ---^
 //! ```
+//!
+//! Memory is reached through files or by [messages](Messages) to a client; the [`requests`] keep
+//! their order whichever way each goes. Interrupts are writes too.
 //!
 //! Everything that the NIC sends is checked against the rules of the transaction layer; what breaks
 //! one is counted and kept as a [`Violation`], and tests ask for none.
@@ -12,32 +15,38 @@
 mod config_space;
 mod credit;
 mod host;
-mod msix;
+mod interrupts;
+mod messages;
 mod options;
 mod read;
+mod requests;
 mod rules;
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::fs::File;
+use std::time::Instant;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
-use viaduct_spec::tlp::{class, completion_status};
+use viaduct_spec::tlp::class;
 
 pub use config_space::{ConfigSpace, Effect, CONFIG_BYTES};
 pub use host::{bar_bytes, Access, LoadId, HOST_ID};
-pub use msix::VECTORS;
-pub use options::{Limits, Options, ReadFault, Split};
+pub use messages::{Client, DmaAnswer, DmaMessage, MessageId, Refused};
+pub use options::{Dma, Limits, Options, ReadFault, Split};
+pub use requests::LOAD_PATIENCE;
 pub use rules::Violation;
 
 use crate::clock::Cycle;
 use crate::memory::Memory;
 use crate::nic::{NicIn, NicOut};
-use crate::tlp::{beat, Malformed, Request, Tlp};
-use credit::Credits;
+use crate::tlp::{beat, Malformed, Tlp};
+use credit::{Cost, Credits};
 use host::Loads;
-use msix::Msix;
-use read::Cutter;
+pub(crate) use interrupts::{in_table, Interrupts};
+use messages::Messages;
+use requests::Arrival;
 use rules::Rules;
 
 /// The NIC's place: bus 1, device 0, function 0.
@@ -66,8 +75,15 @@ pub struct BusCounters {
     pub loads: u64,
     /// Stores of the host.
     pub stores: u64,
-    /// Requests of the NIC that reached no memory, and accesses of the host to a disabled function.
+    /// Interrupt messages of the NIC.
+    pub interrupts: u64,
+    /// Requests of the NIC that reached no memory or were refused by the client, and accesses of the
+    /// host to a disabled function.
     pub unsupported: u64,
+    /// DMA messages that the client never answered.
+    pub unanswered: u64,
+    /// Loads whose answer went to the host before the client had taken the writes ahead of it.
+    pub overtaken: u64,
     /// Rules that the NIC has broken.
     pub violations: u64,
 }
@@ -90,7 +106,8 @@ pub struct RootComplex {
     pub memory: Memory,
     options: Options,
     config: ConfigSpace,
-    msix: Msix,
+    interrupts: Interrupts,
+    messages: Messages,
     random: ChaCha8Rng,
     /// On the way to the NIC, by arrival.
     delayed: BTreeMap<(Cycle, u64), Outgoing>,
@@ -108,6 +125,10 @@ pub struct RootComplex {
     master_until: Cycle,
     /// On the way from the NIC.
     up: VecDeque<(Cycle, Tlp)>,
+    /// Come from the NIC, and not served yet.
+    arrivals: VecDeque<Arrival>,
+    /// Since when a load's answer among them waits for the client.
+    held_since: Option<Instant>,
     credits: Credits,
     loads: Loads,
     rules: Rules,
@@ -123,7 +144,8 @@ impl RootComplex {
         Self {
             memory: Memory::new(),
             config: ConfigSpace::new(&options),
-            msix: Msix::default(),
+            interrupts: Interrupts::default(),
+            messages: Messages::default(),
             random: ChaCha8Rng::seed_from_u64(options.seed),
             delayed: BTreeMap::new(),
             order: 0,
@@ -136,6 +158,8 @@ impl RootComplex {
             received_master: false,
             master_until: 0,
             up: VecDeque::new(),
+            arrivals: VecDeque::new(),
+            held_since: None,
             credits: Credits::new(options.credits),
             loads: Loads::default(),
             rules: Rules::default(),
@@ -173,17 +197,33 @@ impl RootComplex {
         }
     }
 
-    /// A store. It is posted: the NIC sees it half a round trip later.
+    /// A store. It is posted: the NIC sees it half a round trip later. The MSI-X table is not the
+    /// driver's: as under Linux, stores there do nothing and loads read as all ones.
     pub fn store(&mut self, now: Cycle, access: Access, value: u64) {
         self.counters.stores += 1;
         if !self.config.memory() {
             self.counters.unsupported += 1;
-        } else if access.number() == 0 && Msix::covers(access.offset()) {
-            self.msix.write(access.offset(), &value.to_le_bytes()[..access.length()]);
-        } else {
-            let packet = Tlp::Write(access.request(0), access.lanes(value)).encode();
-            self.send(self.there(now), packet, access.number(), false, None);
+        } else if !in_table(&access) {
+            self.post(now, access, value);
         }
+    }
+
+    fn post(&mut self, now: Cycle, access: Access, value: u64) {
+        let packet = Tlp::Write(access.request(0), access.lanes(value)).encode();
+        self.send(self.there(now), packet, access.number(), false, None);
+    }
+
+    /// Gives the NIC's vectors from `start` on an eventfd each, or takes it away: writes the NIC's
+    /// table and MSI-X Enable, as the host's kernel would.
+    pub fn set_vectors(&mut self, now: Cycle, start: usize, eventfds: Vec<Option<File>>) {
+        let stores = self.interrupts.set(start, eventfds);
+        self.config.enable_msix(self.interrupts.enabled());
+        stores.into_iter().for_each(|(access, value)| self.post(now, access, value));
+    }
+
+    /// Raises a vector for the host, without the NIC.
+    pub fn raise(&self, vector: usize) {
+        self.interrupts.raise(vector);
     }
 
     /// A load; [`RootComplex::answer`] has its answer later.
@@ -193,10 +233,8 @@ impl RootComplex {
             self.counters.unsupported += 1;
             return self.loads.answered(access.ones());
         }
-        if access.number() == 0 && Msix::covers(access.offset()) {
-            let mut data = [0; 8];
-            self.msix.read(access.offset(), &mut data[..access.length()]);
-            return self.loads.answered(u64::from_le_bytes(data));
+        if in_table(&access) {
+            return self.loads.answered(access.ones());
         }
         let (id, request) = self.loads.start(access, now + self.options.load_timeout);
         if let Some(request) = request {
@@ -210,10 +248,13 @@ impl RootComplex {
         self.loads.take(id)
     }
 
-    /// Function reset: what is under way in either direction is lost.
+    /// Function reset: what is under way in either direction is lost. Then the vectors are set up
+    /// again, as Linux restores them.
     pub fn reset(&mut self, now: Cycle) {
         self.config.reset();
-        self.msix = Msix::default();
+        self.give_answers();
+        self.arrivals.clear();
+        self.messages.reset();
         self.delayed.clear();
         self.arrived.clear();
         self.sending = None;
@@ -223,9 +264,14 @@ impl RootComplex {
         self.loads.reset();
         self.tags.clear();
         self.reset_until = now + RESET_CYCLES;
+        self.config.enable_msix(self.interrupts.enabled());
+        for (access, value) in self.interrupts.restore() {
+            self.post(now + RESET_CYCLES, access, value);
+        }
     }
 
-    /// Nothing is under way: only the host, the NIC or a deadline can make something happen.
+    /// Nothing is under way: only the host, the client, the NIC or a deadline can make something
+    /// happen.
     pub fn is_quiet(&self, now: Cycle) -> bool {
         now >= self.reset_until
             && self.delayed.is_empty()
@@ -233,6 +279,7 @@ impl RootComplex {
             && self.sending.is_none()
             && self.receiving.is_empty()
             && self.up.is_empty()
+            && (self.arrivals.is_empty() || self.messages.writing())
             && self.credits.is_settled()
             && !self.loads.waiting()
     }
@@ -246,8 +293,11 @@ impl RootComplex {
     pub fn drive(&mut self, now: Cycle, input: &mut NicIn) {
         while self.up.front().is_some_and(|(when, _)| *when <= now) {
             if let Some((_, packet)) = self.up.pop_front() {
-                self.take(now, packet);
+                self.arrive(now, packet);
             }
+        }
+        if !self.arrivals.is_empty() {
+            self.serve_arrivals(now);
         }
         while let Some(entry) = self.delayed.first_entry().filter(|entry| entry.key().0 <= now) {
             self.arrived.push_back(entry.remove());
@@ -372,7 +422,7 @@ impl RootComplex {
             if !master {
                 // It must reach nothing, whatever the NIC does.
                 self.counters.unsupported += 1;
-                return self.credits.release(&packet, now);
+                return self.credits.release(Cost::of(&packet), now);
             }
         }
         if let Tlp::Read(request) = &packet {
@@ -389,103 +439,12 @@ impl RootComplex {
         });
     }
 
-    /// A packet from the NIC has come to the root complex.
-    fn take(&mut self, now: Cycle, packet: Tlp) {
-        self.credits.release(&packet, now + (self.options.round_trip - self.options.round_trip / 2));
-        match packet {
-            Tlp::Write(request, data) => self.write(&request, &data),
-            Tlp::Read(request) => self.read(now, &request),
-            Tlp::Completion(completion) => {
-                if let Err(wrong) = self.loads.complete(&completion) {
-                    self.rules.check(now, false, || format!("{wrong}: {completion:x?}"));
-                }
-            }
-        }
-    }
-
-    fn write(&mut self, request: &Request, data: &[u32]) {
-        let bytes: Vec<u8> = data.iter().flat_map(|dw| dw.to_le_bytes()).collect();
-        let (lead, count) = request.bytes();
-        self.counters.writes += 1;
-        let whole = request.first_be != 0 && (request.length > 2 || enables_a_run(request));
-        let result = if whole {
-            self.counters.write_bytes += count as u64;
-            self.memory.write(request.address + lead as u64, &bytes[lead..lead + count])
-        } else {
-            // Holes, or nothing at all: byte for byte.
-            let enables = request.first_be | request.last_be << 4;
-            let enabled = (0..bytes.len().min(8)).filter(|n| enables >> n & 1 != 0);
-            enabled.into_iter().try_for_each(|n| {
-                self.counters.write_bytes += 1;
-                self.memory.write(request.address + n as u64, &bytes[n..=n])
-            })
-        };
-        if let Err(error) = result {
-            self.counters.unsupported += 1;
-            tracing::warn!(%error, "a write of the NIC's reached no memory");
-        }
-    }
-
-    fn read(&mut self, now: Cycle, request: &Request) {
-        let fault = self.options.faults.get(&self.counters.reads).copied();
-        self.counters.reads += 1;
-        let mut data = vec![0; request.length * 4];
-        let (lead, count) = request.bytes();
-        self.counters.read_bytes += count as u64;
-        // Only the bytes that are asked for: the rest of their double words may not be mapped.
-        let found = self.memory.read(request.address + lead as u64, &mut data[lead..lead + count]);
-        if let Err(error) = &found {
-            self.counters.unsupported += 1;
-            tracing::warn!(%error, "a read of the NIC's reached no memory");
-        }
-        let mut when = now + (self.options.round_trip - self.options.round_trip / 2);
-        when += match fault {
-            Some(ReadFault::Late(cycles)) => cycles,
-            _ => self.jitter(self.options.reorder),
-        };
-        let status = match (fault, found) {
-            (Some(ReadFault::Missing), _) => return,
-            (Some(ReadFault::Aborted), _) => completion_status::ABORT,
-            (Some(ReadFault::Unsupported), _) | (_, Err(_)) => completion_status::UNSUPPORTED,
-            _ => completion_status::SUCCESS,
-        };
-        if status != completion_status::SUCCESS {
-            let refusal = Tlp::refusal(request, status, HOST_ID).encode();
-            return self.send(when, refusal, 0, false, Some(request.tag));
-        }
-        let cutter = Cutter {
-            rcb: self.options.rcb,
-            max_payload: 128 << self.config.max_payload(),
-            split: self.options.split,
-        };
-        let mut completions = cutter.cut(request, &data, HOST_ID, &mut self.random);
-        let last = completions.len() - 1;
-        if fault == Some(ReadFault::Poisoned) {
-            completions[0].poisoned = true;
-        }
-        if fault == Some(ReadFault::Cut) {
-            completions.truncate(1);
-        }
-        for (n, completion) in completions.into_iter().enumerate() {
-            let frees = (n == last).then_some(request.tag);
-            self.send(when, Tlp::Completion(completion).encode(), 0, false, frees);
-            when += self.jitter(self.options.reorder / 4);
-        }
-    }
-
     fn jitter(&mut self, window: u64) -> u64 {
         if window == 0 {
             return 0;
         }
         self.random.random_range(0..=window)
     }
-}
-
-/// Whether the enabled bytes of one or two double words are one run.
-fn enables_a_run(request: &Request) -> bool {
-    let (lead, count) = request.bytes();
-    let enables = u32::from(request.first_be | request.last_be << 4);
-    enables == ((1 << count) - 1) << lead
 }
 
 #[cfg(test)]

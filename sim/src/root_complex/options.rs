@@ -15,6 +15,16 @@ pub enum Split {
     Random,
 }
 
+/// How the NIC's accesses reach memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dma {
+    /// Through the files of the maps; a map without one by message.
+    #[default]
+    Files,
+    /// All by message: the client translates or refuses.
+    Messages,
+}
+
 /// What goes wrong with a read of the NIC's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadFault {
@@ -82,6 +92,8 @@ pub struct Options {
     pub stall: u32,
     /// Cycles in 1000 in which a packet to the NIC pauses.
     pub gap: u32,
+    /// How memory is reached.
+    pub dma: Dma,
     /// Credits.
     pub credits: Limits,
     /// Cycles until a load that is not answered reads as all ones.
@@ -104,6 +116,7 @@ impl Default for Options {
             reorder: 0,
             stall: 0,
             gap: 0,
+            dma: Dma::default(),
             credits: Limits::default(),
             load_timeout: 200_000,
             faults: BTreeMap::new(),

@@ -6,9 +6,13 @@ use std::fs::File;
 use rand::Rng;
 use viaduct_driver::device::Bar;
 
+use viaduct_spec::tlp::completion_status;
+
 use super::*;
 use crate::memory::Range;
-use crate::tlp::Completion;
+use crate::tlp::{Completion, Request};
+
+mod messages;
 
 /// The other end of the edge: sends what it is given, keeps what it gets.
 struct Edge {
@@ -348,17 +352,6 @@ fn a_reset_loses_what_is_under_way() {
     assert!(!edge.input.cfg_function_reset);
     assert_eq!((edge.got.len(), edge.complex.answer(load)), (0, Some(0xFFFF_FFFF)));
     assert!(edge.complex.is_quiet(edge.now));
-}
-
-#[test]
-fn the_msix_table_is_at_the_edge() {
-    let mut edge = Edge::new(Options::default());
-    let entry = Access::new(Bar::Registers, 0x8010, 8).unwrap();
-    edge.complex.store(0, entry, 0xFEE0_1000);
-    let load = edge.complex.load(0, entry);
-    assert_eq!(edge.complex.answer(load), Some(0xFEE0_1000));
-    edge.run(100);
-    assert!(edge.got.is_empty());
 }
 
 #[test]

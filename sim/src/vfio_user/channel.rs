@@ -5,10 +5,9 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
-use rustix::net::{
-    recvmsg, send, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendFlags,
-};
+use rustix::net::{recvmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendFlags};
 
+use super::dma::Nonsense;
 use super::message::{Header, HEADER_BYTES, MAX_FDS};
 
 /// A message as it came: not yet decoded.
@@ -31,6 +30,8 @@ pub enum End {
     Closed,
     /// The size cannot be: where the next message starts is not known.
     Size(Header),
+    /// A reply that answers nothing that was asked.
+    Nonsense(Nonsense),
     /// The system refused.
     System(io::Error),
 }
@@ -44,43 +45,30 @@ impl From<io::Error> for End {
     }
 }
 
-/// One client's socket.
-#[derive(Debug)]
-pub struct Channel {
-    stream: UnixStream,
+/// Waits for the next message.
+pub fn receive(stream: &UnixStream) -> Result<Message, End> {
+    let mut incoming = Incoming { fds: Vec::new(), fds_lost: false };
+    let mut bytes = [0; HEADER_BYTES];
+    incoming.fill(stream, &mut bytes)?;
+    let header = Header::decode(&bytes);
+    let length = header.body().ok_or(End::Size(header))?;
+    let mut body = vec![0; length];
+    incoming.fill(stream, &mut body)?;
+    Ok(Message { header, body, fds: incoming.fds, fds_lost: incoming.fds_lost })
 }
 
-impl Channel {
-    /// Over a connected stream.
-    pub fn new(stream: UnixStream) -> Self {
-        Self { stream }
-    }
-
-    /// Waits for the next message.
-    pub fn receive(&mut self) -> Result<Message, End> {
-        let mut incoming = Incoming { fds: Vec::new(), fds_lost: false };
-        let mut bytes = [0; HEADER_BYTES];
-        incoming.fill(&self.stream, &mut bytes)?;
-        let header = Header::decode(&bytes);
-        let length = header.body().ok_or(End::Size(header))?;
-        let mut body = vec![0; length];
-        incoming.fill(&self.stream, &mut body)?;
-        Ok(Message { header, body, fds: incoming.fds, fds_lost: incoming.fds_lost })
-    }
-
-    /// Sends a whole reply.
-    pub fn send(&mut self, mut reply: &[u8]) -> Result<(), End> {
-        while !reply.is_empty() {
-            // No signal when the peer has gone: an error is enough.
-            match send(&self.stream, reply, SendFlags::NOSIGNAL) {
-                Ok(0) => return Err(End::Closed),
-                Ok(count) => reply = &reply[count..],
-                Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(io::Error::from(error).into()),
-            }
+/// Sends a whole message. Its header goes out in one piece: QEMU does not take it in two.
+pub fn send(stream: &UnixStream, mut message: &[u8]) -> Result<(), End> {
+    while !message.is_empty() {
+        // No signal when the peer has gone: an error is enough.
+        match rustix::net::send(stream, message, SendFlags::NOSIGNAL) {
+            Ok(0) => return Err(End::Closed),
+            Ok(count) => message = &message[count..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(io::Error::from(error).into()),
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// What has come of a message so far.

@@ -31,6 +31,8 @@ pub mod command {
     pub const DEVICE_SET_IRQS: u16 = 8;
     pub const REGION_READ: u16 = 9;
     pub const REGION_WRITE: u16 = 10;
+    pub const DMA_READ: u16 = 11;
+    pub const DMA_WRITE: u16 = 12;
     pub const DEVICE_RESET: u16 = 13;
     pub const REGION_WRITE_MULTI: u16 = 15;
 }
@@ -91,6 +93,16 @@ impl Header {
         self.flags & FLAG_TYPE == 0
     }
 
+    /// The message is a reply.
+    pub fn is_reply(&self) -> bool {
+        self.flags & FLAG_TYPE == FLAG_REPLY
+    }
+
+    /// The reply says that the command failed.
+    pub fn is_failure(&self) -> bool {
+        self.flags & FLAG_ERROR != 0
+    }
+
     /// The client wants no reply.
     pub fn no_reply(&self) -> bool {
         self.flags & FLAG_NO_REPLY != 0
@@ -138,6 +150,8 @@ pub enum Request {
         major: u16,
         /// Minor version.
         minor: u16,
+        /// Most bytes of data that the client takes in a message, not 0.
+        largest: usize,
     },
     /// Memory that the device may reach; its file comes beside the message.
     DmaMap {
@@ -214,11 +228,15 @@ impl Request {
         match command {
             command::VERSION => {
                 let (major, minor) = (fields.u16()?, fields.u16()?);
-                // What follows is optional and may say nothing that we need, but not nonsense.
-                if let Some(text) = fields.0.split(|&byte| byte == 0).next().filter(|text| !text.is_empty()) {
-                    serde_json::from_slice::<serde_json::Value>(text).map_err(|_| Errno::INVAL)?;
-                }
-                Ok(Self::Version { major, minor })
+                // What follows is optional, but not nonsense.
+                let text = fields.0.split(|&byte| byte == 0).next().filter(|text| !text.is_empty());
+                let said = text.map(serde_json::from_slice::<serde_json::Value>).transpose();
+                let said = said.map_err(|_| Errno::INVAL)?.unwrap_or_default();
+                let largest = match said.pointer("/capabilities/max_data_xfer_size") {
+                    None => MAX_TRANSFER,
+                    Some(size) => size.as_u64().filter(|&size| size != 0).ok_or(Errno::INVAL)? as usize,
+                };
+                Ok(Self::Version { major, minor, largest: largest.min(MAX_TRANSFER) })
             }
             command::DMA_MAP => {
                 let (_argsz, flags) = (fields.u32()?, fields.u32()?);
@@ -295,12 +313,24 @@ impl Request {
     }
 }
 
+/// The protocol's own default: QEMU ends when a server tells of more, whatever the server can hold.
+const MAX_MAPS_TOLD: usize = 65_535;
+const _: () = assert!(MAX_MAPS_TOLD <= crate::memory::MAX_MAPPINGS);
+
+/// A DMA_READ or DMA_WRITE, header included.
+pub fn dma_command(id: u16, command: u16, address: u64, count: usize, data: &[u8]) -> Vec<u8> {
+    let mut body = address.to_le_bytes().to_vec();
+    body.extend_from_slice(&(count as u64).to_le_bytes());
+    body.extend_from_slice(data);
+    Header { id, command, size: 0, flags: 0, error: 0 }.answer(0, 0, &body)
+}
+
 /// Body of the reply to VERSION.
 pub fn version_reply(minor: u16) -> Vec<u8> {
     let capabilities = json!({ "capabilities": {
         "max_msg_fds": MAX_FDS,
         "max_data_xfer_size": MAX_TRANSFER,
-        "max_dma_maps": crate::memory::MAX_MAPPINGS,
+        "max_dma_maps": MAX_MAPS_TOLD,
         "pgsizes": crate::memory::PAGE,
         "write_multiple": true,
     }});
@@ -360,6 +390,14 @@ mod tests {
     }
 
     #[test]
+    fn a_dma_command_is_laid_out_as_the_protocol_says() {
+        let bytes = dma_command(0x0203, command::DMA_WRITE, 0x1_0000_0004, 2, &[7, 8]);
+        let header = [3, 2, 12, 0, 34, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        assert_eq!(bytes[..16], header);
+        assert_eq!(bytes[16..], [4, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 7, 8]);
+    }
+
+    #[test]
     fn sizes_that_cannot_be_are_seen_before_anything_is_allocated() {
         let sized = |size| Header { size, ..HEADER }.body();
         assert_eq!(sized(16), Some(0));
@@ -403,7 +441,16 @@ mod tests {
         assert_eq!(Request::decode(command::DMA_UNMAP, &words(&[24, 4, 1, 0, 0, 0])), Err(Errno::INVAL));
         assert_eq!(Request::decode(command::VERSION, b"\0\0\x01\0{nonsense\0"), Err(Errno::INVAL));
         let bare = Request::decode(command::VERSION, &[0, 0, 1, 0]);
-        assert_eq!(bare, Ok(Request::Version { major: 0, minor: 1 }));
+        assert_eq!(bare, Ok(Request::Version { major: 0, minor: 1, largest: MAX_TRANSFER }));
+        let sized = |size: &str| {
+            let text = format!("\0\0\x01\0{{\"capabilities\":{{\"max_data_xfer_size\":{size}}}}}\0");
+            Request::decode(command::VERSION, text.as_bytes())
+        };
+        assert_eq!(sized("512"), Ok(Request::Version { major: 0, minor: 1, largest: 512 }));
+        assert_eq!(sized("9999999999"), Ok(Request::Version { major: 0, minor: 1, largest: MAX_TRANSFER }));
+        for size in ["0", "-1", "1.5", "\"1\"", "null"] {
+            assert_eq!(sized(size), Err(Errno::INVAL), "{size}");
+        }
     }
 
     #[test]

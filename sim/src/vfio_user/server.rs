@@ -1,21 +1,29 @@
 //! A NIC's socket: one client at a time, the next one when it has gone.
 
 use std::io;
+use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
+use viaduct_spec::profile::VECTORS;
 
-use super::channel::{Channel, End};
+use super::channel::{receive, send, End, Message};
+use super::dma::{Port, Unanswered};
+use super::outbox::Outbox;
 use super::session::{Next, Session};
 use crate::live::Handle;
 
 /// How long a second client waits for the first one's end, and then has to say who it is, before
 /// it is sent away. A client that has just closed its connection is gone well before.
 const PATIENCE: Duration = Duration::from_millis(250);
+
+/// Commands that wait for the session before the reader does.
+const COMMANDS: usize = 256;
 
 /// Serves a NIC on a socket, in threads of its own, for as long as the process lives.
 pub fn serve(listener: UnixListener, nic: usize, handle: Handle) -> io::Result<()> {
@@ -69,40 +77,98 @@ fn refuse(stream: UnixStream, nic: usize) {
     if stream.set_read_timeout(Some(PATIENCE)).is_err() || stream.set_write_timeout(Some(PATIENCE)).is_err() {
         return;
     }
-    let mut channel = Channel::new(stream);
-    if let Ok(message) = channel.receive() {
+    if let Ok(message) = receive(&stream) {
         // It may be gone already.
-        let _ = channel.send(&message.header.failure(Errno::BUSY));
+        let _ = send(&stream, &message.header.failure(Errno::BUSY));
     }
 }
 
 /// Serves one client to its end, and leaves the function as the next one wants to find it.
 fn converse(stream: UnixStream, nic: usize, handle: Handle) -> End {
-    let mut channel = Channel::new(stream);
-    let mut session = Session::new(nic, handle.clone());
-    let end = loop {
-        let message = match channel.receive() {
-            Ok(message) => message,
-            Err(end) => {
-                if let End::Size(header) = end {
-                    let _ = channel.send(&header.failure(Errno::MSGSIZE));
-                }
-                break end;
-            }
+    let (outbox, unanswered) = (Outbox::new(), Unanswered::default());
+    let (sender, commands) = mpsc::sync_channel(COMMANDS);
+    let port = |largest| Port::new(outbox.clone(), unanswered.clone(), largest);
+    let session = Session::new(nic, handle.clone(), &port);
+    let end = thread::scope(|scope| {
+        let named = |part: &str| thread::Builder::new().name(format!("nic{nic}-{part}"));
+        let writer = named("writer").spawn_scoped(scope, || outbox.write_to(&stream));
+        let obey = || obey(session, commands, &outbox, &stream);
+        let obeys = writer.and_then(|_| named("session").spawn_scoped(scope, obey));
+        let end = match &obeys {
+            Ok(_) => read(&stream, nic, &handle, &unanswered, sender),
+            Err(error) => End::System(error.kind().into()),
         };
+        // What the client has not answered it never will; a load may wait for it.
+        let _ = handle.detach(nic);
+        if let (Ok(obeys), End::Closed | End::Size(_)) = (obeys, &end) {
+            // It may have asked for things before it closed.
+            let _ = obeys.join();
+            if let End::Size(header) = end {
+                outbox.push(header.failure(Errno::MSGSIZE));
+            }
+            outbox.drain(PATIENCE);
+        }
+        outbox.close();
+        // It may be closed already.
+        let _ = stream.shutdown(Shutdown::Both);
+        end
+    });
+    // No access of the device may reach a client that is gone, and no interrupt. An error here: all
+    // has ended.
+    let _ = handle.set_vectors(nic, 0, (0..VECTORS).map(|_| None).collect());
+    let _ = handle.unmap_all(nic);
+    let _ = handle.reset(nic);
+    end
+}
+
+/// Takes what the client sends: commands for the session, answers for the stepping thread.
+fn read(
+    stream: &UnixStream,
+    nic: usize,
+    handle: &Handle,
+    unanswered: &Unanswered,
+    session: SyncSender<Message>,
+) -> End {
+    loop {
+        let message = match receive(stream) {
+            Ok(message) => message,
+            Err(end) => return end,
+        };
+        if message.header.is_command() {
+            if session.send(message).is_err() {
+                return End::Closed;
+            }
+            continue;
+        }
+        match unanswered.resolve(message) {
+            Ok((id, answer)) => {
+                if handle.dma_answer(nic, id, answer).is_err() {
+                    return End::Closed;
+                }
+            }
+            Err(nonsense) => {
+                tracing::warn!(nic, %nonsense, "connection closed");
+                return End::Nonsense(nonsense);
+            }
+        }
+    }
+}
+
+/// Does what the commands ask for, one after the other.
+fn obey(mut session: Session, commands: Receiver<Message>, outbox: &Outbox, stream: &UnixStream) {
+    for message in commands {
         let (reply, close) = match session.serve(message) {
             Next::Reply(reply) => (reply, false),
             Next::Close(reply) => (reply, true),
         };
-        if let Err(end) = channel.send(&reply) {
-            break end;
+        if !reply.is_empty() {
+            outbox.reply(reply);
         }
         if close {
-            break End::Closed;
+            outbox.drain(PATIENCE);
+            // It may be closed already; if not, this ends the reader.
+            let _ = stream.shutdown(Shutdown::Both);
+            return;
         }
-    };
-    // No access of the device may reach a client that is gone. An error here: all has ended.
-    let _ = handle.unmap_all(nic);
-    let _ = handle.reset(nic);
-    end
+    }
 }

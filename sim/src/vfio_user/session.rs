@@ -1,18 +1,18 @@
 //! One client's conversation: what each message does to the NIC, and what is replied.
 
 use std::fs::File;
-use std::io::Write as _;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
-use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use viaduct_driver::device::Bar;
+use viaduct_spec::profile::VECTORS;
 
 use super::channel::Message;
+use super::dma::Port;
 use super::message::{irq, version_reply, words, Request, Write, MAJOR};
 use crate::live::{Ended, Handle};
 use crate::memory::{MapError, Range};
-use crate::root_complex::{bar_bytes, Access, CONFIG_BYTES, VECTORS};
+use crate::root_complex::{bar_bytes, Access, CONFIG_BYTES};
 
 /// Regions as Linux numbers them for PCI: six BARs, ROM, configuration space, VGA.
 const REGIONS: u32 = 9;
@@ -38,15 +38,13 @@ pub enum Next {
 }
 
 /// One client.
-#[derive(Debug)]
-pub struct Session {
+pub struct Session<'a> {
     nic: usize,
     handle: Handle,
     /// Version and capabilities are agreed.
     open: bool,
-    /// Eventfds of the MSI-X vectors. The NIC sends no interrupts yet; a client can still have a
-    /// vector triggered, as VFIO lets it.
-    vectors: [Option<File>; VECTORS],
+    /// Makes the way to the client's memory, for messages of so many bytes.
+    port: &'a (dyn Fn(usize) -> Port + Sync),
 }
 
 impl From<Ended> for Errno {
@@ -57,7 +55,7 @@ impl From<Ended> for Errno {
 
 fn errno(error: &MapError) -> Errno {
     match error {
-        MapError::Shape { .. } | MapError::Cuts { .. } => Errno::INVAL,
+        MapError::Shape { .. } | MapError::Cuts { .. } | MapError::Interrupts { .. } => Errno::INVAL,
         MapError::Overlap { .. } => Errno::EXIST,
         MapError::File { .. } => Errno::ACCESS,
         MapError::TooMany => Errno::NOSPC,
@@ -92,19 +90,15 @@ fn pieces(offset: u64, length: usize) -> impl Iterator<Item = (u64, usize)> {
     })
 }
 
-impl Session {
+impl<'a> Session<'a> {
     /// A client of this NIC's that has just connected.
-    pub fn new(nic: usize, handle: Handle) -> Self {
-        Self { nic, handle, open: false, vectors: std::array::from_fn(|_| None) }
+    pub fn new(nic: usize, handle: Handle, port: &'a (dyn Fn(usize) -> Port + Sync)) -> Self {
+        Self { nic, handle, open: false, port }
     }
 
-    /// Does what a message asks for.
+    /// Does what a command asks for.
     pub fn serve(&mut self, message: Message) -> Next {
         let header = message.header;
-        if !header.is_command() {
-            // We ask the client nothing, so this answers nothing.
-            return Next::Close(Vec::new());
-        }
         match self.answer(message) {
             Ok(_) if header.no_reply() => Next::Reply(Vec::new()),
             Ok(body) => Next::Reply(header.reply(&body)),
@@ -134,10 +128,11 @@ impl Session {
             return Err(Errno::INVAL);
         }
         match request {
-            Request::Version { major, minor } => {
+            Request::Version { major, minor, largest } => {
                 if major != MAJOR {
                     return Err(Errno::PROTONOSUPPORT);
                 }
+                self.handle.attach(self.nic, Box::new((self.port)(largest)))?;
                 self.open = true;
                 Ok(version_reply(minor))
             }
@@ -231,7 +226,7 @@ impl Session {
     }
 
     fn set_irqs(
-        &mut self,
+        &self,
         flags: u32,
         index: u32,
         start: u32,
@@ -242,7 +237,7 @@ impl Session {
         let kind = flags & (irq::DATA_NONE | irq::DATA_BOOL | irq::DATA_EVENTFD);
         let action = flags & (irq::ACTION_MASK | irq::ACTION_UNMASK | irq::ACTION_TRIGGER);
         let known = irq_count(index).ok_or(Errno::INVAL)?;
-        let end = start.checked_add(count).filter(|&end| end <= known).ok_or(Errno::INVAL)?;
+        start.checked_add(count).filter(|&end| end <= known).ok_or(Errno::INVAL)?;
         if flags != kind | action || !kind.is_power_of_two() || !action.is_power_of_two() {
             return Err(Errno::INVAL);
         }
@@ -255,26 +250,30 @@ impl Session {
             // Vectors are masked in the MSI-X table, not here.
             return Err(Errno::NOTSUP);
         }
-        let vectors = &mut self.vectors[start as usize..end as usize];
+        if index != IRQ_MSIX {
+            // There are none of these: nothing to switch off.
+            return Ok(Vec::new());
+        }
+        let (start, count) = (start as usize, count as usize);
+        let trigger = |n: usize| self.handle.raise(self.nic, start + n);
         match kind {
-            irq::DATA_EVENTFD if fds.is_empty() => vectors.iter_mut().for_each(|vector| *vector = None),
+            irq::DATA_EVENTFD if fds.is_empty() => self.set_vectors(start, (0..count).map(|_| None))?,
             irq::DATA_EVENTFD => {
-                if fds.len() != vectors.len() || !fds.iter().all(is_eventfd) {
+                if fds.len() != count || !fds.iter().all(is_eventfd) {
                     return Err(Errno::INVAL);
                 }
-                for (vector, fd) in vectors.iter_mut().zip(fds) {
-                    *vector = Some(File::from(fd));
-                }
+                self.set_vectors(start, fds.into_iter().map(|fd| Some(File::from(fd))))?;
             }
             // No vectors at all: switch them off.
-            irq::DATA_NONE if count == 0 => self.vectors = std::array::from_fn(|_| None),
-            irq::DATA_NONE => vectors.iter().flatten().for_each(trigger),
-            _ => {
-                let chosen = vectors.iter().zip(data).filter(|(_, &on)| on != 0);
-                chosen.filter_map(|(vector, _)| vector.as_ref()).for_each(trigger);
-            }
+            irq::DATA_NONE if count == 0 => self.set_vectors(0, (0..VECTORS).map(|_| None))?,
+            irq::DATA_NONE => (0..count).try_for_each(trigger)?,
+            _ => (0..count).filter(|&n| data[n] != 0).try_for_each(trigger)?,
         }
         Ok(Vec::new())
+    }
+
+    fn set_vectors(&self, start: usize, eventfds: impl Iterator<Item = Option<File>>) -> Result<(), Errno> {
+        Ok(self.handle.set_vectors(self.nic, start, eventfds.collect())?)
     }
 }
 
@@ -314,17 +313,6 @@ fn irq_info(index: u32) -> Result<Vec<u8>, Errno> {
 fn is_eventfd(fd: &OwnedFd) -> bool {
     let link = std::fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd()));
     link.is_ok_and(|link| link.as_os_str() == "anon_inode:[eventfd]")
-}
-
-/// Raises a vector. An eventfd that is full would block us, and is raised already.
-fn trigger(vector: &File) {
-    let mut ready = [PollFd::from_borrowed_fd(vector.as_fd(), PollFlags::OUT)];
-    if poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) == Ok(1) {
-        let mut vector = vector;
-        if let Err(error) = vector.write_all(&1u64.to_ne_bytes()) {
-            tracing::warn!(%error, "an interrupt was not delivered");
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! Models on a fabric, driven by hand: rows, rings, doorbells. Virtual addresses are DMA addresses, and places in a file.
 
 use std::fs::File;
+use std::io::Read as _;
 use std::os::unix::fs::FileExt;
 
+use rustix::event::{eventfd, EventfdFlags};
 use viaduct_driver::device::Bar;
 use viaduct_spec::descriptor::{
     control, control_segment, data_segment, status, CONTROL_SEGMENT_BYTES, SEGMENT_BYTES,
@@ -182,6 +184,8 @@ pub type Completion = (u32, u32);
 pub struct Bench {
     pub net: Network,
     files: Vec<File>,
+    /// NIC, vector and eventfd.
+    eventfds: Vec<(usize, usize, File)>,
     /// Positions of each queue: [NIC][VI][receive].
     positions: Vec<Vec<[u16; 2]>>,
     next_descriptor: u64,
@@ -200,6 +204,7 @@ impl Bench {
         let mut bench = Self {
             net: Network::of(ports, &options, capture),
             files: Vec::new(),
+            eventfds: Vec::new(),
             positions: vec![vec![[0; 2]; VIS]; nics],
             next_descriptor: DESCRIPTORS,
         };
@@ -529,6 +534,25 @@ impl Bench {
     pub fn cq_word(&mut self, nic: usize, queue: usize, arm: bool, index: u64) {
         let offset = if arm { cq_page::ARM } else { cq_page::INDEX };
         self.ring(nic, VIS + queue, offset, 8, index);
+    }
+
+    /// Gives each of these vectors an eventfd.
+    pub fn vectors(&mut self, nic: usize, vectors: std::ops::Range<usize>) {
+        let start = vectors.start;
+        let mut eventfds = Vec::new();
+        for vector in vectors {
+            let eventfd = File::from(eventfd(0, EventfdFlags::NONBLOCK).unwrap());
+            eventfds.push(Some(eventfd.try_clone().unwrap()));
+            self.eventfds.push((nic, vector, eventfd));
+        }
+        self.net.set_vectors(nic, start, eventfds);
+    }
+
+    /// The vectors that were raised since the last call.
+    pub fn raised(&mut self, nic: usize) -> Vec<usize> {
+        let raised = |file: &File| (&*file).read(&mut [0; 8]).is_ok();
+        let own = self.eventfds.iter().filter(|(of, ..)| *of == nic);
+        own.filter(|(.., file)| raised(file)).map(|(_, vector, _)| *vector).collect()
     }
 
     /// Every NIC's memory was always there.

@@ -3,7 +3,7 @@
 use viaduct_spec::descriptor::control;
 use viaduct_spec::doorbell::{arm, page};
 use viaduct_spec::layout::Field;
-use viaduct_spec::register::{counter, event, event_code, registers, MSIX_TABLE};
+use viaduct_spec::register::{counter, event, event_code, registers};
 use viaduct_spec::tables::{completion_queue, cq_entry, vi_states, work_queue};
 
 use super::bench::{row, Bench, Descriptor, End, Level, DATA, SENT};
@@ -18,12 +18,7 @@ fn pair(log2: u64) -> Bench {
     bench.connect([A, B], Level::unreliable());
     let to_cq = [(work_queue::TO_CQ, 1), (work_queue::CQ, 5), (work_queue::VECTOR, 2)];
     bench.queue(A, 0, &to_cq);
-    // Every vector writes its number to a word of its own.
-    for vector in 0..8 {
-        bench.store(0, MSIX_TABLE + 16 * vector, 8, DATA + 0x4000 + 4 * vector);
-        bench.store(0, MSIX_TABLE + 16 * vector + 8, 8, vector + 1);
-    }
-    bench.net.config_write(0, 0x92, &[0, 0x80]);
+    bench.vectors(0, 0..8);
     bench.settle();
     bench
 }
@@ -81,7 +76,7 @@ fn an_armed_queue_interrupts_once_and_at_once_if_there_is_news() {
         send(&mut bench);
     }
     assert_eq!(interrupts(&mut bench), 1);
-    assert_eq!(bench.read(0, DATA + 0x4000 + 12, 4), [4, 0, 0, 0], "vector 3");
+    assert_eq!(bench.raised(0), [3]);
     bench.cq_word(0, 5, true, 2);
     assert_eq!(interrupts(&mut bench), 1);
     bench.cq_word(0, 5, true, 1);
@@ -114,7 +109,7 @@ fn a_work_queue_that_is_armed_interrupts_when_there_is_news() {
         send(&mut bench);
     }
     assert_eq!(interrupts(&mut bench), 1);
-    assert_eq!(bench.read(0, DATA + 0x4000 + 8, 4), [3, 0, 0, 0], "vector 2");
+    assert_eq!(bench.raised(0), [2]);
     bench.ring(0, A.1, page::SEND_ARM, 8, word(1));
     assert_eq!(interrupts(&mut bench), 2, "position 1 is complete already");
 }
@@ -122,13 +117,14 @@ fn a_work_queue_that_is_armed_interrupts_when_there_is_news() {
 #[test]
 fn a_masked_vector_waits() {
     let mut bench = pair(6);
-    bench.store(0, MSIX_TABLE + 16 * 3 + 12, 4, 1);
+    bench.net.set_vectors(0, 3, vec![None]);
     bench.cq_word(0, 5, true, 0);
     send(&mut bench);
     assert_eq!(interrupts(&mut bench), 0);
     assert_eq!(bench.load(0, viaduct_spec::register::MSIX_PENDING, 8), 1 << 3);
-    bench.store(0, MSIX_TABLE + 16 * 3 + 12, 4, 0);
+    bench.vectors(0, 3..4);
     assert_eq!(interrupts(&mut bench), 1);
+    assert_eq!(bench.raised(0), [3]);
 }
 
 #[test]
@@ -143,7 +139,7 @@ fn events_interrupt_or_go_to_the_error_ring() {
     };
     overrun(&mut bench);
     assert_eq!((interrupts(&mut bench), bench.events(0).len()), (1, 1));
-    assert_eq!(bench.read(0, DATA + 0x4000, 4), [1, 0, 0, 0], "vector 0");
+    assert_eq!(bench.raised(0), [0]);
     bench.cq(0, 5, 2, &[(completion_queue::EVENTS, 1), (completion_queue::VECTOR, 3)]);
     bench.cq_word(0, 5, true, 0);
     for _ in 0..5 {

@@ -1,0 +1,15 @@
+//! Interrupts: who waits for which queue, and the MSI-X vectors.
+//!
+//! | block | what for |
+//! |---|---|
+//! | [`Notify`] | what each queue has completed, and whether its consumer sleeps |
+//! | [`Vectors`] | pending bits, and the messages that leave for them |
+//! | [`VectorTable`] | the MSI-X table in BAR 0 |
+
+mod notify;
+mod table;
+mod vectors;
+
+pub use notify::{Job, Notify, Row};
+pub use table::{VectorTable, ROW_LOG2 as VECTOR_ROW_LOG2};
+pub use vectors::Vectors;

@@ -1,0 +1,205 @@
+//! Knows how far each queue is complete, and raises the queue's vector for a consumer that sleeps.
+//!
+//! ```text
+//!   arm (a pulse) ──►┌────────┐
+//!   ended (v, r)  ──►│ Notify │──► raise (a pulse): vector, mark
+//!   commit        ──►└────────┘
+//! ```
+//! Contract:
+//! - A commit of WORK_QUEUE empties a queue's row: position 0, disarmed, its vector.
+//! - `ended`: one more descriptor of the queue has ended; an armed queue is disarmed and its vector raised, with the
+//!   mark that came with it.
+//! - `arm`: the consumer has not seen the descriptor at `arm_position` complete. It is the queue's position: the queue is
+//!   armed. It is not, so something has ended meanwhile: the vector is raised at once, with the present `issued`
+//!   as its mark, and the queue is not armed.
+//! - What comes in one cycle is done one after the other, the arm first, then the end, then the commit. So an end and
+//!   an arm, in whichever order, raise exactly once. An arm is never refused, and may come in every cycle.
+//!
+//! The armed position is not kept: a queue is armed only at its own position, and the next end leaves it.
+//!
+//! Latency: 4 cycles from `arm` or `ended` to `raise`. One job every cycle.
+//!
+//! How: read, wait in a register (block RAM is slow), change and write. Jobs for one row follow each other
+//! closer than that, so the row comes from the memory or from the two jobs before.
+//!
+//! Tests: `tests/interrupt/notify.rs`.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
+use crate::bus::{Commit, Mark, Position, Queue, Vector, QUEUE_LOG2};
+use crate::prims::Ram;
+use rust_hdl::prelude::*;
+use viaduct_spec::doorbell::arm;
+use viaduct_spec::profile::VECTOR_LOG2;
+use viaduct_spec::tables::work_queue;
+
+/// What is known of a queue.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Row {
+    /// Descriptors ended: the position of the next.
+    pub position: Position,
+    /// Its consumer sleeps.
+    pub armed: bool,
+    /// Its interrupt vector.
+    pub vector: Vector,
+}
+
+/// What is to be done to a row; neither `arm` nor `end`: a commit.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Job {
+    /// The row.
+    pub queue: Queue,
+    /// The consumer goes to sleep.
+    pub arm: bool,
+    /// A descriptor has ended.
+    pub end: bool,
+    /// An arm's position.
+    pub position: Position,
+    /// A commit's vector.
+    pub vector: Vector,
+    /// Write commands that must be out before an interrupt.
+    pub mark: Mark,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Notify {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Drops what is under way; the rows are cleared by commits.
+    pub reset: Signal<In, bool>,
+    /// A consumer goes to sleep, this cycle only.
+    pub arm_valid: Signal<In, bool>,
+    /// Its queue.
+    pub arm_queue: Signal<In, Queue>,
+    /// Position of the oldest descriptor that it has not seen complete.
+    pub arm_position: Signal<In, Position>,
+    /// A descriptor has ended.
+    pub ended_valid: Signal<In, bool>,
+    /// Its queue.
+    pub ended_queue: Signal<In, Queue>,
+    /// Write commands issued until then, modulo 256.
+    pub ended_mark: Signal<In, Mark>,
+    /// It is taken.
+    pub ended_ready: Signal<Out, bool>,
+    /// A row of WORK_QUEUE.
+    pub commit_valid: Signal<In, bool>,
+    /// The row.
+    pub commit: Signal<In, Commit>,
+    /// It is taken.
+    pub commit_ready: Signal<Out, bool>,
+    /// Write commands issued, modulo 256.
+    pub issued: Signal<In, Mark>,
+    /// A vector is raised, this cycle only.
+    pub raise_valid: Signal<Out, bool>,
+    /// Which.
+    pub raise_vector: Signal<Out, Vector>,
+    /// Write commands that must be out first, modulo 256.
+    pub raise_mark: Signal<Out, Mark>,
+    /// A job is under way.
+    pub busy: Signal<Out, bool>,
+    rows: Ram<Row, QUEUE_LOG2>,
+    /// The job whose row comes out of the memory.
+    read: DFF<bool>,
+    reader: DFF<Job>,
+    /// The job whose row is in `row`: it is changed and written.
+    active: DFF<bool>,
+    job: DFF<Job>,
+    row: DFF<Row>,
+    /// What was written in the cycle before.
+    wrote: DFF<bool>,
+    written_queue: DFF<Queue>,
+    written: DFF<Row>,
+    raised: DFF<bool>,
+    vector: DFF<Vector>,
+    mark: DFF<Mark>,
+    next_job: Signal<Local, Job>,
+    changed: Signal<Local, Row>,
+    following: Signal<Local, Position>,
+    behind: Signal<Local, bool>,
+    commit_word: Signal<Local, Bits<64>>,
+}
+
+// The slices below are the specification's.
+const _: () = {
+    assert!(arm::POSITION.lo == 0 && arm::POSITION.width == 14);
+    assert!(work_queue::VECTOR.lo == 96 && work_queue::VECTOR.width >= VECTOR_LOG2);
+};
+
+impl Logic for Notify {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, read, reader, active, job, row, wrote, written_queue, written);
+        dff_setup!(self, clock, raised, vector, mark);
+        clock!(self, clock, rows);
+
+        // Which job: its row is read.
+        self.commit_word.next = self.commit.val().word1;
+        self.next_job.next.queue = bit_cast::<QUEUE_LOG2, 16>(self.commit.val().row);
+        self.next_job.next.arm = self.arm_valid.val();
+        self.next_job.next.end = false;
+        self.next_job.next.position = self.arm_position.val();
+        self.next_job.next.vector = self.commit_word.val().get_bits::<VECTOR_LOG2>(32);
+        self.next_job.next.mark = self.ended_mark.val();
+        self.ended_ready.next = !self.arm_valid.val();
+        self.commit_ready.next = self.commit_valid.val() & !self.arm_valid.val() & !self.ended_valid.val();
+        if self.arm_valid.val() {
+            self.next_job.next.queue = self.arm_queue.val();
+            self.next_job.next.mark = self.issued.val();
+        } else if self.ended_valid.val() {
+            self.next_job.next.queue = self.ended_queue.val();
+            self.next_job.next.end = true;
+        }
+        self.rows.read_address.next = self.next_job.val().queue;
+        self.read.d.next = self.arm_valid.val() | self.ended_valid.val() | self.commit_valid.val();
+        self.reader.d.next = self.next_job.val();
+
+        // What becomes of the row.
+        self.following.next = self.row.q.val().position + 1;
+        self.behind.next = self.row.q.val().position != self.job.q.val().position;
+        self.changed.next = self.row.q.val();
+        self.raised.d.next = false;
+        if self.job.q.val().arm {
+            self.changed.next.armed = !self.behind.val();
+            self.raised.d.next = self.active.q.val() & self.behind.val();
+        } else if self.job.q.val().end {
+            self.changed.next.position = self.following.val();
+            self.changed.next.armed = false;
+            self.raised.d.next = self.active.q.val() & self.row.q.val().armed;
+        } else {
+            self.changed.next.position = bits::<14>(0);
+            self.changed.next.armed = false;
+            self.changed.next.vector = self.job.q.val().vector;
+        }
+        self.rows.write_enable.next = self.active.q.val();
+        self.rows.write_address.next = self.job.q.val().queue;
+        self.rows.write_data.next = self.changed.val();
+        self.vector.d.next = self.row.q.val().vector;
+        self.mark.d.next = self.job.q.val().mark;
+
+        // The row of the job behind: what was changed last counts.
+        self.active.d.next = self.read.q.val();
+        self.job.d.next = self.reader.q.val();
+        self.row.d.next = self.rows.read_data.val();
+        if self.active.q.val() & (self.job.q.val().queue == self.reader.q.val().queue) {
+            self.row.d.next = self.changed.val();
+        } else if self.wrote.q.val() & (self.written_queue.q.val() == self.reader.q.val().queue) {
+            self.row.d.next = self.written.q.val();
+        }
+        self.wrote.d.next = self.active.q.val();
+        self.written_queue.d.next = self.job.q.val().queue;
+        self.written.d.next = self.changed.val();
+
+        self.raise_valid.next = self.raised.q.val();
+        self.raise_vector.next = self.vector.q.val();
+        self.raise_mark.next = self.mark.q.val();
+        self.busy.next = self.read.q.val() | self.active.q.val() | self.raised.q.val();
+
+        if self.reset.val() {
+            self.read.d.next = false;
+            self.active.d.next = false;
+            self.wrote.d.next = false;
+            self.raised.d.next = false;
+        }
+    }
+}

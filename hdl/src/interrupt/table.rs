@@ -1,0 +1,150 @@
+//! The MSI-X table: address, data and mask of every vector, as the host's system writes them.
+//!
+//! ```text
+//!   mmio_write ──►┌─────────────┐──► data (of row)
+//!          row ──►│ VectorTable │──► open, busy
+//!                 └─────────────┘
+//! ```
+//! Contract: a store to the table in BAR 0 writes the bytes that it enables. Row 2 v is vector v's address, row 2 v + 1 its
+//! data and, above, its control. The address's low two bits and all of the control but the mask bit are reserved:
+//! they stay 0. Reset masks every vector and clears the rest within 17 cycles; stores in that time are lost.
+//!
+//! Latency: a store 2 cycles, `data` 0.
+//!
+//! How: the store waits a cycle in registers, because their synchronous clear makes the zeros for nothing; gates before
+//! the memory would take a LUT a bit.
+//!
+//! Tests: `tests/interrupt/vectors.rs`.
+
+use crate::bus::MmioWrite;
+use crate::prims::{LutRam, Number};
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::{VECTORS, VECTOR_LOG2};
+use viaduct_spec::register::MSIX_TABLE;
+
+/// log2 of the table's rows of 8 bytes.
+pub const ROW_LOG2: usize = VECTOR_LOG2 + 1;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct VectorTable {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Masks and clears.
+    pub reset: Signal<In, bool>,
+    /// A store of the host.
+    pub mmio_write_valid: Signal<In, bool>,
+    /// The store.
+    pub mmio_write: Signal<In, MmioWrite>,
+    /// Row to read.
+    pub row: Signal<In, Bits<ROW_LOG2>>,
+    /// Its 8 bytes.
+    pub data: Signal<Out, Bits<64>>,
+    /// The vectors that are not masked.
+    pub open: Signal<Out, Bits<VECTORS>>,
+    /// A store is under way.
+    pub busy: Signal<Out, bool>,
+    lanes: [LutRam<Bits<8>, ROW_LOG2>; 8],
+    opened: DFF<Bits<VECTORS>>,
+    clearing: DFF<bool>,
+    clear_row: DFF<Bits<ROW_LOG2>>,
+    /// The store, one cycle later.
+    enables: DFF<Bits<8>>,
+    write_row: DFF<Bits<ROW_LOG2>>,
+    /// Bits 1:0, which are reserved in an address; 31:2; 32, the mask bit in a control; 63:33, reserved there.
+    lowest: DFF<Bits<2>>,
+    low: DFF<Bits<30>>,
+    mask: DFF<bool>,
+    high: DFF<Bits<31>>,
+    address: Signal<Local, Bits<20>>,
+    store: Signal<Local, bool>,
+    store_row: Signal<Local, Bits<ROW_LOG2>>,
+    store_data: Signal<Local, Bits<64>>,
+    vector: Signal<Local, Bits<VECTOR_LOG2>>,
+    rest: Signal<Local, Bits<64>>,
+    lane: Signal<Local, Bits<8>>,
+    which: Signal<Local, Bits<VECTORS>>,
+    one: Number<VECTORS, 1>,
+    table_place: Number<13, { MSIX_TABLE >> 7 }>,
+    mask_bit: Number<64, { 1 << 32 }>,
+}
+
+// The slices below say that the table is 128 bytes, aligned.
+const _: () = assert!(VECTORS * 16 == 1 << 7 && MSIX_TABLE % (1 << 7) == 0);
+
+impl Logic for VectorTable {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, opened, clearing, clear_row, enables, write_row, lowest, low, mask, high);
+
+        self.address.next = self.mmio_write.val().address;
+        self.store.next = self.mmio_write_valid.val()
+            & !self.mmio_write.val().doorbell
+            & (self.address.val().get_bits::<13>(7) == self.table_place.val());
+        self.store_row.next = self.address.val().get_bits::<ROW_LOG2>(3);
+        self.store_data.next = self.mmio_write.val().data;
+        self.enables.d.next = bits::<8>(0);
+        if self.store.val() {
+            self.enables.d.next = self.mmio_write.val().enables;
+        }
+        self.write_row.d.next = self.store_row.val();
+        self.lowest.d.next = self.store_data.val().get_bits::<2>(0);
+        self.low.d.next = self.store_data.val().get_bits::<30>(2);
+        self.mask.d.next = self.store_data.val().get_bit(32);
+        self.high.d.next = self.store_data.val().get_bits::<31>(33);
+        if !self.store_row.val().get_bit(0) | self.clearing.q.val() {
+            self.lowest.d.next = bits::<2>(0);
+        }
+        if self.store_row.val().get_bit(0) | self.clearing.q.val() {
+            self.high.d.next = bits::<31>(0);
+        }
+        if self.clearing.q.val() {
+            self.clear_row.d.next = self.clear_row.q.val() + 1;
+            self.clearing.d.next = !self.clear_row.q.val().all();
+            self.enables.d.next = bits::<8>(0xFF);
+            self.write_row.d.next = self.clear_row.q.val();
+            self.low.d.next = bits::<30>(0);
+            self.mask.d.next = self.clear_row.q.val().get_bit(0);
+        }
+
+        self.vector.next = self.write_row.q.val().get_bits::<VECTOR_LOG2>(1);
+        self.which.next = self.one.val() << self.vector.val();
+        if self.write_row.q.val().get_bit(0) & self.enables.q.val().get_bit(4) {
+            self.opened.d.next = self.opened.q.val() | self.which.val();
+            if self.mask.q.val() {
+                self.opened.d.next = self.opened.q.val() & !self.which.val();
+            }
+        }
+        self.open.next = self.opened.q.val();
+        self.busy.next = self.enables.q.val().any();
+
+        // Lane 0 is the low byte of both.
+        self.rest.next = (bit_cast::<64, 31>(self.high.q.val()) << 33)
+            | (bit_cast::<64, 30>(self.low.q.val()) << 2)
+            | bit_cast::<64, 2>(self.lowest.q.val());
+        if self.mask.q.val() {
+            self.rest.next = (bit_cast::<64, 31>(self.high.q.val()) << 33)
+                | (bit_cast::<64, 30>(self.low.q.val()) << 2)
+                | bit_cast::<64, 2>(self.lowest.q.val())
+                | self.mask_bit.val();
+        }
+        self.data.next = bits::<64>(0);
+        for i in 0..8 {
+            self.lanes[i].clock.next = self.clock.val();
+            self.lanes[i].write_enable.next = self.enables.q.val().get_bit(i);
+            self.lanes[i].write_address.next = self.write_row.q.val();
+            self.lanes[i].write_data.next = bit_cast::<8, 64>(self.rest.val());
+            self.lanes[i].read_address.next = self.row.val();
+            self.rest.next = self.rest.val() >> 8;
+            self.lane.next = self.lanes[i].read_data.val();
+            self.data.next = (self.data.val() >> 8) | (bit_cast::<64, 8>(self.lane.val()) << 56);
+        }
+
+        if self.reset.val() {
+            self.opened.d.next = bits::<VECTORS>(0);
+            self.enables.d.next = bits::<8>(0);
+            self.clearing.d.next = true;
+            self.clear_row.d.next = bits::<ROW_LOG2>(0);
+        }
+    }
+}

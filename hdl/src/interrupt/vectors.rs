@@ -1,0 +1,314 @@
+//! Keeps the pending interrupts, and sends each as one memory write when the host's system lets it.
+//!
+//! ```text
+//!   raise, event_raise (pulses) ──►┌─────────┐──► tx_valid, tx ◄── tx_ready
+//!                       retired ──►│ Vectors │──► load_done, load_value
+//!              mmio_write, load ──►│         │──► pending
+//!                    cfg_*      ──►└─────────┘
+//! ```
+//! Contract:
+//! - A raised vector is pending. It leaves when the write engine has retired as many commands as its mark says, the
+//!   vector is not masked, MSI-X is enabled and not masked, and the function is bus master. Raised again
+//!   before the first beat is taken, it is one interrupt, and leaves after the later mark. `event_raise` raises
+//!   EVENT_VECTOR without a mark: no write goes before an event.
+//! - An interrupt is a packet of two beats, or three with an address above 4 GiB, and two cycles between them. Until its first beat is taken it is
+//!   withdrawn (`tx_valid` falls) as soon as it may not leave any more: so whoever has masked a vector and reads its
+//!   mask back gets no interrupt after that.
+//! - Vectors are served in turn. None waits for another's mask or mark.
+//! - `restart`, the agent's reset, forgets what is pending; the table is the system's and stays. `reset` clears both.
+//!
+//! Latency: 8 to 15 cycles from `raise` to the first beat, when nothing is in the way. A load 2 to 8 cycles.
+//!
+//! How: one vector is looked at in each cycle. `held` vectors wait for their mark; the comparison is of signed
+//! 8-bit distances, so it is made while fewer than 128 commands are under way, and its result kept.
+//!
+//! Tests: `tests/interrupt/vectors.rs`, `random.rs`; in the whole NIC `nic.rs`.
+
+use super::table::{VectorTable, ROW_LOG2};
+use crate::bus::{Mark, MmioWrite, TlpBeat, Vector};
+use crate::prims::{LutRam, Number};
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::{VECTORS, VECTOR_LOG2};
+use viaduct_spec::register::EVENT_VECTOR;
+use viaduct_spec::tlp::{dw0, kind, request_dw1};
+
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum Step {
+    Look,
+    Length,
+    Fill,
+    Offer,
+    Shift,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Vectors {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Nothing is pending, and the table is cleared.
+    pub reset: Signal<In, bool>,
+    /// Nothing is pending.
+    pub restart: Signal<In, bool>,
+    /// A store of the host.
+    pub mmio_write_valid: Signal<In, bool>,
+    /// The store.
+    pub mmio_write: Signal<In, MmioWrite>,
+    /// A row of the table is wanted, until `load_done`.
+    pub load_valid: Signal<In, bool>,
+    /// Which: {vector, its second half}.
+    pub load_row: Signal<In, Bits<ROW_LOG2>>,
+    /// `load_value` is it, this cycle only.
+    pub load_done: Signal<Out, bool>,
+    /// Its 8 bytes.
+    pub load_value: Signal<Out, Bits<64>>,
+    /// The pending bits.
+    pub pending: Signal<Out, Bits<VECTORS>>,
+    /// A vector is raised, this cycle only.
+    pub raise_valid: Signal<In, bool>,
+    /// Which.
+    pub raise_vector: Signal<In, Vector>,
+    /// Write commands that must be out first, modulo 256.
+    pub raise_mark: Signal<In, Mark>,
+    /// EVENT_VECTOR is raised, this cycle only.
+    pub event_raise: Signal<In, bool>,
+    /// Write commands retired, modulo 256.
+    pub retired: Signal<In, Mark>,
+    /// Our own identifier.
+    pub cfg_requester_id: Signal<In, Bits<16>>,
+    /// MSI-X is enabled.
+    pub cfg_msix_enable: Signal<In, bool>,
+    /// All vectors are masked.
+    pub cfg_msix_mask: Signal<In, bool>,
+    /// The function may send requests.
+    pub cfg_bus_master: Signal<In, bool>,
+    /// A beat goes out.
+    pub tx_valid: Signal<Out, bool>,
+    /// The beat.
+    pub tx: Signal<Out, TlpBeat>,
+    /// The beat is taken.
+    pub tx_ready: Signal<In, bool>,
+    /// An interrupt leaves, or will without anybody's doing.
+    pub busy: Signal<Out, bool>,
+    table_rows: VectorTable,
+    marks: LutRam<Mark, VECTOR_LOG2>,
+    waiting: DFF<Bits<VECTORS>>,
+    /// Pending, and the mark is not reached.
+    held: DFF<Bits<VECTORS>>,
+    /// Interrupts may leave at all.
+    allowed: DFF<bool>,
+    /// The vector looked at.
+    look: DFF<Vector>,
+    step: DFF<Step>,
+    /// The vector that is sent, and the same as one bit.
+    vector: DFF<Vector>,
+    chosen: DFF<Bits<VECTORS>>,
+    long: DFF<bool>,
+    /// Which double word goes into the chain: header 0 and 1, address high and low, data.
+    part: DFF<Bits<3>>,
+    /// The packet. Words move one place at a time: a choice of one or two would cost a LUT a bit.
+    word0: DFF<Bits<32>>,
+    word1: DFF<Bits<32>>,
+    word2: DFF<Bits<32>>,
+    word3: DFF<Bits<32>>,
+    word4: DFF<Bits<32>>,
+    /// Double words to go, those on show included.
+    left: DFF<Bits<3>>,
+    /// The first beat is taken.
+    begun: DFF<bool>,
+    half: DFF<bool>,
+    offered: DFF<bool>,
+    done: DFF<bool>,
+    value: DFF<Bits<64>>,
+    turn: Signal<Local, Bits<VECTORS>>,
+    since: Signal<Local, Mark>,
+    reached: Signal<Local, bool>,
+    due: Signal<Local, bool>,
+    taken: Signal<Local, bool>,
+    raised: Signal<Local, Bits<VECTORS>>,
+    stays: Signal<Local, bool>,
+    reading: Signal<Local, bool>,
+    row: Signal<Local, Bits<64>>,
+    upper: Signal<Local, Bits<32>>,
+    word: Signal<Local, Bits<32>>,
+    shift: Signal<Local, bool>,
+    ending: Signal<Local, bool>,
+    less: Signal<Local, Bits<3>>,
+    following: Signal<Local, Bits<3>>,
+    one: Number<VECTORS, 1>,
+    event_bit: Number<VECTORS, { 1 << EVENT_VECTOR }>,
+    data_part: Number<3, 4>,
+    /// A memory write of one double word, all four bytes of it; tag 0.
+    short_header: Number<32, { (kind::WRITE_3DW as u64) << dw0::KIND.lo | 1 << dw0::LENGTH.lo }>,
+    long_header: Number<32, { (kind::WRITE_4DW as u64) << dw0::KIND.lo | 1 << dw0::LENGTH.lo }>,
+    enables: Number<32, { 0xF << request_dw1::FIRST_BE.lo }>,
+}
+
+impl Logic for Vectors {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, waiting, held, allowed, look, step, vector, chosen, long, part);
+        dff_setup!(self, clock, word0, word1, word2, word3, word4, left, begun, half, offered);
+        dff_setup!(self, clock, done, value);
+        clock!(self, clock, table_rows, marks);
+        self.table_rows.reset.next = self.reset.val();
+        self.table_rows.mmio_write_valid.next = self.mmio_write_valid.val();
+        self.table_rows.mmio_write.next = self.mmio_write.val();
+
+        // The table is read for the packet first, for a load otherwise.
+        self.reading.next = (self.step.q.val() == Step::Length) | (self.step.q.val() == Step::Fill);
+        self.table_rows.row.next = bit_cast::<ROW_LOG2, VECTOR_LOG2>(self.vector.q.val()) << 1;
+        if !self.reading.val() {
+            self.table_rows.row.next = self.load_row.val();
+        } else if self.part.q.val() == self.data_part.val() {
+            self.table_rows.row.next =
+                (bit_cast::<ROW_LOG2, VECTOR_LOG2>(self.vector.q.val()) << 1) | bits::<ROW_LOG2>(1);
+        }
+        self.row.next = self.table_rows.data.val();
+        self.value.d.next = self.row.val();
+        self.done.d.next = self.load_valid.val() & !self.reading.val() & !self.done.q.val();
+        self.load_done.next = self.done.q.val();
+        self.load_value.next = self.value.q.val();
+
+        // One vector in each cycle: is its mark reached, may it leave?
+        self.look.d.next = self.look.q.val() + 1;
+        self.turn.next = self.one.val() << self.look.q.val();
+        self.marks.read_address.next = self.look.q.val();
+        self.since.next = self.retired.val() - self.marks.read_data.val();
+        self.reached.next = !self.since.val().get_bit(7);
+        if self.reached.val() {
+            self.held.d.next = self.held.q.val() & !self.turn.val();
+        }
+        self.due.next = self.allowed.q.val()
+            & (self.waiting.q.val() & self.table_rows.open.val() & self.turn.val()).any()
+            & (self.reached.val() | !(self.held.q.val() & self.turn.val()).any());
+
+        // What is raised is pending again, whatever else happens to it in this cycle.
+        self.taken.next = self.tx_ready.val() & self.offered.q.val();
+        if self.taken.val() & !self.begun.q.val() {
+            self.waiting.d.next = self.waiting.q.val() & !self.chosen.q.val();
+        }
+        self.raised.next = self.one.val() << self.raise_vector.val();
+        self.marks.write_enable.next = self.raise_valid.val();
+        self.marks.write_address.next = self.raise_vector.val();
+        self.marks.write_data.next = self.raise_mark.val();
+        if self.raise_valid.val() {
+            self.waiting.d.next = self.waiting.d.val() | self.raised.val();
+            self.held.d.next = self.held.d.val() | self.raised.val();
+        }
+        if self.event_raise.val() {
+            self.waiting.d.next = self.waiting.d.val() | self.event_bit.val();
+        }
+        if self.restart.val() | self.reset.val() {
+            self.waiting.d.next = bits::<VECTORS>(0);
+            self.held.d.next = bits::<VECTORS>(0);
+        }
+        self.pending.next = self.waiting.q.val();
+        self.allowed.d.next =
+            self.cfg_msix_enable.val() & !self.cfg_msix_mask.val() & self.cfg_bus_master.val();
+
+        // The chosen vector may still leave: as things stand now, and not as they stood when it was chosen.
+        self.stays.next = self.allowed.q.val()
+            & (self.chosen.q.val() & self.waiting.d.val() & !self.held.d.val() & self.table_rows.open.val())
+                .any();
+
+        // The packet, a double word a cycle through the chain.
+        self.upper.next = self.row.val().get_bits::<32>(32);
+        self.word.next = self.row.val().get_bits::<32>(0);
+        if self.part.q.val() == bits::<3>(0) {
+            self.word.next = self.short_header.val();
+            if self.long.q.val() {
+                self.word.next = self.long_header.val();
+            }
+        } else if self.part.q.val() == bits::<3>(1) {
+            self.word.next = (bit_cast::<32, 16>(self.cfg_requester_id.val()) << 16) | self.enables.val();
+        } else if self.part.q.val() == bits::<3>(2) {
+            self.word.next = self.upper.val();
+        }
+        self.shift.next = (self.step.q.val() == Step::Fill) | (self.step.q.val() == Step::Shift);
+        if self.shift.val() {
+            self.word0.d.next = self.word1.q.val();
+            self.word1.d.next = self.word2.q.val();
+            self.word2.d.next = self.word3.q.val();
+            self.word3.d.next = self.word4.q.val();
+            self.word4.d.next = self.word.val();
+        }
+        self.ending.next = !self.left.q.val().get_bit(2) & !self.left.q.val().get_bits::<2>(0).all();
+        self.less.next = self.left.q.val() - 2;
+        self.following.next = self.part.q.val() + 1;
+        match self.step.q.val() {
+            Step::Look => {
+                self.vector.d.next = self.look.q.val();
+                self.chosen.d.next = self.turn.val();
+                self.part.d.next = bits::<3>(0);
+                self.begun.d.next = false;
+                if self.due.val() {
+                    self.step.d.next = Step::Length;
+                }
+            }
+            Step::Length => {
+                self.long.d.next = self.upper.val().any();
+                self.left.d.next = bits::<3>(4);
+                if self.upper.val().any() {
+                    self.left.d.next = bits::<3>(5);
+                }
+                self.step.d.next = Step::Fill;
+            }
+            Step::Fill => {
+                // A short packet has no part 2, and a last one that does not count.
+                self.part.d.next = self.following.val();
+                if (self.part.q.val() == bits::<3>(1)) & !self.long.q.val() {
+                    self.part.d.next = bits::<3>(3);
+                }
+                if self.part.q.val().get_bit(2) & (self.long.q.val() | self.part.q.val().get_bit(0)) {
+                    self.offered.d.next = self.stays.val();
+                    self.step.d.next = Step::Offer;
+                }
+            }
+            Step::Offer => {
+                if self.taken.val() {
+                    self.begun.d.next = true;
+                    self.left.d.next = self.less.val();
+                    self.offered.d.next = false;
+                    self.half.d.next = false;
+                    self.step.d.next = Step::Shift;
+                    if self.ending.val() {
+                        self.step.d.next = Step::Look;
+                    }
+                } else if !self.begun.q.val() {
+                    self.offered.d.next = self.stays.val();
+                    if !self.stays.val() {
+                        self.step.d.next = Step::Look;
+                    }
+                }
+            }
+            Step::Shift => {
+                self.half.d.next = true;
+                if self.half.q.val() {
+                    self.offered.d.next = true;
+                    self.step.d.next = Step::Offer;
+                }
+            }
+            _ => {
+                self.step.d.next = Step::Look;
+            }
+        }
+        self.tx.next.data =
+            (bit_cast::<64, 32>(self.word1.q.val()) << 32) | bit_cast::<64, 32>(self.word0.q.val());
+        self.tx.next.keep = bits::<2>(3);
+        if self.ending.val() & self.left.q.val().get_bit(0) {
+            self.tx.next.keep = bits::<2>(1);
+        }
+        self.tx.next.last = self.ending.val();
+        self.tx_valid.next = self.offered.q.val();
+        self.busy.next = (self.step.q.val() != Step::Look)
+            | self.table_rows.busy.val()
+            | (self.allowed.q.val() & (self.waiting.q.val() & self.table_rows.open.val()).any());
+
+        if self.reset.val() {
+            self.step.d.next = Step::Look;
+            self.offered.d.next = false;
+            self.done.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Interrupts on their exported Verilog: notification, the MSI-X table, the messages.
+
+mod message;
+mod nic;
+mod notify;
+mod random;
+mod vectors;
+
+#[path = "../common/bundle.rs"]
+mod bundle;

@@ -1,0 +1,263 @@
+//! Arms, ends and commits of queues, in every order, against a row for each queue.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use viaduct_hdl::bus::{Commit, QUEUE_LOG2};
+use viaduct_hdl::export::verilog;
+use viaduct_hdl::interrupt::Notify;
+use viaduct_spec::profile::VECTORS;
+use viaduct_spec::tables::{table, work_queue};
+use viaduct_verilate::Bench;
+
+use crate::bundle::Bundle;
+
+const QUEUES: usize = 1 << QUEUE_LOG2;
+const POSITIONS: u64 = 1 << 14;
+/// No vector is raised.
+const NONE: [u64; 0] = [];
+
+/// What the contract says of a queue.
+#[derive(Clone, Copy, Default)]
+struct Row {
+    position: u64,
+    armed: bool,
+    vector: u64,
+}
+
+/// What is offered in a cycle.
+#[derive(Clone, Copy, Default, Debug)]
+struct Cycle {
+    /// Queue and position.
+    arm: Option<(usize, u64)>,
+    /// Queue and mark.
+    ended: Option<(usize, u64)>,
+    /// Queue and vector.
+    commit: Option<(usize, u64)>,
+}
+
+struct World {
+    bench: Bench,
+    commit: Bundle,
+    rows: Vec<Row>,
+    issued: u64,
+    /// Raises that are due, with their cycle.
+    expected: std::collections::VecDeque<(u64, u64, u64)>,
+    raised: Vec<u64>,
+}
+
+impl World {
+    fn new() -> Self {
+        let bench = Bench::new("notify", &verilog(Notify::default()));
+        let mut world = Self {
+            bench,
+            commit: Bundle::of::<Commit>("commit"),
+            rows: vec![Row::default(); QUEUES],
+            issued: 0,
+            expected: Default::default(),
+            raised: Vec::new(),
+        };
+        for queue in 0..QUEUES {
+            world.cycle(Cycle { commit: Some((queue, queue as u64 % VECTORS as u64)), ..Default::default() });
+        }
+        world
+    }
+
+    /// Runs a cycle, checks it, and gives whether the end and the commit were taken.
+    fn cycle(&mut self, now: Cycle) -> (bool, bool) {
+        let bench = &mut self.bench;
+        bench.set("arm_valid", now.arm.is_some().into());
+        if let Some((queue, position)) = now.arm {
+            bench.set("arm_queue", queue as u64);
+            bench.set("arm_position", position);
+        }
+        bench.set("ended_valid", now.ended.is_some().into());
+        if let Some((queue, mark)) = now.ended {
+            bench.set("ended_queue", queue as u64);
+            bench.set("ended_mark", mark);
+        }
+        bench.set("commit_valid", now.commit.is_some().into());
+        if let Some((queue, vector)) = now.commit {
+            let mut words = [u64::MAX; 2];
+            work_queue::VECTOR.put(&mut words, vector);
+            let fields = [
+                ("target", table::WORK_QUEUE.into()),
+                ("row", queue as u64),
+                ("word0", words[0]),
+                ("word1", words[1]),
+            ];
+            self.commit.set(bench, &fields);
+        }
+        bench.set("issued", self.issued % 256);
+        bench.eval();
+        let ended = now.ended.is_some() && bench.get("ended_ready") == 1;
+        let committed = bench.get("commit_ready") == 1;
+        assert_eq!(ended, now.ended.is_some() && now.arm.is_none(), "{now:?}");
+        assert_eq!(committed, now.commit.is_some() && now.arm.is_none() && now.ended.is_none(), "{now:?}");
+
+        let due = bench.cycles();
+        let raise =
+            (bench.get("raise_valid") == 1).then(|| (bench.get("raise_vector"), bench.get("raise_mark")));
+        let expected = self.expected.front().filter(|(cycle, ..)| *cycle == due).copied();
+        assert_eq!(raise, expected.map(|(_, vector, mark)| (vector, mark)), "in cycle {due}");
+        if let Some((_, vector, _)) = expected {
+            self.raised.push(vector);
+            self.expected.pop_front();
+            assert_eq!(bench.get("busy"), 1);
+        }
+
+        // What the contract makes of it; a raise shows three cycles after its job was taken.
+        if let Some((queue, position)) = now.arm {
+            let row = &mut self.rows[queue];
+            row.armed = row.position == position;
+            if !row.armed {
+                self.expected.push_back((due + 3, row.vector, self.issued % 256));
+            }
+        } else if let (true, Some((queue, mark))) = (ended, now.ended) {
+            let row = &mut self.rows[queue];
+            row.position = (row.position + 1) % POSITIONS;
+            if std::mem::take(&mut row.armed) {
+                self.expected.push_back((due + 3, row.vector, mark));
+            }
+        } else if let (true, Some((queue, vector))) = (committed, now.commit) {
+            self.rows[queue] = Row { vector, ..Default::default() };
+        }
+        bench.tick();
+        (ended, committed)
+    }
+
+    fn idle(&mut self, cycles: u64) {
+        for _ in 0..cycles {
+            self.cycle(Cycle::default());
+        }
+    }
+
+    fn end(&mut self, queue: usize) {
+        self.cycle(Cycle { ended: Some((queue, 0)), ..Default::default() });
+    }
+
+    fn arm(&mut self, queue: usize, position: u64) {
+        self.cycle(Cycle { arm: Some((queue, position)), ..Default::default() });
+    }
+
+    /// The vectors raised since.
+    fn settle(&mut self) -> Vec<u64> {
+        self.idle(6);
+        assert!(self.expected.is_empty());
+        self.bench.eval();
+        assert_eq!(self.bench.get("busy"), 0);
+        std::mem::take(&mut self.raised)
+    }
+}
+
+#[test]
+fn arm_and_completion_in_every_order_raise_exactly_once() {
+    let mut world = World::new();
+    for offset in -6i64..=6 {
+        for queue in [0, 1, 77] {
+            let position = world.rows[queue].position;
+            let mut ended = None;
+            for cycle in -6i64..=6 {
+                let arm = (cycle == 0).then_some((queue, position));
+                if cycle == offset {
+                    ended = Some((queue, 9));
+                }
+                if world.cycle(Cycle { arm, ended, ..Default::default() }).0 {
+                    ended = None;
+                }
+            }
+            if ended.is_some() {
+                world.cycle(Cycle { ended, ..Default::default() });
+            }
+            assert_eq!(world.settle(), [queue as u64 % VECTORS as u64], "offset {offset}");
+            // The queue is disarmed: nothing more comes of the next one.
+            world.end(queue);
+            assert_eq!(world.settle(), NONE);
+        }
+    }
+}
+
+#[test]
+fn a_queue_is_raised_for_what_its_consumer_has_not_seen_and_for_nothing_else() {
+    let mut world = World::new();
+    world.end(5);
+    world.end(5);
+    assert_eq!(world.settle(), NONE, "nobody sleeps");
+    world.arm(5, 0);
+    assert_eq!(world.settle(), [5], "two behind");
+    world.arm(5, 1);
+    assert_eq!(world.settle(), [5], "one behind");
+    world.arm(5, 2);
+    world.end(6);
+    assert_eq!(world.settle(), NONE, "another queue's");
+    world.arm(5, 2);
+    assert_eq!(world.settle(), NONE, "twice the same");
+    world.end(5);
+    world.end(5);
+    assert_eq!(world.settle(), [5], "once");
+    assert_eq!(world.rows[5].position, 4);
+}
+
+#[test]
+fn a_commit_starts_a_queue_anew() {
+    let mut world = World::new();
+    for _ in 0..3 {
+        world.end(9);
+    }
+    world.arm(9, 3);
+    world.cycle(Cycle { commit: Some((9, 6)), ..Default::default() });
+    world.end(9);
+    assert_eq!(world.settle(), NONE, "disarmed");
+    world.arm(9, 1);
+    world.end(9);
+    assert_eq!(world.settle(), [6], "from position 0, to another vector");
+}
+
+#[test]
+fn positions_wrap_at_two_to_the_fourteen() {
+    let mut world = World::new();
+    for _ in 0..POSITIONS - 1 {
+        world.end(3);
+    }
+    world.arm(3, POSITIONS - 1);
+    assert_eq!(world.settle(), NONE);
+    world.end(3);
+    assert_eq!(world.settle(), [3]);
+    world.arm(3, 0);
+    assert_eq!(world.settle(), NONE, "it is at position 0 again");
+    world.end(3);
+    assert_eq!(world.settle(), [3]);
+}
+
+#[test]
+fn anything_in_any_cycle() {
+    let mut world = World::new();
+    let mut random = ChaCha8Rng::seed_from_u64(world.bench.seed());
+    let (mut ended, mut commit) = (None, None);
+    let mut raised = 0;
+    for cycle in 0..60_000 {
+        // Few queues, so that jobs follow each other closely; then all of them.
+        let queues = if cycle < 40_000 { 3 } else { QUEUES };
+        if ended.is_none() && random.random_bool(0.6) {
+            ended = Some((random.random_range(0..queues), random.random_range(0..256)));
+        }
+        if commit.is_none() && random.random_bool(0.02) {
+            commit = Some((random.random_range(0..queues), random.random_range(0..VECTORS as u64)));
+        }
+        let arm = random.random_bool(0.3).then(|| {
+            let queue = random.random_range(0..queues);
+            let behind = if random.random_bool(0.7) { 0 } else { random.random_range(1..4) };
+            (queue, (world.rows[queue].position + POSITIONS - behind) % POSITIONS)
+        });
+        let (end_taken, commit_taken) = world.cycle(Cycle { arm, ended, commit });
+        if end_taken {
+            ended = None;
+        }
+        if commit_taken {
+            commit = None;
+        }
+        world.issued += u64::from(random.random_bool(0.4));
+        raised += world.raised.drain(..).count();
+    }
+    assert!(raised > 5000, "{raised}");
+    world.settle();
+}

@@ -1,0 +1,116 @@
+//! The vectors against a small model, with everything at random.
+
+use std::collections::BTreeMap;
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use viaduct_spec::profile::VECTORS;
+use viaduct_spec::register::MSIX_TABLE;
+
+use crate::message::{interrupt, World};
+
+/// What the contract says of a vector.
+#[derive(Clone, Copy, Default)]
+struct Vector {
+    masked: bool,
+    /// Raised and not left: how many commands must be retired, and the cycle.
+    raised: Option<(u64, u64)>,
+    /// The cycle since which it may not leave, masked or its function.
+    blocked: Option<u64>,
+}
+
+#[test]
+fn every_raise_leads_to_an_interrupt_after_its_mark_and_none_comes_unasked() {
+    let mut world = World::new();
+    let mut random = ChaCha8Rng::seed_from_u64(world.bench.seed());
+    let mut vectors = [Vector::default(); VECTORS];
+    let mut packets = BTreeMap::new();
+    for vector in 0..VECTORS as u64 {
+        let high = if vector % 2 == 0 { 0 } else { vector << 32 };
+        let (address, data) = (high | 0xFEE0_0000 | vector << 4, random.random());
+        world.program(vector, address, data, false);
+        packets.insert(interrupt(address, data), vector as usize);
+    }
+    let (mut issued, mut retired) = (0u64, 0u64);
+    let mut function = true;
+    let (mut raises, mut left) = (0, 0);
+    let mut began = None;
+    for _ in 0..60_000 {
+        let cycle = world.bench.cycles();
+        issued += u64::from(issued - retired < 100 && random.random_bool(0.3));
+        retired += u64::from(retired < issued && random.random_bool(0.3));
+        world.bench.set("retired", retired % 256);
+        world.bench.set("tx_ready", random.random_bool(0.7).into());
+        world.bench.set("raise_valid", 0);
+        world.bench.set("mmio_write_valid", 0);
+        if random.random_bool(0.05) {
+            let (vector, masked) = (random.random_range(0..VECTORS), random.random_bool(0.5));
+            world.set_store(0, MSIX_TABLE + 16 * vector as u64 + 8, u64::from(masked) << 32, 0xF0);
+            vectors[vector].masked = masked;
+            if masked {
+                vectors[vector].blocked.get_or_insert(cycle);
+            }
+        }
+        if random.random_bool(0.01) {
+            function = !function;
+            world.bench.set("cfg_msix_mask", (!function).into());
+            for vector in vectors.iter_mut().filter(|_| !function) {
+                vector.blocked.get_or_insert(cycle);
+            }
+        }
+        let raise = random.random_bool(0.05).then(|| random.random_range(0..VECTORS));
+        if let Some(vector) = raise {
+            world.bench.set("raise_valid", 1);
+            world.bench.set("raise_vector", vector as u64);
+            world.bench.set("raise_mark", issued % 256);
+            raises += 1;
+        }
+        let shown = world.pending();
+        for (number, vector) in vectors.iter().enumerate() {
+            assert!(vector.raised.is_some() || shown >> number & 1 == 0, "{number} is pending unasked");
+        }
+        // How things stand when a first beat is taken decides about its packet.
+        let first = world.begins().then_some((cycle, vectors, retired));
+        if first.is_some() {
+            began = first;
+        }
+        world.tick();
+        for (_, packet) in world.packets.drain(..) {
+            let number = packets[&packet];
+            let (start, then, retired) = began.take().expect("a packet has a first beat");
+            let Vector { raised, blocked, .. } = then[number];
+            let (mark, _) = raised.expect("an interrupt that nobody asked for");
+            assert!(mark <= retired, "vector {number}: {retired} of {mark} commands are out");
+            assert!(blocked.is_none_or(|since| start <= since + 2), "{number}: {blocked:?}, left in {start}");
+            // Raised in the cycle of the first beat, or later, it is another one.
+            vectors[number].raised = vectors[number].raised.filter(|&(_, raised)| raised >= start);
+            left += 1;
+        }
+        if let Some(vector) = raise {
+            vectors[vector].raised = Some((issued, cycle));
+        }
+        for vector in &mut vectors {
+            if !vector.masked && function {
+                vector.blocked = None;
+            }
+        }
+    }
+    // At the end all that is raised leaves.
+    world.bench.set("raise_valid", 0);
+    world.bench.set("tx_ready", 1);
+    world.bench.set("cfg_msix_mask", 0);
+    world.bench.set("retired", issued % 256);
+    for vector in 0..VECTORS as u64 {
+        world.mask(vector, false);
+    }
+    world.ticks(200);
+    let last = world.take();
+    left += last.len();
+    for packet in last {
+        vectors[packets[&packet]].raised = None;
+    }
+    assert!(vectors.iter().all(|vector| vector.raised.is_none()), "an interrupt was lost");
+    assert_eq!((world.pending(), world.busy()), (0, false));
+    println!("{raises} raises, {left} interrupts");
+    assert!(left > 500 && left <= raises, "{left} interrupts of {raises} raises");
+}

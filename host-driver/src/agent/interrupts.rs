@@ -1,0 +1,229 @@
+//! Interrupts: a thread that wants one sleeps here until its vector is raised.
+//!
+//! One thread waits for all vectors, and counts what it hears of each as a generation. Who is about to
+//! sleep reads the generation, asks the device for an interrupt, looks once more whether what it waits for
+//! is there, and sleeps only as long as the generation is the one it read. So an interrupt that comes
+//! between the asking and the sleeping ends the sleep before it begins: none is lost. One that was meant for
+//! another user of the vector wakes too: whoever is woken looks, and asks anew.
+
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use rustix::{
+    event::{eventfd, poll, EventfdFlags, PollFd, PollFlags},
+    io::Errno,
+};
+use viaduct_spec::{profile::VECTORS, register::EVENT_VECTOR};
+
+use crate::device::{DeviceError, PciDevice};
+
+/// The interrupts of one device. Dropping it ends its thread.
+pub struct Interrupts {
+    vectors: Arc<[Vector]>,
+    stop: OwnedFd,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// One vector: how often it was heard, and who waits for the next time.
+#[derive(Default)]
+struct Vector {
+    generation: Mutex<u64>,
+    raised: Condvar,
+}
+
+impl Interrupts {
+    /// Takes the interrupts of a device that has been reset. None where there are none, or where one must not
+    /// sleep: there one polls.
+    pub fn start(device: &dyn PciDevice) -> Result<Option<Self>, DeviceError> {
+        let count = device.vectors().min(VECTORS);
+        if count == 0 || !device.may_sleep() {
+            return Ok(None);
+        }
+        let system =
+            |source| DeviceError::System { request: "threads and eventfds for interrupts".into(), source };
+        let new = || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(io::Error::from);
+        let stop = new().map_err(system)?;
+        let stopped = stop.try_clone().map_err(system)?;
+        let events = (0..count).map(|_| new()).collect::<Result<Vec<OwnedFd>, _>>().map_err(system)?;
+        let borrowed: Vec<BorrowedFd<'_>> = events.iter().map(AsFd::as_fd).collect();
+        device.set_interrupts(&borrowed)?;
+        drop(borrowed);
+        let vectors: Arc<[Vector]> = (0..count).map(|_| Vector::default()).collect();
+        // The thread knows of the vectors alone: it keeps neither agent nor device alive.
+        let heard = Arc::clone(&vectors);
+        let thread = std::thread::Builder::new()
+            .name("viaduct-interrupts".into())
+            .spawn(move || listen(&heard, &events, &stopped))
+            .map_err(system)?;
+        Ok(Some(Self { vectors, stop, thread: Some(thread) }))
+    }
+
+    /// The vector of a work queue, by the row of its table. Events have one of their own, if there are two.
+    pub fn of_queue(&self, row: u32) -> u8 {
+        match self.vectors.len() as u32 {
+            0 | 1 => EVENT_VECTOR,
+            // At most VECTORS, which fits.
+            count => (1 + row % (count - 1)) as u8,
+        }
+    }
+
+    /// How often a vector was heard, by now. None: there is no such vector.
+    pub fn generation(&self, vector: u8) -> Option<u64> {
+        Some(*self.vectors.get(usize::from(vector))?.lock())
+    }
+
+    /// Sleeps until the generation of a vector is another than `seen`, at most for `timeout`. Whether it is.
+    pub fn sleep(&self, vector: u8, seen: u64, timeout: Duration) -> bool {
+        let Some(vector) = self.vectors.get(usize::from(vector)) else {
+            std::thread::sleep(timeout);
+            return false;
+        };
+        let waited = vector.raised.wait_timeout_while(vector.lock(), timeout, |now| *now == seen);
+        let (now, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        *now != seen
+    }
+}
+
+impl Vector {
+    fn lock(&self) -> MutexGuard<'_, u64> {
+        // A number: what a thread that panicked left is as good as any.
+        self.generation.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hear(&self) {
+        let mut generation = self.lock();
+        *generation = generation.wrapping_add(1);
+        self.raised.notify_all();
+    }
+}
+
+impl Drop for Interrupts {
+    fn drop(&mut self) {
+        // A counter that starts at 0 takes a 1 at once.
+        let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Hears interrupts until it is told to stop. Should the system not let it, those who sleep wake by
+/// themselves now and then, and find what is there.
+fn listen(vectors: &[Vector], events: &[OwnedFd], stop: &OwnedFd) {
+    let mut files: Vec<PollFd<'_>> =
+        events.iter().chain([stop]).map(|file| PollFd::new(file, PollFlags::IN)).collect();
+    loop {
+        match poll(&mut files, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return,
+        }
+        if files.last().is_none_or(|stop| !stop.revents().is_empty()) {
+            return;
+        }
+        for ((file, event), vector) in files.iter().zip(events).zip(vectors) {
+            // However often it was raised, it is read once: first taken, then told. What is raised in
+            // between is told once more.
+            if !file.revents().is_empty() && rustix::io::read(event, &mut [0; 8]).is_ok() {
+                vector.hear();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::{Deed, Ledger};
+    use std::time::Instant;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn interrupts(ledger: &Ledger, vectors: usize) -> Interrupts {
+        ledger.books().vectors = vectors;
+        Interrupts::start(ledger).expect("it takes eventfds").expect("it has vectors")
+    }
+
+    #[test]
+    fn no_vectors_or_no_sleep_is_no_interrupts() {
+        let ledger = Ledger::new();
+        ledger.books().vectors = 0;
+        assert!(Interrupts::start(&ledger).expect("nothing to do").is_none());
+        ledger.books().vectors = 4;
+        ledger.books().may_sleep = false;
+        assert!(Interrupts::start(&ledger).expect("nothing to do").is_none());
+        assert!(!ledger.take_deeds().iter().any(|deed| matches!(deed, Deed::Interrupts(_))));
+    }
+
+    #[test]
+    fn queues_share_what_events_leave() {
+        let ledger = Ledger::new();
+        let of = |vectors, queues: u32| -> Vec<u8> {
+            let interrupts = interrupts(&ledger, vectors);
+            (0..queues).map(|queue| interrupts.of_queue(queue)).collect()
+        };
+        assert_eq!(of(1, 3), [0, 0, 0]);
+        assert_eq!(of(2, 3), [1, 1, 1]);
+        assert_eq!(of(4, 7), [1, 2, 3, 1, 2, 3, 1]);
+        assert_eq!(of(1000, 9), [1, 2, 3, 4, 5, 6, 7, 1, 2], "no more than a row can say");
+        assert_eq!(ledger.take_deeds().last(), Some(&Deed::Interrupts(VECTORS)));
+    }
+
+    #[test]
+    fn an_interrupt_wakes_all_who_sleep_on_its_vector_and_nobody_else() {
+        let ledger = Ledger::new();
+        let interrupts = interrupts(&ledger, 3);
+        let seen = [0, 1, 2].map(|vector| interrupts.generation(vector).expect("a vector"));
+        std::thread::scope(|scope| {
+            let sleepers = [(); 3].map(|()| scope.spawn(|| interrupts.sleep(1, seen[1], LONG)));
+            ledger.interrupt(1);
+            assert!(sleepers.into_iter().all(|sleeper| sleeper.join().expect("no panic")));
+        });
+        // Raised before the sleep begins: no sleep. Not raised: all of it.
+        assert!(interrupts.sleep(1, seen[1], LONG));
+        assert!(!interrupts.sleep(2, seen[2], Duration::from_millis(5)));
+        assert!(!interrupts.sleep(0, seen[0], Duration::ZERO));
+        assert_eq!(interrupts.generation(3), None);
+        assert!(!interrupts.sleep(3, 0, Duration::from_millis(1)));
+    }
+
+    #[test]
+    fn no_interrupt_is_lost_however_they_fall() {
+        let ledger = Ledger::new();
+        let interrupts = interrupts(&ledger, 2);
+        let turn = Mutex::new(0u32);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for n in 1..=2000 {
+                    // What happened is in memory before the interrupt.
+                    *turn.lock().expect("no panic") = n;
+                    ledger.interrupt(1);
+                    if n % 3 == 0 {
+                        std::thread::yield_now();
+                    }
+                }
+            });
+            let start = Instant::now();
+            loop {
+                let seen = interrupts.generation(1).expect("a vector");
+                if *turn.lock().expect("no panic") == 2000 {
+                    break;
+                }
+                assert!(interrupts.sleep(1, seen, LONG), "slept through at {:?}", start.elapsed());
+            }
+        });
+    }
+
+    #[test]
+    fn the_thread_ends_and_lets_go() {
+        let ledger = Ledger::new();
+        let interrupts = interrupts(&ledger, 2);
+        let vectors = Arc::downgrade(&interrupts.vectors);
+        drop(interrupts);
+        assert!(vectors.upgrade().is_none(), "the thread has ended");
+    }
+}

@@ -1,0 +1,127 @@
+//! The function's own node and iommufd: VFIO's interface since Linux 6.6, on kernels that have
+//! CONFIG_IOMMUFD and CONFIG_VFIO_DEVICE_CDEV. No kernel that the tests of this project can run has them
+//! (no Debian kernel does), so this file is compiled and reviewed, and has never met a device.
+//!
+//! By hand, because the feature of vfio-ioctls that does it brings the crates for KVM along.
+
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    os::fd::{AsFd, AsRawFd},
+    path::Path,
+};
+
+use iommufd_bindings::iommufd::{
+    self, iommu_ioas_alloc, iommu_ioas_iova_ranges, iommu_ioas_map, iommu_ioas_unmap, iommu_iova_range,
+};
+use vfio_bindings::bindings::vfio;
+
+use super::{
+    info::IommuInfo,
+    ioctl::{call, number, vfio_number},
+    space::{AddressSpace, Opened},
+};
+
+const fn iommu(command: u32) -> libc::Ioctl {
+    number(iommufd::IOMMUFD_TYPE, command)
+}
+
+const IOAS_ALLOC: libc::Ioctl = iommu(iommufd::IOMMUFD_CMD_IOAS_ALLOC);
+const IOAS_IOVA_RANGES: libc::Ioctl = iommu(iommufd::IOMMUFD_CMD_IOAS_IOVA_RANGES);
+const IOAS_MAP: libc::Ioctl = iommu(iommufd::IOMMUFD_CMD_IOAS_MAP);
+const IOAS_UNMAP: libc::Ioctl = iommu(iommufd::IOMMUFD_CMD_IOAS_UNMAP);
+const DEVICE_BIND_IOMMUFD: libc::Ioctl = vfio_number(18);
+const DEVICE_ATTACH_IOMMUFD_PT: libc::Ioctl = vfio_number(19);
+
+/// An I/O address space of an iommufd.
+struct Space {
+    iommufd: File,
+    id: u32,
+}
+
+/// Opens the function with the node `device`; `iommu` is `/dev/iommu`.
+pub fn open(device: &Path, iommu: &Path) -> io::Result<Opened> {
+    let node = |path: &Path| {
+        let open = OpenOptions::new().read(true).write(true).open(path);
+        open.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+    };
+    let (iommufd, device) = (node(iommu)?, node(device)?);
+    let mut bind = vfio::vfio_device_bind_iommufd {
+        argsz: size_of::<vfio::vfio_device_bind_iommufd>() as u32,
+        iommufd: iommufd.as_raw_fd(),
+        ..Default::default()
+    };
+    // SAFETY: the kernel reads the structure and writes its `out_devid`.
+    unsafe { call(device.as_fd(), DEVICE_BIND_IOMMUFD, &mut bind) }?;
+    let mut alloc = iommu_ioas_alloc { size: size_of::<iommu_ioas_alloc>() as u32, ..Default::default() };
+    // SAFETY: the kernel reads the structure and writes its `out_ioas_id`.
+    unsafe { call(iommufd.as_fd(), IOAS_ALLOC, &mut alloc) }?;
+    let mut attach = vfio::vfio_device_attach_iommufd_pt {
+        argsz: size_of::<vfio::vfio_device_attach_iommufd_pt>() as u32,
+        pt_id: alloc.out_ioas_id,
+        ..Default::default()
+    };
+    // SAFETY: the kernel reads the structure and writes its `pt_id`.
+    unsafe { call(device.as_fd(), DEVICE_ATTACH_IOMMUFD_PT, &mut attach) }?;
+    // Closing the files undoes all of it.
+    Ok(Opened { device, space: Box::new(Space { iommufd, id: alloc.out_ioas_id }) })
+}
+
+impl AddressSpace for Space {
+    unsafe fn map(&self, iova: u64, address: usize, length: usize, write: bool) -> io::Result<()> {
+        let writable = if write { iommufd::iommufd_ioas_map_flags_IOMMU_IOAS_MAP_WRITEABLE } else { 0 };
+        let mut map = iommu_ioas_map {
+            size: size_of::<iommu_ioas_map>() as u32,
+            flags: iommufd::iommufd_ioas_map_flags_IOMMU_IOAS_MAP_FIXED_IOVA
+                | iommufd::iommufd_ioas_map_flags_IOMMU_IOAS_MAP_READABLE
+                | writable,
+            ioas_id: self.id,
+            user_va: address as u64,
+            length: length as u64,
+            iova,
+            ..Default::default()
+        };
+        // SAFETY: the kernel reads the structure and writes its `iova`; what the device then does with
+        // the memory is the caller's promise.
+        unsafe { call(self.iommufd.as_fd(), IOAS_MAP, &mut map) }.map(drop)
+    }
+
+    fn unmap(&self, iova: u64, length: usize) -> io::Result<u64> {
+        let mut unmap = iommu_ioas_unmap {
+            size: size_of::<iommu_ioas_unmap>() as u32,
+            ioas_id: self.id,
+            iova,
+            length: length as u64,
+        };
+        // SAFETY: the kernel reads the structure and writes its `length`.
+        unsafe { call(self.iommufd.as_fd(), IOAS_UNMAP, &mut unmap) }?;
+        Ok(unmap.length)
+    }
+
+    fn info(&self) -> io::Result<IommuInfo> {
+        let mut found = vec![iommu_iova_range::default(); 64];
+        let ask = |found: &mut Vec<iommu_iova_range>| {
+            let mut ranges = iommu_ioas_iova_ranges {
+                size: size_of::<iommu_ioas_iova_ranges>() as u32,
+                ioas_id: self.id,
+                num_iovas: found.len() as u32,
+                allowed_iovas: found.as_mut_ptr() as u64,
+                ..Default::default()
+            };
+            // SAFETY: the kernel writes the structure, and as many ranges as it says there is room for.
+            let result = unsafe { call(self.iommufd.as_fd(), IOAS_IOVA_RANGES, &mut ranges) };
+            (result, ranges)
+        };
+        let (mut result, mut ranges) = ask(&mut found);
+        if result.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::EMSGSIZE)) {
+            found.resize(ranges.num_iovas as usize, iommu_iova_range::default());
+            (result, ranges) = ask(&mut found);
+        }
+        result?;
+        found.truncate(ranges.num_iovas as usize);
+        Ok(IommuInfo {
+            least_page: Some(ranges.out_iova_alignment.max(1)),
+            ranges: Some(found.iter().map(|range| range.start..=range.last).collect()),
+        })
+    }
+}

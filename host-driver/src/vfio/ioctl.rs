@@ -1,0 +1,153 @@
+//! The kernel's calls that the crates vfio-ioctls and vfio-bindings lack, or hide the errors of. Each is
+//! one ioctl on a descriptor of VFIO's; numbers and structures are those of `linux/vfio.h`.
+
+use std::{
+    io,
+    os::fd::{AsRawFd, BorrowedFd},
+};
+
+use vfio_bindings::bindings::vfio;
+
+/// The number of a call without a size in it: its type in bits 15:8.
+pub const fn number(kind: u8, command: u32) -> libc::Ioctl {
+    ((kind as u32) << 8 | command) as libc::Ioctl
+}
+
+/// The number of a call of VFIO's.
+pub const fn vfio_number(command: u32) -> libc::Ioctl {
+    number(vfio::VFIO_TYPE, vfio::VFIO_BASE + command)
+}
+
+const DEVICE_GET_INFO: libc::Ioctl = vfio_number(7);
+const DEVICE_GET_REGION_INFO: libc::Ioctl = vfio_number(8);
+const DEVICE_GET_IRQ_INFO: libc::Ioctl = vfio_number(9);
+const DEVICE_SET_IRQS: libc::Ioctl = vfio_number(10);
+const DEVICE_RESET: libc::Ioctl = vfio_number(11);
+const IOMMU_GET_INFO: libc::Ioctl = vfio_number(12);
+const IOMMU_MAP_DMA: libc::Ioctl = vfio_number(13);
+const IOMMU_UNMAP_DMA: libc::Ioctl = vfio_number(14);
+
+/// Bytes that answers get at first; longer ones are asked for again.
+const FIRST_ANSWER: usize = 512;
+/// No answer of the kernel's is longer.
+const LONGEST_ANSWER: usize = 1 << 20;
+
+/// A question whose answer begins with its own length.
+#[derive(Debug, Clone, Copy)]
+pub enum Query {
+    /// To a device: `vfio_device_info`.
+    Device,
+    /// To a device: `vfio_region_info` of a region.
+    Region(u32),
+    /// To a device: `vfio_irq_info` of a kind of interrupts.
+    Interrupts(u32),
+    /// To a container: `vfio_iommu_type1_info`.
+    Iommu,
+}
+
+/// Asks; the answer with its capabilities, as bytes.
+pub fn query(fd: BorrowedFd<'_>, query: Query) -> io::Result<Vec<u8>> {
+    let (number, index) = match query {
+        Query::Device => (DEVICE_GET_INFO, 0),
+        Query::Region(index) => (DEVICE_GET_REGION_INFO, index),
+        Query::Interrupts(index) => (DEVICE_GET_IRQ_INFO, index),
+        Query::Iommu => (IOMMU_GET_INFO, 0),
+    };
+    let mut length = FIRST_ANSWER;
+    loop {
+        let mut words = vec![0_u32; length.div_ceil(4)];
+        words[0] = length as u32;
+        words[2] = index;
+        // SAFETY: the kernel writes what `words[0]` allows at most, and that is the buffer's length.
+        unsafe { call(fd, number, words.as_mut_ptr()) }?;
+        let needed = words[0] as usize;
+        if needed <= length {
+            let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            bytes.truncate(length);
+            return Ok(bytes);
+        }
+        if needed > LONGEST_ANSWER {
+            return Err(io::Error::other(format!("the kernel's answer has {needed} bytes")));
+        }
+        length = needed;
+    }
+}
+
+/// Sets the eventfds of a kind of interrupts: from vector 0 on, -1 for none. With no vectors at all the
+/// interrupts are turned off.
+pub fn set_interrupts(device: BorrowedFd<'_>, kind: u32, events: &[i32]) -> io::Result<()> {
+    const HEADER: usize = size_of::<vfio::vfio_irq_set>();
+    let data = if events.is_empty() { vfio::VFIO_IRQ_SET_DATA_NONE } else { vfio::VFIO_IRQ_SET_DATA_EVENTFD };
+    let words = [
+        (HEADER + size_of_val(events)) as u32,
+        data | vfio::VFIO_IRQ_SET_ACTION_TRIGGER,
+        kind,
+        0,
+        events.len() as u32,
+    ];
+    let mut set: Vec<u32> = words.into_iter().chain(events.iter().map(|fd| *fd as u32)).collect();
+    // SAFETY: a `vfio_irq_set` with as many eventfds as it says; the kernel only reads it.
+    unsafe { call(device, DEVICE_SET_IRQS, set.as_mut_ptr()) }.map(drop)
+}
+
+/// Resets a function.
+pub fn reset(device: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: the call has no argument.
+    unsafe { call::<u8>(device, DEVICE_RESET, std::ptr::null_mut()) }.map(drop)
+}
+
+/// Maps `length` bytes at `address` at the DMA address `iova`.
+///
+/// # Safety
+/// As [`crate::device::PciDevice::map_dma`].
+pub unsafe fn map_dma(
+    container: BorrowedFd<'_>,
+    iova: u64,
+    address: usize,
+    length: usize,
+    write: bool,
+) -> io::Result<()> {
+    let writable = if write { vfio::VFIO_DMA_MAP_FLAG_WRITE } else { 0 };
+    let mut map = vfio::vfio_iommu_type1_dma_map {
+        argsz: size_of::<vfio::vfio_iommu_type1_dma_map>() as u32,
+        flags: vfio::VFIO_DMA_MAP_FLAG_READ | writable,
+        vaddr: address as u64,
+        iova,
+        size: length as u64,
+    };
+    // SAFETY: the kernel reads the structure; what the device then does with the memory is the caller's
+    // promise.
+    unsafe { call(container, IOMMU_MAP_DMA, &mut map) }.map(drop)
+}
+
+/// Unmaps; how many bytes it were.
+pub fn unmap_dma(container: BorrowedFd<'_>, iova: u64, length: usize) -> io::Result<u64> {
+    let mut unmap = vfio::vfio_iommu_type1_dma_unmap {
+        argsz: size_of::<vfio::vfio_iommu_type1_dma_unmap>() as u32,
+        flags: 0,
+        iova,
+        size: length as u64,
+        ..Default::default()
+    };
+    // SAFETY: the kernel reads the structure and writes its `size`.
+    unsafe { call(container, IOMMU_UNMAP_DMA, &mut unmap) }?;
+    Ok(unmap.size)
+}
+
+/// One ioctl; started again when a signal came in between.
+///
+/// # Safety
+/// `argument` is what the call with this number takes, and may be written as the call does.
+pub unsafe fn call<T>(fd: BorrowedFd<'_>, number: libc::Ioctl, argument: *mut T) -> io::Result<i32> {
+    loop {
+        // SAFETY: the caller's promise.
+        let result = unsafe { libc::ioctl(fd.as_raw_fd(), number, argument) };
+        if result >= 0 {
+            return Ok(result);
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}

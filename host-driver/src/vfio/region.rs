@@ -1,0 +1,235 @@
+//! A BAR or configuration space: mapped where the kernel lets it be mapped, read and written through the
+//! device's file elsewhere.
+
+use std::{
+    fs::File,
+    io,
+    os::{fd::AsFd, unix::fs::FileExt},
+    ptr::NonNull,
+    sync::atomic::{fence, Ordering},
+};
+
+use rustix::{
+    mm::{madvise, mmap, munmap, Advice, MapFlags, ProtFlags},
+    param::page_size,
+};
+
+use super::info::RegionInfo;
+
+// On smaller machines an access of 8 bytes is two instructions.
+const _: () = assert!(usize::BITS >= 64, "8 bytes in one access need a 64-bit machine");
+
+/// A region of a device.
+#[derive(Debug)]
+pub struct Region {
+    size: u64,
+    /// Where it begins in the device's file.
+    offset: u64,
+    areas: Vec<Area>,
+}
+
+/// A part that is mapped.
+#[derive(Debug)]
+struct Area {
+    offset: u64,
+    length: usize,
+    start: NonNull<u8>,
+}
+
+// SAFETY: a mapping belongs to the whole process, and device registers are accessed with single volatile
+// instructions: that is what threads may share.
+unsafe impl Send for Area {}
+// SAFETY: as above.
+unsafe impl Sync for Area {}
+
+/// A number that one access moves, little-endian in the device.
+pub trait Word: Copy {
+    /// Its bytes in a buffer of 8, and back.
+    fn to_bytes(self) -> [u8; 8];
+    /// From the first bytes of a buffer.
+    fn from_bytes(bytes: [u8; 8]) -> Self;
+    /// Between the machine's order and the device's.
+    fn little_endian(self) -> Self;
+}
+
+impl Word for u32 {
+    fn to_bytes(self) -> [u8; 8] {
+        u64::from(self).to_le_bytes()
+    }
+    fn from_bytes(bytes: [u8; 8]) -> Self {
+        u64::from_le_bytes(bytes) as Self
+    }
+    fn little_endian(self) -> Self {
+        self.to_le()
+    }
+}
+
+impl Word for u64 {
+    fn to_bytes(self) -> [u8; 8] {
+        self.to_le_bytes()
+    }
+    fn from_bytes(bytes: [u8; 8]) -> Self {
+        Self::from_le_bytes(bytes)
+    }
+    fn little_endian(self) -> Self {
+        self.to_le()
+    }
+}
+
+impl Region {
+    /// A region of `device`; `map`: in memory where it can be.
+    pub fn new(device: &File, info: &RegionInfo, map: bool) -> io::Result<Self> {
+        let mut region = Self { size: info.size, offset: info.offset, areas: Vec::new() };
+        for (offset, length) in info.areas.iter().filter(|_| map) {
+            region.areas.extend(Area::new(device, info.offset, *offset, *length)?);
+        }
+        Ok(region)
+    }
+
+    /// Whether `count` bytes at `offset` are in it and naturally aligned; else the rule.
+    pub fn check(&self, offset: u64, count: usize) -> Result<(), String> {
+        let count = count as u64;
+        if offset % count != 0 {
+            return Err("offsets are naturally aligned".into());
+        }
+        if offset.checked_add(count).is_none_or(|end| end > self.size) {
+            return Err(format!("the region has {:#x} bytes", self.size));
+        }
+        Ok(())
+    }
+
+    /// Reads at an offset that [`Region::check`] allows.
+    pub fn read<T: Word>(&self, device: &File, offset: u64) -> io::Result<T> {
+        let Some(place) = self.mapped::<T>(offset) else {
+            let mut bytes = [0; 8];
+            let count = device.read_at(&mut bytes[..size_of::<T>()], self.file_offset(offset)?)?;
+            return if count == size_of::<T>() { Ok(T::from_bytes(bytes)) } else { Err(cut(count)) };
+        };
+        // SAFETY: inside a mapped area and aligned; registers may change at any time, so volatile.
+        let value = unsafe { place.read_volatile() };
+        // What the caller reads from memory next is not older than the register.
+        fence(Ordering::Acquire);
+        Ok(value.little_endian())
+    }
+
+    /// Writes at an offset that [`Region::check`] allows.
+    pub fn write<T: Word>(&self, device: &File, offset: u64, value: T) -> io::Result<()> {
+        // What the caller stored in memory is there before the device is told of it.
+        fence(Ordering::Release);
+        let Some(place) = self.mapped::<T>(offset) else {
+            let count = device.write_at(&value.to_bytes()[..size_of::<T>()], self.file_offset(offset)?)?;
+            return if count == size_of::<T>() { Ok(()) } else { Err(cut(count)) };
+        };
+        // SAFETY: inside a mapped area and aligned; no Rust object lies there.
+        unsafe { place.write_volatile(value.little_endian()) };
+        Ok(())
+    }
+
+    /// Where `offset` is in memory, if all of a T there is mapped.
+    fn mapped<T>(&self, offset: u64) -> Option<*mut T> {
+        let area = self.areas.iter().find(|area| {
+            offset >= area.offset && offset - area.offset + size_of::<T>() as u64 <= area.length as u64
+        })?;
+        // SAFETY: inside the area, by the search.
+        Some(unsafe { area.start.as_ptr().add((offset - area.offset) as usize) }.cast())
+    }
+
+    fn file_offset(&self, offset: u64) -> io::Result<u64> {
+        self.offset.checked_add(offset).ok_or_else(|| io::Error::other("an offset beyond the device's file"))
+    }
+}
+
+/// The kernel moves all of a register or fails.
+fn cut(count: usize) -> io::Error {
+    io::Error::other(format!("the kernel moved only {count} bytes"))
+}
+
+impl Area {
+    /// Maps the whole pages of `length` bytes at `offset` of the region that begins at `base` of the
+    /// device's file. None: it has none.
+    fn new(device: &File, base: u64, offset: u64, length: u64) -> io::Result<Option<Self>> {
+        let page = page_size() as u64;
+        let too_large = || io::Error::other("a region beyond the address space");
+        let end = offset.checked_add(length).ok_or_else(too_large)? / page * page;
+        let offset = offset.checked_next_multiple_of(page).ok_or_else(too_large)?;
+        if offset >= end {
+            return Ok(None);
+        }
+        let length = usize::try_from(end - offset).map_err(|_| too_large())?;
+        let place = base.checked_add(offset).ok_or_else(too_large)?;
+        // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
+        let start = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                length,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                device.as_fd(),
+                place,
+            )?
+        };
+        let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))?;
+        let area = Self { offset, length, start };
+        // A child's copy would keep the function open and let the child ring its doorbells.
+        // SAFETY: the mapping made above; the advice changes nothing for this process.
+        unsafe { madvise(start.as_ptr().cast(), length, Advice::LinuxDontFork) }?;
+        Ok(Some(area))
+    }
+}
+
+impl Drop for Area {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made in `new`; pointers into it live as long as a call.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file stands for the device: its pages map as a BAR's do.
+    #[test]
+    fn areas_go_through_memory_and_the_rest_through_the_file() {
+        let device = tempfile::tempfile().expect("a file");
+        let page = page_size() as u64;
+        device.set_len(8 * page).expect("room");
+        let info = RegionInfo {
+            accessible: true,
+            size: 4 * page,
+            offset: 2 * page,
+            areas: vec![(0, page), (2 * page + 8, 2 * page - 8)],
+        };
+        let region = Region::new(&device, &info, true).expect("mapped");
+        let mapped: Vec<(u64, usize)> = region.areas.iter().map(|area| (area.offset, area.length)).collect();
+        assert_eq!(mapped, [(0, page as usize), (3 * page, page as usize)], "whole pages of the areas");
+        for offset in (0..4 * page).step_by(8) {
+            region.write(&device, offset, 0x1122_3344_5566_0000 + offset).expect("in the region");
+        }
+        let mut bytes = vec![0; 8 * page as usize];
+        device.read_at(&mut bytes, 0).expect("a file");
+        assert!(bytes[..2 * page as usize].iter().all(|byte| *byte == 0));
+        assert!(bytes[6 * page as usize..].iter().all(|byte| *byte == 0));
+        for offset in (0..4 * page).step_by(8) {
+            let at = (2 * page + offset) as usize;
+            let expected = 0x1122_3344_5566_0000 + offset;
+            assert_eq!(bytes[at..at + 8], expected.to_le_bytes());
+            assert_eq!(region.read::<u64>(&device, offset).ok(), Some(expected));
+            assert_eq!(region.read::<u32>(&device, offset + 4).ok(), Some(0x1122_3344));
+        }
+        region.write(&device, page + 4, 0xdead_beef_u32).expect("in the region");
+        assert_eq!(region.read::<u64>(&device, page).ok().map(|value| value >> 32), Some(0xdead_beef));
+    }
+
+    #[test]
+    fn offsets_are_checked() {
+        let device = tempfile::tempfile().expect("a file");
+        let info = RegionInfo { accessible: true, size: 0x100, offset: 0, areas: Vec::new() };
+        let region = Region::new(&device, &info, true).expect("nothing to map");
+        assert_eq!(region.check(0xf8, 8), Ok(()));
+        assert!(region.check(0x100, 4).is_err_and(|rule| rule.contains("0x100")));
+        assert!(region.check(0xfc, 8).is_err() && region.check(2, 4).is_err());
+        assert!(region.check(u64::MAX - 3, 4).is_err());
+        region.read::<u32>(&device, 0).expect_err("an empty file");
+    }
+}

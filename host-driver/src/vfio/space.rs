@@ -1,0 +1,27 @@
+//! The DMA addresses of a function: what an IOMMU translates for it.
+
+use std::{fs::File, io};
+
+use super::info::IommuInfo;
+
+/// An IOMMU's address space with one function in it. Dropped after the function's file.
+pub trait AddressSpace: Send + Sync {
+    /// Maps `length` bytes at `address` at the DMA address `iova`, for reading, and with `write` for
+    /// writing too.
+    ///
+    /// # Safety
+    /// As [`crate::device::PciDevice::map_dma`].
+    unsafe fn map(&self, iova: u64, address: usize, length: usize, write: bool) -> io::Result<()>;
+    /// Unmaps; how many bytes it were.
+    fn unmap(&self, iova: u64, length: usize) -> io::Result<u64>;
+    /// What it can translate.
+    fn info(&self) -> io::Result<IommuInfo>;
+}
+
+/// A function that has been opened.
+pub struct Opened {
+    /// Its file: regions, interrupts, reset.
+    pub device: File,
+    /// Its DMA addresses.
+    pub space: Box<dyn AddressSpace>,
+}

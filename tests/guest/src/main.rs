@@ -1,0 +1,125 @@
+//! `viaduct-guest`: what only a kernel's VFIO, IOMMU and users can show of the agent and of VIPL.
+//!
+//! ```text
+//!   viaduct-guest --nic vfio:0000:01:00.0 --nic vfio:0000:02:00.0 [--dmar] [filter]
+//! ```
+//! One static binary that runs where two NICs are that reach each other: in a QEMU guest (`cargo xtask
+//! vfio`), on a machine with two boards, or beside a simulator (`--nic vfio-user:PATH` twice), where
+//! the simulator's table of DMA maps stands for the IOMMU and tests that need a kernel are ignored,
+//! with the reason. It prints what libtest prints, and ends with its status. Every test ends with
+//! messages in both directions and at both levels: whatever was done to a NIC, the next transfer works.
+//!
+//! One file each theme; [`bench`] has the two NICs, [`meddling`] stands between the agent and a NIC and
+//! makes it reach for memory that it must not, [`witness`] tells who saw that refused.
+
+mod bench;
+mod bus_master;
+mod child;
+mod interrupts;
+mod kernel;
+mod meddling;
+mod memory;
+mod note;
+mod owner;
+mod refusals;
+mod regions;
+mod reset;
+mod setting;
+mod user;
+mod witness;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+use libtest_mimic::{Arguments, Completion, Trial};
+
+use bench::Bench;
+use child::Deed;
+use setting::Setting;
+
+/// Tests of the agent and VIPL over two NICs
+#[derive(Parser)]
+struct Options {
+    /// Name of a NIC; given twice
+    #[arg(long, value_name = "NAME", required = true)]
+    nic: Vec<String>,
+    /// The kernel's log must tell of each refused access
+    #[arg(long)]
+    dmar: bool,
+    /// Runs as this user, with no right that the user has not
+    #[arg(long, value_name = "UID", hide = true)]
+    as_user: Option<u32>,
+    /// Limits the memory that may be locked
+    #[arg(long, value_name = "BYTES", hide = true)]
+    memlock: Option<u64>,
+    /// Does this, and no tests
+    #[arg(long, value_name = "DEED", hide = true)]
+    deed: Option<Deed>,
+    #[command(flatten)]
+    tests: Arguments,
+}
+
+/// What a test is given.
+#[derive(Clone, Copy)]
+pub enum Body {
+    /// Two open NICs. They do the transfer behind the test.
+    Pair(fn(&mut Bench) -> Result<Completion>),
+    /// Their names. NICs opened anew do the transfer.
+    Names(fn(&Setting) -> Result<Completion>),
+}
+
+/// A test.
+pub struct Test {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does.
+    pub body: Body,
+}
+
+impl Test {
+    fn run(&self, setting: &Setting) -> Result<Completion> {
+        match self.body {
+            Body::Pair(run) => {
+                let mut bench = Bench::open(setting)?;
+                let outcome = run(&mut bench)?;
+                bench.transfer()?;
+                Ok(outcome)
+            }
+            Body::Names(run) => {
+                let outcome = run(setting)?;
+                Bench::open(setting)?.transfer()?;
+                Ok(outcome)
+            }
+        }
+    }
+}
+
+const TESTS: &[&[Test]] = &[
+    refusals::TESTS,
+    regions::TESTS,
+    bus_master::TESTS,
+    interrupts::TESTS,
+    reset::TESTS,
+    owner::TESTS,
+    user::TESTS,
+];
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    if let Some(deed) = options.deed {
+        return child::main(deed, &options.nic, options.as_user, options.memlock);
+    }
+    let Ok(nics) = <[String; 2]>::try_from(options.nic) else {
+        eprintln!("two NICs are needed: --nic NAME --nic NAME");
+        return ExitCode::from(2);
+    };
+    let setting = Setting { nics, dmar: options.dmar };
+    let trials = TESTS.iter().copied().flatten().map(|test| {
+        let setting = setting.clone();
+        Trial::ignorable_test(test.name, move || note::run(|| test.run(&setting)))
+    });
+    // A NIC has one owner at a time: one test after the other.
+    let arguments = Arguments { test_threads: Some(1), ..options.tests };
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
