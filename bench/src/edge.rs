@@ -74,14 +74,14 @@ impl Log {
             extend(&mut packet.so_far, input.tlp_rx_data, input.tlp_rx_keep);
             if input.tlp_rx_last {
                 let doorbell = input.tlp_rx_bar == 2;
-                self.events.extend(self.down.take().map(|packet| packet.to_nic(now, doorbell)));
+                self.events.extend(self.down.take().map(|packet| packet.down(now, doorbell)));
             }
         }
         if output.tlp_tx_valid && input.tlp_tx_ready {
             let packet = Partial::at(&mut self.up, now);
             extend(&mut packet.so_far, output.tlp_tx_data, output.tlp_tx_keep);
             if output.tlp_tx_last {
-                self.events.extend(self.up.take().map(|packet| packet.from_nic(now)));
+                self.events.extend(self.up.take().map(|packet| packet.up(now)));
             }
         }
         if input.eth_rx_valid {
@@ -113,7 +113,8 @@ impl Partial<usize> {
 }
 
 impl Partial<Vec<u32>> {
-    fn to_nic(self, last: Cycle, doorbell: bool) -> Event {
+    /// What it is on its way to the NIC.
+    fn down(self, last: Cycle, doorbell: bool) -> Event {
         let (kind, bytes) = match Tlp::decode(&self.so_far) {
             Ok(Tlp::Completion(completion)) => (Kind::Data, completion.data.len() * 4),
             Ok(Tlp::Write(request, _)) if doorbell => (Kind::Doorbell, request.bytes().1),
@@ -123,7 +124,8 @@ impl Partial<Vec<u32>> {
         Event { kind, bytes, first: self.first, last }
     }
 
-    fn from_nic(self, last: Cycle) -> Event {
+    /// What it is on its way from the NIC.
+    fn up(self, last: Cycle) -> Event {
         let (kind, bytes) = match Tlp::decode(&self.so_far) {
             Ok(Tlp::Read(request)) => (Kind::Read, request.bytes().1),
             Ok(Tlp::Completion(completion)) => (Kind::Register, completion.data.len() * 4),

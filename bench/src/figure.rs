@@ -66,7 +66,7 @@ mod tests {
     fn the_ratio_is_value_by_bound() {
         let bound = Bound { value: 16.0, parts: "all of it".into() };
         let figure = Figure { name: "rate", value: 40.0, unit: "cycles", bound, how: "well".into() };
-        let json: Value = serde_json::from_str(&json(&[figure.clone()])).unwrap();
+        let json: Value = serde_json::from_str(&json(std::slice::from_ref(&figure))).unwrap();
         let expected =
             json!([{"name": "rate", "value": 40.0, "unit": "cycles", "bound": 16.0, "ratio": 2.5}]);
         assert_eq!(json, expected);
