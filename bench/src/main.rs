@@ -14,7 +14,7 @@ mod stream;
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{ensure, Context, Result};
 use clap::Parser;
 use figure::Figure;
 use pair::{Conditions, Pair};
@@ -26,13 +26,13 @@ struct Arguments {
     /// Also writes the figures into this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Runs only the figures whose names begin so
-    #[arg(long, value_name = "NAME", default_value = "")]
-    only: String,
+    /// Runs only this figure
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
     /// Also shows what crosses the NICs' edges during a message
     #[arg(long)]
     timeline: bool,
-    /// Records the waveforms of NIC 0 here and those of NIC 1 beside it; with one figure only
+    /// Records the waveforms of NIC 0 here and those of NIC 1 beside it
     #[arg(long, value_name = "FILE", requires = "only")]
     trace: Option<PathBuf>,
 }
@@ -47,7 +47,7 @@ fn main() -> Result<()> {
     let mut figures = Vec::new();
     show(&figure::head())?;
     for (name, conditions, measure) in MEASUREMENTS {
-        if !name.starts_with(&arguments.only) {
+        if arguments.only.as_deref().is_some_and(|only| only != *name) {
             continue;
         }
         let pair = Pair::new(*conditions, arguments.trace.clone()).with_context(|| (*name).to_string())?;
@@ -55,6 +55,7 @@ fn main() -> Result<()> {
         show(&figure.text())?;
         figures.push(figure);
     }
+    ensure!(!figures.is_empty(), "there is no figure of this name");
     if let Some(file) = &arguments.json {
         std::fs::write(file, figure::json(&figures)).with_context(|| file.display().to_string())?;
     }
