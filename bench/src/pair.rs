@@ -123,6 +123,18 @@ impl Pair {
         Ok(())
     }
 
+    /// Both NICs' own counters, but for those that are 0: for those who look for what went wrong.
+    pub fn counters(&self) -> String {
+        let mut network = self.net.network();
+        let mut text = String::new();
+        for nic in 0..network.len() {
+            for (name, value) in network.nic_counters(nic).into_iter().filter(|(_, value)| *value != 0) {
+                text += &format!(" NIC {nic} {name} {value};");
+            }
+        }
+        text
+    }
+
     /// No rule of the bus was broken, and no frame was lost.
     pub fn check(&self) -> Result<()> {
         let network = self.net.network();
