@@ -51,7 +51,8 @@ fn main() -> Result<()> {
             continue;
         }
         let pair = Pair::new(*conditions, arguments.trace.clone()).with_context(|| (*name).to_string())?;
-        let figure = measure(name, &pair, &arguments).with_context(|| format!("{name}:{}", pair.counters()))?;
+        let figure =
+            measure(name, &pair, &arguments).with_context(|| format!("{name}:{}", pair.counters()))?;
         show(&figure.text())?;
         figures.push(figure);
     }
