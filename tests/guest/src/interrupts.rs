@@ -118,8 +118,10 @@ fn vector(end: &End, vi: &Vi, queue: Queue) -> usize {
     end.device.vector(2 * index(vi) + u16::from(queue == Queue::Receive)).into()
 }
 
-/// Two connected VIs, and eventfds for both NICs; the vectors of the queues of both.
-fn ready(bench: &Bench, level: ReliabilityLevel) -> Result<([Vi; 2], [Vectors; 2], [[usize; 2]; 2])> {
+/// Two connected VIs, eventfds for both NICs, and for each VI the vectors of its queues.
+type Ready = ([Vi; 2], [Vectors; 2], [[usize; 2]; 2]);
+
+fn ready(bench: &Bench, level: ReliabilityLevel) -> Result<Ready> {
     let vis = bench.connect(level)?;
     let [a, b] = &bench.ends;
     let vectors = [Vectors::of(a)?, Vectors::of(b)?];

@@ -46,11 +46,11 @@ mod tests {
             note("two");
             anyhow::bail!("three")
         });
-        assert_eq!(failed.unwrap_err().message(), Some("one\ntwo\nthree"));
+        assert_eq!(failed.err().expect("it failed").message(), Some("one\ntwo\nthree"));
         let panicked = run(|| {
             note("four");
             panic!("five {}", 5)
         });
-        assert_eq!(panicked.unwrap_err().message(), Some("four\nfive 5"));
+        assert_eq!(panicked.err().expect("it failed").message(), Some("four\nfive 5"));
     }
 }
