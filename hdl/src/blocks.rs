@@ -1,7 +1,7 @@
 //! Every block with its budget: what `export` writes, `lint` checks and `budget` measures.
 //!
 //! A block that is not here is not checked. Budgets are the measured size and a little room; one that is exceeded
-//! fails the build, so that growth is a decision. The whole core must fit 26 000 LUT4 and 76 block RAMs.
+//! fails the build, so that growth is a decision. The whole core must fit 26 000 LUT4 and 75 block RAMs.
 
 use rust_hdl::prelude::*;
 
@@ -71,16 +71,16 @@ pub fn all() -> Vec<Entry> {
         entry("receive/parse", || verilog(receive::Parse::default()), 1050, 0),
         entry("receive/store", || verilog(receive::Store::default()), 530, 8),
         entry("receive/ahead", || verilog(receive::Ahead::default()), 190, 10),
-        entry("receive/contexts", || verilog(receive::Contexts::default()), 320, 7),
+        entry("receive/contexts", || verilog(receive::Contexts::default()), 460, 6),
         entry("receive/flush", || verilog(receive::Flush::default()), 280, 0),
         entry("receive/judge", || verilog(receive::Judge::default()), 145, 0),
         entry("receive/matcher", || verilog(receive::Matcher::default()), 1350, 7),
         entry("receive/scatter", || verilog(receive::Scatter::default()), 830, 0),
-        entry("receive/path", || verilog(receive::Receive::default()), 4290, 29),
+        entry("receive/path", || verilog(receive::Receive::default()), 4430, 28),
         // Interrupts.
         entry("interrupt/notify", || verilog(interrupt::Notify::default()), 140, 1),
         entry("interrupt/vectors", || verilog(interrupt::Vectors::default()), 390, 0),
         // All of it.
-        entry(CORE, || verilog(nic::Nic::default()), 26_000, 76),
+        entry(CORE, || verilog(nic::Nic::default()), 26_000, 75),
     ]
 }

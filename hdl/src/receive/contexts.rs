@@ -94,7 +94,9 @@ pub struct Contexts {
     pub consumed_position: Signal<Out, Position>,
     peers: Ram<Peer, VI_LOG2>,
     messages: Ram<Message, VI_LOG2>,
-    positions: Ram<Position, VI_LOG2>,
+    // Two copies for two readers: in block RAM the narrow table would take a whole one.
+    positions: LutRam<Position, VI_LOG2>,
+    position: DFF<Position>,
     shown: LutRam<Position, VI_LOG2>,
     shown_position: DFF<Position>,
     word_0: Signal<Local, Bits<64>>,
@@ -119,7 +121,7 @@ const _: () = {
 impl Logic for Contexts {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, shown_position);
+        dff_setup!(self, clock, position, shown_position);
         clock!(self, clock, peers, messages, positions, shown);
         self.peers.read_address.next = self.read_vi.val();
         self.messages.read_address.next = self.read_vi.val();
@@ -127,7 +129,8 @@ impl Logic for Contexts {
         self.shown.read_address.next = self.consumed_vi.val();
         self.peer.next = self.peers.read_data.val();
         self.message.next = self.messages.read_data.val();
-        self.consumed.next = self.positions.read_data.val();
+        self.position.d.next = self.positions.read_data.val();
+        self.consumed.next = self.position.q.val();
         self.shown_position.d.next = self.shown.read_data.val();
         self.consumed_position.next = self.shown_position.q.val();
 
