@@ -118,10 +118,9 @@ fn vector(end: &End, vi: &Vi, queue: Queue) -> usize {
     end.device.vector(2 * index(vi) + u16::from(queue == Queue::Receive)).into()
 }
 
-/// Two connected VIs, eventfds for both NICs, and the vectors of the send and receive queues of both.
+/// Two connected VIs, eventfds for both NICs, and for each VI the vectors of its queues.
 type Ready = ([Vi; 2], [Vectors; 2], [[usize; 2]; 2]);
 
-/// Connects two VIs and gives both NICs eventfds.
 fn ready(bench: &Bench, level: ReliabilityLevel) -> Result<Ready> {
     let vis = bench.connect(level)?;
     let [a, b] = &bench.ends;

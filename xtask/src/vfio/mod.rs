@@ -54,7 +54,7 @@ pub struct Options {
     #[arg(long = "job", value_name = "NAME")]
     jobs: Vec<String>,
     /// Seconds after which a guest that is not done is ended
-    #[arg(long, default_value_t = 150, value_name = "SECONDS")]
+    #[arg(long, default_value_t = 400, value_name = "SECONDS")]
     limit: u64,
     /// Fetches the newest QEMU and kernel of Debian, though there are some already
     #[arg(long)]
@@ -63,7 +63,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { dma: Dma::Both, size: 1 << 20, jobs: Vec::new(), limit: 150, refresh: false }
+        Options { dma: Dma::Both, size: 1 << 20, jobs: Vec::new(), limit: 400, refresh: false }
     }
 }
 
