@@ -47,6 +47,9 @@ pub enum Activity {
     Idle(Option<Cycle>),
 }
 
+/// Looks at a NIC's ports after each cycle in which it is evaluated: for measurements at its edges.
+pub type Probe = Box<dyn FnMut(Cycle, &NicIn, &NicOut) + Send>;
+
 /// What is at a port of a network.
 pub enum Port {
     /// A NIC with pins.
@@ -64,6 +67,7 @@ struct Slot {
     output: NicOut,
     /// Cycles since anything went in or out, or the NIC said it was busy.
     calm: u64,
+    probe: Option<Probe>,
 }
 
 impl Function for Slot {
@@ -170,6 +174,10 @@ impl Function for Slot {
     fn look_at_wall(&mut self, now: Cycle, wall: Instant) {
         self.awake().look_at_wall(now, wall);
     }
+
+    fn probe(&mut self, probe: Probe) {
+        self.probe = Some(probe);
+    }
 }
 
 impl Slot {
@@ -187,6 +195,9 @@ impl Slot {
         self.nic.cycle(input, output);
         self.bus.observe(now, input, output);
         self.mac.observe(now, input, output);
+        if let Some(probe) = &mut self.probe {
+            probe(now, input, output);
+        }
         let moves = input.tlp_rx_valid || input.eth_rx_valid || output.tlp_tx_valid || output.eth_tx_valid;
         self.calm = if output.idle && !moves && !input.reset { self.calm + 1 } else { 0 };
     }
@@ -221,6 +232,7 @@ impl Network {
                     input: NicIn::default(),
                     output: NicOut::default(),
                     calm: 0,
+                    probe: None,
                 }),
             }
         };
@@ -394,6 +406,11 @@ impl Network {
     /// Accesses of the host that are on their way to a NIC.
     pub fn backlog(&self, nic: usize) -> usize {
         self.slots[nic].backlog()
+    }
+
+    /// Has a NIC's ports looked at from now on; the model has none.
+    pub fn probe(&mut self, nic: usize, probe: Probe) {
+        self.slots[nic].probe(probe);
     }
 
     /// A frame of nobody's comes to a NIC: [`Fabric::inject`].
