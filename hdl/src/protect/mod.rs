@@ -29,5 +29,5 @@ pub use checker::Protect;
 pub use intake::Intake;
 pub use outstanding::Outstanding;
 pub use range::Range;
-pub use region::{Region, RegionTable};
+pub use region::{Extent, Region, RegionTable};
 pub use tally::Tally;

@@ -167,7 +167,7 @@ fn speed() {
         latency += 1;
         harness.bench.eval();
     }
-    assert_eq!(latency, 7);
+    assert_eq!(latency, 6);
     harness.settle();
     for client in 0..4 {
         for _ in 0..50 {
@@ -179,7 +179,7 @@ fn speed() {
     while order.len() < 200 {
         order.extend(harness.step());
     }
-    assert!(harness.cycle - start <= 4 * 200 + 3, "{} cycles", harness.cycle - start);
+    assert!(harness.cycle - start <= 3 * 200 + 3, "{} cycles", harness.cycle - start);
     assert!(
         order.windows(4).all(|four| (0..4).all(|client| four.contains(&client))),
         "round robin: {order:?}"
