@@ -55,6 +55,7 @@ pub fn all() -> Vec<Entry> {
         entry("dma/write", || verilog(dma::DmaWrite::default()), 920, 0),
         // Work queues and protection.
         entry("doorbell", || verilog(doorbell::Doorbell::default()), 860, 2),
+        entry("doorbell/cq_pages", || verilog(doorbell::CqPages::default()), 60, 0),
         entry("fetch", || verilog(fetch::Fetch::default()), 790, 6),
         entry("fetch/landing", || verilog(fetch::Landing::default()), 210, 2),
         entry("protect", || verilog(protect::Protect::default()), 1830, 11),
@@ -64,6 +65,8 @@ pub fn all() -> Vec<Entry> {
         entry("send/ack", || verilog(send::Ack::default()), 410, 2),
         entry("send/egress", || verilog(send::Egress::default()), 150, 0),
         entry("complete/sends", || verilog(complete::Sends::default()), 990, 9),
+        entry("complete/indices", || verilog(complete::Indices::default()), 600, 0),
+        entry("complete/queues", || verilog(complete::Queues::default()), 1500, 1),
         entry("complete/writer", || verilog(complete::Writer::default()), 450, 0),
         entry("receive/untag", || verilog(receive::Untag::default()), 140, 0),
         entry("receive/ingress", || verilog(receive::Ingress::default()), 420, 4),

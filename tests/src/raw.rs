@@ -168,7 +168,7 @@ impl RawVi {
         let log2 = Self::SLOTS.ilog2();
         let mtu = Mtu::try_from(mtu).expect("an MTU");
         let attributes =
-            ViAttributes { tag, service, mtu, max_transfer: 1 << 16, send_log2: log2, receive_log2: log2 };
+            ViAttributes { tag, service, mtu, max_transfer: 1 << 16, send_log2: log2, receive_log2: log2, send_cq: None, receive_cq: None };
         Self { vi: host.agent.create_vi(attributes).expect("a VI"), sends: 0, receives: 0 }
     }
 

@@ -1,16 +1,15 @@
 //! Keeps the pending interrupts, and sends each as one memory write when the host's system lets it.
 //!
 //! ```text
-//!   raise, event_raise (pulses) ──►┌─────────┐──► tx_valid, tx ◄── tx_ready
-//!                       retired ──►│ Vectors │──► load_done, load_value
-//!              mmio_write, load ──►│         │──► pending
-//!                    cfg_*      ──►└─────────┘
+//!           raise (a pulse) ──►┌─────────┐──► tx_valid, tx ◄── tx_ready
+//!         queue_raise (v, r) ──►│ Vectors │──► load_done, load_value
+//!           issued, retired ──►│         │──► pending
+//!   mmio_write, load, cfg_* ──►└─────────┘
 //! ```
 //! Contract:
-//! - A raised vector is pending. It leaves when the write engine has retired as many commands as its mark says, the
+//! - A raised vector is pending. It leaves when the write engine has retired the commands that were issued when it was raised, the
 //!   vector is not masked, MSI-X is enabled and not masked, and the function is bus master. Raised again
-//!   before the first beat is taken, it is one interrupt, and leaves after the later mark. `event_raise` raises
-//!   EVENT_VECTOR without a mark: no write goes before an event.
+//!   before the first beat is taken, it is one interrupt, and leaves behind the commands of the later time. `queue_raise` waits while there is a `raise`.
 //! - An interrupt is a packet of two beats, or three with an address above 4 GiB, and two cycles between them. Until its first beat is taken it is
 //!   withdrawn (`tx_valid` falls) as soon as it may not leave any more: so whoever has masked a vector and reads its
 //!   mask back gets no interrupt after that.
@@ -19,7 +18,7 @@
 //!
 //! Latency: 8 to 15 cycles from `raise` to the first beat, when nothing is in the way. A load 2 to 8 cycles.
 //!
-//! How: one vector is looked at in each cycle. `held` vectors wait for their mark; the comparison is of signed
+//! How: one vector is looked at in each cycle. The commands issued by then are a vector's mark, and `held` vectors wait for it; the comparison is of signed
 //! 8-bit distances, so it is made while fewer than 128 commands are under way, and its result kept.
 //!
 //! Tests: `tests/interrupt/vectors.rs`, `random.rs`; in the whole NIC `nic.rs`.
@@ -29,7 +28,6 @@ use crate::bus::{Mark, MmioWrite, TlpBeat, Vector};
 use crate::prims::{LutRam, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{VECTORS, VECTOR_LOG2};
-use viaduct_spec::register::EVENT_VECTOR;
 use viaduct_spec::tlp::{dw0, kind, request_dw1};
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -68,10 +66,14 @@ pub struct Vectors {
     pub raise_valid: Signal<In, bool>,
     /// Which.
     pub raise_vector: Signal<In, Vector>,
-    /// Write commands that must be out first, modulo 256.
-    pub raise_mark: Signal<In, Mark>,
-    /// EVENT_VECTOR is raised, this cycle only.
-    pub event_raise: Signal<In, bool>,
+    /// A completion queue's vector is raised.
+    pub queue_raise_valid: Signal<In, bool>,
+    /// Which.
+    pub queue_raise_vector: Signal<In, Vector>,
+    /// It is taken.
+    pub queue_raise_ready: Signal<Out, bool>,
+    /// Write commands issued, modulo 256.
+    pub issued: Signal<In, Mark>,
     /// Write commands retired, modulo 256.
     pub retired: Signal<In, Mark>,
     /// Our own identifier.
@@ -125,6 +127,8 @@ pub struct Vectors {
     reached: Signal<Local, bool>,
     due: Signal<Local, bool>,
     taken: Signal<Local, bool>,
+    raises: Signal<Local, bool>,
+    raising: Signal<Local, Vector>,
     raised: Signal<Local, Bits<VECTORS>>,
     stays: Signal<Local, bool>,
     reading: Signal<Local, bool>,
@@ -136,7 +140,6 @@ pub struct Vectors {
     less: Signal<Local, Bits<3>>,
     following: Signal<Local, Bits<3>>,
     one: Number<VECTORS, 1>,
-    event_bit: Number<VECTORS, { 1 << EVENT_VECTOR }>,
     data_part: Number<3, 4>,
     /// A memory write of one double word, all four bytes of it; tag 0.
     short_header: Number<32, { (kind::WRITE_3DW as u64) << dw0::KIND.lo | 1 << dw0::LENGTH.lo }>,
@@ -188,16 +191,19 @@ impl Logic for Vectors {
         if self.taken.val() & !self.begun.q.val() {
             self.waiting.d.next = self.waiting.q.val() & !self.chosen.q.val();
         }
-        self.raised.next = self.one.val() << self.raise_vector.val();
-        self.marks.write_enable.next = self.raise_valid.val();
-        self.marks.write_address.next = self.raise_vector.val();
-        self.marks.write_data.next = self.raise_mark.val();
+        self.raises.next = self.raise_valid.val() | self.queue_raise_valid.val();
+        self.raising.next = self.queue_raise_vector.val();
         if self.raise_valid.val() {
+            self.raising.next = self.raise_vector.val();
+        }
+        self.queue_raise_ready.next = !self.raise_valid.val();
+        self.raised.next = self.one.val() << self.raising.val();
+        self.marks.write_enable.next = self.raises.val();
+        self.marks.write_address.next = self.raising.val();
+        self.marks.write_data.next = self.issued.val();
+        if self.raises.val() {
             self.waiting.d.next = self.waiting.d.val() | self.raised.val();
             self.held.d.next = self.held.d.val() | self.raised.val();
-        }
-        if self.event_raise.val() {
-            self.waiting.d.next = self.waiting.d.val() | self.event_bit.val();
         }
         if self.restart.val() | self.reset.val() {
             self.waiting.d.next = bits::<VECTORS>(0);

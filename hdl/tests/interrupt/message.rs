@@ -54,7 +54,7 @@ impl World {
             ("mmio_write_valid", 0),
             ("load_valid", 0),
             ("raise_valid", 0),
-            ("event_raise", 0),
+            ("queue_raise_valid", 0),
             ("retired", 0),
             ("tx_ready", 1),
         ] {
@@ -147,11 +147,11 @@ impl World {
         self.store(MSIX_TABLE + 16 * vector + 8, u64::from(masked) << 32, 0xF0);
     }
 
-    /// Raises a vector.
-    pub fn raise(&mut self, vector: u64, mark: u64) {
+    /// Raises a vector when so many commands are issued.
+    pub fn raise(&mut self, vector: u64, issued: u64) {
         self.bench.set("raise_valid", 1);
         self.bench.set("raise_vector", vector);
-        self.bench.set("raise_mark", mark % 256);
+        self.bench.set("issued", issued % 256);
         self.tick();
         self.bench.set("raise_valid", 0);
     }
