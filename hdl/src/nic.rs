@@ -162,7 +162,9 @@ pub struct Nic {
     all_lanes: Number<8, 0xFF>,
     events: Signal<Local, Bits<36>>,
     faults: Signal<Local, Bits<6>>,
-    taken: Signal<Local, Bits<11>>,
+    taken: Signal<Local, Bits<12>>,
+    /// By how much the reads' deadline is later than the interrupts'.
+    later: Signal<Local, Bits<32>>,
     state: Signal<Local, Bits<4>>,
     quiet: DFF<bool>,
 }
@@ -318,6 +320,7 @@ impl Logic for Nic {
         self.vi_state.commit_valid.next = self.broadcast.valid.val().get_bit(8);
         self.notify.commit_valid.next = self.broadcast.valid.val().get_bit(9);
         self.queues.commit_valid.next = self.broadcast.valid.val().get_bit(10);
+        self.vectors.commit_valid.next = self.broadcast.valid.val().get_bit(11);
         self.protect.commit.next = self.command.commit.val();
         self.fetch.commit.next = self.command.commit.val();
         self.doorbell.commit.next = self.command.commit.val();
@@ -329,8 +332,9 @@ impl Logic for Nic {
         self.vi_state.commit.next = self.command.commit.val();
         self.notify.commit.next = self.command.commit.val();
         self.queues.commit.next = self.command.commit.val();
+        self.vectors.commit.next = self.command.commit.val();
         self.command.written.next = self.queues.result.val();
-        self.taken.next = bits::<11>(0);
+        self.taken.next = bits::<12>(0);
         self.taken.next = self.taken.val().replace_bit(0, self.protect.commit_ready.val());
         self.taken.next = self.taken.val().replace_bit(1, self.fetch.commit_ready.val());
         self.taken.next = self.taken.val().replace_bit(2, self.doorbell.commit_ready.val());
@@ -342,6 +346,7 @@ impl Logic for Nic {
         self.taken.next = self.taken.val().replace_bit(8, self.vi_state.commit_ready.val());
         self.taken.next = self.taken.val().replace_bit(9, self.notify.commit_ready.val());
         self.taken.next = self.taken.val().replace_bit(10, self.queues.commit_ready.val());
+        self.taken.next = self.taken.val().replace_bit(11, self.vectors.commit_ready.val());
         self.broadcast.taken.next = self.taken.val();
 
         // VI states: faults in, states out to every copy.
@@ -560,6 +565,7 @@ impl Logic for Nic {
         self.vectors.queue_raise_vector.next = self.queues.raise_vector.val();
         self.vectors.issued.next = self.protect.issued.val();
         self.vectors.retired.next = self.dma_write.retired.val();
+        self.vectors.time_now.next = self.time_now.val();
         self.vectors.cfg_requester_id.next = self.cfg_requester_id.val();
         self.vectors.cfg_msix_enable.next = self.cfg_msix_enable.val();
         self.vectors.cfg_msix_mask.next = self.cfg_msix_mask.val();
@@ -594,10 +600,8 @@ impl Logic for Nic {
             .val()
             .replace_bit(16, self.tlp_receive.count_dropped.val() | self.dma_read.count_unexpected.val());
         self.events.next = self.events.val().replace_bit(17, self.command.count_ignored.val());
-        self.events.next = self
-            .events
-            .val()
-            .replace_bit(18, self.vi_state.count_lost.val() | self.queues.count_lost.val());
+        self.events.next =
+            self.events.val().replace_bit(18, self.vi_state.count_lost.val() | self.queues.count_lost.val());
         self.events.next = self.events.val().replace_bit(19, self.transmit.count_nak.val());
         self.events.next = self.events.val().replace_bit(20, self.sends.count_nak.val());
         self.events.next = self.events.val().replace_bit(21, self.receive.count_partial.val());
@@ -624,8 +628,14 @@ impl Logic for Nic {
             | self.egress.tx_valid.val()
             | self.egress.loopback_valid.val());
         self.idle.next = self.quiet.q.val();
-        self.deadline_valid.next = self.dma_read.deadline_valid.val();
+        self.deadline_valid.next = self.dma_read.deadline_valid.val() | self.vectors.deadline_valid.val();
         self.deadline.next = self.dma_read.deadline.val();
+        self.later.next = self.dma_read.deadline.val() - self.vectors.deadline.val();
+        if self.vectors.deadline_valid.val()
+            & (!self.dma_read.deadline_valid.val() | !self.later.val().get_bit(31))
+        {
+            self.deadline.next = self.vectors.deadline.val();
+        }
         self.state.next = bits::<4>(0);
         self.state.next = self.state.val().replace_bit(0, self.command.busy.val());
         self.state.next = self.state.val().replace_bit(1, self.command.error.val());

@@ -220,8 +220,7 @@ mod tests {
 
     #[test]
     fn a_completion_queue_row_as_the_reference_lays_it_out() {
-        let queue =
-            CompletionQueue { ring_region: 9, ring_log2: 16, events: true, system_tag: 7, vector: 5 };
+        let queue = CompletionQueue { ring_region: 9, ring_log2: 16, events: true, system_tag: 7, vector: 5 };
         assert_eq!(queue.words(), [9 << 34 | 16 << 50 | 1 << 55 | 1 << 56, 7 | 5 << 32]);
     }
 

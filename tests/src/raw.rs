@@ -167,8 +167,16 @@ impl RawVi {
     pub fn tagged(host: &Host, service: Service, mtu: u32, tag: u16) -> Self {
         let log2 = Self::SLOTS.ilog2();
         let mtu = Mtu::try_from(mtu).expect("an MTU");
-        let attributes =
-            ViAttributes { tag, service, mtu, max_transfer: 1 << 16, send_log2: log2, receive_log2: log2, send_cq: None, receive_cq: None };
+        let attributes = ViAttributes {
+            tag,
+            service,
+            mtu,
+            max_transfer: 1 << 16,
+            send_log2: log2,
+            receive_log2: log2,
+            send_cq: None,
+            receive_cq: None,
+        };
         Self { vi: host.agent.create_vi(attributes).expect("a VI"), sends: 0, receives: 0 }
     }
 

@@ -167,6 +167,8 @@ fn agent_code(error: &AgentError) -> Return {
         | AgentError::UnknownVi(_)
         | AgentError::UnknownCq(_)
         | AgentError::Entries(_)
+        | AgentError::UnknownVector(_)
+        | AgentError::Holdoff(_)
         | AgentError::OwnAddress(_)
         | AgentError::Ring(_) => Return::InvalidParameter,
         AgentError::Device(_)

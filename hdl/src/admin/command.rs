@@ -8,7 +8,7 @@
 //! ```
 //! Contract: one command at a time; one that comes while `busy` is ignored and counted. A COMMIT or QUERY of a table
 //! or row that does not exist sets `error` and does nothing; a COMMIT of COMPLETION_QUEUE puts `written` into `result`; the next command that is taken clears it. After reset,
-//! zero rows are committed to REGION, WORK_QUEUE, COMPLETION_QUEUE and VI_STATE, and `busy` is high until that is done.
+//! zero rows are committed to REGION, WORK_QUEUE, COMPLETION_QUEUE, MODERATION and VI_STATE, and `busy` is high until that is done.
 //!
 //! Latency: a commit 3 cycles and its owner's wait; a query 3 cycles; the clearing after reset about 1700 cycles.
 //!
@@ -17,7 +17,7 @@
 use crate::bus::{Commit, CqIndex, Vi};
 use crate::prims::Number;
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{CQS, PAGES, REGIONS, VIS, VI_LOG2};
+use viaduct_spec::profile::{CQS, PAGES, REGIONS, VECTORS, VIS, VI_LOG2};
 use viaduct_spec::register::command_op;
 use viaduct_spec::tables::table;
 
@@ -96,10 +96,12 @@ pub struct Command {
     receive: Number<8, { table::RECEIVE as u64 }>,
     vi_state: Number<8, { table::VI_STATE as u64 }>,
     completion_queue: Number<8, { table::COMPLETION_QUEUE as u64 }>,
+    moderation: Number<8, { table::MODERATION as u64 }>,
     beyond_regions: Number<16, { 0x1_0000 - REGIONS as u64 }>,
     beyond_pages: Number<16, { 0x1_0000 - PAGES as u64 }>,
     beyond_queues: Number<16, { 0x1_0000 - 2 * VIS as u64 }>,
     beyond_cqs: Number<16, { 0x1_0000 - CQS as u64 }>,
+    beyond_vectors: Number<16, { 0x1_0000 - VECTORS as u64 }>,
     beyond_templates: Number<16, { 0x1_0000 - 8 * VIS as u64 }>,
     beyond_vis: Number<16, { 0x1_0000 - VIS as u64 }>,
 }
@@ -127,6 +129,8 @@ impl Logic for Command {
             self.beyond.next = self.beyond_queues.val();
         } else if self.row.q.val().target == self.completion_queue.val() {
             self.beyond.next = self.beyond_cqs.val();
+        } else if self.row.q.val().target == self.moderation.val() {
+            self.beyond.next = self.beyond_vectors.val();
         } else if self.row.q.val().target == self.template.val() {
             self.beyond.next = self.beyond_templates.val();
         } else {
@@ -155,6 +159,8 @@ impl Logic for Command {
                     } else if self.row.q.val().target == self.work_queue.val() {
                         self.row.d.next.target = self.completion_queue.val();
                     } else if self.row.q.val().target == self.completion_queue.val() {
+                        self.row.d.next.target = self.moderation.val();
+                    } else if self.row.q.val().target == self.moderation.val() {
                         self.row.d.next.target = self.vi_state.val();
                     } else {
                         self.step.d.next = Step::Idle;

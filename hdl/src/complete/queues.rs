@@ -24,9 +24,7 @@
 //! Tests: `tests/complete/queues.rs`, `cq_random.rs`.
 
 use super::indices::{CqRow, Indices};
-use crate::bus::{
-    Closed, Commit, Cq, CqEntry, CqIndex, CqStore, Event, Fault, Position, Vector, QUEUE_LOG2,
-};
+use crate::bus::{Closed, Commit, Cq, CqEntry, CqIndex, CqStore, Event, Fault, Position, Vector, QUEUE_LOG2};
 use crate::prims::{Number, Ram};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{CQ_LOG2, VECTOR_LOG2, VI_LOG2};
@@ -242,8 +240,7 @@ impl Logic for Queues {
         self.size.next = self.one.val() << self.row_q.val().log2;
         self.below.next = self.size.val() - 1;
         self.waiting.next = self.row_q.val().written - self.taken.q.val();
-        self.lines.next =
-            self.offset.q.val() + bit_cast::<34, 18>(self.slot.q.val() >> 2);
+        self.lines.next = self.offset.q.val() + bit_cast::<34, 18>(self.slot.q.val() >> 2);
 
         self.commit_ready.next = false;
         self.closed_ready.next = false;
@@ -270,8 +267,7 @@ impl Logic for Queues {
 
         match self.step.q.val() {
             Step::Idle => {
-                self.busy.next =
-                    self.closed_valid.val() | self.event_valid.val() | self.indices.busy.val();
+                self.busy.next = self.closed_valid.val() | self.event_valid.val() | self.indices.busy.val();
                 self.is_event.d.next = false;
                 if self.commit_valid.val() {
                     self.words.write_enable.next = true;
@@ -284,8 +280,7 @@ impl Logic for Queues {
                         self.cq.d.next = self.commit_cq.val();
                         self.words.write_address.next =
                             bit_cast::<WORD_LOG2, CQ_LOG2>(self.commit_cq.val()) << 1;
-                        self.words.write_data.next =
-                            bit_cast::<36, 34>(self.word0.val().get_bits::<34>(0));
+                        self.words.write_data.next = bit_cast::<36, 34>(self.word0.val().get_bits::<34>(0));
                         self.step.d.next = Step::Place;
                     }
                 } else {
@@ -318,9 +313,8 @@ impl Logic for Queues {
             Step::Place => {
                 self.words.write_enable.next = true;
                 self.words.write_address.next = self.place_row.val() | self.second_word.val();
-                self.words.write_data.next =
-                    (bit_cast::<36, 16>(self.word1.val().get_bits::<16>(0)) << 16)
-                        | bit_cast::<36, 16>(self.word0.val().get_bits::<16>(34));
+                self.words.write_data.next = (bit_cast::<36, 16>(self.word1.val().get_bits::<16>(0)) << 16)
+                    | bit_cast::<36, 16>(self.word0.val().get_bits::<16>(34));
                 self.step.d.next = Step::Start;
             }
             Step::Start => {
@@ -371,8 +365,7 @@ impl Logic for Queues {
                 self.words.read_address.next = self.place_row.val() | self.second_word.val();
                 self.slot.d.next = self.row_q.val().written & self.below.val();
                 self.phase.d.next = !(self.row_q.val().written & self.size.val()).any();
-                self.full.d.next =
-                    (self.waiting.val() & !self.below.val()).any() | !self.row_q.val().live;
+                self.full.d.next = (self.waiting.val() & !self.below.val()).any() | !self.row_q.val().live;
                 self.step.d.next = Step::Second;
             }
             Step::Second => {
@@ -420,8 +413,7 @@ impl Logic for Queues {
             Step::Tell => {
                 // The event names the queue, not the VI.
                 self.indices.tell.next = true;
-                self.token.d.next =
-                    (bit_cast::<64, CQ_LOG2>(self.cq.q.val()) << 8) | self.overrun_code.val();
+                self.token.d.next = (bit_cast::<64, CQ_LOG2>(self.cq.q.val()) << 8) | self.overrun_code.val();
                 if self.closing.q.val().receive {
                     self.token.d.next = (bit_cast::<64, CQ_LOG2>(self.cq.q.val()) << 8)
                         | self.overrun_code.val()

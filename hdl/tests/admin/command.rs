@@ -1,6 +1,6 @@
 use viaduct_hdl::admin::{listener, Broadcast, Command};
 use viaduct_hdl::export::verilog;
-use viaduct_spec::profile::{CQS, PAGES, REGIONS, VIS};
+use viaduct_spec::profile::{CQS, PAGES, REGIONS, VECTORS, VIS};
 use viaduct_spec::register::command_op;
 use viaduct_spec::tables::table;
 use viaduct_verilate::Bench;
@@ -55,6 +55,7 @@ fn reset_clears_regions_queues_and_states() {
         (table::REGION, REGIONS),
         (table::WORK_QUEUE, 2 * VIS),
         (table::COMPLETION_QUEUE, CQS),
+        (table::MODERATION, VECTORS),
         (table::VI_STATE, VIS),
     ]
     .into_iter()
@@ -71,7 +72,8 @@ fn a_commit_carries_the_staged_row_and_bad_rows_are_refused() {
     assert_eq!(dut.get("error"), 0);
     for (target, row) in [
         (0, 0),
-        (table::COMPLETION_QUEUE + 1, 0),
+        (table::MODERATION + 1, 0),
+        (table::MODERATION, VECTORS),
         (table::COMPLETION_QUEUE, CQS),
         (table::REGION, REGIONS),
         (table::PAGE, PAGES),
@@ -138,7 +140,9 @@ fn drain_and_query_answer() {
 #[test]
 fn every_listener_of_a_table_takes_a_commit_once() {
     let mut dut = Bench::new("broadcast", &verilog(Broadcast::default()));
-    use listener::*;
+    use listener::{
+        DOORBELL, FETCH, GATHER, NOTIFY, PROTECT, QUEUES, RECEIVE, SENDS, STATE, TRANSMIT, VECTORS, WRITER,
+    };
     for (target, hears) in [
         (table::REGION, vec![PROTECT]),
         (table::PAGE, vec![PROTECT]),
@@ -149,6 +153,7 @@ fn every_listener_of_a_table_takes_a_commit_once() {
         (table::RECEIVE, vec![RECEIVE, WRITER]),
         (table::VI_STATE, vec![STATE]),
         (table::COMPLETION_QUEUE, vec![QUEUES]),
+        (table::MODERATION, vec![VECTORS]),
     ] {
         dut.set("commit_valid", 1);
         dut.set("target", target.into());

@@ -67,12 +67,32 @@ impl Item {
 /// Something that the writer does.
 #[derive(Debug, PartialEq, Eq)]
 enum Deed {
-    Write { region: u64, address: u64, tag: u64, bytes: Vec<u8> },
-    Refused { region: u64, address: u64 },
-    Fault { vi: u64, code: u64 },
+    Write {
+        region: u64,
+        address: u64,
+        tag: u64,
+        bytes: Vec<u8>,
+    },
+    Refused {
+        region: u64,
+        address: u64,
+    },
+    Fault {
+        vi: u64,
+        code: u64,
+    },
     /// An entry's 16 bytes, of which so many are written.
-    Entry { tag: u64, words: [u64; 2], written: usize },
-    Acknowledge { vi: u64, psn: u64, syndrome: u64, writes: u64 },
+    Entry {
+        tag: u64,
+        words: [u64; 2],
+        written: usize,
+    },
+    Acknowledge {
+        vi: u64,
+        psn: u64,
+        syndrome: u64,
+        writes: u64,
+    },
 }
 
 /// The end of a descriptor, told beside the deeds: its queue, its place, whether its status is written.
@@ -274,7 +294,10 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
             match granted.take() {
                 Some(Deed::Write { region, address, tag, bytes }) => {
                     assert_eq!(count, bytes.len());
-                    assert_eq!(expected.pop_front(), Some(Deed::Write { region, address, tag, bytes: written }));
+                    assert_eq!(
+                        expected.pop_front(),
+                        Some(Deed::Write { region, address, tag, bytes: written })
+                    );
                 }
                 Some(Deed::Entry { tag, words, written: n }) => {
                     assert_eq!(tag, entry.expect("an entry is offered").tag);
@@ -317,7 +340,12 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
             assert!(granted.is_none() && verdict.is_none());
             entries[ok as usize] += 1;
         }
-        if turns == [300, 300] && ends.is_empty() && closes.is_empty() && expected.is_empty() && dut.get("busy") == 0 {
+        if turns == [300, 300]
+            && ends.is_empty()
+            && closes.is_empty()
+            && expected.is_empty()
+            && dut.get("busy") == 0
+        {
             assert!(entries.iter().all(|&count| count > 10), "{entries:?} refused, written");
             return;
         }

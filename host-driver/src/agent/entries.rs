@@ -136,12 +136,14 @@ pub mod tests {
                 let burst = 1 + round % asked as u32;
                 for n in 0..burst {
                     assert!(written.wrapping_sub(told) & 0x3_ffff < size, "{asked}: no room");
-                    let entry = Entry { token: u64::from(round * 1000 + n), vi: n as u16, receive: n & 1 == 1 };
+                    let entry =
+                        Entry { token: u64::from(round * 1000 + n), vi: n as u16, receive: n & 1 == 1 };
                     write(start, ring.log2(), written, entry);
                     written = (written + 1) & 0x3_ffff;
                 }
                 for n in 0..burst {
-                    let entry = Entry { token: u64::from(round * 1000 + n), vi: n as u16, receive: n & 1 == 1 };
+                    let entry =
+                        Entry { token: u64::from(round * 1000 + n), vi: n as u16, receive: n & 1 == 1 };
                     assert_eq!(ring.take(), Some(entry));
                     told = ring.to_tell().unwrap_or(told);
                 }

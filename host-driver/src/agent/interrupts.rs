@@ -66,6 +66,11 @@ impl Interrupts {
         Ok(Some(Self { vectors, stop, thread: Some(thread) }))
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.vectors.len()
+    }
+
     /// The vector of a work queue or completion queue, by the row of its table. Events have one of their own, if there are two.
     pub fn of_queue(&self, row: u32) -> u8 {
         match self.vectors.len() as u32 {

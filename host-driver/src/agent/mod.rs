@@ -23,9 +23,8 @@ use rand_chacha::ChaCha8Rng;
 use viaduct_spec::{
     handle::{memory_handle, queue_pair},
     layout::Code,
-    register::{
-        control, counter, event, event_code, nic_kind, registers, MAGIC_VALUE, VERSION_VALUE,
-    },
+    register::{control, counter, event, event_code, nic_kind, registers, MAGIC_VALUE, VERSION_VALUE},
+    tables::{moderation, table},
     wire::DEFAULT_PKEY,
 };
 
@@ -56,6 +55,9 @@ const BUS_MASTER_ENABLE: u32 = 1 << 2;
 
 /// How long one sleeps before one asks whether the device still lives.
 pub const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
+/// Nanoseconds of a tick of the NIC's time base.
+const TICK_NS: u128 = 1024;
 
 /// After how many looks one who polls asks whether the device still lives.
 const CHECK: u32 = 1024;
@@ -269,6 +271,29 @@ impl Agent {
     /// wait for, and one polls: [`Agent::pause`].
     pub fn generation(&self, vector: u8) -> Option<u64> {
         self.interrupts.as_ref()?.generation(vector)
+    }
+
+    /// How many interrupt vectors it hears; 0: one polls.
+    pub fn vectors(&self) -> u8 {
+        // At most VECTORS, which fits.
+        self.interrupts.as_ref().map_or(0, Interrupts::count) as u8
+    }
+
+    /// Interrupt moderation: after an interrupt of `vector` the NIC sends no other for `holdoff`, in steps of
+    /// 1.024 us rounded up; what is raised meanwhile is one interrupt then. Zero, as it is at first: none.
+    ///
+    /// # Errors
+    /// No such vector; longer than 33 ms.
+    pub fn hold_off(&self, vector: u8, holdoff: Duration) -> Result<(), AgentError> {
+        if vector >= self.vectors() {
+            return Err(AgentError::UnknownVector(vector));
+        }
+        let ticks = holdoff.as_nanos().div_ceil(TICK_NS);
+        let ticks = u64::try_from(ticks).ok().filter(|&ticks| ticks <= moderation::HOLDOFF.mask());
+        let mut row = [0];
+        moderation::HOLDOFF.put(&mut row, ticks.ok_or(AgentError::Holdoff(holdoff))?);
+        let _one_commit = self.state();
+        Admin::of(&*self.device).commit(table::MODERATION, vector.into(), &row)
     }
 
     /// Sleeps until `vector` is raised again after [`Agent::generation`] was `seen`, at most for `timeout`.
