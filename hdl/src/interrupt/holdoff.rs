@@ -65,14 +65,14 @@ pub struct Holdoff {
     /// That of the round before.
     found: DFF<bool>,
     first: DFF<Bits<16>>,
-    until: DFF<Bits<32>>,
+    awaited: DFF<Bits<32>>,
     now: Signal<Local, Bits<16>>,
-    end: Signal<Local, Bits<16>>,
+    ending: Signal<Local, Bits<16>>,
     turn: Signal<Local, Bits<VECTORS>>,
     which: Signal<Local, Bits<VECTORS>>,
     past: Signal<Local, Bits<16>>,
     waits: Signal<Local, bool>,
-    before: Signal<Local, Bits<16>>,
+    earlier: Signal<Local, Bits<16>>,
     ahead: Signal<Local, Bits<16>>,
     one: Number<VECTORS, 1>,
 }
@@ -80,7 +80,7 @@ pub struct Holdoff {
 impl Logic for Holdoff {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, rests, leaving, leaver, some, soonest, found, first, until);
+        dff_setup!(self, clock, rests, leaving, leaver, some, soonest, found, first, awaited);
         clock!(self, clock, ticks, ends);
         self.now.next = bit_cast::<16, 32>(self.time_now.val());
 
@@ -92,29 +92,29 @@ impl Logic for Holdoff {
         // Is the time of this vector past, and which is the first?
         self.turn.next = self.one.val() << self.look.val();
         self.ends.read_address.next = self.look.val();
-        self.end.next = self.ends.read_data.val();
-        self.past.next = self.now.val() - self.end.val();
+        self.ending.next = self.ends.read_data.val();
+        self.past.next = self.now.val() - self.ending.val();
         self.waits.next = (self.rests.q.val() & self.turn.val()).any() & self.past.val().get_bit(15);
         if !self.past.val().get_bit(15) {
             self.rests.d.next = self.rests.q.val() & !self.turn.val();
         }
-        self.before.next = self.end.val() - self.soonest.q.val();
+        self.earlier.next = self.ending.val() - self.soonest.q.val();
         if !self.look.val().any() {
             self.found.d.next = self.some.q.val();
             self.first.d.next = self.soonest.q.val();
             self.some.d.next = self.waits.val();
-            self.soonest.d.next = self.end.val();
-        } else if self.waits.val() & (!self.some.q.val() | self.before.val().get_bit(15)) {
+            self.soonest.d.next = self.ending.val();
+        } else if self.waits.val() & (!self.some.q.val() | self.earlier.val().get_bit(15)) {
             self.some.d.next = true;
-            self.soonest.d.next = self.end.val();
+            self.soonest.d.next = self.ending.val();
         }
         self.ahead.next = self.first.q.val() - self.now.val();
-        self.until.d.next = self.time_now.val() + bit_cast::<32, 16>(self.ahead.val());
+        self.awaited.d.next = self.time_now.val() + bit_cast::<32, 16>(self.ahead.val());
         if self.ahead.val().get_bit(15) {
-            self.until.d.next = self.time_now.val();
+            self.awaited.d.next = self.time_now.val();
         }
         self.deadline_valid.next = self.found.q.val();
-        self.deadline.next = self.until.q.val();
+        self.deadline.next = self.awaited.q.val();
 
         // The one that has left rests, whatever is found of its last rest in this cycle.
         self.leaving.d.next = self.left_valid.val();
