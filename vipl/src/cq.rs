@@ -155,19 +155,23 @@ impl Cq {
         }
     }
 
-    /// A VI that has it.
-    pub(crate) fn add(&self, index: u16, vi: ViId) {
-        self.0.lock().vis.insert(index, vi);
-    }
-
-    /// The VI is gone, and its entries with it.
-    pub(crate) fn forget(&self, index: u16) -> Result<(), Error> {
+    /// A VI that has it, with nothing posted yet: what is on the ring is of an earlier VI's of that index.
+    pub(crate) fn add(&self, index: u16, vi: ViId) -> Result<(), Error> {
         let mut state = self.0.lock();
         self.0.collect(&mut state)?;
-        if let Some(vi) = state.vis.remove(&index) {
-            state.entries.retain(|entry| entry.vi != vi);
-        }
+        state.vis.insert(index, vi);
         Ok(())
+    }
+
+    /// The VI is gone, and its entries with it. Its index may be another's already.
+    pub(crate) fn forget(&self, index: u16, vi: ViId) -> Result<(), Error> {
+        let mut state = self.0.lock();
+        let collected = self.0.collect(&mut state);
+        if state.vis.get(&index) == Some(&vi) {
+            state.vis.remove(&index);
+        }
+        state.entries.retain(|entry| entry.vi != vi);
+        collected
     }
 
     /// Descriptors that the NIC could not complete are flushed: their entries, behind those that it has made.

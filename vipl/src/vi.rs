@@ -104,19 +104,18 @@ impl Nic {
             send_cq: index(&attributes.send_cq)?,
             receive_cq: index(&attributes.receive_cq)?,
         })?;
-        let id = ViId::new();
-        // Nothing is posted yet, so no entry comes before.
-        for cq in [&attributes.send_cq, &attributes.receive_cq].into_iter().flatten() {
-            cq.add(vi.index(), id);
-        }
-        Ok(Vi {
+        let vi = Vi {
             nic: self.clone(),
-            id,
+            id: ViId::new(),
             send: Queue::new(&vi, Direction::Send),
             receive: Queue::new(&vi, Direction::Receive),
             vi,
             attributes: attributes.clone(),
-        })
+        };
+        for cq in vi.cqs() {
+            cq.add(vi.vi.index(), vi.id)?;
+        }
+        Ok(vi)
     }
 }
 
@@ -256,6 +255,10 @@ impl Vi {
         self.cq(direction).map_or(Ok(()), |cq| cq.flushed(self.id, direction, flushed))
     }
 
+    fn cqs(&self) -> impl Iterator<Item = &Cq> {
+        [&self.attributes.send_cq, &self.attributes.receive_cq].into_iter().flatten()
+    }
+
     fn cq(&self, direction: Direction) -> Option<&Cq> {
         match direction {
             Direction::Send => self.attributes.send_cq.as_ref(),
@@ -288,8 +291,8 @@ impl Drop for Vi {
             let _ = self.vi.destroy();
         }
         // The index is another VI's next: no entry of ours is taken for one of its.
-        for cq in [&self.attributes.send_cq, &self.attributes.receive_cq].into_iter().flatten() {
-            let _ = cq.forget(self.vi.index());
+        for cq in self.cqs() {
+            let _ = cq.forget(self.vi.index(), self.id);
         }
     }
 }
