@@ -157,7 +157,7 @@ fn many_queues_on_one_keep_their_order_through_laps_and_resizes() {
         println!("{resizes} resizes, {} entries", consumers.iter().map(|c| c.taken).sum::<usize>());
         assert!(resizes > 5);
         for nic in 0..2 {
-            assert_eq!(world.counter(nic, counter::CQ_OVERRUN), 0);
+            assert_eq!(world.counter(nic, counter::CQ_OVERRUNS), 0);
             assert_eq!(hosts[nic].agent.take_events().expect("the NIC answers"), []);
         }
         pairs.into_iter().flatten().for_each(|vi| vi.retire(&world));
@@ -225,7 +225,7 @@ fn an_overrun_is_told_breaks_its_virtual_interface_and_loses_nothing_else() {
         for n in 0..RING {
             assert_eq!(message(&mut scene, &mut vis[n % 2], &mut small).status, done);
         }
-        let overruns = |scene: &Scene| scene.world.counter(1, counter::CQ_OVERRUN);
+        let overruns = |scene: &Scene| scene.world.counter(1, counter::CQ_OVERRUNS);
         assert_eq!((overruns(&scene), scene.events(1)), (0, vec![]));
         // One too many: complete all the same, and then its VI breaks.
         assert_eq!(message(&mut scene, &mut vis[1], &mut small).status, done);

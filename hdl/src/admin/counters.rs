@@ -1,4 +1,4 @@
-//! 36 event counters of 36 bits, the width of one block RAM.
+//! 36 event counters of 36 bits.
 //!
 //! ```text
 //!   events 36 ──►┌──────────┐
@@ -7,14 +7,14 @@
 //! ```
 //! Contract: bit n of `events` adds one to counter n. Nothing is lost as long as no event comes in more than every
 //! second cycle, which no block's can: each takes two beats at least. Five bits per counter collect events until the
-//! scan, one counter a cycle, moves them into the RAM. A read of a counter below 36 is answered when the scan passes
+//! scan, one counter a cycle, moves them into the memory, which is distributed RAM: block RAM is short. A read of a counter below 36 is answered when the scan passes
 //! it; `read_index` stays until then. Reset clears all counters within 36 cycles.
 //!
 //! Latency: a read 2 to 38 cycles; an event shows in a read that starts 37 cycles later.
 //!
 //! Tests: `tests/admin/counters.rs`.
 
-use crate::prims::{Number, Ram};
+use crate::prims::{LutRam, Number};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -34,7 +34,8 @@ pub struct Counters {
     pub read_done: Signal<Out, bool>,
     /// Its value.
     pub read_value: Signal<Out, Bits<36>>,
-    rows: Ram<Bits<36>, 6>,
+    rows: LutRam<Bits<36>, 6>,
+    row: DFF<Bits<36>>,
     low: Pending,
     high: Pending,
     /// The counter whose pending events are taken now.
@@ -58,7 +59,7 @@ pub struct Counters {
 impl Logic for Counters {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, scan, turn, moved, amount, clearing, clear_row, value, done);
+        dff_setup!(self, clock, row, scan, turn, moved, amount, clearing, clear_row, value, done);
         clock!(self, clock, rows);
         self.turns.next = self.turn.q.val();
 
@@ -84,7 +85,8 @@ impl Logic for Counters {
         }
 
         self.rows.read_address.next = self.scan.q.val();
-        self.sum.next = self.rows.read_data.val() + bit_cast::<36, 5>(self.amount.q.val());
+        self.row.d.next = self.rows.read_data.val();
+        self.sum.next = self.row.q.val() + bit_cast::<36, 5>(self.amount.q.val());
         if self.clear_row.q.val() {
             self.sum.next = bit_cast::<36, 5>(self.amount.q.val());
         }
