@@ -15,6 +15,8 @@
 //! - No room, or no such queue: the entry is lost and counted, and breaks its VI. The first such since the queue had
 //!   room is reported: event CQ_OVERRUN, which names the queue.
 //! - A commit of COMPLETION_QUEUE is taken between entries: `result` is the number of entries that the old ring has.
+//! - A commit of WORK_QUEUE comes behind the descriptors of that queue that have ended: whoever saw their status has them on
+//!   the old row.
 //! - One thing at a time, in the order commit, descriptor, event. A store is never in anybody's way for more than two cycles.
 //!
 //! Latency: 7 cycles from `closed` to `entry`; 4 if the work queue has no completion queue.
@@ -156,6 +158,9 @@ pub struct Queues {
     word0: Signal<Local, Bits<64>>,
     word1: Signal<Local, Bits<64>>,
     of_work_queue: Signal<Local, bool>,
+    closed_row: Signal<Local, Queue>,
+    ends_first: Signal<Local, bool>,
+    receive_queue: Number<QUEUE_LOG2, 1>,
     commit_cq: Signal<Local, Cq>,
     work_row: Signal<Local, Bits<WORD_LOG2>>,
     place_row: Signal<Local, Bits<WORD_LOG2>>,
@@ -200,6 +205,14 @@ impl Logic for Queues {
         self.word0.next = self.commit.val().word0;
         self.word1.next = self.commit.val().word1;
         self.of_work_queue.next = self.commit.val().target == self.work_queue_table.val();
+        self.closed_row.next = bit_cast::<QUEUE_LOG2, VI_LOG2>(self.closed.val().vi) << 1;
+        if self.closed.val().receive {
+            self.closed_row.next =
+                (bit_cast::<QUEUE_LOG2, VI_LOG2>(self.closed.val().vi) << 1) | self.receive_queue.val();
+        }
+        self.ends_first.next = self.of_work_queue.val()
+            & self.closed_valid.val()
+            & (self.closed_row.val() == bit_cast::<QUEUE_LOG2, 16>(self.commit.val().row));
         self.commit_cq.next = bit_cast::<CQ_LOG2, 16>(self.commit.val().row);
         self.events_bit.next = self.word0.val().get_bit(56) & self.word0.val().get_bit(55);
         self.indices.cq.next = self.cq.q.val();
@@ -269,7 +282,7 @@ impl Logic for Queues {
             Step::Idle => {
                 self.busy.next = self.closed_valid.val() | self.event_valid.val() | self.indices.busy.val();
                 self.is_event.d.next = false;
-                if self.commit_valid.val() {
+                if self.commit_valid.val() & !self.ends_first.val() {
                     self.words.write_enable.next = true;
                     if self.of_work_queue.val() {
                         self.commit_ready.next = true;

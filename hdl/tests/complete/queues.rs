@@ -70,6 +70,36 @@ fn what_is_not_written_and_what_has_no_queue_makes_no_entry_but_counts() {
 }
 
 #[test]
+fn a_descriptor_that_ended_is_the_old_rows_however_late_it_is_looked_at() {
+    let mut world = World::new();
+    world.ring(1, ring(6));
+    world.ring(2, ring(6));
+    // Idle, and with an entry under way.
+    for busy in [false, true] {
+        for gap in 0..if busy { 20 } else { 1 } {
+            world.work_queue(19, Some(1));
+            world.work_queue(18, Some(1));
+            world.end(end(gap));
+            world.settle();
+            if busy {
+                world.end(End { receive: 0, ..end(gap) });
+                for _ in 0..gap {
+                    world.cycle();
+                }
+            }
+            world.end_and_commit(end(100), Some(2));
+            // And the first of the new row.
+            world.end(end(200));
+            world.settle();
+            let written = world.model.written;
+            world.store(1, written[1], false);
+            world.store(2, written[2], false);
+        }
+    }
+    assert_eq!((world.model.written[2], world.model.overruns), (21, 0));
+}
+
+#[test]
 fn an_overrun_breaks_every_time_and_is_told_once() {
     let mut world = World::new();
     world.ring(0, Ring { events: true, vector: 0, region: 7, ..ring(4) });

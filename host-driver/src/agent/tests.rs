@@ -421,6 +421,26 @@ fn events_wake_who_waits_for_them() {
     assert_eq!(agent.take_events().ok(), Some(vec![]));
 }
 
+#[test]
+fn a_holdoff_is_a_row_in_ticks_rounded_up() {
+    let (ledger, agent) = open();
+    assert_eq!(agent.vectors(), 4);
+    ledger.take_deeds();
+    for (micros, ticks) in [(0, 0), (1, 1), (2, 2), (1024, 1000), (1025, 1001), (33_553, 0x7FFF)] {
+        agent.hold_off(3, Duration::from_micros(micros)).expect("up to 33 ms");
+        let deeds = ledger.take_deeds();
+        let row = deeds.iter().find_map(|deed| match deed {
+            Deed::Command { op: command_op::COMMIT, table: table::MODERATION, row: 3, words } => {
+                Some(words[0])
+            }
+            _ => None,
+        });
+        assert_eq!(row, Some(ticks), "{micros} us");
+    }
+    assert!(matches!(agent.hold_off(3, Duration::from_millis(34)), Err(AgentError::Holdoff(_))));
+    assert!(matches!(agent.hold_off(4, Duration::ZERO), Err(AgentError::UnknownVector(4))));
+}
+
 /// Where the ring is that was committed last as that of queue `cq`, and log2 of its entries, as a NIC finds it.
 fn ring_of(deeds: &[Deed], cq: u16) -> (*mut u8, u32) {
     let mut regions = std::collections::BTreeMap::new();
