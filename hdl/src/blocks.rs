@@ -42,8 +42,8 @@ pub fn all() -> Vec<Entry> {
         entry("prims/crc32", || verilog(prims::Crc32::default()), 490, 0),
         // What the agent sees.
         entry("admin/broadcast", || verilog(admin::Broadcast::default()), 65, 0),
-        entry("admin/command", || verilog(admin::Command::default()), 95, 0),
-        entry("admin/counters", || verilog(admin::Counters::default()), 340, 1),
+        entry("admin/command", || verilog(admin::Command::default()), 110, 0),
+        entry("admin/counters", || verilog(admin::Counters::default()), 990, 0),
         entry("admin/registers", || verilog(admin::Registers::default()), 610, 0),
         // The virtual interfaces.
         entry("vi/state", || verilog(vi::ViState::default()), 315, 0),
@@ -55,6 +55,7 @@ pub fn all() -> Vec<Entry> {
         entry("dma/write", || verilog(dma::DmaWrite::default()), 920, 0),
         // Work queues and protection.
         entry("doorbell", || verilog(doorbell::Doorbell::default()), 860, 2),
+        entry("doorbell/cq_pages", || verilog(doorbell::CqPages::default()), 20, 0),
         entry("fetch", || verilog(fetch::Fetch::default()), 790, 6),
         entry("fetch/landing", || verilog(fetch::Landing::default()), 210, 2),
         entry("protect", || verilog(protect::Protect::default()), 1890, 9),
@@ -64,7 +65,9 @@ pub fn all() -> Vec<Entry> {
         entry("send/ack", || verilog(send::Ack::default()), 410, 2),
         entry("send/egress", || verilog(send::Egress::default()), 150, 0),
         entry("complete/sends", || verilog(complete::Sends::default()), 990, 9),
-        entry("complete/writer", || verilog(complete::Writer::default()), 450, 0),
+        entry("complete/indices", || verilog(complete::Indices::default()), 640, 0),
+        entry("complete/queues", || verilog(complete::Queues::default()), 1040, 1),
+        entry("complete/writer", || verilog(complete::Writer::default()), 600, 0),
         entry("receive/untag", || verilog(receive::Untag::default()), 140, 0),
         entry("receive/ingress", || verilog(receive::Ingress::default()), 490, 2),
         entry("receive/icrc", || verilog(receive::Icrc::default()), 550, 0),
@@ -79,7 +82,7 @@ pub fn all() -> Vec<Entry> {
         entry("receive/path", || verilog(receive::Receive::default()), 4490, 26),
         // Interrupts.
         entry("interrupt/notify", || verilog(interrupt::Notify::default()), 140, 1),
-        entry("interrupt/vectors", || verilog(interrupt::Vectors::default()), 390, 0),
+        entry("interrupt/vectors", || verilog(interrupt::Vectors::default()), 600, 0),
         // All of it.
         entry(CORE, || verilog(nic::Nic::default()), 26_000, 75),
     ]

@@ -6,7 +6,7 @@
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{READ_TAGS_LOG2, VECTOR_LOG2, VI_LOG2};
+use viaduct_spec::profile::{CQ_LOG2, READ_TAGS_LOG2, VECTOR_LOG2, VI_LOG2};
 
 /// Index of a virtual interface.
 pub type Vi = Bits<VI_LOG2>;
@@ -14,6 +14,10 @@ pub type Vi = Bits<VI_LOG2>;
 pub const QUEUE_LOG2: usize = VI_LOG2 + 1;
 /// Index of a work queue: 2 x VI + (1 for the receive queue).
 pub type Queue = Bits<QUEUE_LOG2>;
+/// Index of a completion queue.
+pub type Cq = Bits<CQ_LOG2>;
+/// Entries of a completion queue, written or taken, counted modulo 2^18.
+pub type CqIndex = Bits<18>;
 /// Index of an interrupt vector.
 pub type Vector = Bits<VECTOR_LOG2>;
 /// Write commands issued or retired, counted modulo 256.
@@ -338,6 +342,64 @@ pub struct Completion {
     /// A descriptor of the queue ends with it: the queue's position moves on. Without `write` it is one that could
     /// not be read.
     pub ends: bool,
+}
+
+/// A descriptor has ended: for the completion queue of its queue, if that has one.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Closed {
+    /// The VI.
+    pub vi: Vi,
+    /// Receive queue.
+    pub receive: bool,
+    /// Region of the descriptor.
+    pub region: Bits<16>,
+    /// Offset of the descriptor, in units of 64 bytes.
+    pub offset: Bits<34>,
+    /// Its status is written; otherwise nobody can see that it has ended.
+    pub written: bool,
+}
+
+/// A completion queue entry on its way to memory.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct CqEntry {
+    /// Region of the ring.
+    pub region: Bits<16>,
+    /// Tag that it must have.
+    pub tag: Bits<16>,
+    /// Where the entry goes: bytes from the region's base rounded down to 64.
+    pub address: Bits<40>,
+    /// The first 8 bytes: a token or an event.
+    pub token: Bits<64>,
+    /// The VI.
+    pub vi: Vi,
+    /// Receive queue.
+    pub receive: bool,
+    /// Phase of the ring's lap.
+    pub phase: bool,
+}
+
+/// A store to a completion queue's page.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct CqStore {
+    /// The queue.
+    pub cq: Cq,
+    /// How many entries the consumer has taken.
+    pub index: CqIndex,
+    /// It goes to sleep; otherwise it gives room.
+    pub arm: bool,
+}
+
+/// An event for the error ring: `viaduct_spec::register::event`.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Event {
+    /// `viaduct_spec::register::event_code`.
+    pub code: Bits<8>,
+    /// The VI.
+    pub vi: Vi,
+    /// Receive queue.
+    pub receive: bool,
+    /// The VI went into Error.
+    pub broke: bool,
 }
 
 /// What the parser found in a frame that is whole, undamaged and ours.

@@ -57,6 +57,7 @@ fn chapters() -> Vec<(&'static str, Vec<Part>)> {
                 Layout(tables::page::LAYOUT),
                 Layout(tables::work_queue::LAYOUT),
                 Layout(tables::completion_queue::LAYOUT),
+                Layout(tables::moderation::LAYOUT),
                 Layout(tables::gather::LAYOUT),
                 Layout(tables::transmit::LAYOUT),
                 Layout(tables::receive::LAYOUT),

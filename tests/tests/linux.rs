@@ -183,6 +183,8 @@ fn connect(world: &World, hosts: &[Host; 2], linux: &Linux) -> [RawVi; 2] {
             max_transfer: own.max_transfer,
             send_log2: 4,
             receive_log2: 4,
+            send_cq: None,
+            receive_cq: None,
         };
         let mut others = Vec::new();
         let vi = loop {

@@ -1,7 +1,11 @@
-//! The ends of a message: acknowledgement, way out, completion, on their exported Verilog.
+//! The ends of a message: acknowledgement, way out, completion, completion queues, on their exported Verilog.
 
 mod ack;
+mod cq_random;
+mod cq_world;
 mod egress;
+mod indices;
+mod queues;
 mod sends;
 mod writer;
 

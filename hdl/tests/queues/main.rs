@@ -3,5 +3,6 @@
 #[path = "../common/bundle.rs"]
 mod bundle;
 
+mod cq_pages;
 mod doorbell;
 mod fetch;
