@@ -32,7 +32,9 @@ impl Rig {
     }
 
     fn idle(&mut self) {
-        for name in ["store_valid", "keep", "drop", "release_valid", "payload_start", "payload_ready"] {
+        for name in
+            ["store_valid", "keep", "drop", "info_ready", "release_valid", "payload_start", "payload_ready"]
+        {
             self.bench.set(name, 0);
         }
     }
@@ -93,7 +95,13 @@ impl Rig {
             self.bench.tick();
         }
         assert_eq!(self.bench.get("info_valid"), 1);
-        let mut info = Info::unpack(self.bench.get_wide("info"));
+        let taken = self.bench.get_wide("info");
+        self.bench.set("info_ready", 1);
+        self.bench.tick();
+        self.bench.set("info_ready", 0);
+        // Others may come on show meanwhile: the frame taken is what counts.
+        self.bench.set_wide("frame", &taken);
+        let mut info = Info::unpack(taken);
         (info.start, info.end) = (0, 0);
         assert_eq!(info, kept.info);
         self.bench.set("payload_start", 1);
