@@ -29,7 +29,7 @@ use super::ahead::AheadMeta;
 use super::contexts::{Message, Peer};
 use super::judge::Verdict;
 use super::scatter::result;
-use crate::bus::{Acknowledged, Completion, FrameInfo, Position, Vi};
+use crate::bus::{word, Acknowledged, Completion, FrameInfo, Position, Vi};
 use crate::prims::Number;
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::status;
@@ -71,6 +71,10 @@ pub struct Delivery {
     pub order_verdict: Signal<In, Verdict>,
     /// It ends a message.
     pub order_ends: Signal<In, bool>,
+    /// It is of an RDMA write.
+    pub order_writes: Signal<In, bool>,
+    /// It carries immediate data.
+    pub order_immediate: Signal<In, bool>,
     /// A receive is there at the consumed position.
     pub order_present: Signal<In, bool>,
     /// The VI's peer.
@@ -113,6 +117,14 @@ pub struct Delivery {
     pub job_index: Signal<Out, Bits<8>>,
     /// Bytes of it already filled.
     pub job_position: Signal<Out, Bits<32>>,
+    /// An RDMA write: one segment, the peer's.
+    pub job_remote: Signal<Out, bool>,
+    /// Its address.
+    pub job_place: Signal<Out, Bits<64>>,
+    /// Its handle.
+    pub job_handle: Signal<Out, Bits<32>>,
+    /// Bytes of it not yet filled.
+    pub job_left: Signal<Out, Bits<32>>,
     /// Bytes to place.
     pub job_length: Signal<Out, Bits<13>>,
     /// The job is over.
@@ -153,7 +165,9 @@ pub struct Delivery {
     pub count_message: Signal<Out, bool>,
     /// A frame was for no VI.
     pub count_no_vi: Signal<Out, bool>,
-    /// A frame was a duplicate or behind a gap.
+    /// A frame was a duplicate, and answered again.
+    pub count_duplicate: Signal<Out, bool>,
+    /// A frame was another duplicate, or behind a gap.
     pub count_psn: Signal<Out, bool>,
     /// A message found no receive descriptor.
     pub count_no_receive: Signal<Out, bool>,
@@ -164,6 +178,8 @@ pub struct Delivery {
     flushing: DFF<bool>,
     verdict: DFF<Verdict>,
     ends: DFF<bool>,
+    writes: DFF<bool>,
+    carries: DFF<bool>,
     present: DFF<bool>,
     peer: DFF<Peer>,
     message: DFF<Message>,
@@ -181,11 +197,13 @@ pub struct Delivery {
     acknowledge: DFF<bool>,
     negative: DFF<bool>,
     answer: DFF<Bits<8>>,
+    kind: DFF<Bits<2>>,
     code: DFF<Bits<8>>,
     retry: DFF<bool>,
 
     counted_message: DFF<bool>,
     counted_no_vi: DFF<bool>,
+    counted_duplicate: DFF<bool>,
     counted_psn: DFF<bool>,
     counted_no_receive: DFF<bool>,
     counted_partial: DFF<bool>,
@@ -194,16 +212,27 @@ pub struct Delivery {
     next_psn: Signal<Local, Bits<24>>,
     previous_psn: Signal<Local, Bits<24>>,
     next_position: Signal<Local, Position>,
-    opcode: Signal<Local, Bits<8>>,
-    /// The packet's payload is to be placed.
-    places: Signal<Local, bool>,
-    /// It is placed.
+    place: Signal<Local, Bits<64>>,
+    /// Where a send goes on, as in [`Message`].
+    send_place: Signal<Local, Bits<64>>,
+    /// The packet begins a message.
+    begins: Signal<Local, bool>,
+    /// It needs a receive.
+    needs: Signal<Local, bool>,
+    /// It is an RDMA write's with immediate data, and has one.
+    has_receive: Signal<Local, bool>,
+    /// The packet is of a message that may be taken.
+    takes: Signal<Local, bool>,
+    /// Its payload is placed.
     placed: Signal<Local, bool>,
+    /// The peer may not write there.
+    denied: Signal<Local, bool>,
     /// The packet cannot be taken: the message is lost.
     fails: Signal<Local, bool>,
     closes: Signal<Local, bool>,
 
-    status_done: Number<20, { (status::DONE | status::OP_RECEIVE) as u64 }>,
+    status_receive: Number<20, { (status::DONE | status::OP_RECEIVE) as u64 }>,
+    status_write: Number<20, { (status::DONE | status::OP_REMOTE_RDMA_WRITE) as u64 }>,
     status_immediate: Number<20, { status::IMMEDIATE as u64 }>,
     format_error: Number<9, { status::FORMAT_ERROR as u64 }>,
     protection_error: Number<9, { status::PROTECTION_ERROR as u64 }>,
@@ -216,6 +245,13 @@ pub struct Delivery {
     nak_sequence: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
     nak_invalid: Number<8, { syndrome::NAK_INVALID as u64 }>,
     nak_operational: Number<8, { syndrome::NAK_OPERATIONAL as u64 }>,
+    nak_access: Number<8, { syndrome::NAK_ACCESS as u64 }>,
+    remote_error: Number<9, { status::RDMA_PROT_ERROR as u64 }>,
+    write_refused: Number<8, { event_code::RDMAW_PROT as u64 }>,
+    write_abort: Number<8, { event_code::RDMAW_ABORT as u64 }>,
+    say: Number<2, { word::SAY }>,
+    last_word: Number<2, { word::LAST }>,
+    repeat: Number<2, { word::REPEAT }>,
     connection_lost: Number<8, { event_code::CONN_LOST as u64 }>,
     queue_empty: Number<8, { event_code::RECVQ_EMPTY as u64 }>,
     ok: Number<2, { result::OK }>,
@@ -226,14 +262,16 @@ pub struct Delivery {
 impl Logic for Delivery {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, vi, flushing, verdict, ends, present, peer, message, consumed, packet);
+        dff_setup!(
+            self, clock, step, vi, flushing, verdict, ends, writes, carries, present, peer, message,
+            consumed, packet
+        );
         dff_setup!(self, clock, receive, completing, faulty, consume);
-        dff_setup!(self, clock, write, errors, immediate, acknowledge, negative, answer, code, retry);
-        dff_setup!(self, clock, counted_message, counted_no_vi, counted_psn);
+        dff_setup!(self, clock, write, errors, immediate, acknowledge, negative, answer, kind, code, retry);
+        dff_setup!(self, clock, counted_message, counted_no_vi, counted_psn, counted_duplicate);
         dff_setup!(self, clock, counted_no_receive, counted_partial);
 
         self.reliable.next = self.peer.q.val().reliable;
-        self.opcode.next = self.packet.q.val().opcode;
         self.next_psn.next = self.packet.q.val().psn + 1;
         self.previous_psn.next = self.message.q.val().psn - 1;
         self.next_position.next = self.consumed.q.val() + 1;
@@ -252,8 +290,16 @@ impl Logic for Delivery {
         self.job_region.next = self.receive.q.val().region;
         self.job_offset.next = self.receive.q.val().offset;
         self.job_segments.next = self.receive.q.val().segments;
-        self.job_index.next = self.message.q.val().index;
-        self.job_position.next = self.message.q.val().position;
+        self.place.next = self.message.q.val().place;
+        self.job_index.next = self.place.val().get_bits::<8>(32);
+        self.job_position.next = self.place.val().get_bits::<32>(0);
+        self.job_remote.next = self.writes.q.val();
+        if self.writes.q.val() {
+            self.job_position.next = self.message.q.val().received;
+        }
+        self.job_place.next = self.place.val();
+        self.job_handle.next = self.message.q.val().rkey;
+        self.job_left.next = self.message.q.val().left;
         self.job_length.next = self.packet.q.val().length;
         self.close_valid.next = self.step.q.val() == Step::Close;
         self.closes.next = (self.step.q.val() == Step::Close) & self.close_ready.val();
@@ -267,9 +313,17 @@ impl Logic for Delivery {
         self.close_completion.next.region = self.receive.q.val().region;
         self.close_completion.next.offset = self.receive.q.val().offset;
         self.close_completion.next.length = self.message.q.val().received;
-        self.close_completion.next.status = self.status_done.val() | bit_cast::<20, 9>(self.errors.q.val());
+        self.close_completion.next.status =
+            self.status_receive.val() | bit_cast::<20, 9>(self.errors.q.val());
+        if self.writes.q.val() & !self.flushing.q.val() {
+            self.close_completion.next.status =
+                self.status_write.val() | bit_cast::<20, 9>(self.errors.q.val());
+        }
         if self.immediate.q.val() {
-            self.close_completion.next.status = self.status_done.val() | self.status_immediate.val();
+            self.close_completion.next.status = self.status_receive.val() | self.status_immediate.val();
+            if self.writes.q.val() {
+                self.close_completion.next.status = self.status_write.val() | self.status_immediate.val();
+            }
         }
         self.close_completion.next.has_immediate = self.immediate.q.val();
         self.close_completion.next.immediate = self.packet.q.val().extension;
@@ -280,6 +334,7 @@ impl Logic for Delivery {
         }
         self.close_completion.next.msn = self.message.q.val().msn;
         self.close_completion.next.syndrome = self.answer.q.val();
+        self.close_completion.next.kind = self.kind.q.val();
         self.close_completion.next.ends = self.consume.q.val();
         self.acknowledged_valid.next = self.step.q.val() == Step::Answer;
         self.acknowledged.next.vi = self.vi.q.val();
@@ -288,8 +343,10 @@ impl Logic for Delivery {
         self.counted_message.d.next = false;
         self.counted_no_vi.d.next = false;
         self.counted_psn.d.next = false;
+        self.counted_duplicate.d.next = false;
         self.counted_no_receive.d.next = false;
         self.counted_partial.d.next = false;
+        self.count_duplicate.next = self.counted_duplicate.q.val();
         self.count_message.next = self.counted_message.q.val();
         self.count_no_vi.next = self.counted_no_vi.q.val();
         self.count_psn.next = self.counted_psn.q.val();
@@ -301,13 +358,24 @@ impl Logic for Delivery {
         self.release_valid.next = self.closes.val() & !self.flushing.q.val() & !self.retry.q.val();
         self.save_message.next = self.message.q.val();
         self.save_consumed.next = self.consumed.q.val();
+        if !self.message.q.val().active {
+            self.save_message.next.received = bits::<32>(0);
+        }
         if self.consume.q.val() {
             self.save_message.next.active = false;
             self.save_message.next.received = bits::<32>(0);
             self.save_consumed.next = self.next_position.val();
         }
-        self.places.next = false;
+        self.begins.next = self.verdict.q.val() == Verdict::Take;
+        self.needs.next =
+            (self.writes.q.val() & self.carries.q.val()) | (!self.writes.q.val() & self.begins.val());
+        self.has_receive.next =
+            self.writes.q.val() & self.carries.q.val() & self.present.q.val() & !self.receive.q.val().lost;
+        self.send_place.next =
+            (bit_cast::<64, 8>(self.done_index.val()) << 32) | bit_cast::<64, 32>(self.done_position.val());
+        self.takes.next = false;
         self.placed.next = false;
+        self.denied.next = false;
         self.fails.next = false;
         match self.step.q.val() {
             Step::Idle => {
@@ -315,6 +383,8 @@ impl Logic for Delivery {
                 self.flushing.d.next = self.order_flush.val();
                 self.verdict.d.next = self.order_verdict.val();
                 self.ends.d.next = self.order_ends.val();
+                self.writes.d.next = self.order_writes.val();
+                self.carries.d.next = self.order_immediate.val();
                 self.present.d.next = self.order_present.val();
                 self.peer.d.next = self.order_peer.val();
                 self.message.d.next = self.order_message.val();
@@ -323,9 +393,13 @@ impl Logic for Delivery {
                 // Block RAM is slow: nothing but a register behind it.
                 self.receive.d.next = self.look.val();
                 if !self.order_flush.val() & (self.order_verdict.val() == Verdict::Take) {
-                    self.message.d.next.index = bits::<8>(0);
-                    self.message.d.next.position = bits::<32>(0);
                     self.message.d.next.received = bits::<32>(0);
+                    self.message.d.next.place = bits::<64>(0);
+                    if self.order_writes.val() {
+                        self.message.d.next.place = self.info.val().address;
+                    }
+                    self.message.d.next.rkey = self.info.val().rkey;
+                    self.message.d.next.left = self.info.val().size;
                 }
                 self.completing.d.next = false;
                 self.faulty.d.next = false;
@@ -336,6 +410,7 @@ impl Logic for Delivery {
                 self.acknowledge.d.next = false;
                 self.negative.d.next = false;
                 self.answer.d.next = self.ack.val();
+                self.kind.d.next = self.say.val();
                 self.code.d.next = self.connection_lost.val();
                 self.retry.d.next = false;
                 if self.order_valid.val() {
@@ -346,6 +421,10 @@ impl Logic for Delivery {
                 self.step.d.next = Step::Close;
                 if self.flushing.q.val() {
                     self.errors.d.next = self.flushed_error.val();
+                    // The bytes of an RDMA write are not the receive's.
+                    if self.message.q.val().writing {
+                        self.message.d.next.received = bits::<32>(0);
+                    }
                     self.write.d.next = !self.receive.q.val().lost;
                     self.consume.d.next = true;
                     self.completing.d.next = true;
@@ -354,12 +433,20 @@ impl Logic for Delivery {
                         Verdict::Unknown => {
                             self.counted_no_vi.d.next = true;
                         }
+                        Verdict::Over => {
+                            self.counted_no_vi.d.next = true;
+                            self.kind.d.next = self.repeat.val();
+                            self.acknowledge.d.next = true;
+                            self.completing.d.next = true;
+                        }
                         Verdict::Answer => {
                             self.step.d.next = Step::Answer;
                         }
                         Verdict::Behind => {
                             self.counted_psn.d.next = true;
                             if self.reliable.val() & (self.ends.q.val() | self.packet.q.val().ack_request) {
+                                self.counted_psn.d.next = false;
+                                self.counted_duplicate.d.next = true;
                                 self.acknowledge.d.next = true;
                                 self.completing.d.next = true;
                             }
@@ -377,60 +464,78 @@ impl Logic for Delivery {
                         Verdict::Refuse => {
                             self.answer.d.next = self.nak_invalid.val();
                             self.errors.d.next = self.transport_error.val();
-                            self.write.d.next = self.message.q.val().active;
-                            self.consume.d.next = self.message.q.val().active;
+                            self.write.d.next = self.message.q.val().active & !self.message.q.val().writing;
+                            self.consume.d.next = self.message.q.val().active & !self.message.q.val().writing;
                             self.fails.next = true;
                         }
                         Verdict::Partial => {
-                            self.errors.d.next = self.partial_error.val();
-                            self.write.d.next = true;
-                            self.consume.d.next = true;
-                            self.completing.d.next = true;
                             self.retry.d.next = true;
+                            if self.message.q.val().writing {
+                                self.message.d.next.active = false;
+                                self.code.d.next = self.write_abort.val();
+                                self.faulty.d.next = true;
+                            } else {
+                                self.errors.d.next = self.partial_error.val();
+                                self.write.d.next = true;
+                                self.consume.d.next = true;
+                                self.completing.d.next = true;
+                            }
                         }
                         Verdict::Stray => {
                             self.counted_partial.d.next = true;
                             self.message.d.next.psn = self.next_psn.val();
                         }
                         Verdict::Take => {
-                            if !self.present.q.val() {
-                                self.answer.d.next = self.rnr_nak.val();
-                                self.code.d.next = self.queue_empty.val();
-                                self.counted_no_receive.d.next = true;
-                                self.faulty.d.next = true;
-                                self.fails.next = true;
-                            } else if self.receive.q.val().lost {
-                                self.answer.d.next = self.nak_operational.val();
-                                self.counted_no_receive.d.next = true;
-                                self.consume.d.next = true;
-                                self.completing.d.next = true;
-                                self.fails.next = true;
-                            } else if self.receive.q.val().malformed {
-                                self.answer.d.next = self.nak_operational.val();
-                                self.errors.d.next = self.format_error.val();
-                                self.write.d.next = true;
-                                self.consume.d.next = true;
-                                self.completing.d.next = true;
-                                self.fails.next = true;
-                            } else {
-                                self.places.next = true;
-                            }
+                            self.takes.next = true;
                         }
                         Verdict::Continue => {
-                            self.places.next = true;
+                            self.takes.next = true;
                         }
                         _ => {
                             self.step.d.next = Step::Close;
                         }
                     }
                 }
-                if self.places.val() {
-                    self.placed.next = true;
-                    if self.packet.q.val().length.any() {
-                        self.placed.next = false;
+                // A right that the VI does not give goes first, then the receive, then the bytes.
+                if self.takes.val() {
+                    if self.writes.q.val() & self.begins.val() & !self.message.q.val().writable {
+                        self.answer.d.next = self.nak_invalid.val();
+                        self.denied.next = true;
+                    } else if self.needs.val() & !self.present.q.val() {
+                        self.answer.d.next = self.rnr_nak.val();
+                        if self.reliable.val() & self.peer.q.val().rnr_stay {
+                            self.answer.d.next =
+                                self.rnr_nak.val() | bit_cast::<8, 5>(self.peer.q.val().rnr_timer);
+                            // What is behind it is not asked for before it comes.
+                            self.message.d.next.refused = true;
+                            self.acknowledge.d.next = true;
+                            self.negative.d.next = true;
+                            self.completing.d.next = true;
+                        } else {
+                            self.code.d.next = self.queue_empty.val();
+                            self.counted_no_receive.d.next = true;
+                            self.faulty.d.next = true;
+                            self.fails.next = true;
+                        }
+                    } else if self.needs.val() & self.receive.q.val().lost {
+                        self.answer.d.next = self.nak_operational.val();
+                        self.counted_no_receive.d.next = true;
+                        self.consume.d.next = true;
+                        self.completing.d.next = true;
+                        self.fails.next = true;
+                    } else if self.needs.val() & self.receive.q.val().malformed {
+                        self.answer.d.next = self.nak_operational.val();
+                        self.errors.d.next = self.format_error.val();
+                        self.write.d.next = true;
+                        self.consume.d.next = true;
+                        self.completing.d.next = true;
+                        self.fails.next = true;
+                    } else if self.packet.q.val().length.any() {
                         self.job_valid.next = true;
                         self.payload_start.next = true;
                         self.step.d.next = Step::Scatter;
+                    } else {
+                        self.placed.next = true;
                     }
                 }
             }
@@ -441,12 +546,16 @@ impl Logic for Delivery {
             }
             Step::Scatter => {
                 if self.done_valid.val() {
-                    self.message.d.next.index = self.done_index.val();
-                    self.message.d.next.position = self.done_position.val();
-                    self.placed.next = true;
                     self.step.d.next = Step::Close;
-                    if self.done_result.val() != self.ok.val() {
-                        self.placed.next = false;
+                    if !self.writes.q.val() {
+                        self.message.d.next.place = self.send_place.val();
+                    }
+                    if self.done_result.val() == self.ok.val() {
+                        self.placed.next = true;
+                    } else if self.writes.q.val() {
+                        self.answer.d.next = self.nak_access.val();
+                        self.denied.next = true;
+                    } else {
                         self.answer.d.next = self.nak_operational.val();
                         self.errors.d.next = self.transport_error.val();
                         if self.done_result.val() == self.too_long.val() {
@@ -478,7 +587,10 @@ impl Logic for Delivery {
                 self.message.q.val().received + bit_cast::<32, 13>(self.packet.q.val().length);
             self.message.d.next.psn = self.next_psn.val();
             self.message.d.next.refused = false;
-            self.message.d.next.active = true;
+            self.message.d.next.active = !self.ends.q.val();
+            self.message.d.next.writing = self.writes.q.val();
+            self.message.d.next.left =
+                self.message.q.val().left - bit_cast::<32, 13>(self.packet.q.val().length);
             if self.reliable.val() & self.packet.q.val().ack_request {
                 self.acknowledge.d.next = true;
                 self.completing.d.next = true;
@@ -486,16 +598,33 @@ impl Logic for Delivery {
             if self.ends.q.val() {
                 self.message.d.next.msn = self.message.q.val().msn + 1;
                 self.counted_message.d.next = true;
-                self.immediate.d.next = self.opcode.val().get_bit(0);
+                if !self.writes.q.val() | self.carries.q.val() {
+                    self.immediate.d.next = self.carries.q.val();
+                    self.write.d.next = true;
+                    self.consume.d.next = true;
+                    self.completing.d.next = true;
+                }
+            }
+        }
+        // An RDMA write that may not be: the receive says so if the packet has one, otherwise an event.
+        if self.denied.val() {
+            self.fails.next = true;
+            if self.has_receive.val() {
+                self.errors.d.next = self.remote_error.val();
                 self.write.d.next = true;
                 self.consume.d.next = true;
                 self.completing.d.next = true;
+            } else {
+                self.code.d.next = self.write_refused.val();
+                self.faulty.d.next = true;
             }
         }
         // A reliable connection breaks: the NAK, then the fault. An unreliable one only loses the message.
         if self.fails.val() {
+            self.message.d.next.active = false;
             if self.reliable.val() {
                 self.message.d.next.broken = true;
+                self.kind.d.next = self.last_word.val();
                 self.acknowledge.d.next = true;
                 self.negative.d.next = true;
                 self.completing.d.next = true;
@@ -509,6 +638,7 @@ impl Logic for Delivery {
             self.counted_message.d.next = false;
             self.counted_no_vi.d.next = false;
             self.counted_psn.d.next = false;
+            self.counted_duplicate.d.next = false;
             self.counted_no_receive.d.next = false;
             self.counted_partial.d.next = false;
         }

@@ -102,6 +102,10 @@ pub struct Lookup {
     pub order_verdict: Signal<Out, Verdict>,
     /// It ends a message.
     pub order_ends: Signal<Out, bool>,
+    /// It is of an RDMA write.
+    pub order_writes: Signal<Out, bool>,
+    /// It carries immediate data.
+    pub order_immediate: Signal<Out, bool>,
     /// A receive is there at the consumed position.
     pub order_present: Signal<Out, bool>,
     /// The VI's peer.
@@ -123,6 +127,8 @@ pub struct Lookup {
     none_posted: DFF<bool>,
     target: Signal<Local, Vi>,
     blocked: Signal<Local, bool>,
+    /// The packet needs a receive.
+    needs: Signal<Local, bool>,
     waits: Signal<Local, bool>,
     ordered: Signal<Local, bool>,
 }
@@ -153,18 +159,26 @@ impl Logic for Lookup {
         self.judge.peer.next = self.known_peer.q.val();
         self.judge.message.next = self.known_message.q.val();
         self.judge.connected.next = self.connected.val();
+        self.judge.error.next = self.error.val();
 
         self.idle.next = self.step.q.val() == Step::Idle;
         self.order_vi.next = self.vi.q.val();
         self.order_flush.next = self.flushing.q.val();
         self.order_verdict.next = self.judge.verdict.val();
         self.order_ends.next = self.judge.ends.val();
+        self.order_writes.next = self.judge.writes.val();
+        self.order_immediate.next = self.judge.immediate.val();
         self.order_present.next = self.present.q.val();
         self.order_peer.next = self.known_peer.q.val();
         self.order_message.next = self.known_message.q.val();
         self.order_consumed.next = self.known_consumed.q.val();
-        self.waits.next =
-            (self.judge.verdict.val() == Verdict::Take) & !self.present.q.val() & !self.none_posted.q.val();
+        // A send takes a receive with its first packet, an RDMA write with immediate data with its last.
+        self.needs.next = false;
+        if (self.judge.verdict.val() == Verdict::Take) | (self.judge.verdict.val() == Verdict::Continue) {
+            self.needs.next = (self.judge.writes.val() & self.judge.immediate.val())
+                | (!self.judge.writes.val() & (self.judge.verdict.val() == Verdict::Take));
+        }
+        self.waits.next = self.needs.val() & !self.present.q.val() & !self.none_posted.q.val();
         self.ordered.next = !self.waits.val();
         if self.flushing.q.val() {
             self.ordered.next = self.error.val() & self.present.q.val();

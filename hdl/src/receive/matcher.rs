@@ -92,6 +92,14 @@ pub struct Matcher {
     pub job_index: Signal<Out, Bits<8>>,
     /// Bytes of it already filled.
     pub job_position: Signal<Out, Bits<32>>,
+    /// An RDMA write: one segment, the peer's.
+    pub job_remote: Signal<Out, bool>,
+    /// Its address.
+    pub job_place: Signal<Out, Bits<64>>,
+    /// Its handle.
+    pub job_handle: Signal<Out, Bits<32>>,
+    /// Bytes of it not yet filled.
+    pub job_left: Signal<Out, Bits<32>>,
     /// Bytes to place.
     pub job_length: Signal<Out, Bits<13>>,
     /// The job is over.
@@ -136,7 +144,9 @@ pub struct Matcher {
     pub count_message: Signal<Out, bool>,
     /// A frame was for no VI.
     pub count_no_vi: Signal<Out, bool>,
-    /// A frame was a duplicate or behind a gap.
+    /// A frame was a duplicate, and answered again.
+    pub count_duplicate: Signal<Out, bool>,
+    /// A frame was another duplicate, or behind a gap.
     pub count_psn: Signal<Out, bool>,
     /// A message found no receive descriptor.
     pub count_no_receive: Signal<Out, bool>,
@@ -206,6 +216,8 @@ impl Logic for Matcher {
         self.delivery.order_flush.next = self.lookup.order_flush.val();
         self.delivery.order_verdict.next = self.lookup.order_verdict.val();
         self.delivery.order_ends.next = self.lookup.order_ends.val();
+        self.delivery.order_writes.next = self.lookup.order_writes.val();
+        self.delivery.order_immediate.next = self.lookup.order_immediate.val();
         self.delivery.order_present.next = self.lookup.order_present.val();
         self.delivery.order_peer.next = self.lookup.order_peer.val();
         self.delivery.order_message.next = self.lookup.order_message.val();
@@ -224,6 +236,10 @@ impl Logic for Matcher {
         self.job_segments.next = self.delivery.job_segments.val();
         self.job_index.next = self.delivery.job_index.val();
         self.job_position.next = self.delivery.job_position.val();
+        self.job_remote.next = self.delivery.job_remote.val();
+        self.job_place.next = self.delivery.job_place.val();
+        self.job_handle.next = self.delivery.job_handle.val();
+        self.job_left.next = self.delivery.job_left.val();
         self.job_length.next = self.delivery.job_length.val();
         self.delivery.done_valid.next = self.done_valid.val();
         self.delivery.done_result.next = self.done_result.val();
@@ -258,6 +274,7 @@ impl Logic for Matcher {
         self.busy.next = !self.quiet.val() | self.info_valid.val() | self.flush.work_valid.val();
         self.count_message.next = self.delivery.count_message.val();
         self.count_no_vi.next = self.delivery.count_no_vi.val();
+        self.count_duplicate.next = self.delivery.count_duplicate.val();
         self.count_psn.next = self.delivery.count_psn.val();
         self.count_no_receive.next = self.delivery.count_no_receive.val();
         self.count_partial.next = self.delivery.count_partial.val();

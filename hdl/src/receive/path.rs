@@ -148,6 +148,8 @@ pub struct Receive {
     /// See [`Matcher`].
     pub count_no_vi: Signal<Out, bool>,
     /// See [`Matcher`].
+    pub count_duplicate: Signal<Out, bool>,
+    /// See [`Matcher`].
     pub count_psn: Signal<Out, bool>,
     /// See [`Matcher`].
     pub count_no_receive: Signal<Out, bool>,
@@ -252,6 +254,10 @@ impl Logic for Receive {
         self.scatter.job_segments.next = self.matcher.job_segments.val();
         self.scatter.job_index.next = self.matcher.job_index.val();
         self.scatter.job_position.next = self.matcher.job_position.val();
+        self.scatter.job_remote.next = self.matcher.job_remote.val();
+        self.scatter.job_place.next = self.matcher.job_place.val();
+        self.scatter.job_handle.next = self.matcher.job_handle.val();
+        self.scatter.job_left.next = self.matcher.job_left.val();
         self.scatter.job_length.next = self.matcher.job_length.val();
         self.matcher.done_valid.next = self.scatter.done_valid.val();
         self.matcher.done_result.next = self.scatter.done_result.val();
@@ -298,6 +304,7 @@ impl Logic for Receive {
         self.count_bth.next = self.parse.count_bth.val();
         self.count_message.next = self.matcher.count_message.val();
         self.count_no_vi.next = self.matcher.count_no_vi.val();
+        self.count_duplicate.next = self.matcher.count_duplicate.val();
         self.count_psn.next = self.matcher.count_psn.val();
         self.count_no_receive.next = self.matcher.count_no_receive.val();
         self.count_partial.next = self.matcher.count_partial.val();

@@ -11,6 +11,9 @@
 //! thing wrong, and says how far it came. Each piece is checked before its bytes move: the whole rest of the segment
 //! must lie in the region, not just this packet's part. Empty segments are skipped, and not checked.
 //!
+//! With `job_remote` there is one segment, of an RDMA write: it goes on `job_position` bytes behind `job_place`, with
+//! `job_left` bytes to come, no fewer than `job_length`, and the region must give the peer the right to write.
+//!
 //! Segments 0 and 1 come with the descriptor fetched ahead. The others are read four at a time, as much
 //! as the descriptor has, by an access of exactly that many bytes: what the region does not hold is refused.
 //!
@@ -22,7 +25,7 @@
 //!
 //! Tests: `tests/receive/path.rs`.
 
-use crate::bus::{client, Access, ReadBeat, Vi, WriteBeat};
+use crate::bus::{client, remote, Access, ReadBeat, Vi, WriteBeat};
 use crate::prims::{LutRam, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
@@ -91,6 +94,14 @@ pub struct Scatter {
     pub job_index: Signal<In, Bits<8>>,
     /// Bytes of it already filled.
     pub job_position: Signal<In, Bits<32>>,
+    /// An RDMA write: one segment, the peer's.
+    pub job_remote: Signal<In, bool>,
+    /// Its address.
+    pub job_place: Signal<In, Bits<64>>,
+    /// Its handle.
+    pub job_handle: Signal<In, Bits<32>>,
+    /// Bytes of it not yet filled.
+    pub job_left: Signal<In, Bits<32>>,
     /// Bytes to place, at least 1.
     pub job_length: Signal<In, Bits<13>>,
     /// The job is over.
@@ -186,6 +197,7 @@ pub struct Scatter {
     tail_beat: Signal<Local, bool>,
     data: Signal<Local, Bits<64>>,
     me: Number<2, { client::SCATTER }>,
+    peer_writes: Number<2, { remote::WRITE }>,
     ok: Number<2, { result::OK }>,
     too_long: Number<2, { result::TOO_LONG }>,
     refused: Number<2, { result::REFUSED }>,
@@ -224,6 +236,9 @@ impl Logic for Scatter {
             self.found_place.next = self.shown_place.q.val();
             self.found_handle.next = self.shown_handle.q.val();
         }
+        if self.job_remote.val() {
+            self.found_place.next = self.job_place.val();
+        }
 
         // Bytes on their way.
         self.beat_left.next = self.payload.val().count - bit_cast::<4, 3>(self.used.q.val());
@@ -260,6 +275,10 @@ impl Logic for Scatter {
         self.access.next.tag = self.job_tag.val();
         self.access.next.system = false;
         self.access.next.clip = false;
+        self.access.next.remote = bits::<2>(0);
+        if self.job_remote.val() {
+            self.access.next.remote = self.peer_writes.val();
+        }
         self.access.next.user = bits::<8>(0);
         self.access.next.address = self.address.q.val();
         self.access.next.span = self.rest.q.val();
@@ -317,7 +336,9 @@ impl Logic for Scatter {
             State::Segment => {
                 self.tail_word.d.next = bits::<3>(0);
                 self.tail_failed.d.next = false;
-                if self.index.q.val() == self.job_segments.val() {
+                if self.job_remote.val() {
+                    self.state.d.next = State::Measure;
+                } else if self.index.q.val() == self.job_segments.val() {
                     self.outcome.d.next = self.too_long.val();
                     self.state.d.next = State::Done;
                 } else if self.want_block.val() == self.block.q.val() {
@@ -338,6 +359,10 @@ impl Logic for Scatter {
                 self.address.d.next = self.found_place.val() + self.data.val();
                 self.handle.d.next = self.found_handle.val().get_bits::<32>(0);
                 self.rest.d.next = self.found_handle.val().get_bits::<32>(32) - self.position.q.val();
+                if self.job_remote.val() {
+                    self.handle.d.next = self.job_handle.val();
+                    self.rest.d.next = self.job_left.val();
+                }
                 self.state.d.next = State::Cut;
             }
             State::Cut => {

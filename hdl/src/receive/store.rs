@@ -10,7 +10,7 @@
 //! word of the next frame comes at least one cycle later. `store_ready` low stops the words within 4 cycles.
 //! `info` shows the oldest frame kept and not taken. Frames taken are shown to the store again as `frame`, one after
 //! the other in their order. `payload_start` begins to show the payload of `frame`: `length` bytes, the first in
-//! lane 6 of the frame's first word or, with `extended`, in lane 2 of its second. `release_valid` frees the frame,
+//! lane 6 of the frame's first word; four bytes on with `extended`, sixteen with `reth`. `release_valid` frees the frame,
 //! and ends its payload wherever it is; it does not come with `payload_start`.
 //!
 //! `level` is the words in use, or 2048 when less than 8 of the 16 places for `info` are left: two largest frames'
@@ -179,9 +179,15 @@ impl Logic for Store {
             self.left.d.next = self.frame.val().length;
             self.cursor.d.next = self.frame.val().start;
             self.lane.d.next = bits::<3>(6);
+            if self.frame.val().reth {
+                self.cursor.d.next = self.frame.val().start + 2;
+            }
             if self.frame.val().extended {
                 self.cursor.d.next = self.frame.val().start + 1;
                 self.lane.d.next = bits::<3>(2);
+                if self.frame.val().reth {
+                    self.cursor.d.next = self.frame.val().start + 3;
+                }
             }
         }
         if self.release_valid.val() {

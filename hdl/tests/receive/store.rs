@@ -16,6 +16,11 @@ struct Kept {
     payload: Vec<u8>,
 }
 
+/// Where the payload begins.
+fn payload(extended: bool, reth: bool) -> usize {
+    6 + if extended { 4 } else { 0 } + if reth { 16 } else { 0 }
+}
+
 struct Rig {
     bench: Bench,
     random: ChaCha8Rng,
@@ -43,11 +48,12 @@ impl Rig {
     fn frame(&mut self, length: usize) -> (Vec<u8>, Info) {
         self.serial += 1;
         let extended = self.random.random();
-        let from = if extended { 10 } else { 6 };
+        let reth = self.random.random();
+        let from = payload(extended, reth);
         let mut bytes = vec![0; (from + length + 4).div_ceil(8) * 8];
         self.random.fill(&mut bytes[..]);
         let psn = self.serial & 0xff_ffff;
-        (bytes, Info { opcode: 4, psn, extended, length: length as u64, ..Info::default() })
+        (bytes, Info { opcode: 4, psn, extended, reth, length: length as u64, ..Info::default() })
     }
 
     /// Writes a frame; false if it ran into a full ring and was dropped.
@@ -77,7 +83,7 @@ impl Rig {
         self.bench.tick();
         self.idle();
         if keep {
-            let from = if info.extended { 10 } else { 6 };
+            let from = payload(info.extended, info.reth);
             let payload = bytes[from..from + info.length as usize].to_vec();
             self.kept.push_back(Kept { info: info.clone(), payload });
         }
