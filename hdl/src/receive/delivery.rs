@@ -251,7 +251,7 @@ pub struct Delivery {
     write_abort: Number<8, { event_code::RDMAW_ABORT as u64 }>,
     say: Number<2, { word::SAY }>,
     last_word: Number<2, { word::LAST }>,
-    repeat: Number<2, { word::REPEAT }>,
+    say_again: Number<2, { word::REPEAT }>,
     connection_lost: Number<8, { event_code::CONN_LOST as u64 }>,
     queue_empty: Number<8, { event_code::RECVQ_EMPTY as u64 }>,
     ok: Number<2, { result::OK }>,
@@ -435,7 +435,7 @@ impl Logic for Delivery {
                         }
                         Verdict::Over => {
                             self.counted_no_vi.d.next = true;
-                            self.kind.d.next = self.repeat.val();
+                            self.kind.d.next = self.say_again.val();
                             self.acknowledge.d.next = true;
                             self.completing.d.next = true;
                         }
@@ -462,6 +462,8 @@ impl Logic for Delivery {
                             }
                         }
                         Verdict::Refuse => {
+                            // What ends is what was in progress; the packet is not looked at.
+                            self.writes.d.next = self.message.q.val().writing;
                             self.answer.d.next = self.nak_invalid.val();
                             self.errors.d.next = self.transport_error.val();
                             self.write.d.next = self.message.q.val().active & !self.message.q.val().writing;
@@ -470,6 +472,7 @@ impl Logic for Delivery {
                         }
                         Verdict::Partial => {
                             self.retry.d.next = true;
+                            self.writes.d.next = self.message.q.val().writing;
                             if self.message.q.val().writing {
                                 self.message.d.next.active = false;
                                 self.code.d.next = self.write_abort.val();

@@ -99,7 +99,7 @@ pub struct Judge {
     answer: DFF<bool>,
     /// There is payload.
     some: DFF<bool>,
-    matches: Signal<Local, bool>,
+    from_peer: Signal<Local, bool>,
     is_write: Signal<Local, bool>,
     is_first: Signal<Local, bool>,
     left: Signal<Local, Bits<32>>,
@@ -126,12 +126,12 @@ impl Logic for Judge {
         self.length.next = self.info.val().length;
 
         // First cycle: everything that is compared. Bit 5 of the opcode: unreliable.
-        self.matches.next = !self.number.val().get_bits::<4>(6).any()
+        self.from_peer.next = !self.number.val().get_bits::<4>(6).any()
             & (self.number.val().get_bits::<14>(10) == self.peer.val().generation)
             & (self.info.val().source_ip == self.peer.val().ip)
             & (self.opcode.val().get_bit(5) ^ self.peer.val().reliable);
-        self.known.d.next = self.matches.val() & self.connected.val() & !self.message.val().broken;
-        self.over_now.d.next = self.matches.val()
+        self.known.d.next = self.from_peer.val() & self.connected.val() & !self.message.val().broken;
+        self.over_now.d.next = self.from_peer.val()
             & self.peer.val().reliable
             & !self.opcode.val().get_bit(4)
             & (self.error.val() | (self.connected.val() & self.message.val().broken));

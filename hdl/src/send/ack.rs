@@ -93,7 +93,7 @@ pub struct Ack {
     syndrome: Signal<Local, Bits<8>>,
     say: Number<2, { word::SAY }>,
     last_word: Number<2, { word::LAST }>,
-    repeat: Number<2, { word::REPEAT }>,
+    say_again: Number<2, { word::REPEAT }>,
     forget: Number<2, { word::FORGET }>,
 }
 
@@ -177,9 +177,9 @@ impl Logic for Ack {
                     // Nothing follows the last word but itself.
                     self.row.next = self.rows.read_data.val();
                     self.row.next.waiting = true;
-                    self.rows.write_enable.next = self.requests.out_data.val().kind == self.repeat.val();
-                    self.turn.push_valid.next = self.requests.out_data.val().kind == self.repeat.val();
-                } else if !self.keeps.val() & (self.requests.out_data.val().kind != self.repeat.val()) {
+                    self.rows.write_enable.next = self.requests.out_data.val().kind == self.say_again.val();
+                    self.turn.push_valid.next = self.requests.out_data.val().kind == self.say_again.val();
+                } else if !self.keeps.val() & (self.requests.out_data.val().kind != self.say_again.val()) {
                     self.rows.write_enable.next = true;
                     self.turn.push_valid.next = true;
                 }

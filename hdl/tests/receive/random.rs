@@ -316,7 +316,8 @@ fn many_vis_under_a_bad_network() {
             Event::Complete { vi, .. }
             | Event::Acknowledge { vi, .. }
             | Event::Fault { vi, .. }
-            | Event::Acknowledged { vi, .. } => *vi == model.vi,
+            | Event::Acknowledged { vi, .. }
+            | Event::Repeat { vi } => *vi == model.vi,
             Event::Count(_) => false,
         };
         let found: Vec<_> = world.events.iter().filter(|event| of(event)).cloned().collect();

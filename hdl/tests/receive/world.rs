@@ -526,7 +526,7 @@ impl World {
         }
         if acknowledge {
             // A refusal is the last word unless it asks to come again.
-            let again = syndrome == wire::ACK.into() || syndrome == wire::NAK_SEQUENCE.into();
+            let again = [wire::ACK, wire::NAK_SEQUENCE].map(u64::from).contains(&syndrome);
             let again = again || syndrome >> 5 == 1 && self.rnr_stays;
             assert_eq!(last, !again, "syndrome {syndrome:#x}");
             self.events.push(Event::Acknowledge { vi, psn, msn, syndrome });
