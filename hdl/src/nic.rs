@@ -569,6 +569,7 @@ impl Logic for Nic {
         self.events.next = self.events.val().replace_bit(21, self.receive.count_partial.val());
         self.events.next = self.events.val().replace_bit(25, self.ack.count_rnr.val());
         self.events.next = self.events.val().replace_bit(26, self.receive.count_duplicate.val());
+        self.events.next = self.events.val().replace_bit(28, self.receive.count_congestion.val());
         self.counters.events.next = self.events.val();
 
         // Idle, and what the STATE register shows.

@@ -444,7 +444,7 @@ impl Logic for Delivery {
                         }
                         Verdict::Behind => {
                             self.counted_psn.d.next = true;
-                            if self.reliable.val() & (self.ends.q.val() | self.packet.q.val().ack_request) {
+                            if self.reliable.val() {
                                 self.counted_psn.d.next = false;
                                 self.counted_duplicate.d.next = true;
                                 self.acknowledge.d.next = true;

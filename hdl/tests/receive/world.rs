@@ -41,13 +41,14 @@ pub enum Event {
     Count(&'static str),
 }
 
-const COUNTS: [&str; 12] = [
+const COUNTS: [&str; 13] = [
     "count_frame",
     "count_overflow",
     "count_malformed",
     "count_icrc",
     "count_not_ours",
     "count_bth",
+    "count_congestion",
     "count_message",
     "count_no_vi",
     "count_duplicate",
@@ -97,6 +98,8 @@ pub struct World {
     /// Bytes that have arrived in memory.
     pub written: u64,
     queues: Vec<Queue>,
+    /// Receiver-not-ready answers do not break these VIs.
+    stays: [bool; 64],
     rx: VecDeque<Beat>,
     loopback: VecDeque<Beat>,
     /// Writes granted: address and length.
@@ -113,8 +116,6 @@ pub struct World {
     pub reads_fail: bool,
     /// Nothing waits at random: for measuring.
     pub calm: bool,
-    /// Receiver-not-ready answers do not break a VI.
-    pub rnr_stays: bool,
     now: u64,
     /// The region that descriptors lie in.
     pub descriptors: u64,
@@ -151,7 +152,7 @@ impl World {
             states: VecDeque::new(),
             commits: VecDeque::new(),
             calm: false,
-            rnr_stays: false,
+            stays: [false; 64],
             reads_fail: false,
             now: 0,
             descriptors: 1,
@@ -209,6 +210,7 @@ impl World {
         receive::MTU.put(&mut row, mtu);
         receive::TAG.put(&mut row, 7);
         receive::GENERATION.put(&mut row, generation);
+        self.stays[vi as usize] = receive::RNR_STAY.get(&row) == 1;
         self.commit(table::RECEIVE, vi, row);
         self.state(vi, vi_states::CONNECTED);
     }
@@ -527,7 +529,7 @@ impl World {
         if acknowledge {
             // A refusal is the last word unless it asks to come again.
             let again = [wire::ACK, wire::NAK_SEQUENCE].map(u64::from).contains(&syndrome);
-            let again = again || syndrome >> 5 == 1 && self.rnr_stays;
+            let again = again || syndrome >> 5 == 1 && self.stays[vi as usize];
             assert_eq!(last, !again, "syndrome {syndrome:#x}");
             self.events.push(Event::Acknowledge { vi, psn, msn, syndrome });
         }
