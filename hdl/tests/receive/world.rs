@@ -200,7 +200,7 @@ impl World {
         mtu: u64,
         psn: u64,
         generation: u64,
-        more: impl FnOnce(&mut [u64; 2]),
+        more: impl FnOnce(&mut [u64]),
     ) {
         let mut row = [0; 2];
         more(&mut row);
