@@ -336,6 +336,7 @@ impl Logic for Delivery {
         self.close_completion.next.syndrome = self.answer.q.val();
         self.close_completion.next.kind = self.kind.q.val();
         self.close_completion.next.ends = self.consume.q.val();
+        self.close_completion.next.reception = self.message.q.val().reception;
         self.acknowledged_valid.next = self.step.q.val() == Step::Answer;
         self.acknowledged.next.vi = self.vi.q.val();
         self.acknowledged.next.psn = self.packet.q.val().psn;

@@ -2,6 +2,7 @@
 
 mod ack;
 mod egress;
+mod flush_read;
 mod sends;
 mod writer;
 

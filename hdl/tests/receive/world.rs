@@ -6,7 +6,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::bus::word;
 use viaduct_hdl::{export::verilog, receive::Receive};
-use viaduct_spec::tables::{receive, table, vi_states};
+use viaduct_spec::tables::{receive, service, table, vi_states};
 use viaduct_spec::wire::syndrome as wire;
 use viaduct_verilate::Bench;
 
@@ -100,6 +100,8 @@ pub struct World {
     queues: Vec<Queue>,
     /// Receiver-not-ready answers do not break these VIs.
     stays: [bool; 64],
+    /// Acknowledgements of these VIs wait until the data is in memory.
+    reception: [bool; 64],
     rx: VecDeque<Beat>,
     loopback: VecDeque<Beat>,
     /// Writes granted: address and length.
@@ -153,6 +155,7 @@ impl World {
             commits: VecDeque::new(),
             calm: false,
             stays: [false; 64],
+            reception: [false; 64],
             reads_fail: false,
             now: 0,
             descriptors: 1,
@@ -210,6 +213,7 @@ impl World {
         receive::MTU.put(&mut row, mtu);
         receive::TAG.put(&mut row, 7);
         receive::GENERATION.put(&mut row, generation);
+        self.reception[vi as usize] = service == service::RELIABLE_RECEPTION;
         self.stays[vi as usize] = receive::RNR_STAY.get(&row) == 1;
         self.commit(table::RECEIVE, vi, row);
         self.state(vi, vi_states::CONNECTED);
@@ -509,7 +513,8 @@ impl World {
         let (region, offset, length) = (bits.take(16), bits.take(34), bits.take(32));
         let (status, has_immediate, immediate) = (bits.take(20), bits.flag(), bits.take(32));
         let (acknowledge, psn, msn, syndrome) = (bits.flag(), bits.take(24), bits.take(24), bits.take(8));
-        let (kind, ends) = (bits.take(2), bits.flag());
+        let (kind, ends, reception) = (bits.take(2), bits.flag(), bits.flag());
+        assert_eq!(reception, self.reception[vi as usize]);
         let last = match kind {
             word::REPEAT => {
                 assert!(acknowledge && !write && !ends);

@@ -184,7 +184,8 @@ fn what_may_not_be_written_is_refused() {
     ];
     for (name, address, rkey) in cases {
         // One packet; several; one that tells its receive.
-        for (length, carries) in [(100, false), (300, false), (100, true)] {
+        let shapes = [(300, false), (100, true), (100, false)];
+        for (length, carries) in shapes.into_iter().take(if name == "behind it" { 3 } else { 1 }) {
             for service in SERVICES {
                 let address = if name == "behind it" { end - length as u64 + 1 } else { address };
                 let mut world = world(service);
