@@ -275,8 +275,12 @@ impl Logic for Nic {
         self.protect.gather.next = self.gather.access.val();
         self.protect.scatter_valid.next = self.receive.access_valid.val();
         self.protect.scatter.next = self.receive.access.val();
-        self.protect.complete_valid.next = self.writer.access_valid.val();
-        self.protect.complete.next = self.writer.access.val();
+        // The writer goes first; the other one reads.
+        self.protect.complete_valid.next = self.writer.access_valid.val() | self.ack.access_valid.val();
+        self.protect.complete.next = self.ack.access.val();
+        if self.writer.access_valid.val() {
+            self.protect.complete.next = self.writer.access.val();
+        }
         self.protect.drain.next = self.command.drain.val();
         self.protect.read_retire_valid.next = self.dma_read.retire_valid.val();
         self.protect.read_retire_epoch.next = self.dma_read.retire_epoch.val();
@@ -530,6 +534,11 @@ impl Logic for Nic {
         self.writer.issued.next = self.protect.issued.val();
         self.writer.request_ready.next = self.ack.request_ready.val();
         self.writer.ended_ready.next = self.notify.ended_ready.val();
+        self.ack.commit_valid.next = self.broadcast.valid.val().get_bit(1);
+        self.ack.commit.next = self.command.commit.val();
+        self.ack.access_ready.next = self.protect.complete_ready.val() & !self.writer.access_valid.val();
+        self.ack.beat_valid.next = self.dma_read.beat_valid.val();
+        self.ack.beat.next = self.dma_read.beat.val();
 
         // Completion queues.
         self.cq_pages.mmio_write_valid.next = self.tlp_receive.mmio_write_valid.val();
@@ -606,6 +615,9 @@ impl Logic for Nic {
         self.events.next = self.events.val().replace_bit(20, self.sends.count_nak.val());
         self.events.next = self.events.val().replace_bit(21, self.receive.count_partial.val());
         self.events.next = self.events.val().replace_bit(34, self.queues.count_overrun.val());
+        self.events.next = self.events.val().replace_bit(25, self.ack.count_rnr.val());
+        self.events.next = self.events.val().replace_bit(26, self.receive.count_duplicate.val());
+        self.events.next = self.events.val().replace_bit(28, self.receive.count_congestion.val());
         self.counters.events.next = self.events.val();
 
         // Idle, and what the STATE register shows.

@@ -18,13 +18,14 @@
 //!
 //! `entry` goes before the next completion, as 16 bytes at once; `entry_done` tells when they are granted and gone
 //! (`entry_ok`), or refused.
+//! A row of RECEIVE is a new connection: the last word of the one before is forgotten (`bus::word`).
 //!
 //! Latency: 2 cycles and the checker's to the status's data, twice that with immediate data.
 //!
 //! Tests: `tests/complete/writer.rs`.
 
 use crate::bus::{
-    client, Access, AckRequest, Closed, Commit, Completion, CqEntry, Fault, Queue, WriteBeat, QUEUE_LOG2,
+    client, word, Access, AckRequest, Closed, Commit, Completion, CqEntry, Fault, Queue, WriteBeat, QUEUE_LOG2,
 };
 use crate::prims::{LutRam, Number};
 use rust_hdl::prelude::*;
@@ -154,6 +155,8 @@ pub struct Writer {
     immediate_offset: Number<64, { IMMEDIATE_OFFSET }>,
     completion_offset: Number<64, { COMPLETION_OFFSET }>,
     comp_prot: Number<8, { event_code::COMP_PROT as u64 }>,
+    last_word: Number<2, { word::LAST }>,
+    forget: Number<2, { word::FORGET }>,
     nak: Number<8, { syndrome::NAK_OPERATIONAL as u64 }>,
 }
 
@@ -186,6 +189,7 @@ impl Logic for Writer {
         self.access.next.system = false;
         self.access.next.write = true;
         self.access.next.clip = false;
+        self.access.next.remote = bits::<2>(0);
         self.access.next.user = bits::<8>(0);
         self.write_valid.next = false;
         self.write.next.data =
@@ -215,6 +219,8 @@ impl Logic for Writer {
         self.request.next.psn = self.at.q.val().psn;
         self.request.next.msn = self.at.q.val().msn;
         self.request.next.syndrome = self.at.q.val().syndrome;
+        self.request.next.kind = self.at.q.val().kind;
+        self.request.next.reception = self.at.q.val().reception;
         self.request_mark.next = self.issued.val();
         self.fault_valid.next = false;
         self.fault.next.vi = self.at.q.val().vi;
@@ -250,6 +256,11 @@ impl Logic for Writer {
                 if self.commit_valid.val() {
                     self.tags.write_enable.next = true;
                     self.commit_ready.next = true;
+                    self.at.d.next.vi = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
+                    self.at.d.next.acknowledge = true;
+                    self.at.d.next.kind = self.forget.val();
+                    self.at.d.next.reception = false;
+                    self.step.d.next = Step::Acknowledge;
                 } else if self.entry_valid.val() {
                     self.step.d.next = Step::AskEntry;
                 } else if self.take_send.val() & self.rest.val() {
@@ -325,6 +336,7 @@ impl Logic for Writer {
             Step::Refused => {
                 self.fault_valid.next = true;
                 self.at.d.next.syndrome = self.nak.val();
+                self.at.d.next.kind = self.last_word.val();
                 if self.fault_ready.val() {
                     self.ends.next = true;
                     self.step.d.next = Step::Acknowledge;

@@ -85,6 +85,7 @@ pub struct Range {
     twice: Signal<Local, Bits<50>>,
     length_fits: Signal<Local, bool>,
     in_page: Signal<Local, Bits<49>>,
+    remote: Signal<Local, Bits<2>>,
     /// Every rule but those about key, tag and range holds.
     allowed: DFF<bool>,
     by_offset: DFF<bool>,
@@ -200,11 +201,14 @@ impl Logic for Range {
         }
         self.length_fits.next =
             self.access.val().length.any() & (self.access.val().length <= bits::<13>(4096));
+        self.remote.next = self.access.val().remote;
         if self.look.val() {
             self.allowed.d.next = self.member.val()
                 & self.region.val().live
                 & (self.region.val().system == self.access.val().system)
                 & !(self.access.val().write & self.region.val().read_only)
+                & (!self.remote.val().get_bit(0) | self.region.val().rdma_write)
+                & (!self.remote.val().get_bit(1) | self.region.val().rdma_read)
                 & self.length_fits.val();
             self.by_offset.d.next = self.access.val().by_offset;
             self.key.d.next = self.access.val().key;

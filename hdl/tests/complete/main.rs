@@ -6,6 +6,7 @@ mod cq_world;
 mod egress;
 mod indices;
 mod queues;
+mod flush_read;
 mod sends;
 mod writer;
 
