@@ -26,7 +26,9 @@
 //! Tests: `tests/complete/queues.rs`, `cq_random.rs`.
 
 use super::indices::{CqRow, Indices};
-use crate::bus::{Closed, Commit, Cq, CqEntry, CqIndex, CqStore, Event, Fault, Position, Queue, Vector, QUEUE_LOG2};
+use crate::bus::{
+    Closed, Commit, Cq, CqEntry, CqIndex, CqStore, Event, Fault, Position, Queue, Vector, QUEUE_LOG2,
+};
 use crate::prims::{Number, Ram};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{CQ_LOG2, VECTOR_LOG2, VI_LOG2};

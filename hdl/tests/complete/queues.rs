@@ -91,7 +91,7 @@ fn a_descriptor_that_ended_is_the_old_rows_however_late_it_is_looked_at() {
             // And the first of the new row.
             world.end(end(200));
             world.settle();
-            let written = world.model.written;
+            let written = [0, 1, 2].map(|cq| world.model.written[cq]);
             world.store(1, written[1], false);
             world.store(2, written[2], false);
         }
