@@ -1,16 +1,16 @@
-//! 24 event counters of 36 bits, the width of one block RAM.
+//! 32 event counters of 36 bits, the width of one block RAM.
 //!
 //! ```text
-//!   events 24 ──►┌──────────┐
+//!   events 32 ──►┌──────────┐
 //!   read_valid ─►│ Counters │──► read_done
 //!   read_index ─►└──────────┘──► read_value 36
 //! ```
 //! Contract: bit n of `events` adds one to counter n. Nothing is lost as long as no event comes in more than every
-//! second cycle, which no block's can: each takes two beats at least. Four bits per counter collect events until the
-//! scan, one counter a cycle, moves them into the RAM. A read of a counter below 24 is answered when the scan passes
-//! it; `read_index` stays until then. Reset clears all counters within 24 cycles.
+//! second cycle, which no block's can: each takes two beats at least. Five bits per counter collect events until the
+//! scan, one counter a cycle, moves them into the RAM. A read of a counter below 32 is answered when the scan passes
+//! it; `read_index` stays until then. Reset clears all counters within 32 cycles.
 //!
-//! Latency: a read 2 to 26 cycles; an event shows in a read that starts 25 cycles later.
+//! Latency: a read 2 to 34 cycles; an event shows in a read that starts 33 cycles later.
 //!
 //! Tests: `tests/admin/counters.rs`.
 
@@ -25,7 +25,7 @@ pub struct Counters {
     /// Clears every counter.
     pub reset: Signal<In, bool>,
     /// One bit for each counter.
-    pub events: Signal<In, Bits<24>>,
+    pub events: Signal<In, Bits<32>>,
     /// A counter is wanted.
     pub read_valid: Signal<In, bool>,
     /// Which.
@@ -35,22 +35,22 @@ pub struct Counters {
     /// Its value.
     pub read_value: Signal<Out, Bits<36>>,
     rows: Ram<Bits<36>, 5>,
-    pending: [DFF<Bits<4>>; 24],
+    pending: [DFF<Bits<5>>; 32],
     /// The counter whose pending events are taken now.
     scan: DFF<Bits<5>>,
-    /// The same, one bit a counter: cheaper than 24 comparisons.
-    turn: DFF<Bits<24>>,
+    /// The same, one bit a counter: cheaper than 32 comparisons.
+    turn: DFF<Bits<32>>,
     /// The one before, whose row has just been read.
     moved: DFF<Bits<5>>,
-    amount: DFF<Bits<4>>,
+    amount: DFF<Bits<5>>,
     /// The first round after reset: rows are written and not added to.
     clearing: DFF<bool>,
     clear_row: DFF<bool>,
     value: DFF<Bits<36>>,
     done: DFF<bool>,
-    scanned: Signal<Local, Bits<4>>,
+    scanned: Signal<Local, Bits<5>>,
     sum: Signal<Local, Bits<36>>,
-    last: Number<5, 23>,
+    last: Number<5, 31>,
 }
 
 impl Logic for Counters {
@@ -59,8 +59,8 @@ impl Logic for Counters {
         dff_setup!(self, clock, scan, turn, moved, amount, clearing, clear_row, value, done);
         clock!(self, clock, rows);
 
-        self.scanned.next = bits::<4>(0);
-        for i in 0..24 {
+        self.scanned.next = bits::<5>(0);
+        for i in 0..32 {
             self.pending[i].clock.next = self.clock.val();
             self.pending[i].d.next = self.pending[i].q.val();
             if self.events.val().get_bit(i) {
@@ -68,13 +68,13 @@ impl Logic for Counters {
             }
             if self.turn.q.val().get_bit(i) {
                 self.scanned.next = self.scanned.val() | self.pending[i].q.val();
-                self.pending[i].d.next = bits::<4>(0);
+                self.pending[i].d.next = bits::<5>(0);
                 if self.events.val().get_bit(i) {
-                    self.pending[i].d.next = bits::<4>(1);
+                    self.pending[i].d.next = bits::<5>(1);
                 }
             }
             if self.reset.val() {
-                self.pending[i].d.next = bits::<4>(0);
+                self.pending[i].d.next = bits::<5>(0);
             }
         }
 
@@ -85,14 +85,14 @@ impl Logic for Counters {
         self.clear_row.d.next = self.clearing.q.val();
         if self.scan.q.val() == self.last.val() {
             self.scan.d.next = bits::<5>(0);
-            self.turn.d.next = bits::<24>(1);
+            self.turn.d.next = bits::<32>(1);
             self.clearing.d.next = false;
         }
 
         self.rows.read_address.next = self.scan.q.val();
-        self.sum.next = self.rows.read_data.val() + bit_cast::<36, 4>(self.amount.q.val());
+        self.sum.next = self.rows.read_data.val() + bit_cast::<36, 5>(self.amount.q.val());
         if self.clear_row.q.val() {
-            self.sum.next = bit_cast::<36, 4>(self.amount.q.val());
+            self.sum.next = bit_cast::<36, 5>(self.amount.q.val());
         }
         self.rows.write_address.next = self.moved.q.val();
         self.rows.write_data.next = self.sum.val();
@@ -106,7 +106,7 @@ impl Logic for Counters {
 
         if self.reset.val() {
             self.scan.d.next = bits::<5>(0);
-            self.turn.d.next = bits::<24>(1);
+            self.turn.d.next = bits::<32>(1);
             self.clearing.d.next = true;
             self.clear_row.d.next = true;
             self.done.d.next = false;

@@ -305,9 +305,7 @@ impl Logic for Registers {
                     self.value.d.next = bit_cast::<64, VECTORS>(self.vectors_pending.val());
                 } else if self.address.q.val().get_bits::<13>(7) == self.vector_rows.val() {
                     self.step.d.next = Step::Vector;
-                } else if (self.address.q.val().get_bits::<12>(8) == self.counter_rows.val())
-                    & !self.address.q.val().get_bits::<2>(6).all()
-                {
+                } else if self.address.q.val().get_bits::<12>(8) == self.counter_rows.val() {
                     self.step.d.next = Step::Count;
                 }
             }
