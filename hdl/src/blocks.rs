@@ -74,7 +74,7 @@ pub fn all() -> Vec<Entry> {
         entry("receive/contexts", || verilog(receive::Contexts::default()), 460, 6),
         entry("receive/flush", || verilog(receive::Flush::default()), 280, 0),
         entry("receive/judge", || verilog(receive::Judge::default()), 145, 0),
-        entry("receive/matcher", || verilog(receive::Matcher::default()), 1350, 7),
+        entry("receive/matcher", || verilog(receive::Matcher::default()), 1470, 7),
         entry("receive/scatter", || verilog(receive::Scatter::default()), 830, 0),
         entry("receive/path", || verilog(receive::Receive::default()), 4430, 28),
         // Interrupts.

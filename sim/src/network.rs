@@ -45,6 +45,9 @@ pub enum Activity {
     Idle(Option<Cycle>),
 }
 
+/// Looks at a NIC's ports after each cycle in which it is evaluated: for measurements at its edges.
+pub type Probe = Box<dyn FnMut(Cycle, &NicIn, &NicOut) + Send>;
+
 /// A NIC and what is around it.
 struct Slot {
     nic: Box<dyn Nic>,
@@ -54,6 +57,7 @@ struct Slot {
     output: NicOut,
     /// Cycles since anything went in or out, or the NIC said it was busy.
     calm: u64,
+    probe: Option<Probe>,
 }
 
 impl Slot {
@@ -91,6 +95,9 @@ impl Slot {
         self.nic.cycle(input, output);
         self.bus.observe(now, input, output);
         self.mac.observe(now, input, output);
+        if let Some(probe) = &mut self.probe {
+            probe(now, input, output);
+        }
         let moves = input.tlp_rx_valid || input.eth_rx_valid || output.tlp_tx_valid || output.eth_tx_valid;
         self.calm = if output.idle && !moves && !input.reset { self.calm + 1 } else { 0 };
     }
@@ -117,6 +124,7 @@ impl Network {
                 input: NicIn::default(),
                 output: NicOut::default(),
                 calm: 0,
+                probe: None,
             }
         };
         let slots = nics.into_iter().enumerate().map(slot).collect();
@@ -291,6 +299,11 @@ impl Network {
     /// The root complex of a NIC.
     pub fn bus(&mut self, nic: usize) -> &mut RootComplex {
         &mut self.slots[nic].bus
+    }
+
+    /// Has a NIC's ports looked at from now on.
+    pub fn probe(&mut self, nic: usize, probe: Probe) {
+        self.slots[nic].probe = Some(probe);
     }
 
     /// A frame of nobody's comes to a NIC: [`Fabric::inject`].

@@ -2,6 +2,7 @@
 //! exports and runs; every other crate is built through it, with the flags that they need.
 
 mod alone;
+mod bench;
 mod command;
 mod demo;
 mod doctor;
@@ -76,6 +77,15 @@ enum Task {
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
     },
+    /// Measures the simulated NIC in device time: latency, goodput and message rate beside their bounds
+    Bench {
+        /// Also writes the figures into this file
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+        /// Also shows what crosses the NICs' edges during a message
+        #[arg(long)]
+        timeline: bool,
+    },
     /// Runs the proofs of the primitives
     Prove {
         /// Runs only the proof of this name
@@ -126,6 +136,7 @@ fn run(task: Task) -> Result<()> {
             setup::ensure(&project, &[Need::Synthesis])?;
             hardware::budget(&project, Exporter::Build, json.as_deref())
         }
+        Task::Bench { json, timeline } => bench::run(&project, json.as_deref(), timeline),
         Task::Prove { only } => {
             setup::ensure(&project, &[Need::Proof])?;
             hardware::prove(&project, Exporter::Build, only.as_deref())

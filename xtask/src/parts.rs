@@ -55,6 +55,7 @@ pub const PARTS: &[Part] = &[
     Part { name: "verilate", about: "unit tests: Verilog into a running model", needs: &[Simulator], action: Action::Unit("viaduct-verilate") },
     Part { name: "hdl", about: "unit tests: every block's exported Verilog in Verilator, and the source lint", needs: &[Simulator, Synthesis], action: Action::Unit("viaduct-hdl") },
     Part { name: "sim", about: "unit tests: root complex, fabric, functional model", needs: &[Simulator], action: Action::Unit("viaduct-sim") },
+    Part { name: "bench", about: "unit tests: the bounds that figures are compared with", needs: &[Simulator], action: Action::Unit("viaduct-bench") },
     Part { name: "stack", about: "the co-simulation suite", needs: &[Simulator, Decode], action: Action::Unit("viaduct-tests") },
     Part { name: "doc", about: "the examples in the documentation of what users link", needs: &[], action: Action::Doc },
     Part { name: "lint", about: "the NIC exports to Verilog that Verilator and yosys find no fault in", needs: &[Simulator, Synthesis], action: Action::Lint },

@@ -18,6 +18,9 @@ pub const MAX_FRAME: usize = 9216;
 /// Bytes that the MAC holds between the NIC and the wire.
 const FIFO: u64 = 64;
 
+/// Cycles without a beat after which a frame has lost its end: the NIC was reset in the middle of it.
+const UNDERRUN: u32 = 64;
+
 /// A frame on the wire, padded, without FCS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
@@ -40,6 +43,8 @@ pub struct PortCounters {
     pub received_bytes: u64,
     /// Frames of the NIC's that no Ethernet would carry.
     pub oversized: u64,
+    /// Frames of the NIC's that have lost their end.
+    pub underruns: u64,
 }
 
 /// The port.
@@ -48,6 +53,8 @@ pub struct Mac {
     /// Bytes per cycle.
     rate: u64,
     sending: Vec<u8>,
+    /// Cycles in which its next beat was waited for.
+    starved: u32,
     /// The first byte of the frame being sent is on the wire at this cycle.
     started: Cycle,
     /// The wire is free for the next frame.
@@ -85,6 +92,7 @@ impl Mac {
         Self {
             rate,
             sending: Vec::new(),
+            starved: 0,
             started: 0,
             free: 0,
             sent: Vec::new(),
@@ -154,9 +162,14 @@ impl Mac {
     /// Looks at what the NIC did in this cycle.
     pub fn observe(&mut self, now: Cycle, input: &NicIn, output: &NicOut) {
         self.pause = output.eth_rx_pause;
-        if !output.eth_tx_valid || !input.eth_tx_ready {
+        if !input.eth_tx_ready {
             return;
         }
+        if !output.eth_tx_valid {
+            self.starve(now);
+            return;
+        }
+        self.starved = 0;
         if self.sending.is_empty() {
             self.started = now.max(self.free);
         }
@@ -178,6 +191,21 @@ impl Mac {
             self.counters.sent += 1;
             self.counters.sent_bytes += data.len() as u64;
             self.sent.push((end.max(now + 1), Frame { data, damaged: false }));
+        }
+    }
+
+    /// A cycle without a beat. On the wire a frame that was begun cannot wait: it ends with a wrong FCS, and
+    /// the switch throws it away. What is sent next is a frame of its own.
+    fn starve(&mut self, now: Cycle) {
+        if self.sending.is_empty() {
+            return;
+        }
+        self.starved += 1;
+        if self.starved == UNDERRUN {
+            self.starved = 0;
+            self.sending.clear();
+            self.counters.underruns += 1;
+            self.free = now + gap_cycles(self.rate);
         }
     }
 }
@@ -215,6 +243,23 @@ mod tests {
         assert_eq!(ends, [(72, 60), (72 + 12 + 72, 60), (72 + 12 + 72 + 12 + 112, 100)]);
         let fast = send(&mut Mac::new(8), &[64, 64], 2000);
         assert_eq!(fast, [(10, 64), (10 + 2 + 10, 64)]);
+    }
+
+    #[test]
+    fn a_frame_that_lost_its_end_is_not_the_next_ones_beginning() {
+        let mut mac = Mac::new(1);
+        let input = NicIn { eth_tx_ready: true, ..NicIn::default() };
+        let beat = NicOut { eth_tx_valid: true, eth_tx_keep: 0xFF, ..NicOut::default() };
+        for now in 0..4 {
+            mac.observe(now, &input, &beat);
+        }
+        for now in 4..u64::from(UNDERRUN) + 4 {
+            assert!(!mac.is_quiet(), "it is waited for");
+            mac.observe(now, &input, &NicOut::default());
+        }
+        assert!(mac.is_quiet());
+        assert_eq!(send(&mut mac, &[100], 2000).len(), 1);
+        assert_eq!((mac.counters().sent_bytes, mac.counters().underruns), (100, 1));
     }
 
     #[test]

@@ -355,6 +355,25 @@ fn a_reset_loses_what_is_under_way() {
 }
 
 #[test]
+fn a_packet_that_a_reset_meets_goes_on_to_its_end() {
+    let mut edge = Edge::new(Options::default());
+    edge.complex.store(0, Access::new(Bar::Registers, 0x28, 8).unwrap(), 7);
+    // A store of 8 bytes has three beats.
+    while edge.receiving.len() != 2 {
+        edge.run(1);
+        assert!(edge.now < 100);
+    }
+    edge.complex.reset(edge.now);
+    edge.run(2);
+    assert!(edge.input.cfg_function_reset);
+    assert!(edge.receiving.is_empty(), "the NIC has seen its last beat");
+    edge.run(500);
+    edge.complex.load(edge.now, Access::new(Bar::Registers, 0, 4).unwrap());
+    edge.run(100);
+    assert!(matches!(Tlp::decode(&edge.got[1].2), Ok(Tlp::Read(_))), "a packet of its own");
+}
+
+#[test]
 fn random_traffic_is_the_same_for_the_same_seed() {
     let run = |seed| {
         let options =

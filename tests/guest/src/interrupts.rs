@@ -48,7 +48,7 @@ fn lacking(bench: &Bench) -> Option<Completion> {
     none.then(|| Completion::ignored_with("a device here has fewer than three interrupt vectors"))
 }
 
-/// Our own eventfds, in place of the agent's: its waits do not wake from now on.
+/// Our own eventfds, in place of the agent's.
 struct Vectors(Vec<OwnedFd>);
 
 impl Vectors {
@@ -61,7 +61,7 @@ impl Vectors {
         let flags = EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC;
         let events = (0..count).map(|_| eventfd(0, flags)).collect::<Result<Vec<_>, _>>()?;
         let borrowed: Vec<_> = events.iter().map(AsFd::as_fd).collect();
-        end.device.set_interrupts(&borrowed)?;
+        end.device.take_interrupts(&borrowed)?;
         Ok(Self(events))
     }
 
@@ -118,10 +118,9 @@ fn vector(end: &End, vi: &Vi, queue: Queue) -> usize {
     end.device.vector(2 * index(vi) + u16::from(queue == Queue::Receive)).into()
 }
 
-/// Two connected VIs, eventfds for both NICs, and the vectors of the send and receive queues of both.
+/// Two connected VIs, eventfds for both NICs, and for each VI the vectors of its queues.
 type Ready = ([Vi; 2], [Vectors; 2], [[usize; 2]; 2]);
 
-/// Connects two VIs and gives both NICs eventfds.
 fn ready(bench: &Bench, level: ReliabilityLevel) -> Result<Ready> {
     let vis = bench.connect(level)?;
     let [a, b] = &bench.ends;
@@ -273,7 +272,7 @@ fn silent(bench: &mut Bench) -> Result<Completion> {
     assert_eq!(fewer.counts()?, fewer.once(&[send.min(receive)]));
     assert_eq!(vectors[1].counts()?, vectors[1].once(&[]));
     // None: interrupts are off.
-    bench.ends[1].device.set_interrupts(&[])?;
+    bench.ends[1].device.take_interrupts(&[])?;
     rearm(&bench.ends[1], &vis[1], Queue::Receive, 0)?;
     rearm(&bench.ends[1], &vis[1], Queue::Send, 0)?;
     assert_eq!(fewer.counts()?, fewer.once(&[]));

@@ -16,10 +16,10 @@ use rustix::{
 
 /// Where the log is.
 const LOG: &str = "/dev/kmsg";
-/// The kernel says no more than ten lines of faults in five seconds; before we make one, so few must have
-/// been said in the last while that ours will be.
+/// The kernel says no more than ten things of faults in five seconds, and counts each fault as three. Before
+/// we make one, it must have told of so few in the last while that it will tell of ours.
 const WINDOW: Duration = Duration::from_millis(5500);
-const FAULTS_IN_WINDOW: usize = 5;
+const FAULTS_IN_WINDOW: usize = 2;
 
 /// The log, from some point on.
 pub struct Log {
@@ -49,7 +49,7 @@ impl Log {
             let mut recent = 0;
             while let Some(record) = log.record()? {
                 let fresh = now.saturating_sub(record.time) < WINDOW;
-                recent += usize::from(fresh && record.text.contains("DMAR"));
+                recent += usize::from(fresh && fault(&record.text).is_some());
             }
             if recent <= FAULTS_IN_WINDOW {
                 return Ok(log);

@@ -83,6 +83,9 @@ impl Test {
             Body::Pair(run) => {
                 let mut bench = Bench::open(setting)?;
                 let outcome = run(&mut bench)?;
+                for end in &bench.ends {
+                    end.device.give_interrupts_back()?;
+                }
                 bench.transfer()?;
                 Ok(outcome)
             }

@@ -6,7 +6,7 @@
 use std::{
     collections::BTreeMap,
     ops::RangeInclusive,
-    os::fd::BorrowedFd,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -46,6 +46,8 @@ struct State {
     /// Vectors of the work queues, by their row.
     vectors: BTreeMap<u16, u8>,
     arms: usize,
+    /// The agent's eventfds.
+    interrupts: Vec<OwnedFd>,
 }
 
 /// A map, as the agent asked for it.
@@ -100,6 +102,22 @@ impl Meddling {
     /// Arm words stored into doorbell pages so far.
     pub fn arms(&self) -> usize {
         self.state().arms
+    }
+
+    /// Sets other eventfds than the agent's, whose waits do not wake from then on.
+    pub fn take_interrupts(&self, events: &[BorrowedFd<'_>]) -> Result<(), DeviceError> {
+        self.device.set_interrupts(events)
+    }
+
+    /// Sets the agent's eventfds again.
+    pub fn give_interrupts_back(&self) -> Result<(), DeviceError> {
+        let state = self.state();
+        let events: Vec<_> = state.interrupts.iter().map(AsFd::as_fd).collect();
+        // An agent whose device has no vectors has set none.
+        if events.is_empty() {
+            return Ok(());
+        }
+        self.device.set_interrupts(&events)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -203,7 +221,11 @@ impl PciDevice for Meddling {
     }
 
     fn set_interrupts(&self, events: &[BorrowedFd<'_>]) -> Result<(), DeviceError> {
-        self.device.set_interrupts(events)
+        self.device.set_interrupts(events)?;
+        let own = events.iter().map(BorrowedFd::try_clone_to_owned).collect::<Result<_, _>>();
+        self.state().interrupts =
+            own.map_err(|source| DeviceError::System { request: "keep the eventfds".into(), source })?;
+        Ok(())
     }
 
     fn may_sleep(&self) -> bool {

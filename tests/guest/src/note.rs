@@ -46,11 +46,11 @@ mod tests {
             note("two");
             anyhow::bail!("three")
         });
-        assert_eq!(failed.err().as_ref().and_then(Failed::message), Some("one\ntwo\nthree"));
+        assert_eq!(failed.err().expect("it failed").message(), Some("one\ntwo\nthree"));
         let panicked = run(|| {
             note("four");
             panic!("five {}", 5)
         });
-        assert_eq!(panicked.err().as_ref().and_then(Failed::message), Some("four\nfive 5"));
+        assert_eq!(panicked.err().expect("it failed").message(), Some("four\nfive 5"));
     }
 }

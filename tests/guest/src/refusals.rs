@@ -64,20 +64,16 @@ fn guest_physical(bench: &mut Bench) -> Result<Completion> {
 
 /// All that a NIC does with memory, with a page that it cannot reach.
 fn unreachable(bench: &mut Bench, trick: impl Fn(&Bench, &Pages) -> Result<Trick>) -> Result<Completion> {
-    for level in LEVELS {
-        for end in [0, 1] {
-            note(format!("{level}, NIC {end}"));
-            for attempt in [send_from, receive_into] {
-                let (pages, trick) = spare(bench, &trick)?;
-                attempt(bench, end, level, &pages, trick)?;
-            }
+    // Few faults, because the kernel does not tell of many in a short time.
+    for (end, level) in LEVELS.into_iter().enumerate() {
+        note(format!("{level}, NIC {end}"));
+        for attempt in [send_from, receive_into] {
+            let (pages, trick) = spare(bench, &trick)?;
+            attempt(bench, end, level, &pages, trick)?;
         }
     }
-    // The level makes no difference to fetching.
-    for end in [0, 1] {
-        let (pages, trick) = spare(bench, &trick)?;
-        fetch_from(bench, end, &pages, trick)?;
-    }
+    let (pages, trick) = spare(bench, &trick)?;
+    fetch_from(bench, 0, &pages, trick)?;
     Ok(Completion::Completed)
 }
 
@@ -212,29 +208,28 @@ fn fetch_from(bench: &mut Bench, end: usize, pages: &Arc<Pages>, trick: Trick) -
 }
 
 fn read_only_map(bench: &mut Bench) -> Result<Completion> {
-    for level in LEVELS {
-        for end in [0, 1] {
-            note(format!("{level}, NIC {end}"));
-            let pages = Arc::new(Pages::filled(1, UNTOUCHED)?);
-            let vis = bench.connect(level)?;
-            bench.ends[end].device.instead(pages.address(), Trick::ReadOnly);
-            let region = bench.ends[end].register(&pages)?;
-            let iova = told(bench, end, &pages, Trick::ReadOnly)?;
-            // It may be read.
-            bench.ends[1 - end].memory.write(DATA, &[0; BYTES])?;
-            let receive = bench.ends[1 - end].in_memory(BYTES)?;
-            bench.ends[1 - end].receive(&vis[1 - end], receive)?;
-            vis[end].post_send(bench.ends[end].descriptor(&region, 0, BYTES)?)?;
-            vis[1 - end].recv_wait(Some(LIMIT)).context("memory that is mapped read-only can be sent")?;
-            vis[end].send_wait(Some(LIMIT))?;
-            assert_eq!(read(&bench.ends[1 - end].memory, DATA, BYTES)?, [UNTOUCHED; BYTES]);
-            // And not written.
-            let mut witness = bench.witness(end)?;
-            write_is_lost(bench, &vis, end, &region)?;
-            witness.confirms(DmaAccess::ReadWrite, iova)?;
-            assert!(pages.is_all(UNTOUCHED), "the NIC has written memory that is mapped read-only");
-            bench.message(&vis, 1 - end)?;
-        }
+    for (end, level) in LEVELS.into_iter().enumerate() {
+        note(format!("{level}, NIC {end}"));
+        let pages = Arc::new(Pages::filled(1, UNTOUCHED)?);
+        let vis = bench.connect(level)?;
+        bench.ends[end].device.instead(pages.address(), Trick::ReadOnly);
+        let region = bench.ends[end].register(&pages)?;
+        let iova = told(bench, end, &pages, Trick::ReadOnly)?;
+        // It may not be written. First of all: an IOMMU may remember what it has translated for a read, and
+        // QEMU's then refuses the write without a word.
+        let mut witness = bench.witness(end)?;
+        write_is_lost(bench, &vis, end, &region)?;
+        witness.confirms(DmaAccess::ReadWrite, iova)?;
+        assert!(pages.is_all(UNTOUCHED), "the NIC has written memory that is mapped read-only");
+        // And it may be read.
+        bench.ends[1 - end].memory.write(DATA, &[0; BYTES])?;
+        let receive = bench.ends[1 - end].in_memory(BYTES)?;
+        bench.ends[1 - end].receive(&vis[1 - end], receive)?;
+        vis[end].post_send(bench.ends[end].descriptor(&region, 0, BYTES)?)?;
+        vis[1 - end].recv_wait(Some(LIMIT)).context("memory that is mapped read-only can be sent")?;
+        vis[end].send_wait(Some(LIMIT))?;
+        assert_eq!(read(&bench.ends[1 - end].memory, DATA, BYTES)?, [UNTOUCHED; BYTES]);
+        bench.message(&vis, 1 - end)?;
     }
     Ok(Completion::Completed)
 }

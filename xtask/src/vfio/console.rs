@@ -47,9 +47,11 @@ impl Line {
     }
 }
 
-/// What has been heard so far.
+/// What has been heard so far of one guest.
 #[derive(Default)]
 pub struct Verdict {
+    /// What its lines are told from another guest's by.
+    name: &'static str,
     /// Each job, and how many of its checks passed.
     jobs: Vec<(String, usize)>,
     failed: Vec<String>,
@@ -58,18 +60,23 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Nothing has been heard yet of the guest of this name.
+    pub fn of(name: &'static str) -> Verdict {
+        Verdict { name, ..Verdict::default() }
+    }
+
     /// Takes a line; what is for people is printed.
     pub fn take(&mut self, line: String) {
         match Line::parse(&line) {
-            Line::Note(text) => println!("  {text}"),
+            Line::Note(text) => self.say(&text),
             Line::Pass(text) => {
-                println!("  passed: {text}");
+                self.say(&format!("passed: {text}"));
                 if let Some((_, passed)) = self.jobs.last_mut() {
                     *passed += 1;
                 }
             }
             Line::Fail(text) => {
-                println!("  FAILED: {text}");
+                self.say(&format!("FAILED: {text}"));
                 self.failed.push(text);
             }
             Line::Job(name) => self.jobs.push((name, 0)),
@@ -77,6 +84,10 @@ impl Verdict {
             Line::Other => {}
         }
         self.last.push(line);
+    }
+
+    fn say(&self, text: &str) {
+        println!("  {:8}  {text}", self.name);
     }
 
     /// Whether the guest came to its end and no check failed; how many passed.

@@ -21,8 +21,14 @@ pub struct Shown {
     pub log: String,
 }
 
-/// Starts the guest and listens to it until it powers off, or for so long.
-pub fn run(qemu: &Cmd, simulator: &mut Simulator, log: &Path, limit: Duration) -> Result<Shown> {
+/// Starts the guest of this name and listens to it until it powers off, or for so long.
+pub fn run(
+    name: &'static str,
+    qemu: &Cmd,
+    simulator: &mut Simulator,
+    log: &Path,
+    limit: Duration,
+) -> Result<Shown> {
     let start = Instant::now();
     let mut process = Running::start(qemu)?;
     let (output, errors) = process.outputs().context("QEMU has no output")?;
@@ -35,7 +41,7 @@ pub fn run(qemu: &Cmd, simulator: &mut Simulator, log: &Path, limit: Duration) -
         tail
     });
 
-    let mut verdict = Verdict::default();
+    let mut verdict = Verdict::of(name);
     let ended = loop {
         match lines.recv_timeout(LOOK) {
             Ok(line) => verdict.take(line),

@@ -1,0 +1,105 @@
+//! The latency of a short send, and what passes the edges meanwhile.
+
+use anyhow::{ensure, Context, Result};
+
+use crate::edge::{Event, Kind};
+use crate::figure::Figure;
+use crate::pair::{Conditions, Pair};
+use crate::stream;
+
+/// Messages measured, one after the other.
+const MESSAGES: usize = 9;
+/// Messages before them.
+const WARM: usize = 3;
+
+/// A message's packets at either NIC's edges, by their last beat.
+pub type Passage = [Vec<Event>; 2];
+
+/// Cycles of one message, and how many of them the switch added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sample {
+    cycles: u64,
+    switch: u64,
+}
+
+/// Measures; gives the last message's passage too.
+pub fn measure(name: &'static str, pair: &Pair) -> Result<(Figure, Passage)> {
+    let Conditions { message, window, .. } = *pair.conditions();
+    let physics = pair.conditions().physics();
+    let [sender, receiver] = &pair.hosts;
+    ensure!(2 * window >= WARM + MESSAGES, "too few receives");
+    for n in 0..WARM + MESSAGES {
+        receiver.vis[0].post_recv(receiver.descriptor(n, message)?)?;
+    }
+    pair.settle()?;
+    let mut samples = Vec::new();
+    let mut descriptor = sender.descriptor(0, message)?;
+    let mut passage = Passage::default();
+    for n in 0..WARM + MESSAGES {
+        pair.edges.iter().for_each(|edge| drop(edge.take()));
+        descriptor = stream::single(&sender.vis[0], &receiver.vis[0], descriptor, pair)?;
+        ensure!(receiver.bytes(n, message)? == sender.bytes(0, message)?, "message {n} is damaged");
+        passage = pair.edges.each_ref().map(|edge| edge.take());
+        if n >= WARM {
+            samples.push(sample(&passage, physics.frame_cycles(message))?);
+        }
+    }
+    pair.check()?;
+    samples.sort_by_key(|sample| sample.cycles);
+    let (least, most) = (samples[0].cycles, samples[MESSAGES - 1].cycles);
+    let Sample { cycles, switch } = samples[MESSAGES / 2];
+    let how = format!(
+        "median of {MESSAGES} messages after {WARM}, {}; both packets included; as over a cable: the {switch} \
+         cycles for which the switch held the frame are taken off",
+        if least == most { "all equal".into() } else { format!("{least} to {most}") }
+    );
+    let bound = physics.send_latency(message);
+    Ok((Figure { name, value: cycles as f64, unit: "cycles", bound, how }, passage))
+}
+
+fn find(events: &[Event], kind: Kind) -> Result<Event> {
+    events.iter().find(|event| event.kind == kind).copied().with_context(|| format!("no {kind:?} was seen"))
+}
+
+fn sample(passage: &Passage, frame: u64) -> Result<Sample> {
+    let [sender, receiver] = passage;
+    let (start, end) = (find(sender, Kind::Doorbell)?, find(receiver, Kind::Completion)?);
+    let (out, back) = (find(sender, Kind::FrameOut)?, find(receiver, Kind::FrameIn)?);
+    // Over a cable the frame would be there when its last byte has left.
+    let through = back.last - out.first;
+    ensure!(through >= frame, "a frame of {frame} cycles came through in {through}");
+    let switch = through - frame;
+    Ok(Sample { cycles: end.last - start.first + 1 - switch, switch })
+}
+
+/// A passage for people: cycles of each packet's first and last beat since the doorbell.
+pub fn timeline(passage: &Passage) -> String {
+    let start = passage[0].iter().find(|event| event.kind == Kind::Doorbell).map_or(0, |event| event.first);
+    let mut all: Vec<(usize, Event)> = passage
+        .iter()
+        .enumerate()
+        .flat_map(|(nic, events)| events.iter().map(move |&event| (nic, event)))
+        .collect();
+    all.sort_by_key(|(_, event)| event.first);
+    let line = |&(nic, event): &(usize, Event)| {
+        let Event { kind, bytes, first, last } = event;
+        let (first, last) = (first as i64 - start as i64, last as i64 - start as i64);
+        format!("{first:6} {last:6}  NIC {nic}  {kind:?} {bytes}\n")
+    };
+    all.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_switch_is_taken_off_and_both_packets_are_counted() {
+        let event = |kind, first, last| Event { kind, bytes: 0, first, last };
+        let sender = vec![event(Kind::Doorbell, 100, 102), event(Kind::FrameOut, 250, 258)];
+        // 78 cycles into the switch, 64 in it, 78 out of it.
+        let receiver = vec![event(Kind::FrameIn, 400, 470), event(Kind::Completion, 480, 482)];
+        let sample = sample(&[sender, receiver], 78).unwrap();
+        assert_eq!(sample, Sample { cycles: 383 - 142, switch: 142 });
+    }
+}

@@ -1,0 +1,133 @@
+//! `viaduct-bench`: what the Verilated NIC takes in device time, beside what the wire and the bus would
+//! take if its logic took no time. The same build gives the same figures, whatever the machine does meanwhile.
+//!
+//! * [`pair`]: two hosts on a network; [`edge`]: what crosses their NICs' edges, and when.
+//! * [`latency`], [`stream`]: measurements; [`bound`]: what they are compared with; [`figure`]: what is printed.
+
+mod bound;
+mod edge;
+mod figure;
+mod latency;
+mod pair;
+mod stream;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{ensure, Context, Result};
+use clap::Parser;
+use figure::Figure;
+use pair::{Conditions, Pair};
+use vipl::Mtu;
+
+/// Measures the NIC in device time.
+#[derive(Parser)]
+struct Arguments {
+    /// Also writes the figures into this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Runs only this figure
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+    /// Also shows what crosses the NICs' edges during a message
+    #[arg(long)]
+    timeline: bool,
+    /// Records the waveforms of NIC 0 here and those of NIC 1 beside it
+    #[arg(long, value_name = "FILE", requires = "only")]
+    trace: Option<PathBuf>,
+}
+
+/// A short message.
+const SHORT: usize = 8;
+/// A long one.
+const LONG: usize = 64 << 10;
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    let mut figures = Vec::new();
+    show(&figure::head())?;
+    for (name, conditions, measure) in MEASUREMENTS {
+        if arguments.only.as_deref().is_some_and(|only| only != *name) {
+            continue;
+        }
+        let pair = Pair::new(*conditions, arguments.trace.clone()).with_context(|| (*name).to_string())?;
+        let figure =
+            measure(name, &pair, &arguments).with_context(|| format!("{name}:{}", pair.counters()))?;
+        show(&figure.text())?;
+        figures.push(figure);
+    }
+    ensure!(!figures.is_empty(), "there is no figure of this name");
+    if let Some(file) = &arguments.json {
+        std::fs::write(file, figure::json(&figures)).with_context(|| file.display().to_string())?;
+    }
+    Ok(())
+}
+
+/// How a figure is measured.
+type Measure = fn(&'static str, &Pair, &Arguments) -> Result<Figure>;
+
+/// Every figure.
+const MEASUREMENTS: &[(&str, Conditions, Measure)] = &[
+    (
+        "send_8B_latency_link1",
+        Conditions { rate: 1, mtu: Mtu::DEFAULT, connections: 1, message: SHORT, window: 16 },
+        latency,
+    ),
+    (
+        "send_64K_goodput_link8",
+        Conditions { rate: 8, mtu: Mtu::MAX, connections: 1, message: LONG, window: 8 },
+        goodput,
+    ),
+    (
+        "send_8B_rate_vi1",
+        Conditions { rate: 8, mtu: Mtu::DEFAULT, connections: 1, message: SHORT, window: 256 },
+        rate,
+    ),
+    (
+        "send_8B_rate_vi16",
+        Conditions { rate: 8, mtu: Mtu::DEFAULT, connections: 16, message: SHORT, window: 32 },
+        rate,
+    ),
+];
+
+/// Shows text; it is the program's only output.
+fn show(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+fn latency(name: &'static str, pair: &Pair, arguments: &Arguments) -> Result<Figure> {
+    let (figure, passage) = latency::measure(name, pair)?;
+    if arguments.timeline {
+        show(&latency::timeline(&passage))?;
+    }
+    Ok(figure)
+}
+
+fn goodput(name: &'static str, pair: &Pair, _: &Arguments) -> Result<Figure> {
+    let (messages, skip) = (32, 8);
+    let Conditions { message, window, mtu, .. } = *pair.conditions();
+    let each = stream::steady(&stream::run(pair, messages)?, skip)?;
+    let how = format!(
+        "{} of {messages} messages, {window} posted at a time, one descriptor a message; {each:.0} cycles a message",
+        messages - 2 * skip
+    );
+    let bound = pair.conditions().physics().goodput(message, mtu.bytes() as usize, 0);
+    Ok(Figure { name, value: message as f64 / each, unit: "bytes/cycle", bound, how })
+}
+
+fn rate(name: &'static str, pair: &Pair, _: &Arguments) -> Result<Figure> {
+    let Conditions { message, window, connections, .. } = *pair.conditions();
+    // The first and last windows are not steady: the queues fill and run empty.
+    let (messages, skip) = (4 * window, window * connections);
+    let each = stream::steady(&stream::run(pair, messages)?, skip)?;
+    let how = format!(
+        "{} of {} messages, {window} posted at a time on each of {connections} VIs; a doorbell for each message, \
+         as vipl rings it",
+        messages * connections - 2 * skip,
+        messages * connections
+    );
+    let bound = pair.conditions().physics().send_rate(message);
+    Ok(Figure { name, value: each, unit: "cycles/message", bound, how })
+}
