@@ -175,7 +175,8 @@ fn expect(
     }
     let words = &descriptor.words;
     let flags = control_segment::CONTROL.get(words);
-    let operation = flags & u64::from(control::OP_MASK);
+    // Words that its region does not hold read 0.
+    let operation = if descriptor.held > 1 { flags & u64::from(control::OP_MASK) } else { 0 };
     let rdma = operation != u64::from(control::OP_SENDRECV);
     let mut end = fields(&[
         ("vi", head["vi"]),
