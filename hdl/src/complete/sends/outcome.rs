@@ -79,8 +79,9 @@ impl Logic for Outcome {
         self.waits.next = self.entry.val().kind == self.waits_kind.val();
         self.acked.next = self.waits.val() & !self.reached.val().get_bit(23);
         self.acknowledged.next = self.acked.val();
-        self.done.next =
-            self.window.val().come.any() & (!self.waits.val() | self.acked.val() | !self.connected.val());
+        self.done.next = self.window.val().come.any()
+            & !self.window.val().rewinding
+            & (!self.waits.val() | self.acked.val() | !self.connected.val());
         self.write.next = self.entry.val().operation == self.op_write.val();
 
         self.errors.next = self.no_error.val();
