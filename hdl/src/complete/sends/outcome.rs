@@ -46,7 +46,9 @@ pub struct Outcome {
     reached: Signal<Local, Bits<24>>,
     waits: Signal<Local, bool>,
     acked: Signal<Local, bool>,
+    rdma: Signal<Local, bool>,
     write: Signal<Local, bool>,
+    read: Signal<Local, bool>,
     errors: Signal<Local, Bits<9>>,
     no_kind: Number<3, { kind::DONE }>,
     waits_kind: Number<3, { kind::WAITS }>,
@@ -67,6 +69,9 @@ pub struct Outcome {
     transport: Number<9, { status::TRANSPORT_ERROR as u64 }>,
     remote_protection: Number<9, { status::RDMA_PROT_ERROR as u64 }>,
     remote_descriptor: Number<9, { status::REMOTE_DESC_ERROR as u64 }>,
+    op_send: Number<2, { control::OP_SENDRECV as u64 }>,
+    op_read: Number<2, { control::OP_RDMAREAD as u64 }>,
+    status_read: Number<20, { (status::DONE | status::OP_RDMA_READ) as u64 }>,
     op_write: Number<2, { control::OP_RDMAWRITE as u64 }>,
     status_done: Number<20, { status::DONE as u64 }>,
     status_write: Number<20, { (status::DONE | status::OP_RDMA_WRITE) as u64 }>,
@@ -82,7 +87,9 @@ impl Logic for Outcome {
         self.done.next = self.window.val().come.any()
             & !self.window.val().rewinding
             & (!self.waits.val() | self.acked.val() | !self.connected.val());
+        self.rdma.next = self.entry.val().operation != self.op_send.val();
         self.write.next = self.entry.val().operation == self.op_write.val();
+        self.read.next = self.entry.val().operation == self.op_read.val();
 
         self.errors.next = self.no_error.val();
         if self.entry.val().kind == self.format_kind.val() {
@@ -109,7 +116,7 @@ impl Logic for Outcome {
                 self.errors.next = self.remote_descriptor.val();
             }
             if (self.window.val().refusal == self.access.val())
-                | ((self.window.val().refusal == self.invalid.val()) & self.write.val())
+                | ((self.window.val().refusal == self.invalid.val()) & self.rdma.val())
             {
                 self.errors.next = self.remote_protection.val();
             }
@@ -117,6 +124,9 @@ impl Logic for Outcome {
         self.status.next = self.status_done.val() | bit_cast::<20, 9>(self.errors.val());
         if self.write.val() {
             self.status.next = self.status_write.val() | bit_cast::<20, 9>(self.errors.val());
+        }
+        if self.read.val() {
+            self.status.next = self.status_read.val() | bit_cast::<20, 9>(self.errors.val());
         }
         self.failed.next = self.errors.val().any();
         self.length.next = self.entry.val().length;
