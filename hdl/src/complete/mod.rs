@@ -14,5 +14,5 @@ mod writer;
 
 pub use indices::{CqRow, Indices};
 pub use queues::Queues;
-pub use sends::Sends;
+pub use sends::{Command, Expired, Sends, Timers};
 pub use writer::Writer;

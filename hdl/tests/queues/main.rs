@@ -6,3 +6,4 @@ mod bundle;
 mod cq_pages;
 mod doorbell;
 mod fetch;
+mod rewind;
