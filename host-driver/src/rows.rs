@@ -136,7 +136,7 @@ pub fn gather(tag: u16, mtu: Mtu, max_transfer: u32) -> [u64; 1] {
 }
 
 /// The transmit block's row of a VI; `psn` in 24 bits.
-pub fn transmit(psn: u32, service: Service, loopback: bool) -> [u64; 1] {
+pub fn transmit(psn: u32, service: Service, loopback: bool) -> [u64; 2] {
     row(&[
         (transmit::PSN, psn.into()),
         (transmit::SERVICE, service.code().into()),
@@ -228,7 +228,7 @@ mod tests {
     fn per_vi_rows_as_the_reference_lays_them_out() {
         let mtu = Mtu::DEFAULT;
         assert_eq!(gather(9, mtu, 1 << 30), [9 | 2 << 16 | 1 << 62]);
-        assert_eq!(transmit(0xff_ffff, Service::ReliableDelivery, true), [0xff_ffff | 1 << 24 | 1 << 26]);
+        assert_eq!(transmit(0xff_ffff, Service::ReliableDelivery, true), [0xff_ffff | 1 << 24 | 1 << 26, 0]);
         let words = Receive {
             peer: Ipv4Addr::new(10, 1, 2, 3),
             psn: 0xab_cdef,

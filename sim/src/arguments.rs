@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use clap::{Parser, ValueEnum};
 
 use crate::fabric::{Faults, Link};
+use crate::model::Choices;
 use crate::network;
 use crate::root_complex::{self, Dma, Split};
-use crate::setup::Setup;
+use crate::setup::{Kind, Setup};
 
 /// Simulated Viaduct NICs, each a PCI device on a vfio-user socket, with an Ethernet switch
 /// between them.
@@ -19,6 +20,9 @@ pub struct Arguments {
     /// Number of NICs
     #[arg(short, long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub nics: u8,
+    /// What each NIC is: a list, whose last item stands for the rest [default: rtl]
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    pub nic: Vec<KindArgument>,
     /// Folder for the sockets [default: $XDG_RUNTIME_DIR/viaduct, or /tmp/viaduct-UID]
     #[arg(long)]
     pub dir: Option<PathBuf>,
@@ -103,6 +107,15 @@ pub enum SplitArgument {
     Random,
 }
 
+/// See [`Kind`].
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum KindArgument {
+    /// The RTL, Verilated
+    Rtl,
+    /// The functional model
+    Model,
+}
+
 /// See [`Dma`].
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum DmaArgument {
@@ -128,7 +141,16 @@ impl Arguments {
     pub fn setup(&self) -> Setup {
         let set = |list: &[u64]| list.iter().copied().collect();
         Setup {
-            nics: self.nics.into(),
+            nics: usize::from(self.nics).max(self.nic.len()),
+            kinds: self
+                .nic
+                .iter()
+                .map(|kind| match kind {
+                    KindArgument::Rtl => Kind::Rtl,
+                    KindArgument::Model => Kind::Model,
+                })
+                .collect(),
+            choices: Choices::default(),
             seed: self.seed,
             network: network::Options {
                 link: Link { latency: self.latency, rate: self.link_rate },
@@ -198,5 +220,8 @@ mod tests {
         assert!(parse(&["viaduct-sim", "--max-payload", "512"]).is_err());
         assert!(parse(&["viaduct-sim", "--link-rate", "9"]).is_err());
         assert!(parse(&["viaduct-sim", "-n", "0"]).is_err());
+        let setup = parse(&["viaduct-sim", "-n", "3", "--nic", "rtl,model"]).unwrap().setup();
+        assert_eq!([0, 1, 2].map(|nic| setup.kind(nic)), [Kind::Rtl, Kind::Model, Kind::Model]);
+        assert_eq!(parse(&["viaduct-sim", "--nic", "model,rtl,model"]).unwrap().setup().nics, 3);
     }
 }

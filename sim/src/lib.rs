@@ -8,7 +8,7 @@
 //!                                                                          memory             fabric
 //! ```
 //!
-//! * [`nic`]: what is simulated, [`rtl`]: the Verilated top behind it.
+//! * [`function`]: what is simulated: [`nic`], pin by pin, [`rtl`]: the Verilated top behind it; or [`model`], the functional model.
 //! * [`root_complex`], [`memory`], [`tlp`]: the PCI Express side.
 //! * [`fabric`]: the Ethernet side.
 //! * [`network`], [`clock`]: all of it in lockstep.
@@ -21,9 +21,11 @@ pub mod clock;
 pub mod control;
 pub mod directory;
 pub mod fabric;
+pub mod function;
 pub mod in_process;
 pub mod live;
 pub mod memory;
+pub mod model;
 pub mod network;
 pub mod nic;
 pub mod root_complex;

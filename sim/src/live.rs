@@ -304,7 +304,7 @@ impl Live {
                 let _ = answer.send(());
             }
             Request::Raise(nic, vector, answer) => {
-                network.bus(nic).raise(vector);
+                network.raise(nic, vector);
                 let _ = answer.send(());
             }
             Request::Attach(nic, client) => network.attach(nic, client),

@@ -12,7 +12,9 @@ use viaduct_spec::register::{counter, registers};
 
 use crate::clock::{reached, ticks, Cycle};
 use crate::fabric::{Capture, Fabric, Frame, Link, Mac, PortCounters};
+use crate::function::Function;
 use crate::memory::Memory;
+use crate::model::{Choices, Model};
 use crate::nic::{Nic, NicIn, NicOut};
 use crate::root_complex::{
     self, Access, BusCounters, Client, DmaAnswer, LoadId, MessageId, RootComplex, Violation,
@@ -48,7 +50,15 @@ pub enum Activity {
 /// Looks at a NIC's ports after each cycle in which it is evaluated: for measurements at its edges.
 pub type Probe = Box<dyn FnMut(Cycle, &NicIn, &NicOut) + Send>;
 
-/// A NIC and what is around it.
+/// What is at a port of a network.
+pub enum Port {
+    /// A NIC with pins.
+    Nic(Box<dyn Nic>),
+    /// The functional model.
+    Model(Choices),
+}
+
+/// A NIC with pins and what is around it.
 struct Slot {
     nic: Box<dyn Nic>,
     bus: RootComplex,
@@ -60,8 +70,7 @@ struct Slot {
     probe: Option<Probe>,
 }
 
-impl Slot {
-    /// When this NIC has to be stepped again; `None`: now.
+impl Function for Slot {
     fn sleeps_until(&self, now: Cycle) -> Option<Cycle> {
         let calm = self.calm >= CALM_CYCLES && self.bus.is_quiet(now) && self.mac.is_quiet();
         let deadline = match self.output.deadline_valid {
@@ -86,6 +95,97 @@ impl Slot {
         }
     }
 
+    fn mac(&self) -> &Mac {
+        &self.mac
+    }
+
+    fn mac_mut(&mut self) -> &mut Mac {
+        &mut self.mac
+    }
+
+    fn store(&mut self, now: Cycle, access: Access, value: u64) {
+        self.awake().store(now, access, value);
+    }
+
+    fn load(&mut self, now: Cycle, access: Access) -> LoadId {
+        self.awake().load(now, access)
+    }
+
+    fn answer(&mut self, load: LoadId) -> Option<u64> {
+        self.bus.answer(load)
+    }
+
+    fn backlog(&self) -> usize {
+        self.bus.backlog()
+    }
+
+    fn config_read(&self, offset: usize, data: &mut [u8]) {
+        self.bus.config_read(offset, data);
+    }
+
+    fn config_write(&mut self, now: Cycle, offset: usize, data: &[u8]) {
+        self.awake().config_write(now, offset, data);
+    }
+
+    fn reset(&mut self, now: Cycle) {
+        self.awake().reset(now);
+    }
+
+    fn memory(&mut self) -> &mut Memory {
+        &mut self.bus.memory
+    }
+
+    fn bus_counters(&self) -> BusCounters {
+        self.bus.counters()
+    }
+
+    fn violations(&self) -> &[Violation] {
+        self.bus.violations()
+    }
+
+    fn answer_now(&mut self, load: LoadId) -> Option<u64> {
+        self.bus.answer_now(load)
+    }
+
+    fn set_vectors(&mut self, now: Cycle, start: usize, eventfds: Vec<Option<File>>) {
+        self.awake().set_vectors(now, start, eventfds);
+    }
+
+    fn raise(&mut self, vector: usize) {
+        self.bus.raise(vector);
+    }
+
+    fn attach(&mut self, client: Box<dyn Client>) {
+        self.awake().attach(client);
+    }
+
+    fn detach(&mut self, now: Cycle) {
+        self.awake().detach(now);
+    }
+
+    fn dma_answer(&mut self, now: Cycle, id: MessageId, answer: DmaAnswer) {
+        self.awake().dma_answer(now, id, answer);
+    }
+
+    fn wall_deadline(&self) -> Option<Instant> {
+        self.bus.wall_deadline()
+    }
+
+    fn look_at_wall(&mut self, now: Cycle, wall: Instant) {
+        self.awake().look_at_wall(now, wall);
+    }
+
+    fn probe(&mut self, probe: Probe) {
+        self.probe = Some(probe);
+    }
+}
+
+impl Slot {
+    fn awake(&mut self) -> &mut RootComplex {
+        self.calm = 0;
+        &mut self.bus
+    }
+
     fn cycle(&mut self, now: Cycle) {
         let (input, output) = (&mut self.input, &mut self.output);
         input.reset = now < RESET_CYCLES;
@@ -106,7 +206,7 @@ impl Slot {
 /// The network.
 pub struct Network {
     now: Cycle,
-    slots: Vec<Slot>,
+    slots: Vec<Box<dyn Function>>,
     fabric: Fabric,
     never_skip: bool,
 }
@@ -114,20 +214,29 @@ pub struct Network {
 impl Network {
     /// Connects NICs that have just been made.
     pub fn new(nics: Vec<Box<dyn Nic>>, options: &Options, capture: Option<Capture>) -> Self {
-        let fabric = Fabric::new(nics.len(), options.link, capture);
-        let slot = |(index, nic): (usize, Box<dyn Nic>)| {
+        Self::of(nics.into_iter().map(Port::Nic).collect(), options, capture)
+    }
+
+    /// Connects what has just been made.
+    pub fn of(ports: Vec<Port>, options: &Options, capture: Option<Capture>) -> Self {
+        let fabric = Fabric::new(ports.len(), options.link, capture);
+        let slot = |(index, port): (usize, Port)| -> Box<dyn Function> {
             let seed = options.bus.seed.wrapping_add(index as u64);
-            Slot {
-                nic,
-                bus: RootComplex::new(root_complex::Options { seed, ..options.bus.clone() }),
-                mac: Mac::new(fabric.link().rate),
-                input: NicIn::default(),
-                output: NicOut::default(),
-                calm: 0,
-                probe: None,
+            let bus = root_complex::Options { seed, ..options.bus.clone() };
+            match port {
+                Port::Model(choices) => Box::new(Model::new(choices, &bus, fabric.link().rate)),
+                Port::Nic(nic) => Box::new(Slot {
+                    nic,
+                    bus: RootComplex::new(bus),
+                    mac: Mac::new(fabric.link().rate),
+                    input: NicIn::default(),
+                    output: NicOut::default(),
+                    calm: 0,
+                    probe: None,
+                }),
             }
         };
-        let slots = nics.into_iter().enumerate().map(slot).collect();
+        let slots = ports.into_iter().enumerate().map(slot).collect();
         Self { now: 0, slots, fabric, never_skip: options.never_skip }
     }
 
@@ -170,7 +279,7 @@ impl Network {
                 slot.step(self.now, to, self.never_skip);
             }
             self.now = to;
-            self.fabric.exchange(to, self.slots.iter_mut().map(|slot| &mut slot.mac));
+            self.fabric.exchange(to, self.slots.iter_mut().map(|slot| slot.mac_mut()));
         }
     }
 
@@ -196,12 +305,6 @@ impl Network {
         }
     }
 
-    fn awake(&mut self, nic: usize) -> &mut RootComplex {
-        let slot = &mut self.slots[nic];
-        slot.calm = 0;
-        &mut slot.bus
-    }
-
     /// A store of the host.
     ///
     /// # Panics
@@ -209,18 +312,18 @@ impl Network {
     /// outside.
     pub fn store(&mut self, nic: usize, access: Access, value: u64) {
         let now = self.now;
-        self.awake(nic).store(now, access, value);
+        self.slots[nic].store(now, access, value);
     }
 
     /// A load of the host; its answer comes while the network is stepped.
     pub fn load(&mut self, nic: usize, access: Access) -> LoadId {
         let now = self.now;
-        self.awake(nic).load(now, access)
+        self.slots[nic].load(now, access)
     }
 
     /// Takes the answer of a load, if it has come.
     pub fn answer(&mut self, nic: usize, load: LoadId) -> Option<u64> {
-        self.slots[nic].bus.answer(load)
+        self.slots[nic].answer(load)
     }
 
     /// A load of the host, and as many cycles as it takes. It waits for no client: none is asked
@@ -228,7 +331,7 @@ impl Network {
     pub fn load_and_wait(&mut self, nic: usize, access: Access) -> u64 {
         let load = self.load(nic, access);
         loop {
-            if let Some(value) = self.slots[nic].bus.answer_now(load) {
+            if let Some(value) = self.slots[nic].answer_now(load) {
                 return value;
             }
             self.step(1);
@@ -237,73 +340,77 @@ impl Network {
 
     /// Reads configuration space.
     pub fn config_read(&self, nic: usize, offset: usize, data: &mut [u8]) {
-        self.slots[nic].bus.config_read(offset, data);
+        self.slots[nic].config_read(offset, data);
     }
 
     /// Writes configuration space.
     pub fn config_write(&mut self, nic: usize, offset: usize, data: &[u8]) {
         let now = self.now;
-        self.awake(nic).config_write(now, offset, data);
+        self.slots[nic].config_write(now, offset, data);
     }
 
     /// Resets the function.
     pub fn reset(&mut self, nic: usize) {
         let now = self.now;
-        self.awake(nic).reset(now);
+        self.slots[nic].reset(now);
     }
 
     /// Gives a NIC's interrupt vectors from `start` on an eventfd each, or takes it away.
     pub fn set_vectors(&mut self, nic: usize, start: usize, eventfds: Vec<Option<File>>) {
         let now = self.now;
-        self.awake(nic).set_vectors(now, start, eventfds);
+        self.slots[nic].set_vectors(now, start, eventfds);
     }
 
     /// A client that answers DMA messages has come.
     pub fn attach(&mut self, nic: usize, client: Box<dyn Client>) {
-        self.awake(nic).attach(client);
+        self.slots[nic].attach(client);
     }
 
     /// It has gone.
     pub fn detach(&mut self, nic: usize) {
         let now = self.now;
-        self.awake(nic).detach(now);
+        self.slots[nic].detach(now);
     }
 
     /// It has answered a message.
     pub fn dma_answer(&mut self, nic: usize, id: MessageId, answer: DmaAnswer) {
         let now = self.now;
-        self.awake(nic).dma_answer(now, id, answer);
+        self.slots[nic].dma_answer(now, id, answer);
     }
 
     /// When [`Network::look_at_wall`] has something to do.
     pub fn wall_deadline(&self) -> Option<Instant> {
-        self.slots.iter().filter_map(|slot| slot.bus.wall_deadline()).min()
+        self.slots.iter().filter_map(|slot| slot.wall_deadline()).min()
     }
 
     /// Ends what has waited too long for a client.
     pub fn look_at_wall(&mut self, wall: Instant) {
         let now = self.now;
         for slot in &mut self.slots {
-            if slot.bus.wall_deadline().is_some_and(|deadline| deadline <= wall) {
-                slot.calm = 0;
-                slot.bus.look_at_wall(now, wall);
+            if slot.wall_deadline().is_some_and(|deadline| deadline <= wall) {
+                slot.look_at_wall(now, wall);
             }
         }
     }
 
     /// The memory that a NIC reaches.
     pub fn memory(&mut self, nic: usize) -> &mut Memory {
-        &mut self.slots[nic].bus.memory
+        self.slots[nic].memory()
     }
 
-    /// The root complex of a NIC.
-    pub fn bus(&mut self, nic: usize) -> &mut RootComplex {
-        &mut self.slots[nic].bus
+    /// Raises a vector of a NIC's for the host, without the NIC.
+    pub fn raise(&mut self, nic: usize, vector: usize) {
+        self.slots[nic].raise(vector);
     }
 
-    /// Has a NIC's ports looked at from now on.
+    /// Accesses of the host that are on their way to a NIC.
+    pub fn backlog(&self, nic: usize) -> usize {
+        self.slots[nic].backlog()
+    }
+
+    /// Has a NIC's ports looked at from now on; the model has none.
     pub fn probe(&mut self, nic: usize, probe: Probe) {
-        self.slots[nic].probe = Some(probe);
+        self.slots[nic].probe(probe);
     }
 
     /// A frame of nobody's comes to a NIC: [`Fabric::inject`].
@@ -313,12 +420,12 @@ impl Network {
 
     /// Rules of the bus that a NIC has broken.
     pub fn violations(&self, nic: usize) -> &[Violation] {
-        self.slots[nic].bus.violations()
+        self.slots[nic].violations()
     }
 
     /// What has gone over a NIC's bus and link.
     pub fn counters(&self, nic: usize) -> (BusCounters, PortCounters) {
-        (self.slots[nic].bus.counters(), self.slots[nic].mac.counters())
+        (self.slots[nic].bus_counters(), self.slots[nic].mac().counters())
     }
 
     /// Reads a NIC's own counters through its registers, as its driver would: name and value.
@@ -337,6 +444,6 @@ impl Network {
 
     /// Whether so much is on its way to some NIC that the host should wait.
     pub fn is_crowded(&self) -> bool {
-        self.slots.iter().any(|slot| slot.bus.backlog() > CROWDED)
+        self.slots.iter().any(|slot| slot.backlog() > CROWDED)
     }
 }

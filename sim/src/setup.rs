@@ -4,15 +4,29 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::fabric::{Capture, Faults};
-use crate::network::{self, Network};
-use crate::nic::Nic;
+use crate::model::Choices;
+use crate::network::{self, Network, Port};
 use crate::rtl::{trace_file, Rtl};
+
+/// What a NIC is simulated by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kind {
+    /// The RTL, Verilated.
+    #[default]
+    Rtl,
+    /// The functional model.
+    Model,
+}
 
 /// A simulation to be made.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// NICs.
     pub nics: usize,
+    /// What each is; the last of the list stands for all that follow, and an empty one for the RTL.
+    pub kinds: Vec<Kind>,
+    /// What the specification leaves open to a model.
+    pub choices: Choices,
     /// Seed of everything random: the NICs' uninitialised state and the root complexes.
     pub seed: u64,
     /// Links and root complexes; the latter's seed is the one above.
@@ -30,6 +44,8 @@ impl Default for Setup {
     fn default() -> Self {
         Self {
             nics: 2,
+            kinds: Vec::new(),
+            choices: Choices::default(),
             seed: 1,
             network: network::Options::default(),
             faults: Faults::default(),
@@ -48,6 +64,11 @@ pub struct SetupError {
 }
 
 impl Setup {
+    /// What NIC `nic` is.
+    pub fn kind(&self, nic: usize) -> Kind {
+        self.kinds.get(nic).or(self.kinds.last()).copied().unwrap_or_default()
+    }
+
     /// Powers the NICs up.
     pub fn build(&self) -> Result<Network, SetupError> {
         let failed = |path: &PathBuf| {
@@ -58,18 +79,22 @@ impl Setup {
             Some(path) => Some(Capture::create(path).map_err(failed(path))?),
             None => None,
         };
-        let mut nics: Vec<Box<dyn Nic>> = Vec::new();
+        let mut ports = Vec::new();
         for nic in 0..self.nics {
+            if self.kind(nic) == Kind::Model {
+                ports.push(Port::Model(self.choices));
+                continue;
+            }
             let mut rtl = Rtl::new(self.seed.wrapping_add(nic as u64));
             if let Some(path) = &self.trace {
                 let path = trace_file(path, nic);
                 rtl.trace(&path).map_err(failed(&path))?;
             }
-            nics.push(Box::new(rtl));
+            ports.push(Port::Nic(Box::new(rtl)));
         }
         let mut options = self.network.clone();
         options.bus.seed = self.seed;
-        let mut network = Network::new(nics, &options, capture);
+        let mut network = Network::of(ports, &options, capture);
         network.fabric_mut().set_faults(self.faults.clone());
         Ok(network)
     }

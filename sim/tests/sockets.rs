@@ -21,6 +21,7 @@ use viaduct_sim::live::{Handle, Live};
 use viaduct_sim::network::{Network, Options};
 use viaduct_sim::nic::{Nic, NicIn, NicOut};
 use viaduct_sim::vfio_user::serve;
+use viaduct_spec::profile::BAR2_BYTES;
 use viaduct_spec::register::{BAR0_BYTES, PCI_DEVICE, PCI_VENDOR};
 
 /// A function that is on the bus and does nothing.
@@ -138,7 +139,7 @@ fn the_crate_s_client_finds_a_pci_function() {
     for nic in 0..2 {
         let mut client = Client::new(&simulator.socket(nic)).unwrap();
         let sizes: Vec<u64> = (0..9).map(|n| client.region(n).unwrap().size).collect();
-        assert_eq!(sizes, [BAR0_BYTES, 0, 1 << 18, 0, 0, 0, 0, 4096, 0]);
+        assert_eq!(sizes, [BAR0_BYTES, 0, BAR2_BYTES, 0, 0, 0, 0, 4096, 0]);
         assert_eq!(config32(&mut client, 0), u32::from(PCI_DEVICE) << 16 | u32::from(PCI_VENDOR));
         client.region_write(7, 4, &6u16.to_le_bytes()).unwrap();
         assert_eq!(config32(&mut client, 4) & 0xFFFF, 6);

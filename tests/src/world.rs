@@ -16,8 +16,8 @@ use viaduct_sim::fabric::{Frame, Link};
 use viaduct_sim::in_process::{InProcess, InProcessDevice};
 use viaduct_sim::network::Activity;
 use viaduct_sim::root_complex::{Limits, Split};
-use viaduct_sim::setup::Setup;
-use viaduct_spec::register::{command, command_op, counter, registers, state};
+use viaduct_sim::setup::{Kind, Setup};
+use viaduct_spec::register::{command, command_op, counter, nic_kind, registers, state};
 
 use crate::memory::Memory;
 use crate::raw::Region;
@@ -33,10 +33,25 @@ pub fn seeds(usual: &[u64]) -> Vec<u64> {
     }
 }
 
+/// The environment variable that says what each NIC is: `rtl` or `model`, separated by commas; the last stands for the
+/// rest.
+pub const NIC: &str = "VIADUCT_NIC";
+
+/// What each NIC is: what [`NIC`] says, or the RTL.
+pub fn kinds() -> Vec<Kind> {
+    let Ok(names) = std::env::var(NIC) else { return Vec::new() };
+    let kind = |name: &str| match name {
+        "rtl" => Kind::Rtl,
+        "model" => Kind::Model,
+        _ => panic!("{NIC} is {names:?}: a list of rtl and model"),
+    };
+    names.split(',').map(kind).collect()
+}
+
 /// Two NICs, links of 8 Gb/s with little latency, root complexes without moods: for tests of what a
 /// NIC does. What it takes in time is tested elsewhere.
 pub fn quick(seed: u64) -> Setup {
-    let mut setup = Setup { seed, ..Setup::default() };
+    let mut setup = Setup { seed, kinds: kinds(), ..Setup::default() };
     setup.network.link = Link { latency: 16, rate: 8 };
     setup.network.bus.round_trip = 16;
     setup
@@ -84,6 +99,12 @@ impl World {
     pub fn new(setup: &Setup) -> Self {
         println!("seed {}", setup.seed);
         Self { net: InProcess::new(setup.build().expect("files can be made")), seed: setup.seed }
+    }
+
+    /// What a NIC is: the two do not yet do the same.
+    pub fn is_model(&self, nic: usize) -> bool {
+        let kind = self.device(nic).read32(Bar::Registers, registers::KIND);
+        kind.expect("the NIC answers") == nic_kind::MODEL
     }
 
     /// The PCI function of a NIC.
@@ -149,7 +170,7 @@ impl World {
     /// Steps until every store of the host's has reached its NIC: only then does the test send what
     /// needs what was posted. No message would overtake the store; the test's knowledge would.
     pub fn arrived(&self, nic: usize) {
-        self.until("stores reach the NIC", 100_000, || self.net.network().bus(nic).backlog() == 0);
+        self.until("stores reach the NIC", 100_000, || self.net.network().backlog(nic) == 0);
     }
 
     /// Steps until nothing moves any more: every NIC idle, no frame and no packet under way.

@@ -176,22 +176,50 @@ impl Mac {
         let count = (!output.eth_tx_keep).trailing_zeros().min(8) as usize;
         self.sending.extend_from_slice(&output.eth_tx_data.to_le_bytes()[..count]);
         if output.eth_tx_last {
-            let mut data = std::mem::take(&mut self.sending);
-            let end = self.started + frame_cycles(data.len(), self.rate);
-            self.free = end + gap_cycles(self.rate);
-            if data.len() > MAX_FRAME || data.is_empty() {
-                self.counters.oversized += 1;
-                tracing::error!(
-                    length = data.len(),
-                    "a frame of the NIC's is dropped: no Ethernet carries it"
-                );
-                return;
-            }
-            data.resize(data.len().max(MIN_FRAME), 0);
-            self.counters.sent += 1;
-            self.counters.sent_bytes += data.len() as u64;
-            self.sent.push((end.max(now + 1), Frame { data, damaged: false }));
+            self.finish(now);
         }
+    }
+
+    /// The frame being sent is whole.
+    fn finish(&mut self, now: Cycle) {
+        let mut data = std::mem::take(&mut self.sending);
+        let end = self.started + frame_cycles(data.len(), self.rate);
+        self.free = end + gap_cycles(self.rate);
+        if data.len() > MAX_FRAME || data.is_empty() {
+            self.counters.oversized += 1;
+            tracing::error!(length = data.len(), "a frame of the NIC's is dropped: no Ethernet carries it");
+            return;
+        }
+        data.resize(data.len().max(MIN_FRAME), 0);
+        self.counters.sent += 1;
+        self.counters.sent_bytes += data.len() as u64;
+        self.sent.push((end.max(now + 1), Frame { data, damaged: false }));
+    }
+
+    /// When [`Mac::send`] may give it the next whole frame; `None` while the other end asks for silence.
+    pub fn ready(&self) -> Option<Cycle> {
+        (!self.held).then(|| self.free.saturating_sub(cycles(FIFO, self.rate)))
+    }
+
+    /// Sends a whole frame of a NIC that has no pins.
+    pub fn send(&mut self, now: Cycle, data: Vec<u8>) {
+        self.started = now.max(self.free);
+        self.sending = data;
+        self.finish(now);
+    }
+
+    /// When [`Mac::take`] has the next whole frame.
+    pub fn arrival(&self) -> Option<Cycle> {
+        let (start, frame) = self.arriving.front()?;
+        Some(start + cycles(PREAMBLE + frame.data.len() as u64 + FCS, self.rate))
+    }
+
+    /// Takes the next frame, whole, for a NIC that has no pins.
+    pub fn take(&mut self) -> Option<Frame> {
+        let (_, frame) = self.arriving.pop_front()?;
+        self.counters.received += 1;
+        self.counters.received_bytes += frame.data.len() as u64;
+        Some(frame)
     }
 
     /// A cycle without a beat. On the wire a frame that was begun cannot wait: it ends with a wrong FCS, and

@@ -87,7 +87,7 @@ pub fn bar_bytes(bar: Bar) -> u64 {
 
 /// Names a load until its answer is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct LoadId(u64);
+pub struct LoadId(pub(crate) u64);
 
 #[derive(Debug)]
 struct Pending {

@@ -44,7 +44,7 @@ use crate::nic::{NicIn, NicOut};
 use crate::tlp::{beat, Malformed, Tlp};
 use credit::{Cost, Credits};
 use host::Loads;
-use interrupts::{in_table, Interrupts};
+pub(crate) use interrupts::{in_table, Interrupts};
 use messages::Messages;
 use requests::Arrival;
 use rules::Rules;

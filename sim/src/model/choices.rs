@@ -1,0 +1,28 @@
+//! What the specification leaves open, in one place: a differential test of a program whose outcome
+//! depends on one of these lets the model follow the RTL's choice.
+//!
+//! Beyond the numbers here, the model makes these choices, each where it is named:
+//!
+//! | matter | the model | where |
+//! |---|---|---|
+//! | host memory | an access takes no time and is whole | `host` |
+//! | receives | fetched as soon as they are posted, RECEIVE_AHEAD of them; checked when a message takes them | `queues`, `message` |
+//! | sends | fetched as soon as they are posted, SEND_WINDOW of them; checked when their first packet is made | `requester`, `packets` |
+//! | a packet whose place is partly refused | the bytes before the refused segment are written | `scatter` |
+//! | whose turn it is | virtual interfaces in a circle, a packet each; answers and requests of one in turn | `transmit` |
+//! | acknowledgements | one for each packet that asks, at once, unless one of the same VI still waits: then the newer one stands for both | `responder` |
+//! | answers queued when a VI breaks | leave in their order before the NAK | `responder` |
+
+/// What the specification leaves open and a number can say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choices {
+    /// Cycles between the beginnings of two packets that the NIC makes; at least 1. A packet of a
+    /// loopback VI arrives so many cycles after it was made. Frames on the wire leave at the link's rate besides.
+    pub packet_cycles: u64,
+}
+
+impl Default for Choices {
+    fn default() -> Self {
+        Self { packet_cycles: 16 }
+    }
+}

@@ -1,0 +1,330 @@
+//! The functional model: a whole Viaduct NIC in plain Rust, written from the specification (spec/, docs/semantics.md)
+//! and never from the RTL, against which the RTL is tested.
+//!
+//! ```text
+//!   host stores, loads --> delay --> registers, doorbells --> queues --> requester --+
+//!        memory <--> host <-- protection <-- descriptor, scatter, completion, cq     v
+//!                                                  ^                              transmit --> Mac
+//!             Mac --> receive --> raw, unreliable, responder, reads (answers) --------^
+//! ```
+//!
+//! Transactions, not pins: an access to host memory takes no time. Time passes on the host's bus (half a round
+//! trip for a store, a whole one for a load), in the NIC ([`Choices::packet_cycles`] for each packet) and on the link, whose rate
+//! frames leave at. Nothing is random: the same calls at the same cycles give the same frames.
+//!
+//! What the specification leaves open is in [`choices`].
+
+pub mod choices;
+mod completion;
+mod counters;
+mod cq;
+mod descriptor;
+mod device;
+mod doorbells;
+mod events;
+mod frame;
+mod host;
+mod message;
+mod packets;
+mod progress;
+mod protection;
+mod psn;
+mod queues;
+mod raw;
+mod reads;
+mod receive;
+mod registers;
+mod requester;
+mod responder;
+mod scatter;
+mod tables;
+mod timers;
+mod transmit;
+mod unreliable;
+mod vectors;
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+
+use viaduct_driver::device::Bar;
+
+pub use choices::Choices;
+
+use crate::clock::Cycle;
+use crate::fabric::Mac;
+use crate::function::Function;
+use crate::memory::Memory;
+use crate::root_complex::{in_table, Access, BusCounters, LoadId, Options, Violation};
+use device::Device;
+use host::Host;
+use transmit::Way;
+
+/// An access of the host on its way.
+#[derive(Debug, Clone, Copy)]
+enum Request {
+    Store(Access, u64),
+    Load(Access, LoadId),
+}
+
+/// What the device waits for by itself. It changes only when something is done, and it is asked for far more often.
+#[derive(Debug, Clone, Copy, Default)]
+struct Waiting {
+    /// Packets for the wire, and for ourselves.
+    wire: bool,
+    loopback: bool,
+    /// The first timer's end.
+    deadline: Option<Cycle>,
+}
+
+impl Waiting {
+    fn of(device: &Device) -> Self {
+        let [wire, loopback] = [Way::Wire, Way::Loopback].map(|way| device.has_packets(way));
+        Self { wire, loopback, deadline: device.deadline() }
+    }
+}
+
+/// The model, with its port and the way to its host.
+#[derive(Debug)]
+pub struct Model {
+    device: Device,
+    mac: Mac,
+    /// Half a round trip over the bus.
+    there: Cycle,
+    loads: u64,
+    requests: VecDeque<(Cycle, Request)>,
+    returning: VecDeque<(Cycle, LoadId, u64)>,
+    answers: HashMap<LoadId, u64>,
+    /// The next packet may be made.
+    next_packet: Cycle,
+    waiting: Waiting,
+}
+
+impl Model {
+    /// After power-up, on a link that carries `rate` bytes a cycle.
+    pub fn new(choices: Choices, options: &Options, rate: u64) -> Self {
+        Self {
+            device: Device::new(choices, Host::new(options)),
+            mac: Mac::new(rate),
+            there: options.round_trip / 2,
+            loads: 0,
+            requests: VecDeque::new(),
+            returning: VecDeque::new(),
+            answers: HashMap::new(),
+            next_packet: 0,
+            waiting: Waiting::default(),
+        }
+    }
+
+    /// Writes the MSI-X table as the host's kernel does.
+    fn write_table(&mut self, now: Cycle, stores: Vec<(Access, u64)>) {
+        let enabled = self.device.host.interrupts.enabled();
+        self.device.host.config.enable_msix(enabled);
+        let stores = stores.into_iter().map(|(access, value)| Request::Store(access, value));
+        self.requests.extend(stores.map(|store| (now + self.there, store)));
+    }
+
+    /// Frames have to wait: they would need memory that may not be reached.
+    fn holds_frames(&self) -> bool {
+        self.device.registers.receives() && !self.device.host.config.bus_master()
+    }
+
+    /// When something is to be done, at `now` or later.
+    fn next_event(&self, now: Cycle) -> Option<Cycle> {
+        let device = &self.device;
+        let frames = [self.mac.arrival(), device.loopback.front().map(|(when, _)| *when)];
+        let frames = frames.into_iter().flatten().filter(|_| !self.holds_frames()).min();
+        let wire = self.mac.ready().filter(|_| self.waiting.wire);
+        let loopback = self.waiting.loopback.then_some(0);
+        let packets = [wire, loopback].into_iter().flatten().map(|when| when.max(self.next_packet)).min();
+        let requests = self.requests.front().map(|(when, _)| *when);
+        let returning = self.returning.front().map(|(when, ..)| *when);
+        let events = [requests, returning, frames, packets, self.waiting.deadline];
+        events.into_iter().flatten().min().map(|when| when.max(now))
+    }
+
+    /// Does what is due now.
+    fn act(&mut self, now: Cycle) {
+        self.device.now = now;
+        while let Some((_, request)) = self.requests.take_front_if(|(when, _)| *when <= now) {
+            self.serve(now, request);
+        }
+        while let Some((_, load, value)) = self.returning.take_front_if(|(when, ..)| *when <= now) {
+            self.answers.insert(load, value);
+        }
+        if !self.holds_frames() {
+            while self.mac.arrival().is_some_and(|when| when <= now) {
+                if let Some(frame) = self.mac.take() {
+                    self.device.take_frame(&frame.data, frame.damaged);
+                }
+            }
+            while let Some((_, frame)) = self.device.loopback.take_front_if(|(when, _)| *when <= now) {
+                self.device.take_frame(&frame, false);
+            }
+        }
+        self.device.serve_timers();
+        if now >= self.next_packet {
+            let ready = self.mac.ready().is_some_and(|when| when <= now);
+            if self.device.make_packet_in_turn(ready) {
+                self.next_packet = now + self.device.choices.packet_cycles.max(1);
+            }
+        }
+        if let Some(frame) = self.device.outgoing.take() {
+            self.mac.send(now, frame);
+        }
+        self.look();
+    }
+
+    /// Something was done: what now?
+    fn look(&mut self) {
+        self.waiting = Waiting::of(&self.device);
+        self.mac.pause = self.holds_frames();
+    }
+
+    fn serve(&mut self, now: Cycle, request: Request) {
+        match request {
+            Request::Store(access, value) => match access.bar() {
+                Bar::Registers => self.device.store_register(access.offset(), access.length(), value),
+                Bar::Doorbells => self.device.store_doorbell(access.offset(), access.length(), value),
+            },
+            Request::Load(access, load) => {
+                let value = match access.bar() {
+                    Bar::Registers => self.device.load_register(access.offset(), access.length()),
+                    // Doorbell pages are written only.
+                    Bar::Doorbells => 0,
+                };
+                self.returning.push_back((now + self.there, load, value));
+            }
+        }
+    }
+}
+
+/// `VecDeque::pop_front_if` of later Rust.
+trait TakeFrontIf<T> {
+    fn take_front_if(&mut self, wanted: impl FnOnce(&T) -> bool) -> Option<T>;
+}
+
+impl<T> TakeFrontIf<T> for VecDeque<T> {
+    fn take_front_if(&mut self, wanted: impl FnOnce(&T) -> bool) -> Option<T> {
+        if self.front().is_some_and(wanted) {
+            self.pop_front()
+        } else {
+            None
+        }
+    }
+}
+
+impl Function for Model {
+    fn sleeps_until(&self, now: Cycle) -> Option<Cycle> {
+        let busy = !self.requests.is_empty()
+            || !self.returning.is_empty()
+            || !self.mac.is_quiet() && !self.holds_frames()
+            || !self.device.loopback.is_empty()
+            || self.waiting.wire
+            || self.waiting.loopback;
+        let deadline = self.waiting.deadline.unwrap_or(Cycle::MAX);
+        (!busy && deadline > now).then_some(deadline)
+    }
+
+    fn step(&mut self, from: Cycle, to: Cycle, _never_skip: bool) {
+        let mut now = from;
+        while let Some(next) = self.next_event(now).filter(|next| *next < to) {
+            now = next;
+            self.act(now);
+        }
+        self.device.now = to;
+    }
+
+    fn mac(&self) -> &Mac {
+        &self.mac
+    }
+
+    fn mac_mut(&mut self) -> &mut Mac {
+        &mut self.mac
+    }
+
+    fn store(&mut self, now: Cycle, access: Access, value: u64) {
+        self.device.host.counters.stores += 1;
+        if !self.device.host.config.memory() {
+            self.device.host.counters.unsupported += 1;
+            return;
+        }
+        // The MSI-X table is not the driver's.
+        if !in_table(&access) {
+            self.requests.push_back((now + self.there, Request::Store(access, value)));
+        }
+    }
+
+    fn load(&mut self, now: Cycle, access: Access) -> LoadId {
+        self.device.host.counters.loads += 1;
+        self.loads += 1;
+        let load = LoadId(self.loads);
+        if self.device.host.config.memory() && !in_table(&access) {
+            self.requests.push_back((now + self.there, Request::Load(access, load)));
+        } else {
+            self.device.host.counters.unsupported += u64::from(!in_table(&access));
+            self.answers.insert(load, access.ones());
+        }
+        load
+    }
+
+    fn answer(&mut self, load: LoadId) -> Option<u64> {
+        self.answers.remove(&load)
+    }
+
+    fn backlog(&self) -> usize {
+        self.requests.len()
+    }
+
+    fn config_read(&self, offset: usize, data: &mut [u8]) {
+        self.device.host.config.read(offset, data);
+    }
+
+    fn config_write(&mut self, now: Cycle, offset: usize, data: &[u8]) {
+        if self.device.host.config.write(offset, data).function_reset {
+            return self.reset(now);
+        }
+        self.device.now = now;
+        self.device.serve_queues();
+        self.device.send_interrupts();
+        self.look();
+    }
+
+    fn reset(&mut self, now: Cycle) {
+        for (_, request) in self.requests.drain(..) {
+            if let Request::Load(access, load) = request {
+                self.answers.insert(load, access.ones());
+            }
+        }
+        for (_, load, value) in self.returning.drain(..) {
+            self.answers.insert(load, value);
+        }
+        self.device.function_reset();
+        let stores = self.device.host.interrupts.restore();
+        self.write_table(now, stores);
+        self.look();
+    }
+
+    fn memory(&mut self) -> &mut Memory {
+        &mut self.device.host.memory
+    }
+
+    fn bus_counters(&self) -> BusCounters {
+        self.device.host.counters
+    }
+
+    fn violations(&self) -> &[Violation] {
+        &[]
+    }
+
+    fn set_vectors(&mut self, now: Cycle, start: usize, eventfds: Vec<Option<File>>) {
+        let stores = self.device.host.interrupts.set(start, eventfds);
+        self.write_table(now, stores);
+    }
+
+    fn raise(&mut self, vector: usize) {
+        self.device.host.interrupts.raise(vector);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,10 @@
+//! Tests of the model alone, named after the rules of docs/semantics.md.
+
+mod bench;
+mod cq;
+mod linux;
+mod noise;
+mod reliable;
+mod traffic;
+mod unreliable;
+mod work_queues;
