@@ -182,7 +182,7 @@ codes! {
         COMP_PROT = 9;
         /// An RDMA read of ours failed in transport.
         RDMA_TRANSPORT = 10;
-        /// A completion queue had no room: its entry is lost, and the VI breaks. The VI field holds the queue (VIP_ERROR_CATASTROPHIC on it).
+        /// A completion queue had no room: its entry is lost. The VI field holds the queue (VIP_ERROR_CATASTROPHIC on it); the VI breaks with CONN_LOST.
         CQ_OVERRUN = 11;
     }
 }

@@ -230,8 +230,10 @@ fn an_overrun_is_told_breaks_its_virtual_interface_and_loses_nothing_else() {
         // One too many: complete all the same, and then its VI breaks.
         assert_eq!(message(&mut scene, &mut vis[1], &mut small).status, done);
         assert_eq!((overruns(&scene), vis[1][1].state()), (1, ViState::Error));
-        let event = Event { code: event_code::CQ_OVERRUN, vi: small.cq.index(), receive, broke: true };
-        assert_eq!(scene.events(1), [event]);
+        let queue =
+            Event { code: event_code::CQ_OVERRUN, vi: small.cq.index(), receive: false, broke: false };
+        let lost = Event { code: event_code::CONN_LOST, vi: vis[1][1].index(), receive, broke: true };
+        assert_eq!(scene.events(1), [queue, lost]);
         assert_eq!((vis[0][1].state(), vis[2][1].state()), (ViState::Connected, ViState::Connected));
         // What is posted there is flushed; that has no room either, and is not told again.
         let b = &mut scene.hosts[1];
@@ -358,7 +360,7 @@ fn a_vector_that_is_held_off_wakes_its_consumer_once_for_many_entries() {
     scene.world.commit(1, table::MODERATION, 0, &[HOLDOFF]);
     let mut consumer = Consumer::new(&scene.hosts[1], 16);
     let mut vis = pair(&scene.hosts, UNRELIABLE, [None, consumer.index()]);
-    let mut wait = |scene: &Scene| {
+    let wait = |scene: &Scene| {
         scene.world.until("an interrupt", 2 * HOLDOFF * TICK, || interrupts.count() == 1);
         scene.world.now()
     };

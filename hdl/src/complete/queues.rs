@@ -12,8 +12,8 @@
 //! - An event makes an entry of the queue that has EVENTS. Without such a queue, or without room in it, it is lost and counted.
 //! - `entry` stays until `entry_done`, which says whether it was granted; then it is in the queue, and an armed
 //!   queue is raised. `complete/writer` writes it: behind the status, which was written before `closed`.
-//! - No room, or no such queue: the entry is lost and counted, and breaks its VI. The first such since the queue had
-//!   room is reported: event CQ_OVERRUN, which names the queue.
+//! - No room: the entry is lost and counted, and breaks its VI: CONN_LOST. The first such since the queue had room is reported
+//!   before: event CQ_OVERRUN, which names the queue. No such queue, or no such memory: COMP_PROT, and its VI breaks.
 //! - A commit of COMPLETION_QUEUE is taken between entries: `result` is the number of entries that the old ring has.
 //! - A commit of WORK_QUEUE comes behind the descriptors of that queue that have ended: whoever saw their status has them on
 //!   the old row.
@@ -119,7 +119,7 @@ pub struct Queues {
     pub raise_vector: Signal<Out, Vector>,
     /// It is taken.
     pub raise_ready: Signal<In, bool>,
-    /// A VI breaks, and nothing is reported.
+    /// A VI breaks.
     pub fault_valid: Signal<Out, bool>,
     /// Which.
     pub fault: Signal<Out, Fault>,
@@ -154,6 +154,8 @@ pub struct Queues {
     slot: DFF<Bits<18>>,
     phase: DFF<bool>,
     full: DFF<bool>,
+    /// There is no such queue, or its memory is refused.
+    gone: DFF<bool>,
     address: DFF<Bits<40>>,
     overrun: DFF<bool>,
     lost: DFF<bool>,
@@ -184,7 +186,9 @@ pub struct Queues {
     work_rows: Number<WORD_LOG2, { 1 << (WORD_LOG2 - 1) }>,
     second_word: Number<WORD_LOG2, 1>,
     receive_row: Number<WORD_LOG2, 1>,
-    overrun_code: Number<64, { event_code::CQ_OVERRUN as u64 | 1 << event::BROKE.lo }>,
+    overrun_code: Number<64, { event_code::CQ_OVERRUN as u64 }>,
+    conn_lost: Number<8, { event_code::CONN_LOST as u64 }>,
+    comp_prot: Number<8, { event_code::COMP_PROT as u64 }>,
     receive_bit: Number<64, { 1 << event::RECEIVE.lo }>,
     broke_bit: Number<64, { 1 << event::BROKE.lo }>,
 }
@@ -193,7 +197,7 @@ impl Logic for Queues {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, closing, is_event, token, cq, event_cq, has_events, old, found, row);
-        dff_setup!(self, clock, taken, offset, region, tag, slot, phase, full, address, overrun, lost);
+        dff_setup!(self, clock, taken, offset, region, tag, slot, phase, full, gone, address, overrun, lost);
         clock!(self, clock, words, indices);
         self.indices.reset.next = self.reset.val();
         self.indices.store_valid.next = self.store_valid.val();
@@ -275,7 +279,10 @@ impl Logic for Queues {
         self.entry.next.phase = self.phase.q.val();
         self.fault_valid.next = false;
         self.fault.next.vi = self.closing.q.val().vi;
-        self.fault.next.code = bits::<8>(0);
+        self.fault.next.code = self.conn_lost.val();
+        if self.gone.q.val() {
+            self.fault.next.code = self.comp_prot.val();
+        }
         self.fault.next.receive = self.closing.q.val().receive;
         self.fault.next.breaks = true;
         self.busy.next = true;
@@ -381,6 +388,7 @@ impl Logic for Queues {
                 self.slot.d.next = self.row_q.val().written & self.below.val();
                 self.phase.d.next = !(self.row_q.val().written & self.size.val()).any();
                 self.full.d.next = (self.waiting.val() & !self.below.val()).any() | !self.row_q.val().live;
+                self.gone.d.next = !self.row_q.val().live;
                 self.step.d.next = Step::Second;
             }
             Step::Second => {
@@ -397,6 +405,7 @@ impl Logic for Queues {
                 self.entry_valid.next = true;
                 if self.entry_done.val() {
                     self.step.d.next = Step::Lost;
+                    self.gone.d.next = !self.entry_ok.val();
                     if self.entry_ok.val() {
                         self.step.d.next = Step::Count;
                     }
@@ -410,7 +419,7 @@ impl Logic for Queues {
             }
             Step::Lost => {
                 self.lost.d.next = self.is_event.q.val();
-                self.overrun.d.next = !self.is_event.q.val();
+                self.overrun.d.next = !self.is_event.q.val() & !self.gone.q.val();
                 self.step.d.next = Step::Break;
                 if self.is_event.q.val() {
                     self.step.d.next = Step::Idle;
@@ -420,7 +429,7 @@ impl Logic for Queues {
                 self.fault_valid.next = true;
                 if self.fault_ready.val() {
                     self.step.d.next = Step::Tell;
-                    if self.row_q.val().told | !self.has_events.q.val() {
+                    if self.row_q.val().told | !self.has_events.q.val() | self.gone.q.val() {
                         self.step.d.next = Step::Idle;
                     }
                 }
@@ -429,11 +438,6 @@ impl Logic for Queues {
                 // The event names the queue, not the VI.
                 self.indices.tell.next = true;
                 self.token.d.next = (bit_cast::<64, CQ_LOG2>(self.cq.q.val()) << 8) | self.overrun_code.val();
-                if self.closing.q.val().receive {
-                    self.token.d.next = (bit_cast::<64, CQ_LOG2>(self.cq.q.val()) << 8)
-                        | self.overrun_code.val()
-                        | self.receive_bit.val();
-                }
                 if self.indices.ready.val() {
                     self.is_event.d.next = true;
                     self.cq.d.next = self.event_cq.q.val();

@@ -6,7 +6,7 @@
 //!   query_vi ─────►└─────────┘──► query_state
 //! ```
 //! Contract: a commit of VI_STATE sets any state. A fault with `breaks` puts a connected VI into Error and leaves
-//! any other state as it is; a fault with a code queues an event, and counts it in `count_lost` when 16 wait
+//! any other state as it is; a fault with a code queues an event, but CONN_LOST only if the VI breaks by it, and counts it in `count_lost` when 16 wait
 //! already: it waits for nobody. A fault is taken (`ready`) in the cycle in which the new state is on the bus: the source that goes on in
 //! the next cycle finds its own copy up to date. Faults are served round robin.
 //!
@@ -18,6 +18,7 @@ use crate::bus::{Commit, Event, Fault, StateWrite, Vi};
 use crate::prims::{Arbiter, Fifo, LutRam, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
+use viaduct_spec::register::event_code;
 use viaduct_spec::tables::vi_states;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -85,6 +86,8 @@ pub struct ViState {
     events: Fifo<Event, 4, 5>,
     new_event: Signal<Local, Event>,
     broke: Signal<Local, bool>,
+    told_of: Signal<Local, bool>,
+    conn_lost: Number<8, { event_code::CONN_LOST as u64 }>,
     connected: Number<2, { vi_states::CONNECTED as u64 }>,
     error: Number<2, { vi_states::ERROR as u64 }>,
 }
@@ -111,6 +114,8 @@ impl Logic for ViState {
         self.state.next = self.told.q.val();
 
         self.broke.next = self.fault.q.val().breaks & (self.states.read_data.val() == self.connected.val());
+        self.told_of.next = self.fault.q.val().code.any()
+            & (self.broke.val() | (self.fault.q.val().code != self.conn_lost.val()));
         self.new_event.next.code = self.fault.q.val().code;
         self.new_event.next.vi = self.fault.q.val().vi;
         self.new_event.next.receive = self.fault.q.val().receive;
@@ -161,8 +166,8 @@ impl Logic for ViState {
                 self.told.d.next.vi = self.fault.q.val().vi;
                 self.told.d.next.state = self.error.val();
                 self.telling.d.next = self.broke.val();
-                self.events.in_valid.next = self.fault.q.val().code.any();
-                self.lost.d.next = self.fault.q.val().code.any() & !self.events.in_ready.val();
+                self.events.in_valid.next = self.told_of.val();
+                self.lost.d.next = self.told_of.val() & !self.events.in_ready.val();
                 self.step.d.next = Step::Tell;
             }
             Step::Tell => {

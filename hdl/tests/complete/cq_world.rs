@@ -43,8 +43,16 @@ pub struct End {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
     Entry { region: u64, tag: u64, address: u64, token: u64, vi: u64, receive: u64, phase: u64, ok: bool },
-    Break { vi: u64 },
+    Break { vi: u64, receive: u64, code: u8 },
     Raise { vector: u64 },
+}
+
+/// Why there is no entry.
+enum Lost {
+    /// No room.
+    Room,
+    /// No queue, or no memory.
+    Gone,
 }
 
 /// What the contract makes of it: the rules of docs/semantics.md, without any cycles.
@@ -86,11 +94,14 @@ impl Model {
         (1u64 << self.rings[cq].log2).saturating_sub(used)
     }
 
-    /// An entry; whether there was room.
-    fn entry(&mut self, cq: usize, token: u64, vi: u64, receive: u64) -> bool {
+    /// An entry, or why there is none.
+    fn entry(&mut self, cq: usize, token: u64, vi: u64, receive: u64) -> Result<(), Lost> {
         let ring = self.rings[cq];
-        if !ring.live || self.room(cq) == 0 {
-            return false;
+        if !ring.live {
+            return Err(Lost::Gone);
+        }
+        if self.room(cq) == 0 {
+            return Err(Lost::Room);
         }
         let slot = self.written[cq] & ((1 << ring.log2) - 1);
         let ok = ring.region != REFUSED_REGION;
@@ -111,7 +122,7 @@ impl Model {
                 self.deeds.push_back(Deed::Raise { vector: ring.vector });
             }
         }
-        ok
+        ok.then_some(()).ok_or(Lost::Gone)
     }
 
     fn end(&mut self, end: &End) {
@@ -120,23 +131,42 @@ impl Model {
         self.work[queue].1 = (position + 1) % (1 << 14);
         let Some(cq) = cq.filter(|_| end.written) else { return };
         let token = position << 50 | end.region << 34 | end.offset;
-        if self.entry(cq, token, end.vi, end.receive) {
-            return;
-        }
-        self.overruns += 1;
-        self.deeds.push_back(Deed::Break { vi: end.vi });
-        if self.error_ring.is_some() && !std::mem::replace(&mut self.told[cq], true) {
-            self.event(event_code::CQ_OVERRUN, cq as u64, end.receive, true, end.vi);
+        match self.entry(cq, token, end.vi, end.receive) {
+            Ok(()) => {}
+            Err(Lost::Gone) => self.deeds.push_back(Deed::Break {
+                vi: end.vi,
+                receive: end.receive,
+                code: event_code::COMP_PROT,
+            }),
+            Err(Lost::Room) => {
+                self.overruns += 1;
+                self.deeds.push_back(Deed::Break {
+                    vi: end.vi,
+                    receive: end.receive,
+                    code: event_code::CONN_LOST,
+                });
+                if self.error_ring.is_some() && !std::mem::replace(&mut self.told[cq], true) {
+                    // The word names the queue alone; the entry's owner is nobody's business.
+                    let mut word = [0];
+                    event::CODE.put(&mut word, event_code::CQ_OVERRUN.into());
+                    event::VI.put(&mut word, cq as u64);
+                    self.report(word[0], end.vi, end.receive);
+                }
+            }
         }
     }
 
-    fn event(&mut self, code: u8, of: u64, receive: u64, broke: bool, vi: u64) {
+    fn event(&mut self, code: u8, vi: u64, receive: u64, broke: bool) {
         let mut word = [0];
         event::CODE.put(&mut word, code.into());
-        event::VI.put(&mut word, of);
+        event::VI.put(&mut word, vi);
         event::RECEIVE.put(&mut word, receive);
         event::BROKE.put(&mut word, broke.into());
-        let entered = self.error_ring.is_some_and(|cq| self.entry(cq, word[0], vi, receive));
+        self.report(word[0], vi, receive);
+    }
+
+    fn report(&mut self, word: u64, vi: u64, receive: u64) {
+        let entered = self.error_ring.is_some_and(|cq| self.entry(cq, word, vi, receive).is_ok());
         self.lost += u64::from(!entered);
     }
 
@@ -250,8 +280,8 @@ impl World {
         }
         if fault_ready && bench.get("fault_valid") == 1 {
             let get = |name| self.fault.get(bench, name);
-            assert_eq!((get("code"), get("breaks")), (0, 1), "its event comes by itself");
-            seen.push(Deed::Break { vi: get("vi") });
+            assert_eq!(get("breaks"), 1);
+            seen.push(Deed::Break { vi: get("vi"), receive: get("receive"), code: get("code") as u8 });
         }
         if raise_ready && bench.get("raise_valid") == 1 {
             seen.push(Deed::Raise { vector: bench.get("raise_vector") });
@@ -385,7 +415,7 @@ impl World {
     pub fn event(&mut self, code: u8, vi: u64, receive: u64, broke: bool) {
         let fields = [("code", code.into()), ("vi", vi), ("receive", receive), ("broke", broke.into())];
         self.event_word.set(&mut self.bench, &fields);
-        self.model.event(code, vi, receive, broke, vi);
+        self.model.event(code, vi, receive, broke);
         self.offer("event_valid", "event_ready");
     }
 

@@ -19,12 +19,10 @@ pub struct Choices {
     /// Cycles between the beginnings of two packets that the NIC makes; at least 1. A packet of a
     /// loopback VI arrives so many cycles after it was made. Frames on the wire leave at the link's rate besides.
     pub packet_cycles: u64,
-    /// Events that EVENT holds.
-    pub events: usize,
 }
 
 impl Default for Choices {
     fn default() -> Self {
-        Self { packet_cycles: 16, events: 64 }
+        Self { packet_cycles: 16 }
     }
 }
