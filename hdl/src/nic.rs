@@ -624,14 +624,14 @@ impl Logic for Nic {
         self.events.next = self.events.val().replace_bit(19, self.transmit.count_nak.val());
         self.events.next = self.events.val().replace_bit(20, self.sends.count_nak.val());
         self.events.next = self.events.val().replace_bit(21, self.receive.count_partial.val());
-        self.events.next = self.events.val().replace_bit(34, self.queues.count_overrun.val());
-        self.events.next = self.events.val().replace_bit(25, self.ack.count_rnr.val());
-        self.events.next = self.events.val().replace_bit(26, self.receive.count_duplicate.val());
-        self.events.next = self.events.val().replace_bit(28, self.receive.count_congestion.val());
         self.events.next = self.events.val().replace_bit(22, self.sends.count_again.val());
         self.events.next = self.events.val().replace_bit(23, self.sends.count_timeout.val());
         self.events.next = self.events.val().replace_bit(24, self.sends.count_rnr.val());
         self.events.next = self.events.val().replace_bit(27, self.sends.count_ghost.val());
+        self.events.next = self.events.val().replace_bit(25, self.ack.count_rnr.val());
+        self.events.next = self.events.val().replace_bit(26, self.receive.count_duplicate.val());
+        self.events.next = self.events.val().replace_bit(28, self.receive.count_congestion.val());
+        self.events.next = self.events.val().replace_bit(34, self.queues.count_overrun.val());
         self.counters.events.next = self.events.val();
 
         // Idle, and what the STATE register shows.

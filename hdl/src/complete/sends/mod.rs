@@ -352,8 +352,8 @@ impl Logic for Sends {
         self.completion.next.msn = bits::<24>(0);
         self.completion.next.syndrome = bits::<8>(0);
         self.completion.next.kind = bits::<2>(0);
-        self.completion.next.reception = false;
         self.completion.next.ends = true;
+        self.completion.next.reception = false;
         self.fault_valid.next = (self.step.q.val() == Step::Break) & self.connected.val();
         self.fault.next.vi = self.vi.q.val();
         self.fault.next.code = self.code.q.val();
