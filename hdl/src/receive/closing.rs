@@ -28,8 +28,6 @@ pub struct Closing {
     pub close_completes: Signal<In, bool>,
     /// The completion; its VI in any case.
     pub close_completion: Signal<In, Completion>,
-    /// The VI's receive queue is called again.
-    pub close_calls: Signal<In, bool>,
     /// With a fault.
     pub close_faulty: Signal<In, bool>,
     /// Its code.
@@ -96,7 +94,7 @@ impl Logic for Closing {
             self.faulty.d.next = self.close_faulty.val();
             self.code.d.next = self.close_code.val();
             self.breaks.d.next = self.close_breaks.val();
-            self.calls.d.next = self.close_calls.val();
+            self.calls.d.next = self.close_completion.val().ends;
         }
         if self.reset.val() {
             self.completes.d.next = false;

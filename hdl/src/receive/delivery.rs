@@ -52,9 +52,6 @@ enum Step {
     Close,
 }
 
-/// Half of RECEIVE_AHEAD.
-const HALF_LOG2: usize = RECEIVE_AHEAD_LOG2 - 1;
-
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Delivery {
@@ -152,8 +149,6 @@ pub struct Delivery {
     pub close_completes: Signal<Out, bool>,
     /// The completion; its VI in any case.
     pub close_completion: Signal<Out, Completion>,
-    /// Half of the receives fetched ahead are gone: the queue is called.
-    pub close_calls: Signal<Out, bool>,
     /// With a fault.
     pub close_faulty: Signal<Out, bool>,
     /// Its code.
@@ -310,7 +305,6 @@ impl Logic for Delivery {
         self.closes.next = (self.step.q.val() == Step::Close) & self.close_ready.val();
         self.close_completes.next = self.completing.q.val();
         self.close_faulty.next = self.faulty.q.val();
-        self.close_calls.next = self.consume.q.val() & !self.next_position.val().get_bits::<HALF_LOG2>(0).any();
         self.close_code.next = self.code.q.val();
         self.close_breaks.next = self.message.q.val().broken;
         self.close_completion.next.vi = self.vi.q.val();

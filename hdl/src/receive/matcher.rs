@@ -263,7 +263,6 @@ impl Logic for Matcher {
         self.closing.close_valid.next = self.delivery.close_valid.val();
         self.closing.close_completes.next = self.delivery.close_completes.val();
         self.closing.close_completion.next = self.delivery.close_completion.val();
-        self.closing.close_calls.next = self.delivery.close_calls.val();
         self.closing.close_faulty.next = self.delivery.close_faulty.val();
         self.closing.close_code.next = self.delivery.close_code.val();
         self.closing.close_breaks.next = self.delivery.close_breaks.val();
