@@ -66,7 +66,7 @@ pub fn all() -> Vec<Entry> {
         entry("complete/sends", || verilog(complete::Sends::default()), 990, 9),
         entry("complete/writer", || verilog(complete::Writer::default()), 450, 0),
         entry("receive/untag", || verilog(receive::Untag::default()), 140, 0),
-        entry("receive/ingress", || verilog(receive::Ingress::default()), 490, 2),
+        entry("receive/ingress", || verilog(receive::Ingress::default()), 580, 2),
         entry("receive/icrc", || verilog(receive::Icrc::default()), 550, 0),
         entry("receive/parse", || verilog(receive::Parse::default()), 1050, 0),
         entry("receive/store", || verilog(receive::Store::default()), 530, 8),
@@ -76,7 +76,7 @@ pub fn all() -> Vec<Entry> {
         entry("receive/judge", || verilog(receive::Judge::default()), 145, 0),
         entry("receive/matcher", || verilog(receive::Matcher::default()), 1470, 7),
         entry("receive/scatter", || verilog(receive::Scatter::default()), 830, 0),
-        entry("receive/path", || verilog(receive::Receive::default()), 4490, 26),
+        entry("receive/path", || verilog(receive::Receive::default()), 4580, 26),
         // Interrupts.
         entry("interrupt/notify", || verilog(interrupt::Notify::default()), 140, 1),
         entry("interrupt/vectors", || verilog(interrupt::Vectors::default()), 390, 0),
