@@ -70,7 +70,7 @@ pub fn all() -> Vec<Entry> {
         entry("complete/queues", || verilog(complete::Queues::default()), 1040, 1),
         entry("complete/writer", || verilog(complete::Writer::default()), 600, 0),
         entry("receive/untag", || verilog(receive::Untag::default()), 140, 0),
-        entry("receive/ingress", || verilog(receive::Ingress::default()), 490, 2),
+        entry("receive/ingress", || verilog(receive::Ingress::default()), 580, 2),
         entry("receive/icrc", || verilog(receive::Icrc::default()), 550, 0),
         entry("receive/parse", || verilog(receive::Parse::default()), 1050, 0),
         entry("receive/store", || verilog(receive::Store::default()), 530, 8),

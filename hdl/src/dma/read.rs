@@ -22,7 +22,7 @@
 //! `extended_tag` changes nothing: 16 tags fit the 5 bits that every function may use.
 //!
 //! Latency: 3 cycles from a command to its request, 2 from the last beat of a completion to the last beat of its
-//! data; the others leave as they come. Throughput: 8 bytes a cycle less one cycle for each slot; a request every 4 cycles.
+//! data; the others leave as they come. Throughput: 8 bytes a cycle less one cycle for each slot; a request every 5 cycles.
 //!
 //! Tests: `tests/tlp/dma_read.rs`.
 

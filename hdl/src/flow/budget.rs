@@ -63,16 +63,13 @@ impl Size {
 pub fn measure(name: &str, verilog: &str) -> Result<Size> {
     let version = tool::text(&tool::run(Command::new(tool::yosys()).arg("-V"))?);
     let inputs = format!("{version}{SCRIPT}\n{verilog}");
-    let folder = tool::folder("budget", name);
-    let (kept, stat) = (folder.join("inputs"), folder.join("stat"));
-    if !fs::read_to_string(&kept).is_ok_and(|before| before == inputs) {
-        tool::scratch("budget", name)?;
+    let stat = tool::once("budget", name, &inputs, |folder| {
         tool::write(&folder.join("top.v"), verilog)?;
-        tool::run_yosys(SCRIPT, &folder).with_context(|| name.to_owned())?;
-        tool::write(&kept, &inputs)?;
-    }
-    let text = fs::read_to_string(&stat).with_context(|| stat.display().to_string())?;
-    Ok(Size::parse(&text))
+        tool::run_yosys(SCRIPT, folder).with_context(|| name.to_owned())?;
+        let stat = folder.join("stat");
+        fs::read_to_string(&stat).with_context(|| stat.display().to_string())
+    })?;
+    Ok(Size::parse(&stat))
 }
 
 /// One line of the result.
@@ -89,12 +86,12 @@ pub struct Line {
 }
 
 impl Line {
-    /// Measures a block.
+    /// Measures a block with this Verilog.
     ///
     /// # Errors
     /// As [`measure`].
-    pub fn of(entry: &Entry) -> Result<Self> {
-        let size = measure(entry.name, &(entry.verilog)())?;
+    pub fn of(entry: &Entry, verilog: &str) -> Result<Self> {
+        let size = measure(entry.name, verilog)?;
         Ok(Self { name: entry.name, size, lut4: entry.lut4, dp16kd: entry.dp16kd })
     }
 

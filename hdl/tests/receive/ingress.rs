@@ -116,7 +116,7 @@ fn frames_of_both_sides_come_whole_and_in_order() {
         }
     }
     // The MAC is slower than the way out, so that nothing overflows.
-    rig.rates = [40, 50, 95];
+    rig.rates = [30, 50, 95];
     rig.drain();
     assert_eq!(rig.overflows, 0);
     assert_eq!(rig.frames, 400);
@@ -332,7 +332,8 @@ fn pause_leaves_room_for_two_frames() {
     for _ in 0..50 {
         rig.step();
     }
-    assert_eq!(rig.loopback.len(), 8);
+    // Two beats of it stand in the register in front.
+    assert_eq!(rig.loopback.len(), 6);
     rig.bench.set("store_level", 0);
     rig.drain_all();
     assert!(rig.loopback.is_empty());
