@@ -31,7 +31,6 @@ struct Case {
 }
 
 /// Where the PSN is; the byte before asks for an acknowledgement.
-const PSN: usize = BTH + 9;
 const UC: Service = Service::UnreliableDelivery;
 const RC: Service = Service::ReliableDelivery;
 #[rustfmt::skip]

@@ -94,7 +94,8 @@ fn wrong_frames(vis: &[RawVi; 2], model: bool) -> Vec<Case> {
     // Every opcode that is none of ours, of every class.
     // The model reads, too.
     let ours = |code: u8| {
-        matches!(code, 0x00..=0x0B | opcode::RC_ACKNOWLEDGE | 0x20..=0x2B) || model && matches!(code, 0x0C..=0x10)
+        matches!(code, 0x00..=0x0B | opcode::RC_ACKNOWLEDGE | 0x20..=0x2B)
+            || model && matches!(code, 0x0C..=0x10)
     };
     for opcode in (0..=0xFF).filter(|code| !ours(*code)) {
         let frame = with(&|f| f.opcode = opcode);
@@ -105,7 +106,7 @@ fn wrong_frames(vis: &[RawVi; 2], model: bool) -> Vec<Case> {
 }
 
 /// Frames that are right in themselves, and not from the peer or not for the VI.
-fn strange_frames(vis: &[RawVi; 2], model: bool) -> Vec<Case> {
+fn strange_frames(vis: &[RawVi; 2]) -> Vec<Case> {
     let with = |change: &dyn Fn(&mut Frame)| {
         let mut frame = good(vis);
         change(&mut frame);

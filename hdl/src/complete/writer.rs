@@ -25,7 +25,8 @@
 //! Tests: `tests/complete/writer.rs`.
 
 use crate::bus::{
-    client, word, Access, AckRequest, Closed, Commit, Completion, CqEntry, Fault, Queue, WriteBeat, QUEUE_LOG2,
+    client, word, Access, AckRequest, Closed, Commit, Completion, CqEntry, Fault, Queue, WriteBeat,
+    QUEUE_LOG2,
 };
 use crate::prims::{LutRam, Number};
 use rust_hdl::prelude::*;

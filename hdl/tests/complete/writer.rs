@@ -2,7 +2,9 @@ use std::collections::VecDeque;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::bus::{client, word, Access, AckRequest, Closed, Commit, Completion, CqEntry, Fault, WriteBeat};
+use viaduct_hdl::bus::{
+    client, word, Access, AckRequest, Closed, Commit, Completion, CqEntry, Fault, WriteBeat,
+};
 use viaduct_hdl::complete::Writer;
 use viaduct_hdl::export::verilog;
 use viaduct_spec::register::event_code;

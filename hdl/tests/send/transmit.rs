@@ -229,7 +229,8 @@ impl World {
                 (true, true, None) => opcode::UC_SEND_ONLY,
                 (true, true, Some(_)) => opcode::UC_SEND_ONLY_IMMEDIATE,
             };
-            let code = if write.is_some() { code + opcode::UC_WRITE_FIRST - opcode::UC_SEND_FIRST } else { code };
+            let code =
+                if write.is_some() { code + opcode::UC_WRITE_FIRST - opcode::UC_SEND_FIRST } else { code };
             let frame = frames::Fields {
                 opcode: if reliable { code - opcode::UC_SEND_FIRST } else { code },
                 reth: write.filter(|_| first).map(|(address, rkey)| (address, rkey, total as u32)),
@@ -302,7 +303,8 @@ impl World {
         let (mut beats, mut broken) = (Vec::<u8>::new(), None);
         let (start, mut quiet) = (bench.cycles(), 0);
         let (mut messages, mut positive, mut negative) = (0, 0, 0);
-        let whole_messages = sent.iter().filter(|s| s["ends"] == 1 && s["errors"] == 0 && s["lost"] == 0).count();
+        let whole_messages =
+            sent.iter().filter(|s| s["ends"] == 1 && s["errors"] == 0 && s["lost"] == 0).count();
         while !(packets.is_empty()
             && acks.is_empty()
             && frames.is_empty()
