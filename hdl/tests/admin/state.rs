@@ -122,7 +122,10 @@ fn faults_break_connected_vis_only_and_events_come_in_order() {
 #[test]
 fn a_full_event_queue_counts_what_it_loses() {
     let mut dut = Bench::new("vi_state", &verilog(ViState::default()));
-    dut.set("fetch_fault", pack(&[(1, VI_LOG2), (2, 8), (0, 1), (0, 1)])[0].into());
+    dut.set(
+        "fetch_fault",
+        pack(&[(1, VI_LOG2), (event_code::RECVQ_EMPTY.into(), 8), (0, 1), (0, 1)])[0].into(),
+    );
     let mut lost = 0;
     let mut taken = 0;
     while taken < 40 {
