@@ -189,7 +189,7 @@ fn frames_that_are_nobody_s_peer_s_are_dropped() {
     for level in LEVELS {
         let mut scene = Scene::new(2);
         let mut vis = pair(&scene.hosts, level, 1024);
-        let cases = strange_frames(&vis, scene.world.is_model(1));
+        let cases = strange_frames(&vis);
         let taken = if level == Service::UnreliableDelivery { 2 } else { 0 };
         check(&mut scene, &mut vis, cases, taken);
         scene.others_go_on();
