@@ -93,7 +93,7 @@ fn many_queues_on_one_keep_their_order_through_laps_and_resizes() {
         let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0xC0);
         let mut hosts = [0, 1].map(|n| world.host(n));
         // Host 0 has a queue for sends and one for receives, host 1 one for all.
-        let mut consumers = vec![
+        let mut consumers = [
             Consumer::new(&hosts[0], ROOM),
             Consumer::new(&hosts[0], ROOM),
             Consumer::new(&hosts[1], ROOM),
@@ -156,9 +156,9 @@ fn many_queues_on_one_keep_their_order_through_laps_and_resizes() {
         assert!(consumers.iter_mut().enumerate().all(|(n, consumer)| consumer.take(&hosts[n / 2]).is_none()));
         println!("{resizes} resizes, {} entries", consumers.iter().map(|c| c.taken).sum::<usize>());
         assert!(resizes > 5);
-        for nic in 0..2 {
+        for (nic, host) in hosts.iter().enumerate() {
             assert_eq!(world.counter(nic, counter::CQ_OVERRUNS), 0);
-            assert_eq!(hosts[nic].agent.take_events().expect("the NIC answers"), []);
+            assert_eq!(host.agent.take_events().expect("the NIC answers"), []);
         }
         pairs.into_iter().flatten().for_each(|vi| vi.retire(&world));
         consumers.iter().for_each(|consumer| consumer.cq.destroy().expect("nobody has it"));

@@ -81,7 +81,7 @@ impl Consumer {
             return Ok(Some(entry));
         }
         let entry = ring.entries.take();
-        if let Some(taken) = ring.entries.to_tell() {
+        if let Some(taken) = ring.entries.news() {
             self.store(device, cq_page::INDEX, taken)?;
         }
         Ok(entry)

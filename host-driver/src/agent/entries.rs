@@ -91,7 +91,7 @@ impl Entries {
     }
 
     /// How many are taken, when it is time that the NIC hears it.
-    pub fn to_tell(&mut self) -> Option<u32> {
+    pub fn news(&mut self) -> Option<u32> {
         let behind = self.taken.wrapping_sub(self.told) & cq_index::INDEX.mask() as u32;
         (behind >= self.slack).then(|| {
             self.told = self.taken;
@@ -145,7 +145,7 @@ pub mod tests {
                     let entry =
                         Entry { token: u64::from(round * 1000 + n), vi: n as u16, receive: n & 1 == 1 };
                     assert_eq!(ring.take(), Some(entry));
-                    told = ring.to_tell().unwrap_or(told);
+                    told = ring.news().unwrap_or(told);
                 }
                 assert_eq!(ring.take(), None);
             }
