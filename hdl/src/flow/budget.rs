@@ -11,9 +11,12 @@ use crate::blocks::Entry;
 
 /// Synthesis for size at the core's clock. Without `-nowidelut` the mapper takes trees of LUT4 for one wide LUT and
 /// a block is up to three times as large; without a target delay it makes every path as short as it can. With both,
-/// placement and routing still reach more than 125 MHz.
+/// placement and routing still reach more than 125 MHz. Cells get new names before they are mapped: with its own, yosys
+/// 0.23 takes one name twice in some netlists, and ends with an assertion of its AIGER frontend.
 const SCRIPT: &str = "read_verilog top.v; scratchpad -set abc9.D 3000; \
-                      synth_ecp5 -abc9 -nowidelut -top top; tee -o stat stat";
+                      synth_ecp5 -abc9 -nowidelut -top top -run begin:map_luts; \
+                      rename -enumerate -pattern cell%_ t:*; \
+                      synth_ecp5 -abc9 -nowidelut -top top -run map_luts:; tee -o stat stat";
 
 /// What a block takes on ECP5.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
