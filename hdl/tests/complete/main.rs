@@ -7,6 +7,7 @@ mod flush_read;
 mod refusals;
 mod requester;
 mod sends;
+mod timers;
 mod writer;
 
 #[path = "../common/bundle.rs"]
