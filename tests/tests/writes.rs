@@ -256,8 +256,8 @@ fn a_receiver_that_is_not_ready_stays() {
     let mut target = Target::new(RELIABLE, 1024, &[(receive::RNR_STAY, 1), (receive::RNR_TIMER, 14)]);
     let first = target.psn;
     let send = target.packet(opcode::RC_SEND_ONLY, b"patience");
-    target.inject(&[send.clone()]);
-    target.inject(&[send.clone()]);
+    target.inject(std::slice::from_ref(&send));
+    target.inject(std::slice::from_ref(&send));
     assert_eq!(target.counter(counter::RNR_SENT), 2);
     assert_eq!((target.vis[1].state(), target.scene.events(1)), (ViState::Connected, vec![]));
     let receive = target.post(100);

@@ -317,7 +317,7 @@ fn an_unreliable_write_that_loses_a_packet() {
     let frames = message(0x20, 0, (TARGET, RKEY), &data, true);
     send(&mut world, &[frames[0].clone(), frames[2].clone()]);
     world.settle();
-    assert_eq!(world.take(), [abort.clone()]);
+    assert_eq!(world.take(), std::slice::from_ref(&abort));
     assert_eq!((world.bytes(TARGET, 256), world.written), (data[..256].to_vec(), 256));
     assert_eq!(world.count("count_partial"), 1);
     // The last is missing: the next message ends it, a send.
@@ -381,7 +381,7 @@ fn receiver_not_ready() {
     world.settle();
     post(&mut world);
     send(&mut world, &write[1..]);
-    send(&mut world, &[only.clone()]);
+    send(&mut world, std::slice::from_ref(&only));
     world.settle();
     let taken = [wait(1, 0), wait(1, 0), written(0, 300), acknowledge(1, 1, syndrome::ACK), wait(2, 1)];
     assert_eq!(world.take(), taken);
