@@ -36,6 +36,28 @@ pub mod client {
     pub const COMPLETE: u64 = 3;
 }
 
+/// Kinds of [`AckRequest`]: what a VI has to say.
+pub mod word {
+    /// Say it.
+    pub const SAY: u64 = 0;
+    /// Say it, and keep it: the connection has come to its end.
+    pub const LAST: u64 = 1;
+    /// Say the last word again, if it was said.
+    pub const REPEAT: u64 = 2;
+    /// Forget it: a new connection begins.
+    pub const FORGET: u64 = 3;
+}
+
+/// Bits of [`Access`]'s remote rights.
+pub mod remote {
+    /// The access is of the agent's own program.
+    pub const NONE: u64 = 0;
+    /// A peer writes.
+    pub const WRITE: u64 = 1;
+    /// A peer reads.
+    pub const READ: u64 = 2;
+}
+
 /// One beat of a TLP: see `viaduct_spec::tlp` for the packing.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct TlpBeat {
@@ -156,6 +178,8 @@ pub struct Access {
     pub write: bool,
     /// Where the region ends early, move what is there instead of refusing (descriptors; `span` is not looked at).
     pub clip: bool,
+    /// Rights of remote peers that the region must give, each a bit: see [`remote`]. None for what a peer did not ask.
+    pub remote: Bits<2>,
     /// Comes back with the answer.
     pub user: Bits<8>,
 }
@@ -303,6 +327,8 @@ pub struct AckRequest {
     pub msn: Bits<24>,
     /// `viaduct_spec::wire::syndrome`.
     pub syndrome: Bits<8>,
+    /// See [`word`].
+    pub kind: Bits<2>,
 }
 
 /// A descriptor to complete in place, and the acknowledgement that waits for it. Completions of
@@ -335,6 +361,8 @@ pub struct Completion {
     pub msn: Bits<24>,
     /// Its syndrome.
     pub syndrome: Bits<8>,
+    /// See [`word`].
+    pub kind: Bits<2>,
     /// A descriptor of the queue ends with it: the queue's position moves on. Without `write` it is one that could
     /// not be read.
     pub ends: bool,
@@ -355,8 +383,16 @@ pub struct FrameInfo {
     pub extension: Bits<32>,
     /// IPv4 source address, most significant byte = first on the wire.
     pub source_ip: Bits<32>,
-    /// The payload starts at byte 58, behind an extension header; otherwise at 54.
+    /// Four bytes of immediate data or AETH are in front of the payload.
     pub extended: bool,
+    /// A RETH is in front of them.
+    pub reth: bool,
+    /// The RETH's address.
+    pub address: Bits<64>,
+    /// Its memory handle.
+    pub rkey: Bits<32>,
+    /// Its length: bytes of the whole message.
+    pub size: Bits<32>,
     /// Payload bytes without pad.
     pub length: Bits<13>,
     /// Word of the frame store at which the frame starts.

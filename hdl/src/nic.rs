@@ -158,7 +158,7 @@ pub struct Nic {
     missing: Signal<Local, Bits<4>>,
     eight: Number<4, 8>,
     all_lanes: Number<8, 0xFF>,
-    events: Signal<Local, Bits<24>>,
+    events: Signal<Local, Bits<36>>,
     faults: Signal<Local, Bits<5>>,
     taken: Signal<Local, Bits<10>>,
     state: Signal<Local, Bits<4>>,
@@ -541,7 +541,7 @@ impl Logic for Nic {
         self.vectors.tx_ready.next = self.tlp_transmit.message_ready.val();
 
         // Counters, in the order of `viaduct_spec::register::counter`.
-        self.events.next = bits::<24>(0);
+        self.events.next = bits::<36>(0);
         self.events.next = self.events.val().replace_bit(0, self.egress.count_frame.val());
         self.events.next = self.events.val().replace_bit(1, self.receive.count_frame.val());
         self.events.next = self.events.val().replace_bit(2, self.transmit.count_ack.val());
@@ -567,6 +567,8 @@ impl Logic for Nic {
         self.events.next = self.events.val().replace_bit(19, self.transmit.count_nak.val());
         self.events.next = self.events.val().replace_bit(20, self.sends.count_nak.val());
         self.events.next = self.events.val().replace_bit(21, self.receive.count_partial.val());
+        self.events.next = self.events.val().replace_bit(25, self.ack.count_rnr.val());
+        self.events.next = self.events.val().replace_bit(26, self.receive.count_duplicate.val());
         self.counters.events.next = self.events.val();
 
         // Idle, and what the STATE register shows.

@@ -11,7 +11,7 @@
 //! with the 8 bytes that its address lies in; the next load comes after the answer. A load of EVENT's low half takes
 //! the event. Loads from the MSI-X table are asked of its owner, which takes the stores by itself. Addresses without a register read 0 and swallow stores.
 //!
-//! Latency: a load 3 cycles, a counter up to 37, the MSI-X table up to 7; a store 1.
+//! Latency: a load 3 cycles, a counter up to 41, the MSI-X table up to 7; a store 1.
 //!
 //! Tests: `tests/admin/registers.rs`.
 
@@ -93,7 +93,7 @@ pub struct Registers {
     /// A counter is wanted.
     pub counter_valid: Signal<Out, bool>,
     /// Which.
-    pub counter_index: Signal<Out, Bits<5>>,
+    pub counter_index: Signal<Out, Bits<6>>,
     /// Here it is.
     pub counter_done: Signal<In, bool>,
     /// Its value.
@@ -130,6 +130,7 @@ pub struct Registers {
     high: Signal<Local, bool>,
     low_data: Signal<Local, Bits<32>>,
     high_data: Signal<Local, Bits<32>>,
+    counter_number: Signal<Local, Bits<6>>,
     controls: Signal<Local, Bits<64>>,
     lower_half: Number<64, 0xFFFF_FFFF>,
     upper_half: Number<64, 0xFFFF_FFFF_0000_0000>,
@@ -151,7 +152,8 @@ pub struct Registers {
     row_time: Number<17, { registers::TIME >> 3 }>,
     vector_rows: Number<13, { MSIX_TABLE >> 7 }>,
     row_pending: Number<17, { MSIX_PENDING >> 3 }>,
-    counter_rows: Number<12, { registers::COUNTERS >> 8 }>,
+    counter_rows: Number<11, { registers::COUNTERS >> 9 }>,
+    counters: Number<6, 36>,
     magic: Number<64, { pair(MAGIC_VALUE, VERSION_VALUE) }>,
     kind: Number<64, { pair(nic_kind::RTL, VIS as u32) }>,
     sizes: Number<64, { pair(REGIONS as u32, PAGES as u32) }>,
@@ -250,7 +252,8 @@ impl Logic for Registers {
         self.answer_valid.next = false;
         self.answer.next = self.value.q.val();
         self.counter_valid.next = false;
-        self.counter_index.next = self.address.q.val().get_bits::<5>(3);
+        self.counter_number.next = self.address.q.val().get_bits::<6>(3);
+        self.counter_index.next = self.counter_number.val();
         self.vector_valid.next = false;
         self.vector_row.next = self.address.q.val().get_bits::<VECTOR_ROW_LOG2>(3);
         self.pop.d.next = false;
@@ -305,8 +308,8 @@ impl Logic for Registers {
                     self.value.d.next = bit_cast::<64, VECTORS>(self.vectors_pending.val());
                 } else if self.address.q.val().get_bits::<13>(7) == self.vector_rows.val() {
                     self.step.d.next = Step::Vector;
-                } else if (self.address.q.val().get_bits::<12>(8) == self.counter_rows.val())
-                    & !self.address.q.val().get_bits::<2>(6).all()
+                } else if (self.address.q.val().get_bits::<11>(9) == self.counter_rows.val())
+                    & (self.counter_number.val() < self.counters.val())
                 {
                     self.step.d.next = Step::Count;
                 }

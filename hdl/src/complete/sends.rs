@@ -230,6 +230,7 @@ impl Logic for Sends {
         self.completion.next.psn = bits::<24>(0);
         self.completion.next.msn = bits::<24>(0);
         self.completion.next.syndrome = bits::<8>(0);
+        self.completion.next.kind = bits::<2>(0);
         self.completion.next.ends = true;
         self.fault_valid.next = false;
         self.fault.next.vi = self.vi.q.val();

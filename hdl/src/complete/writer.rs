@@ -11,6 +11,8 @@
 //! both are granted, with the number of write commands issued by then. A completion whose memory is refused reports
 //! COMP_PROT, breaks the VI, and turns its acknowledgement into a NAK (remote operational error).
 //!
+//! A row of RECEIVE is a new connection: the last word of the one before is forgotten (`bus::word`).
+//!
 //! `ended` tells of each completion with `ends`, in order, when its status is granted, or refused, or not to be
 //! written: the queue's position moves on whether or not its consumer can see why. The next completion waits for it.
 //!
@@ -18,7 +20,9 @@
 //!
 //! Tests: `tests/complete/writer.rs`.
 
-use crate::bus::{client, Access, AckRequest, Commit, Completion, Fault, Mark, Queue, WriteBeat, QUEUE_LOG2};
+use crate::bus::{
+    client, word, Access, AckRequest, Commit, Completion, Fault, Mark, Queue, WriteBeat, QUEUE_LOG2,
+};
 use crate::prims::{LutRam, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{COMPLETION_OFFSET, IMMEDIATE_OFFSET};
@@ -126,6 +130,8 @@ pub struct Writer {
     immediate_offset: Number<64, { IMMEDIATE_OFFSET }>,
     completion_offset: Number<64, { COMPLETION_OFFSET }>,
     comp_prot: Number<8, { event_code::COMP_PROT as u64 }>,
+    last_word: Number<2, { word::LAST }>,
+    forget: Number<2, { word::FORGET }>,
     nak: Number<8, { syndrome::NAK_OPERATIONAL as u64 }>,
 }
 
@@ -158,6 +164,7 @@ impl Logic for Writer {
         self.access.next.system = false;
         self.access.next.write = true;
         self.access.next.clip = false;
+        self.access.next.remote = bits::<2>(0);
         self.access.next.user = bits::<8>(0);
         self.write_valid.next = false;
         self.write.next.data =
@@ -178,6 +185,7 @@ impl Logic for Writer {
         self.request.next.psn = self.at.q.val().psn;
         self.request.next.msn = self.at.q.val().msn;
         self.request.next.syndrome = self.at.q.val().syndrome;
+        self.request.next.kind = self.at.q.val().kind;
         self.request_mark.next = self.issued.val();
         self.fault_valid.next = false;
         self.fault.next.vi = self.at.q.val().vi;
@@ -201,6 +209,10 @@ impl Logic for Writer {
                 if self.commit_valid.val() {
                     self.tags.write_enable.next = true;
                     self.commit_ready.next = true;
+                    self.at.d.next.vi = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
+                    self.at.d.next.acknowledge = true;
+                    self.at.d.next.kind = self.forget.val();
+                    self.step.d.next = Step::Acknowledge;
                 } else if self.take_send.val() {
                     self.at.d.next = self.send.val();
                     self.send_ready.next = true;
@@ -276,6 +288,7 @@ impl Logic for Writer {
             Step::Refused => {
                 self.fault_valid.next = true;
                 self.at.d.next.syndrome = self.nak.val();
+                self.at.d.next.kind = self.last_word.val();
                 if self.fault_ready.val() {
                     self.ends.next = true;
                     self.step.d.next = Step::Acknowledge;

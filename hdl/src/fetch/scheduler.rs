@@ -380,6 +380,7 @@ impl Logic for Fetch {
         self.access_next.next.system = false;
         self.access_next.next.write = false;
         self.access_next.next.clip = true;
+        self.access_next.next.remote = bits::<2>(0);
         self.access_next.next.user = bits::<8>(0);
         if self.step.q.val() == Step::Line {
             self.access_next.next.address = self.line_address.val();

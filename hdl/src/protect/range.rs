@@ -71,6 +71,7 @@ pub struct Range {
     /// Page shift - 12; wraps to 32 or more if that is not 0 to 31.
     scale: Signal<Local, Bits<6>>,
     length_fits: Signal<Local, bool>,
+    remote: Signal<Local, Bits<2>>,
     ones: Signal<Local, Bits<31>>,
     above: Signal<Local, Bits<31>>,
     below: Signal<Local, Bits<31>>,
@@ -192,6 +193,7 @@ impl Logic for Range {
         self.above.next = self.ones.val() << self.scale.val().get_bits::<5>(0);
         self.below.next = !self.above.val();
         self.in_page.next = (bit_cast::<43, 31>(self.below.val()) << bits::<4>(12)) | bits::<43>(0xFFF);
+        self.remote.next = self.access.val().remote;
         if self.look.val() {
             self.allowed.d.next = self.member.val()
                 & self.region.val().live
@@ -199,6 +201,8 @@ impl Logic for Range {
                 & self.key_fits.val()
                 & (self.region.val().tag == self.access.val().tag)
                 & !(self.access.val().write & self.region.val().read_only)
+                & (!self.remote.val().get_bit(0) | self.region.val().rdma_write)
+                & (!self.remote.val().get_bit(1) | self.region.val().rdma_read)
                 & !self.scale.val().get_bit(5)
                 & self.length_fits.val();
             self.delta.d.next = bit_cast::<48, 65>(self.distance.val());

@@ -36,6 +36,10 @@ pub struct Peer {
     pub tag: Bits<16>,
     /// Generation that the queue pair number must carry.
     pub generation: Bits<14>,
+    /// A message that finds no receive is refused and the VI stays; otherwise it breaks.
+    pub rnr_stay: bool,
+    /// Timer code of that refusal.
+    pub rnr_timer: Bits<5>,
 }
 
 /// Where a VI's receive side is.
@@ -45,16 +49,23 @@ pub struct Message {
     pub psn: Bits<24>,
     /// Messages completed, modulo 2^24.
     pub msn: Bits<24>,
-    /// A message is in progress: it has the descriptor at the consumed position.
+    /// A message is in progress: a send has the descriptor at the consumed position.
     pub active: bool,
+    /// It is an RDMA write.
+    pub writing: bool,
+    /// The peer may write to the VI's memory: the row's, kept here where there is room.
+    pub writable: bool,
     /// The gap in front of the expected PSN has been refused: once is enough.
     pub refused: bool,
     /// A reliable connection came to its end here: nothing more is taken.
     pub broken: bool,
-    /// Segment of the descriptor to go on with.
-    pub index: Bits<8>,
-    /// Bytes of it already filled.
-    pub position: Bits<32>,
+    /// RDMA write: address of its first byte. Send: bytes already filled of the segment to go on with, and in bits
+    /// 39:32 its index.
+    pub place: Bits<64>,
+    /// RDMA write: memory handle.
+    pub rkey: Bits<32>,
+    /// RDMA write: bytes to come.
+    pub left: Bits<32>,
     /// Bytes of the message received.
     pub received: Bits<32>,
 }
@@ -116,6 +127,8 @@ const _: () = {
     assert!(receive::MTU.lo == 58 && receive::MTU.width == 3);
     assert!(receive::TAG.lo == 64 && receive::TAG.width == 16);
     assert!(receive::GENERATION.lo == 80 && receive::GENERATION.width == 14);
+    assert!(receive::RDMA_WRITE.lo == 96 && receive::RNR_STAY.lo == 98);
+    assert!(receive::RNR_TIMER.lo == 99 && receive::RNR_TIMER.width == 5);
 };
 
 impl Logic for Contexts {
@@ -149,6 +162,8 @@ impl Logic for Contexts {
         self.peers.write_data.next.mtu = self.word_0.val().get_bits::<3>(58);
         self.peers.write_data.next.tag = self.word_1.val().get_bits::<16>(0);
         self.peers.write_data.next.generation = self.word_1.val().get_bits::<14>(16);
+        self.peers.write_data.next.rnr_stay = self.word_1.val().get_bit(34);
+        self.peers.write_data.next.rnr_timer = self.word_1.val().get_bits::<5>(35);
 
         self.messages.write_enable.next = self.save_valid.val();
         self.messages.write_address.next = self.save_vi.val();
@@ -161,8 +176,8 @@ impl Logic for Contexts {
             self.messages.write_data.next.active = false;
             self.messages.write_data.next.refused = false;
             self.messages.write_data.next.broken = false;
-            self.messages.write_data.next.index = bits::<8>(0);
-            self.messages.write_data.next.position = bits::<32>(0);
+            self.messages.write_data.next.writing = false;
+            self.messages.write_data.next.writable = self.word_1.val().get_bit(32);
             self.messages.write_data.next.received = bits::<32>(0);
         }
 

@@ -2,19 +2,22 @@
 //!
 //! ```text
 //!  request, request_mark ──►┌─────┐──► ack ◄── ack_ready
-//!                retired ──►└─────┘──► busy
+//!                retired ──►└─────┘──► busy, count_rnr
 //! ```
 //! Contract: a request is released when the write engine has retired as many commands as had been issued when it was
 //! made (`request_mark`), so nothing is acknowledged before its data has left the edge. Released requests are state,
 //! one per VI, and not a queue: a newer one replaces an older one that still waits, except that an ACK does not
 //! replace a NAK of a later PSN. VIs are served in turn. Requests therefore never wait for the wire.
 //!
+//! The last word of a connection (`bus::word`) is kept: nothing replaces it, and it is said again for each request to
+//! repeat it, until a new connection forgets it. A request to repeat a word that was not said is nothing.
+//!
 //! Latency: 3 cycles from release to `ack`, one request every 2 cycles. The first 64 cycles after reset clear the rows.
 //!
 //! Tests: `tests/complete/ack.rs`.
 
-use crate::bus::{AckRequest, Vi};
-use crate::prims::{Fifo, Ram, RunQueue};
+use crate::bus::{word, AckRequest, Vi};
+use crate::prims::{Fifo, Number, Ram, RunQueue};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 
@@ -25,6 +28,7 @@ struct Marked {
     psn: Bits<24>,
     msn: Bits<24>,
     syndrome: Bits<8>,
+    kind: Bits<2>,
     mark: Bits<8>,
 }
 
@@ -35,6 +39,8 @@ struct Row {
     msn: Bits<24>,
     syndrome: Bits<8>,
     waiting: bool,
+    /// It is the connection's last word.
+    last: bool,
 }
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -68,6 +74,8 @@ pub struct Ack {
     pub ack: Signal<Out, AckRequest>,
     /// It is being sent.
     pub ack_ready: Signal<In, bool>,
+    /// A receiver-not-ready answer leaves.
+    pub count_rnr: Signal<Out, bool>,
     /// Something waits.
     pub busy: Signal<Out, bool>,
     requests: Fifo<Marked, 3, 4>,
@@ -82,6 +90,11 @@ pub struct Ack {
     since: Signal<Local, Bits<8>>,
     ahead: Signal<Local, Bits<24>>,
     keeps: Signal<Local, bool>,
+    syndrome: Signal<Local, Bits<8>>,
+    say: Number<2, { word::SAY }>,
+    last_word: Number<2, { word::LAST }>,
+    say_again: Number<2, { word::REPEAT }>,
+    forget: Number<2, { word::FORGET }>,
 }
 
 impl Logic for Ack {
@@ -96,6 +109,7 @@ impl Logic for Ack {
         self.marked.next.psn = self.request.val().psn;
         self.marked.next.msn = self.request.val().msn;
         self.marked.next.syndrome = self.request.val().syndrome;
+        self.marked.next.kind = self.request.val().kind;
         self.marked.next.mark = self.request_mark.val();
         self.requests.in_valid.next = self.request_valid.val();
         self.requests.in_data.next = self.marked.val();
@@ -128,10 +142,16 @@ impl Logic for Ack {
         self.row.next.msn = self.requests.out_data.val().msn;
         self.row.next.syndrome = self.requests.out_data.val().syndrome;
         self.row.next.waiting = true;
+        self.row.next.last = self.requests.out_data.val().kind == self.last_word.val();
+        self.syndrome.next = self.offer.q.val().syndrome;
+        self.count_rnr.next = self.offered.q.val()
+            & self.ack_ready.val()
+            & (self.syndrome.val().get_bits::<2>(5) == bits::<2>(1));
 
         match self.step.q.val() {
             Step::Clear => {
                 self.row.next.waiting = false;
+                self.row.next.last = false;
                 self.rows.write_enable.next = true;
                 self.rows.write_address.next = self.clear.q.val();
                 self.clear.d.next = self.clear.q.val() + 1;
@@ -150,7 +170,16 @@ impl Logic for Ack {
             }
             Step::Merge => {
                 self.requests.out_ready.next = true;
-                if !self.keeps.val() {
+                if self.requests.out_data.val().kind == self.forget.val() {
+                    self.row.next.waiting = false;
+                    self.rows.write_enable.next = true;
+                } else if self.rows.read_data.val().last {
+                    // Nothing follows the last word but itself.
+                    self.row.next = self.rows.read_data.val();
+                    self.row.next.waiting = true;
+                    self.rows.write_enable.next = self.requests.out_data.val().kind == self.say_again.val();
+                    self.turn.push_valid.next = self.requests.out_data.val().kind == self.say_again.val();
+                } else if !self.keeps.val() & (self.requests.out_data.val().kind != self.say_again.val()) {
                     self.rows.write_enable.next = true;
                     self.turn.push_valid.next = true;
                 }
@@ -158,11 +187,13 @@ impl Logic for Ack {
             }
             Step::Load => {
                 self.turn.pop_ready.next = true;
-                self.offered.d.next = true;
+                self.offered.d.next = self.rows.read_data.val().waiting;
                 self.offer.d.next.vi = self.turn.pop_id.val();
                 self.offer.d.next.psn = self.rows.read_data.val().psn;
                 self.offer.d.next.msn = self.rows.read_data.val().msn;
                 self.offer.d.next.syndrome = self.rows.read_data.val().syndrome;
+                self.offer.d.next.kind = self.say.val();
+                self.row.next = self.rows.read_data.val();
                 self.row.next.waiting = false;
                 self.rows.write_enable.next = true;
                 self.rows.write_address.next = self.turn.pop_id.val();

@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::bus::{client, Access, AckRequest, Commit, Completion, Fault, WriteBeat};
+use viaduct_hdl::bus::{client, word, Access, AckRequest, Commit, Completion, Fault, WriteBeat};
 use viaduct_hdl::complete::Writer;
 use viaduct_hdl::export::verilog;
 use viaduct_spec::register::event_code;
@@ -125,8 +125,15 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
         dut.eval();
         assert_eq!(dut.get("commit_ready"), 1);
         dut.tick();
+        // A new connection: what the one before said last is forgotten.
+        dut.set("commit_valid", 0);
+        dut.set("request_ready", 1);
+        dut.eval();
+        assert_eq!((dut.get("request_valid"), request.get(&dut, "vi")), (1, vi as u64));
+        assert_eq!(request.get(&dut, "kind"), word::FORGET);
+        dut.tick();
+        dut.set("request_ready", 0);
     }
-    dut.set("commit_valid", 0);
 
     let mut queues: [VecDeque<Item>; 2] =
         [0, 1].map(|_| (0..300).map(|_| Item::random(&mut random)).collect::<VecDeque<_>>());

@@ -6,7 +6,7 @@ use viaduct_hdl::{export::verilog, receive::Parse};
 use viaduct_verilate::Bench;
 
 use super::bundle::{beats, Info};
-use super::frames::{captures, fate, repair, Fate, Frame, CLIENT, PKEY, SERVER};
+use super::frames::{captures, fate, immediate, repair, reth, Fate, Frame, CLIENT, PKEY, SERVER};
 
 /// The block, and frames to run through it.
 struct Rig {
@@ -85,6 +85,9 @@ impl Rig {
             if let (Fate::Keep(info), Fate::Keep(expected)) = (&mut is, &should) {
                 if !info.extended {
                     info.extension = expected.extension;
+                }
+                if !info.reth {
+                    (info.address, info.rkey, info.size) = (0, 0, 0);
                 }
                 let end = 14 + usize::from(u16::from_be_bytes([frame[16], frame[17]]));
                 let words = (end.div_ceil(8) * 8).min(frame.len());
@@ -168,7 +171,8 @@ fn sample(payload: usize, opcode: u8) -> Frame {
         queue_pair: 0x12_3456,
         psn: 0xfe_dcba,
         ack_request: true,
-        extension: matches!(opcode, 3 | 5 | 0x11 | 0x23 | 0x25).then_some(0x8765_4321),
+        reth: reth(opcode, (0x0123_4567_89ab_cdef, 0x1357_9bdf, 0x0246_8ace)).filter(|_| opcode & 0xc0 == 0),
+        extension: if opcode == 0x11 { Some(0x8765_4321) } else { immediate(opcode, 0x8765_4321) },
         payload: (0..payload).map(|n| n as u8 ^ 0x5a).collect(),
     }
 }
@@ -178,11 +182,13 @@ fn every_length_and_opcode() {
     let mut rig = Rig::new(SERVER);
     let frames: Vec<_> = (0..40)
         .chain([255, 256, 1024, 2048, 4095, 4096])
-        .flat_map(|length| [4, 5, 0x20, 0x23].map(|op| (sample(length, op).bytes(), false)))
+        .flat_map(|length| {
+            [4, 5, 0x20, 0x23, 6, 0x2a, 0x0b, 0x29].map(|op| (sample(length, op).bytes(), false))
+        })
         .chain((0..=255).map(|opcode| (sample(17, opcode).bytes(), false)))
         .collect();
     let seen = rig.check(&frames, true);
-    assert_eq!(seen, [46 * 4 + 13, 0, 0, 0, 256 - 13]);
+    assert_eq!(seen, [46 * 8 + 25, 0, 0, 0, 256 - 25]);
 }
 
 #[test]
@@ -270,7 +276,9 @@ fn random_frames_damaged_at_random() {
         let frames: Vec<_> = (0..50)
             .map(|_| {
                 let random = &mut rig.random;
-                let opcode = *[0u8, 1, 2, 3, 4, 5, 0x11, 0x20, 0x25, 0x0a].choose(random).unwrap();
+                let opcode = *[0u8, 1, 2, 3, 4, 5, 6, 8, 9, 0x0b, 0x11, 0x20, 0x25, 0x2a, 0x2b, 0x0c]
+                    .choose(random)
+                    .unwrap();
                 let length = random.random_range(0..200);
                 let mut frame = sample(length, opcode).bytes();
                 if random.random_ratio(1, 3) {

@@ -98,11 +98,11 @@ impl Model {
             return self.count("count_no_vi");
         }
         if n < self.expected {
-            self.count("count_psn");
             if self.reliable && (ask || piece.ends) {
                 self.acknowledge(self.expected - 1, syndrome::ACK);
+                return self.count("count_duplicate");
             }
-            return;
+            return self.count("count_psn");
         }
         if self.reliable {
             if n > self.expected {
@@ -236,7 +236,9 @@ fn opcode(piece: &Piece, reliable: bool) -> u8 {
 #[test]
 fn many_vis_under_a_bad_network() {
     let mut world = World::new();
-    world.regions.insert(3, Region { base: BUFFERS, length: 0x1000_0000, key: 0x4242, tag: 7 });
+    world
+        .regions
+        .insert(3, Region { base: BUFFERS, length: 0x1000_0000, key: 0x4242, tag: 7, writable: false });
     let mut models = Vec::new();
     let mut senders = Vec::new();
     for vi in [0, 3, 17, 31, 40, 63] {
@@ -293,6 +295,7 @@ fn many_vis_under_a_bad_network() {
             queue_pair: ((model.vi + 1000) << 10 | model.vi) as u32,
             psn: model.psn(n) as u32,
             ack_request: ask,
+            reth: None,
             extension: piece.immediate,
             payload: piece.payload.clone(),
         };
@@ -313,7 +316,8 @@ fn many_vis_under_a_bad_network() {
             Event::Complete { vi, .. }
             | Event::Acknowledge { vi, .. }
             | Event::Fault { vi, .. }
-            | Event::Acknowledged { vi, .. } => *vi == model.vi,
+            | Event::Acknowledged { vi, .. }
+            | Event::Repeat { vi } => *vi == model.vi,
             Event::Count(_) => false,
         };
         let found: Vec<_> = world.events.iter().filter(|event| of(event)).cloned().collect();
@@ -330,7 +334,9 @@ fn many_vis_under_a_bad_network() {
     let allowed: usize = models.iter().map(|model| model.memory.len()).sum();
     let written = world.memory.range(BUFFERS..BUFFERS + 0x1000_0000).count();
     assert_eq!(written, allowed);
-    for name in ["count_message", "count_psn", "count_partial", "count_no_receive", "count_no_vi"] {
+    for name in
+        ["count_message", "count_duplicate", "count_psn", "count_partial", "count_no_receive", "count_no_vi"]
+    {
         let should: usize = models.iter().filter_map(|model| model.counts.get(name)).sum();
         assert_eq!(world.count(name), should, "{name}");
     }

@@ -274,6 +274,7 @@ impl Logic for Walker {
         self.access.next.system = false;
         self.access.next.write = false;
         self.access.next.clip = self.state.q.val() == State::AskTail;
+        self.access.next.remote = bits::<2>(0);
         self.access.next.user = bits::<8>(0);
         if self.state.q.val() == State::AskTail {
             // The row is on show.
