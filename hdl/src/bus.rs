@@ -251,6 +251,38 @@ pub struct SendHead {
     pub words: Bits<4>,
     /// The descriptor could not be read: nothing of it is valid and it cannot be completed.
     pub lost: bool,
+    /// Epoch of the VI in which it was fetched: see [`EpochWrite`].
+    pub epoch: bool,
+    /// The first after a rewind: `psn` and `skip` count.
+    pub restart: bool,
+    /// PSN of its first packet that is sent.
+    pub psn: Bits<24>,
+    /// Packets of it that are acknowledged and not sent again.
+    pub skip: Bits<24>,
+}
+
+/// A VI sends again from where the [`Rewind`] says. What is of the other epoch, between fetch and transmit, is dropped.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct EpochWrite {
+    /// The VI.
+    pub vi: Vi,
+    /// Its epoch from now on.
+    pub epoch: bool,
+}
+
+/// Sends are to be fetched again.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Rewind {
+    /// The VI.
+    pub vi: Vi,
+    /// The new epoch.
+    pub epoch: bool,
+    /// Position of the oldest message that is not complete.
+    pub position: Position,
+    /// Its packets that are acknowledged; not all of them.
+    pub skip: Bits<24>,
+    /// PSN of the packet behind these.
+    pub psn: Bits<24>,
 }
 
 /// A packet to send, or the end of a message that sends nothing.
@@ -280,13 +312,26 @@ pub struct Packet {
     pub errors: Bits<9>,
     /// The descriptor cannot be written: complete nothing.
     pub lost: bool,
+    /// Epoch of its head.
+    pub epoch: bool,
+    /// First packet after a rewind: `psn` counts.
+    pub restart: bool,
+    /// Its PSN.
+    pub psn: Bits<24>,
 }
 
-/// A message has left, or will never leave: in order for each VI.
+/// A packet of a reliable VI has left, or a message has ended: in order for each VI.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Sent {
     /// The VI.
     pub vi: Vi,
+    /// The message has left, or will never leave. Otherwise a packet that is not its last has left: only `vi`,
+    /// `restart` and `psn` count.
+    pub ends: bool,
+    /// First after a rewind.
+    pub restart: bool,
+    /// Epoch in which it left.
+    pub epoch: bool,
     /// Region of the descriptor.
     pub region: Bits<16>,
     /// Offset of the descriptor, in units of 64 bytes.
@@ -295,11 +340,11 @@ pub struct Sent {
     pub length: Bits<32>,
     /// Error bits 8:1 of the status.
     pub errors: Bits<9>,
-    /// Immediate data went with it.
-    pub has_immediate: bool,
+    /// `viaduct_spec::descriptor::control` bits 1:0.
+    pub operation: Bits<2>,
     /// The message is complete only when `psn` is acknowledged.
     pub acknowledged: bool,
-    /// PSN of its last packet.
+    /// PSN of the packet, or of the message's last.
     pub psn: Bits<24>,
     /// The descriptor cannot be written: complete nothing.
     pub lost: bool,

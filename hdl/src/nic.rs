@@ -162,6 +162,7 @@ pub struct Nic {
     faults: Signal<Local, Bits<5>>,
     taken: Signal<Local, Bits<10>>,
     state: Signal<Local, Bits<4>>,
+    later: Signal<Local, Bits<32>>,
     quiet: DFF<bool>,
 }
 
@@ -356,6 +357,14 @@ impl Logic for Nic {
         self.writer.fault_ready.next = self.vi_state.fault_ready.val().get_bit(4);
         self.vi_state.query_vi.next = self.command.query_vi.val();
         self.vi_state.event_pop.next = self.registers.event_pop.val();
+        self.gather.epoch_valid.next = self.sends.epoch_valid.val();
+        self.gather.epoch.next = self.sends.epoch.val();
+        self.transmit.epoch_valid.next = self.sends.epoch_valid.val();
+        self.transmit.epoch.next = self.sends.epoch.val();
+        self.fetch.rewind_valid.next = self.sends.rewind_valid.val();
+        self.fetch.rewind.next = self.sends.rewind.val();
+        self.sends.rewind_ready.next = self.fetch.rewind_ready.val();
+        self.sends.time_now.next = self.time_now.val();
         self.gather.state_valid.next = self.vi_state.state_valid.val();
         self.gather.state.next = self.vi_state.state.val();
         self.transmit.state_valid.next = self.vi_state.state_valid.val();
@@ -569,6 +578,10 @@ impl Logic for Nic {
         self.events.next = self.events.val().replace_bit(21, self.receive.count_partial.val());
         self.events.next = self.events.val().replace_bit(25, self.ack.count_rnr.val());
         self.events.next = self.events.val().replace_bit(26, self.receive.count_duplicate.val());
+        self.events.next = self.events.val().replace_bit(22, self.sends.count_again.val());
+        self.events.next = self.events.val().replace_bit(23, self.sends.count_timeout.val());
+        self.events.next = self.events.val().replace_bit(24, self.sends.count_rnr.val());
+        self.events.next = self.events.val().replace_bit(27, self.sends.count_ghost.val());
         self.counters.events.next = self.events.val();
 
         // Idle, and what the STATE register shows.
@@ -590,8 +603,13 @@ impl Logic for Nic {
             | self.egress.tx_valid.val()
             | self.egress.loopback_valid.val());
         self.idle.next = self.quiet.q.val();
-        self.deadline_valid.next = self.dma_read.deadline_valid.val();
+        // The earlier of two.
+        self.deadline_valid.next = self.dma_read.deadline_valid.val() | self.sends.deadline_valid.val();
         self.deadline.next = self.dma_read.deadline.val();
+        self.later.next = self.dma_read.deadline.val() - self.sends.deadline.val();
+        if self.sends.deadline_valid.val() & (!self.dma_read.deadline_valid.val() | !self.later.val().get_bit(31)) {
+            self.deadline.next = self.sends.deadline.val();
+        }
         self.state.next = bits::<4>(0);
         self.state.next = self.state.val().replace_bit(0, self.command.busy.val());
         self.state.next = self.state.val().replace_bit(1, self.command.error.val());

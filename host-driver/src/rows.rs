@@ -102,12 +102,23 @@ pub fn gather(tag: u16, mtu: Mtu, max_transfer: u32) -> [u64; 1] {
     ])
 }
 
+/// Ticks of 1.024 us without progress after which a reliable VI sends again: 4 ms. The longest that a peer keeps an
+/// answer back in a network that works is a descriptor's fetch and a frame's way, some hundred microseconds.
+pub const TIMEOUT: u32 = 4096;
+/// How often in a row it does, before the VI breaks: a second in all.
+pub const RETRIES: u8 = 250;
+/// How often in a row it sends again to a peer that has no receive, before the VI breaks.
+pub const RNR_RETRIES: u8 = 250;
+
 /// The transmit block's row of a VI; `psn` in 24 bits.
-pub fn transmit(psn: u32, service: Service, loopback: bool) -> [u64; 1] {
+pub fn transmit(psn: u32, service: Service, loopback: bool) -> [u64; 2] {
     row(&[
         (transmit::PSN, psn.into()),
         (transmit::SERVICE, service.code().into()),
         (transmit::LOOPBACK, loopback.into()),
+        (transmit::TIMEOUT, TIMEOUT.into()),
+        (transmit::RETRIES, RETRIES.into()),
+        (transmit::RNR_RETRIES, RNR_RETRIES.into()),
     ])
 }
 
@@ -180,7 +191,10 @@ mod tests {
     fn per_vi_rows_as_the_reference_lays_them_out() {
         let mtu = Mtu::DEFAULT;
         assert_eq!(gather(9, mtu, 1 << 30), [9 | 2 << 16 | 1 << 62]);
-        assert_eq!(transmit(0xff_ffff, Service::ReliableDelivery, true), [0xff_ffff | 1 << 24 | 1 << 26]);
+        assert_eq!(
+            transmit(0xff_ffff, Service::ReliableDelivery, true),
+            [0xff_ffff | 1 << 24 | 1 << 26 | 4096 << 32, 250 | 250 << 8]
+        );
         let words = Receive {
             peer: Ipv4Addr::new(10, 1, 2, 3),
             psn: 0xab_cdef,

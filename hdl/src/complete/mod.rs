@@ -3,5 +3,5 @@
 mod sends;
 mod writer;
 
-pub use sends::Sends;
+pub use sends::{Command, Expired, Sends, Timers};
 pub use writer::Writer;

@@ -1,7 +1,10 @@
 //! The ends of a message: acknowledgement, way out, completion, on their exported Verilog.
 
 mod ack;
+mod again;
 mod egress;
+mod refusals;
+mod requester;
 mod sends;
 mod writer;
 

@@ -383,6 +383,7 @@ fn setup() -> Setup {
         bundle::commit(&mut bench, table::GATHER, vi as u64, row);
         let state = if context.connected { vi_states::CONNECTED } else { vi_states::ERROR };
         bundle::state(&mut bench, vi as u64, state);
+        bundle::epoch(&mut bench, vi as u64, false);
     }
     Setup { bench, rng, contexts }
 }

@@ -78,6 +78,7 @@ fn world() -> World {
             bundle::commit(&mut bench, table::TEMPLATE, (8 * n + word) as u64, [value, 0, 0]);
         }
         bundle::state(&mut bench, n as u64, vi.state);
+        bundle::epoch(&mut bench, n as u64, false);
     }
     World {
         bench,
@@ -102,7 +103,7 @@ impl World {
         let (region, offset) = (rng.random_range(0..1 << 16), rng.random_range(0..1 << 34));
         let total: usize = lengths.iter().sum();
         let (mut error, mut broken, mut left) = (0, false, 0);
-        let mut end = fields(&[("vi", n), ("region", region), ("offset", offset), ("lost", 0)]);
+        let mut end = fields(&[("vi", n), ("region", region), ("offset", offset), ("lost", 0), ("ends", 1)]);
         // Gather ends the message instead of a packet, sometimes.
         let cut = (wrong && rng.random_bool(0.2)).then(|| rng.random_range(0..lengths.len()));
         for (k, length) in lengths.iter().enumerate() {
@@ -183,7 +184,7 @@ impl World {
             };
             let frame = frames::Fields {
                 opcode: if reliable { code - opcode::UC_SEND_FIRST } else { code },
-                ack_request: reliable && last,
+                ack_request: reliable && (last || vi.psn % 16 == 15),
                 psn: vi.psn as u32,
                 extension,
                 payload,
@@ -196,7 +197,8 @@ impl World {
             left += 1;
             if last {
                 end.insert("psn".into(), vi.psn);
-                end.insert("has_immediate".into(), immediate.is_some().into());
+            } else if reliable {
+                self.sent.push_back(fields(&[("vi", n), ("ends", 0), ("psn", vi.psn)]));
             }
             vi.psn = (vi.psn + 1) & 0xff_ffff;
         }
@@ -239,7 +241,7 @@ impl World {
         let (mut beats, mut broken) = (Vec::<u8>::new(), None);
         let (start, mut quiet) = (bench.cycles(), 0);
         let (mut messages, mut positive, mut negative) = (0, 0, 0);
-        let whole_messages = sent.iter().filter(|s| s["errors"] == 0 && s["lost"] == 0).count();
+        let whole_messages = sent.iter().filter(|s| s["ends"] == 1 && s["errors"] == 0 && s["lost"] == 0).count();
         while !(packets.is_empty()
             && acks.is_empty()
             && frames.is_empty()

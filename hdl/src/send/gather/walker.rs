@@ -1,13 +1,13 @@
 //! Reads a descriptor word by word, checks it, cuts the message into packets and asks for their bytes.
 //!
 //! ```text
-//!  head, connected          ──►┌────────┐──► access
+//!  head, connected, epoch   ──►┌────────┐──► access
 //!      head_word, tail_word ──►│ Walker │──► packet
 //!             room, tail_... ──►└────────┘──► reserve
 //! ```
 //! Contract: the head stays on show until `head_ready`. All segments are read and their lengths summed up before the
 //! first packet, so a wrong descriptor sends nothing. Segments beyond the first two are read at once, up to 4000
-//! bytes, into the tail memory. Bit 0 of an access's user field: the tail; bit 1: it ends a packet.
+//! bytes, into the tail memory. A head of another epoch is done with at once, or at its next packet. Bit 0 of an access's user field: the tail; bit 1: it ends a packet.
 //!
 //! Latency and throughput: see gather.
 //!
@@ -55,6 +55,8 @@ pub struct Walker {
     pub head_ready: Signal<Out, bool>,
     /// Its VI is connected.
     pub connected: Signal<In, bool>,
+    /// Epoch of its VI.
+    pub epoch: Signal<In, bool>,
     /// Word of the descriptor to read.
     pub read_index: Signal<Out, Bits<9>>,
     /// Read the GATHER row of its VI instead.
@@ -109,6 +111,10 @@ pub struct Walker {
     errors: DFF<Bits<9>>,
     first: DFF<bool>,
     last: DFF<bool>,
+    /// Packets still to skip.
+    skip: DFF<Bits<24>>,
+    /// No packet of the head has been announced.
+    fresh: DFF<bool>,
     address: DFF<Bits<64>>,
     region: DFF<Bits<16>>,
     key: DFF<Bits<16>>,
@@ -151,6 +157,10 @@ pub struct Walker {
     packet_after: Signal<Local, Bits<13>>,
     left_after: Signal<Local, Bits<32>>,
     announced: Signal<Local, bool>,
+    stale: Signal<Local, bool>,
+    skips: Signal<Local, bool>,
+    asked: Signal<Local, bool>,
+    skip_after: Signal<Local, Bits<24>>,
     op_mask: Number<16, { control::OP_MASK as u64 }>,
     op_send: Number<16, { control::OP_SENDRECV as u64 }>,
     reserved: Number<16, { control::RESERVED as u64 }>,
@@ -183,6 +193,8 @@ impl Logic for Walker {
             errors,
             first,
             last,
+            skip,
+            fresh,
             address,
             region,
             key,
@@ -262,8 +274,14 @@ impl Logic for Walker {
         self.tail_start.next = false;
         self.reserve.next = false;
         self.packet_valid.next = false;
-        self.announced.next = self.connected.val() & self.room.val() & self.packet_ready.val();
-        self.access_valid.next = (self.state.q.val() == State::Ask) | (self.state.q.val() == State::AskTail);
+        self.stale.next = self.head.val().epoch != self.epoch.val();
+        self.skips.next = self.skip.q.val().any();
+        self.skip_after.next = self.skip.q.val() - 1;
+        self.announced.next =
+            self.skips.val() | (self.connected.val() & self.room.val() & self.packet_ready.val());
+        self.asked.next = self.access_ready.val() | self.skips.val();
+        self.access_valid.next = ((self.state.q.val() == State::Ask) & !self.skips.val())
+            | (self.state.q.val() == State::AskTail);
         self.access.next.address = self.address.q.val();
         self.access.next.span = self.segment_left.q.val();
         self.access.next.length = self.piece.q.val();
@@ -296,6 +314,9 @@ impl Logic for Walker {
         self.packet.next.message_length = self.length.q.val();
         self.packet.next.errors = self.errors.q.val();
         self.packet.next.lost = self.head.val().lost;
+        self.packet.next.epoch = self.head.val().epoch;
+        self.packet.next.restart = self.head.val().restart & self.fresh.q.val();
+        self.packet.next.psn = self.head.val().psn;
 
         match self.state.q.val() {
             State::Idle => {
@@ -305,6 +326,11 @@ impl Logic for Walker {
                 self.malformed.d.next = false;
                 self.errors.d.next = bits::<9>(0);
                 self.first.d.next = true;
+                self.fresh.d.next = true;
+                self.skip.d.next = bits::<24>(0);
+                if self.head.val().restart {
+                    self.skip.d.next = self.head.val().skip;
+                }
                 self.region.d.next = self.head.val().region;
                 self.address.d.next = self.offset_address.val();
                 self.piece.d.next = bits::<13>(64);
@@ -312,6 +338,10 @@ impl Logic for Walker {
                     self.state.d.next = State::Control;
                     if self.head.val().lost {
                         self.state.d.next = State::Finish;
+                    }
+                    if self.stale.val() {
+                        self.head_ready.next = true;
+                        self.state.d.next = State::Idle;
                     }
                 }
             }
@@ -448,20 +478,30 @@ impl Logic for Walker {
                 self.state.d.next = State::Announce;
             }
             State::Announce => {
-                self.packet_valid.next = self.connected.val() & self.room.val();
+                self.packet_valid.next =
+                    self.connected.val() & self.room.val() & !self.stale.val() & !self.skips.val();
                 if self.announced.val() {
-                    self.reserve.next = self.packet_left.q.val().any();
+                    self.reserve.next = self.packet_left.q.val().any() & !self.stale.val() & !self.skips.val();
                     self.first.d.next = false;
+                    self.fresh.d.next = self.skips.val();
                     self.left.d.next = self.left_after.val();
                     self.state.d.next = State::Piece;
                     if !self.packet_left.q.val().any() {
                         self.head_ready.next = true;
                         self.state.d.next = State::Idle;
+                        if self.skips.val() {
+                            self.head_ready.next = false;
+                            self.state.d.next = State::Finish;
+                        }
                     }
                 }
                 if !self.connected.val() {
                     self.errors.d.next = self.flushed.val();
                     self.state.d.next = State::Finish;
+                }
+                if self.stale.val() {
+                    self.head_ready.next = true;
+                    self.state.d.next = State::Idle;
                 }
             }
             State::Piece => {
@@ -474,7 +514,7 @@ impl Logic for Walker {
                 self.state.d.next = State::Ask;
             }
             State::Ask => {
-                if self.access_ready.val() {
+                if self.asked.val() {
                     self.address.d.next = self.moved.val();
                     self.segment_left.d.next = self.segment_after.val();
                     self.packet_left.d.next = self.packet_after.val();
@@ -485,6 +525,14 @@ impl Logic for Walker {
                     if self.ends_packet.q.val() & !self.left.q.val().any() {
                         self.head_ready.next = true;
                         self.state.d.next = State::Idle;
+                        if self.skips.val() {
+                            // It was longer before. Complete/sends sees that.
+                            self.head_ready.next = false;
+                            self.state.d.next = State::Finish;
+                        }
+                    }
+                    if self.ends_packet.q.val() & self.skips.val() {
+                        self.skip.d.next = self.skip_after.val();
                     }
                 }
             }
