@@ -79,9 +79,10 @@ pub fn all() -> Vec<Entry> {
         entry("receive/closing", || verilog(receive::Closing::default()), 15, 0),
         entry("receive/matcher", || verilog(receive::Matcher::default()), 1380, 6),
         entry("receive/scatter", || verilog(receive::Scatter::default()), 900, 0),
+        entry("receive/reads", || verilog(receive::Reads::default()), 590, 3),
         entry("receive/path", || verilog(receive::Receive::default()), 4430, 24),
         // Answering RDMA reads.
-        entry("reply/requests", || verilog(reply::Requests::default()), 900, 3),
+        entry("reply/requests", || verilog(reply::Requests::default()), 1520, 3),
         // Interrupts.
         entry("interrupt/notify", || verilog(interrupt::Notify::default()), 140, 1),
         entry("interrupt/vectors", || verilog(interrupt::Vectors::default()), 390, 0),

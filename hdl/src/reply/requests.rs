@@ -14,8 +14,7 @@
 //!   allows wait for their answers. One that comes `again` is kept if its PSNs lie within those of a request that is still in
 //!   its slot; its own address, handle and length count from then on. What waits behind it is forgotten: it is asked for again too.
 //! - VIs with answers to give take turns, packet by packet; a VI's answers come in the order of its requests.
-//! - `held` of a VI is high from its request until the last packet of its answers has left, or was dropped (`gone`). Then `free`
-//!   comes, with the PSN of that packet.
+//! - `held` of a VI is high from its request until the last packet of its answers has left, or was dropped (`gone`). Then `free` comes.
 //! - `failed` is a packet that could not be read; it counts as `gone` too. Its VI's requests are forgotten, and `word` is the NAK, which
 //!   is the connection's last word. Transmit drops the VI's packets that are behind it, and breaks the VI.
 //! - A commit of RECEIVE forgets the VI's requests. It is taken when no packet is on its way.
@@ -61,13 +60,6 @@ struct Queue {
     mark: Bits<8>,
 }
 
-/// First row of a slot: where.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Place {
-    address: Bits<64>,
-    rkey: Bits<32>,
-}
-
 /// Second row of a slot: how far.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct Progress {
@@ -78,14 +70,13 @@ struct Progress {
     msn: Bits<24>,
     left: Bits<32>,
     /// The next packet is the first of its answer.
-    first: Bits<1>,
+    first: bool,
 }
 
 /// An answer whose last packet is on its way.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct Tail {
     vi: Vi,
-    psn: Bits<24>,
     mark: Bits<8>,
 }
 
@@ -188,8 +179,6 @@ pub struct Requests {
     pub free_valid: Signal<Out, bool>,
     /// Which VI's.
     pub free_vi: Signal<Out, Vi>,
-    /// PSN of the last packet.
-    pub free_psn: Signal<Out, Bits<24>>,
     /// It is taken.
     pub free_ready: Signal<In, bool>,
     /// A request was kept.
@@ -207,11 +196,10 @@ pub struct Requests {
     /// Slots still to look at.
     tries: DFF<Bits<2>>,
     at: DFF<Progress>,
-    place: DFF<Place>,
     /// The mark of the request's writes; valid in Wait.
     mark: DFF<Mark>,
     /// Packets, while being counted: bytes, shifts to come, something shifted out.
-    scaled: DFF<Bits<32>>,
+    scaled: DFF<Bits<24>>,
     shifts: DFF<Bits<3>>,
     sticky: DFF<bool>,
     packets: DFF<Bits<24>>,
@@ -240,18 +228,24 @@ pub struct Requests {
     left_tail: Signal<Local, bool>,
     next_slot: Signal<Local, Bits<2>>,
     counted: Signal<Local, Bits<24>>,
-    low: Signal<Local, Bits<8>>,
     length: Signal<Local, Bits<32>>,
     left: Signal<Local, Bits<32>>,
     distance: Signal<Local, Bits<24>>,
     slot_end: Signal<Local, Bits<24>>,
     request_end: Signal<Local, Bits<24>>,
     room: Signal<Local, Bits<24>>,
-    inside: Signal<Local, bool>,
+    covered: Signal<Local, bool>,
     mtu: Signal<Local, Bits<13>>,
     is_last: Signal<Local, bool>,
     piece: Signal<Local, Bits<13>>,
     row: Signal<Local, Bits<108>>,
+    place: Signal<Local, Bits<64>>,
+    handle: Signal<Local, Bits<32>>,
+    start: Signal<Local, Bits<24>>,
+    psn: Signal<Local, Bits<24>>,
+    msn: Signal<Local, Bits<24>>,
+    rest: Signal<Local, Bits<32>>,
+    begins: Signal<Local, Bits<1>>,
     word0: Signal<Local, Bits<64>>,
     word1: Signal<Local, Bits<64>>,
     depth: Signal<Local, Bits<4>>,
@@ -261,7 +255,7 @@ pub struct Requests {
 impl Logic for Requests {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, vi, slot, tries, at, place, mark, scaled, shifts, sticky, packets);
+        dff_setup!(self, clock, step, vi, slot, tries, at, mark, scaled, shifts, sticky, packets);
         dff_setup!(self, clock, offered, offer, begun, ended, failure, told, kept);
         clock!(self, clock, queues, holds, places, turn, tails);
         self.turn.reset.next = self.reset.val();
@@ -355,16 +349,16 @@ impl Logic for Requests {
         // Packets of so many bytes: a shift at a time, rounded up.
         self.length.next = self.request.val().length;
         self.left.next = self.at.q.val().left;
-        self.counted.next = bit_cast::<24, 32>(self.scaled.q.val());
+        self.counted.next = self.scaled.q.val();
         if self.sticky.q.val() {
-            self.counted.next = bit_cast::<24, 32>(self.scaled.q.val()) + 1;
+            self.counted.next = self.scaled.q.val() + 1;
         }
         // PSNs of a request and of a slot, from the slot's first on.
         self.distance.next = self.request.val().psn - self.at.q.val().start;
         self.request_end.next = self.distance.val() + self.packets.q.val();
         self.slot_end.next = (self.at.q.val().psn - self.at.q.val().start) + self.counted.val();
         self.room.next = self.slot_end.val() - self.request_end.val();
-        self.inside.next = !self.distance.val().get_bit(23)
+        self.covered.next = !self.distance.val().get_bit(23)
             & !self.room.val().get_bit(23)
             & !self.request_end.val().get_bit(23);
 
@@ -404,22 +398,49 @@ impl Logic for Requests {
         self.places.write_address.next = (bit_cast::<ROW_LOG2, VI_LOG2>(self.vi.q.val()) << 3)
             | (bit_cast::<ROW_LOG2, 2>(self.slot.q.val()) << 1);
         self.places.write_enable.next = false;
-        self.places.write_data.next = (bit_cast::<108, 32>(self.place.q.val().rkey) << 64)
-            | bit_cast::<108, 64>(self.place.q.val().address);
+        // A request is written as it came, and a reply moved on. The first packet of an answer is so marked.
+        self.place.next = self.offer.q.val().address + bit_cast::<64, 13>(self.offer.q.val().length);
+        self.handle.next = self.offer.q.val().rkey;
+        self.start.next = self.at.q.val().start;
+        self.psn.next = self.at.q.val().psn + 1;
+        self.msn.next = self.at.q.val().msn;
+        self.rest.next = self.at.q.val().left - bit_cast::<32, 13>(self.offer.q.val().length);
+        self.begins.next = bits::<1>(0);
+        if (self.step.q.val() == Step::Keep) | (self.step.q.val() == Step::Note) {
+            self.place.next = self.request.val().address;
+            self.handle.next = self.request.val().rkey;
+            self.psn.next = self.request.val().psn;
+            self.msn.next = self.request.val().msn;
+            self.rest.next = self.request.val().length;
+            self.begins.next = bits::<1>(1);
+            if !self.request.val().again {
+                self.start.next = self.request.val().psn;
+            }
+        }
+        self.places.write_data.next =
+            (bit_cast::<108, 32>(self.handle.val()) << 64) | bit_cast::<108, 64>(self.place.val());
         if (self.step.q.val() == Step::Note) | (self.step.q.val() == Step::Store) {
             self.places.write_address.next = (bit_cast::<ROW_LOG2, VI_LOG2>(self.vi.q.val()) << 3)
                 | (bit_cast::<ROW_LOG2, 2>(self.slot.q.val()) << 1)
                 | bits::<ROW_LOG2>(1);
-            self.places.write_data.next = (bit_cast::<108, 1>(self.at.q.val().first) << 104)
-                | (bit_cast::<108, 32>(self.at.q.val().left) << 72)
-                | (bit_cast::<108, 24>(self.at.q.val().msn) << 48)
-                | (bit_cast::<108, 24>(self.at.q.val().psn) << 24)
-                | bit_cast::<108, 24>(self.at.q.val().start);
+            self.places.write_data.next = (bit_cast::<108, 1>(self.begins.val()) << 104)
+                | (bit_cast::<108, 32>(self.rest.val()) << 72)
+                | (bit_cast::<108, 24>(self.msn.val()) << 48)
+                | (bit_cast::<108, 24>(self.psn.val()) << 24)
+                | bit_cast::<108, 24>(self.start.val());
         }
         if (self.step.q.val() == Step::Search) | (self.step.q.val() == Step::Place) {
             self.places.read_address.next = (bit_cast::<ROW_LOG2, VI_LOG2>(self.vi.q.val()) << 3)
                 | (bit_cast::<ROW_LOG2, 2>(self.slot.q.val()) << 1)
                 | bits::<ROW_LOG2>(1);
+        }
+
+        if (self.step.q.val() == Step::Fetch) | (self.step.q.val() == Step::Progress) {
+            self.at.d.next.start = self.row.val().get_bits::<24>(0);
+            self.at.d.next.psn = self.row.val().get_bits::<24>(24);
+            self.at.d.next.msn = self.row.val().get_bits::<24>(48);
+            self.at.d.next.left = self.row.val().get_bits::<32>(72);
+            self.at.d.next.first = self.row.val().get_bit(104);
         }
 
         // Commits.
@@ -438,12 +459,10 @@ impl Logic for Requests {
         self.left_tail.next = self.tails.out_valid.val() & !self.past.val().get_bit(7);
         self.tails.in_valid.next = false;
         self.tails.in_data.next.vi = self.vi.q.val();
-        self.tails.in_data.next.psn = self.at.q.val().psn;
         self.tails.in_data.next.mark = self.begun.q.val();
         self.tails.out_ready.next = false;
         self.free_valid.next = false;
         self.free_vi.next = self.tails.out_data.val().vi;
-        self.free_psn.next = self.tails.out_data.val().psn;
         self.holding.next =
             self.pending.val().any() | (self.queue.val().mark != self.tails.out_data.val().mark);
 
@@ -509,7 +528,7 @@ impl Logic for Requests {
             }
             // A request.
             Step::Wait => {
-                self.scaled.d.next = self.length.val() >> 8;
+                self.scaled.d.next = self.length.val().get_bits::<24>(8);
                 self.sticky.d.next = self.length.val().get_bits::<8>(0).any();
                 self.shifts.d.next = self.queue.val().mtu;
                 self.slot.d.next = self.queue.val().oldest;
@@ -527,13 +546,6 @@ impl Logic for Requests {
                 }
             }
             Step::Sort => {
-                self.place.d.next.address = self.request.val().address;
-                self.place.d.next.rkey = self.request.val().rkey;
-                self.at.d.next.start = self.request.val().psn;
-                self.at.d.next.psn = self.request.val().psn;
-                self.at.d.next.msn = self.request.val().msn;
-                self.at.d.next.left = self.request.val().length;
-                self.at.d.next.first = bits::<1>(1);
                 if self.request.val().again {
                     self.step.d.next = Step::Search;
                 } else if self.full.val() {
@@ -548,17 +560,13 @@ impl Logic for Requests {
                 self.step.d.next = Step::Fetch;
             }
             Step::Fetch => {
-                self.at.d.next.start = self.row.val().get_bits::<24>(0);
-                self.at.d.next.psn = self.row.val().get_bits::<24>(24);
-                self.at.d.next.msn = self.row.val().get_bits::<24>(48);
-                self.at.d.next.left = self.row.val().get_bits::<32>(72);
                 self.step.d.next = Step::Measure;
                 self.shifts.d.next = bits::<3>(7);
             }
             Step::Measure => {
                 // First the bytes go in; 7 says so.
                 if self.shifts.q.val().all() {
-                    self.scaled.d.next = self.left.val() >> 8;
+                    self.scaled.d.next = self.left.val().get_bits::<24>(8);
                     self.sticky.d.next = self.left.val().get_bits::<8>(0).any();
                     // An answer of no bytes that waits has its packet still to come.
                     if self.waits.val() & !self.left.val().any() {
@@ -571,10 +579,7 @@ impl Logic for Requests {
             }
             Step::Compare => {
                 self.tries.d.next = self.tries.q.val() - 1;
-                if self.in_use.val() & self.inside.val() {
-                    self.at.d.next.psn = self.request.val().psn;
-                    self.at.d.next.left = self.request.val().length;
-                    self.at.d.next.first = bits::<1>(1);
+                if self.in_use.val() & self.covered.val() {
                     self.step.d.next = Step::Keep;
                 } else {
                     self.slot.d.next = self.next_slot.val();
@@ -626,11 +631,6 @@ impl Logic for Requests {
                 }
             }
             Step::Progress => {
-                self.at.d.next.start = self.row.val().get_bits::<24>(0);
-                self.at.d.next.psn = self.row.val().get_bits::<24>(24);
-                self.at.d.next.msn = self.row.val().get_bits::<24>(48);
-                self.at.d.next.left = self.row.val().get_bits::<32>(72);
-                self.at.d.next.first = self.row.val().get_bits::<1>(104);
                 self.step.d.next = Step::Give;
             }
             Step::Give => {
@@ -640,21 +640,14 @@ impl Logic for Requests {
                 self.offer.d.next.rkey = self.row.val().get_bits::<32>(64);
                 self.offer.d.next.span = self.left.val();
                 self.offer.d.next.length = self.piece.val();
-                self.offer.d.next.first = self.at.q.val().first.any();
+                self.offer.d.next.first = self.at.q.val().first;
                 self.offer.d.next.last = self.is_last.val();
                 self.offer.d.next.psn = self.at.q.val().psn;
                 self.offer.d.next.msn = self.at.q.val().msn;
-                self.place.d.next.address = self.row.val().get_bits::<64>(0);
-                self.place.d.next.rkey = self.row.val().get_bits::<32>(64);
                 self.begun.d.next = self.begun.q.val() + 1;
                 self.step.d.next = Step::Move;
             }
             Step::Move => {
-                self.place.d.next.address =
-                    self.place.q.val().address + bit_cast::<64, 13>(self.offer.q.val().length);
-                self.at.d.next.left = self.left.val() - bit_cast::<32, 13>(self.offer.q.val().length);
-                self.at.d.next.psn = self.at.q.val().psn + 1;
-                self.at.d.next.first = bits::<1>(0);
                 if self.offer.q.val().last {
                     self.stored.next.pending = self.pending.val() & !self.one.val();
                     self.stores.next = true;

@@ -6,5 +6,9 @@ mod ingress;
 mod parse;
 mod path;
 mod random;
+mod reads;
 mod store;
 mod world;
+
+#[path = "../common/bundle.rs"]
+mod fields;
