@@ -318,6 +318,12 @@ pub struct Packet {
     pub restart: bool,
     /// Its PSN.
     pub psn: Bits<24>,
+    /// `viaduct_spec::descriptor::control` bits 1:0.
+    pub operation: Bits<2>,
+    /// RDMA: virtual address at the peer.
+    pub remote_address: Bits<64>,
+    /// RDMA: memory handle at the peer.
+    pub rkey: Bits<32>,
 }
 
 /// A packet of a reliable VI has left, or a message has ended: in order for each VI.

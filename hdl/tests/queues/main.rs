@@ -5,3 +5,4 @@ mod bundle;
 
 mod doorbell;
 mod fetch;
+mod rewind;

@@ -14,30 +14,26 @@ use rust_hdl::prelude::*;
 use viaduct_spec::wire::RNR_DELAY;
 
 /// See the module's description.
-#[derive(LogicBlock, Default)]
+#[derive(LogicBlock)]
 pub struct Delays {
     /// Low 5 bits of the syndrome.
     pub code: Signal<In, Bits<5>>,
     /// Ticks of 1.024 us.
     pub ticks: Signal<Out, Bits<20>>,
+    rows: ROM<Bits<20>, 5>,
+}
+
+impl Default for Delays {
+    fn default() -> Self {
+        let ticks = RNR_DELAY.iter().map(|delay| (u64::from(*delay) * 1000).div_ceil(1024).to_bits());
+        Self { code: Signal::default(), ticks: Signal::default(), rows: ROM::from(ticks) }
+    }
 }
 
 impl Logic for Delays {
-    fn update(&mut self) {}
-
-    fn connect(&mut self) {
-        self.ticks.connect();
-    }
-
-    fn hdl(&self) -> Verilog {
-        let rows: String = RNR_DELAY
-            .iter()
-            .enumerate()
-            .map(|(code, delay)| {
-                let ticks = (u64::from(*delay) * 1000).div_ceil(1024);
-                format!("      5'd{code}: ticks = 20'd{ticks};\n")
-            })
-            .collect();
-        Verilog::Custom(format!("always @(*)\n   case (code)\n{rows}   endcase\n"))
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.rows.address.next = self.code.val();
+        self.ticks.next = self.rows.data.val();
     }
 }

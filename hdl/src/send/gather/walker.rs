@@ -25,6 +25,7 @@ enum State {
     Control,
     Immediate,
     Length,
+    Remote,
     FirstLength,
     SecondLength,
     AskTail,
@@ -101,6 +102,11 @@ pub struct Walker {
     segments: DFF<Bits<8>>,
     immediate: DFF<Bits<32>>,
     has_immediate: DFF<bool>,
+    operation: DFF<Bits<2>>,
+    /// Segment 0 is the address segment.
+    rdma: DFF<bool>,
+    remote_address: DFF<Bits<64>>,
+    rkey: DFF<Bits<32>>,
     length: DFF<Bits<32>>,
     /// Bytes of the message in no packet yet.
     left: DFF<Bits<32>>,
@@ -132,6 +138,7 @@ pub struct Walker {
     high: Signal<Local, Bits<32>>,
     count: Signal<Local, Bits<16>>,
     flags: Signal<Local, Bits<16>>,
+    kind: Signal<Local, Bits<16>>,
     next_index: Signal<Local, Bits<9>>,
     shows_row: Signal<Local, bool>,
     tag: DFF<Bits<16>>,
@@ -163,12 +170,14 @@ pub struct Walker {
     skip_after: Signal<Local, Bits<24>>,
     op_mask: Number<16, { control::OP_MASK as u64 }>,
     op_send: Number<16, { control::OP_SENDRECV as u64 }>,
+    op_write: Number<16, { control::OP_RDMAWRITE as u64 }>,
     reserved: Number<16, { control::RESERVED as u64 }>,
     immediate_flag: Number<16, { control::IMMEDIATE as u64 }>,
     max_segments: Number<16, { MAX_SEGMENTS as u64 }>,
     format_error: Number<9, { status::FORMAT_ERROR as u64 }>,
     length_error: Number<9, { status::LENGTH_ERROR as u64 }>,
     flushed: Number<9, { status::DESC_FLUSHED_ERROR as u64 }>,
+    transport: Number<9, { status::TRANSPORT_ERROR as u64 }>,
 }
 
 impl Logic for Walker {
@@ -185,6 +194,10 @@ impl Logic for Walker {
             segments,
             immediate,
             has_immediate,
+            operation,
+            rdma,
+            remote_address,
+            rkey,
             length,
             left,
             sum,
@@ -214,6 +227,7 @@ impl Logic for Walker {
         self.high.next = self.word.val().get_bits::<32>(32);
         self.count.next = self.high.val().get_bits::<16>(0);
         self.flags.next = self.high.val().get_bits::<16>(16);
+        self.kind.next = self.flags.val() & self.op_mask.val();
 
         self.next_index.next = self.index.q.val();
         self.shows_row.next = false;
@@ -317,6 +331,9 @@ impl Logic for Walker {
         self.packet.next.epoch = self.head.val().epoch;
         self.packet.next.restart = self.head.val().restart & self.fresh.q.val();
         self.packet.next.psn = self.head.val().psn;
+        self.packet.next.operation = self.operation.q.val();
+        self.packet.next.remote_address = self.remote_address.q.val();
+        self.packet.next.rkey = self.rkey.q.val();
 
         match self.state.q.val() {
             State::Idle => {
@@ -327,6 +344,8 @@ impl Logic for Walker {
                 self.errors.d.next = bits::<9>(0);
                 self.first.d.next = true;
                 self.fresh.d.next = true;
+                self.operation.d.next = bits::<2>(0);
+                self.rdma.d.next = false;
                 self.skip.d.next = bits::<24>(0);
                 if self.head.val().restart {
                     self.skip.d.next = self.head.val().skip;
@@ -349,10 +368,13 @@ impl Logic for Walker {
                 self.next_index.next = bits::<9>(2);
                 self.segments.d.next = self.count.val().get_bits::<8>(0);
                 self.has_immediate.d.next = (self.flags.val() & self.immediate_flag.val()).any();
-                // RDMA: its operations are accepted here, and segment 0 is then the address segment.
+                self.operation.d.next = self.flags.val().get_bits::<2>(0);
+                self.rdma.d.next = self.kind.val() != self.op_send.val();
+                // An RDMA read, when there are any, is told apart here, and has to look at the GATHER row.
                 if (self.count.val() > self.max_segments.val())
                     | (self.flags.val() & self.reserved.val()).any()
-                    | ((self.flags.val() & self.op_mask.val()) != self.op_send.val())
+                    | ((self.kind.val() != self.op_send.val()) & (self.kind.val() != self.op_write.val()))
+                    | ((self.kind.val() != self.op_send.val()) & !self.count.val().any())
                     | (self.head.val().words < bits::<4>(4))
                 {
                     self.malformed.d.next = true;
@@ -376,14 +398,25 @@ impl Logic for Walker {
                     self.malformed.d.next = true;
                 }
                 self.state.d.next = State::FirstLength;
+                if self.rdma.q.val() {
+                    self.next_index.next = bits::<9>(4);
+                    self.state.d.next = State::Remote;
+                }
                 if !self.segments.q.val().any() {
                     self.shows_row.next = true;
                     self.state.d.next = State::Check;
                 }
             }
+            State::Remote => {
+                self.next_index.next = bits::<9>(5);
+                self.remote_address.d.next = self.word.val();
+                self.state.d.next = State::FirstLength;
+            }
             State::FirstLength => {
                 self.next_index.next = bits::<9>(7);
-                if self.head.val().words < bits::<4>(6) {
+                self.rkey.d.next = self.low.val();
+                // An address segment has no length: what adds to the sum is reserved there.
+                if (self.head.val().words < bits::<4>(6)) | (self.rdma.q.val() & self.high.val().any()) {
                     self.malformed.d.next = true;
                 }
                 self.state.d.next = State::SecondLength;
@@ -422,6 +455,9 @@ impl Logic for Walker {
             }
             State::Check => {
                 self.next_index.next = bits::<9>(4);
+                if self.rdma.q.val() {
+                    self.next_index.next = bits::<9>(6);
+                }
                 self.tag.d.next = self.low.val().get_bits::<16>(0);
                 self.mtu.d.next = self.path_mtu.val();
                 self.packet_left.d.next = bits::<13>(0);
@@ -491,6 +527,7 @@ impl Logic for Walker {
                         self.state.d.next = State::Idle;
                         if self.skips.val() {
                             self.head_ready.next = false;
+                            self.errors.d.next = self.transport.val();
                             self.state.d.next = State::Finish;
                         }
                     }
@@ -526,8 +563,9 @@ impl Logic for Walker {
                         self.head_ready.next = true;
                         self.state.d.next = State::Idle;
                         if self.skips.val() {
-                            // It was longer before. Complete/sends sees that.
+                            // It was longer before.
                             self.head_ready.next = false;
+                            self.errors.d.next = self.transport.val();
                             self.state.d.next = State::Finish;
                         }
                     }

@@ -16,8 +16,9 @@
 //! message completes DESC_FLUSHED_ERROR, or TRANSPORT_ERROR if a part of it has left. Acknowledgements, positive or
 //! negative, are sent in every state but Idle: what they say is true of the past, and a VI that breaks must tell its
 //! peer. Of a reliable VI each packet that has left is told in `sent`, with its PSN. A packet of an epoch that is not
-//! its VI's is dropped and not told; the first one of a new epoch brings its PSN. An acknowledgement is asked for in the last packet of
-//! a message, and where the low 4 bits of the PSN are ones. Frames carry no pad to Ethernet's minimum: that is the MAC's.
+//! its VI's is dropped and not told; the first one of a new epoch brings its PSN. An acknowledgement is asked for in
+//! the last packet of a message, and where the low 4 bits of the PSN are ones. The first packet of an RDMA write has a
+//! RETH. Frames carry no pad to Ethernet's minimum: that is the MAC's.
 //!
 //! Latency: 7 cycles from a whole packet to its frame's first beat. Throughput: a frame of w words every w + 1 cycles,
 //! at least every 4: 10 cycles for a send of 8 bytes.
@@ -27,8 +28,9 @@
 mod framer;
 
 use rust_hdl::prelude::*;
-use viaduct_spec::descriptor::status;
+use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::profile::VI_LOG2;
+use viaduct_spec::register::event_code;
 use viaduct_spec::tables::{service, table, vi_states};
 use viaduct_spec::wire::opcode;
 
@@ -167,6 +169,7 @@ pub struct Transmit {
     syndrome: Signal<Local, Bits<8>>,
     error: Signal<Local, Bits<9>>,
     done: Signal<Local, bool>,
+    send_opcode: Signal<Local, Bits<8>>,
     plain_opcode: Signal<Local, Bits<8>>,
     low_bits: Signal<Local, Bits<2>>,
     pad: Signal<Local, Bits<2>>,
@@ -174,6 +177,14 @@ pub struct Transmit {
     up_eight: Signal<Local, Bits<13>>,
     extended: Signal<Local, bool>,
     value: Signal<Local, Bits<32>>,
+    /// RDMA write.
+    writes: Signal<Local, bool>,
+    reth: Signal<Local, bool>,
+    write_opcode: Signal<Local, Bits<8>>,
+    remote_address: Signal<Local, Bits<64>>,
+    rkey: Signal<Local, Bits<32>>,
+    size: Signal<Local, Bits<32>>,
+    payload_quads: Signal<Local, Bits<11>>,
     quads: Signal<Local, Bits<11>>,
     transmit_table: Number<8, { table::TRANSMIT as u64 }>,
     template_table: Number<8, { table::TEMPLATE as u64 }>,
@@ -185,6 +196,9 @@ pub struct Transmit {
     send_middle: Number<8, { opcode::RC_SEND_MIDDLE as u64 }>,
     send_last: Number<8, { opcode::RC_SEND_LAST as u64 }>,
     send_only: Number<8, { opcode::RC_SEND_ONLY as u64 }>,
+    /// From a send's opcode to the same of an RDMA write.
+    to_write: Number<8, { (opcode::RC_WRITE_FIRST - opcode::RC_SEND_FIRST) as u64 }>,
+    op_write: Number<2, { control::OP_RDMAWRITE as u64 }>,
     /// The opcode with immediate data is the next one.
     with_immediate: Number<8, { (opcode::RC_SEND_ONLY_IMMEDIATE - opcode::RC_SEND_ONLY) as u64 }>,
     /// Unreliable opcodes have this bit.
@@ -193,6 +207,7 @@ pub struct Transmit {
     flushed: Number<9, { status::DESC_FLUSHED_ERROR as u64 }>,
     protection: Number<9, { status::PROTECTION_ERROR as u64 }>,
     transport: Number<9, { status::TRANSPORT_ERROR as u64 }>,
+    post_desc: Number<8, { event_code::POST_DESC as u64 }>,
 }
 
 impl Logic for Transmit {
@@ -260,15 +275,21 @@ impl Logic for Transmit {
         self.up_eight.next = self.length.val() + bits::<13>(7);
         self.extended.next = self.packet.val().has_immediate;
         self.value.next = self.packet.val().immediate;
-        self.plain_opcode.next = self.send_middle.val();
+        self.send_opcode.next = self.send_middle.val();
         if self.packet.val().first {
-            self.plain_opcode.next = self.send_first.val();
+            self.send_opcode.next = self.send_first.val();
         }
         if self.packet.val().last {
-            self.plain_opcode.next = self.send_last.val();
+            self.send_opcode.next = self.send_last.val();
             if self.packet.val().first {
-                self.plain_opcode.next = self.send_only.val();
+                self.send_opcode.next = self.send_only.val();
             }
+        }
+        self.writes.next = self.packet.val().operation == self.op_write.val();
+        self.write_opcode.next = self.send_opcode.val() + self.to_write.val();
+        self.plain_opcode.next = self.send_opcode.val();
+        if self.writes.val() {
+            self.plain_opcode.next = self.write_opcode.val();
         }
         self.framer.job.next.vi = self.vi.q.val();
         self.framer.job.next.opcode = self.plain_opcode.val();
@@ -287,9 +308,17 @@ impl Logic for Transmit {
             self.is_reliable.val() & (self.packet.val().last | self.asks.val());
         self.framer.job.next.pad = self.pad.val();
         self.framer.job.next.words = self.up_eight.val().get_bits::<10>(3);
-        self.quads.next = self.up_four.val().get_bits::<11>(2);
+        self.reth.next = self.writes.val() & self.packet.val().first;
+        self.payload_quads.next = self.up_four.val().get_bits::<11>(2);
+        self.quads.next = self.payload_quads.val();
         if self.packet.val().has_immediate {
-            self.quads.next = self.up_four.val().get_bits::<11>(2) + 1;
+            self.quads.next = self.payload_quads.val() + 1;
+        }
+        if self.reth.val() {
+            self.quads.next = self.payload_quads.val() + 4;
+            if self.packet.val().has_immediate {
+                self.quads.next = self.payload_quads.val() + 5;
+            }
         }
         self.framer.job.next.loopback = self.context_row.val().get_bit(26);
         if self.acking.q.val() {
@@ -298,6 +327,7 @@ impl Logic for Transmit {
             self.framer.job.next.ack_request = false;
             self.framer.job.next.pad = bits::<2>(0);
             self.framer.job.next.words = bits::<10>(0);
+            self.reth.next = false;
             self.extended.next = true;
             self.value.next =
                 (bit_cast::<32, 8>(self.syndrome.val()) << 24) | bit_cast::<32, 24>(self.ack.val().msn);
@@ -309,6 +339,27 @@ impl Logic for Transmit {
             | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(16)) << 8)
             | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(8)) << 16)
             | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(0)) << 24);
+
+        self.framer.job.next.reth = self.reth.val();
+        self.remote_address.next = self.packet.val().remote_address;
+        self.rkey.next = self.packet.val().rkey;
+        self.size.next = self.packet.val().message_length;
+        self.framer.job.next.reth_address = bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(56))
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(48)) << 8)
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(40)) << 16)
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(32)) << 24)
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(24)) << 32)
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(16)) << 40)
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(8)) << 48)
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(0)) << 56);
+        self.framer.job.next.reth_rest = bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(24))
+            | (bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(16)) << 8)
+            | (bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(8)) << 16)
+            | (bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(0)) << 24)
+            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(24)) << 32)
+            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(16)) << 40)
+            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(8)) << 48)
+            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(0)) << 56);
 
         // What is wrong with the packet, if anything; the first reason of a message is the one it completes with.
         self.error.next = self.no_error.val();
@@ -460,11 +511,14 @@ impl Logic for Transmit {
         self.sent.next.ends = self.packet.val().last;
         self.sent.next.restart = self.packet.val().restart;
         self.sent.next.epoch = self.packet.val().epoch;
-        self.sent.next.operation = bits::<2>(0);
+        self.sent.next.operation = self.packet.val().operation;
         self.sent.next.psn = self.psn.q.val();
         self.sent.next.lost = self.packet.val().lost;
         self.fault.next.vi = self.vi.q.val();
         self.fault.next.code = bits::<8>(0);
+        if !self.packet.val().send & (self.packet.val().errors == self.transport.val()) {
+            self.fault.next.code = self.post_desc.val();
+        }
         self.fault.next.receive = false;
         self.fault.next.breaks = true;
 
