@@ -61,6 +61,7 @@ pub fn all() -> Vec<Entry> {
         // Sending, receiving, completing.
         entry("send/gather", || verilog(send::Gather::default()), 2060, 8),
         entry("send/transmit", || verilog(send::Transmit::default()), 1420, 3),
+        entry("send/flush_read", || verilog(send::FlushRead::default()), 230, 0),
         entry("send/ack", || verilog(send::Ack::default()), 410, 2),
         entry("send/egress", || verilog(send::Egress::default()), 150, 0),
         entry("complete/sends", || verilog(complete::Sends::default()), 990, 9),

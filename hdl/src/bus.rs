@@ -380,6 +380,8 @@ pub struct AckRequest {
     pub syndrome: Bits<8>,
     /// See [`word`].
     pub kind: Bits<2>,
+    /// Not before the data is in memory.
+    pub reception: bool,
 }
 
 /// A descriptor to complete in place, and the acknowledgement that waits for it. Completions of
@@ -417,6 +419,8 @@ pub struct Completion {
     /// A descriptor of the queue ends with it: the queue's position moves on. Without `write` it is one that could
     /// not be read.
     pub ends: bool,
+    /// The acknowledgement waits until the data is in memory (Reliable Reception).
+    pub reception: bool,
 }
 
 /// What the parser found in a frame that is whole, undamaged and ours.

@@ -269,8 +269,12 @@ impl Logic for Nic {
         self.protect.gather.next = self.gather.access.val();
         self.protect.scatter_valid.next = self.receive.access_valid.val();
         self.protect.scatter.next = self.receive.access.val();
-        self.protect.complete_valid.next = self.writer.access_valid.val();
-        self.protect.complete.next = self.writer.access.val();
+        // The writer goes first; the other one reads.
+        self.protect.complete_valid.next = self.writer.access_valid.val() | self.ack.access_valid.val();
+        self.protect.complete.next = self.ack.access.val();
+        if self.writer.access_valid.val() {
+            self.protect.complete.next = self.writer.access.val();
+        }
         self.protect.drain.next = self.command.drain.val();
         self.protect.read_retire_valid.next = self.dma_read.retire_valid.val();
         self.protect.read_retire_epoch.next = self.dma_read.retire_epoch.val();
@@ -525,6 +529,11 @@ impl Logic for Nic {
         self.writer.issued.next = self.protect.issued.val();
         self.writer.request_ready.next = self.ack.request_ready.val();
         self.writer.ended_ready.next = self.notify.ended_ready.val();
+        self.ack.commit_valid.next = self.broadcast.valid.val().get_bit(1);
+        self.ack.commit.next = self.command.commit.val();
+        self.ack.access_ready.next = self.protect.complete_ready.val() & !self.writer.access_valid.val();
+        self.ack.beat_valid.next = self.dma_read.beat_valid.val();
+        self.ack.beat.next = self.dma_read.beat.val();
 
         // Interrupts.
         self.notify.arm_valid.next = self.doorbell.arm_valid.val();
@@ -582,6 +591,7 @@ impl Logic for Nic {
         self.events.next = self.events.val().replace_bit(23, self.sends.count_timeout.val());
         self.events.next = self.events.val().replace_bit(24, self.sends.count_rnr.val());
         self.events.next = self.events.val().replace_bit(27, self.sends.count_ghost.val());
+        self.events.next = self.events.val().replace_bit(28, self.receive.count_congestion.val());
         self.counters.events.next = self.events.val();
 
         // Idle, and what the STATE register shows.

@@ -186,6 +186,7 @@ impl Logic for Writer {
         self.request.next.msn = self.at.q.val().msn;
         self.request.next.syndrome = self.at.q.val().syndrome;
         self.request.next.kind = self.at.q.val().kind;
+        self.request.next.reception = self.at.q.val().reception;
         self.request_mark.next = self.issued.val();
         self.fault_valid.next = false;
         self.fault.next.vi = self.at.q.val().vi;
@@ -212,6 +213,7 @@ impl Logic for Writer {
                     self.at.d.next.vi = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
                     self.at.d.next.acknowledge = true;
                     self.at.d.next.kind = self.forget.val();
+                    self.at.d.next.reception = false;
                     self.step.d.next = Step::Acknowledge;
                 } else if self.take_send.val() {
                     self.at.d.next = self.send.val();

@@ -336,6 +336,7 @@ impl Logic for Delivery {
         self.close_completion.next.syndrome = self.answer.q.val();
         self.close_completion.next.kind = self.kind.q.val();
         self.close_completion.next.ends = self.consume.q.val();
+        self.close_completion.next.reception = self.message.q.val().reception;
         self.acknowledged_valid.next = self.step.q.val() == Step::Answer;
         self.acknowledged.next.vi = self.vi.q.val();
         self.acknowledged.next.psn = self.packet.q.val().psn;
@@ -358,12 +359,8 @@ impl Logic for Delivery {
         self.release_valid.next = self.closes.val() & !self.flushing.q.val() & !self.retry.q.val();
         self.save_message.next = self.message.q.val();
         self.save_consumed.next = self.consumed.q.val();
-        if !self.message.q.val().active {
-            self.save_message.next.received = bits::<32>(0);
-        }
         if self.consume.q.val() {
             self.save_message.next.active = false;
-            self.save_message.next.received = bits::<32>(0);
             self.save_consumed.next = self.next_position.val();
         }
         self.begins.next = self.verdict.q.val() == Verdict::Take;
@@ -392,8 +389,12 @@ impl Logic for Delivery {
                 self.packet.d.next = self.info.val();
                 // Block RAM is slow: nothing but a register behind it.
                 self.receive.d.next = self.look.val();
-                if !self.order_flush.val() & (self.order_verdict.val() == Verdict::Take) {
+                if !self.order_message.val().active
+                    | (!self.order_flush.val() & (self.order_verdict.val() == Verdict::Take))
+                {
                     self.message.d.next.received = bits::<32>(0);
+                }
+                if !self.order_flush.val() & (self.order_verdict.val() == Verdict::Take) {
                     self.message.d.next.place = bits::<64>(0);
                     if self.order_writes.val() {
                         self.message.d.next.place = self.info.val().address;
@@ -444,7 +445,7 @@ impl Logic for Delivery {
                         }
                         Verdict::Behind => {
                             self.counted_psn.d.next = true;
-                            if self.reliable.val() & (self.ends.q.val() | self.packet.q.val().ack_request) {
+                            if self.reliable.val() {
                                 self.counted_psn.d.next = false;
                                 self.counted_duplicate.d.next = true;
                                 self.acknowledge.d.next = true;

@@ -72,6 +72,8 @@ pub struct Lookup {
     pub blocking_vi: Signal<In, Vi>,
     /// VI to look at in the contexts, in `ahead`, and among the doorbells.
     pub look_vi: Signal<Out, Vi>,
+    /// Of the contexts, the far half.
+    pub look_far: Signal<Out, bool>,
     /// VI whose state is wanted.
     pub state_vi: Signal<Out, Vi>,
     /// It is connected.
@@ -80,8 +82,10 @@ pub struct Lookup {
     pub error: Signal<In, bool>,
     /// Its peer.
     pub peer: Signal<In, Peer>,
-    /// Where it is.
+    /// Where it is: a half of it.
     pub message: Signal<In, Message>,
+    /// The rest of the far half.
+    pub received_high: Signal<In, Bits<10>>,
     /// Receive descriptors of it that are completed.
     pub consumed: Signal<In, Position>,
     /// Slot to look at in `ahead`.
@@ -152,6 +156,7 @@ impl Logic for Lookup {
             }
         }
         self.look_vi.next = self.target.val();
+        self.look_far.next = self.step.q.val() == Step::Load;
         self.state_vi.next = self.vi.q.val();
         self.look_slot.next = self.known_consumed.q.val().get_bits::<RECEIVE_AHEAD_LOG2>(0);
         self.blocked.next = self.blocking.val() & (self.blocking_vi.val() == self.target.val());
@@ -208,6 +213,10 @@ impl Logic for Lookup {
                 self.step.d.next = Step::Judge;
             }
             Step::Judge => {
+                self.known_message.d.next.place = self.message.val().place;
+                self.known_message.d.next.rkey = self.message.val().rkey;
+                self.known_message.d.next.received = self.known_message.q.val().received
+                    | (bit_cast::<32, 10>(self.received_high.val()) << 22);
                 self.present.d.next = self.look_filled.val() != self.known_consumed.q.val();
                 self.none_posted.d.next = self.look_filled.val() == self.posted_position.val();
                 self.step.d.next = Step::Decide;

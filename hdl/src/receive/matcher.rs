@@ -171,7 +171,10 @@ impl Logic for Matcher {
         self.closing.reset.next = self.reset.val();
 
         // Commits, when nothing is under way.
-        self.quiet.next = self.lookup.idle.val() & self.delivery.idle.val() & self.closing.idle.val();
+        self.quiet.next = self.lookup.idle.val()
+            & self.delivery.idle.val()
+            & self.closing.idle.val()
+            & !self.contexts.saving.val();
         self.contexts.commit_valid.next = self.commit_valid.val();
         self.contexts.commit.next = self.commit.val();
         self.contexts.commit_allowed.next = self.quiet.val();
@@ -200,10 +203,12 @@ impl Logic for Matcher {
         self.look_vi.next = self.lookup.look_vi.val();
         self.posted_vi.next = self.lookup.look_vi.val();
         self.contexts.read_vi.next = self.lookup.look_vi.val();
+        self.contexts.read_far.next = self.lookup.look_far.val();
         self.lookup.connected.next = self.flush.connected.val();
         self.lookup.error.next = self.flush.error.val();
         self.lookup.peer.next = self.contexts.peer.val();
         self.lookup.message.next = self.contexts.message.val();
+        self.lookup.received_high.next = self.contexts.received_high.val();
         self.lookup.consumed.next = self.contexts.consumed.val();
         self.look_slot.next = self.lookup.look_slot.val();
         self.lookup.look_filled.next = self.look_filled.val();

@@ -16,6 +16,7 @@
 //!    than the extension headers of RDMA and 4096 bytes behind the BTH, a wrong IP header checksum. Bytes behind the IP packet are padding, and harmless.
 //! 4. `count_icrc`.
 //! 5. `count_bth`: BTH version, P_Key (15 bits), an opcode that is none of ours.
+//! 6. `count_congestion`: a congestion notification. It also counts a frame that is kept and marked congestion experienced.
 //!
 //! The UDP checksum is not looked at: the ICRC covers more.
 //!
@@ -75,6 +76,8 @@ pub struct Parse {
     pub count_not_ours: Signal<Out, bool>,
     /// See the module's description.
     pub count_bth: Signal<Out, bool>,
+    /// See the module's description.
+    pub count_congestion: Signal<Out, bool>,
     icrc: Icrc,
     /// Number of the next beat, 7 for every later one.
     next_index: DFF<Bits<3>>,
@@ -91,6 +94,8 @@ pub struct Parse {
     foreign: DFF<bool>,
     malformed: DFF<bool>,
     bth: DFF<bool>,
+    /// A router found congestion.
+    marked: DFF<bool>,
     damaged: DFF<bool>,
     ended: DFF<bool>,
     ip_length: DFF<Bits<16>>,
@@ -140,12 +145,15 @@ pub struct Parse {
     known_foreign: DFF<bool>,
     known_malformed: DFF<bool>,
     known_bth: DFF<bool>,
+    known_notice: DFF<bool>,
+    known_marked: DFF<bool>,
     kept: DFF<bool>,
     dropped: DFF<bool>,
     counted_malformed: DFF<bool>,
     counted_icrc: DFF<bool>,
     counted_not_ours: DFF<bool>,
     counted_bth: DFF<bool>,
+    counted_congestion: DFF<bool>,
     stored: DFF<bool>,
     stored_data: DFF<Bits<64>>,
     stored_last: DFF<bool>,
@@ -166,6 +174,7 @@ pub struct Parse {
     fragment: Number<16, 0xff3f>,
     pkey_mask: Number<16, 0x7fff>,
     all_ones: Number<17, 0xffff>,
+    congestion: Number<8, { viaduct_spec::wire::opcode::CONGESTION as u64 }>,
     acknowledge: Number<8, { viaduct_spec::wire::opcode::RC_ACKNOWLEDGE as u64 }>,
 }
 
@@ -188,7 +197,8 @@ impl Logic for Parse {
         );
         dff_setup!(self, clock, deciding, kept, dropped, stored, stored_data, stored_last);
         dff_setup!(self, clock, counted_malformed, counted_icrc, counted_not_ours, counted_bth);
-        dff_setup!(self, clock, known_deciding, known_foreign, known_malformed, known_bth);
+        dff_setup!(self, clock, known_deciding, known_foreign, known_malformed, known_bth, known_notice);
+        dff_setup!(self, clock, marked, known_marked, counted_congestion);
         clock!(self, clock, icrc);
         self.icrc.reset.next = self.reset.val();
 
@@ -231,6 +241,10 @@ impl Logic for Parse {
                 | (self.data.val().get_bits::<8>(48) != self.ip_type.val().get_bits::<8>(16)))
         {
             self.foreign.d.next = true;
+        }
+        // Bits 1:0 of the type of service.
+        if self.at[1].val() {
+            self.marked.d.next = self.data.val().get_bits::<2>(56).all();
         }
         if self.at[2].val()
             & self.whole.val()
@@ -448,13 +462,17 @@ impl Logic for Parse {
         self.known_deciding.d.next = self.deciding.q.val();
         self.known_foreign.d.next = self.foreign.q.val() & !self.damaged.q.val();
         self.known_malformed.d.next = self.damaged.q.val() | (!self.foreign.q.val() & self.lengths_bad.val());
-        self.known_bth.d.next = self.bth.q.val() | !self.known.val();
+        self.known_marked.d.next = self.marked.q.val();
+        self.known_notice.d.next = self.opcode.val() == self.congestion.val();
+        self.known_bth.d.next =
+            self.bth.q.val() | !(self.known.val() | (self.opcode.val() == self.congestion.val()));
         self.kept.d.next = false;
         self.dropped.d.next = self.known_deciding.q.val();
         self.counted_malformed.d.next = false;
         self.counted_not_ours.d.next = false;
         self.counted_icrc.d.next = false;
         self.counted_bth.d.next = false;
+        self.counted_congestion.d.next = false;
         if self.known_deciding.q.val() {
             if self.known_malformed.q.val() {
                 self.counted_malformed.d.next = true;
@@ -464,9 +482,12 @@ impl Logic for Parse {
                 self.counted_icrc.d.next = true;
             } else if self.known_bth.q.val() {
                 self.counted_bth.d.next = true;
+            } else if self.known_notice.q.val() {
+                self.counted_congestion.d.next = true;
             } else {
                 self.kept.d.next = true;
                 self.dropped.d.next = false;
+                self.counted_congestion.d.next = self.known_marked.q.val();
             }
         }
         self.busy.next = self.next_index.q.val().any()
@@ -484,6 +505,7 @@ impl Logic for Parse {
         self.count_not_ours.next = self.counted_not_ours.q.val();
         self.count_icrc.next = self.counted_icrc.q.val();
         self.count_bth.next = self.counted_bth.q.val();
+        self.count_congestion.next = self.counted_congestion.q.val();
         if self.reset.val() {
             self.next_index.d.next = bits::<3>(0);
             self.valid.d.next = false;
@@ -496,6 +518,7 @@ impl Logic for Parse {
             self.counted_not_ours.d.next = false;
             self.counted_icrc.d.next = false;
             self.counted_bth.d.next = false;
+            self.counted_congestion.d.next = false;
         }
     }
 }

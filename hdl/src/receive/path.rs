@@ -143,6 +143,8 @@ pub struct Receive {
     pub count_not_ours: Signal<Out, bool>,
     /// See [`Parse`].
     pub count_bth: Signal<Out, bool>,
+    /// See [`Parse`].
+    pub count_congestion: Signal<Out, bool>,
     /// See [`Matcher`].
     pub count_message: Signal<Out, bool>,
     /// See [`Matcher`].
@@ -302,6 +304,7 @@ impl Logic for Receive {
         self.count_icrc.next = self.parse.count_icrc.val();
         self.count_not_ours.next = self.parse.count_not_ours.val();
         self.count_bth.next = self.parse.count_bth.val();
+        self.count_congestion.next = self.parse.count_congestion.val();
         self.count_message.next = self.matcher.count_message.val();
         self.count_no_vi.next = self.matcher.count_no_vi.val();
         self.count_duplicate.next = self.matcher.count_duplicate.val();

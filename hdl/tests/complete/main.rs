@@ -3,6 +3,7 @@
 mod ack;
 mod again;
 mod egress;
+mod flush_read;
 mod refusals;
 mod requester;
 mod sends;

@@ -45,11 +45,14 @@ fn pcap(file: &[u8]) -> Vec<Vec<u8>> {
 /// What should become of a frame.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fate {
-    Keep(Info),
+    /// Taken; and whether it is marked congestion experienced.
+    Keep(Info, bool),
     Malformed,
     NotOurs,
     Icrc,
     Bth,
+    /// A congestion notification: counted, and nothing else.
+    Congestion,
 }
 
 fn be(bytes: &[u8]) -> u64 {
@@ -117,11 +120,14 @@ pub fn fate(frame: &[u8], bad: bool, us: ([u8; 6], [u8; 4]), pkey: u16) -> Fate 
     if icrc(frame, end).to_le_bytes() != frame[end - 4..end] {
         return Fate::Icrc;
     }
-    let known = matches!(opcode, 0x00..=0x0b | 0x11 | 0x20..=0x2b);
+    let known = matches!(opcode, 0x00..=0x0b | 0x11 | 0x20..=0x2b | 0x81);
     if frame[43] & 0xf != 0 || (at(44..46) as u16 ^ pkey) & 0x7fff != 0 || !known {
         return Fate::Bth;
     }
-    Fate::Keep(Info {
+    if opcode == 0x81 {
+        return Fate::Congestion;
+    }
+    let info = Info {
         opcode: opcode.into(),
         queue_pair: at(47..50),
         psn: at(51..54),
@@ -136,7 +142,8 @@ pub fn fate(frame: &[u8], bad: bool, us: ([u8; 6], [u8; 4]), pkey: u16) -> Fate 
         length: (length - headers - pad) as u64,
         start: 0,
         end: 0,
-    })
+    };
+    Fate::Keep(info, frame[15] & 3 == 3)
 }
 
 /// A frame of our own.

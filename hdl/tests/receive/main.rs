@@ -9,6 +9,7 @@ mod random;
 mod reads;
 mod store;
 mod world;
+mod write;
 
 #[path = "../common/bundle.rs"]
 mod fields;

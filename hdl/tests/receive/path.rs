@@ -157,7 +157,7 @@ fn reliable_duplicates_and_gaps() {
         packet(opcode::RC_SEND_LAST, 3, &big[512..]),
         packet(opcode::RC_SEND_ONLY, 4, b"third"),
     ];
-    // 0, 0 again, 2 (gap), 3 (gap, silent), 1, 2, 1 again (middle: silent), 3, 3 again, 4.
+    // 0, 0 again, 2 (gap), 3 (gap, silent), 1, 2, 1 again, 3, 3 again, 4.
     for n in [0, 0, 2, 3, 1, 2, 1, 3, 3, 4] {
         world.send(&frames[n].bytes(), false);
     }
@@ -169,6 +169,7 @@ fn reliable_duplicates_and_gaps() {
             acknowledge(0, 1, syndrome::ACK),
             acknowledge(0, 1, syndrome::ACK),
             acknowledge(1, 1, syndrome::NAK_SEQUENCE),
+            acknowledge(2, 1, syndrome::ACK),
             complete(1, 600, DONE),
             acknowledge(3, 2, syndrome::ACK),
             acknowledge(3, 2, syndrome::ACK),
@@ -177,8 +178,7 @@ fn reliable_duplicates_and_gaps() {
         ]
     );
     assert_eq!(world.bytes(BUFFER + 0x400, 600), big);
-    // Two duplicates are answered again; the third, a middle one, and the gaps are only dropped.
-    assert_eq!((world.count("count_duplicate"), world.count("count_psn")), (2, 3));
+    assert_eq!((world.count("count_duplicate"), world.count("count_psn")), (3, 2));
     assert_eq!(world.count("count_message"), 3);
 }
 
@@ -349,11 +349,15 @@ fn errors_of_the_descriptor() {
                     acknowledge(0, 0, nak),
                     broken(event_code::CONN_LOST),
                     complete(1, 0, flushed),
+                    Event::Repeat { vi: VI },
                 ]
             } else {
                 vec![complete(0, 0, status), complete(1, 4, DONE)]
             };
-            assert_eq!(world.take(), expect, "{name}, reliable {reliable}");
+            // The next frame is answered before or after the flush.
+            let mut found = world.take();
+            found.sort_by_key(|event| matches!(event, Event::Repeat { .. }));
+            assert_eq!(found, expect, "{name}, reliable {reliable}");
             assert_eq!(world.written, arrives + if reliable { 0 } else { 4 }, "{name}");
             assert_eq!(world.count("count_no_vi"), usize::from(reliable));
         }
@@ -424,11 +428,11 @@ fn a_posted_receive_is_waited_for() {
     world.state(VI, vi_states::ERROR);
     world.run(1000);
     assert_eq!(world.count("count_no_vi"), 1);
-    assert_eq!(world.take().len(), 2);
+    assert_eq!(world.take()[2..], [Event::Repeat { vi: VI }]);
     world.fetch_all(VI);
     world.settle();
     let flushed = DONE | u64::from(status::DESC_FLUSHED_ERROR);
-    assert_eq!(world.take()[2..], [complete(1, 0, flushed)]);
+    assert_eq!(world.take()[3..], [complete(1, 0, flushed)]);
 }
 
 #[test]

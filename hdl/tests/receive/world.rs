@@ -6,7 +6,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::bus::word;
 use viaduct_hdl::{export::verilog, receive::Receive};
-use viaduct_spec::tables::{receive, table, vi_states};
+use viaduct_spec::tables::{receive, service, table, vi_states};
 use viaduct_spec::wire::syndrome as wire;
 use viaduct_verilate::Bench;
 
@@ -41,13 +41,14 @@ pub enum Event {
     Count(&'static str),
 }
 
-const COUNTS: [&str; 12] = [
+const COUNTS: [&str; 13] = [
     "count_frame",
     "count_overflow",
     "count_malformed",
     "count_icrc",
     "count_not_ours",
     "count_bth",
+    "count_congestion",
     "count_message",
     "count_no_vi",
     "count_duplicate",
@@ -97,6 +98,10 @@ pub struct World {
     /// Bytes that have arrived in memory.
     pub written: u64,
     queues: Vec<Queue>,
+    /// Receiver-not-ready answers do not break these VIs.
+    stays: [bool; 64],
+    /// Acknowledgements of these VIs wait until the data is in memory.
+    reception: [bool; 64],
     rx: VecDeque<Beat>,
     loopback: VecDeque<Beat>,
     /// Writes granted: address and length.
@@ -113,8 +118,6 @@ pub struct World {
     pub reads_fail: bool,
     /// Nothing waits at random: for measuring.
     pub calm: bool,
-    /// Receiver-not-ready answers do not break a VI.
-    pub rnr_stays: bool,
     now: u64,
     /// The region that descriptors lie in.
     pub descriptors: u64,
@@ -151,7 +154,8 @@ impl World {
             states: VecDeque::new(),
             commits: VecDeque::new(),
             calm: false,
-            rnr_stays: false,
+            stays: [false; 64],
+            reception: [false; 64],
             reads_fail: false,
             now: 0,
             descriptors: 1,
@@ -199,7 +203,7 @@ impl World {
         mtu: u64,
         psn: u64,
         generation: u64,
-        more: impl FnOnce(&mut [u64; 2]),
+        more: impl FnOnce(&mut [u64]),
     ) {
         let mut row = [0; 2];
         more(&mut row);
@@ -209,6 +213,8 @@ impl World {
         receive::MTU.put(&mut row, mtu);
         receive::TAG.put(&mut row, 7);
         receive::GENERATION.put(&mut row, generation);
+        self.reception[vi as usize] = service == service::RELIABLE_RECEPTION;
+        self.stays[vi as usize] = receive::RNR_STAY.get(&row) == 1;
         self.commit(table::RECEIVE, vi, row);
         self.state(vi, vi_states::CONNECTED);
     }
@@ -507,7 +513,8 @@ impl World {
         let (region, offset, length) = (bits.take(16), bits.take(34), bits.take(32));
         let (status, has_immediate, immediate) = (bits.take(20), bits.flag(), bits.take(32));
         let (acknowledge, psn, msn, syndrome) = (bits.flag(), bits.take(24), bits.take(24), bits.take(8));
-        let (kind, ends) = (bits.take(2), bits.flag());
+        let (kind, ends, reception) = (bits.take(2), bits.flag(), bits.flag());
+        assert_eq!(reception, self.reception[vi as usize]);
         let last = match kind {
             word::REPEAT => {
                 assert!(acknowledge && !write && !ends);
@@ -527,7 +534,7 @@ impl World {
         if acknowledge {
             // A refusal is the last word unless it asks to come again.
             let again = [wire::ACK, wire::NAK_SEQUENCE].map(u64::from).contains(&syndrome);
-            let again = again || syndrome >> 5 == 1 && self.rnr_stays;
+            let again = again || syndrome >> 5 == 1 && self.stays[vi as usize];
             assert_eq!(last, !again, "syndrome {syndrome:#x}");
             self.events.push(Event::Acknowledge { vi, psn, msn, syndrome });
         }
