@@ -48,6 +48,14 @@ pub mod word {
     pub const FORGET: u64 = 3;
 }
 
+/// Syndromes of [`Acknowledged`] that no frame brings: an answer came and could not be placed. Their class is reserved on the wire.
+pub mod local {
+    /// The protection checker refused a segment of ours.
+    pub const PROTECTION: u64 = 0x40;
+    /// The rest of the descriptor could not be read, or its segments are too short now.
+    pub const FAILURE: u64 = 0x41;
+}
+
 /// Bits of [`Access`]'s remote rights.
 pub mod remote {
     /// The access is of the agent's own program.
@@ -259,6 +267,8 @@ pub struct SendHead {
     pub psn: Bits<24>,
     /// Packets of it that are acknowledged and not sent again.
     pub skip: Bits<24>,
+    /// With `restart`: nothing is sent again; the VI goes on where it was parked.
+    pub resume: bool,
 }
 
 /// A VI sends again from where the [`Rewind`] says. What is of the other epoch, between fetch and transmit, is dropped.
@@ -283,6 +293,8 @@ pub struct Rewind {
     pub skip: Bits<24>,
     /// PSN of the packet behind these.
     pub psn: Bits<24>,
+    /// Nothing is sent again: the VI goes on where it was parked.
+    pub resume: bool,
 }
 
 /// A packet to send, or the end of a message that sends nothing.
@@ -324,6 +336,16 @@ pub struct Packet {
     pub remote_address: Bits<64>,
     /// RDMA: memory handle at the peer.
     pub rkey: Bits<32>,
+    /// RDMA read: packets of the answer, less one. (Bytes of it are in `immediate`.)
+    pub beyond: Bits<24>,
+    /// RDMA read: segments of the descriptor.
+    pub segments: Bits<8>,
+    /// RDMA read: its number, see [`ReadSent`]. With `parked`: the reads complete.
+    pub number: Bits<3>,
+    /// The message may not begin before a read is complete: it, and all behind it, comes again.
+    pub parked: bool,
+    /// It is of the answer to a peer's read: `immediate` is the AETH, `psn` counts, and nothing of the VI's queue.
+    pub reply: bool,
 }
 
 /// A packet of a reliable VI has left, or a message has ended: in order for each VI.
@@ -354,6 +376,10 @@ pub struct Sent {
     pub psn: Bits<24>,
     /// The descriptor cannot be written: complete nothing.
     pub lost: bool,
+    /// The message has not begun: it waits for a read to be complete, and comes again.
+    pub parked: bool,
+    /// With `parked`: reads complete when that was seen, modulo 8.
+    pub number: Bits<3>,
 }
 
 /// An acknowledgement from the wire.

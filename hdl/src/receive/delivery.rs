@@ -29,7 +29,7 @@ use super::ahead::AheadMeta;
 use super::contexts::{Message, Peer};
 use super::judge::Verdict;
 use super::scatter::result;
-use crate::bus::{word, Acknowledged, Completion, FrameInfo, Position, Vi};
+use crate::bus::{local, word, Acknowledged, Answer, Completion, FrameInfo, Position, ReadRequest, Vi};
 use crate::prims::Number;
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::status;
@@ -46,6 +46,10 @@ enum Step {
     Act,
     /// An acknowledgement goes to the send side.
     Answer,
+    /// An RDMA read is looked at.
+    Request,
+    /// An answer is looked at.
+    Ask,
     /// Scatter works.
     Scatter,
     /// The context is saved, and the frame freed.
@@ -73,6 +77,8 @@ pub struct Delivery {
     pub order_ends: Signal<In, bool>,
     /// It is of an RDMA write.
     pub order_writes: Signal<In, bool>,
+    /// It is an RDMA read request, and may be one.
+    pub order_reads: Signal<In, bool>,
     /// It carries immediate data.
     pub order_immediate: Signal<In, bool>,
     /// A receive is there at the consumed position.
@@ -125,8 +131,42 @@ pub struct Delivery {
     pub job_handle: Signal<Out, Bits<32>>,
     /// Bytes of it not yet filled.
     pub job_left: Signal<Out, Bits<32>>,
+    /// The answer to a read of ours: see [`Scatter`](super::Scatter).
+    pub job_reading: Signal<Out, bool>,
     /// Bytes to place.
     pub job_length: Signal<Out, Bits<13>>,
+    /// A peer reads: see [`Requests`](crate::reply::Requests).
+    pub request_valid: Signal<Out, bool>,
+    /// What.
+    pub request: Signal<Out, ReadRequest>,
+    /// It is looked at.
+    pub request_done: Signal<In, bool>,
+    /// It is kept.
+    pub request_ok: Signal<In, bool>,
+    /// The peer has no right to read.
+    pub request_denied: Signal<In, bool>,
+    /// PSNs of its answer.
+    pub request_packets: Signal<In, Bits<24>>,
+    /// An answer came: see [`Reads`](super::Reads).
+    pub answer_valid: Signal<Out, bool>,
+    /// Which.
+    pub answer: Signal<Out, Answer>,
+    /// Path MTU of its VI: 256 << MTU bytes.
+    pub answer_mtu: Signal<Out, Bits<3>>,
+    /// It is judged.
+    pub told_valid: Signal<In, bool>,
+    /// It counts.
+    pub told_keep: Signal<In, bool>,
+    /// It has payload to place first.
+    pub told_data: Signal<In, bool>,
+    /// What it is for `complete/sends`.
+    pub told: Signal<In, Acknowledged>,
+    /// Its payload is placed, or cannot be.
+    pub placed_valid: Signal<Out, bool>,
+    /// It is placed.
+    pub placed_ok: Signal<Out, bool>,
+    /// The payload of an answer is being placed, or will be, for `blocking_vi`.
+    pub placing: Signal<Out, bool>,
     /// The job is over.
     pub done_valid: Signal<In, bool>,
     /// How: `result`.
@@ -163,6 +203,8 @@ pub struct Delivery {
     pub acknowledged: Signal<Out, Acknowledged>,
     /// A message was delivered.
     pub count_message: Signal<Out, bool>,
+    /// An answer was to nothing that waits.
+    pub count_response: Signal<Out, bool>,
     /// A frame was for no VI.
     pub count_no_vi: Signal<Out, bool>,
     /// A frame was a duplicate, and answered again.
@@ -179,6 +221,9 @@ pub struct Delivery {
     verdict: DFF<Verdict>,
     ends: DFF<bool>,
     writes: DFF<bool>,
+    reads: DFF<bool>,
+    word: DFF<Acknowledged>,
+    counted_response: DFF<bool>,
     carries: DFF<bool>,
     present: DFF<bool>,
     peer: DFF<Peer>,
@@ -196,7 +241,7 @@ pub struct Delivery {
     immediate: DFF<bool>,
     acknowledge: DFF<bool>,
     negative: DFF<bool>,
-    answer: DFF<Bits<8>>,
+    says: DFF<Bits<8>>,
     kind: DFF<Bits<2>>,
     code: DFF<Bits<8>>,
     retry: DFF<bool>,
@@ -225,6 +270,11 @@ pub struct Delivery {
     takes: Signal<Local, bool>,
     /// Its payload is placed.
     placed: Signal<Local, bool>,
+    opcode: Signal<Local, Bits<8>>,
+    /// It is the answer to a read.
+    responds: Signal<Local, bool>,
+    packets: Signal<Local, Bits<24>>,
+    next_msn: Signal<Local, Bits<24>>,
     /// The peer may not write there.
     denied: Signal<Local, bool>,
     /// The packet cannot be taken: the message is lost.
@@ -247,6 +297,9 @@ pub struct Delivery {
     nak_operational: Number<8, { syndrome::NAK_OPERATIONAL as u64 }>,
     nak_access: Number<8, { syndrome::NAK_ACCESS as u64 }>,
     remote_error: Number<9, { status::RDMA_PROT_ERROR as u64 }>,
+    read_refused: Number<8, { event_code::RDMAR_PROT as u64 }>,
+    local_protection: Number<8, { local::PROTECTION }>,
+    local_failure: Number<8, { local::FAILURE }>,
     write_refused: Number<8, { event_code::RDMAW_PROT as u64 }>,
     write_abort: Number<8, { event_code::RDMAW_ABORT as u64 }>,
     say: Number<2, { word::SAY }>,
@@ -263,16 +316,24 @@ impl Logic for Delivery {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, step, vi, flushing, verdict, ends, writes, carries, present, peer, message,
+            self, clock, step, vi, flushing, verdict, ends, writes, reads, word, counted_response, carries, present, peer, message,
             consumed, packet
         );
         dff_setup!(self, clock, receive, completing, faulty, consume);
-        dff_setup!(self, clock, write, errors, immediate, acknowledge, negative, answer, kind, code, retry);
+        dff_setup!(self, clock, write, errors, immediate, acknowledge, negative, says, kind, code, retry);
         dff_setup!(self, clock, counted_message, counted_no_vi, counted_psn, counted_duplicate);
         dff_setup!(self, clock, counted_no_receive, counted_partial);
 
         self.reliable.next = self.peer.q.val().reliable;
-        self.next_psn.next = self.packet.q.val().psn + 1;
+        self.opcode.next = self.packet.q.val().opcode;
+        self.responds.next = (self.verdict.q.val() == Verdict::Answer)
+            & !(self.opcode.val().get_bit(4) & self.opcode.val().get_bit(0));
+        self.next_msn.next = self.message.q.val().msn + 1;
+        self.packets.next = bits::<24>(1);
+        if self.reads.q.val() {
+            self.packets.next = self.request_packets.val();
+        }
+        self.next_psn.next = self.packet.q.val().psn + self.packets.val();
         self.previous_psn.next = self.message.q.val().psn - 1;
         self.next_position.next = self.consumed.q.val() + 1;
 
@@ -333,14 +394,42 @@ impl Logic for Delivery {
             self.close_completion.next.psn = self.message.q.val().psn;
         }
         self.close_completion.next.msn = self.message.q.val().msn;
-        self.close_completion.next.syndrome = self.answer.q.val();
+        self.close_completion.next.syndrome = self.says.q.val();
         self.close_completion.next.kind = self.kind.q.val();
         self.close_completion.next.ends = self.consume.q.val();
         self.close_completion.next.reception = self.message.q.val().reception;
         self.acknowledged_valid.next = self.step.q.val() == Step::Answer;
-        self.acknowledged.next.vi = self.vi.q.val();
-        self.acknowledged.next.psn = self.packet.q.val().psn;
-        self.acknowledged.next.syndrome = bit_cast::<8, 32>(self.packet.q.val().extension >> 24);
+        self.acknowledged.next = self.word.q.val();
+        self.request_valid.next = self.step.q.val() == Step::Request;
+        self.request.next.vi = self.vi.q.val();
+        self.request.next.again = self.verdict.q.val() == Verdict::Behind;
+        self.request.next.address = self.packet.q.val().address;
+        self.request.next.rkey = self.packet.q.val().rkey;
+        self.request.next.length = self.packet.q.val().size;
+        self.request.next.psn = self.packet.q.val().psn;
+        self.request.next.msn = self.message.q.val().msn;
+        if self.verdict.q.val() == Verdict::Read {
+            self.request.next.msn = self.next_msn.val();
+        }
+        // Opcodes of answers: FIRST 13, MIDDLE 14, LAST 15, ONLY 16.
+        self.answer_valid.next = self.step.q.val() == Step::Ask;
+        self.answer_mtu.next = self.peer.q.val().mtu;
+        self.answer.next.vi = self.vi.q.val();
+        self.answer.next.response = self.responds.val();
+        self.answer.next.first = !self.opcode.val().get_bit(1);
+        self.answer.next.last = self.opcode.val().get_bit(0) == self.opcode.val().get_bit(1);
+        self.answer.next.psn = self.packet.q.val().psn;
+        self.answer.next.length = self.packet.q.val().length;
+        self.answer.next.syndrome = bit_cast::<8, 32>(self.packet.q.val().extension >> 24);
+        self.job_reading.next = self.verdict.q.val() == Verdict::Answer;
+        self.placed_valid.next = self.done_valid.val() & (self.verdict.q.val() == Verdict::Answer);
+        self.placed_ok.next = self.done_result.val() == self.ok.val();
+        self.placing.next = self.responds.val()
+            & ((self.step.q.val() == Step::Act)
+                | (self.step.q.val() == Step::Ask)
+                | (self.step.q.val() == Step::Scatter));
+        self.counted_response.d.next = false;
+        self.count_response.next = self.counted_response.q.val();
         self.counted_message.d.next = false;
         self.counted_no_vi.d.next = false;
         self.counted_psn.d.next = false;
@@ -381,6 +470,7 @@ impl Logic for Delivery {
                 self.verdict.d.next = self.order_verdict.val();
                 self.ends.d.next = self.order_ends.val();
                 self.writes.d.next = self.order_writes.val();
+                self.reads.d.next = self.order_reads.val();
                 self.carries.d.next = self.order_immediate.val();
                 self.present.d.next = self.order_present.val();
                 self.peer.d.next = self.order_peer.val();
@@ -410,7 +500,7 @@ impl Logic for Delivery {
                 self.immediate.d.next = false;
                 self.acknowledge.d.next = false;
                 self.negative.d.next = false;
-                self.answer.d.next = self.ack.val();
+                self.says.d.next = self.ack.val();
                 self.kind.d.next = self.say.val();
                 self.code.d.next = self.connection_lost.val();
                 self.retry.d.next = false;
@@ -441,11 +531,14 @@ impl Logic for Delivery {
                             self.completing.d.next = true;
                         }
                         Verdict::Answer => {
-                            self.step.d.next = Step::Answer;
+                            self.step.d.next = Step::Ask;
                         }
                         Verdict::Behind => {
                             self.counted_psn.d.next = true;
-                            if self.reliable.val() {
+                            if self.reads.q.val() {
+                                self.counted_psn.d.next = false;
+                                self.step.d.next = Step::Request;
+                            } else if self.reliable.val() & !self.opcode.val().get_bits::<2>(2).all() {
                                 self.counted_psn.d.next = false;
                                 self.counted_duplicate.d.next = true;
                                 self.acknowledge.d.next = true;
@@ -458,14 +551,14 @@ impl Logic for Delivery {
                                 self.message.d.next.refused = true;
                                 self.acknowledge.d.next = true;
                                 self.negative.d.next = true;
-                                self.answer.d.next = self.nak_sequence.val();
+                                self.says.d.next = self.nak_sequence.val();
                                 self.completing.d.next = true;
                             }
                         }
                         Verdict::Refuse => {
                             // What ends is what was in progress; the packet is not looked at.
                             self.writes.d.next = self.message.q.val().writing;
-                            self.answer.d.next = self.nak_invalid.val();
+                            self.says.d.next = self.nak_invalid.val();
                             self.errors.d.next = self.transport_error.val();
                             self.write.d.next = self.message.q.val().active & !self.message.q.val().writing;
                             self.consume.d.next = self.message.q.val().active & !self.message.q.val().writing;
@@ -489,6 +582,9 @@ impl Logic for Delivery {
                             self.counted_partial.d.next = true;
                             self.message.d.next.psn = self.next_psn.val();
                         }
+                        Verdict::Read => {
+                            self.step.d.next = Step::Request;
+                        }
                         Verdict::Take => {
                             self.takes.next = true;
                         }
@@ -503,12 +599,12 @@ impl Logic for Delivery {
                 // A right that the VI does not give goes first, then the receive, then the bytes.
                 if self.takes.val() {
                     if self.writes.q.val() & self.begins.val() & !self.message.q.val().writable {
-                        self.answer.d.next = self.nak_invalid.val();
+                        self.says.d.next = self.nak_invalid.val();
                         self.denied.next = true;
                     } else if self.needs.val() & !self.present.q.val() {
-                        self.answer.d.next = self.rnr_nak.val();
+                        self.says.d.next = self.rnr_nak.val();
                         if self.reliable.val() & self.peer.q.val().rnr_stay {
-                            self.answer.d.next =
+                            self.says.d.next =
                                 self.rnr_nak.val() | bit_cast::<8, 5>(self.peer.q.val().rnr_timer);
                             // What is behind it is not asked for before it comes.
                             self.message.d.next.refused = true;
@@ -522,13 +618,13 @@ impl Logic for Delivery {
                             self.fails.next = true;
                         }
                     } else if self.needs.val() & self.receive.q.val().lost {
-                        self.answer.d.next = self.nak_operational.val();
+                        self.says.d.next = self.nak_operational.val();
                         self.counted_no_receive.d.next = true;
                         self.consume.d.next = true;
                         self.completing.d.next = true;
                         self.fails.next = true;
                     } else if self.needs.val() & self.receive.q.val().malformed {
-                        self.answer.d.next = self.nak_operational.val();
+                        self.says.d.next = self.nak_operational.val();
                         self.errors.d.next = self.format_error.val();
                         self.write.d.next = true;
                         self.consume.d.next = true;
@@ -543,6 +639,41 @@ impl Logic for Delivery {
                     }
                 }
             }
+            Step::Request => {
+                if self.request_done.val() {
+                    self.step.d.next = Step::Close;
+                    if self.verdict.q.val() == Verdict::Behind {
+                        // Its answer is what it gets.
+                        self.counted_duplicate.d.next = self.request_ok.val();
+                        self.counted_psn.d.next = !self.request_ok.val();
+                    } else if self.request_ok.val() {
+                        self.message.d.next.psn = self.next_psn.val();
+                        self.message.d.next.msn = self.next_msn.val();
+                        self.message.d.next.refused = false;
+                    } else {
+                        self.says.d.next = self.nak_invalid.val();
+                        if self.request_denied.val() {
+                            self.code.d.next = self.read_refused.val();
+                        }
+                        self.fails.next = true;
+                    }
+                }
+            }
+            Step::Ask => {
+                self.word.d.next = self.told.val();
+                if self.told_valid.val() {
+                    self.step.d.next = Step::Close;
+                    self.counted_response.d.next = !self.told_keep.val();
+                    if self.told_keep.val() {
+                        self.step.d.next = Step::Answer;
+                        if self.told_data.val() {
+                            self.job_valid.next = true;
+                            self.payload_start.next = true;
+                            self.step.d.next = Step::Scatter;
+                        }
+                    }
+                }
+            }
             Step::Answer => {
                 if self.acknowledged_ready.val() {
                     self.step.d.next = Step::Close;
@@ -551,19 +682,26 @@ impl Logic for Delivery {
             Step::Scatter => {
                 if self.done_valid.val() {
                     self.step.d.next = Step::Close;
-                    if !self.writes.q.val() {
+                    if !self.writes.q.val() & !self.job_reading.val() {
                         self.message.d.next.place = self.send_place.val();
                     }
-                    if self.done_result.val() == self.ok.val() {
+                    if self.job_reading.val() {
+                        self.step.d.next = Step::Answer;
+                        if self.done_result.val() == self.refused.val() {
+                            self.word.d.next.syndrome = self.local_protection.val();
+                        } else if self.done_result.val() != self.ok.val() {
+                            self.word.d.next.syndrome = self.local_failure.val();
+                        }
+                    } else if self.done_result.val() == self.ok.val() {
                         self.placed.next = true;
                     } else if self.writes.q.val() {
-                        self.answer.d.next = self.nak_access.val();
+                        self.says.d.next = self.nak_access.val();
                         self.denied.next = true;
                     } else {
-                        self.answer.d.next = self.nak_operational.val();
+                        self.says.d.next = self.nak_operational.val();
                         self.errors.d.next = self.transport_error.val();
                         if self.done_result.val() == self.too_long.val() {
-                            self.answer.d.next = self.nak_invalid.val();
+                            self.says.d.next = self.nak_invalid.val();
                             self.errors.d.next = self.length_error.val();
                         }
                         if self.done_result.val() == self.refused.val() {
@@ -600,7 +738,7 @@ impl Logic for Delivery {
                 self.completing.d.next = true;
             }
             if self.ends.q.val() {
-                self.message.d.next.msn = self.message.q.val().msn + 1;
+                self.message.d.next.msn = self.next_msn.val();
                 self.counted_message.d.next = true;
                 if !self.writes.q.val() | self.carries.q.val() {
                     self.immediate.d.next = self.carries.q.val();

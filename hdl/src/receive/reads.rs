@@ -312,7 +312,9 @@ impl Logic for Reads {
                 if self.sent_valid.val() {
                     self.vi.d.next = self.sent.val().vi;
                 }
-                if self.commit_valid.val() {
+                if self.sent_valid.val() | self.answer_valid.val() {
+                    self.step.d.next = Step::Ask;
+                } else if self.commit_valid.val() {
                     self.vi.d.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
                     self.place.d.next.oldest = bits::<3>(0);
                     self.place.d.next.fresh = bits::<3>(0);
@@ -321,8 +323,6 @@ impl Logic for Reads {
                     self.place.d.next.missed = bits::<1>(0);
                     self.commit_ready.next = true;
                     self.step.d.next = Step::Save;
-                } else if self.sent_valid.val() | self.answer_valid.val() {
-                    self.step.d.next = Step::Ask;
                 }
             }
             Step::Ask => {

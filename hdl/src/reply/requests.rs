@@ -11,7 +11,7 @@
 //!   has. It is looked at when the writes granted before it have left the edge, so a read finds what was written
 //!   before.
 //! - A VI has READ_DEPTH slots, used in turn. A new request goes into the oldest; it is not kept if as many as the VI's RECEIVE row
-//!   allows wait for their answers. One that comes `again` is kept if its PSNs lie within those of a request that is still in
+//!   allows wait for their answers; none is (`answer_denied`) where the row does not allow RDMA reads. One that comes `again` is kept if its PSNs lie within those of a request that is still in
 //!   its slot; its own address, handle and length count from then on. What waits behind it is forgotten: it is asked for again too.
 //! - VIs with answers to give take turns, packet by packet; a VI's answers come in the order of its requests.
 //! - `held` of a VI is high from its request until the last packet of its answers has left, or was dropped (`gone`). Then `free` comes.
@@ -40,6 +40,7 @@ const ROW_LOG2: usize = SLOT_LOG2 + 1;
 const _: () = assert!(READ_DEPTH == 4 && READ_DEPTH_LOG2 == 2);
 const _: () = {
     assert!(receive::MTU.lo == 58 && receive::MTU.width == 3);
+    assert!(receive::RDMA_READ.lo == 97);
     assert!(receive::READ_DEPTH.lo == 104 && receive::READ_DEPTH.width == 4);
 };
 
@@ -139,6 +140,8 @@ pub struct Requests {
     pub answer_valid: Signal<Out, bool>,
     /// It is kept.
     pub answer_ok: Signal<Out, bool>,
+    /// The peer has no right to read.
+    pub answer_denied: Signal<Out, bool>,
     /// PSNs of its answer, at least 1.
     pub answer_packets: Signal<Out, Bits<24>>,
     /// Write commands issued.
@@ -211,6 +214,7 @@ pub struct Requests {
     failure: DFF<AckRequest>,
     told: DFF<bool>,
     kept: DFF<bool>,
+    denied: DFF<bool>,
     queue: Signal<Local, Queue>,
     stored: Signal<Local, Queue>,
     stores: Signal<Local, bool>,
@@ -256,7 +260,7 @@ impl Logic for Requests {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, slot, tries, at, mark, scaled, shifts, sticky, packets);
-        dff_setup!(self, clock, offered, offer, begun, ended, failure, told, kept);
+        dff_setup!(self, clock, offered, offer, begun, ended, failure, told, kept, denied);
         clock!(self, clock, queues, holds, places, turn, tails);
         self.turn.reset.next = self.reset.val();
         self.tails.reset.next = self.reset.val();
@@ -476,6 +480,7 @@ impl Logic for Requests {
         self.told.d.next = false;
         self.answer_valid.next = self.told.q.val();
         self.answer_ok.next = self.kept.q.val();
+        self.answer_denied.next = self.denied.q.val();
         self.answer_packets.next = self.packets.q.val();
         self.count_request.next = self.told.q.val() & self.kept.q.val();
         self.busy.next = (self.step.q.val() != Step::Idle)
@@ -510,6 +515,9 @@ impl Logic for Requests {
                         self.stored.next.depth = self.depth.val().get_bits::<3>(0);
                         if self.depth.val() > bits::<4>(4) {
                             self.stored.next.depth = bits::<3>(4);
+                        }
+                        if !self.word1.val().get_bit(33) {
+                            self.stored.next.depth = bits::<3>(0);
                         }
                         self.stored.next.mtu = self.word0.val().get_bits::<3>(58);
                         self.stores.next = true;
@@ -546,6 +554,7 @@ impl Logic for Requests {
                 }
             }
             Step::Sort => {
+                self.denied.d.next = !self.queue.val().depth.any();
                 if self.request.val().again {
                     self.step.d.next = Step::Search;
                 } else if self.full.val() {

@@ -60,7 +60,7 @@ impl World {
 
     fn open(&mut self, vi: u64, mtu: u64, depth: u64) {
         let commit = Bundle::of::<Commit>("commit");
-        let word1 = depth << (receive::READ_DEPTH.lo - 64);
+        let word1 = depth << (receive::READ_DEPTH.lo - 64) | 1 << (receive::RDMA_READ.lo - 64);
         commit.set(
             &mut self.dut,
             &[
@@ -379,7 +379,7 @@ fn a_new_connection_begins_when_nothing_is_on_its_way() {
     assert_eq!(world.ask(read(3, 0, 600)), Some(3));
     assert!(world.take().is_some());
     let commit = Bundle::of::<Commit>("commit");
-    commit.set(&mut world.dut, &[("target", table::RECEIVE.into()), ("row", 3), ("word1", 4 << 40)]);
+    commit.set(&mut world.dut, &[("target", table::RECEIVE.into()), ("row", 3), ("word1", 4 << 40 | 2 << 32)]);
     world.dut.set("commit_valid", 1);
     let mut left = 1;
     while world.take().is_some() {

@@ -56,9 +56,14 @@ pub struct Outcome {
     flushed_kind: Number<3, { kind::FLUSHED }>,
     transport_kind: Number<3, { kind::TRANSPORT }>,
     lost_kind: Number<3, { kind::LOST }>,
-    no_refusal: Number<2, { refusal::NONE }>,
-    invalid: Number<2, { refusal::INVALID }>,
-    access: Number<2, { refusal::ACCESS }>,
+    no_refusal: Number<3, { refusal::NONE }>,
+    invalid: Number<3, { refusal::INVALID }>,
+    local: Number<3, { refusal::LOCAL }>,
+    failure: Number<3, { refusal::FAILURE }>,
+    op_read: Number<2, { control::OP_RDMAREAD as u64 }>,
+    status_read: Number<20, { (status::DONE | status::OP_RDMA_READ) as u64 }>,
+    read: Signal<Local, bool>,
+    access: Number<3, { refusal::ACCESS }>,
     no_error: Number<9, 0>,
     format: Number<9, { status::FORMAT_ERROR as u64 }>,
     too_long: Number<9, { status::LENGTH_ERROR as u64 }>,
@@ -82,6 +87,7 @@ impl Logic for Outcome {
         self.done.next =
             self.window.val().come.any() & (!self.waits.val() | self.acked.val() | !self.connected.val());
         self.write.next = self.entry.val().operation == self.op_write.val();
+        self.read.next = self.entry.val().operation == self.op_read.val();
 
         self.errors.next = self.no_error.val();
         if self.entry.val().kind == self.format_kind.val() {
@@ -108,14 +114,23 @@ impl Logic for Outcome {
                 self.errors.next = self.remote_descriptor.val();
             }
             if (self.window.val().refusal == self.access.val())
-                | ((self.window.val().refusal == self.invalid.val()) & self.write.val())
+                | ((self.window.val().refusal == self.invalid.val()) & (self.write.val() | self.read.val()))
             {
                 self.errors.next = self.remote_protection.val();
+            }
+            if self.window.val().refusal == self.local.val() {
+                self.errors.next = self.protection.val();
+            }
+            if self.window.val().refusal == self.failure.val() {
+                self.errors.next = self.transport.val();
             }
         }
         self.status.next = self.status_done.val() | bit_cast::<20, 9>(self.errors.val());
         if self.write.val() {
             self.status.next = self.status_write.val() | bit_cast::<20, 9>(self.errors.val());
+        }
+        if self.read.val() {
+            self.status.next = self.status_read.val() | bit_cast::<20, 9>(self.errors.val());
         }
         self.failed.next = self.errors.val().any();
         self.length.next = self.entry.val().length;
