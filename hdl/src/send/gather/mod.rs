@@ -154,7 +154,7 @@ impl Logic for Gather {
         self.head_taken.next = self.walker.head_ready.val();
         self.inbox.read_index.next = self.walker.read_index.val().get_bits::<3>(0);
         self.inbox.read_row.next = self.walker.read_row.val() | self.replier.read_row.val();
-        self.inbox.row_vi.next = self.vi.val();
+        self.inbox.row_vi.next = self.inbox.first.val().vi;
         if self.replier.read_row.val() {
             self.inbox.row_vi.next = self.reply.val().vi;
         }
