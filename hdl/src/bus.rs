@@ -354,10 +354,8 @@ pub struct Sent {
     /// The VI.
     pub vi: Vi,
     /// The message has left, or will never leave. Otherwise a packet that is not its last has left: only `vi`,
-    /// `restart` and `psn` count.
+    /// `epoch`, `length`, `operation` and `psn` count.
     pub ends: bool,
-    /// First after a rewind.
-    pub restart: bool,
     /// Epoch in which it left.
     pub epoch: bool,
     /// Region of the descriptor.

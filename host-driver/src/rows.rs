@@ -107,8 +107,8 @@ pub fn gather(tag: u16, mtu: Mtu, max_transfer: u32) -> [u64; 1] {
 pub const TIMEOUT: u32 = 4096;
 /// How often in a row it does, before the VI breaks: a second in all.
 pub const RETRIES: u8 = 250;
-/// How often in a row it sends again to a peer that has no receive, before the VI breaks.
-pub const RNR_RETRIES: u8 = 250;
+/// How often in a row it sends again to a peer that has no receive, before the VI breaks: VIA's way is at once.
+pub const RNR_RETRIES: u8 = 0;
 
 /// The transmit block's row of a VI; `psn` in 24 bits.
 pub fn transmit(psn: u32, service: Service, loopback: bool) -> [u64; 2] {
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(gather(9, mtu, 1 << 30), [9 | 2 << 16 | 1 << 62]);
         assert_eq!(
             transmit(0xff_ffff, Service::ReliableDelivery, true),
-            [0xff_ffff | 1 << 24 | 1 << 26 | 4096 << 32, 250 | 250 << 8]
+            [0xff_ffff | 1 << 24 | 1 << 26 | 4096 << 32, 250]
         );
         let words = Receive {
             peer: Ipv4Addr::new(10, 1, 2, 3),

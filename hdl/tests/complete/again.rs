@@ -19,17 +19,17 @@ fn three() -> World {
     let mut world = World::new();
     world.create(7, Settings { psn: 10, timeout: 100, retries: 2, ..Settings::default() });
     for n in 0..3 {
-        world.packet(7, 10 + 2 * n, false);
+        world.packet(7, 10 + 2 * n, n);
         world.send(7, n, 11 + 2 * n);
     }
     world
 }
 
 /// The same message, as after a rewind.
-fn comes_again(world: &mut World, n: u64, restart: bool) {
+fn comes_again(world: &mut World, n: u64) {
     let epoch = world.epochs[7];
     let told = Told { vi: 7, offset: n, psn: Some(11 + 2 * n), length: 1000 + n, epoch, ..Told::default() };
-    world.told(Told { restart, ..told });
+    world.told(told);
 }
 
 #[test]
@@ -38,9 +38,9 @@ fn a_sequence_nak_rewinds_to_its_packet_and_completes_what_is_before() {
     world.answer(7, 13, syndrome::NAK_SEQUENCE);
     assert_eq!(world.drain(), [(0, DONE)]);
     assert_eq!(world.rewinds(), [rewound(true, 1, 1, 13)]);
-    comes_again(&mut world, 1, true);
-    world.packet(7, 14, false);
-    comes_again(&mut world, 2, false);
+    comes_again(&mut world, 1);
+    world.packet(7, 14, 2);
+    comes_again(&mut world, 2);
     assert_eq!(world.drain(), []);
     assert_eq!(world.counts[4], 3, "packets sent again");
     world.answer(7, 15, syndrome::ACK);
@@ -56,12 +56,12 @@ fn an_acknowledged_message_completes_only_when_it_has_come_again() {
     // The answer to the first time comes late: host memory is being read again.
     world.answer(7, 15, syndrome::ACK);
     assert_eq!(world.drain(), []);
-    world.packet(7, 10, true);
+    world.packet(7, 10, 0);
     assert_eq!(world.drain(), []);
-    comes_again(&mut world, 0, false);
+    comes_again(&mut world, 0);
     assert_eq!(world.drain(), [(0, DONE)]);
-    comes_again(&mut world, 1, false);
-    comes_again(&mut world, 2, false);
+    comes_again(&mut world, 1);
+    comes_again(&mut world, 2);
     assert_eq!(world.drain(), [(1, DONE), (2, DONE)]);
 }
 
@@ -72,11 +72,11 @@ fn one_rewind_at_a_time_and_not_into_what_is_acknowledged() {
     assert_eq!(world.rewinds(), [rewound(true, 0, 0, 10)]);
     world.answer(7, 14, syndrome::NAK_SEQUENCE);
     assert_eq!(world.rewinds(), [], "nothing of the first has left");
-    world.packet(7, 10, true);
+    world.packet(7, 10, 0);
     assert_eq!(world.rewinds(), [], "two messages are acknowledged and have not come");
-    comes_again(&mut world, 0, false);
+    comes_again(&mut world, 0);
     assert_eq!(world.rewinds(), []);
-    comes_again(&mut world, 1, false);
+    comes_again(&mut world, 1);
     assert_eq!(world.drain(), [(0, DONE), (1, DONE)]);
     assert_eq!(world.rewinds(), [rewound(false, 2, 0, 14)]);
     // What transmit had told before it heard of the new epoch is not what comes again.
@@ -84,7 +84,7 @@ fn one_rewind_at_a_time_and_not_into_what_is_acknowledged() {
     world.told(old);
     world.answer(7, 15, syndrome::ACK);
     assert_eq!(world.drain(), []);
-    comes_again(&mut world, 2, true);
+    comes_again(&mut world, 2);
     assert_eq!(world.drain(), [(2, DONE)]);
 }
 
@@ -93,18 +93,59 @@ fn a_message_cut_off_by_a_rewind_is_new_when_it_comes() {
     let mut world = World::new();
     world.create(7, Settings { psn: 10, ..Settings::default() });
     for psn in 10..14 {
-        world.packet(7, psn, false);
+        world.packet(7, psn, 0);
     }
     world.answer(7, 12, syndrome::NAK_SEQUENCE);
     assert_eq!(world.rewinds(), [rewound(true, 0, 2, 12)]);
     // Its last packet left in the old epoch.
-    world.told(Told { vi: 7, psn: Some(14), length: 1, ..Told::default() });
+    world.told(Told { vi: 7, psn: Some(14), length: 1000, ..Told::default() });
     world.answer(7, 14, syndrome::ACK);
     assert_eq!(world.drain(), []);
-    world.packet(7, 12, true);
-    world.packet(7, 13, false);
-    world.told(Told { vi: 7, psn: Some(14), length: 1, epoch: true, ..Told::default() });
+    world.packet(7, 12, 0);
+    world.packet(7, 13, 0);
+    world.told(Told { vi: 7, psn: Some(14), length: 1000, epoch: true, ..Told::default() });
     assert_eq!(world.drain(), [(0, DONE)]);
+}
+
+#[test]
+fn a_nested_rewind_knows_the_messages_that_left_as_the_first_began() {
+    let mut world = World::new();
+    world.create(7, Settings { psn: 10, timeout: 100, retries: 9, ..Settings::default() });
+    for psn in 10..14 {
+        world.packet(7, psn, 0);
+    }
+    // Its timer ends as the rest leaves, and the next message with it; the answers are late.
+    wait(&mut world, &mut 0, 102);
+    assert_eq!(world.rewinds(), [rewound(true, 0, 0, 10)]);
+    world.told(Told { vi: 7, psn: Some(14), length: 1000, ..Told::default() });
+    world.told(Told { vi: 7, offset: 1, psn: Some(15), length: 1001, ..Told::default() });
+    world.packet(7, 10, 0);
+    world.answer(7, 15, syndrome::NAK_SEQUENCE);
+    assert_eq!(world.rewinds(), [], "all of the first is acknowledged, but it must come again");
+    for psn in 11..14 {
+        world.packet(7, psn, 0);
+    }
+    world.told(Told { vi: 7, psn: Some(14), length: 1000, epoch: true, ..Told::default() });
+    assert_eq!(world.drain(), [(0, DONE)]);
+    assert_eq!(world.rewinds(), [rewound(false, 1, 0, 15)]);
+    assert_eq!(world.broken, []);
+}
+
+#[test]
+fn half_a_message_that_comes_again_as_another_breaks_the_vi() {
+    for (length, operation) in [(999, 0), (1000, 1)] {
+        let mut world = World::new();
+        world.create(7, Settings { psn: 10, ..Settings::default() });
+        world.packet(7, 10, 0);
+        world.packet(7, 11, 0);
+        world.answer(7, 10, syndrome::NAK_SEQUENCE);
+        world.settle();
+        world.packet_of(7, 10, length, operation);
+        world.settle();
+        assert_eq!(world.broken, [(7, event_code::POST_DESC)]);
+        world.told(Told { vi: 7, errors: status::DESC_FLUSHED_ERROR, epoch: true, ..Told::default() });
+        assert_eq!(world.drain(), [(0, LOST)]);
+    }
 }
 
 #[test]
@@ -113,7 +154,7 @@ fn a_message_that_is_not_the_same_breaks_the_vi() {
         let mut world = three();
         world.answer(7, 10, syndrome::NAK_SEQUENCE);
         world.settle();
-        let told = Told { vi: 7, psn: Some(psn), length, operation, epoch: true, restart: true, ..Told::default() };
+        let told = Told { vi: 7, psn: Some(psn), length, operation, epoch: true, ..Told::default() };
         world.told(told);
         assert_eq!(world.drain(), [(0, LOST)]);
         assert_eq!(world.broken, [(7, event_code::POST_DESC)]);
@@ -134,7 +175,7 @@ fn a_message_refused_by_our_own_checker_when_it_comes_again_says_so() {
     world.settle();
     assert_eq!(world.drain(), [], "its memory may still be read");
     let errors = status::PROTECTION_ERROR;
-    world.told(Told { vi: 7, errors, epoch: true, restart: true, ..Told::default() });
+    world.told(Told { vi: 7, errors, epoch: true, ..Told::default() });
     world.told(Told { vi: 7, offset: 1, lost: true, epoch: true, ..Told::default() });
     world.told(Told { vi: 7, offset: 2, errors: status::DESC_FLUSHED_ERROR, epoch: true, ..Told::default() });
     assert_eq!(world.drain(), [(0, DONE | status::PROTECTION_ERROR), (2, LOST)]);
@@ -163,7 +204,7 @@ fn time_outs_send_again_and_break_the_vi_when_the_retries_are_used_up() {
     assert_eq!(world.rewinds(), []);
     wait(&mut world, &mut time, first);
     assert_eq!(world.rewinds(), [rewound(true, 0, 0, 10)]);
-    world.packet(7, 10, true);
+    world.packet(7, 10, 0);
     // Progress forgets the retries.
     world.answer(7, 10, syndrome::ACK);
     for _ in 0..2 {
@@ -172,7 +213,7 @@ fn time_outs_send_again_and_break_the_vi_when_the_retries_are_used_up() {
         assert!((time + 95..=time + 101).contains(&next), "{next} at {time}");
         wait(&mut world, &mut time, next + 2);
         assert_eq!(world.rewinds().len(), 1);
-        world.packet(7, 11, true);
+        world.packet(7, 11, 0);
         assert_eq!(world.broken, []);
     }
     let last = world.dut.get("deadline");
@@ -213,7 +254,7 @@ fn a_peer_without_a_receive_is_left_in_peace_for_its_time() {
         assert_eq!(world.counts[5], 0, "that is no time-out");
         for n in 0..2 {
             let told = Told { vi: 7, offset: n, psn: Some(10 + n), length: 1000 + n, ..Told::default() };
-            world.told(Told { epoch: true, restart: n == 0, ..told });
+            world.told(Told { epoch: true, ..told });
         }
         world.answer(7, 10, syndrome::RNR_NAK | 1);
         assert_eq!(world.drain(), [(0, DONE | error), (1, LOST)]);

@@ -31,7 +31,7 @@ fn a_refusal_says_what_the_table_says_and_what_went_out_behind_it_is_not_known()
         world.create(9, Settings { psn: 99, service, ..Settings::default() });
         let op = if operation == write { status::OP_RDMA_WRITE } else { status::OP_SEND };
         for n in 0..5 {
-            world.packet(9, 99 + 2 * n, false);
+            world.packet_of(9, 99 + 2 * n, 0, operation);
             world.told(Told { vi: 9, offset: n, psn: Some(100 + 2 * n), operation, ..Told::default() });
         }
         // PSN 103 belongs to the message that ends with 104.
@@ -46,7 +46,7 @@ fn a_refusal_says_what_the_table_says_and_what_went_out_behind_it_is_not_known()
         assert_eq!(world.drain(), ends, "{code:#x}, service {service}, operation {operation}");
         assert_eq!(world.broken, [(9, event_code::CONN_LOST)]);
         // What transmit had under way when the VI broke, and what it had not begun.
-        world.packet(9, 109, false);
+        world.packet_of(9, 109, 0, operation);
         world.told(Told { vi: 9, offset: 5, errors: status::DESC_FLUSHED_ERROR, ..Told::default() });
         world.told(Told { vi: 9, offset: 6, errors: status::DESC_FLUSHED_ERROR, ..Told::default() });
         assert_eq!(world.drain(), [(5, LOST), (6, FLUSHED)]);
@@ -60,8 +60,8 @@ fn a_refused_message_that_is_still_going_out_has_the_refusals_error() {
     let mut world = World::new();
     let service = service::RELIABLE_RECEPTION;
     world.create(9, Settings { psn: 1, service, ..Settings::default() });
-    world.packet(9, 1, false);
-    world.packet(9, 2, false);
+    world.packet(9, 1, 0);
+    world.packet(9, 2, 0);
     world.answer(9, 1, syndrome::NAK_OPERATIONAL);
     assert_eq!(world.drain(), []);
     assert_eq!(world.broken, [(9, event_code::CONN_LOST)]);

@@ -40,7 +40,6 @@ pub struct Told {
     pub operation: u64,
     pub lost: bool,
     pub epoch: bool,
-    pub restart: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -199,12 +198,18 @@ impl World {
         self.dut.set("state_valid", 0);
     }
 
-    /// A packet has left that is not its message's last.
-    pub fn packet(&mut self, vi: u64, psn: u64, restart: bool) {
+    /// A packet has left that is not its message's last; what it says of the message.
+    pub fn packet_of(&mut self, vi: u64, psn: u64, length: u64, operation: u64) {
         let epoch = self.epochs[vi as usize].into();
         let bundle = Bundle::of::<Sent>("sent");
-        bundle.set(&mut self.dut, &[("vi", vi), ("psn", psn), ("epoch", epoch), ("restart", restart.into())]);
+        let fields = [("vi", vi), ("psn", psn), ("epoch", epoch), ("length", length), ("operation", operation)];
+        bundle.set(&mut self.dut, &fields);
         self.take("sent_valid", "sent_ready");
+    }
+
+    /// The same, of the send of 1000 + `offset` bytes.
+    pub fn packet(&mut self, vi: u64, psn: u64, offset: u64) {
+        self.packet_of(vi, psn, 1000 + offset, 0);
     }
 
     /// A message has ended.
@@ -222,7 +227,6 @@ impl World {
             ("psn", told.psn.unwrap_or(0)),
             ("lost", told.lost.into()),
             ("epoch", told.epoch.into()),
-            ("restart", told.restart.into()),
         ];
         bundle.set(&mut self.dut, &fields);
         self.take("sent_valid", "sent_ready");

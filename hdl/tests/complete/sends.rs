@@ -52,10 +52,10 @@ fn every_error_keeps_its_bit_and_an_rdma_write_its_operation() {
 fn reliable_messages_wait_for_their_psn_and_a_failed_one_behind_them_waits_too() {
     let mut world = World::new();
     world.create(1, Settings { psn: 0xFF_FFFD, ..Settings::default() });
-    world.packet(1, 0xFF_FFFD, false);
+    world.packet(1, 0xFF_FFFD, 1);
     world.send(1, 1, 0xFF_FFFE);
-    world.packet(1, 0xFF_FFFF, false);
-    world.packet(1, 0, false);
+    world.packet(1, 0xFF_FFFF, 2);
+    world.packet(1, 0, 2);
     world.send(1, 2, 0x00_0001);
     world.told(Told { vi: 1, offset: 3, errors: status::FORMAT_ERROR, ..Told::default() });
     assert_eq!(world.drain(), []);
@@ -79,7 +79,7 @@ fn an_answer_of_no_packet_in_flight_changes_nothing() {
         world.create(2, Settings { psn: 10, ..Settings::default() });
         world.answer(2, 10, code);
         world.send(2, 1, 10);
-        world.packet(2, 11, false);
+        world.packet(2, 11, 2);
         for psn in [9, 12, 13, 10 + (1 << 23)] {
             world.answer(2, psn, code);
         }
@@ -135,7 +135,7 @@ fn windows_of_many_vis_fill_and_empty_in_any_mixture() {
             for _ in 0..random.random_range(0..4) {
                 let psn = next[vi as usize];
                 next[vi as usize] = (psn + 1) & 0xFF_FFFF;
-                world.packet(vi, psn, false);
+                world.packet(vi, psn, message);
             }
             let psn = next[vi as usize];
             next[vi as usize] = (psn + 1) & 0xFF_FFFF;

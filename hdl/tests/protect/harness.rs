@@ -356,6 +356,8 @@ impl Harness {
                     live: region::LIVE.get(&words) == 1,
                     system: region::SYSTEM.get(&words) == 1,
                     read_only: region::READ_ONLY.get(&words) == 1,
+                    rdma_write: region::RDMA_WRITE.get(&words) == 1,
+                    rdma_read: region::RDMA_READ.get(&words) == 1,
                 };
             }
         }

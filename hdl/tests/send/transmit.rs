@@ -244,9 +244,8 @@ impl World {
                 vlan: vi.headers.vlan,
             });
             left += 1;
-            let again = (restart == Some(turn)).into();
             if last {
-                end.extend(fields(&[("psn", vi.psn), ("restart", again)]));
+                end.insert("psn".into(), vi.psn);
                 if turn + 1 == all && restart.is_some() {
                     // The first time.
                     let mut end = end.clone();
@@ -254,7 +253,13 @@ impl World {
                     self.sent.push_back(end);
                 }
             } else if reliable {
-                self.sent.push_back(fields(&[("vi", n), ("ends", 0), ("psn", vi.psn), ("restart", again)]));
+                self.sent.push_back(fields(&[
+                    ("vi", n),
+                    ("ends", 0),
+                    ("psn", vi.psn),
+                    ("length", total as u64),
+                    ("operation", operation.into()),
+                ]));
             }
             vi.psn = (vi.psn + 1) & 0xff_ffff;
         }

@@ -9,13 +9,14 @@
 //!      time_now ──►└──────────────────┘──► deadline
 //! ```
 //! Contract: docs/semantics.md, "Reliable service: the requester"; docs/architecture.md, "Life of a retransmission".
-//! - A ring of SEND_WINDOW messages for each VI, oldest first. The oldest completes when it has come since the last rewind and
-//!   waits for nothing, is acknowledged, or its VI is not connected. After each completion the position moves on first and the queue is queued
-//!   again second, so fetch finds the room.
+//! - A ring of SEND_WINDOW messages for each VI, oldest first. The oldest completes when it has come since the last
+//!   rewind and waits for nothing, is acknowledged, or its VI is not connected. After each completion the position
+//!   moves on first and the queue is queued again second, so fetch finds the room.
 //! - An answer counts when its PSN is in flight; others are dropped and counted.
-//! - A rewind of a VI starts when none of it is under way and its oldest message is not all acknowledged; the epoch turns in
-//!   the same cycle. One rewind waits for fetch at a time. Beyond 2^22 packets in flight the VI is rewound too.
-//! - A message that comes again and is not the same breaks its VI with POST_DESC.
+//! - A rewind of a VI starts when none of it is under way and its oldest message is not all acknowledged; the epoch
+//!   turns in the same cycle, and the rewind is under way until something of the new epoch has left. One rewind waits
+//!   for fetch at a time. Beyond 2^22 packets in flight the VI is rewound too.
+//! - A message that comes again, whole or in part, and is not the same breaks its VI with POST_DESC.
 //! - A refusal, or retries that are used up, break the VI with CONN_LOST, behind what is acknowledged.
 //! - A commit of TRANSMIT empties the ring and sets the position to 0, the epoch to 0 and the PSNs.
 //! - `sent` is always taken after a while, whatever waits: transmit needs it to let a rewind through.
@@ -220,6 +221,9 @@ pub struct Sends {
     ahead: Signal<Local, Bits<24>>,
     left: Signal<Local, bool>,
     advances: Signal<Local, bool>,
+    /// Messages that come before the arrival.
+    place: Signal<Local, Bits<5>>,
+    /// The arrival is of a message that has not left whole before.
     is_new: Signal<Local, bool>,
     slot: Signal<Local, Bits<14>>,
     slot_low: Signal<Local, Bits<SEND_WINDOW_LOG2>>,
@@ -329,9 +333,16 @@ impl Logic for Sends {
         self.windows.write_data.next = self.window.q.val();
 
         // The entry at hand: that of an arrival, otherwise the oldest.
+        // Until the first of the new epoch, those of the old one count on.
+        self.current.next = self.arrival.q.val().epoch == self.window.q.val().epoch;
+        self.place.next = self.window.q.val().come;
+        if self.current.val() & self.window.q.val().rewinding & !self.parking.val().resuming {
+            self.place.next = bits::<5>(0);
+        }
+        self.is_new.next = self.window.q.val().known == self.place.val();
         self.slot.next = self.window.q.val().completed;
         if (self.step.q.val() == Step::Apply) | (self.step.q.val() == Step::Compare) {
-            self.slot.next = self.window.q.val().completed + bit_cast::<14, 5>(self.window.q.val().come);
+            self.slot.next = self.window.q.val().completed + bit_cast::<14, 5>(self.place.val());
         }
         self.slot_low.next = self.slot.val().get_bits::<SEND_WINDOW_LOG2>(0);
         self.entries.read_address.next = (bit_cast::<ENTRY_LOG2, VI_LOG2>(self.vi.q.val()) << 4)
@@ -347,9 +358,6 @@ impl Logic for Sends {
         self.in_flight.next = self.flight.val().any();
         self.left.next = !self.arrival.q.val().ends | self.arrival.q.val().acknowledged;
         self.advances.next = self.left.val() & self.ahead.val().any() & !self.ahead.val().get_bit(23);
-        // What left before the rewind is not known to have come; it comes again.
-        self.current.next = self.arrival.q.val().epoch == self.window.q.val().epoch;
-        self.is_new.next = self.window.q.val().known == self.window.q.val().come;
         self.entries.write_data.next.region = bit_cast::<REGION_LOG2, 16>(self.arrival.q.val().region);
         self.entries.write_data.next.offset = self.arrival.q.val().offset;
         self.entries.write_data.next.length = self.arrival.q.val().length;
@@ -357,8 +365,8 @@ impl Logic for Sends {
         self.entries.write_data.next.kind = self.outcome.kind.val();
         self.entries.write_data.next.operation = self.arrival.q.val().operation;
         self.same.next = (self.entry.q.val().length == self.arrival.q.val().length)
-            & (self.entry.q.val().after == self.after.val())
-            & (self.entry.q.val().operation == self.arrival.q.val().operation);
+            & (self.entry.q.val().operation == self.arrival.q.val().operation)
+            & (self.is_new.val() | !self.arrival.q.val().ends | (self.entry.q.val().after == self.after.val()));
         self.failed.next = self.arrival.q.val().errors.any() | self.arrival.q.val().lost;
 
         self.outcome.window.next = self.window.q.val();
@@ -385,6 +393,7 @@ impl Logic for Sends {
         self.completion.next.syndrome = bits::<8>(0);
         self.completion.next.kind = bits::<2>(0);
         self.completion.next.ends = true;
+        self.completion.next.reception = false;
         self.fault_valid.next = (self.step.q.val() == Step::Break) & self.connected.val();
         self.fault.next.vi = self.vi.q.val();
         self.fault.next.code = self.code.q.val();
@@ -487,15 +496,13 @@ impl Logic for Sends {
                             if self.flight.val().get_bits::<2>(22).any() {
                                 self.window.d.next.pending = true;
                             }
-                            if !self.current.val() {
-                                self.window.d.next.partial = true;
-                            }
                         }
                         if self.current.val() {
-                            if self.arrival.q.val().restart {
-                                self.window.d.next.rewinding = false;
-                            }
-                            if self.parks.val() {
+                            self.window.d.next.rewinding = false;
+                        }
+                        self.window.d.next.come = self.place.val();
+                        if self.parks.val() {
+                            if self.current.val() {
                                 self.parkings.write_enable.next = true;
                                 self.parkings.write_data.next.parked = true;
                                 self.parkings.write_data.next.seen = self.arrival.q.val().number;
@@ -504,18 +511,16 @@ impl Logic for Sends {
                                     self.breaks.d.next = self.connected.val();
                                     self.code.d.next = self.post_desc.val();
                                 }
-                            } else if self.is_new.val() {
-                                self.window.d.next.partial = !self.arrival.q.val().ends;
                             }
+                        } else if self.is_new.val() & !self.window.q.val().partial {
+                            self.entries.write_enable.next = true;
+                            self.window.d.next.partial = !self.arrival.q.val().ends;
                             if self.arrival.q.val().ends & !self.parks.val() {
-                                if self.is_new.val() {
-                                    self.entries.write_enable.next = true;
-                                    self.window.d.next.known = self.window.q.val().known + 1;
-                                    self.window.d.next.come = self.window.q.val().come + 1;
-                                } else {
-                                    self.step.d.next = Step::Fetch;
-                                }
+                                self.window.d.next.known = self.window.q.val().known + 1;
+                                self.window.d.next.come = self.place.val() + 1;
                             }
+                        } else {
+                            self.step.d.next = Step::Fetch;
                         }
                     }
                     Source::Answer => {
@@ -580,10 +585,19 @@ impl Logic for Sends {
                 self.step.d.next = Step::Compare;
             }
             Step::Compare => {
-                // The message has come again.
-                self.window.d.next.come = self.window.q.val().come + 1;
+                // A packet of a message of which something has left before.
                 self.step.d.next = Step::Look;
-                if (self.entry.q.val().kind == self.waits_kind.val()) & !self.outcome.acknowledged.val() {
+                if self.arrival.q.val().ends {
+                    self.window.d.next.come = self.place.val() + 1;
+                    if self.is_new.val() {
+                        self.window.d.next.known = self.window.q.val().known + 1;
+                        self.window.d.next.partial = false;
+                        self.entries.write_enable.next = true;
+                    }
+                }
+                if self.is_new.val()
+                    | ((self.entry.q.val().kind == self.waits_kind.val()) & !self.outcome.acknowledged.val())
+                {
                     if self.failed.val() {
                         self.entries.write_enable.next = true;
                     } else if !self.same.val() & self.connected.val() {
@@ -679,6 +693,7 @@ impl Logic for Sends {
                     self.window.d.next.rewinding = true;
                     self.parkings.write_enable.next = true;
                     self.parkings.write_data.next.parked = false;
+                    self.parkings.write_data.next.resuming = true;
                     self.epoch_out.d.next = true;
                     self.step.d.next = Step::Committed;
                 } else if !self.in_flight.val() | !self.connected.val() {
@@ -689,6 +704,7 @@ impl Logic for Sends {
                 } else if self.able.val() {
                     self.parkings.write_enable.next = true;
                     self.parkings.write_data.next.parked = false;
+                    self.parkings.write_data.next.resuming = false;
                     self.rewind_out.d.next.resume = false;
                     self.rewind_waits.d.next = true;
                     self.rewind_out.d.next.vi = self.vi.q.val();
@@ -699,7 +715,6 @@ impl Logic for Sends {
                     self.window.d.next.epoch = !self.window.q.val().epoch;
                     self.window.d.next.rewinding = true;
                     self.window.d.next.pending = false;
-                    self.window.d.next.come = bits::<5>(0);
                     self.epoch_out.d.next = true;
                     self.step.d.next = Step::Committed;
                 }
@@ -721,6 +736,7 @@ impl Logic for Sends {
                 self.parkings.write_enable.next = true;
                 self.parkings.write_data.next.done = bits::<3>(0);
                 self.parkings.write_data.next.parked = false;
+                self.parkings.write_data.next.resuming = false;
                 self.reads.write_enable.next = true;
                 self.reads.write_data.next = bits::<3>(0);
                 self.epoch_out.d.next = true;
@@ -753,7 +769,7 @@ impl Logic for Sends {
         if self.state_push.val() {
             self.attention.push_id.next = self.state.val().vi;
             if self.own_push.val() {
-                self.step.d.next = self.step.q.val();
+                self.step.d.next = Step::Settle;
             }
         }
 

@@ -46,7 +46,9 @@ pub struct Outcome {
     reached: Signal<Local, Bits<24>>,
     waits: Signal<Local, bool>,
     acked: Signal<Local, bool>,
+    rdma: Signal<Local, bool>,
     write: Signal<Local, bool>,
+    read: Signal<Local, bool>,
     errors: Signal<Local, Bits<9>>,
     no_kind: Number<3, { kind::DONE }>,
     waits_kind: Number<3, { kind::WAITS }>,
@@ -60,9 +62,6 @@ pub struct Outcome {
     invalid: Number<3, { refusal::INVALID }>,
     local: Number<3, { refusal::LOCAL }>,
     failure: Number<3, { refusal::FAILURE }>,
-    op_read: Number<2, { control::OP_RDMAREAD as u64 }>,
-    status_read: Number<20, { (status::DONE | status::OP_RDMA_READ) as u64 }>,
-    read: Signal<Local, bool>,
     access: Number<3, { refusal::ACCESS }>,
     no_error: Number<9, 0>,
     format: Number<9, { status::FORMAT_ERROR as u64 }>,
@@ -72,6 +71,9 @@ pub struct Outcome {
     transport: Number<9, { status::TRANSPORT_ERROR as u64 }>,
     remote_protection: Number<9, { status::RDMA_PROT_ERROR as u64 }>,
     remote_descriptor: Number<9, { status::REMOTE_DESC_ERROR as u64 }>,
+    op_send: Number<2, { control::OP_SENDRECV as u64 }>,
+    op_read: Number<2, { control::OP_RDMAREAD as u64 }>,
+    status_read: Number<20, { (status::DONE | status::OP_RDMA_READ) as u64 }>,
     op_write: Number<2, { control::OP_RDMAWRITE as u64 }>,
     status_done: Number<20, { status::DONE as u64 }>,
     status_write: Number<20, { (status::DONE | status::OP_RDMA_WRITE) as u64 }>,
@@ -84,8 +86,10 @@ impl Logic for Outcome {
         self.waits.next = self.entry.val().kind == self.waits_kind.val();
         self.acked.next = self.waits.val() & !self.reached.val().get_bit(23);
         self.acknowledged.next = self.acked.val();
-        self.done.next =
-            self.window.val().come.any() & (!self.waits.val() | self.acked.val() | !self.connected.val());
+        self.done.next = self.window.val().come.any()
+            & !self.window.val().rewinding
+            & (!self.waits.val() | self.acked.val() | !self.connected.val());
+        self.rdma.next = self.entry.val().operation != self.op_send.val();
         self.write.next = self.entry.val().operation == self.op_write.val();
         self.read.next = self.entry.val().operation == self.op_read.val();
 
@@ -114,7 +118,7 @@ impl Logic for Outcome {
                 self.errors.next = self.remote_descriptor.val();
             }
             if (self.window.val().refusal == self.access.val())
-                | ((self.window.val().refusal == self.invalid.val()) & (self.write.val() | self.read.val()))
+                | ((self.window.val().refusal == self.invalid.val()) & self.rdma.val())
             {
                 self.errors.next = self.remote_protection.val();
             }

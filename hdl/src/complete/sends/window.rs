@@ -13,7 +13,7 @@ pub struct Window {
     pub completed: Position,
     /// Entries, 0 to SEND_WINDOW: messages from `completed` on that have come at least once.
     pub known: Bits<5>,
-    /// How many of them have come since the last rewind.
+    /// How many of them have come since the last rewind; while rewinding, since the one before.
     pub come: Bits<5>,
     /// PSN of the first packet of the message at `completed`.
     pub first: Bits<24>,
@@ -29,7 +29,7 @@ pub struct Window {
     pub pending: bool,
     /// The peer has no receive: the rewind waits for the timer.
     pub resting: bool,
-    /// Packets behind the newest entry have left.
+    /// Packets behind the newest entry have left; what is known of their message stands in the next one.
     pub partial: bool,
     /// Reliable Reception.
     pub reception: bool,
@@ -61,6 +61,8 @@ pub struct Parking {
     pub done: Bits<3>,
     /// A message waits for one to be complete: it is the next after those known, and must be fetched again.
     pub parked: bool,
+    /// The rewind under way, or the last one, only went on behind what was known.
+    pub resuming: bool,
     /// Reads that were complete when gather saw that.
     pub seen: Bits<3>,
 }

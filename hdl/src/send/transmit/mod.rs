@@ -643,7 +643,6 @@ impl Logic for Transmit {
         }
         self.sent.next.errors = self.errors.q.val();
         self.sent.next.ends = self.packet.val().last;
-        self.sent.next.restart = self.packet.val().restart;
         self.sent.next.epoch = self.packet.val().epoch;
         self.sent.next.operation = self.packet.val().operation;
         self.sent.next.psn = self.psn.q.val();
