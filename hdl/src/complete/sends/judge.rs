@@ -36,7 +36,7 @@ pub struct Judge {
     /// Packets are in flight still.
     pub open: Signal<Out, bool>,
     /// It is one of `crate::bus::local`.
-    pub local: Signal<Out, bool>,
+    pub inner: Signal<Out, bool>,
     /// From there on again.
     pub again: Signal<Out, bool>,
     /// After a while.
@@ -78,11 +78,11 @@ impl Logic for Judge {
         self.again.next = self.syndrome.val() == self.sequence_nak.val();
         self.rests.next = self.group.val() == bits::<2>(1);
         // Class 2 does not come from the wire.
-        self.local.next = self.group.val() == bits::<2>(2);
+        self.inner.next = self.group.val() == bits::<2>(2);
         self.refuses.next =
-            (self.nak.val() & (self.syndrome.val() != self.sequence_nak.val())) | self.local.val();
+            (self.nak.val() & (self.syndrome.val() != self.sequence_nak.val())) | self.inner.val();
         self.refusal.next = bit_cast::<3, 2>(self.syndrome.val().get_bits::<2>(0));
-        if self.local.val() {
+        if self.inner.val() {
             self.refusal.next = bit_cast::<3, 2>(self.syndrome.val().get_bits::<2>(0)) | bits::<3>(4);
         }
     }

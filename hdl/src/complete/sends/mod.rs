@@ -301,7 +301,7 @@ impl Logic for Sends {
         self.busy_there.next = (self.placing.val().get_bit(0)
             & (self.placing_vis.val().get_bits::<VI_LOG2>(0) == self.vi.q.val()))
             | (self.placing.val().get_bit(1)
-                & (self.placing_vis.val().get_bits::<VI_LOG2>(VI_LOG2) == self.vi.q.val()));
+                & (self.placing_vis.val().get_bits::<VI_LOG2>(6) == self.vi.q.val()));
 
         // Timers.
         self.timers.time_now.next = self.time_now.val();
@@ -528,7 +528,7 @@ impl Logic for Sends {
                         self.counted_nak.d.next = self.judge.taken.val()
                             & self.judge.negative.val()
                             & !self.judge.rests.val()
-                            & !self.judge.local.val();
+                            & !self.judge.inner.val();
                         self.counted_rnr.d.next = self.judge.taken.val() & self.judge.rests.val();
                         self.counted_ghost.d.next = !self.judge.taken.val();
                         if self.judge.taken.val() {

@@ -60,7 +60,7 @@ pub struct Outcome {
     lost_kind: Number<3, { kind::LOST }>,
     no_refusal: Number<3, { refusal::NONE }>,
     invalid: Number<3, { refusal::INVALID }>,
-    local: Number<3, { refusal::LOCAL }>,
+    inner: Number<3, { refusal::LOCAL }>,
     failure: Number<3, { refusal::FAILURE }>,
     access: Number<3, { refusal::ACCESS }>,
     no_error: Number<9, 0>,
@@ -122,7 +122,7 @@ impl Logic for Outcome {
             {
                 self.errors.next = self.remote_protection.val();
             }
-            if self.window.val().refusal == self.local.val() {
+            if self.window.val().refusal == self.inner.val() {
                 self.errors.next = self.protection.val();
             }
             if self.window.val().refusal == self.failure.val() {
