@@ -188,7 +188,7 @@ impl Logic for Judge {
             self.last.d.next = true;
         }
         self.first.d.next = self.is_first.val();
-        self.writing.d.next = self.is_write.val() & !self.is_read.val();
+        self.writing.d.next = self.is_write.val() & !self.opcode.val().get_bits::<2>(2).all();
         self.carries.d.next = self.info.val().extended;
         self.left.next = self.message.val().left;
         if self.is_first.val() {
