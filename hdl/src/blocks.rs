@@ -76,6 +76,7 @@ pub fn all() -> Vec<Entry> {
         entry("receive/flush", || verilog(receive::Flush::default()), 280, 0),
         entry("receive/judge", || verilog(receive::Judge::default()), 145, 0),
         entry("receive/lookup", || verilog(receive::Lookup::default()), 220, 0),
+        entry("receive/outcome", || verilog(receive::Outcome::default()), 60, 0),
         entry("receive/delivery", || verilog(receive::Delivery::default()), 500, 0),
         entry("receive/closing", || verilog(receive::Closing::default()), 15, 0),
         entry("receive/matcher", || verilog(receive::Matcher::default()), 1380, 6),

@@ -7,19 +7,20 @@
 //!             │          │──► save_*
 //!             └──────────┘──► frame, payload_start, release_valid, count_*
 //! ```
-//! Contract: one order at a time.
+//! Contract: one order at a time. What came of it, and so how it ends, is a table: see [`Outcome`].
 //!
-//! * A PSN behind the expected one is not delivered again; a reliable VI acknowledges it again, with the newest PSN,
-//!   if it asks or ends a message. A gap is refused once (NAK_SEQUENCE).
-//! * The first packet takes the descriptor at the consumed position. If there is none, an unreliable VI drops the
-//!   message and reports RECVQ_EMPTY, and a reliable one breaks, with the NAK that InfiniBand has for it (RNR_NAK; VIA
-//!   knows no retry). A descriptor that was lost is skipped and counts as none, with NAK_OPERATIONAL.
-//! * A descriptor that is malformed, too short for the message or refused completes with its error; the rest of the
-//!   message is dropped. A reliable VI breaks: NAK_INVALID if the message is too long, else NAK_OPERATIONAL.
+//! * The first packet of a send takes the descriptor at the consumed position, the last one of an RDMA write with
+//!   immediate data does; its segments are then not looked at. A right that the VI does not give goes first, then the
+//!   receive, then the bytes. A descriptor that was lost is skipped and counts as none.
+//! * A PSN behind the expected one is not delivered again; a reliable VI acknowledges it again, with the newest PSN. A
+//!   gap is refused once, until the expected PSN comes.
 //! * The last packet completes the descriptor: Length is what arrived. Its acknowledgement goes with the completion,
 //!   behind the data. The context is saved with it, and from then on the VI may be looked up again (`blocking`).
-//! * When a VI breaks: its descriptor with the NAK, then the fault; from then on its frames match nothing.
-//! * A flush completes the descriptor at the consumed position DESC_FLUSHED_ERROR.
+//! * When a reliable VI breaks: its descriptor with the NAK, then the fault; from then on its frames match nothing but
+//!   the last word. An unreliable one only loses the message.
+//!
+//! A verdict of another kind, as of a read request or a response, becomes one arm of `Act`, and a step like `Answer` where it
+//! is handed on.
 //!
 //! Latency: a frame of one packet and one segment takes 3 cycles, scatter's and the checker's.
 //!
@@ -28,14 +29,13 @@
 use super::ahead::AheadMeta;
 use super::contexts::{Message, Peer};
 use super::judge::Verdict;
+use super::outcome::{Ending, Outcome, Situation};
 use super::scatter::result;
-use crate::bus::{local, word, Acknowledged, Answer, Completion, FrameInfo, Position, ReadRequest, Vi};
+use crate::bus::{local, Acknowledged, Answer, Completion, FrameInfo, Position, ReadRequest, Vi};
 use crate::prims::Number;
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
-use viaduct_spec::register::event_code;
-use viaduct_spec::wire::syndrome;
 
 /// What the block is doing.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -151,8 +151,6 @@ pub struct Delivery {
     pub answer_valid: Signal<Out, bool>,
     /// Which.
     pub answer: Signal<Out, Answer>,
-    /// Path MTU of its VI: 256 << MTU bytes.
-    pub answer_mtu: Signal<Out, Bits<3>>,
     /// It is judged.
     pub told_valid: Signal<In, bool>,
     /// It counts.
@@ -232,18 +230,10 @@ pub struct Delivery {
     packet: DFF<FrameInfo>,
     receive: DFF<AheadMeta>,
 
-    // How the order ends.
-    completing: DFF<bool>,
-    faulty: DFF<bool>,
-    consume: DFF<bool>,
-    write: DFF<bool>,
-    errors: DFF<Bits<9>>,
-    immediate: DFF<bool>,
-    acknowledge: DFF<bool>,
-    negative: DFF<bool>,
-    says: DFF<Bits<8>>,
-    kind: DFF<Bits<2>>,
-    code: DFF<Bits<8>>,
+    outcome: Outcome,
+    /// How the order ends.
+    ending: DFF<Ending>,
+    /// The same frame is looked at again.
     retry: DFF<bool>,
 
     counted_message: DFF<bool>,
@@ -264,49 +254,25 @@ pub struct Delivery {
     begins: Signal<Local, bool>,
     /// It needs a receive.
     needs: Signal<Local, bool>,
-    /// It is an RDMA write's with immediate data, and has one.
-    has_receive: Signal<Local, bool>,
     /// The packet is of a message that may be taken.
     takes: Signal<Local, bool>,
-    /// Its payload is placed.
-    placed: Signal<Local, bool>,
     opcode: Signal<Local, Bits<8>>,
     /// It is the answer to a read.
     responds: Signal<Local, bool>,
     packets: Signal<Local, Bits<24>>,
     next_msn: Signal<Local, Bits<24>>,
-    /// The peer may not write there.
-    denied: Signal<Local, bool>,
-    /// The packet cannot be taken: the message is lost.
-    fails: Signal<Local, bool>,
+    /// What came of the order is known.
+    settles: Signal<Local, bool>,
+    /// What.
+    situation: Signal<Local, Situation>,
     closes: Signal<Local, bool>,
+    status: Signal<Local, Bits<20>>,
 
     status_receive: Number<20, { (status::DONE | status::OP_RECEIVE) as u64 }>,
     status_write: Number<20, { (status::DONE | status::OP_REMOTE_RDMA_WRITE) as u64 }>,
-    status_immediate: Number<20, { status::IMMEDIATE as u64 }>,
-    format_error: Number<9, { status::FORMAT_ERROR as u64 }>,
-    protection_error: Number<9, { status::PROTECTION_ERROR as u64 }>,
-    length_error: Number<9, { status::LENGTH_ERROR as u64 }>,
-    partial_error: Number<9, { status::PARTIAL_ERROR as u64 }>,
-    flushed_error: Number<9, { status::DESC_FLUSHED_ERROR as u64 }>,
-    transport_error: Number<9, { status::TRANSPORT_ERROR as u64 }>,
-    ack: Number<8, { syndrome::ACK as u64 }>,
-    rnr_nak: Number<8, { syndrome::RNR_NAK as u64 }>,
-    nak_sequence: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
-    nak_invalid: Number<8, { syndrome::NAK_INVALID as u64 }>,
-    nak_operational: Number<8, { syndrome::NAK_OPERATIONAL as u64 }>,
-    nak_access: Number<8, { syndrome::NAK_ACCESS as u64 }>,
-    remote_error: Number<9, { status::RDMA_PROT_ERROR as u64 }>,
-    read_refused: Number<8, { event_code::RDMAR_PROT as u64 }>,
     local_protection: Number<8, { local::PROTECTION }>,
     local_failure: Number<8, { local::FAILURE }>,
-    write_refused: Number<8, { event_code::RDMAW_PROT as u64 }>,
-    write_abort: Number<8, { event_code::RDMAW_ABORT as u64 }>,
-    say: Number<2, { word::SAY }>,
-    last_word: Number<2, { word::LAST }>,
-    say_again: Number<2, { word::REPEAT }>,
-    connection_lost: Number<8, { event_code::CONN_LOST as u64 }>,
-    queue_empty: Number<8, { event_code::RECVQ_EMPTY as u64 }>,
+    status_immediate: Number<20, { status::IMMEDIATE as u64 }>,
     ok: Number<2, { result::OK }>,
     too_long: Number<2, { result::TOO_LONG }>,
     refused: Number<2, { result::REFUSED }>,
@@ -316,13 +282,12 @@ impl Logic for Delivery {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, step, vi, flushing, verdict, ends, writes, reads, word, counted_response, carries, present, peer, message,
+            self, clock, step, vi, flushing, verdict, ends, writes, reads, word, carries, present, peer, message,
             consumed, packet
         );
-        dff_setup!(self, clock, receive, completing, faulty, consume);
-        dff_setup!(self, clock, write, errors, immediate, acknowledge, negative, says, kind, code, retry);
+        dff_setup!(self, clock, receive, ending, retry);
         dff_setup!(self, clock, counted_message, counted_no_vi, counted_psn, counted_duplicate);
-        dff_setup!(self, clock, counted_no_receive, counted_partial);
+        dff_setup!(self, clock, counted_no_receive, counted_partial, counted_response);
 
         self.reliable.next = self.peer.q.val().reliable;
         self.opcode.next = self.packet.q.val().opcode;
@@ -364,39 +329,35 @@ impl Logic for Delivery {
         self.job_length.next = self.packet.q.val().length;
         self.close_valid.next = self.step.q.val() == Step::Close;
         self.closes.next = (self.step.q.val() == Step::Close) & self.close_ready.val();
-        self.close_completes.next = self.completing.q.val();
-        self.close_faulty.next = self.faulty.q.val();
-        self.close_code.next = self.code.q.val();
-        self.close_breaks.next = self.message.q.val().broken;
+        self.close_completes.next = self.ending.q.val().completes;
+        self.close_faulty.next = self.ending.q.val().faulty;
+        self.close_code.next = self.ending.q.val().code;
+        self.close_breaks.next = self.ending.q.val().breaks;
         self.close_completion.next.vi = self.vi.q.val();
         self.close_completion.next.receive = true;
-        self.close_completion.next.write = self.write.q.val();
+        self.close_completion.next.write = self.ending.q.val().write;
         self.close_completion.next.region = self.receive.q.val().region;
         self.close_completion.next.offset = self.receive.q.val().offset;
         self.close_completion.next.length = self.message.q.val().received;
-        self.close_completion.next.status =
-            self.status_receive.val() | bit_cast::<20, 9>(self.errors.q.val());
-        if self.writes.q.val() & !self.flushing.q.val() {
-            self.close_completion.next.status =
-                self.status_write.val() | bit_cast::<20, 9>(self.errors.q.val());
+        self.status.next = self.status_receive.val();
+        if self.ending.q.val().remote {
+            self.status.next = self.status_write.val();
         }
-        if self.immediate.q.val() {
-            self.close_completion.next.status = self.status_receive.val() | self.status_immediate.val();
-            if self.writes.q.val() {
-                self.close_completion.next.status = self.status_write.val() | self.status_immediate.val();
-            }
+        self.close_completion.next.status = self.status.val() | bit_cast::<20, 9>(self.ending.q.val().errors);
+        if self.ending.q.val().immediate {
+            self.close_completion.next.status = self.status.val() | self.status_immediate.val();
         }
-        self.close_completion.next.has_immediate = self.immediate.q.val();
+        self.close_completion.next.has_immediate = self.ending.q.val().immediate;
         self.close_completion.next.immediate = self.packet.q.val().extension;
-        self.close_completion.next.acknowledge = self.acknowledge.q.val();
+        self.close_completion.next.acknowledge = self.ending.q.val().acknowledge;
         self.close_completion.next.psn = self.previous_psn.val();
-        if self.negative.q.val() {
+        if self.ending.q.val().negative {
             self.close_completion.next.psn = self.message.q.val().psn;
         }
         self.close_completion.next.msn = self.message.q.val().msn;
-        self.close_completion.next.syndrome = self.says.q.val();
-        self.close_completion.next.kind = self.kind.q.val();
-        self.close_completion.next.ends = self.consume.q.val();
+        self.close_completion.next.syndrome = self.ending.q.val().syndrome;
+        self.close_completion.next.kind = self.ending.q.val().kind;
+        self.close_completion.next.ends = self.ending.q.val().consume;
         self.close_completion.next.reception = self.message.q.val().reception;
         self.acknowledged_valid.next = self.step.q.val() == Step::Answer;
         self.acknowledged.next = self.word.q.val();
@@ -413,7 +374,6 @@ impl Logic for Delivery {
         }
         // Opcodes of answers: FIRST 13, MIDDLE 14, LAST 15, ONLY 16.
         self.answer_valid.next = self.step.q.val() == Step::Ask;
-        self.answer_mtu.next = self.peer.q.val().mtu;
         self.answer.next.vi = self.vi.q.val();
         self.answer.next.response = self.responds.val();
         self.answer.next.first = !self.opcode.val().get_bit(1);
@@ -448,21 +408,18 @@ impl Logic for Delivery {
         self.release_valid.next = self.closes.val() & !self.flushing.q.val() & !self.retry.q.val();
         self.save_message.next = self.message.q.val();
         self.save_consumed.next = self.consumed.q.val();
-        if self.consume.q.val() {
+        if self.ending.q.val().consume {
             self.save_message.next.active = false;
             self.save_consumed.next = self.next_position.val();
         }
         self.begins.next = self.verdict.q.val() == Verdict::Take;
         self.needs.next =
             (self.writes.q.val() & self.carries.q.val()) | (!self.writes.q.val() & self.begins.val());
-        self.has_receive.next =
-            self.writes.q.val() & self.carries.q.val() & self.present.q.val() & !self.receive.q.val().lost;
         self.send_place.next =
             (bit_cast::<64, 8>(self.done_index.val()) << 32) | bit_cast::<64, 32>(self.done_position.val());
         self.takes.next = false;
-        self.placed.next = false;
-        self.denied.next = false;
-        self.fails.next = false;
+        self.settles.next = false;
+        self.situation.next = Situation::Nothing;
         match self.step.q.val() {
             Step::Idle => {
                 self.vi.d.next = self.order_vi.val();
@@ -492,17 +449,6 @@ impl Logic for Delivery {
                     self.message.d.next.rkey = self.info.val().rkey;
                     self.message.d.next.left = self.info.val().size;
                 }
-                self.completing.d.next = false;
-                self.faulty.d.next = false;
-                self.consume.d.next = false;
-                self.write.d.next = false;
-                self.errors.d.next = bits::<9>(0);
-                self.immediate.d.next = false;
-                self.acknowledge.d.next = false;
-                self.negative.d.next = false;
-                self.says.d.next = self.ack.val();
-                self.kind.d.next = self.say.val();
-                self.code.d.next = self.connection_lost.val();
                 self.retry.d.next = false;
                 if self.order_valid.val() {
                     self.step.d.next = Step::Act;
@@ -510,152 +456,83 @@ impl Logic for Delivery {
             }
             Step::Act => {
                 self.step.d.next = Step::Close;
-                if self.flushing.q.val() {
-                    self.errors.d.next = self.flushed_error.val();
-                    // The bytes of an RDMA write are not the receive's.
-                    if self.message.q.val().writing {
-                        self.message.d.next.received = bits::<32>(0);
+                self.settles.next = true;
+                match self.verdict.q.val() {
+                    Verdict::Over => {
+                        self.situation.next = Situation::Over;
                     }
-                    self.write.d.next = !self.receive.q.val().lost;
-                    self.consume.d.next = true;
-                    self.completing.d.next = true;
-                } else {
-                    match self.verdict.q.val() {
-                        Verdict::Unknown => {
-                            self.counted_no_vi.d.next = true;
-                        }
-                        Verdict::Over => {
-                            self.counted_no_vi.d.next = true;
-                            self.kind.d.next = self.say_again.val();
-                            self.acknowledge.d.next = true;
-                            self.completing.d.next = true;
-                        }
-                        Verdict::Answer => {
-                            self.step.d.next = Step::Ask;
-                        }
-                        Verdict::Behind => {
-                            self.counted_psn.d.next = true;
-                            if self.reads.q.val() {
-                                self.counted_psn.d.next = false;
-                                self.step.d.next = Step::Request;
-                            } else if self.reliable.val() & !self.opcode.val().get_bits::<2>(2).all() {
-                                self.counted_psn.d.next = false;
-                                self.counted_duplicate.d.next = true;
-                                self.acknowledge.d.next = true;
-                                self.completing.d.next = true;
-                            }
-                        }
-                        Verdict::Gap => {
-                            self.counted_psn.d.next = true;
-                            if !self.message.q.val().refused {
-                                self.message.d.next.refused = true;
-                                self.acknowledge.d.next = true;
-                                self.negative.d.next = true;
-                                self.says.d.next = self.nak_sequence.val();
-                                self.completing.d.next = true;
-                            }
-                        }
-                        Verdict::Refuse => {
-                            // What ends is what was in progress; the packet is not looked at.
-                            self.writes.d.next = self.message.q.val().writing;
-                            self.says.d.next = self.nak_invalid.val();
-                            self.errors.d.next = self.transport_error.val();
-                            self.write.d.next = self.message.q.val().active & !self.message.q.val().writing;
-                            self.consume.d.next = self.message.q.val().active & !self.message.q.val().writing;
-                            self.fails.next = true;
-                        }
-                        Verdict::Partial => {
-                            self.retry.d.next = true;
-                            self.writes.d.next = self.message.q.val().writing;
-                            if self.message.q.val().writing {
-                                self.message.d.next.active = false;
-                                self.code.d.next = self.write_abort.val();
-                                self.faulty.d.next = true;
-                            } else {
-                                self.errors.d.next = self.partial_error.val();
-                                self.write.d.next = true;
-                                self.consume.d.next = true;
-                                self.completing.d.next = true;
-                            }
-                        }
-                        Verdict::Stray => {
-                            self.counted_partial.d.next = true;
-                            self.message.d.next.psn = self.next_psn.val();
-                        }
-                        Verdict::Read => {
+                    Verdict::Answer => {
+                        self.step.d.next = Step::Ask;
+                    }
+                    Verdict::Read => {
+                        self.settles.next = false;
+                        self.step.d.next = Step::Request;
+                    }
+                    Verdict::Behind => {
+                        // A read is answered from its own request; one that may not be is not even looked at.
+                        self.situation.next = Situation::Behind;
+                        if self.reads.q.val() {
+                            self.settles.next = false;
                             self.step.d.next = Step::Request;
+                        } else if self.opcode.val().get_bits::<2>(2).all() {
+                            self.situation.next = Situation::Unread;
                         }
-                        Verdict::Take => {
-                            self.takes.next = true;
-                        }
-                        Verdict::Continue => {
-                            self.takes.next = true;
-                        }
-                        _ => {
-                            self.step.d.next = Step::Close;
-                        }
+                    }
+                    Verdict::Gap => {
+                        self.situation.next = Situation::Gap;
+                    }
+                    Verdict::Refuse => {
+                        self.situation.next = Situation::Refuse;
+                    }
+                    Verdict::Partial => {
+                        self.situation.next = Situation::Partial;
+                    }
+                    Verdict::Take => {
+                        self.takes.next = true;
+                    }
+                    Verdict::Continue => {
+                        self.takes.next = true;
+                    }
+                    _ => {
+                        self.situation.next = Situation::Nothing;
                     }
                 }
-                // A right that the VI does not give goes first, then the receive, then the bytes.
+                if self.flushing.q.val() {
+                    self.situation.next = Situation::Flush;
+                    self.settles.next = true;
+                    self.takes.next = false;
+                    self.step.d.next = Step::Close;
+                }
                 if self.takes.val() {
+                    self.situation.next = Situation::Placed;
                     if self.writes.q.val() & self.begins.val() & !self.message.q.val().writable {
-                        self.says.d.next = self.nak_invalid.val();
-                        self.denied.next = true;
+                        self.situation.next = Situation::NoRight;
                     } else if self.needs.val() & !self.present.q.val() {
-                        self.says.d.next = self.rnr_nak.val();
-                        if self.reliable.val() & self.peer.q.val().rnr_stay {
-                            self.says.d.next =
-                                self.rnr_nak.val() | bit_cast::<8, 5>(self.peer.q.val().rnr_timer);
-                            // What is behind it is not asked for before it comes.
-                            self.message.d.next.refused = true;
-                            self.acknowledge.d.next = true;
-                            self.negative.d.next = true;
-                            self.completing.d.next = true;
-                        } else {
-                            self.code.d.next = self.queue_empty.val();
-                            self.counted_no_receive.d.next = true;
-                            self.faulty.d.next = true;
-                            self.fails.next = true;
-                        }
+                        self.situation.next = Situation::NotReady;
                     } else if self.needs.val() & self.receive.q.val().lost {
-                        self.says.d.next = self.nak_operational.val();
-                        self.counted_no_receive.d.next = true;
-                        self.consume.d.next = true;
-                        self.completing.d.next = true;
-                        self.fails.next = true;
+                        self.situation.next = Situation::Lost;
                     } else if self.needs.val() & self.receive.q.val().malformed {
-                        self.says.d.next = self.nak_operational.val();
-                        self.errors.d.next = self.format_error.val();
-                        self.write.d.next = true;
-                        self.consume.d.next = true;
-                        self.completing.d.next = true;
-                        self.fails.next = true;
+                        self.situation.next = Situation::Malformed;
                     } else if self.packet.q.val().length.any() {
+                        self.settles.next = false;
                         self.job_valid.next = true;
                         self.payload_start.next = true;
                         self.step.d.next = Step::Scatter;
-                    } else {
-                        self.placed.next = true;
                     }
                 }
             }
             Step::Request => {
                 if self.request_done.val() {
                     self.step.d.next = Step::Close;
-                    if self.verdict.q.val() == Verdict::Behind {
-                        // Its answer is what it gets.
-                        self.counted_duplicate.d.next = self.request_ok.val();
-                        self.counted_psn.d.next = !self.request_ok.val();
-                    } else if self.request_ok.val() {
-                        self.message.d.next.psn = self.next_psn.val();
-                        self.message.d.next.msn = self.next_msn.val();
-                        self.message.d.next.refused = false;
-                    } else {
-                        self.says.d.next = self.nak_invalid.val();
+                    self.settles.next = true;
+                    self.situation.next = Situation::Unread;
+                    if self.request_ok.val() {
+                        self.situation.next = Situation::Read;
+                    } else if self.verdict.q.val() == Verdict::Read {
+                        self.situation.next = Situation::Refuse;
                         if self.request_denied.val() {
-                            self.code.d.next = self.read_refused.val();
+                            self.situation.next = Situation::NoReading;
                         }
-                        self.fails.next = true;
                     }
                 }
             }
@@ -682,35 +559,32 @@ impl Logic for Delivery {
             Step::Scatter => {
                 if self.done_valid.val() {
                     self.step.d.next = Step::Close;
+                    self.settles.next = true;
                     if !self.writes.q.val() & !self.job_reading.val() {
                         self.message.d.next.place = self.send_place.val();
                     }
+                    self.situation.next = Situation::Failed;
+                    if self.done_result.val() == self.refused.val() {
+                        self.situation.next = Situation::Refused;
+                    }
+                    if self.done_result.val() == self.too_long.val() {
+                        self.situation.next = Situation::TooLong;
+                    }
+                    if self.writes.q.val() {
+                        self.situation.next = Situation::Denied;
+                    }
+                    if self.done_result.val() == self.ok.val() {
+                        self.situation.next = Situation::Placed;
+                    }
+                    // An answer to a read of ours: the send side is told.
                     if self.job_reading.val() {
+                        self.settles.next = false;
                         self.step.d.next = Step::Answer;
                         if self.done_result.val() == self.refused.val() {
                             self.word.d.next.syndrome = self.local_protection.val();
                         } else if self.done_result.val() != self.ok.val() {
                             self.word.d.next.syndrome = self.local_failure.val();
                         }
-                    } else if self.done_result.val() == self.ok.val() {
-                        self.placed.next = true;
-                    } else if self.writes.q.val() {
-                        self.says.d.next = self.nak_access.val();
-                        self.denied.next = true;
-                    } else {
-                        self.says.d.next = self.nak_operational.val();
-                        self.errors.d.next = self.transport_error.val();
-                        if self.done_result.val() == self.too_long.val() {
-                            self.says.d.next = self.nak_invalid.val();
-                            self.errors.d.next = self.length_error.val();
-                        }
-                        if self.done_result.val() == self.refused.val() {
-                            self.errors.d.next = self.protection_error.val();
-                        }
-                        self.write.d.next = true;
-                        self.consume.d.next = true;
-                        self.completing.d.next = true;
-                        self.fails.next = true;
                     }
                 }
             }
@@ -724,54 +598,91 @@ impl Logic for Delivery {
             }
         }
 
-        if self.placed.val() {
-            self.message.d.next.received =
-                self.message.q.val().received + bit_cast::<32, 13>(self.packet.q.val().length);
-            self.message.d.next.psn = self.next_psn.val();
-            self.message.d.next.refused = false;
-            self.message.d.next.active = !self.ends.q.val();
-            self.message.d.next.writing = self.writes.q.val();
-            self.message.d.next.left =
-                self.message.q.val().left - bit_cast::<32, 13>(self.packet.q.val().length);
-            if self.reliable.val() & self.packet.q.val().ack_request {
-                self.acknowledge.d.next = true;
-                self.completing.d.next = true;
-            }
-            if self.ends.q.val() {
-                self.message.d.next.msn = self.next_msn.val();
-                self.counted_message.d.next = true;
-                if !self.writes.q.val() | self.carries.q.val() {
-                    self.immediate.d.next = self.carries.q.val();
-                    self.write.d.next = true;
-                    self.consume.d.next = true;
-                    self.completing.d.next = true;
+        // How it ends.
+        self.outcome.situation.next = self.situation.val();
+        self.outcome.reliable.next = self.reliable.val();
+        self.outcome.stays.next = self.peer.q.val().rnr_stay;
+        self.outcome.timer.next = self.peer.q.val().rnr_timer;
+        self.outcome.refused_before.next = self.message.q.val().refused;
+        self.outcome.active.next = self.message.q.val().active;
+        self.outcome.writing.next = self.message.q.val().writing;
+        self.outcome.asks.next = self.packet.q.val().ack_request;
+        self.outcome.ends.next = self.ends.q.val();
+        self.outcome.writes.next = self.writes.q.val();
+        self.outcome.carries.next = self.carries.q.val();
+        self.outcome.has_receive.next = self.present.q.val() & !self.receive.q.val().lost;
+        if self.settles.val() {
+            self.ending.d.next = self.outcome.ending.val();
+            self.retry.d.next = self.situation.val() == Situation::Partial;
+            self.message.d.next.refused = self.message.q.val().refused | self.outcome.ending.val().refuses;
+            if self.outcome.ending.val().loses {
+                self.message.d.next.active = false;
+                self.message.d.next.broken = self.outcome.ending.val().breaks;
+                if !self.outcome.ending.val().breaks {
+                    self.message.d.next.psn = self.next_psn.val();
                 }
             }
-        }
-        // An RDMA write that may not be: the receive says so if the packet has one, otherwise an event.
-        if self.denied.val() {
-            self.fails.next = true;
-            if self.has_receive.val() {
-                self.errors.d.next = self.remote_error.val();
-                self.write.d.next = true;
-                self.consume.d.next = true;
-                self.completing.d.next = true;
-            } else {
-                self.code.d.next = self.write_refused.val();
-                self.faulty.d.next = true;
+            match self.situation.val() {
+                Situation::Placed => {
+                    self.message.d.next.received =
+                        self.message.q.val().received + bit_cast::<32, 13>(self.packet.q.val().length);
+                    self.message.d.next.left =
+                        self.message.q.val().left - bit_cast::<32, 13>(self.packet.q.val().length);
+                    self.message.d.next.psn = self.next_psn.val();
+                    self.message.d.next.refused = false;
+                    self.message.d.next.active = !self.ends.q.val();
+                    self.message.d.next.writing = self.writes.q.val();
+                    self.counted_message.d.next = self.ends.q.val();
+                    if self.ends.q.val() {
+                        self.message.d.next.msn = self.next_msn.val();
+                    }
+                }
+                Situation::Flush => {
+                    // The bytes of an RDMA write are not the receive's.
+                    if self.message.q.val().writing {
+                        self.message.d.next.received = bits::<32>(0);
+                    }
+                }
+                Situation::Partial => {
+                    // A send's goes with its receive.
+                    if self.message.q.val().writing {
+                        self.message.d.next.active = false;
+                    }
+                }
+                Situation::Read => {
+                    self.counted_duplicate.d.next = self.verdict.q.val() == Verdict::Behind;
+                    if self.verdict.q.val() == Verdict::Read {
+                        self.message.d.next.psn = self.next_psn.val();
+                        self.message.d.next.msn = self.next_msn.val();
+                        self.message.d.next.refused = false;
+                    }
+                }
+                Situation::Unread => {
+                    self.counted_psn.d.next = true;
+                }
+                Situation::Over => {
+                    self.counted_no_vi.d.next = true;
+                }
+                Situation::Behind => {
+                    self.counted_duplicate.d.next = self.reliable.val();
+                    self.counted_psn.d.next = !self.reliable.val();
+                }
+                Situation::Gap => {
+                    self.counted_psn.d.next = true;
+                }
+                Situation::NotReady => {
+                    self.counted_no_receive.d.next = self.outcome.ending.val().loses;
+                }
+                Situation::Lost => {
+                    self.counted_no_receive.d.next = true;
+                }
+                _ => {
+                    self.counted_no_vi.d.next = (self.situation.val() == Situation::Nothing)
+                        & (self.verdict.q.val() == Verdict::Unknown);
+                }
             }
-        }
-        // A reliable connection breaks: the NAK, then the fault. An unreliable one only loses the message.
-        if self.fails.val() {
-            self.message.d.next.active = false;
-            if self.reliable.val() {
-                self.message.d.next.broken = true;
-                self.kind.d.next = self.last_word.val();
-                self.acknowledge.d.next = true;
-                self.negative.d.next = true;
-                self.completing.d.next = true;
-                self.faulty.d.next = true;
-            } else {
+            if (self.situation.val() == Situation::Nothing) & (self.verdict.q.val() == Verdict::Stray) {
+                self.counted_partial.d.next = true;
                 self.message.d.next.psn = self.next_psn.val();
             }
         }
