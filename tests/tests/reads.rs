@@ -130,8 +130,7 @@ fn reads_of_all_sizes_bring_the_bytes_and_no_more() {
 #[test]
 fn a_read_goes_into_as_many_segments_as_it_says() {
     let mut readers = Readers::new(256);
-    let pieces: Vec<_> =
-        (0..40).map(|n| (0x1000 + 300 * n, [1, 0, 7, 64, 255, 256, 100][n % 7])).collect();
+    let pieces: Vec<_> = (0..40).map(|n| (0x1000 + 300 * n, [1, 0, 7, 64, 255, 256, 100][n % 7])).collect();
     let length = pieces.iter().map(|piece| piece.1).sum();
     // Another VI's long receives come between, so that nothing of the descriptor can stay where it is looked at.
     let place = readers.read(0, 77, &pieces);
@@ -170,7 +169,10 @@ fn many_reads_and_sends_are_under_way_in_both_directions_at_once() {
                 assert_eq!(readers.status(host, send), SENT);
                 assert_eq!(readers.status(1 - host, receive), status::DONE | status::OP_RECEIVE);
                 let hosts = &readers.scene.hosts;
-                assert_eq!(hosts[1 - host].memory.read(0x100 * n, 100), hosts[host].memory.read(AT + 200 * n, 100));
+                assert_eq!(
+                    hosts[1 - host].memory.read(0x100 * n, 100),
+                    hosts[host].memory.read(AT + 200 * n, 100)
+                );
             }
             readers.scene.others_go_on();
         }
@@ -291,7 +293,14 @@ fn a_peer_that_allows_no_reads_refuses_and_counts() {
     let mut readers = Readers::new(1024);
     let [own, peer] = [readers.vis[1].vi.info(), readers.vis[0].vi.info()];
     let (tag, generation) = (readers.scene.hosts[1].tag, (own.queue_pair >> 10) as u16);
-    let row = rows::Receive { peer: peer.ip, psn: peer.first_psn, service: RELIABLE, mtu: own.mtu, tag, generation };
+    let row = rows::Receive {
+        peer: peer.ip,
+        psn: peer.first_psn,
+        service: RELIABLE,
+        mtu: own.mtu,
+        tag,
+        generation,
+    };
     readers.scene.world.commit(1, table::RECEIVE, readers.vis[1].index().into(), &row.words());
     let place = readers.read(0, 0, &[(0x1000, 10)]);
     assert_eq!(readers.status(0, place), READ | status::RDMA_PROT_ERROR);

@@ -151,6 +151,8 @@ pub struct Delivery {
     pub answer_valid: Signal<Out, bool>,
     /// Which.
     pub answer: Signal<Out, Answer>,
+    /// Path MTU of its VI: 256 << MTU bytes.
+    pub answer_mtu: Signal<Out, Bits<3>>,
     /// It is judged.
     pub told_valid: Signal<In, bool>,
     /// It counts.
@@ -282,8 +284,8 @@ impl Logic for Delivery {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, step, vi, flushing, verdict, ends, writes, reads, word, carries, present, peer, message,
-            consumed, packet
+            self, clock, step, vi, flushing, verdict, ends, writes, reads, word, carries, present, peer,
+            message, consumed, packet
         );
         dff_setup!(self, clock, receive, ending, retry);
         dff_setup!(self, clock, counted_message, counted_no_vi, counted_psn, counted_duplicate);
@@ -374,6 +376,7 @@ impl Logic for Delivery {
         }
         // Opcodes of answers: FIRST 13, MIDDLE 14, LAST 15, ONLY 16.
         self.answer_valid.next = self.step.q.val() == Step::Ask;
+        self.answer_mtu.next = self.peer.q.val().mtu;
         self.answer.next.vi = self.vi.q.val();
         self.answer.next.response = self.responds.val();
         self.answer.next.first = !self.opcode.val().get_bit(1);

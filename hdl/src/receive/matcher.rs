@@ -24,8 +24,8 @@ use super::closing::Closing;
 use super::contexts::Contexts;
 use super::delivery::Delivery;
 use super::flush::Flush;
-use super::reads::Reads;
 use super::lookup::Lookup;
+use super::reads::Reads;
 use crate::bus::{
     Acknowledged, Commit, Completion, Fault, FrameInfo, Position, ReadRequest, ReadSent, StateWrite, Vi,
 };
@@ -321,9 +321,8 @@ impl Logic for Matcher {
         self.placing.next = bits::<2>(0);
         self.placing.next = self.placing.val().replace_bit(0, self.delivery.placing.val());
         self.placing.next = self.placing.val().replace_bit(1, !self.lookup.idle.val());
-        self.placing_vis.next =
-            (bit_cast::<{ 2 * VI_LOG2 }, VI_LOG2>(self.lookup.order_vi.val()) << 6)
-                | bit_cast::<{ 2 * VI_LOG2 }, VI_LOG2>(self.delivery.blocking_vi.val());
+        self.placing_vis.next = (bit_cast::<{ 2 * VI_LOG2 }, VI_LOG2>(self.lookup.order_vi.val()) << 6)
+            | bit_cast::<{ 2 * VI_LOG2 }, VI_LOG2>(self.delivery.blocking_vi.val());
         self.count_response.next = self.delivery.count_response.val();
         self.job_remote.next = self.delivery.job_remote.val();
         self.job_place.next = self.delivery.job_place.val();

@@ -201,8 +201,8 @@ impl Logic for Reads {
         if self.leaving.q.val() {
             self.slot.next = bit_cast::<2, 3>(self.sent.val().number);
         }
-        self.read_row.next = (bit_cast::<ROW_LOG2, VI_LOG2>(self.vi.q.val()) << 2)
-            | bit_cast::<ROW_LOG2, 2>(self.slot.val());
+        self.read_row.next =
+            (bit_cast::<ROW_LOG2, VI_LOG2>(self.vi.q.val()) << 2) | bit_cast::<ROW_LOG2, 2>(self.slot.val());
         self.memory.read_address.next = self.vi_row.val();
         if self.step.q.val() == Step::Find {
             self.memory.read_address.next = self.read_row.val();
@@ -250,8 +250,8 @@ impl Logic for Reads {
         if self.answer_mtu.val() == bits::<3>(4) {
             self.mtu.next = bits::<13>(4096);
         }
-        self.is_last.next = !self.left.val().get_bits::<19>(13).any()
-            & (self.left.val().get_bits::<13>(0) <= self.mtu.val());
+        self.is_last.next =
+            !self.left.val().get_bits::<19>(13).any() & (self.left.val().get_bits::<13>(0) <= self.mtu.val());
         self.due.next = self.mtu.val();
         if self.is_last.val() {
             self.due.next = self.left.val().get_bits::<13>(0);
@@ -271,8 +271,7 @@ impl Logic for Reads {
             & (self.syndrome.val() != self.nak_sequence.val());
         // Beyond an answer that has not come.
         self.beyond.next = self.open.q.val()
-            & (self.ahead.val()
-                | (self.exact.val() & !self.answer.val().response & !self.group.val().any()));
+            & (self.ahead.val() | (self.exact.val() & !self.answer.val().response & !self.group.val().any()));
 
         self.told_valid.next = self.step.q.val() == Step::Tell;
         self.told_keep.next = self.keep.q.val();

@@ -279,70 +279,62 @@ impl Logic for Requests {
         self.next_slot.next = self.slot.q.val() + 1;
         self.behind.next = bits::<4>(0);
         match self.slot.q.val().index() {
-            0 => {
-                match self.queue.val().oldest.index() {
-                    1 => {
-                        self.behind.next = bits::<4>(0);
-                    }
-                    2 => {
-                        self.behind.next = bits::<4>(2);
-                    }
-                    3 => {
-                        self.behind.next = bits::<4>(6);
-                    }
-                    _ => {
-                        self.behind.next = bits::<4>(14);
-                    }
+            0 => match self.queue.val().oldest.index() {
+                1 => {
+                    self.behind.next = bits::<4>(0);
                 }
-            }
-            1 => {
-                match self.queue.val().oldest.index() {
-                    2 => {
-                        self.behind.next = bits::<4>(0);
-                    }
-                    3 => {
-                        self.behind.next = bits::<4>(4);
-                    }
-                    0 => {
-                        self.behind.next = bits::<4>(12);
-                    }
-                    _ => {
-                        self.behind.next = bits::<4>(13);
-                    }
+                2 => {
+                    self.behind.next = bits::<4>(2);
                 }
-            }
-            2 => {
-                match self.queue.val().oldest.index() {
-                    3 => {
-                        self.behind.next = bits::<4>(0);
-                    }
-                    0 => {
-                        self.behind.next = bits::<4>(8);
-                    }
-                    1 => {
-                        self.behind.next = bits::<4>(9);
-                    }
-                    _ => {
-                        self.behind.next = bits::<4>(11);
-                    }
+                3 => {
+                    self.behind.next = bits::<4>(6);
                 }
-            }
-            _ => {
-                match self.queue.val().oldest.index() {
-                    0 => {
-                        self.behind.next = bits::<4>(0);
-                    }
-                    1 => {
-                        self.behind.next = bits::<4>(1);
-                    }
-                    2 => {
-                        self.behind.next = bits::<4>(3);
-                    }
-                    _ => {
-                        self.behind.next = bits::<4>(7);
-                    }
+                _ => {
+                    self.behind.next = bits::<4>(14);
                 }
-            }
+            },
+            1 => match self.queue.val().oldest.index() {
+                2 => {
+                    self.behind.next = bits::<4>(0);
+                }
+                3 => {
+                    self.behind.next = bits::<4>(4);
+                }
+                0 => {
+                    self.behind.next = bits::<4>(12);
+                }
+                _ => {
+                    self.behind.next = bits::<4>(13);
+                }
+            },
+            2 => match self.queue.val().oldest.index() {
+                3 => {
+                    self.behind.next = bits::<4>(0);
+                }
+                0 => {
+                    self.behind.next = bits::<4>(8);
+                }
+                1 => {
+                    self.behind.next = bits::<4>(9);
+                }
+                _ => {
+                    self.behind.next = bits::<4>(11);
+                }
+            },
+            _ => match self.queue.val().oldest.index() {
+                0 => {
+                    self.behind.next = bits::<4>(0);
+                }
+                1 => {
+                    self.behind.next = bits::<4>(1);
+                }
+                2 => {
+                    self.behind.next = bits::<4>(3);
+                }
+                _ => {
+                    self.behind.next = bits::<4>(7);
+                }
+            },
         }
         self.waiting.next = bit_cast::<3, 1>(self.pending.val().get_bits::<1>(0))
             + bit_cast::<3, 1>(self.pending.val().get_bits::<1>(1))
@@ -380,8 +372,8 @@ impl Logic for Requests {
         if self.queue.val().mtu == bits::<3>(4) {
             self.mtu.next = bits::<13>(4096);
         }
-        self.is_last.next = !self.left.val().get_bits::<19>(13).any()
-            & (self.left.val().get_bits::<13>(0) <= self.mtu.val());
+        self.is_last.next =
+            !self.left.val().get_bits::<19>(13).any() & (self.left.val().get_bits::<13>(0) <= self.mtu.val());
         self.piece.next = self.mtu.val();
         if self.is_last.val() {
             self.piece.next = self.left.val().get_bits::<13>(0);
@@ -524,10 +516,7 @@ impl Logic for Requests {
                         self.holds.write_enable.next = true;
                         self.commit_ready.next = true;
                     }
-                } else if self.turn.pop_valid.val()
-                    & !self.offered.q.val()
-                    & self.tails.in_ready.val()
-                {
+                } else if self.turn.pop_valid.val() & !self.offered.q.val() & self.tails.in_ready.val() {
                     self.turn.pop_ready.next = true;
                     self.vi.d.next = self.turn.pop_id.val();
                     self.step.d.next = Step::Pick;

@@ -341,8 +341,7 @@ fn a_packet_that_cannot_be_read_ends_its_vis_answers() {
     let before: Vec<_> = (0..2).filter_map(|_| world.take()).collect();
     assert_eq!(before.len(), 2);
     let failed = Bundle::of::<AckRequest>("failed");
-    let nak =
-        [("vi", 1), ("psn", 50), ("msn", 6), ("syndrome", syndrome::NAK_ACCESS.into()), ("kind", 1)];
+    let nak = [("vi", 1), ("psn", 50), ("msn", 6), ("syndrome", syndrome::NAK_ACCESS.into()), ("kind", 1)];
     failed.set(&mut world.dut, &nak);
     world.dut.set("failed_valid", 1);
     world.dut.set("word_ready", 0);
@@ -379,7 +378,8 @@ fn a_new_connection_begins_when_nothing_is_on_its_way() {
     assert_eq!(world.ask(read(3, 0, 600)), Some(3));
     assert!(world.take().is_some());
     let commit = Bundle::of::<Commit>("commit");
-    commit.set(&mut world.dut, &[("target", table::RECEIVE.into()), ("row", 3), ("word1", 4 << 40 | 2 << 32)]);
+    commit
+        .set(&mut world.dut, &[("target", table::RECEIVE.into()), ("row", 3), ("word1", 4 << 40 | 2 << 32)]);
     world.dut.set("commit_valid", 1);
     let mut left = 1;
     while world.take().is_some() {

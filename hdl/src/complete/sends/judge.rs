@@ -55,7 +55,8 @@ pub struct Judge {
 }
 
 // The classes below are bits 6:5 of the syndrome.
-const _: () = assert!(syndrome::ACK >> 5 == 0 && syndrome::RNR_NAK >> 5 == 1 && syndrome::NAK_SEQUENCE >> 5 == 3);
+const _: () =
+    assert!(syndrome::ACK >> 5 == 0 && syndrome::RNR_NAK >> 5 == 1 && syndrome::NAK_SEQUENCE >> 5 == 3);
 
 impl Logic for Judge {
     #[hdl_gen]

@@ -366,7 +366,9 @@ impl Logic for Sends {
         self.entries.write_data.next.operation = self.arrival.q.val().operation;
         self.same.next = (self.entry.q.val().length == self.arrival.q.val().length)
             & (self.entry.q.val().operation == self.arrival.q.val().operation)
-            & (self.is_new.val() | !self.arrival.q.val().ends | (self.entry.q.val().after == self.after.val()));
+            & (self.is_new.val()
+                | !self.arrival.q.val().ends
+                | (self.entry.q.val().after == self.after.val()));
         self.failed.next = self.arrival.q.val().errors.any() | self.arrival.q.val().lost;
 
         self.outcome.window.next = self.window.q.val();
@@ -625,7 +627,10 @@ impl Logic for Sends {
             Step::Decide => {
                 self.unseen.d.next = self.outcome.acknowledged.val();
                 self.step.d.next = Step::Settle;
-                if self.outcome.done.val() & self.read_ends.val() & !self.outcome.acknowledged.val() & self.busy_there.val()
+                if self.outcome.done.val()
+                    & self.read_ends.val()
+                    & !self.outcome.acknowledged.val()
+                    & self.busy_there.val()
                 {
                     // Looked at again.
                     self.own_push.next = true;

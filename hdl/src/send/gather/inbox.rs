@@ -87,10 +87,9 @@ impl Logic for Inbox {
 
         self.vi.next = self.heads.out_data.val().vi;
         self.row.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
-        self.takes_commit.next =
-            !self.word_valid.val()
-                & (!self.heads.out_valid.val() | (self.row.val() != self.vi.val()))
-                & !(self.read_row.val() & (self.row.val() == self.row_vi.val()));
+        self.takes_commit.next = !self.word_valid.val()
+            & (!self.heads.out_valid.val() | (self.row.val() != self.vi.val()))
+            & !(self.read_row.val() & (self.row.val() == self.row_vi.val()));
         self.commit_ready.next = self.takes_commit.val();
         self.words.write_enable.next = self.word_valid.val()
             | (self.commit_valid.val()
@@ -107,7 +106,8 @@ impl Logic for Inbox {
         self.words.read_address.next = (bit_cast::<MEMORY_LOG2, 3>(self.read_slot.q.val()) << 3)
             | bit_cast::<MEMORY_LOG2, 3>(self.read_index.val());
         if self.read_row.val() {
-            self.words.read_address.next = self.rows.val() | bit_cast::<MEMORY_LOG2, VI_LOG2>(self.row_vi.val());
+            self.words.read_address.next =
+                self.rows.val() | bit_cast::<MEMORY_LOG2, VI_LOG2>(self.row_vi.val());
         }
         self.read_word.next = self.words.read_data.val();
 

@@ -261,6 +261,8 @@ impl Logic for Gather {
         self.whole_failed.next = self.sink.whole_failed.val();
         self.sink.whole_ready.next = self.whole_ready.val();
         self.busy.next = self.replier.active.val()
-            | self.inbox.first_valid.val() | self.packets.out_valid.val() | self.sink.busy.val();
+            | self.inbox.first_valid.val()
+            | self.packets.out_valid.val()
+            | self.sink.busy.val();
     }
 }

@@ -339,15 +339,15 @@ impl Logic for Walker {
         }
         self.beyond_now.next = self.others.val() - self.skip.q.val();
         // What comes behind a message that is parked comes again.
-        self.stale.next = (self.head.val().epoch != self.epoch.val())
-            | (self.parked.val() & !self.head.val().restart);
+        self.stale.next =
+            (self.head.val().epoch != self.epoch.val()) | (self.parked.val() & !self.head.val().restart);
         self.skips.next = self.skip.q.val().any();
         self.skip_after.next = self.skip.q.val() - 1;
         self.announced.next =
             self.skips.val() | (self.connected.val() & self.room.val() & self.packet_ready.val());
         self.asked.next = self.access_ready.val() | self.skips.val();
-        self.access_valid.next = ((self.state.q.val() == State::Ask) & !self.skips.val())
-            | (self.state.q.val() == State::AskTail);
+        self.access_valid.next =
+            ((self.state.q.val() == State::Ask) & !self.skips.val()) | (self.state.q.val() == State::AskTail);
         self.access.next.address = self.address.q.val();
         self.access.next.span = self.segment_left.q.val();
         self.access.next.length = self.piece.q.val();
@@ -371,9 +371,8 @@ impl Logic for Walker {
         self.packet.next.vi = self.head.val().vi;
         self.packet.next.send = self.state.q.val() == State::Announce;
         self.packet.next.first = self.first.q.val();
-        self.packet.next.last = self.last.q.val()
-            | (self.state.q.val() == State::Finish)
-            | (self.state.q.val() == State::Park);
+        self.packet.next.last =
+            self.last.q.val() | (self.state.q.val() == State::Finish) | (self.state.q.val() == State::Park);
         self.packet.next.length = self.packet_left.q.val();
         self.packet.next.has_immediate = self.has_immediate.q.val() & self.last.q.val();
         self.packet.next.immediate = self.immediate.q.val();
@@ -543,8 +542,7 @@ impl Logic for Walker {
                     self.segment_left.d.next = self.length.q.val();
                     self.sum.d.next = bit_cast::<32, 24>(self.skip.q.val());
                     self.over.d.next = false;
-                    self.words.d.next =
-                        bits::<10>(8) + bit_cast::<10, 3>(self.low.val().get_bits::<3>(16));
+                    self.words.d.next = bits::<10>(8) + bit_cast::<10, 3>(self.low.val().get_bits::<3>(16));
                     self.state.d.next = State::Scale;
                 }
                 if self.parks.val() {
@@ -642,7 +640,8 @@ impl Logic for Walker {
                     self.connected.val() & self.room.val() & !self.stale.val() & !self.skips.val();
                 if self.announced.val() {
                     self.count_write.next = self.reading.val() & !self.stale.val();
-                    self.reserve.next = self.packet_left.q.val().any() & !self.stale.val() & !self.skips.val();
+                    self.reserve.next =
+                        self.packet_left.q.val().any() & !self.stale.val() & !self.skips.val();
                     self.first.d.next = false;
                     self.fresh.d.next = self.skips.val();
                     self.left.d.next = self.left_after.val();

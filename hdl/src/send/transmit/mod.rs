@@ -473,7 +473,10 @@ impl Logic for Transmit {
         self.failed.next.kind = self.last_word.val();
         self.failed.next.reception = false;
         self.sends.next = self.packet.val().send
-            & (!self.was_dropping.val() | self.replies.val()) & !self.was_dropping.val() & !self.error.val().any() & !self.stale.val();
+            & (!self.was_dropping.val() | self.replies.val())
+            & !self.was_dropping.val()
+            & !self.error.val().any()
+            & !self.stale.val();
 
         self.framer.job_valid.next = false;
         self.packet_ready.next = false;
@@ -611,9 +614,8 @@ impl Logic for Transmit {
                     if self.packet.val().last {
                         self.started.d.next = false;
                         self.dropping.d.next = false;
-                        self.count_message.next = !self.errors.q.val().any()
-                            & !self.packet.val().lost
-                            & !self.packet.val().parked;
+                        self.count_message.next =
+                            !self.errors.q.val().any() & !self.packet.val().lost & !self.packet.val().parked;
                     }
                     self.step.d.next = State::Idle;
                 }
