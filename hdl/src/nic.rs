@@ -602,7 +602,7 @@ impl Logic for Nic {
         self.events.next = self.events.val().replace_bit(1, self.receive.count_frame.val());
         self.events.next = self.events.val().replace_bit(2, self.transmit.count_ack.val());
         self.events.next = self.events.val().replace_bit(3, self.sends.count_ack.val());
-        self.events.next = self.events.val().replace_bit(4, self.transmit.count_message.val());
+        self.events.next = self.events.val().replace_bit(4, self.sends.count_message.val());
         self.events.next = self.events.val().replace_bit(5, self.receive.count_message.val());
         self.events.next = self.events.val().replace_bit(6, self.receive.count_malformed.val());
         self.events.next = self.events.val().replace_bit(7, self.receive.count_icrc.val());

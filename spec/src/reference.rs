@@ -3,15 +3,18 @@
 use std::fmt::Write;
 
 use crate::layout::{Codes, Layout};
+use crate::descriptor::status;
+use crate::refusal::REFUSALS;
 use crate::{descriptor, doorbell, handle, register, tables, tlp, wire};
 
 enum Part {
     Layout(Layout),
     Codes(Codes),
+    Refusals,
 }
 
 fn chapters() -> Vec<(&'static str, Vec<Part>)> {
-    use Part::{Codes, Layout};
+    use Part::{Codes, Layout, Refusals};
     vec![
         (
             "Descriptors",
@@ -75,6 +78,7 @@ fn chapters() -> Vec<(&'static str, Vec<Part>)> {
                 Layout(wire::reth::LAYOUT),
                 Layout(wire::aeth::LAYOUT),
                 Codes(wire::syndrome::CODES),
+                Refusals,
             ],
         ),
         (
@@ -110,6 +114,7 @@ pub fn markdown() -> String {
             match part {
                 Part::Layout(layout) => print_layout(&mut out, &layout),
                 Part::Codes(codes) => print_codes(&mut out, &codes),
+                Part::Refusals => print_refusals(&mut out),
             }
         }
     }
@@ -142,6 +147,21 @@ fn print_codes(out: &mut String, codes: &Codes) {
     .expect("a String takes all");
     for code in codes.codes {
         writeln!(out, "| {:#x} | {} | {} |", code.value, code.name, code.doc.trim())
+            .expect("a String takes all");
+    }
+}
+
+fn print_refusals(out: &mut String) {
+    out.push_str(
+        "\n### Refusals\n\nWhat the requester sees, and the status its message completes with.\n\n\
+         | answer | Reliable Delivery | Reliable Reception |\n|---|---|---|\n",
+    );
+    let name = |bit: u32| {
+        let codes = status::CODES.codes.iter();
+        codes.filter(|code| code.value == bit.into()).map(|code| code.name).next().unwrap_or("?")
+    };
+    for row in REFUSALS {
+        writeln!(out, "| {} | {} | {} |", row.meaning, name(row.delivery), name(row.reception))
             .expect("a String takes all");
     }
 }

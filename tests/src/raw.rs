@@ -84,6 +84,13 @@ impl Descriptor {
         self
     }
 
+    /// An RDMA write to there: before all other segments.
+    pub fn write_to(mut self, address: u64, handle: u32) -> Self {
+        self.control |= control::OP_RDMAWRITE;
+        self.segments.insert(0, Segment { address, handle, length: 0 });
+        self
+    }
+
     /// With immediate data.
     pub fn immediate(mut self, data: u32) -> Self {
         self.control |= control::IMMEDIATE;

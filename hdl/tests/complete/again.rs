@@ -42,7 +42,7 @@ fn a_sequence_nak_rewinds_to_its_packet_and_completes_what_is_before() {
     world.packet(7, 14, 2);
     comes_again(&mut world, 2);
     assert_eq!(world.drain(), []);
-    assert_eq!(world.counts[4], 3, "packets sent again");
+    assert_eq!((world.counts[4], world.counts[6]), (3, 3), "packets sent again, messages sent");
     world.answer(7, 15, syndrome::ACK);
     assert_eq!(world.drain(), [(1, DONE), (2, DONE)]);
     assert_eq!((world.position(7), world.broken.len()), (3, 0));

@@ -68,11 +68,11 @@ pub struct World {
     /// A fault accepted: its VI's new state is on the bus.
     pub tell: Option<u64>,
     /// Events, in the order of `COUNTS`.
-    pub counts: [u64; 6],
+    pub counts: [u64; 7],
 }
 
-pub const COUNTS: [&str; 6] =
-    ["count_ack", "count_nak", "count_rnr", "count_ghost", "count_again", "count_timeout"];
+pub const COUNTS: [&str; 7] =
+    ["count_ack", "count_nak", "count_rnr", "count_ghost", "count_again", "count_timeout", "count_message"];
 
 impl World {
     pub fn new() -> Self {
@@ -90,7 +90,7 @@ impl World {
             rewinds: true,
             epochs: [false; 64],
             tell: None,
-            counts: [0; 6],
+            counts: [0; 7],
         };
         for vi in 0..64 {
             world.create(vi, Settings::default());

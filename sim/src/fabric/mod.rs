@@ -17,7 +17,7 @@ use std::io;
 use serde::Serialize;
 
 pub use capture::Capture;
-pub use faults::{icrc, Faults};
+pub use faults::{icrc, Faults, DELAY};
 pub use mac::{Frame, Mac, PortCounters, MAX_FRAME, MIN_FRAME};
 
 use crate::clock::Cycle;
@@ -80,8 +80,8 @@ pub struct Fabric {
     link: Link,
     faults: Faults,
     capture: Option<Capture>,
-    /// Frames on their way into the switch, by the end of their last byte.
-    incoming: BTreeMap<(Cycle, usize, u64), Frame>,
+    /// Frames on their way into the switch, by the end of their last byte; and whether they have been delayed.
+    incoming: BTreeMap<(Cycle, usize, u64), (Frame, bool)>,
     order: u64,
     table: HashMap<Address, usize>,
     egress: Vec<Egress>,
@@ -140,12 +140,16 @@ impl Fabric {
         for (port, mac) in macs.iter_mut().enumerate() {
             for (end, frame) in mac.take_sent() {
                 self.order += 1;
-                self.incoming.insert((end, port, self.order), frame);
+                self.incoming.insert((end, port, self.order), (frame, false));
             }
         }
         while let Some(entry) = self.incoming.first_entry().filter(|entry| entry.key().0 <= now) {
-            let ((end, port, _), frame) = entry.remove_entry();
-            self.enter(end, port, frame);
+            let ((end, port, order), (frame, delayed)) = entry.remove_entry();
+            if delayed {
+                self.carry(end, port, &frame);
+            } else {
+                self.enter((end, port, order), frame);
+            }
         }
         for (port, mac) in macs.iter_mut().enumerate() {
             self.leave(now, port, mac);
@@ -158,20 +162,33 @@ impl Fabric {
     }
 
     /// A frame's last byte has come into the switch.
-    fn enter(&mut self, end: Cycle, port: usize, mut frame: Frame) {
+    fn enter(&mut self, (end, port, order): (Cycle, usize, u64), mut frame: Frame) {
         self.counters.frames += 1;
         self.counters.bytes += frame.data.len() as u64;
-        let mut copies = 1;
+        let (mut copies, mut delay) = (1, 0);
         if icrc(&frame.data).is_some() {
             self.counters.roce_frames += 1;
             let before = frame.clone();
             copies = self.faults.apply(self.counters.roce_frames, &mut frame);
-            self.counters.faults += u64::from(copies != 1 || frame != before);
+            if self.faults.delay.contains(&self.counters.roce_frames) {
+                delay = DELAY;
+            }
+            self.counters.faults += u64::from(copies != 1 || delay != 0 || frame != before);
         }
         for _ in 0..copies {
-            self.record(end, &frame);
-            self.forward(end + self.link.latency, port, &frame);
+            if delay == 0 {
+                self.carry(end, port, &frame);
+            } else {
+                self.incoming.insert((end + delay, port, order), (frame.clone(), true));
+                delay += DELAY;
+            }
         }
+    }
+
+    /// On to where the frame goes.
+    fn carry(&mut self, end: Cycle, port: usize, frame: &Frame) {
+        self.record(end, frame);
+        self.forward(end + self.link.latency, port, frame);
     }
 
     /// A frame of no NIC's comes to a port: what any host of a network may send. It is captured; faults

@@ -156,6 +156,8 @@ pub struct Sends {
     pub deadline: Signal<Out, Bits<32>>,
     /// Something waits to be looked at. Messages that wait for their acknowledgement do not count, nor timers.
     pub busy: Signal<Out, bool>,
+    /// A message has left whole for the first time.
+    pub count_message: Signal<Out, bool>,
     /// An ACK was taken.
     pub count_ack: Signal<Out, bool>,
     /// A NAK was taken.
@@ -199,6 +201,7 @@ pub struct Sends {
     rewind_waits: DFF<bool>,
     rewind_out: DFF<Rewind>,
     epoch_out: DFF<bool>,
+    counted_message: DFF<bool>,
     counted_ack: DFF<bool>,
     counted_nak: DFF<bool>,
     counted_rnr: DFF<bool>,
@@ -253,7 +256,7 @@ impl Logic for Sends {
         dff_setup!(self, clock, step, position, source, vi, arrival, answer, ended, window, entry, breaks);
         dff_setup!(self, clock, code, unseen, command_waits, command, rewind_waits, rewind_out, epoch_out);
         dff_setup!(self, clock, counted_ack, counted_nak, counted_rnr, counted_ghost, counted_again);
-        dff_setup!(self, clock, counted_timeout);
+        dff_setup!(self, clock, counted_timeout, counted_message);
         clock!(self, clock, timers, arrivals, answers, attention, states, positions, windows, entries);
         clock!(self, clock, parkings, reads);
         self.timers.reset.next = self.reset.val();
@@ -422,12 +425,14 @@ impl Logic for Sends {
         self.again.next = false;
         self.resumes.next = false;
 
+        self.counted_message.d.next = false;
         self.counted_ack.d.next = false;
         self.counted_nak.d.next = false;
         self.counted_rnr.d.next = false;
         self.counted_ghost.d.next = false;
         self.counted_again.d.next = false;
         self.counted_timeout.d.next = false;
+        self.count_message.next = self.counted_message.q.val();
         self.count_ack.next = self.counted_ack.q.val();
         self.count_nak.next = self.counted_nak.q.val();
         self.count_rnr.next = self.counted_rnr.q.val();
@@ -502,6 +507,8 @@ impl Logic for Sends {
                         if self.current.val() {
                             self.window.d.next.rewinding = false;
                         }
+                        self.counted_message.d.next =
+                            self.arrival.q.val().ends & self.is_new.val() & !self.failed.val();
                         self.window.d.next.come = self.place.val();
                         if self.parks.val() {
                             if self.current.val() {

@@ -5,8 +5,7 @@
 //!            arrival, known ──►│ Outcome │──► kind
 //!                              └─────────┘
 //! ```
-//! Contract: docs/semantics.md, "Work queues" 4 and the table under "Reliable service: the responder". `entry` is the window's
-//! oldest. It is `done` when it has come and waits for nothing, is acknowledged, or its VI is not connected.
+//! Contract: docs/semantics.md, "Work queues" 4, and `viaduct_spec::refusal`. `entry` is the window's oldest. It is `done` when it has come and waits for nothing, is acknowledged, or its VI is not connected.
 //!
 //! Latency: 0.
 //!
@@ -17,6 +16,8 @@ use crate::bus::Sent;
 use crate::prims::Number;
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{control, status};
+use viaduct_spec::refusal::error;
+use viaduct_spec::wire::syndrome;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -69,8 +70,12 @@ pub struct Outcome {
     protection: Number<9, { status::PROTECTION_ERROR as u64 }>,
     flushed: Number<9, { status::DESC_FLUSHED_ERROR as u64 }>,
     transport: Number<9, { status::TRANSPORT_ERROR as u64 }>,
-    remote_protection: Number<9, { status::RDMA_PROT_ERROR as u64 }>,
-    remote_descriptor: Number<9, { status::REMOTE_DESC_ERROR as u64 }>,
+    invalid_error: Number<9, { error(syndrome::NAK_INVALID, false, false) as u64 }>,
+    invalid_reception: Number<9, { error(syndrome::NAK_INVALID, false, true) as u64 }>,
+    invalid_rdma: Number<9, { error(syndrome::NAK_INVALID, true, false) as u64 }>,
+    access_error: Number<9, { error(syndrome::NAK_ACCESS, true, false) as u64 }>,
+    operational_error: Number<9, { error(syndrome::NAK_OPERATIONAL, false, false) as u64 }>,
+    operational_reception: Number<9, { error(syndrome::NAK_OPERATIONAL, false, true) as u64 }>,
     op_send: Number<2, { control::OP_SENDRECV as u64 }>,
     op_read: Number<2, { control::OP_RDMAREAD as u64 }>,
     status_read: Number<20, { (status::DONE | status::OP_RDMA_READ) as u64 }>,
@@ -78,6 +83,19 @@ pub struct Outcome {
     status_done: Number<20, { status::DONE as u64 }>,
     status_write: Number<20, { (status::DONE | status::OP_RDMA_WRITE) as u64 }>,
 }
+
+// What the block takes to be the same.
+const _: () = {
+    const fn same(syndrome: u8, rdma: bool, reception: bool, other: u32) {
+        assert!(error(syndrome, rdma, reception) == other);
+    }
+    same(syndrome::NAK_INVALID, true, true, error(syndrome::NAK_INVALID, true, false));
+    same(syndrome::NAK_ACCESS, true, true, error(syndrome::NAK_ACCESS, true, false));
+    same(syndrome::NAK_OPERATIONAL, true, false, error(syndrome::NAK_OPERATIONAL, false, false));
+    same(syndrome::NAK_OPERATIONAL, true, true, error(syndrome::NAK_OPERATIONAL, false, true));
+    same(syndrome::RNR_NAK, false, false, error(syndrome::NAK_OPERATIONAL, false, false));
+    same(syndrome::RNR_NAK, false, true, error(syndrome::NAK_OPERATIONAL, false, true));
+};
 
 impl Logic for Outcome {
     #[hdl_gen]
@@ -113,14 +131,21 @@ impl Logic for Outcome {
         if (self.window.val().refusal != self.no_refusal.val())
             & ((self.errors.val() == self.transport.val()) | (self.errors.val() == self.flushed.val()))
         {
-            self.errors.next = self.transport.val();
+            self.errors.next = self.operational_error.val();
             if self.window.val().reception {
-                self.errors.next = self.remote_descriptor.val();
+                self.errors.next = self.operational_reception.val();
             }
-            if (self.window.val().refusal == self.access.val())
-                | ((self.window.val().refusal == self.invalid.val()) & self.rdma.val())
-            {
-                self.errors.next = self.remote_protection.val();
+            if self.window.val().refusal == self.invalid.val() {
+                self.errors.next = self.invalid_error.val();
+                if self.window.val().reception {
+                    self.errors.next = self.invalid_reception.val();
+                }
+                if self.rdma.val() {
+                    self.errors.next = self.invalid_rdma.val();
+                }
+            }
+            if self.window.val().refusal == self.access.val() {
+                self.errors.next = self.access_error.val();
             }
             if self.window.val().refusal == self.inner.val() {
                 self.errors.next = self.protection.val();

@@ -138,8 +138,6 @@ pub struct Transmit {
     pub frame_ready: Signal<In, bool>,
     /// Work is held.
     pub busy: Signal<Out, bool>,
-    /// A message has been sent whole.
-    pub count_message: Signal<Out, bool>,
     /// A positive acknowledgement has been sent.
     pub count_ack: Signal<Out, bool>,
     /// A negative acknowledgement has been sent.
@@ -484,7 +482,6 @@ impl Logic for Transmit {
         self.ack_ready.next = false;
         self.sent_valid.next = false;
         self.fault_valid.next = false;
-        self.count_message.next = false;
         self.count_ack.next = false;
         self.count_nak.next = false;
         self.done.next = false;
@@ -614,8 +611,6 @@ impl Logic for Transmit {
                     if self.packet.val().last {
                         self.started.d.next = false;
                         self.dropping.d.next = false;
-                        self.count_message.next =
-                            !self.errors.q.val().any() & !self.packet.val().lost & !self.packet.val().parked;
                     }
                     self.step.d.next = State::Idle;
                 }
