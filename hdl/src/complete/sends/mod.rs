@@ -35,13 +35,14 @@ mod window;
 pub use judge::Judge;
 pub use outcome::Outcome;
 pub use timers::{Command, Expired, Timers};
-pub use window::{kind, refusal, Entry, Window};
+pub use window::{kind, refusal, Entry, Parking, Window};
 
 use crate::bus::{
     Acknowledged, Commit, Completion, EpochWrite, Fault, Position, Rewind, Sent, StateWrite, Vi,
 };
 use crate::prims::{Fifo, LutRam, Number, Ram, RunQueue};
 use rust_hdl::prelude::*;
+use viaduct_spec::descriptor::control;
 use viaduct_spec::profile::{REGION_LOG2, SEND_WINDOW_LOG2, VI_LOG2};
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::{service, vi_states};
@@ -141,6 +142,14 @@ pub struct Sends {
     pub completed_vi: Signal<In, Vi>,
     /// Messages of it completed, modulo 2^14.
     pub completed_position: Signal<Out, Position>,
+    /// VI whose reads are looked up.
+    pub reads_vi: Signal<In, Vi>,
+    /// Reads of it complete, modulo 8; it holds when the next head of the VI after a read's completion is fetched.
+    pub reads_done: Signal<Out, Bits<3>>,
+    /// The answer to a read is being placed, or may be soon,
+    pub placing: Signal<In, Bits<2>>,
+    /// for these two VIs.
+    pub placing_vis: Signal<In, Bits<{ 2 * VI_LOG2 }>>,
     /// A timer runs.
     pub deadline_valid: Signal<Out, bool>,
     /// None ends before it.
@@ -171,6 +180,8 @@ pub struct Sends {
     states: LutRam<Bits<2>, VI_LOG2>,
     positions: LutRam<Position, VI_LOG2>,
     position: DFF<Position>,
+    parkings: LutRam<Parking, VI_LOG2>,
+    reads: LutRam<Bits<3>, VI_LOG2>,
     windows: Ram<Window, VI_LOG2>,
     entries: Ram<Entry, ENTRY_LOG2>,
     source: DFF<Source>,
@@ -197,6 +208,13 @@ pub struct Sends {
     counted_ghost: DFF<bool>,
     counted_again: DFF<bool>,
     counted_timeout: DFF<bool>,
+    parking: Signal<Local, Parking>,
+    parks: Signal<Local, bool>,
+    /// It is time to fetch again what was parked.
+    resumes: Signal<Local, bool>,
+    again: Signal<Local, bool>,
+    read_ends: Signal<Local, bool>,
+    busy_there: Signal<Local, bool>,
     target: Signal<Local, Vi>,
     free: Signal<Local, bool>,
     connected: Signal<Local, bool>,
@@ -225,8 +243,9 @@ pub struct Sends {
     reception: Number<2, { service::RELIABLE_RECEPTION as u64 }>,
     waits_kind: Number<3, { kind::WAITS }>,
     lost_kind: Number<3, { kind::LOST }>,
-    no_refusal: Number<2, { refusal::NONE }>,
-    operational: Number<2, { refusal::OPERATIONAL }>,
+    no_refusal: Number<3, { refusal::NONE }>,
+    op_read: Number<2, { control::OP_RDMAREAD as u64 }>,
+    operational: Number<3, { refusal::OPERATIONAL }>,
     conn_lost: Number<8, { event_code::CONN_LOST as u64 }>,
     post_desc: Number<8, { event_code::POST_DESC as u64 }>,
 }
@@ -239,6 +258,7 @@ impl Logic for Sends {
         dff_setup!(self, clock, counted_ack, counted_nak, counted_rnr, counted_ghost, counted_again);
         dff_setup!(self, clock, counted_timeout, counted_message);
         clock!(self, clock, timers, arrivals, answers, attention, states, positions, windows, entries);
+        clock!(self, clock, parkings, reads);
         self.timers.reset.next = self.reset.val();
         self.arrivals.reset.next = self.reset.val();
         self.answers.reset.next = self.reset.val();
@@ -265,6 +285,26 @@ impl Logic for Sends {
         self.positions.read_address.next = self.completed_vi.val();
         self.position.d.next = self.positions.read_data.val();
         self.completed_position.next = self.position.q.val();
+
+        // Reads. What was complete at a time and what is parked.
+        self.parkings.read_address.next = self.vi.q.val();
+        self.parkings.write_address.next = self.vi.q.val();
+        self.parkings.write_enable.next = false;
+        self.parking.next = self.parkings.read_data.val();
+        self.parkings.write_data.next = self.parkings.read_data.val();
+        self.reads.write_enable.next = false;
+        self.reads.write_address.next = self.vi.q.val();
+        self.reads.write_data.next = self.parking.val().done;
+        self.reads.read_address.next = self.reads_vi.val();
+        self.reads_done.next = self.reads.read_data.val();
+        self.parks.next = self.arrival.q.val().parked & (self.source.q.val() == Source::Sent);
+        self.read_ends.next = (self.entry.q.val().operation == self.op_read.val())
+            & (self.entry.q.val().kind == self.waits_kind.val());
+        // A VI that broke: its read is completed when no answer of it moves any more.
+        self.busy_there.next = (self.placing.val().get_bit(0)
+            & (self.placing_vis.val().get_bits::<VI_LOG2>(0) == self.vi.q.val()))
+            | (self.placing.val().get_bit(1)
+                & (self.placing_vis.val().get_bits::<VI_LOG2>(6) == self.vi.q.val()));
 
         // Timers.
         self.timers.time_now.next = self.time_now.val();
@@ -299,7 +339,7 @@ impl Logic for Sends {
         // Until the first of the new epoch, those of the old one count on.
         self.current.next = self.arrival.q.val().epoch == self.window.q.val().epoch;
         self.place.next = self.window.q.val().come;
-        if self.current.val() & self.window.q.val().rewinding {
+        if self.current.val() & self.window.q.val().rewinding & !self.parking.val().resuming {
             self.place.next = bits::<5>(0);
         }
         self.is_new.next = self.window.q.val().known == self.place.val();
@@ -382,6 +422,8 @@ impl Logic for Sends {
         self.epoch.next.vi = self.vi.q.val();
         self.epoch.next.epoch = self.window.q.val().epoch;
         self.own_push.next = false;
+        self.again.next = false;
+        self.resumes.next = false;
 
         self.counted_message.d.next = false;
         self.counted_ack.d.next = false;
@@ -453,8 +495,9 @@ impl Logic for Sends {
                 self.code.d.next = self.conn_lost.val();
                 match self.source.q.val() {
                     Source::Sent => {
-                        self.counted_again.d.next = self.left.val() & !self.advances.val();
-                        if self.advances.val() {
+                        self.counted_again.d.next =
+                            self.left.val() & !self.advances.val() & !self.parks.val();
+                        if self.advances.val() & !self.parks.val() {
                             self.window.d.next.fresh = self.after.val();
                             self.command_waits.d.next = !self.in_flight.val() & self.connected.val();
                             if self.flight.val().get_bits::<2>(22).any() {
@@ -467,10 +510,21 @@ impl Logic for Sends {
                         self.counted_message.d.next =
                             self.arrival.q.val().ends & self.is_new.val() & !self.failed.val();
                         self.window.d.next.come = self.place.val();
-                        if self.is_new.val() & !self.window.q.val().partial {
+                        if self.parks.val() {
+                            if self.current.val() {
+                                self.parkings.write_enable.next = true;
+                                self.parkings.write_data.next.parked = true;
+                                self.parkings.write_data.next.seen = self.arrival.q.val().number;
+                                // What had begun before does not wait.
+                                if !self.is_new.val() | self.window.q.val().partial {
+                                    self.breaks.d.next = self.connected.val();
+                                    self.code.d.next = self.post_desc.val();
+                                }
+                            }
+                        } else if self.is_new.val() & !self.window.q.val().partial {
                             self.entries.write_enable.next = true;
                             self.window.d.next.partial = !self.arrival.q.val().ends;
-                            if self.arrival.q.val().ends {
+                            if self.arrival.q.val().ends & !self.parks.val() {
                                 self.window.d.next.known = self.window.q.val().known + 1;
                                 self.window.d.next.come = self.place.val() + 1;
                             }
@@ -480,8 +534,10 @@ impl Logic for Sends {
                     }
                     Source::Answer => {
                         self.counted_ack.d.next = self.judge.taken.val() & !self.judge.negative.val();
-                        self.counted_nak.d.next =
-                            self.judge.taken.val() & self.judge.negative.val() & !self.judge.rests.val();
+                        self.counted_nak.d.next = self.judge.taken.val()
+                            & self.judge.negative.val()
+                            & !self.judge.rests.val()
+                            & !self.judge.inner.val();
                         self.counted_rnr.d.next = self.judge.taken.val() & self.judge.rests.val();
                         self.counted_ghost.d.next = !self.judge.taken.val();
                         if self.judge.taken.val() {
@@ -578,7 +634,15 @@ impl Logic for Sends {
             Step::Decide => {
                 self.unseen.d.next = self.outcome.acknowledged.val();
                 self.step.d.next = Step::Settle;
-                if self.outcome.done.val() {
+                if self.outcome.done.val()
+                    & self.read_ends.val()
+                    & !self.outcome.acknowledged.val()
+                    & self.busy_there.val()
+                {
+                    // Looked at again.
+                    self.own_push.next = true;
+                    self.step.d.next = Step::Idle;
+                } else if self.outcome.done.val() {
                     self.step.d.next = Step::Emit;
                 } else if self.breaks.q.val() {
                     self.step.d.next = Step::Break;
@@ -599,6 +663,10 @@ impl Logic for Sends {
                     if self.entry.q.val().kind == self.waits_kind.val() {
                         self.window.d.next.first = self.entry.q.val().after;
                     }
+                    if self.read_ends.val() {
+                        self.parkings.write_enable.next = true;
+                        self.parkings.write_data.next.done = self.parking.val().done + 1;
+                    }
                     if !self.connected.val() & self.outcome.failed.val() {
                         self.window.d.next.refusal = self.no_refusal.val();
                     }
@@ -606,6 +674,7 @@ impl Logic for Sends {
                 }
             }
             Step::Move => {
+                self.reads.write_enable.next = true;
                 self.positions.write_enable.next = true;
                 self.windows.write_enable.next = true;
                 self.step.d.next = Step::Again;
@@ -617,14 +686,38 @@ impl Logic for Sends {
             }
             Step::Settle => {
                 self.step.d.next = Step::Idle;
-                if !self.in_flight.val() | !self.connected.val() {
+                self.again.next = self.able.val() & self.in_flight.val() & self.connected.val();
+                self.resumes.next = self.parking.val().parked
+                    & !self.window.q.val().rewinding
+                    & ((self.parking.val().done != self.parking.val().seen) | !self.connected.val());
+                if (self.again.val() | self.resumes.val()) & self.rewind_waits.q.val() {
+                    self.own_push.next = true;
+                } else if self.resumes.val() & !self.again.val() {
+                    self.rewind_waits.d.next = true;
+                    self.rewind_out.d.next.vi = self.vi.q.val();
+                    self.rewind_out.d.next.epoch = !self.window.q.val().epoch;
+                    self.rewind_out.d.next.position =
+                        self.window.q.val().completed + bit_cast::<14, 5>(self.window.q.val().known);
+                    self.rewind_out.d.next.skip = bits::<24>(0);
+                    self.rewind_out.d.next.psn = self.window.q.val().fresh;
+                    self.rewind_out.d.next.resume = true;
+                    self.window.d.next.epoch = !self.window.q.val().epoch;
+                    self.window.d.next.rewinding = true;
+                    self.parkings.write_enable.next = true;
+                    self.parkings.write_data.next.parked = false;
+                    self.parkings.write_data.next.resuming = true;
+                    self.epoch_out.d.next = true;
+                    self.step.d.next = Step::Committed;
+                } else if !self.in_flight.val() | !self.connected.val() {
                     if self.window.q.val().pending {
                         self.window.d.next.pending = false;
                         self.step.d.next = Step::Committed;
                     }
-                } else if self.able.val() & self.rewind_waits.q.val() {
-                    self.own_push.next = true;
                 } else if self.able.val() {
+                    self.parkings.write_enable.next = true;
+                    self.parkings.write_data.next.parked = false;
+                    self.parkings.write_data.next.resuming = false;
+                    self.rewind_out.d.next.resume = false;
                     self.rewind_waits.d.next = true;
                     self.rewind_out.d.next.vi = self.vi.q.val();
                     self.rewind_out.d.next.epoch = !self.window.q.val().epoch;
@@ -652,6 +745,12 @@ impl Logic for Sends {
                 self.window.d.next.partial = false;
                 self.window.d.next.reception = self.row0.val().get_bits::<2>(24) == self.reception.val();
                 self.window.d.next.refusal = self.no_refusal.val();
+                self.parkings.write_enable.next = true;
+                self.parkings.write_data.next.done = bits::<3>(0);
+                self.parkings.write_data.next.parked = false;
+                self.parkings.write_data.next.resuming = false;
+                self.reads.write_enable.next = true;
+                self.reads.write_data.next = bits::<3>(0);
                 self.epoch_out.d.next = true;
                 self.command.d.next.vi = self.vi.q.val();
                 self.command.d.next.set = true;

@@ -59,9 +59,11 @@ pub struct Outcome {
     flushed_kind: Number<3, { kind::FLUSHED }>,
     transport_kind: Number<3, { kind::TRANSPORT }>,
     lost_kind: Number<3, { kind::LOST }>,
-    no_refusal: Number<2, { refusal::NONE }>,
-    invalid: Number<2, { refusal::INVALID }>,
-    access: Number<2, { refusal::ACCESS }>,
+    no_refusal: Number<3, { refusal::NONE }>,
+    invalid: Number<3, { refusal::INVALID }>,
+    inner: Number<3, { refusal::LOCAL }>,
+    failure: Number<3, { refusal::FAILURE }>,
+    access: Number<3, { refusal::ACCESS }>,
     no_error: Number<9, 0>,
     format: Number<9, { status::FORMAT_ERROR as u64 }>,
     too_long: Number<9, { status::LENGTH_ERROR as u64 }>,
@@ -144,6 +146,12 @@ impl Logic for Outcome {
             }
             if self.window.val().refusal == self.access.val() {
                 self.errors.next = self.access_error.val();
+            }
+            if self.window.val().refusal == self.inner.val() {
+                self.errors.next = self.protection.val();
+            }
+            if self.window.val().refusal == self.failure.val() {
+                self.errors.next = self.transport.val();
             }
         }
         self.status.next = self.status_done.val() | bit_cast::<20, 9>(self.errors.val());
