@@ -13,6 +13,7 @@
 mod ahead;
 mod closing;
 mod contexts;
+mod delay;
 mod delivery;
 mod flush;
 mod icrc;
@@ -31,6 +32,7 @@ mod untag;
 pub use ahead::{Ahead, AheadMeta};
 pub use closing::Closing;
 pub use contexts::{Contexts, Message, Peer};
+pub use delay::Delay;
 pub use delivery::Delivery;
 pub use flush::Flush;
 pub use icrc::Icrc;
