@@ -174,7 +174,7 @@ pub struct Parse {
     is_multicast: Signal<Local, bool>,
     /// Beats in front of the one in `beat`.
     beats: DFF<Bits<10>>,
-    before: Signal<Local, Bits<10>>,
+    so_far: Signal<Local, Bits<10>>,
     too_long: DFF<bool>,
     runt: DFF<bool>,
     tail_bytes: Signal<Local, Bits<13>>,
@@ -304,14 +304,14 @@ impl Logic for Parse {
         if self.at[1].val() & (self.count.val() < bits::<4>(6)) {
             self.runt.d.next = true;
         }
-        self.before.next = self.beats.q.val();
+        self.so_far.next = self.beats.q.val();
         if self.at[0].val() {
-            self.before.next = bits::<10>(0);
+            self.so_far.next = bits::<10>(0);
         }
         if self.valid.q.val() {
-            self.beats.d.next = self.before.val() + 1;
-            if self.before.val() == self.longest_beats.val() {
-                self.beats.d.next = self.before.val();
+            self.beats.d.next = self.so_far.val() + 1;
+            if self.so_far.val() == self.longest_beats.val() {
+                self.beats.d.next = self.so_far.val();
                 self.too_long.d.next = true;
             }
         }
@@ -323,7 +323,7 @@ impl Logic for Parse {
             self.tail_bytes.next = bit_cast::<13, 4>(self.count.val()) + 4;
         }
         if self.valid.q.val() {
-            self.bytes.d.next = (bit_cast::<13, 10>(self.before.val()) << 3) + self.tail_bytes.val();
+            self.bytes.d.next = (bit_cast::<13, 10>(self.so_far.val()) << 3) + self.tail_bytes.val();
             self.tagged.d.next = self.tagged_now.val();
         }
         // Bits 1:0 of the type of service.

@@ -101,7 +101,10 @@ impl Filter {
     /// What is kept of a frame of so many bytes, that has lost a tag or not.
     fn keep(&self, length: usize, tagged: bool) -> Fate {
         let length = (length + 4 * usize::from(tagged)) as u64;
-        Fate::Keep(Info { opcode: 0x24, queue_pair: self.vi, length, raw: true, tagged, ..Info::default() }, false)
+        Fate::Keep(
+            Info { opcode: 0x24, queue_pair: self.vi, length, raw: true, tagged, ..Info::default() },
+            false,
+        )
     }
 }
 

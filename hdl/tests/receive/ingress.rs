@@ -33,7 +33,19 @@ impl Rig {
         let (mac, loopback) = (VecDeque::new(), VecDeque::new());
         let (out, partial) = (Vec::new(), Vec::new());
         let (words, tagged) = (VecDeque::new(), Vec::new());
-        Self { bench, random, mac, loopback, out, partial, words, tagged, frames: 0, overflows: 0, rates: [60, 60, 80] }
+        Self {
+            bench,
+            random,
+            mac,
+            loopback,
+            out,
+            partial,
+            words,
+            tagged,
+            frames: 0,
+            overflows: 0,
+            rates: [60, 60, 80],
+        }
     }
 
     /// One cycle; whether a beat left.

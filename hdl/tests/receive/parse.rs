@@ -6,7 +6,9 @@ use viaduct_hdl::{export::verilog, receive::Parse};
 use viaduct_verilate::Bench;
 
 use super::bundle::{beats, Info};
-use super::frames::{captures, fate, fate_raw, immediate, repair, reth, Fate, Filter, Frame, CLIENT, PKEY, SERVER};
+use super::frames::{
+    captures, fate, fate_raw, immediate, repair, reth, Fate, Filter, Frame, CLIENT, PKEY, SERVER,
+};
 
 /// The block, and frames to run through it.
 struct Rig {
@@ -87,7 +89,10 @@ impl Rig {
             if let Some(fate) = fate {
                 let length = frames[fates.len()].0.len();
                 assert_eq!(length > 4224, long > 0, "a frame of {length} bytes");
-                assert!(!calm || length <= 4224 || long + 2 >= (length - 4224).div_ceil(8), "{long} of {length}");
+                assert!(
+                    !calm || length <= 4224 || long + 2 >= (length - 4224).div_ceil(8),
+                    "{long} of {length}"
+                );
                 long = 0;
                 fates.push(fate);
             }
@@ -114,7 +119,8 @@ impl Rig {
                 if info.raw {
                     // Nothing else counts.
                     let Info { opcode, queue_pair, length, raw, tagged, extended, reth, .. } = *info;
-                    *info = Info { opcode, queue_pair, length, raw, tagged, extended, reth, ..Info::default() };
+                    *info =
+                        Info { opcode, queue_pair, length, raw, tagged, extended, reth, ..Info::default() };
                 }
                 if !info.extended {
                     info.extension = expected.extension;
@@ -344,11 +350,14 @@ fn raw_frames_as_the_filter_has_it() {
     let mut seen = 0;
     for flags in 0..16 {
         let [open, broadcast, multicast, any] = [1, 2, 4, 8].map(|bit| flags & bit != 0);
-        rig.open(Filter { open, broadcast, multicast, any, vi: rig.random.random_range(0..1024) });
+        let vi = rig.random.random_range(0..1024);
+        rig.open(Filter { open, broadcast, multicast, any, vi });
         let mut frames = Vec::new();
-        for to in [SERVER.0, CLIENT.0, [0xff; 6], [1, 0, 0x5e, 0, 0, 1], [0xff, 0xff, 0xff, 0xff, 0xff, 0xfe]] {
+        for to in [SERVER.0, CLIENT.0, [0xff; 6], [1, 0, 0x5e, 0, 0, 1], [0xff, 0xff, 0xff, 0xff, 0xff, 0xfe]]
+        {
             let fixed = [1, 6, 8, 13, 14, 15, 16, 17, 59, 60, 64, 1518, 4200, 4224, 4225, 4240];
-            for length in fixed.into_iter().chain((0..10).map(|_| rig.random.random_range(14..300))) {
+            let others: Vec<usize> = (0..10).map(|_| rig.random.random_range(14..300)).collect();
+            for length in fixed.into_iter().chain(others) {
                 let mut frame = vec![0; length];
                 rig.random.fill(&mut frame[..]);
                 frame[..length.min(6)].copy_from_slice(&to[..length.min(6)]);

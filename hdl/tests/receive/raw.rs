@@ -103,10 +103,11 @@ fn frames_of_every_length_come_as_they_came() {
 fn the_agent_s_queue_pair_and_nobody_s() {
     let mut world = world();
     let mut expect = Vec::new();
-    let numbered = |queue_pair, opcode, payload: usize| {
-        Frame { queue_pair, opcode, ..sample(payload) }.bytes()
-    };
-    for (n, code) in [opcode::UD_SEND_ONLY, opcode::UC_SEND_ONLY, opcode::RC_ACKNOWLEDGE].into_iter().enumerate() {
+    let numbered =
+        |queue_pair, opcode, payload: usize| Frame { queue_pair, opcode, ..sample(payload) }.bytes();
+    for (n, code) in
+        [opcode::UD_SEND_ONLY, opcode::UC_SEND_ONLY, opcode::RC_ACKNOWLEDGE].into_iter().enumerate()
+    {
         post(&mut world, RAW, n as u64, 0x1000);
         let data = numbered(1, code, 264);
         world.send(&data, n == 1);

@@ -351,8 +351,7 @@ impl Logic for Framer {
         }
 
         // From byte 48 on: what is over from the word before, then RETH, extension or payload.
-        self.in_tail.next =
-            ((self.index.q.val() >= bits::<10>(6)) | self.raw.val()) & !self.tag_turn.q.val();
+        self.in_tail.next = ((self.index.q.val() >= bits::<10>(6)) | self.raw.val()) & !self.tag_turn.q.val();
         self.at_seven.next = self.index.q.val() == bits::<10>(7);
         self.at_reth.next = (self.at_six.val() | self.at_seven.val()) & self.current.q.val().reth;
         self.at_extension.next = self.at_six.val() & self.current.q.val().extended;
