@@ -540,7 +540,7 @@ pub struct FrameInfo {
     /// which is that of an unreliable send of one packet.
     pub raw: bool,
     /// In the store it has a VLAN tag.
-    pub tagged: bool,
+    pub has_tag: bool,
     /// Word of the frame store at which the frame starts.
     pub start: Bits<11>,
     /// Word behind its last.

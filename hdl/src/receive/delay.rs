@@ -3,9 +3,9 @@
 //! ```text
 //!   in_valid ──►┌───────┐──► out_valid
 //!    in_data ──►│ Delay │──► out_data
-//!       long ──►└───────┘
+//!    endless ──►└───────┘
 //! ```
-//! Contract: every word comes out, unless it would come out while `long` is high: the frame is longer than any may be.
+//! Contract: every word comes out, unless it would come out while `endless` is high: the frame is longer than any may be.
 //!
 //! Why four cycles: the words come from in front of [`Untag`](super::Untag), which takes the first beat of a frame no earlier than
 //! [`Parse`](super::Parse) takes the last beat of the frame before. Parse decides 4 cycles later, so the first word comes to the store with the
@@ -29,7 +29,7 @@ pub struct Delay {
     /// The word.
     pub in_data: Signal<In, Bits<64>>,
     /// Words are dropped.
-    pub long: Signal<In, bool>,
+    pub endless: Signal<In, bool>,
     /// The word of four cycles ago is on show.
     pub out_valid: Signal<Out, bool>,
     /// The word.
@@ -53,7 +53,7 @@ impl Logic for Delay {
         self.word_1.d.next = self.word_0.q.val();
         self.word_2.d.next = self.word_1.q.val();
         self.word_3.d.next = self.word_2.q.val();
-        self.out_valid.next = self.valid.q.val().get_bit(3) & !self.long.val();
+        self.out_valid.next = self.valid.q.val().get_bit(3) & !self.endless.val();
         self.out_data.next = self.word_3.q.val();
         if self.reset.val() {
             self.valid.d.next = bits::<4>(0);

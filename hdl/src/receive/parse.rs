@@ -2,13 +2,13 @@
 //!
 //! ```text
 //!               frame ──►┌───────┐──► keep, drop, info
-//!  mac, ip, pkey, raw_* ►│ Parse │──► long
+//!  mac, ip, pkey, raw_* ►│ Parse │──► endless
 //!         store_ready ──►└───────┘──► count_*
 //! ```
 //! Contract: an untagged frame's beats go in; the store gets the frame by itself ([`Delay`](super::Delay)). When the frame has ended there is
 //! one pulse, `keep` with `info` (`start` and `end` are the store's) or `drop`, and with a drop one of the counts. The first reason counts:
 //!
-//! 1. `count_malformed`: the MAC found damage; or fewer than 14 or more than 4224 bytes, the tag not among them. `long` is high from there to the
+//! 1. `count_malformed`: the MAC found damage; or fewer than 14 or more than 4224 bytes, the tag not among them. `endless` is high from there to the
 //!    frame's end.
 //! 2. `count_not_ours`: another MAC address, not IPv4 with 20 header bytes, a fragment, not UDP, another IP address,
 //!    another UDP port.
@@ -69,7 +69,7 @@ pub struct Parse {
     /// The store takes two more words at least.
     pub store_ready: Signal<In, bool>,
     /// The frame is too long: no more of it is stored.
-    pub long: Signal<Out, bool>,
+    pub endless: Signal<Out, bool>,
     /// The frame is good: `info` describes it.
     pub keep: Signal<Out, bool>,
     /// The frame is not taken.
@@ -168,7 +168,7 @@ pub struct Parse {
 
     // The raw channel: who the frame is to, how long it is, and that once more a cycle and two cycles later.
     wanted: DFF<bool>,
-    tagged: DFF<bool>,
+    has_tag: DFF<bool>,
     tagged_now: Signal<Local, bool>,
     is_broadcast: Signal<Local, bool>,
     is_multicast: Signal<Local, bool>,
@@ -242,7 +242,7 @@ impl Logic for Parse {
         dff_setup!(
             self, clock, left, half, fields, pad, eighth, ninth, tenth, sum, part, folded, rest, length
         );
-        dff_setup!(self, clock, deciding, kept, dropped, wanted, tagged, beats, too_long, runt, bytes);
+        dff_setup!(self, clock, deciding, kept, dropped, wanted, has_tag, beats, too_long, runt, bytes);
         dff_setup!(self, clock, known_bytes, kept_bytes, known_tagged, kept_tagged, known_wanted);
         dff_setup!(self, clock, known_agents, kept_raw, beat_tagged);
         dff_setup!(self, clock, counted_malformed, counted_icrc, counted_not_ours, counted_bth);
@@ -315,7 +315,7 @@ impl Logic for Parse {
                 self.too_long.d.next = true;
             }
         }
-        self.long.next = self.too_long.q.val();
+        self.endless.next = self.too_long.q.val();
         // Bytes of the whole frame, if this beat is its last.
         self.tagged_now.next = self.beat_tagged.q.val();
         self.tail_bytes.next = bit_cast::<13, 4>(self.count.val());
@@ -324,7 +324,7 @@ impl Logic for Parse {
         }
         if self.valid.q.val() {
             self.bytes.d.next = (bit_cast::<13, 10>(self.so_far.val()) << 3) + self.tail_bytes.val();
-            self.tagged.d.next = self.tagged_now.val();
+            self.has_tag.d.next = self.tagged_now.val();
         }
         // Bits 1:0 of the type of service.
         if self.at[1].val() {
@@ -558,7 +558,7 @@ impl Logic for Parse {
         self.known_agents.d.next = self.wanted.q.val() & self.agents.val();
         self.known_bytes.d.next = self.bytes.q.val();
         self.kept_bytes.d.next = self.known_bytes.q.val();
-        self.known_tagged.d.next = self.tagged.q.val();
+        self.known_tagged.d.next = self.has_tag.q.val();
         self.kept_tagged.d.next = self.known_tagged.q.val();
         self.known_marked.d.next = self.marked.q.val();
         self.known_notice.d.next = self.opcode.val() == self.congestion.val();
@@ -608,7 +608,7 @@ impl Logic for Parse {
         self.info.next.reth = self.reth.val();
         self.info.next.length = self.length.q.val().get_bits::<13>(0);
         self.info.next.raw = self.kept_raw.q.val();
-        self.info.next.tagged = self.kept_tagged.q.val();
+        self.info.next.has_tag = self.kept_tagged.q.val();
         if self.kept_raw.q.val() {
             self.info.next.opcode = self.raw_opcode.val();
             self.info.next.queue_pair = bit_cast::<24, 10>(self.raw_vi.val());

@@ -241,7 +241,7 @@ impl Logic for Receive {
         self.parse.frame_tagged.next = self.ingress.frame_tagged.val();
         self.delay.in_valid.next = self.ingress.word_valid.val();
         self.delay.in_data.next = self.ingress.word.val();
-        self.delay.long.next = self.parse.long.val();
+        self.delay.endless.next = self.parse.endless.val();
         self.store.store_valid.next = self.delay.out_valid.val();
         self.store.store_data.next = self.delay.out_data.val();
         self.store.keep.next = self.parse.keep.val();

@@ -10,7 +10,7 @@
 //! word of the next frame comes with it or later. `store_ready` low stops the words within 6 cycles.
 //! `info` shows the oldest frame kept and not taken. Frames taken are shown to the store again as `frame`, one after
 //! the other in their order. `payload_start` begins to show the payload of `frame`: `length` bytes from byte 54 on;
-//! four bytes on with `tagged` and with `extended`, sixteen with `reth`. Of a raw frame it is the `length` bytes from byte 0 on. `release_valid` frees the frame,
+//! four bytes on with `has_tag` and with `extended`, sixteen with `reth`. Of a raw frame it is the `length` bytes from byte 0 on. `release_valid` frees the frame,
 //! and ends its payload wherever it is; it does not come with `payload_start`.
 //!
 //! `level` is the words in use, or 2048 when less than 8 of the 16 places for `info` are left: two largest frames'
@@ -145,14 +145,14 @@ impl Logic for Store {
         self.infos.out_ready.next = self.info_ready.val();
 
         // Headers of 54 bytes, and what else there is in units of 4.
-        self.shifted.next = self.frame.val().extended ^ self.frame.val().tagged;
+        self.shifted.next = self.frame.val().extended ^ self.frame.val().has_tag;
         self.offset.next = bits::<11>(6);
-        if self.frame.val().extended | self.frame.val().tagged {
+        if self.frame.val().extended | self.frame.val().has_tag {
             self.offset.next = bits::<11>(7);
         }
         if self.frame.val().reth {
             self.offset.next = bits::<11>(8);
-            if self.frame.val().extended | self.frame.val().tagged {
+            if self.frame.val().extended | self.frame.val().has_tag {
                 self.offset.next = bits::<11>(9);
             }
         }

@@ -68,7 +68,7 @@ impl Rig {
             bench.eval();
             let taken = offered && bench.get("frame_ready") == 1;
             // The frame whose end is awaited is too long, and no other.
-            if bench.get("long") == 1 {
+            if bench.get("endless") == 1 {
                 long += 1;
                 assert!(frames[fates.len()].0.len() > 4224, "frame {}", fates.len());
             }
