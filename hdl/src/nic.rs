@@ -617,7 +617,9 @@ impl Logic for Nic {
         self.deadline_valid.next = self.dma_read.deadline_valid.val() | self.sends.deadline_valid.val();
         self.deadline.next = self.dma_read.deadline.val();
         self.later.next = self.dma_read.deadline.val() - self.sends.deadline.val();
-        if self.sends.deadline_valid.val() & (!self.dma_read.deadline_valid.val() | !self.later.val().get_bit(31)) {
+        if self.sends.deadline_valid.val()
+            & (!self.dma_read.deadline_valid.val() | !self.later.val().get_bit(31))
+        {
             self.deadline.next = self.sends.deadline.val();
         }
         self.state.next = bits::<4>(0);

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::layout::{Codes, Layout};
 use crate::descriptor::status;
+use crate::layout::{Codes, Layout};
 use crate::refusal::REFUSALS;
 use crate::{descriptor, doorbell, handle, register, tables, tlp, wire};
 

@@ -18,7 +18,8 @@ const FRAMES: u64 = 20_000;
 /// So many in 1000 frames of each kind of fault.
 fn faults(seed: u64, permille: [u32; 5]) -> Faults {
     let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0xfa17);
-    let mut some = |permille| (1..FRAMES).filter(|_| random.random_ratio(permille, 1000)).collect::<BTreeSet<u64>>();
+    let mut some =
+        |permille| (1..FRAMES).filter(|_| random.random_ratio(permille, 1000)).collect::<BTreeSet<u64>>();
     let [drop, flip_icrc, damage, duplicate, delay] = permille.map(&mut some);
     Faults { drop, flip_icrc, damage, duplicate, delay }
 }

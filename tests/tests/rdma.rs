@@ -184,7 +184,8 @@ fn a_write_that_the_peer_refuses_is_a_protection_error_at_its_sender() {
             writer.scene.world.settle();
             assert_eq!(writer.memory(0, BYTES), before);
             assert_eq!(writer.vis.each_ref().map(RawVi::state), [ViState::Error; 2]);
-            let codes = |host: usize| writer.scene.events(host).iter().map(|event| event.code).collect::<Vec<_>>();
+            let codes =
+                |host: usize| writer.scene.events(host).iter().map(|event| event.code).collect::<Vec<_>>();
             assert_eq!((codes(0), codes(1)), (vec![event_code::CONN_LOST], vec![event_code::RDMAW_PROT]));
             writer.scene.others_go_on();
         }

@@ -205,12 +205,14 @@ fn an_answer_of_no_packet_in_flight_is_a_ghost() {
         Frame::new(&from, &to, opcode::RC_ACKNOWLEDGE, psn & 0xFF_FFFF, &body).bytes()
     };
     let first = connection.psn;
-    let ghosts = [(2, syndrome::ACK), (3, syndrome::ACK), (3, syndrome::NAK_SEQUENCE), (1, syndrome::NAK_ACCESS)];
+    let ghosts =
+        [(2, syndrome::ACK), (3, syndrome::ACK), (3, syndrome::NAK_SEQUENCE), (1, syndrome::NAK_ACCESS)];
     for (n, code) in ghosts {
         connection.scene.world.inject(0, &answer(first + n, code));
     }
     connection.scene.world.settle();
-    let counters = [counter::DROP_RESPONSE, counter::ACKS_RECEIVED, counter::NAKS_RECEIVED, counter::RETRANSMITTED];
+    let counters =
+        [counter::DROP_RESPONSE, counter::ACKS_RECEIVED, counter::NAKS_RECEIVED, counter::RETRANSMITTED];
     assert_eq!(connection.counts(0, counters), [4, 1, 0, 0]);
     // A message that nobody has received, acknowledged beyond its end.
     connection.lose(1..1000);
@@ -227,7 +229,8 @@ fn an_answer_of_no_packet_in_flight_is_a_ghost() {
 #[test]
 fn what_is_sent_again_may_be_lost_again() {
     // Of the first time, of the second and of the third: by sequence errors and by time-outs.
-    for lost in [&[2, 8][..], &[2, 9], &[1, 2, 3, 7, 8, 9], &[5, 10, 15], &[2, 3, 9, 10, 16, 17], &[6, 7, 8]] {
+    for lost in [&[2, 8][..], &[2, 9], &[1, 2, 3, 7, 8, 9], &[5, 10, 15], &[2, 3, 9, 10, 16, 17], &[6, 7, 8]]
+    {
         let mut connection = Connection::new(None, 0, &[]);
         connection.lose(lost.iter().copied());
         let messages = connection.post([5000, 100, 1500]);
@@ -247,9 +250,10 @@ fn a_peer_without_a_receive_is_asked_again_after_the_time_that_it_says() {
     let mut connection = Connection::new(None, 2, &stay);
     let mut message = connection.send(2500);
     let start = connection.scene.world.now();
-    connection.scene.world.until("an answer", 10_000, || {
-        connection.scene.world.counter(0, counter::RNR_RECEIVED) == 1
-    });
+    connection
+        .scene
+        .world
+        .until("an answer", 10_000, || connection.scene.world.counter(0, counter::RNR_RECEIVED) == 1);
     message.receive = connection.receive();
     connection.arrives(&[message]);
     let took = connection.scene.world.now() - start;

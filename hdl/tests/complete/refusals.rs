@@ -19,7 +19,9 @@ fn a_refusal_says_what_the_table_says_and_what_went_out_behind_it_is_not_known()
     for row in REFUSALS {
         // Receiver not ready and no answer: in `again.rs`.
         let Some(code) = row.syndrome.filter(|code| *code != syndrome::RNR_NAK) else { continue };
-        for operation in [send, write].into_iter().filter(|op| row.rdma.is_none_or(|rdma| rdma == (*op == write))) {
+        for operation in
+            [send, write].into_iter().filter(|op| row.rdma.is_none_or(|rdma| rdma == (*op == write)))
+        {
             cases.push((code, delivery, operation, row.delivery));
             cases.push((code, reception, operation, row.reception));
         }

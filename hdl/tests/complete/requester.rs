@@ -2,9 +2,7 @@
 
 use std::collections::VecDeque;
 
-use viaduct_hdl::bus::{
-    Acknowledged, Commit, Completion, EpochWrite, Fault, Rewind, Sent, StateWrite,
-};
+use viaduct_hdl::bus::{Acknowledged, Commit, Completion, EpochWrite, Fault, Rewind, Sent, StateWrite};
 use viaduct_hdl::complete::Sends;
 use viaduct_hdl::export::verilog;
 use viaduct_spec::tables::{service, table, transmit, vi_states};
@@ -202,7 +200,8 @@ impl World {
     pub fn packet_of(&mut self, vi: u64, psn: u64, length: u64, operation: u64) {
         let epoch = self.epochs[vi as usize].into();
         let bundle = Bundle::of::<Sent>("sent");
-        let fields = [("vi", vi), ("psn", psn), ("epoch", epoch), ("length", length), ("operation", operation)];
+        let fields =
+            [("vi", vi), ("psn", psn), ("epoch", epoch), ("length", length), ("operation", operation)];
         bundle.set(&mut self.dut, &fields);
         self.take("sent_valid", "sent_ready");
     }

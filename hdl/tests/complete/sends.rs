@@ -43,7 +43,8 @@ fn every_error_keeps_its_bit_and_an_rdma_write_its_operation() {
     let operation = control::OP_RDMAWRITE.into();
     world.told(Told { vi: 6, offset: 9, length: 7, operation, ..Told::default() });
     world.settle();
-    let ends: Vec<_> = world.completed.drain(..).map(|(_, _, length, status)| (length, status as u32)).collect();
+    let ends: Vec<_> =
+        world.completed.drain(..).map(|(_, _, length, status)| (length, status as u32)).collect();
     assert_eq!(ends[..5], errors.map(|errors| (0, status::DONE | errors)));
     assert_eq!(ends[5], (7, status::DONE | status::OP_RDMA_WRITE));
 }

@@ -60,7 +60,8 @@ impl World {
             work_queue::RING_REGION.put(&mut row, 1 + vi);
             work_queue::RING_LOG2.put(&mut row, SLOTS.ilog2().into());
             work_queue::OPEN.put(&mut row, 1);
-            let fields = [("target", table::WORK_QUEUE.into()), ("row", 2 * vi), ("word0", row[0]), ("word1", row[1])];
+            let fields =
+                [("target", table::WORK_QUEUE.into()), ("row", 2 * vi), ("word0", row[0]), ("word1", row[1])];
             Bundle::of::<bus::Commit>("commit").set(&mut bench, &fields);
             bench.set("commit_valid", 1);
             bench.eval();
@@ -200,8 +201,13 @@ fn a_rewound_queue_comes_again_from_its_ring_and_no_other_notices() {
             // It completes; and then there is room.
             queue.done += 1;
             world.push(vi);
-        } else if chance < 33 && world.rewinding.is_none() && queue.rewind.is_none() && queue.done < queue.next {
-            queue.rewind = Some((queue.done, world.rng.random_range(0..1 << 24), world.rng.random_range(0..1 << 24)));
+        } else if chance < 33
+            && world.rewinding.is_none()
+            && queue.rewind.is_none()
+            && queue.done < queue.next
+        {
+            queue.rewind =
+                Some((queue.done, world.rng.random_range(0..1 << 24), world.rng.random_range(0..1 << 24)));
             world.rewinding = Some(vi);
         }
         world.step();

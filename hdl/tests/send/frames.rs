@@ -63,7 +63,11 @@ impl Headers {
     pub fn frame(&self, fields: &Fields) -> Vec<u8> {
         let mut frame = self.bytes.to_vec();
         let pad = fields.payload.len().wrapping_neg() % 4;
-        let behind = fields.reth.map_or(0, |_| 16) + fields.extension.map_or(0, |_| 4) + fields.payload.len() + pad + 4;
+        let behind = fields.reth.map_or(0, |_| 16)
+            + fields.extension.map_or(0, |_| 4)
+            + fields.payload.len()
+            + pad
+            + 4;
         frame[16..18].copy_from_slice(&((40 + behind) as u16).to_be_bytes());
         let checksum = !ones_complement(&frame[14..34]);
         frame[24..26].copy_from_slice(&checksum.to_be_bytes());

@@ -595,7 +595,14 @@ fn a_message_of_a_past_epoch_ends_without_a_word() {
             bench.tick();
         }
         bench.set("word_valid", 0);
-        let head = [("vi", 7), ("words", 8), ("offset", offset), ("epoch", epoch), ("restart", epoch), ("skip", epoch)];
+        let head = [
+            ("vi", 7),
+            ("words", 8),
+            ("offset", offset),
+            ("epoch", epoch),
+            ("restart", epoch),
+            ("skip", epoch),
+        ];
         bundle::set::<SendHead>(&mut bench, "head", &head);
         bench.set("head_valid", 1);
         bench.tick();
@@ -612,7 +619,10 @@ fn a_message_of_a_past_epoch_ends_without_a_word() {
             assert_eq!((packet["send"], packet["last"]), (1, 0), "{packet:?}");
             old += 1 - packet["epoch"];
             new += packet["epoch"];
-            assert_eq!((packet["restart"], packet["first"]), (packet["epoch"], u64::from(old == 1 && new == 0)));
+            assert_eq!(
+                (packet["restart"], packet["first"]),
+                (packet["epoch"], u64::from(old == 1 && new == 0))
+            );
         }
         bench.tick();
         if old == 3 && !turned {

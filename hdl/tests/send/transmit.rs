@@ -229,7 +229,8 @@ impl World {
                 (true, true, None) => opcode::UC_SEND_ONLY,
                 (true, true, Some(_)) => opcode::UC_SEND_ONLY_IMMEDIATE,
             };
-            let code = if write.is_some() { code + opcode::UC_WRITE_FIRST - opcode::UC_SEND_FIRST } else { code };
+            let code =
+                if write.is_some() { code + opcode::UC_WRITE_FIRST - opcode::UC_SEND_FIRST } else { code };
             let frame = frames::Fields {
                 opcode: if reliable { code - opcode::UC_SEND_FIRST } else { code },
                 reth: write.filter(|_| first).map(|(address, rkey)| (address, rkey, total as u32)),

@@ -99,8 +99,13 @@ mod tests {
 
     #[test]
     fn exactly_one_bit_flips() {
-        let faults =
-            Faults { flip_icrc: [3].into(), drop: [4].into(), duplicate: [5].into(), damage: [6].into(), ..Faults::default() };
+        let faults = Faults {
+            flip_icrc: [3].into(),
+            drop: [4].into(),
+            duplicate: [5].into(),
+            damage: [6].into(),
+            ..Faults::default()
+        };
         let clean = Frame { data: roce(16, 4, false), damaged: false };
         for number in 1..8 {
             let mut frame = clean.clone();

@@ -53,7 +53,8 @@ pub struct Judge {
 }
 
 // The classes below are bits 6:5 of the syndrome.
-const _: () = assert!(syndrome::ACK >> 5 == 0 && syndrome::RNR_NAK >> 5 == 1 && syndrome::NAK_SEQUENCE >> 5 == 3);
+const _: () =
+    assert!(syndrome::ACK >> 5 == 0 && syndrome::RNR_NAK >> 5 == 1 && syndrome::NAK_SEQUENCE >> 5 == 3);
 
 impl Logic for Judge {
     #[hdl_gen]
@@ -63,8 +64,7 @@ impl Logic for Judge {
         self.syndrome.next = self.answer.val().syndrome;
         self.group.next = self.syndrome.val().get_bits::<2>(5);
         self.nak.next = self.group.val() == bits::<2>(3);
-        self.taken.next =
-            (self.distance.val() < self.flight.val()) & (self.group.val() != bits::<2>(2));
+        self.taken.next = (self.distance.val() < self.flight.val()) & (self.group.val() != bits::<2>(2));
         self.negative.next = self.group.val().any();
         // A NAK acknowledges what is before its PSN.
         self.reached.next = self.answer.val().psn;

@@ -253,20 +253,17 @@ impl Logic for Timers {
                 // The timer itself.
                 self.rows.write_enable.next = true;
                 if self.at.q.val().rest | (self.at.q.val().run & self.timeout.val().any()) {
-                    self.rows.write_data.next =
-                        bit_cast::<36, 32>(self.stop.val()) | self.runs.val();
+                    self.rows.write_data.next = bit_cast::<36, 32>(self.stop.val()) | self.runs.val();
                     self.considers.next = true;
                 }
                 if self.at.q.val().rest {
-                    self.rows.write_data.next =
-                        bit_cast::<36, 32>(self.stop.val()) | self.rests_now.val();
+                    self.rows.write_data.next = bit_cast::<36, 32>(self.stop.val()) | self.rests_now.val();
                     if !self.exhausted.val() {
                         self.used.d.next = (bit_cast::<16, 8>(self.rests_more.val()) << 8)
                             | bit_cast::<16, 8>(self.retries_used.val());
                     }
                     if self.exhausted.val() {
-                        self.rows.write_data.next =
-                            bit_cast::<36, 32>(self.stop.val()) | self.gives_up.val();
+                        self.rows.write_data.next = bit_cast::<36, 32>(self.stop.val()) | self.gives_up.val();
                     }
                 }
                 if self.ended.q.val() {

@@ -294,8 +294,8 @@ impl Logic for Walker {
         self.announced.next =
             self.skips.val() | (self.connected.val() & self.room.val() & self.packet_ready.val());
         self.asked.next = self.access_ready.val() | self.skips.val();
-        self.access_valid.next = ((self.state.q.val() == State::Ask) & !self.skips.val())
-            | (self.state.q.val() == State::AskTail);
+        self.access_valid.next =
+            ((self.state.q.val() == State::Ask) & !self.skips.val()) | (self.state.q.val() == State::AskTail);
         self.access.next.address = self.address.q.val();
         self.access.next.span = self.segment_left.q.val();
         self.access.next.length = self.piece.q.val();
@@ -517,7 +517,8 @@ impl Logic for Walker {
                 self.packet_valid.next =
                     self.connected.val() & self.room.val() & !self.stale.val() & !self.skips.val();
                 if self.announced.val() {
-                    self.reserve.next = self.packet_left.q.val().any() & !self.stale.val() & !self.skips.val();
+                    self.reserve.next =
+                        self.packet_left.q.val().any() & !self.stale.val() & !self.skips.val();
                     self.first.d.next = false;
                     self.fresh.d.next = self.skips.val();
                     self.left.d.next = self.left_after.val();

@@ -330,8 +330,7 @@ impl Logic for Framer {
         self.at_reth.next = (self.at_six.val() | self.at_seven.val()) & self.current.q.val().reth;
         self.at_extension.next = self.at_six.val() & self.current.q.val().extended;
         if self.current.q.val().reth {
-            self.at_extension.next =
-                (self.index.q.val() == bits::<10>(8)) & self.current.q.val().extended;
+            self.at_extension.next = (self.index.q.val() == bits::<10>(8)) & self.current.q.val().extended;
         }
         self.consumes.next = self.active.q.val()
             & self.in_tail.val()
