@@ -93,11 +93,8 @@ fn many_queues_on_one_keep_their_order_through_laps_and_resizes() {
         let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0xC0);
         let mut hosts = [0, 1].map(|n| world.host(n));
         // Host 0 has a queue for sends and one for receives, host 1 one for all.
-        let mut consumers = [
-            Consumer::new(&hosts[0], ROOM),
-            Consumer::new(&hosts[0], ROOM),
-            Consumer::new(&hosts[1], ROOM),
-        ];
+        let mut consumers =
+            [Consumer::new(&hosts[0], ROOM), Consumer::new(&hosts[0], ROOM), Consumer::new(&hosts[1], ROOM)];
         // Who takes what: [host][direction].
         let whose = [[0, 1], [2, 2]];
         let mut pairs: Vec<[RawVi; 2]> = (0..5)
