@@ -132,8 +132,8 @@ fn every_listener_of_a_table_takes_a_commit_once() {
         (table::WORK_QUEUE, vec![FETCH, DOORBELL, RECEIVE, NOTIFY]),
         (table::TEMPLATE, vec![TRANSMIT]),
         (table::GATHER, vec![GATHER]),
-        (table::TRANSMIT, vec![TRANSMIT, SENDS]),
-        (table::RECEIVE, vec![RECEIVE, WRITER]),
+        (table::TRANSMIT, vec![TRANSMIT, SENDS, GATHER]),
+        (table::RECEIVE, vec![RECEIVE, WRITER, REPLY]),
         (table::VI_STATE, vec![STATE]),
     ] {
         dut.set("commit_valid", 1);
