@@ -122,7 +122,7 @@ fn every_frame_of_linux() {
             kept += seen[0];
         }
     }
-    assert_eq!(kept, 876, "frames of a kind we take");
+    assert_eq!(kept, 1092, "frames of a kind we take");
 }
 
 #[test]
