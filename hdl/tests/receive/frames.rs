@@ -103,7 +103,8 @@ pub fn fate(frame: &[u8], bad: bool, us: ([u8; 6], [u8; 4]), pkey: u16) -> Fate 
     let length = at(16..18) as usize;
     let opcode = frame[42];
     let reth = if matches!(opcode, 0x06 | 0x0a..=0x0c | 0x26 | 0x2a | 0x2b) { 16 } else { 0 };
-    let immediate = matches!(opcode, 0x03 | 0x05 | 0x09 | 0x0b | 0x0d | 0x0f..=0x11 | 0x23 | 0x25 | 0x29 | 0x2b);
+    let immediate =
+        matches!(opcode, 0x03 | 0x05 | 0x09 | 0x0b | 0x0d | 0x0f..=0x11 | 0x23 | 0x25 | 0x29 | 0x2b);
     let extension = if immediate { 4 } else { 0 };
     let headers = 44 + reth + extension;
     let pad = usize::from(frame[43] >> 4 & 3);
