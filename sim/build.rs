@@ -51,7 +51,8 @@ fn build() -> Result<(), String> {
     cc::Build::new()
         .cpp(true)
         .std("gnu++17")
-        .opt_level(2)
+        // Counters make the model several times as long, and a compiler that optimises it slow.
+        .opt_level(if coverage { 1 } else { 2 })
         .debug(false)
         .warnings(false)
         .define("VM_COVERAGE", if coverage { "1" } else { "0" })
