@@ -196,6 +196,8 @@ impl RawVi {
             max_transfer: 1 << 16,
             send_log2: log2,
             receive_log2: log2,
+            rdma_write: false,
+            rdma_read: false,
             send_cq,
             receive_cq,
         };

@@ -38,7 +38,7 @@ fn patched(vis: &[RawVi; 2], at: usize, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Frames that are wrong before any table is looked at.
-fn wrong_frames(vis: &[RawVi; 2], model: bool) -> Vec<Case> {
+fn wrong_frames(vis: &[RawVi; 2]) -> Vec<Case> {
     let bytes = good(vis).bytes();
     let whole = bytes.len();
     let with = |change: &dyn Fn(&mut Frame)| {
@@ -175,7 +175,7 @@ fn check(scene: &mut Scene, vis: &mut [RawVi; 2], cases: Vec<Case>, taken: u32) 
 fn frames_that_are_wrong_are_dropped_for_their_reason() {
     let mut scene = Scene::new(1);
     let mut vis = pair(&scene.hosts, Service::UnreliableDelivery, 1024);
-    let cases = wrong_frames(&vis, scene.world.is_model(1));
+    let cases = wrong_frames(&vis);
     check(&mut scene, &mut vis, cases, 0);
     scene.others_go_on();
 }

@@ -327,7 +327,7 @@ fn raw_vi(world: &World, host: &Host, flags: &[Field], loopback: bool) -> RawVi 
     let tag = u64::from(host.tag);
     commit(
         table::GATHER,
-        &[(gather::TAG, tag), (gather::SERVICE, raw), (gather::MTU, 1), (gather::MAX_TRANSFER, 1 << 16)],
+        &[(gather::TAG, tag), (gather::RAW, 1), (gather::MTU, 1), (gather::MAX_TRANSFER, 1 << 16)],
     );
     commit(
         table::TRANSMIT,

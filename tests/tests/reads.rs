@@ -3,7 +3,7 @@
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::ViState;
 use viaduct_driver::agent::MemoryAttributes;
-use viaduct_driver::rows;
+use viaduct_driver::rows::{self, Rights};
 use viaduct_sim::fabric::Faults;
 use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::register::{counter, event_code};
@@ -46,17 +46,25 @@ impl Readers {
         for (n, vi) in vis.iter().enumerate() {
             let (own, peer, tag) = (vi.vi.info(), vis[1 - n].vi.info(), scene.hosts[n].tag);
             let row = |table, words: &[u64]| scene.world.commit(n, table, vi.index().into(), words);
-            let mut words = rows::gather(tag, own.mtu, 1 << 16);
+            let mut words = rows::gather(tag, RELIABLE, own.mtu, 1 << 16);
             gather::RDMA_READ.put(&mut words, 1);
             row(table::GATHER, &words);
-            let mut words = rows::transmit(own.first_psn, RELIABLE, false);
+            let mut words = rows::transmit(own.first_psn, RELIABLE, false, 0);
             transmit::READ_DEPTH.put(&mut words, depth);
             transmit::TIMEOUT.put(&mut words, TIMEOUT);
             row(table::TRANSMIT, &words);
             let generation = (own.queue_pair >> 10) as u16;
             let (peer_ip, psn, mtu) = (peer.ip, peer.first_psn, own.mtu);
-            let mut words =
-                rows::Receive { peer: peer_ip, psn, service: RELIABLE, mtu, tag, generation }.words();
+            let mut words = rows::Receive {
+                peer: peer_ip,
+                psn,
+                service: RELIABLE,
+                mtu,
+                tag,
+                generation,
+                rights: Rights::default(),
+            }
+            .words();
             receive::RDMA_READ.put(&mut words, 1);
             receive::READ_DEPTH.put(&mut words, 4);
             row(table::RECEIVE, &words);
@@ -300,6 +308,7 @@ fn a_peer_that_allows_no_reads_refuses_and_counts() {
         mtu: own.mtu,
         tag,
         generation,
+        rights: Rights::default(),
     };
     readers.scene.world.commit(1, table::RECEIVE, readers.vis[1].index().into(), &row.words());
     let place = readers.read(0, 0, &[(0x1000, 10)]);

@@ -155,6 +155,7 @@ fn agent_code(error: &AgentError) -> Return {
     match error {
         AgentError::UnknownTag(_) => Return::InvalidPtag,
         AgentError::Service(_) => Return::InvalidReliabilityLevel,
+        AgentError::RdmaRead => Return::InvalidRdmaRead,
         AgentError::MaxTransfer(_) => Return::InvalidMtu,
         AgentError::State { .. } => Return::InvalidState,
         AgentError::Peer(PeerError::Service { .. }) => Return::InvalidReliabilityLevel,

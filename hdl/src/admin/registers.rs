@@ -165,7 +165,7 @@ pub struct Registers {
     sizes: Number<64, { pair(REGIONS as u32, PAGES as u32) }>,
     doorbell: Number<64, { pair(DOORBELL_SHIFT as u32, RECEIVE_AHEAD as u32) }>,
     cqs: Number<64, { pair(0, CQS as u32) }>,
-    read_depth: Number<64, { pair(READ_DEPTH as u32, 0) }>,
+    read_depth: Number<64, { READ_DEPTH as u64 }>,
     receive_bit: Number<64, { 1 << control::RECEIVE_ENABLE.lo }>,
     send_bit: Number<64, { 1 << control::SEND_ENABLE.lo }>,
 }

@@ -266,6 +266,8 @@ pub struct Delivery {
     /// It needs a receive.
     needs: Signal<Local, bool>,
     /// The packet is of a message that may be taken.
+    /// An answer's bytes are in their place: the send side is told in the same cycle.
+    placed_at_once: Signal<Local, bool>,
     takes: Signal<Local, bool>,
     opcode: Signal<Local, Bits<8>>,
     /// It is the answer to a read.
@@ -372,7 +374,12 @@ impl Logic for Delivery {
         self.close_completion.next.kind = self.ending.q.val().kind;
         self.close_completion.next.ends = self.ending.q.val().consume;
         self.close_completion.next.reception = self.message.q.val().reception;
-        self.acknowledged_valid.next = self.step.q.val() == Step::Answer;
+        self.job_reading.next = self.verdict.q.val() == Verdict::Answer;
+        self.placed_at_once.next = (self.step.q.val() == Step::Scatter)
+            & self.job_reading.val()
+            & self.done_valid.val()
+            & (self.done_result.val() == self.ok.val());
+        self.acknowledged_valid.next = (self.step.q.val() == Step::Answer) | self.placed_at_once.val();
         self.acknowledged.next = self.word.q.val();
         self.request_valid.next = self.step.q.val() == Step::Request;
         self.request.next.vi = self.vi.q.val();
@@ -386,7 +393,10 @@ impl Logic for Delivery {
             self.request.next.msn = self.next_msn.val();
         }
         // Opcodes of answers: FIRST 13, MIDDLE 14, LAST 15, ONLY 16.
-        self.answer_valid.next = self.step.q.val() == Step::Ask;
+        self.answer_valid.next = (self.step.q.val() == Step::Ask)
+            | ((self.step.q.val() == Step::Act)
+                & (self.verdict.q.val() == Verdict::Answer)
+                & !self.flushing.q.val());
         self.answer_mtu.next = self.peer.q.val().mtu;
         self.answer.next.vi = self.vi.q.val();
         self.answer.next.response = self.responds.val();
@@ -395,7 +405,6 @@ impl Logic for Delivery {
         self.answer.next.psn = self.packet.q.val().psn;
         self.answer.next.length = self.packet.q.val().length;
         self.answer.next.syndrome = bit_cast::<8, 32>(self.packet.q.val().extension >> 24);
-        self.job_reading.next = self.verdict.q.val() == Verdict::Answer;
         self.placed_valid.next = self.done_valid.val() & (self.verdict.q.val() == Verdict::Answer);
         self.placed_ok.next = self.done_result.val() == self.ok.val();
         self.placing.next = self.responds.val()
@@ -606,6 +615,9 @@ impl Logic for Delivery {
                             self.word.d.next.syndrome = self.local_protection.val();
                         } else if self.done_result.val() != self.ok.val() {
                             self.word.d.next.syndrome = self.local_failure.val();
+                        }
+                        if self.placed_at_once.val() & self.acknowledged_ready.val() {
+                            self.step.d.next = Step::Close;
                         }
                     }
                 }

@@ -32,7 +32,7 @@ use crate::bus::{FrameBeat, FrameInfo};
 use crate::prims::Number;
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::{
-    reth, BTH_BYTES, EXTENSION_BYTES, ICRC_BYTES, IPV4_BYTES, MAX_MTU, UDP_BYTES, UDP_PORT,
+    reth, BTH_BYTES, EXTENSION_BYTES, ICRC_BYTES, IPV4_BYTES, MAX_MTU, RETH_BYTES, UDP_BYTES, UDP_PORT,
 };
 
 /// See the module's description.
@@ -228,8 +228,7 @@ const DETH_BYTES: usize = 8;
 /// Bytes of the longest frame, without FCS and tag.
 const LONGEST_FRAME: usize = 4224;
 
-/// Bytes of a RETH.
-const RETH_BYTES: usize = (reth::ADDRESS.lo + reth::ADDRESS.width) / 8;
+const _: () = assert!(RETH_BYTES == (reth::ADDRESS.lo + reth::ADDRESS.width) / 8);
 
 /// Bytes of the longest extension headers before a payload: RETH and immediate data.
 const LONGEST: u64 = (RETH_BYTES + EXTENSION_BYTES) as u64;

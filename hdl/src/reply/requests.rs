@@ -692,12 +692,13 @@ impl Logic for Requests {
             }
         }
         // The counting itself.
-        if (self.step.q.val() == Step::Count) | (self.step.q.val() == Step::Measure) {
-            if self.shifts.q.val().any() & !self.shifts.q.val().all() {
-                self.scaled.d.next = self.scaled.q.val() >> 1;
-                self.sticky.d.next = self.sticky.q.val() | self.scaled.q.val().get_bit(0);
-                self.shifts.d.next = self.shifts.q.val() - 1;
-            }
+        if ((self.step.q.val() == Step::Count) | (self.step.q.val() == Step::Measure))
+            & self.shifts.q.val().any()
+            & !self.shifts.q.val().all()
+        {
+            self.scaled.d.next = self.scaled.q.val() >> 1;
+            self.sticky.d.next = self.sticky.q.val() | self.scaled.q.val().get_bit(0);
+            self.shifts.d.next = self.shifts.q.val() - 1;
         }
 
         self.queues.write_enable.next = self.stores.val();

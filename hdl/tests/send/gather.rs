@@ -10,7 +10,7 @@ use viaduct_hdl::export::verilog;
 use viaduct_hdl::send::Gather;
 use viaduct_spec::descriptor::{control, control_segment, data_segment, status};
 use viaduct_spec::handle::memory_handle;
-use viaduct_spec::tables::{gather, service, table, vi_states};
+use viaduct_spec::tables::{gather, table, vi_states};
 use viaduct_verilate::Bench;
 
 use crate::bundle::{self, fields, Fields};
@@ -436,7 +436,7 @@ fn setup() -> Setup {
         gather::MTU.put(&mut row, context.mtu);
         gather::MAX_TRANSFER.put(&mut row, context.max_transfer);
         if context.raw {
-            gather::SERVICE.put(&mut row, service::RAW.into());
+            gather::RAW.put(&mut row, 1);
         }
         bundle::commit(&mut bench, table::GATHER, vi as u64, row);
         let state = if context.connected { vi_states::CONNECTED } else { vi_states::ERROR };

@@ -66,6 +66,9 @@ pub(crate) fn verilate(verilog: &str, dir: &Path, ports: &[Port], options: &Opti
     if options.trace {
         command.arg("--trace-fst");
     }
+    if options.coverage {
+        command.args(["--coverage-line", "--coverage-toggle"]);
+    }
     run(command.arg(&source), &options.name)?;
 
     let mut parts = Vec::new();

@@ -101,6 +101,9 @@ pub enum AgentError {
     /// The level is not offered.
     #[error("{0} is not offered by this NIC")]
     Service(Service),
+    /// RDMA reads on a level without them.
+    #[error("RDMA reads are not offered with Unreliable Delivery")]
+    RdmaRead,
     /// A ring of a size that cannot be.
     #[error("a ring of 2^{0} slots: rings have 2^3 to 2^10")]
     Ring(u32),

@@ -129,6 +129,8 @@ impl Agent {
             max_transfer: LONGEST_FRAME as u32,
             send_log2: SENDS.ilog2(),
             receive_log2: RECEIVES.ilog2(),
+            rdma_write: false,
+            rdma_read: false,
             send_cq: None,
             receive_cq: None,
         });
@@ -314,10 +316,10 @@ impl RawChannel {
         let vi = u32::from(self.vi.index());
         let raw = u64::from(service::RAW);
         let level = Service::UnreliableDelivery;
-        let mut row = rows::gather(self.tag, Mtu::MAX, LONGEST_FRAME as u32);
-        gather::SERVICE.put(&mut row, raw);
+        let mut row = rows::gather(self.tag, level, Mtu::MAX, LONGEST_FRAME as u32);
+        gather::RAW.put(&mut row, 1);
         admin.commit(table::GATHER, vi, &row)?;
-        let mut row = rows::transmit(0, level, false);
+        let mut row = rows::transmit(0, level, false, 0);
         transmit::SERVICE.put(&mut row, raw);
         admin.commit(table::TRANSMIT, vi, &row)?;
         let mut row = [0; 2];

@@ -45,6 +45,8 @@ fn vi_attributes(tag: u16) -> ViAttributes {
         max_transfer: 1 << 20,
         send_log2: 4,
         receive_log2: 10,
+        rdma_write: false,
+        rdma_read: false,
         send_cq: None,
         receive_cq: None,
     }
@@ -556,18 +558,18 @@ fn the_raw_channel_opens_last_and_closes_first() {
     let connected =
         Deed::Command { op: command_op::COMMIT, table: table::VI_STATE, row: vi, words: [1, 0, 0] };
     let at = deeds.iter().position(|deed| *deed == connected).expect("it is connected");
-    let service = |wanted, field: viaduct_spec::layout::Field| {
+    let service = |wanted, field: viaduct_spec::layout::Field, raw: u8| {
         let found = deeds[..at].iter().rev().find_map(|deed| match deed {
             Deed::Command { table, row, words, .. } if (*table, *row) == (wanted, vi) => {
                 Some(field.get(words))
             }
             _ => None,
         });
-        assert_eq!(found, Some(tables::service::RAW.into()), "table {wanted}");
+        assert_eq!(found, Some(raw.into()), "table {wanted}");
     };
-    service(table::GATHER, tables::gather::SERVICE);
-    service(table::TRANSMIT, tables::transmit::SERVICE);
-    service(table::RECEIVE, tables::receive::SERVICE);
+    service(table::GATHER, tables::gather::RAW, 1);
+    service(table::TRANSMIT, tables::transmit::SERVICE, tables::service::RAW);
+    service(table::RECEIVE, tables::receive::SERVICE, tables::service::RAW);
     let doorbells = deeds[at..].iter().filter(|deed| matches!(deed, Deed::Doorbell { .. })).count();
     assert_eq!(doorbells, raw::RECEIVES);
     let register = || ledger.books().registers[&registers::RAW_CHANNEL];

@@ -66,7 +66,7 @@ impl Logic for Judge {
         self.syndrome.next = self.answer.val().syndrome;
         self.group.next = self.syndrome.val().get_bits::<2>(5);
         self.nak.next = self.group.val() == bits::<2>(3);
-        self.taken.next = (self.distance.val() < self.flight.val()) & (self.group.val() != bits::<2>(2));
+        self.taken.next = self.distance.val() < self.flight.val();
         self.negative.next = self.group.val().any();
         // A NAK acknowledges what is before its PSN.
         self.reached.next = self.answer.val().psn;
@@ -78,7 +78,7 @@ impl Logic for Judge {
         self.open.next = self.reached.val() != self.window.val().fresh;
         self.again.next = self.syndrome.val() == self.sequence_nak.val();
         self.rests.next = self.group.val() == bits::<2>(1);
-        // Class 2 does not come from the wire.
+        // Class 2 does not come from the wire: `receive/reads` drops it there.
         self.inner.next = self.group.val() == bits::<2>(2);
         self.refuses.next =
             (self.nak.val() & (self.syndrome.val() != self.sequence_nak.val())) | self.inner.val();

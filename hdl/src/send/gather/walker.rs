@@ -17,6 +17,9 @@
 
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{control, status, MAX_SEGMENTS};
+use viaduct_spec::tables::gather;
+
+const _: () = assert!(gather::RAW.lo == 19 && gather::RDMA_READ.lo == 21);
 
 use crate::bus::{Access, Packet, SendHead};
 use crate::prims::Number;
@@ -129,7 +132,7 @@ pub struct Walker {
     length: DFF<Bits<32>>,
     /// Bytes of the message in no packet yet.
     left: DFF<Bits<32>>,
-    /// The GATHER row's service is RAW.
+    /// The GATHER row has RAW.
     raw: Signal<Local, bool>,
     /// No frame has this length.
     no_frame: Signal<Local, bool>,
@@ -293,7 +296,7 @@ impl Logic for Walker {
             }
             _ => {}
         }
-        self.raw.next = self.low.val().get_bits::<2>(19).all();
+        self.raw.next = self.low.val().get_bit(19);
         if self.raw.val() {
             self.path_mtu.next = self.no_mtu.val();
         }
