@@ -182,13 +182,13 @@ fn a_frame_rolled_back_leaves_no_trace() {
 fn a_full_ring_stops_the_words() {
     let mut rig = Rig::new();
     let mut frames = 0;
-    while rig.write(4000, true) {
+    while rig.write(4100, true) {
         frames += 1;
         assert!(frames < 10, "never full");
     }
-    // Three frames of at most 511 words fit, the fourth not quite.
+    // Three frames of 513 to 523 words fit, the fourth not quite.
     assert_eq!(frames, 3);
-    assert!(rig.bench.get("level") >= 2000);
+    assert!(rig.bench.get("level") >= 1539);
     // Each frame that leaves makes room.
     for _ in 0..frames {
         rig.read(usize::MAX, false);
