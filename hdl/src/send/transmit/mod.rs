@@ -152,6 +152,7 @@ pub struct Transmit {
     entered: DFF<bool>,
     /// The packet at hand is dropped because its bytes could not be read, or because it may not.
     unread: DFF<bool>,
+    counted_msn: Signal<Local, Bits<24>>,
     forbidden: DFF<bool>,
     replies: Signal<Local, bool>,
     reads: Signal<Local, bool>,
@@ -463,7 +464,9 @@ impl Logic for Transmit {
         self.failed_valid.next = false;
         self.failed.next.vi = self.vi.q.val();
         self.failed.next.psn = self.packet.val().psn;
-        self.failed.next.msn = bit_cast::<24, 32>(self.packet.val().immediate);
+        // The read was counted when its request was taken; it is not executed after all.
+        self.counted_msn.next = bit_cast::<24, 32>(self.packet.val().immediate);
+        self.failed.next.msn = self.counted_msn.val() - 1;
         self.failed.next.syndrome = self.nak_operational.val();
         if self.forbidden.q.val() {
             self.failed.next.syndrome = self.nak_access.val();
