@@ -157,7 +157,7 @@ fn agent_code(error: &AgentError) -> Return {
         AgentError::Service(_) => Return::InvalidReliabilityLevel,
         AgentError::RdmaRead => Return::InvalidRdmaRead,
         AgentError::MaxTransfer(_) => Return::InvalidMtu,
-        AgentError::State { .. } => Return::InvalidState,
+        AgentError::State { .. } | AgentError::RawBroken(_) => Return::InvalidState,
         AgentError::Peer(PeerError::Service { .. }) => Return::InvalidReliabilityLevel,
         AgentError::Peer(PeerError::MaxTransfer { .. }) => Return::InvalidMtu,
         AgentError::Peer(_) => Return::Reject,
@@ -171,7 +171,8 @@ fn agent_code(error: &AgentError) -> Return {
         | AgentError::UnknownVector(_)
         | AgentError::Holdoff(_)
         | AgentError::OwnAddress(_)
-        | AgentError::Ring(_) => Return::InvalidParameter,
+        | AgentError::Ring(_)
+        | AgentError::Frame(_) => Return::InvalidParameter,
         AgentError::Device(_)
         | AgentError::NotViaduct { .. }
         | AgentError::Version { .. }
@@ -182,6 +183,8 @@ fn agent_code(error: &AgentError) -> Return {
         | AgentError::TagInUse { .. }
         | AgentError::NoTag
         | AgentError::CqInUse { .. }
+        | AgentError::RawOpen
+        | AgentError::RawFull
         | AgentError::DmaAddresses { .. }
         | AgentError::Arena(_)
         | AgentError::Full(..) => Return::ErrorResource,
