@@ -9,12 +9,19 @@ use viaduct_spec::descriptor::{
 };
 use viaduct_spec::doorbell;
 use viaduct_spec::handle::memory_handle;
+use viaduct_spec::refusal;
 
 use crate::memory::Memory;
 use crate::world::{Host, World};
 
 /// The levels that there are.
-pub const LEVELS: [Service; 2] = [Service::UnreliableDelivery, Service::ReliableDelivery];
+pub const LEVELS: [Service; 3] =
+    [Service::UnreliableDelivery, Service::ReliableDelivery, Service::ReliableReception];
+
+/// Error bit of a reliable send's status whose peer answered with this refusal (spec: `refusal`).
+pub fn refused(level: Service, syndrome: u8) -> u32 {
+    refusal::error(syndrome, false, level == Service::ReliableReception)
+}
 
 /// A registered region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -154,7 +154,6 @@ impl From<DeviceError> for Error {
 fn agent_code(error: &AgentError) -> Return {
     match error {
         AgentError::UnknownTag(_) => Return::InvalidPtag,
-        AgentError::Service(_) => Return::InvalidReliabilityLevel,
         AgentError::MaxTransfer(_) => Return::InvalidMtu,
         AgentError::State { .. } => Return::InvalidState,
         AgentError::Peer(PeerError::Service { .. }) => Return::InvalidReliabilityLevel,

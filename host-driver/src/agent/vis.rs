@@ -376,12 +376,9 @@ impl Agent {
     /// Creates a VI, idle.
     ///
     /// # Errors
-    /// A level, ring size or transfer size that the NIC has not; a tag or completion queue that does not exist; no VI
+    /// A ring size or transfer size that the NIC has not; a tag or completion queue that does not exist; no VI
     /// left.
     pub fn create_vi(self: &Arc<Self>, attributes: ViAttributes) -> Result<Vi, AgentError> {
-        if attributes.service == Service::ReliableReception {
-            return Err(AgentError::Service(attributes.service));
-        }
         for log2 in [attributes.send_log2, attributes.receive_log2] {
             if !(MIN_RING_LOG2..=MAX_RING_LOG2).contains(&log2) {
                 return Err(AgentError::Ring(log2));
