@@ -5,10 +5,12 @@
 //!
 //! Tests: `tests/receive/path.rs`, frames in at one end, memory at the other.
 
+use super::scatter::result;
 use super::{Ahead, Ingress, Matcher, Parse, Scatter, Store};
 use crate::bus::{
     Access, Acknowledged, Commit, Completion, Fault, FrameBeat, Position, ReadBeat, StateWrite, Vi, WriteBeat,
 };
+use crate::prims::Number;
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
 
@@ -157,12 +159,15 @@ pub struct Receive {
     pub count_no_receive: Signal<Out, bool>,
     /// See [`Matcher`].
     pub count_partial: Signal<Out, bool>,
+    /// Bytes of a packet's payload that have gone to memory, all of them; 0: none in this cycle.
+    pub count_bytes: Signal<Out, Bits<13>>,
     ingress: Ingress,
     parse: Parse,
     store: Store,
     ahead: Ahead,
     matcher: Matcher,
     scatter: Scatter,
+    placed: Number<2, { result::OK }>,
 }
 
 impl Logic for Receive {
@@ -311,5 +316,9 @@ impl Logic for Receive {
         self.count_psn.next = self.matcher.count_psn.val();
         self.count_no_receive.next = self.matcher.count_no_receive.val();
         self.count_partial.next = self.matcher.count_partial.val();
+        self.count_bytes.next = bits::<13>(0);
+        if self.scatter.done_valid.val() & (self.scatter.done_result.val() == self.placed.val()) {
+            self.count_bytes.next = self.matcher.job_length.val();
+        }
     }
 }

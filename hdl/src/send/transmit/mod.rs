@@ -124,6 +124,8 @@ pub struct Transmit {
     pub count_ack: Signal<Out, bool>,
     /// A negative acknowledgement has been sent.
     pub count_nak: Signal<Out, bool>,
+    /// Bytes of payload of the frame that begins; 0: none does in this cycle.
+    pub count_bytes: Signal<Out, Bits<13>>,
     framer: Framer,
     contexts: Ram<Bits<27>, { VI_LOG2 }>,
     states: LutRam<Bits<2>, { VI_LOG2 }>,
@@ -522,6 +524,14 @@ impl Logic for Transmit {
         self.frame_loopback.next = self.framer.frame_loopback.val();
         self.frame_vlan.next = self.framer.frame_vlan.val();
         self.framer.frame_ready.next = self.frame_ready.val();
+        self.count_bytes.next = bits::<13>(0);
+        if self.framer.job_valid.val()
+            & self.framer.job_ready.val()
+            & self.has_payload.val()
+            & !self.acking.q.val()
+        {
+            self.count_bytes.next = self.length.val();
+        }
         self.busy.next = self.packet_valid.val()
             | self.ack_valid.val()
             | self.framer.busy.val()
