@@ -122,7 +122,7 @@ pub struct Transmit {
     pub busy: Signal<Out, bool>,
     /// A positive acknowledgement has been sent.
     pub count_ack: Signal<Out, bool>,
-    /// A negative acknowledgement has been sent.
+    /// A negative acknowledgement has been sent; a receiver-not-ready answer is none.
     pub count_nak: Signal<Out, bool>,
     /// Bytes of payload of the frame that begins; 0: none does in this cycle.
     pub count_bytes: Signal<Out, Bits<13>>,
@@ -421,7 +421,7 @@ impl Logic for Transmit {
                         self.count_ack.next =
                             (self.vi_state.val() != self.idle_state.val()) & !self.negative.val();
                         self.count_nak.next =
-                            (self.vi_state.val() != self.idle_state.val()) & self.negative.val();
+                            (self.vi_state.val() != self.idle_state.val()) & self.syndrome.val().get_bit(6);
                     }
                 } else if self.sends.val() {
                     self.framer.job_valid.next = true;
