@@ -3,7 +3,9 @@
 //! Everything is in cycles of the NIC's clock and in bytes. The bus carries a beat of two double words
 //! in a cycle and direction.
 
-use viaduct_spec::wire::{HEADER_BYTES, ICRC_BYTES};
+use viaduct_spec::wire::{EXTENSION_BYTES, HEADER_BYTES, ICRC_BYTES, RETH_BYTES};
+
+use crate::pair::Way;
 
 /// Preamble and start delimiter of a frame.
 const PREAMBLE: usize = 8;
@@ -93,20 +95,33 @@ impl Physics {
         Bound { value: value as f64, parts }
     }
 
-    /// Bytes of payload a cycle of a stream of messages, each of which is read from the sender's memory,
-    /// sent in packets of `mtu` and written to the receiver's; `extension`: extension headers in all frames of
-    /// a message.
-    pub fn goodput(&self, message: usize, mtu: usize, extension: usize) -> Bound {
+    /// Bytes of payload a cycle of a stream of messages, each of which is read from one host's memory, sent in packets
+    /// of `mtu` and written to the other's.
+    pub fn goodput(&self, way: Way, message: usize, mtu: usize) -> Bound {
         let whole = message as f64;
         let packets = message.div_ceil(mtu);
+        // A write's address stands in its first packet; a read's answer says in the first and the last how it goes.
+        let extension = match way {
+            Way::Send => 0,
+            Way::Write => RETH_BYTES,
+            Way::Read => packets.min(2) * EXTENSION_BYTES,
+        };
         let wire_bytes = (message + packets * (frame(0, 0) + GAP) + extension) as f64;
         let wire = whole * self.rate as f64 / wire_bytes;
-        // The descriptor's read goes up, the two writes behind it.
-        let up = self.packets(REQUEST_HEADER, message) + beats(REQUEST_HEADER, 0) + write(WORD);
-        let down = self.packets(COMPLETION_HEADER, message) + answer(DESCRIPTOR_LINE) + write(WORD);
-        let (up, down) = (whole / up as f64, whole / down as f64);
+        // Who takes the bytes reads a descriptor for it and completes it, but for a write.
+        let up = match way {
+            Way::Write => 0,
+            Way::Send | Way::Read => beats(REQUEST_HEADER, 0) + write(WORD),
+        };
+        // Who gives them hears a doorbell and gets a descriptor, but for a read.
+        let down = match way {
+            Way::Read => 0,
+            Way::Send | Way::Write => answer(DESCRIPTOR_LINE) + write(WORD),
+        };
+        let up = whole / (self.packets(REQUEST_HEADER, message) + up) as f64;
+        let down = whole / (self.packets(COMPLETION_HEADER, message) + down) as f64;
         let parts = format!(
-            "least of wire {wire:.3}, bus up at the receiver {up:.3}, bus down at the sender {down:.3}; MTU {mtu}"
+            "least of wire {wire:.3}, bus up where the bytes go {up:.3}, bus down where they come from {down:.3}; MTU {mtu}"
         );
         Bound { value: wire.min(up).min(down), parts }
     }
@@ -164,15 +179,22 @@ mod tests {
 
     #[test]
     fn goodput_is_bound_by_the_bus_at_the_sender() {
-        let bound = PHYSICS.goodput(65536, 4096, 0);
+        let bound = PHYSICS.goodput(Way::Send, 65536, 4096);
         // 256 completions of 34 beats, the descriptor and the doorbell.
         near(bound.value, 65536.0 / (256.0 * 34.0 + 13.0));
         assert!(bound.value / 8.0 < 0.9412, "94.1 % of the bus is payload at 256 bytes");
-        let large = Physics { max_payload: 4096, ..PHYSICS }.goodput(65536, 4096, 0);
+        near(PHYSICS.goodput(Way::Write, 65536, 4096).value, bound.value);
+        let large = Physics { max_payload: 4096, ..PHYSICS }.goodput(Way::Send, 65536, 4096);
         near(large.value, 8.0 * 4096.0 / 4178.0);
-        let short = PHYSICS.goodput(65536, 256, 0);
+        let short = PHYSICS.goodput(Way::Send, 65536, 256);
         near(short.value, 8.0 * 256.0 / 338.0);
-        assert!(PHYSICS.goodput(65536, 256, 16).value < short.value, "extension headers cost wire");
+        assert!(PHYSICS.goodput(Way::Write, 65536, 256).value < short.value, "extension headers cost wire");
+    }
+
+    #[test]
+    fn the_goodput_of_a_read_is_bound_by_the_bus_at_the_reader() {
+        // 256 writes of 34 beats, the descriptor's request and the completion.
+        near(PHYSICS.goodput(Way::Read, 65536, 4096).value, 65536.0 / (256.0 * 34.0 + 5.0));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use anyhow::{ensure, Context, Result};
 use clap::Parser;
 use figure::Figure;
-use pair::{Conditions, Pair};
+use pair::{Conditions, Pair, Way};
 use vipl::Mtu;
 
 /// Measures the NIC in device time.
@@ -70,22 +70,46 @@ type Measure = fn(&'static str, &Pair, &Arguments) -> Result<Figure>;
 const MEASUREMENTS: &[(&str, Conditions, Measure)] = &[
     (
         "send_8B_latency_link1",
-        Conditions { rate: 1, mtu: Mtu::DEFAULT, connections: 1, message: SHORT, window: 16 },
+        Conditions { way: Way::Send, rate: 1, mtu: Mtu::DEFAULT, connections: 1, message: SHORT, window: 16 },
         latency,
     ),
     (
         "send_64K_goodput_link8",
-        Conditions { rate: 8, mtu: Mtu::MAX, connections: 1, message: LONG, window: 8 },
+        Conditions { way: Way::Send, rate: 8, mtu: Mtu::MAX, connections: 1, message: LONG, window: 8 },
+        goodput,
+    ),
+    (
+        "write_64K_goodput_link8",
+        Conditions { way: Way::Write, rate: 8, mtu: Mtu::MAX, connections: 1, message: LONG, window: 8 },
+        goodput,
+    ),
+    (
+        "read_64K_goodput_link8",
+        Conditions { way: Way::Read, rate: 8, mtu: Mtu::MAX, connections: 1, message: LONG, window: 8 },
         goodput,
     ),
     (
         "send_8B_rate_vi1",
-        Conditions { rate: 8, mtu: Mtu::DEFAULT, connections: 1, message: SHORT, window: 256 },
+        Conditions {
+            way: Way::Send,
+            rate: 8,
+            mtu: Mtu::DEFAULT,
+            connections: 1,
+            message: SHORT,
+            window: 256,
+        },
         rate,
     ),
     (
         "send_8B_rate_vi16",
-        Conditions { rate: 8, mtu: Mtu::DEFAULT, connections: 16, message: SHORT, window: 32 },
+        Conditions {
+            way: Way::Send,
+            rate: 8,
+            mtu: Mtu::DEFAULT,
+            connections: 16,
+            message: SHORT,
+            window: 32,
+        },
         rate,
     ),
 ];
@@ -107,13 +131,13 @@ fn latency(name: &'static str, pair: &Pair, arguments: &Arguments) -> Result<Fig
 
 fn goodput(name: &'static str, pair: &Pair, _: &Arguments) -> Result<Figure> {
     let (messages, skip) = (32, 8);
-    let Conditions { message, window, mtu, .. } = *pair.conditions();
+    let Conditions { way, message, window, mtu, .. } = *pair.conditions();
     let each = stream::steady(&stream::run(pair, messages)?, skip)?;
     let how = format!(
         "{} of {messages} messages, {window} posted at a time, one descriptor a message; {each:.0} cycles a message",
         messages - 2 * skip
     );
-    let bound = pair.conditions().physics().goodput(message, mtu.bytes() as usize, 0);
+    let bound = pair.conditions().physics().goodput(way, message, mtu.bytes() as usize);
     Ok(Figure { name, value: message as f64 / each, unit: "bytes/cycle", bound, how })
 }
 

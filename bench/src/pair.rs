@@ -14,7 +14,9 @@ use viaduct_sim::in_process::InProcess;
 use viaduct_sim::network::Activity;
 use viaduct_sim::root_complex::Split;
 use viaduct_sim::setup::Setup;
-use vipl::{Descriptor, MemAttributes, Mtu, Nic, Region, ReliabilityLevel, Vi, ViAttributes};
+use vipl::{
+    Descriptor, DescriptorBuilder, MemAttributes, Mtu, Nic, Region, ReliabilityLevel, Vi, ViAttributes,
+};
 
 use crate::bound::Physics;
 use crate::edge::Edge;
@@ -26,10 +28,23 @@ const LATENCY: u64 = 64;
 /// Cycles after which nothing comes any more.
 const PATIENCE: u64 = 4_000_000;
 
+/// How bytes get from one host to the other. The first host posts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// It sends, the other receives.
+    Send,
+    /// It writes into the other's memory.
+    Write,
+    /// It reads the other's memory.
+    Read,
+}
+
 /// What is measured under which conditions. Those of the bus are the same for all: a round trip of 62
 /// cycles, MaxPayload 256, MaxReadRequest 512, completions cut at 64 bytes as seldom as they may be.
 #[derive(Debug, Clone, Copy)]
 pub struct Conditions {
+    /// Sends, RDMA writes or RDMA reads.
+    pub way: Way,
     /// Bytes a cycle on the wire.
     pub rate: u64,
     /// Path MTU.
@@ -157,8 +172,9 @@ impl Host {
         let nic = Nic::open_device(&format!("nic {number}"), Arc::new(device), options)?;
         let ptag = nic.create_ptag()?;
         let attributes = MemAttributes::new(&ptag);
+        let open = MemAttributes { enable_rdma_write: true, enable_rdma_read: true, ..attributes.clone() };
         let places = 2 * conditions.window * conditions.connections;
-        let data = nic.allocate(places * stride(conditions.message), &attributes)?;
+        let data = nic.allocate(places * stride(conditions.message), &open)?;
         let descriptors = nic.allocate(places * stride(1), &attributes)?;
         let mut bytes = vec![0; data.length()];
         ChaCha8Rng::seed_from_u64(SEED + u64::from(number)).fill_bytes(&mut bytes);
@@ -167,15 +183,32 @@ impl Host {
             reliability_level: ReliabilityLevel::ReliableDelivery,
             mtu: conditions.mtu,
             depth: 2 * conditions.window,
+            enable_rdma_write: true,
+            enable_rdma_read: true,
             ..ViAttributes::new(&ptag)
         };
         let vis = (0..conditions.connections).map(|_| nic.create_vi(&vi)).collect::<Result<_, _>>()?;
         Ok(Self { vis, data, descriptors, _nic: nic })
     }
 
-    /// The descriptor of a place, with one segment.
+    /// The descriptor of a place, with one segment: a send or a receive.
     pub fn descriptor(&self, place: usize, message: usize) -> Result<Descriptor> {
-        let builder = Descriptor::new().segment(&self.data, place * stride(message), message)?;
+        self.build(Descriptor::new(), place, message)
+    }
+
+    /// The descriptor that moves a place's bytes to the same place of `peer`, or from there.
+    pub fn move_to(&self, peer: &Self, way: Way, place: usize, message: usize) -> Result<Descriptor> {
+        let there = peer.data.remote(place * stride(message))?;
+        let builder = match way {
+            Way::Send => Descriptor::new(),
+            Way::Write => Descriptor::rdma_write(there),
+            Way::Read => Descriptor::rdma_read(there),
+        };
+        self.build(builder, place, message)
+    }
+
+    fn build(&self, builder: DescriptorBuilder, place: usize, message: usize) -> Result<Descriptor> {
+        let builder = builder.segment(&self.data, place * stride(message), message)?;
         Ok(builder.build(&self.descriptors, place * stride(1))?)
     }
 

@@ -4,7 +4,7 @@ use anyhow::{bail, ensure, Result};
 use vipl::{Descriptor, Error, Vi};
 
 use crate::edge::{Event, Kind};
-use crate::pair::Pair;
+use crate::pair::{Conditions, Pair, Way};
 
 /// Cycles without a message after which none comes any more.
 const PATIENCE: u64 = 200_000;
@@ -16,23 +16,31 @@ struct Flow {
     sent: usize,
 }
 
-/// Sends `messages` on each connection, and gives the completions at the receiver's edge. Each
-/// message is looked at that has not been overwritten by a later one.
+/// Moves `messages` on each connection, and gives the completions at the edge of the receiver, or of the one that writes or
+/// reads. Each message is looked at that has not been overwritten by a later one.
 pub fn run(pair: &Pair, messages: usize) -> Result<Vec<Event>> {
     let [sender, receiver] = &pair.hosts;
-    let (window, length) = (pair.conditions().window, pair.conditions().message);
+    let Conditions { way, window, message: length, .. } = *pair.conditions();
+    let sends = way == Way::Send;
+    // Who completes what is counted.
+    let counted = usize::from(sends);
     let mut flows = Vec::new();
     for (number, vi) in receiver.vis.iter().enumerate() {
-        for n in 0..2 * window {
+        for n in (0..2 * window).filter(|_| sends) {
             vi.post_recv(receiver.descriptor(2 * window * number + n, length)?)?;
         }
-        flows.push(Flow { posted: 0, received: 0, sent: 0 });
+        flows.push(Flow { posted: 0, received: if sends { 0 } else { messages }, sent: 0 });
     }
     pair.settle()?;
-    pair.edges[1].take();
+    pair.edges[counted].take();
     for n in 0..window {
         for (number, flow) in flows.iter_mut().enumerate() {
-            sender.vis[number].post_send(sender.descriptor(2 * window * number + n, length)?)?;
+            sender.vis[number].post_send(sender.move_to(
+                receiver,
+                way,
+                2 * window * number + n,
+                length,
+            )?)?;
             flow.posted += 1;
         }
     }
@@ -48,6 +56,7 @@ pub fn run(pair: &Pair, messages: usize) -> Result<Vec<Event>> {
             }
             while let Some(descriptor) = taken(from.send_done())? {
                 flow.sent += 1;
+                moved = pair.now();
                 if flow.posted < messages {
                     from.post_send(descriptor)?;
                     flow.posted += 1;
@@ -57,10 +66,11 @@ pub fn run(pair: &Pair, messages: usize) -> Result<Vec<Event>> {
         ensure!(pair.now() < moved + PATIENCE, "messages arrive no more");
         pair.pause();
     }
-    let events = pair.edges[1].take();
+    let events = pair.edges[counted].take();
     for number in 0..flows.len() {
         for message in messages.saturating_sub(2 * window)..messages {
-            let [from, to] = [window, 2 * window].map(|places| 2 * window * number + message % places);
+            let taken = if sends { 2 * window } else { window };
+            let [from, to] = [window, taken].map(|places| 2 * window * number + message % places);
             let intact = sender.bytes(from, length)? == receiver.bytes(to, length)?;
             ensure!(intact, "message {message} of connection {number} is damaged");
         }

@@ -6,7 +6,9 @@
 use rust_hdl::prelude::*;
 
 use crate::export::verilog;
-use crate::{admin, complete, dma, doorbell, edge, fetch, interrupt, nic, prims, protect, receive, send, vi};
+use crate::{
+    admin, complete, dma, doorbell, edge, fetch, interrupt, nic, prims, protect, receive, reply, send, vi,
+};
 
 /// The name of the whole NIC; it is exported as `top.v`, the others as `blocks/<name>.v`.
 pub const CORE: &str = "core";
@@ -85,6 +87,9 @@ pub fn all() -> Vec<Entry> {
         entry("receive/matcher", || verilog(receive::Matcher::default()), 1880, 5),
         entry("receive/scatter", || verilog(receive::Scatter::default()), 1020, 0),
         entry("receive/path", || verilog(receive::Receive::default()), 5500, 21),
+        entry("receive/reads", || verilog(receive::Reads::default()), 590, 3),
+        // Answering RDMA reads.
+        entry("reply/requests", || verilog(reply::Requests::default()), 1520, 3),
         // Interrupts.
         entry("interrupt/notify", || verilog(interrupt::Notify::default()), 140, 1),
         entry("interrupt/vectors", || verilog(interrupt::Vectors::default()), 600, 0),

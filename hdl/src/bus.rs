@@ -52,6 +52,14 @@ pub mod word {
     pub const FORGET: u64 = 3;
 }
 
+/// Syndromes of [`Acknowledged`] that no frame brings: an answer came and could not be placed. Their class is reserved on the wire.
+pub mod local {
+    /// The protection checker refused a segment of ours.
+    pub const PROTECTION: u64 = 0x40;
+    /// The rest of the descriptor could not be read, or its segments are too short now.
+    pub const FAILURE: u64 = 0x41;
+}
+
 /// Bits of [`Access`]'s remote rights.
 pub mod remote {
     /// The access is of the agent's own program.
@@ -263,6 +271,8 @@ pub struct SendHead {
     pub psn: Bits<24>,
     /// Packets of it that are acknowledged and not sent again.
     pub skip: Bits<24>,
+    /// With `restart`: nothing is sent again; the VI goes on where it was parked.
+    pub resume: bool,
 }
 
 /// A VI sends again from where the [`Rewind`] says. What is of the other epoch, between fetch and transmit, is dropped.
@@ -287,6 +297,8 @@ pub struct Rewind {
     pub skip: Bits<24>,
     /// PSN of the packet behind these.
     pub psn: Bits<24>,
+    /// Nothing is sent again: the VI goes on where it was parked.
+    pub resume: bool,
 }
 
 /// A packet to send, or the end of a message that sends nothing.
@@ -328,6 +340,16 @@ pub struct Packet {
     pub remote_address: Bits<64>,
     /// RDMA: memory handle at the peer.
     pub rkey: Bits<32>,
+    /// RDMA read: packets of the answer, less one. (Bytes of it are in `immediate`.)
+    pub beyond: Bits<24>,
+    /// RDMA read: segments of the descriptor.
+    pub segments: Bits<8>,
+    /// RDMA read: its number, see [`ReadSent`]. With `parked`: the reads complete.
+    pub number: Bits<3>,
+    /// The message may not begin before a read is complete: it, and all behind it, comes again.
+    pub parked: bool,
+    /// It is of the answer to a peer's read: `immediate` is the AETH, `psn` counts, and nothing of the VI's queue.
+    pub reply: bool,
 }
 
 /// A packet of a reliable VI has left, or a message has ended: in order for each VI.
@@ -356,6 +378,10 @@ pub struct Sent {
     pub psn: Bits<24>,
     /// The descriptor cannot be written: complete nothing.
     pub lost: bool,
+    /// The message has not begun: it waits for a read to be complete, and comes again.
+    pub parked: bool,
+    /// With `parked`: reads complete when that was seen, modulo 8.
+    pub number: Bits<3>,
 }
 
 /// An acknowledgement from the wire.
@@ -514,4 +540,84 @@ pub struct FrameInfo {
     pub start: Bits<11>,
     /// Word behind its last.
     pub end: Bits<11>,
+}
+
+/// An RDMA read that a peer asks for.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct ReadRequest {
+    /// The VI.
+    pub vi: Vi,
+    /// Its PSN is not the one expected, but behind it.
+    pub again: bool,
+    /// Virtual address of the first byte.
+    pub address: Bits<64>,
+    /// Memory handle.
+    pub rkey: Bits<32>,
+    /// Bytes, 0 to 2^31.
+    pub length: Bits<32>,
+    /// PSN of the first packet of the answer.
+    pub psn: Bits<24>,
+    /// Messages executed, this one included, modulo 2^24.
+    pub msn: Bits<24>,
+}
+
+/// One packet of the answer to an RDMA read, without its bytes.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Reply {
+    /// The VI.
+    pub vi: Vi,
+    /// Virtual address of its first byte.
+    pub address: Bits<64>,
+    /// Memory handle.
+    pub rkey: Bits<32>,
+    /// Bytes from `address` to the end of the answer.
+    pub span: Bits<32>,
+    /// Bytes of the packet, 0 to 4096.
+    pub length: Bits<13>,
+    /// First packet of its answer.
+    pub first: bool,
+    /// Last packet of its answer.
+    pub last: bool,
+    /// PSN.
+    pub psn: Bits<24>,
+    /// Messages executed, modulo 2^24.
+    pub msn: Bits<24>,
+}
+
+/// An RDMA read that leaves, for who waits for the answer.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct ReadSent {
+    /// The VI.
+    pub vi: Vi,
+    /// Which of the VI's reads, counted modulo 8: one that is sent again has its old number.
+    pub number: Bits<3>,
+    /// Region of the descriptor.
+    pub region: Bits<16>,
+    /// Offset of the descriptor, in units of 64 bytes.
+    pub offset: Bits<34>,
+    /// Its segments, the address segment included.
+    pub segments: Bits<8>,
+    /// Bytes of the message.
+    pub length: Bits<32>,
+    /// PSN of the first packet of the answer.
+    pub psn: Bits<24>,
+}
+
+/// An answer from the wire: an acknowledgement, or a packet of the answer to an RDMA read.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Answer {
+    /// The VI.
+    pub vi: Vi,
+    /// It answers an RDMA read.
+    pub response: bool,
+    /// READ_RESPONSE_FIRST or _ONLY.
+    pub first: bool,
+    /// READ_RESPONSE_LAST or _ONLY.
+    pub last: bool,
+    /// PSN.
+    pub psn: Bits<24>,
+    /// Payload bytes.
+    pub length: Bits<13>,
+    /// `viaduct_spec::wire::syndrome`; a MIDDLE has none.
+    pub syndrome: Bits<8>,
 }

@@ -20,5 +20,6 @@ pub mod prims;
 pub mod proofs;
 pub mod protect;
 pub mod receive;
+pub mod reply;
 pub mod send;
 pub mod vi;

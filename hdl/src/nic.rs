@@ -23,6 +23,7 @@ use crate::interrupt::{Notify, Vectors};
 use crate::prims::Number;
 use crate::protect::Protect;
 use crate::receive::Receive;
+use crate::reply::Requests;
 use crate::send::{Ack, Egress, Gather, Transmit};
 use crate::vi::ViState;
 use rust_hdl::prelude::*;
@@ -148,6 +149,7 @@ pub struct Nic {
     sends: Sends,
     writer: Writer,
     queues: Queues,
+    requests: Requests,
     // Interrupts.
     notify: Notify,
     vectors: Vectors,
@@ -162,7 +164,7 @@ pub struct Nic {
     all_lanes: Number<8, 0xFF>,
     events: Signal<Local, Bits<36>>,
     faults: Signal<Local, Bits<6>>,
-    taken: Signal<Local, Bits<12>>,
+    taken: Signal<Local, Bits<13>>,
     state: Signal<Local, Bits<4>>,
     /// There is a deadline, the earliest is, and by how much it is later than another.
     due: Signal<Local, bool>,
@@ -177,8 +179,8 @@ impl Logic for Nic {
         dff_setup!(self, clock, clear, quiet);
         clock!(self, clock, tlp_receive, tlp_complete, tlp_transmit, dma_read, dma_write, protect);
         clock!(self, clock, registers, command, broadcast, counters, vi_state, doorbell, fetch);
-        clock!(self, clock, gather, transmit, ack, egress, receive, sends, writer);
         clock!(self, clock, cq_pages, queues);
+        clock!(self, clock, gather, transmit, ack, egress, receive, sends, writer, requests);
         clock!(self, clock, notify, vectors);
 
         // Reset.
@@ -206,6 +208,7 @@ impl Logic for Nic {
         self.writer.reset.next = self.clear.q.val();
         self.cq_pages.reset.next = self.clear.q.val();
         self.queues.reset.next = self.clear.q.val();
+        self.requests.reset.next = self.clear.q.val();
         self.notify.reset.next = self.clear.q.val();
         // The vectors are the system's, not the agent's.
         self.vectors.reset.next = self.hard.val();
@@ -327,6 +330,8 @@ impl Logic for Nic {
         self.notify.commit_valid.next = self.broadcast.valid.val().get_bit(9);
         self.queues.commit_valid.next = self.broadcast.valid.val().get_bit(10);
         self.vectors.commit_valid.next = self.broadcast.valid.val().get_bit(11);
+        self.requests.commit_valid.next = self.broadcast.valid.val().get_bit(12);
+        self.requests.commit.next = self.command.commit.val();
         self.protect.commit.next = self.command.commit.val();
         self.fetch.commit.next = self.command.commit.val();
         self.doorbell.commit.next = self.command.commit.val();
@@ -337,10 +342,10 @@ impl Logic for Nic {
         self.writer.commit.next = self.command.commit.val();
         self.vi_state.commit.next = self.command.commit.val();
         self.notify.commit.next = self.command.commit.val();
+        self.taken.next = bits::<13>(0);
         self.queues.commit.next = self.command.commit.val();
         self.vectors.commit.next = self.command.commit.val();
         self.command.written.next = self.queues.result.val();
-        self.taken.next = bits::<12>(0);
         self.taken.next = self.taken.val().replace_bit(0, self.protect.commit_ready.val());
         self.taken.next = self.taken.val().replace_bit(1, self.fetch.commit_ready.val());
         self.taken.next = self.taken.val().replace_bit(2, self.doorbell.commit_ready.val());
@@ -353,6 +358,7 @@ impl Logic for Nic {
         self.taken.next = self.taken.val().replace_bit(9, self.notify.commit_ready.val());
         self.taken.next = self.taken.val().replace_bit(10, self.queues.commit_ready.val());
         self.taken.next = self.taken.val().replace_bit(11, self.vectors.commit_ready.val());
+        self.taken.next = self.taken.val().replace_bit(12, self.requests.commit_ready.val());
         self.broadcast.taken.next = self.taken.val();
 
         // VI states: faults in, states out to every copy.
@@ -524,6 +530,38 @@ impl Logic for Nic {
         self.receive.completion_ready.next = self.writer.receive_ready.val();
         self.receive.acknowledged_ready.next = self.sends.acknowledged_ready.val();
 
+        // RDMA reads: what peers ask for, and what is asked of them.
+        self.requests.request_valid.next = self.receive.request_valid.val();
+        self.requests.request.next = self.receive.request.val();
+        self.receive.request_done.next = self.requests.answer_valid.val();
+        self.receive.request_ok.next = self.requests.answer_ok.val();
+        self.receive.request_denied.next = self.requests.answer_denied.val();
+        self.receive.request_packets.next = self.requests.answer_packets.val();
+        self.requests.issued.next = self.protect.issued.val();
+        self.requests.retired.next = self.dma_write.retired.val();
+        self.requests.reply_ready.next = self.gather.reply_ready.val();
+        self.gather.reply_valid.next = self.requests.reply_valid.val();
+        self.gather.reply.next = self.requests.reply.val();
+        self.requests.gone.next = self.transmit.replied.val();
+        self.requests.failed_valid.next = self.transmit.failed_valid.val();
+        self.requests.failed.next = self.transmit.failed.val();
+        self.transmit.failed_ready.next = self.requests.failed_ready.val();
+        self.requests.word_ready.next = self.ack.word_ready.val();
+        self.ack.word_valid.next = self.requests.word_valid.val();
+        self.ack.word.next = self.requests.word.val();
+        self.requests.held_vi.next = self.ack.held_vi.val();
+        self.ack.held.next = self.requests.held.val();
+        self.requests.free_ready.next = self.ack.free_ready.val();
+        self.ack.free_valid.next = self.requests.free_valid.val();
+        self.ack.free_vi.next = self.requests.free_vi.val();
+        self.receive.read_valid.next = self.transmit.read_valid.val();
+        self.receive.read.next = self.transmit.read.val();
+        self.transmit.read_ready.next = self.receive.read_ready.val();
+        self.sends.reads_vi.next = self.gather.reads_vi.val();
+        self.gather.reads_done.next = self.sends.reads_done.val();
+        self.sends.placing.next = self.receive.placing.val();
+        self.sends.placing_vis.next = self.receive.placing_vis.val();
+
         // The end of a descriptor.
         self.sends.sent_valid.next = self.transmit.sent_valid.val();
         self.sends.sent.next = self.transmit.sent.val();
@@ -624,12 +662,16 @@ impl Logic for Nic {
         self.events.next = self.events.val().replace_bit(19, self.transmit.count_nak.val());
         self.events.next = self.events.val().replace_bit(20, self.sends.count_nak.val());
         self.events.next = self.events.val().replace_bit(21, self.receive.count_partial.val());
+        self.events.next = self.events.val().replace_bit(25, self.ack.count_rnr.val());
+        self.events.next = self.events.val().replace_bit(26, self.receive.count_duplicate.val());
         self.events.next = self.events.val().replace_bit(22, self.sends.count_again.val());
         self.events.next = self.events.val().replace_bit(23, self.sends.count_timeout.val());
         self.events.next = self.events.val().replace_bit(24, self.sends.count_rnr.val());
-        self.events.next = self.events.val().replace_bit(27, self.sends.count_ghost.val());
-        self.events.next = self.events.val().replace_bit(25, self.ack.count_rnr.val());
-        self.events.next = self.events.val().replace_bit(26, self.receive.count_duplicate.val());
+        self.events.next = self
+            .events
+            .val()
+            .replace_bit(27, self.sends.count_ghost.val() | self.receive.count_response.val());
+        self.events.next = self.events.val().replace_bit(31, self.requests.count_request.val());
         self.events.next = self.events.val().replace_bit(28, self.receive.count_congestion.val());
         self.events.next = self.events.val().replace_bit(34, self.queues.count_overrun.val());
         self.events.next = self.events.val().replace_bit(35, self.vectors.count_interrupt.val());
@@ -646,6 +688,7 @@ impl Logic for Nic {
             | self.dma_write.busy.val()
             | self.gather.busy.val()
             | self.transmit.busy.val()
+            | self.requests.busy.val()
             | self.ack.busy.val()
             | self.receive.busy.val()
             | self.sends.busy.val()

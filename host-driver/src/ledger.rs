@@ -80,6 +80,7 @@ impl Ledger {
             (registers::DOORBELL_SHIFT, 12),
             (registers::CQS, 3),
             (registers::RECEIVE_AHEAD, 4),
+            (registers::READ_DEPTH, 4),
         ]
         .into();
         drop(books);

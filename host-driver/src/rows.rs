@@ -126,12 +126,13 @@ impl CompletionQueue {
     }
 }
 
-/// The gather block's row of a VI.
-pub fn gather(tag: u16, mtu: Mtu, max_transfer: u32) -> [u64; 1] {
+/// The gather block's row of a VI. A reliable one may send RDMA reads; whether the peer answers them is the peer's affair.
+pub fn gather(tag: u16, service: Service, mtu: Mtu, max_transfer: u32) -> [u64; 1] {
     row(&[
         (gather::TAG, tag.into()),
         (gather::MTU, mtu.code().into()),
         (gather::MAX_TRANSFER, max_transfer.into()),
+        (gather::RDMA_READ, (service != Service::UnreliableDelivery).into()),
     ])
 }
 
@@ -144,7 +145,8 @@ pub const RETRIES: u8 = 250;
 pub const RNR_RETRIES: u8 = 0;
 
 /// The transmit block's row of a VI; `psn` in 24 bits.
-pub fn transmit(psn: u32, service: Service, loopback: bool) -> [u64; 2] {
+/// `reads`: RDMA reads that may be outstanding.
+pub fn transmit(psn: u32, service: Service, loopback: bool, reads: u32) -> [u64; 2] {
     row(&[
         (transmit::PSN, psn.into()),
         (transmit::SERVICE, service.code().into()),
@@ -152,6 +154,7 @@ pub fn transmit(psn: u32, service: Service, loopback: bool) -> [u64; 2] {
         (transmit::TIMEOUT, TIMEOUT.into()),
         (transmit::RETRIES, RETRIES.into()),
         (transmit::RNR_RETRIES, RNR_RETRIES.into()),
+        (transmit::READ_DEPTH, reads.into()),
     ])
 }
 
@@ -170,6 +173,19 @@ pub struct Receive {
     pub tag: u16,
     /// Generation of its queue pair number.
     pub generation: u16,
+    /// What the peer may do by itself.
+    pub rights: Rights,
+}
+
+/// What a peer may do with memory that its region opens to it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Rights {
+    /// RDMA writes.
+    pub write: bool,
+    /// RDMA reads.
+    pub read: bool,
+    /// Of which so many at a time.
+    pub reads: u32,
 }
 
 impl Receive {
@@ -182,6 +198,9 @@ impl Receive {
             (receive::MTU, self.mtu.code().into()),
             (receive::TAG, self.tag.into()),
             (receive::GENERATION, self.generation.into()),
+            (receive::RDMA_WRITE, self.rights.write.into()),
+            (receive::RDMA_READ, self.rights.read.into()),
+            (receive::READ_DEPTH, self.rights.reads.into()),
         ])
     }
 }
@@ -238,10 +257,11 @@ mod tests {
     #[test]
     fn per_vi_rows_as_the_reference_lays_them_out() {
         let mtu = Mtu::DEFAULT;
-        assert_eq!(gather(9, mtu, 1 << 30), [9 | 2 << 16 | 1 << 62]);
+        assert_eq!(gather(9, Service::UnreliableDelivery, mtu, 1 << 30), [9 | 2 << 16 | 1 << 62]);
+        assert_eq!(gather(9, Service::ReliableDelivery, mtu, 1 << 30), [9 | 2 << 16 | 1 << 21 | 1 << 62]);
         assert_eq!(
-            transmit(0xff_ffff, Service::ReliableDelivery, true),
-            [0xff_ffff | 1 << 24 | 1 << 26 | 4096 << 32, 250]
+            transmit(0xff_ffff, Service::ReliableDelivery, true, 4),
+            [0xff_ffff | 1 << 24 | 1 << 26 | 4 << 28 | 4096 << 32, 250]
         );
         let words = Receive {
             peer: Ipv4Addr::new(10, 1, 2, 3),
@@ -250,8 +270,9 @@ mod tests {
             mtu,
             tag: 9,
             generation: 0x3fff,
+            rights: Rights { write: true, read: true, reads: 4 },
         }
         .words();
-        assert_eq!(words, [0x0a01_0203 | 0xab_cdef << 32 | 2 << 58, 9 | 0x3fff << 16]);
+        assert_eq!(words, [0x0a01_0203 | 0xab_cdef << 32 | 2 << 58, 9 | 0x3fff << 16 | 3 << 32 | 4 << 40]);
     }
 }

@@ -127,9 +127,7 @@ layout! {
         TAG: 0, 16;
         /// Path MTU: 256 << MTU bytes of payload, MTU 0 to 4.
         MTU: 16, 3;
-        /// Service: see service.
-        SERVICE: 19, 2;
-        /// RDMA reads may be sent: the peer has agreed to a depth. Otherwise one is a format error.
+        /// RDMA reads may be sent: the VI is reliable. Otherwise one is a format error.
         RDMA_READ: 21, 1;
         /// MaxTransferSize in bytes: a longer message is a length error.
         MAX_TRANSFER: 32, 32;

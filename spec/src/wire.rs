@@ -15,6 +15,8 @@ pub const UDP_BYTES: usize = 8;
 pub const BTH_BYTES: usize = 12;
 /// Headers of every frame, in bytes, untagged.
 pub const HEADER_BYTES: usize = ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES + BTH_BYTES;
+/// RDMA extended transport header in bytes.
+pub const RETH_BYTES: usize = 16;
 /// An extension header of ours (immediate data or AETH) in bytes.
 pub const EXTENSION_BYTES: usize = 4;
 /// Invariant CRC in bytes.

@@ -98,6 +98,13 @@ impl Descriptor {
         self
     }
 
+    /// An RDMA read from there: before all other segments.
+    pub fn read_from(mut self, address: u64, handle: u32) -> Self {
+        self.control |= control::OP_RDMAREAD;
+        self.segments.insert(0, Segment { address, handle, length: 0 });
+        self
+    }
+
     /// With immediate data.
     pub fn immediate(mut self, data: u32) -> Self {
         self.control |= control::IMMEDIATE;
@@ -203,6 +210,8 @@ impl RawVi {
             max_transfer: 1 << 16,
             send_log2: log2,
             receive_log2: log2,
+            rdma_write: false,
+            rdma_read: false,
             send_cq,
             receive_cq,
         };

@@ -183,6 +183,8 @@ fn connect(world: &World, hosts: &[Host; 2], linux: &Linux) -> [RawVi; 2] {
             mtu: own.mtu,
             max_transfer: own.max_transfer,
             send_log2: 4,
+            rdma_write: false,
+            rdma_read: false,
             receive_log2: 4,
             send_cq: None,
             receive_cq: None,
@@ -198,8 +200,13 @@ fn connect(world: &World, hosts: &[Host; 2], linux: &Linux) -> [RawVi; 2] {
         others.iter().for_each(|vi| vi.destroy().expect("the NIC answers"));
         let row = own.queue_pair;
         write_headers(world, linux, nic, linux.frames[0][IP + 1], [0; 2]);
-        world.commit(nic, table::GATHER, row, &rows::gather(host.tag, own.mtu, own.max_transfer));
-        world.commit(nic, table::TRANSMIT, row, &rows::transmit(own.first_psn, own.service, false));
+        world.commit(
+            nic,
+            table::GATHER,
+            row,
+            &rows::gather(host.tag, own.service, own.mtu, own.max_transfer),
+        );
+        world.commit(nic, table::TRANSMIT, row, &rows::transmit(own.first_psn, own.service, false, 0));
         let receive = rows::Receive {
             peer: peer.ip,
             psn: peer.first_psn,
@@ -207,6 +214,7 @@ fn connect(world: &World, hosts: &[Host; 2], linux: &Linux) -> [RawVi; 2] {
             mtu: own.mtu,
             tag: host.tag,
             generation: 0,
+            rights: rows::Rights::default(),
         };
         world.commit(nic, table::RECEIVE, row, &receive.words());
         world.commit(nic, table::VI_STATE, row, &[vi_states::CONNECTED.into()]);

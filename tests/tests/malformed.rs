@@ -38,7 +38,7 @@ fn patched(vis: &[RawVi; 2], at: usize, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Frames that are wrong before any table is looked at.
-fn wrong_frames(vis: &[RawVi; 2], model: bool) -> Vec<Case> {
+fn wrong_frames(vis: &[RawVi; 2]) -> Vec<Case> {
     let bytes = good(vis).bytes();
     let whole = bytes.len();
     let with = |change: &dyn Fn(&mut Frame)| {
@@ -92,12 +92,8 @@ fn wrong_frames(vis: &[RawVi; 2], model: bool) -> Vec<Case> {
         cases.into_iter().map(|(name, frame, reason)| (name.to_owned(), frame, reason)).collect();
     cases.extend([1, 7, 8, 13, 42, 54, 60, 61, 100, whole - 1].map(cut));
     // Every opcode that is none of ours, of every class.
-    // The model reads, too.
-    let ours = |code: u8| {
-        matches!(code, 0x00..=0x0B | opcode::RC_ACKNOWLEDGE | 0x20..=0x2B)
-            || model && matches!(code, 0x0C..=0x10)
-    };
-    for opcode in (0..=0xFF).filter(|code| !ours(*code)) {
+    let ours = |opcode| matches!(opcode, 0x00..=opcode::RC_ACKNOWLEDGE | 0x20..=0x2B);
+    for opcode in (0..=0xFF).filter(|opcode| !ours(*opcode)) {
         let frame = with(&|f| f.opcode = opcode);
         let reason = if opcode == opcode::CONGESTION { counter::CONGESTION } else { counter::DROP_BTH };
         cases.push((format!("opcode {opcode:#04x}"), frame, reason));
@@ -179,7 +175,7 @@ fn check(scene: &mut Scene, vis: &mut [RawVi; 2], cases: Vec<Case>, taken: u32) 
 fn frames_that_are_wrong_are_dropped_for_their_reason() {
     let mut scene = Scene::new(1);
     let mut vis = pair(&scene.hosts, Service::UnreliableDelivery, 1024);
-    let cases = wrong_frames(&vis, scene.world.is_model(1));
+    let cases = wrong_frames(&vis);
     check(&mut scene, &mut vis, cases, 0);
     scene.others_go_on();
 }

@@ -3,7 +3,7 @@
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::ViState;
 use viaduct_driver::agent::MemoryAttributes;
-use viaduct_driver::rows;
+use viaduct_driver::rows::{self, Rights};
 use viaduct_sim::fabric::Faults;
 use viaduct_sim::setup::Setup;
 use viaduct_spec::descriptor::status;
@@ -37,12 +37,21 @@ impl Writer {
         let host = &scene.hosts[1];
         let attributes = MemoryAttributes { tag: host.tag, rdma_write: true, rdma_read: false };
         let region = host.register_as(AT, BYTES, attributes);
-        let mut row = rows::transmit(peer.first_psn, service, false);
+        let mut row = rows::transmit(peer.first_psn, service, false, 0);
         transmit::TIMEOUT.put(&mut row, 200);
         scene.world.commit(0, table::TRANSMIT, vis[0].index().into(), &row);
         let generation = (own.queue_pair >> 10) as u16;
         let (psn, tag) = (peer.first_psn, host.tag);
-        let mut row = rows::Receive { peer: peer.ip, psn, service, mtu: own.mtu, tag, generation }.words();
+        let mut row = rows::Receive {
+            peer: peer.ip,
+            psn,
+            service,
+            mtu: own.mtu,
+            tag,
+            generation,
+            rights: Rights::default(),
+        }
+        .words();
         receive::RDMA_WRITE.put(&mut row, 1);
         scene.world.commit(1, table::RECEIVE, vis[1].index().into(), &row);
         Self { scene, vis, region }

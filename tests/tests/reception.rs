@@ -157,14 +157,21 @@ fn what_the_receiver_refuses_completes_as_the_table_says() {
             let mut vis = pair(&scene.hosts, RECEPTION, 1024);
             let [peer, own] = [vis[0].vi.info(), vis[1].vi.info()];
             let [a, b] = &scene.hosts;
-            let mut row = rows::transmit(peer.first_psn, RECEPTION, false);
+            let mut row = rows::transmit(peer.first_psn, RECEPTION, false, 0);
             transmit::TIMEOUT.put(&mut row, 50);
             transmit::RETRIES.put(&mut row, 2);
             scene.world.commit(0, table::TRANSMIT, vis[0].index().into(), &row);
             let (generation, psn, tag) = ((own.queue_pair >> 10) as u16, peer.first_psn, b.tag);
-            let mut row =
-                rows::Receive { peer: peer.ip, psn, service: RECEPTION, mtu: own.mtu, tag, generation }
-                    .words();
+            let mut row = rows::Receive {
+                peer: peer.ip,
+                psn,
+                service: RECEPTION,
+                mtu: own.mtu,
+                tag,
+                generation,
+                rights: rows::Rights::default(),
+            }
+            .words();
             let may_write = case.syndrome == Some(syndrome::NAK_ACCESS);
             receive::RDMA_WRITE.put(&mut row, may_write.into());
             scene.world.commit(1, table::RECEIVE, vis[1].index().into(), &row);

@@ -3,7 +3,7 @@
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::ViState;
 use viaduct_driver::agent::Event;
-use viaduct_driver::rows;
+use viaduct_driver::rows::{self, Rights};
 use viaduct_sim::fabric::Faults;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::{counter, event_code};
@@ -48,14 +48,23 @@ impl Connection {
         let [peer, own] = [vis[0].vi.info(), vis[1].vi.info()];
         // Far from the next packet that asks for an acknowledgement in the middle of a message.
         let psn = psn.unwrap_or(0x12_3450);
-        let mut row = rows::transmit(psn, Service::ReliableDelivery, false);
+        let mut row = rows::transmit(psn, Service::ReliableDelivery, false, 0);
         transmit::TIMEOUT.put(&mut row, TIMEOUT);
         transmit::RETRIES.put(&mut row, RETRIES);
         transmit::RNR_RETRIES.put(&mut row, rnr_retries);
         scene.world.commit(0, table::TRANSMIT, vis[0].index().into(), &row);
         let (tag, service) = (scene.hosts[1].tag, Service::ReliableDelivery);
         let generation = (own.queue_pair >> 10) as u16;
-        let mut row = rows::Receive { peer: peer.ip, psn, service, mtu: own.mtu, tag, generation }.words();
+        let mut row = rows::Receive {
+            peer: peer.ip,
+            psn,
+            service,
+            mtu: own.mtu,
+            tag,
+            generation,
+            rights: Rights::default(),
+        }
+        .words();
         bits.iter().for_each(|(field, value)| field.put(&mut row, *value));
         scene.world.commit(1, table::RECEIVE, vis[1].index().into(), &row);
         Self { scene, vis, psn, messages: 0, receives: 0 }

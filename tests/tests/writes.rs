@@ -6,7 +6,7 @@ use std::path::Path;
 use viaduct_driver::address::{ConnectionInfo, Service};
 use viaduct_driver::agent::vis::ViState;
 use viaduct_driver::agent::MemoryAttributes;
-use viaduct_driver::rows;
+use viaduct_driver::rows::{self, Rights};
 use viaduct_sim::setup::{Kind, Setup};
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::{counter, event_code};
@@ -46,7 +46,8 @@ fn receive_row(
     tag: u16,
 ) -> [u64; 2] {
     let generation = (own.queue_pair >> 10) as u16;
-    rows::Receive { peer: peer.ip, psn, service, mtu: own.mtu, tag, generation }.words()
+    rows::Receive { peer: peer.ip, psn, service, mtu: own.mtu, tag, generation, rights: Rights::default() }
+        .words()
 }
 
 impl Target {

@@ -8,8 +8,8 @@ use std::{
 
 use viaduct_spec::{
     descriptor::{
-        control, control_segment, data_segment, status, ALIGNMENT, CONTROL_SEGMENT_BYTES, MAX_SEGMENTS,
-        SEGMENT_BYTES,
+        address_segment, control, control_segment, data_segment, status, ALIGNMENT, CONTROL_SEGMENT_BYTES,
+        MAX_SEGMENTS, SEGMENT_BYTES,
     },
     doorbell,
     handle::memory_handle,
@@ -98,6 +98,15 @@ unsafe impl Send for Place {}
 // SAFETY: as above.
 unsafe impl Sync for Place {}
 
+/// A place in a peer's memory: what the two programs tell each other before an RDMA operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remote {
+    /// The peer's virtual address of its first byte.
+    pub address: u64,
+    /// The handle of the peer's region.
+    pub handle: u32,
+}
+
 /// What the NIC wrote.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Completion {
@@ -113,9 +122,24 @@ pub struct DescriptorBuilder {
     data: Vec<Region>,
     immediate: Option<u32>,
     total: u32,
+    /// `viaduct_spec::descriptor::control`, without IMMEDIATE.
+    control: u16,
 }
 
 impl DescriptorBuilder {
+    fn remote(place: Remote, control: u16) -> Self {
+        let mut words = [0; 2];
+        address_segment::ADDRESS.put(&mut words, place.address);
+        address_segment::HANDLE.put(&mut words, place.handle.into());
+        Self { segments: vec![words], control, ..Self::default() }
+    }
+
+    /// Begins only when every RDMA read posted to this VI before is complete.
+    pub fn fence(mut self) -> Self {
+        self.control |= control::QFENCE;
+        self
+    }
+
     /// Adds `length` bytes at `offset` of a region: data to send, or room to receive in.
     pub fn segment(mut self, region: &Region, offset: usize, length: usize) -> Result<Self, Error> {
         let place = region.place(offset, length)?;
@@ -164,7 +188,7 @@ impl DescriptorBuilder {
             place,
             // At most MAX_SEGMENTS.
             segments: self.segments.len() as u16,
-            control: control::OP_SENDRECV | flags,
+            control: self.control | flags,
             immediate: self.immediate.unwrap_or(0),
             total: self.total,
             _data: self.data,
@@ -188,6 +212,17 @@ impl Descriptor {
     #[expect(clippy::new_ret_no_self, reason = "a descriptor begins as its builder")]
     pub fn new() -> DescriptorBuilder {
         DescriptorBuilder::default()
+    }
+
+    /// An RDMA write: what its segments hold goes to `place` in the peer's memory, from there on. With immediate data it
+    /// also takes a receive of the peer's, whose segments it leaves alone.
+    pub fn rdma_write(place: Remote) -> DescriptorBuilder {
+        DescriptorBuilder::remote(place, control::OP_RDMAWRITE)
+    }
+
+    /// An RDMA read: the peer's memory from `place` on comes into its segments.
+    pub fn rdma_read(place: Remote) -> DescriptorBuilder {
+        DescriptorBuilder::remote(place, control::OP_RDMAREAD)
     }
 
     /// Where it lies in its region, in bytes from the region's start.

@@ -154,6 +154,7 @@ impl From<DeviceError> for Error {
 fn agent_code(error: &AgentError) -> Return {
     match error {
         AgentError::UnknownTag(_) => Return::InvalidPtag,
+        AgentError::RdmaRead => Return::InvalidRdmaRead,
         AgentError::MaxTransfer(_) => Return::InvalidMtu,
         AgentError::State { .. } => Return::InvalidState,
         AgentError::Peer(PeerError::Service { .. }) => Return::InvalidReliabilityLevel,

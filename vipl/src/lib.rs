@@ -38,7 +38,7 @@ mod queue;
 mod vi;
 
 pub use cq::{Cq, CqEntry, ViId};
-pub use descriptor::{Descriptor, DescriptorBuilder, Operation, Status};
+pub use descriptor::{Descriptor, DescriptorBuilder, Operation, Remote, Status};
 pub use error::{Error, Return};
 pub use memory::{MemAttributes, Region};
 pub use nic::{Nic, NicAttributes, Ptag};

@@ -4,7 +4,7 @@ use std::{mem::ManuallyDrop, ptr::NonNull, sync::Arc};
 
 use viaduct_driver::{agent::MemoryAttributes, memory::Mapping};
 
-use crate::{Error, Nic, Ptag};
+use crate::{Error, Nic, Ptag, Remote};
 
 /// What memory is registered for (VIP_MEM_ATTRIBUTES).
 #[derive(Debug, Clone)]
@@ -131,6 +131,15 @@ impl Region {
     /// Virtual address of the first byte.
     pub fn address(&self) -> usize {
         self.0.start.as_ptr() as usize
+    }
+
+    /// What a peer has to know to write or read from `offset` on.
+    ///
+    /// # Errors
+    /// An offset behind the end.
+    pub fn remote(&self, offset: usize) -> Result<Remote, Error> {
+        let address = self.place(offset, 0)?.as_ptr() as u64;
+        Ok(Remote { address, handle: self.handle() })
     }
 
     /// Bytes.

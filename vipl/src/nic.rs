@@ -83,7 +83,7 @@ pub struct NicAttributes {
     pub max_ptags: u32,
     /// The reliability levels that it offers.
     pub reliability_level_support: Vec<ReliabilityLevel>,
-    /// The reliability levels with RDMA reads: none yet.
+    /// The reliability levels with RDMA reads.
     pub rdma_read_support: Vec<ReliabilityLevel>,
 }
 
@@ -145,7 +145,7 @@ impl Nic {
                 ReliabilityLevel::UnreliableDelivery,
                 ReliabilityLevel::ReliableDelivery,
             ],
-            rdma_read_support: Vec::new(),
+            rdma_read_support: vec![ReliabilityLevel::ReliableDelivery],
         }
     }
 

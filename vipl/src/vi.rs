@@ -40,6 +40,10 @@ pub struct ViAttributes {
     pub mtu: Mtu,
     /// Descriptors that may be posted on each queue: rounded up to a power of two, 8 to 1024.
     pub depth: usize,
+    /// The peer may write memory of this tag that is registered for that.
+    pub enable_rdma_write: bool,
+    /// The peer may read memory of this tag that is registered for that: reliable levels only.
+    pub enable_rdma_read: bool,
     /// Completion queue of its sends.
     pub send_cq: Option<Cq>,
     /// Completion queue of its receives; it may be the same.
@@ -48,7 +52,7 @@ pub struct ViAttributes {
 
 impl ViAttributes {
     /// Reliable Delivery, messages of up to 1 MiB, packets that fit Ethernet frames of 1500 bytes,
-    /// 1024 descriptors, no completion queues.
+    /// 1024 descriptors, no completion queues; the peer may neither write nor read memory by itself.
     pub fn new(ptag: &Ptag) -> Self {
         Self {
             reliability_level: Service::ReliableDelivery,
@@ -56,6 +60,8 @@ impl ViAttributes {
             ptag: ptag.clone(),
             mtu: Mtu::DEFAULT,
             depth: 1 << MAX_RING_LOG2,
+            enable_rdma_write: false,
+            enable_rdma_read: false,
             send_cq: None,
             receive_cq: None,
         }
@@ -101,6 +107,8 @@ impl Nic {
             max_transfer: attributes.max_transfer_size,
             send_log2: log2,
             receive_log2: log2,
+            rdma_write: attributes.enable_rdma_write,
+            rdma_read: attributes.enable_rdma_read,
             send_cq: index(&attributes.send_cq)?,
             receive_cq: index(&attributes.receive_cq)?,
         })?;

@@ -31,7 +31,7 @@ pub mod listener {
     pub const TRANSMIT: usize = 4;
     /// `complete/sends`: TRANSMIT.
     pub const SENDS: usize = 5;
-    /// `send/gather`: GATHER.
+    /// `send/gather`: GATHER, TRANSMIT.
     pub const GATHER: usize = 6;
     /// `complete/writer`: RECEIVE.
     pub const WRITER: usize = 7;
@@ -43,6 +43,8 @@ pub mod listener {
     pub const QUEUES: usize = 10;
     /// `interrupt/vectors`: MODERATION.
     pub const VECTORS: usize = 11;
+    /// `reply/requests`: RECEIVE.
+    pub const REPLY: usize = 12;
 }
 
 /// See the module's description.
@@ -59,15 +61,15 @@ pub struct Broadcast {
     /// Everybody has taken it.
     pub commit_ready: Signal<Out, bool>,
     /// The commit, for each listener of its table that has not taken it: see [`listener`].
-    pub valid: Signal<Out, Bits<12>>,
+    pub valid: Signal<Out, Bits<13>>,
     /// Who takes it now.
-    pub taken: Signal<In, Bits<12>>,
-    had: DFF<Bits<12>>,
-    hears: Signal<Local, Bits<12>>,
-    waiting: Signal<Local, Bits<12>>,
-    shown: Signal<Local, Bits<12>>,
-    takes: Signal<Local, Bits<12>>,
-    left: Signal<Local, Bits<12>>,
+    pub taken: Signal<In, Bits<13>>,
+    had: DFF<Bits<13>>,
+    hears: Signal<Local, Bits<13>>,
+    waiting: Signal<Local, Bits<13>>,
+    shown: Signal<Local, Bits<13>>,
+    takes: Signal<Local, Bits<13>>,
+    left: Signal<Local, Bits<13>>,
     region: Number<8, { table::REGION as u64 }>,
     page: Number<8, { table::PAGE as u64 }>,
     work_queue: Number<8, { table::WORK_QUEUE as u64 }>,
@@ -75,9 +77,9 @@ pub struct Broadcast {
     gather: Number<8, { table::GATHER as u64 }>,
     transmit: Number<8, { table::TRANSMIT as u64 }>,
     receive: Number<8, { table::RECEIVE as u64 }>,
-    hears_protect: Number<12, { 1 << listener::PROTECT }>,
+    hears_protect: Number<13, { 1 << listener::PROTECT }>,
     hears_work_queue: Number<
-        12,
+        13,
         {
             1 << listener::FETCH
                 | 1 << listener::DOORBELL
@@ -86,17 +88,17 @@ pub struct Broadcast {
                 | 1 << listener::QUEUES
         },
     >,
-    hears_template: Number<12, { 1 << listener::TRANSMIT }>,
-    hears_gather: Number<12, { 1 << listener::GATHER }>,
-    hears_transmit: Number<12, { 1 << listener::TRANSMIT | 1 << listener::SENDS }>,
-    hears_receive: Number<12, { 1 << listener::RECEIVE | 1 << listener::WRITER }>,
-    hears_cq: Number<12, { 1 << listener::QUEUES }>,
-    hears_moderation: Number<12, { 1 << listener::VECTORS }>,
-    hears_state: Number<12, { 1 << listener::STATE }>,
+    hears_template: Number<13, { 1 << listener::TRANSMIT }>,
+    hears_gather: Number<13, { 1 << listener::GATHER }>,
+    hears_transmit: Number<13, { 1 << listener::TRANSMIT | 1 << listener::SENDS | 1 << listener::GATHER }>,
+    hears_receive: Number<13, { 1 << listener::RECEIVE | 1 << listener::WRITER | 1 << listener::REPLY }>,
+    hears_cq: Number<13, { 1 << listener::QUEUES }>,
+    hears_moderation: Number<13, { 1 << listener::VECTORS }>,
+    hears_state: Number<13, { 1 << listener::STATE }>,
     completion_queue: Number<8, { table::COMPLETION_QUEUE as u64 }>,
     moderation: Number<8, { table::MODERATION as u64 }>,
-    fetch: Number<12, { 1 << listener::FETCH }>,
-    not_receive: Number<12, { 0xfff & !(1 << listener::RECEIVE) }>,
+    fetch: Number<13, { 1 << listener::FETCH }>,
+    not_receive: Number<13, { 0x1fff & !(1 << listener::RECEIVE) }>,
 }
 
 impl Logic for Broadcast {
@@ -129,18 +131,18 @@ impl Logic for Broadcast {
         }
         self.takes.next = self.shown.val() & self.taken.val();
         self.left.next = self.waiting.val() & !self.takes.val();
-        self.valid.next = bits::<12>(0);
+        self.valid.next = bits::<13>(0);
         self.commit_ready.next = false;
         if self.commit_valid.val() {
             self.valid.next = self.shown.val();
             self.had.d.next = self.had.q.val() | self.takes.val();
             if !self.left.val().any() {
                 self.commit_ready.next = true;
-                self.had.d.next = bits::<12>(0);
+                self.had.d.next = bits::<13>(0);
             }
         }
         if self.reset.val() {
-            self.had.d.next = bits::<12>(0);
+            self.had.d.next = bits::<13>(0);
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::bus::MmioWrite;
 use crate::interrupt::VECTOR_ROW_LOG2;
 use crate::prims::Number;
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{CQS, DOORBELL_SHIFT, PAGES, RECEIVE_AHEAD, REGIONS, VECTORS, VIS};
+use viaduct_spec::profile::{CQS, DOORBELL_SHIFT, PAGES, READ_DEPTH, RECEIVE_AHEAD, REGIONS, VECTORS, VIS};
 use viaduct_spec::register::{
     control, nic_kind, registers, MAGIC_VALUE, MSIX_PENDING, MSIX_TABLE, VERSION_VALUE,
 };
@@ -143,6 +143,7 @@ pub struct Registers {
     row_command: Number<17, { registers::COMMAND >> 3 }>,
     row_result: Number<17, { registers::RESULT >> 3 }>,
     row_time: Number<17, { registers::TIME >> 3 }>,
+    row_read_depth: Number<17, { registers::READ_DEPTH >> 3 }>,
     vector_rows: Number<13, { MSIX_TABLE >> 7 }>,
     row_pending: Number<17, { MSIX_PENDING >> 3 }>,
     counter_rows: Number<11, { registers::COUNTERS >> 9 }>,
@@ -152,6 +153,7 @@ pub struct Registers {
     sizes: Number<64, { pair(REGIONS as u32, PAGES as u32) }>,
     doorbell: Number<64, { pair(DOORBELL_SHIFT as u32, RECEIVE_AHEAD as u32) }>,
     cqs: Number<64, { pair(0, CQS as u32) }>,
+    read_depth: Number<64, { READ_DEPTH as u64 }>,
     receive_bit: Number<64, { 1 << control::RECEIVE_ENABLE.lo }>,
     send_bit: Number<64, { 1 << control::SEND_ENABLE.lo }>,
 }
@@ -267,6 +269,8 @@ impl Logic for Registers {
                     self.value.d.next = self.sizes.val();
                 } else if self.load_row.val() == self.row_doorbell.val() {
                     self.value.d.next = self.doorbell.val();
+                } else if self.load_row.val() == self.row_read_depth.val() {
+                    self.value.d.next = self.read_depth.val();
                 } else if self.load_row.val() == self.row_control.val() {
                     if self.receiving.q.val() & self.sending.q.val() {
                         self.value.d.next =

@@ -43,6 +43,8 @@ pub struct Expected {
     pub psn: Bits<24>,
     /// See [`SendHead`].
     pub skip: Bits<24>,
+    /// See [`crate::bus::SendHead::resume`].
+    pub resume: bool,
 }
 
 /// A beat, as far as it matters here.
@@ -254,6 +256,7 @@ impl Logic for Landing {
         self.head.next.restart = self.whose_out.q.val().restart;
         self.head.next.psn = self.whose_out.q.val().psn;
         self.head.next.skip = self.whose_out.q.val().skip;
+        self.head.next.resume = self.whose_out.q.val().resume;
         self.empty.next = !self.expected.out_valid.val() & !self.head_out.q.val() & !self.filled_out.q.val();
 
         if self.reset.val() {

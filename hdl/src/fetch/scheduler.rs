@@ -388,6 +388,7 @@ impl Logic for Fetch {
         self.entry.next.restart = self.restart.q.val();
         self.entry.next.psn = self.rewind.val().psn;
         self.entry.next.skip = self.rewind.val().skip;
+        self.entry.next.resume = self.rewind.val().resume;
         self.landing.entry_valid.next = self.issue.val();
         self.landing.entry.next = self.entry.val();
 

@@ -31,7 +31,7 @@ use super::contexts::{Message, Peer};
 use super::judge::Verdict;
 use super::outcome::{Ending, Outcome, Situation};
 use super::scatter::result;
-use crate::bus::{Acknowledged, Completion, FrameInfo, Position, Vi};
+use crate::bus::{local, Acknowledged, Answer, Completion, FrameInfo, Position, ReadRequest, Vi};
 use crate::prims::Number;
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::status;
@@ -46,6 +46,10 @@ enum Step {
     Act,
     /// An acknowledgement goes to the send side.
     Answer,
+    /// An RDMA read is looked at.
+    Request,
+    /// An answer is looked at.
+    Ask,
     /// Scatter works.
     Scatter,
     /// The context is saved, and the frame freed.
@@ -73,6 +77,8 @@ pub struct Delivery {
     pub order_ends: Signal<In, bool>,
     /// It is of an RDMA write.
     pub order_writes: Signal<In, bool>,
+    /// It is an RDMA read request, and may be one.
+    pub order_reads: Signal<In, bool>,
     /// It carries immediate data.
     pub order_immediate: Signal<In, bool>,
     /// A receive is there at the consumed position.
@@ -125,8 +131,42 @@ pub struct Delivery {
     pub job_handle: Signal<Out, Bits<32>>,
     /// Bytes of it not yet filled.
     pub job_left: Signal<Out, Bits<32>>,
+    /// The answer to a read of ours: see [`Scatter`](super::Scatter).
+    pub job_reading: Signal<Out, bool>,
     /// Bytes to place.
     pub job_length: Signal<Out, Bits<13>>,
+    /// A peer reads: see [`Requests`](crate::reply::Requests).
+    pub request_valid: Signal<Out, bool>,
+    /// What.
+    pub request: Signal<Out, ReadRequest>,
+    /// It is looked at.
+    pub request_done: Signal<In, bool>,
+    /// It is kept.
+    pub request_ok: Signal<In, bool>,
+    /// The peer has no right to read.
+    pub request_denied: Signal<In, bool>,
+    /// PSNs of its answer.
+    pub request_packets: Signal<In, Bits<24>>,
+    /// An answer came: see [`Reads`](super::Reads).
+    pub answer_valid: Signal<Out, bool>,
+    /// Which.
+    pub answer: Signal<Out, Answer>,
+    /// Path MTU of its VI: 256 << MTU bytes.
+    pub answer_mtu: Signal<Out, Bits<3>>,
+    /// It is judged.
+    pub told_valid: Signal<In, bool>,
+    /// It counts.
+    pub told_keep: Signal<In, bool>,
+    /// It has payload to place first.
+    pub told_data: Signal<In, bool>,
+    /// What it is for `complete/sends`.
+    pub told: Signal<In, Acknowledged>,
+    /// Its payload is placed, or cannot be.
+    pub placed_valid: Signal<Out, bool>,
+    /// It is placed.
+    pub placed_ok: Signal<Out, bool>,
+    /// The payload of an answer is being placed, or will be, for `blocking_vi`.
+    pub placing: Signal<Out, bool>,
     /// The job is over.
     pub done_valid: Signal<In, bool>,
     /// How: `result`.
@@ -163,6 +203,8 @@ pub struct Delivery {
     pub acknowledged: Signal<Out, Acknowledged>,
     /// A message was delivered.
     pub count_message: Signal<Out, bool>,
+    /// An answer was to nothing that waits.
+    pub count_response: Signal<Out, bool>,
     /// A frame was for no VI.
     pub count_no_vi: Signal<Out, bool>,
     /// A frame was a duplicate, and answered again.
@@ -179,6 +221,9 @@ pub struct Delivery {
     verdict: DFF<Verdict>,
     ends: DFF<bool>,
     writes: DFF<bool>,
+    reads: DFF<bool>,
+    word: DFF<Acknowledged>,
+    counted_response: DFF<bool>,
     carries: DFF<bool>,
     present: DFF<bool>,
     peer: DFF<Peer>,
@@ -213,6 +258,11 @@ pub struct Delivery {
     needs: Signal<Local, bool>,
     /// The packet is of a message that may be taken.
     takes: Signal<Local, bool>,
+    opcode: Signal<Local, Bits<8>>,
+    /// It is the answer to a read.
+    responds: Signal<Local, bool>,
+    packets: Signal<Local, Bits<24>>,
+    next_msn: Signal<Local, Bits<24>>,
     /// What came of the order is known.
     settles: Signal<Local, bool>,
     /// What.
@@ -222,6 +272,8 @@ pub struct Delivery {
 
     status_receive: Number<20, { (status::DONE | status::OP_RECEIVE) as u64 }>,
     status_write: Number<20, { (status::DONE | status::OP_REMOTE_RDMA_WRITE) as u64 }>,
+    local_protection: Number<8, { local::PROTECTION }>,
+    local_failure: Number<8, { local::FAILURE }>,
     status_immediate: Number<20, { status::IMMEDIATE as u64 }>,
     ok: Number<2, { result::OK }>,
     too_long: Number<2, { result::TOO_LONG }>,
@@ -232,15 +284,23 @@ impl Logic for Delivery {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, step, vi, flushing, verdict, ends, writes, carries, present, peer, message,
-            consumed, packet
+            self, clock, step, vi, flushing, verdict, ends, writes, reads, word, carries, present, peer,
+            message, consumed, packet
         );
         dff_setup!(self, clock, receive, ending, retry);
         dff_setup!(self, clock, counted_message, counted_no_vi, counted_psn, counted_duplicate);
-        dff_setup!(self, clock, counted_no_receive, counted_partial);
+        dff_setup!(self, clock, counted_no_receive, counted_partial, counted_response);
 
         self.reliable.next = self.peer.q.val().reliable;
-        self.next_psn.next = self.packet.q.val().psn + 1;
+        self.opcode.next = self.packet.q.val().opcode;
+        self.responds.next = (self.verdict.q.val() == Verdict::Answer)
+            & !(self.opcode.val().get_bit(4) & self.opcode.val().get_bit(0));
+        self.next_msn.next = self.message.q.val().msn + 1;
+        self.packets.next = bits::<24>(1);
+        if self.reads.q.val() {
+            self.packets.next = self.request_packets.val();
+        }
+        self.next_psn.next = self.packet.q.val().psn + self.packets.val();
         self.previous_psn.next = self.message.q.val().psn - 1;
         self.next_position.next = self.consumed.q.val() + 1;
 
@@ -302,9 +362,37 @@ impl Logic for Delivery {
         self.close_completion.next.ends = self.ending.q.val().consume;
         self.close_completion.next.reception = self.message.q.val().reception;
         self.acknowledged_valid.next = self.step.q.val() == Step::Answer;
-        self.acknowledged.next.vi = self.vi.q.val();
-        self.acknowledged.next.psn = self.packet.q.val().psn;
-        self.acknowledged.next.syndrome = bit_cast::<8, 32>(self.packet.q.val().extension >> 24);
+        self.acknowledged.next = self.word.q.val();
+        self.request_valid.next = self.step.q.val() == Step::Request;
+        self.request.next.vi = self.vi.q.val();
+        self.request.next.again = self.verdict.q.val() == Verdict::Behind;
+        self.request.next.address = self.packet.q.val().address;
+        self.request.next.rkey = self.packet.q.val().rkey;
+        self.request.next.length = self.packet.q.val().size;
+        self.request.next.psn = self.packet.q.val().psn;
+        self.request.next.msn = self.message.q.val().msn;
+        if self.verdict.q.val() == Verdict::Read {
+            self.request.next.msn = self.next_msn.val();
+        }
+        // Opcodes of answers: FIRST 13, MIDDLE 14, LAST 15, ONLY 16.
+        self.answer_valid.next = self.step.q.val() == Step::Ask;
+        self.answer_mtu.next = self.peer.q.val().mtu;
+        self.answer.next.vi = self.vi.q.val();
+        self.answer.next.response = self.responds.val();
+        self.answer.next.first = !self.opcode.val().get_bit(1);
+        self.answer.next.last = self.opcode.val().get_bit(0) == self.opcode.val().get_bit(1);
+        self.answer.next.psn = self.packet.q.val().psn;
+        self.answer.next.length = self.packet.q.val().length;
+        self.answer.next.syndrome = bit_cast::<8, 32>(self.packet.q.val().extension >> 24);
+        self.job_reading.next = self.verdict.q.val() == Verdict::Answer;
+        self.placed_valid.next = self.done_valid.val() & (self.verdict.q.val() == Verdict::Answer);
+        self.placed_ok.next = self.done_result.val() == self.ok.val();
+        self.placing.next = self.responds.val()
+            & ((self.step.q.val() == Step::Act)
+                | (self.step.q.val() == Step::Ask)
+                | (self.step.q.val() == Step::Scatter));
+        self.counted_response.d.next = false;
+        self.count_response.next = self.counted_response.q.val();
         self.counted_message.d.next = false;
         self.counted_no_vi.d.next = false;
         self.counted_psn.d.next = false;
@@ -342,6 +430,7 @@ impl Logic for Delivery {
                 self.verdict.d.next = self.order_verdict.val();
                 self.ends.d.next = self.order_ends.val();
                 self.writes.d.next = self.order_writes.val();
+                self.reads.d.next = self.order_reads.val();
                 self.carries.d.next = self.order_immediate.val();
                 self.present.d.next = self.order_present.val();
                 self.peer.d.next = self.order_peer.val();
@@ -376,10 +465,21 @@ impl Logic for Delivery {
                         self.situation.next = Situation::Over;
                     }
                     Verdict::Answer => {
-                        self.step.d.next = Step::Answer;
+                        self.step.d.next = Step::Ask;
+                    }
+                    Verdict::Read => {
+                        self.settles.next = false;
+                        self.step.d.next = Step::Request;
                     }
                     Verdict::Behind => {
+                        // A read is answered from its own request; one that may not be is not even looked at.
                         self.situation.next = Situation::Behind;
+                        if self.reads.q.val() {
+                            self.settles.next = false;
+                            self.step.d.next = Step::Request;
+                        } else if self.opcode.val().get_bits::<2>(2).all() {
+                            self.situation.next = Situation::Unread;
+                        }
                     }
                     Verdict::Gap => {
                         self.situation.next = Situation::Gap;
@@ -402,6 +502,7 @@ impl Logic for Delivery {
                 }
                 if self.flushing.q.val() {
                     self.situation.next = Situation::Flush;
+                    self.settles.next = true;
                     self.takes.next = false;
                     self.step.d.next = Step::Close;
                 }
@@ -423,6 +524,36 @@ impl Logic for Delivery {
                     }
                 }
             }
+            Step::Request => {
+                if self.request_done.val() {
+                    self.step.d.next = Step::Close;
+                    self.settles.next = true;
+                    self.situation.next = Situation::Unread;
+                    if self.request_ok.val() {
+                        self.situation.next = Situation::Read;
+                    } else if self.verdict.q.val() == Verdict::Read {
+                        self.situation.next = Situation::Refuse;
+                        if self.request_denied.val() {
+                            self.situation.next = Situation::NoReading;
+                        }
+                    }
+                }
+            }
+            Step::Ask => {
+                self.word.d.next = self.told.val();
+                if self.told_valid.val() {
+                    self.step.d.next = Step::Close;
+                    self.counted_response.d.next = !self.told_keep.val();
+                    if self.told_keep.val() {
+                        self.step.d.next = Step::Answer;
+                        if self.told_data.val() {
+                            self.job_valid.next = true;
+                            self.payload_start.next = true;
+                            self.step.d.next = Step::Scatter;
+                        }
+                    }
+                }
+            }
             Step::Answer => {
                 if self.acknowledged_ready.val() {
                     self.step.d.next = Step::Close;
@@ -432,7 +563,7 @@ impl Logic for Delivery {
                 if self.done_valid.val() {
                     self.step.d.next = Step::Close;
                     self.settles.next = true;
-                    if !self.writes.q.val() {
+                    if !self.writes.q.val() & !self.job_reading.val() {
                         self.message.d.next.place = self.send_place.val();
                     }
                     self.situation.next = Situation::Failed;
@@ -447,6 +578,16 @@ impl Logic for Delivery {
                     }
                     if self.done_result.val() == self.ok.val() {
                         self.situation.next = Situation::Placed;
+                    }
+                    // An answer to a read of ours: the send side is told.
+                    if self.job_reading.val() {
+                        self.settles.next = false;
+                        self.step.d.next = Step::Answer;
+                        if self.done_result.val() == self.refused.val() {
+                            self.word.d.next.syndrome = self.local_protection.val();
+                        } else if self.done_result.val() != self.ok.val() {
+                            self.word.d.next.syndrome = self.local_failure.val();
+                        }
                     }
                 }
             }
@@ -496,7 +637,7 @@ impl Logic for Delivery {
                     self.message.d.next.writing = self.writes.q.val();
                     self.counted_message.d.next = self.ends.q.val();
                     if self.ends.q.val() {
-                        self.message.d.next.msn = self.message.q.val().msn + 1;
+                        self.message.d.next.msn = self.next_msn.val();
                     }
                 }
                 Situation::Flush => {
@@ -510,6 +651,17 @@ impl Logic for Delivery {
                     if self.message.q.val().writing {
                         self.message.d.next.active = false;
                     }
+                }
+                Situation::Read => {
+                    self.counted_duplicate.d.next = self.verdict.q.val() == Verdict::Behind;
+                    if self.verdict.q.val() == Verdict::Read {
+                        self.message.d.next.psn = self.next_psn.val();
+                        self.message.d.next.msn = self.next_msn.val();
+                        self.message.d.next.refused = false;
+                    }
+                }
+                Situation::Unread => {
+                    self.counted_psn.d.next = true;
                 }
                 Situation::Over => {
                     self.counted_no_vi.d.next = true;

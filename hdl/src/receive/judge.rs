@@ -1,4 +1,4 @@
-//! What a packet is to its VI: one of ten verdicts.
+//! What a packet is to its VI: one of eleven verdicts.
 //!
 //! ```text
 //!                      ┌───────┐
@@ -11,13 +11,15 @@
 //! |---|---|---|
 //! | queue pair, generation, peer or service does not fit, or the VI is Idle | Unknown | Unknown |
 //! | the connection broke, and this is a request | Over | Unknown |
-//! | an acknowledgement | Answer | Unknown |
+//! | an acknowledgement, or an answer to an RDMA read | Answer | Unknown |
 //! | PSN behind the expected one (serial, within 2^23) | Behind | Behind |
 //! | PSN ahead of it | Gap | as if expected, but a message in progress has lost something: Partial |
 //! | First or Only in a message, Middle or Last of another kind, wrong payload length | Refuse | Partial: it ends, then look again |
 //! | Middle or Last in none | Refuse | Stray |
 //! | payload not exactly the MTU (First, Middle), or above it, or none in a Last | Refuse | Stray |
 //! | RDMA write: payload not what the RETH left (Last, Only), or not less (First, Middle) | Refuse | Stray |
+//! | RDMA read: payload, or more than 2^31 bytes | Refuse | |
+//! | an RDMA read request | Read | |
 //! | First, Only | Take | Take |
 //! | Middle, Last | Continue | Continue |
 //!
@@ -38,8 +40,10 @@ pub enum Verdict {
     Unknown,
     /// A request, but the connection has come to its end (reliable).
     Over,
-    /// An acknowledgement, for the send side.
+    /// An acknowledgement or an answer to an RDMA read, for the send side.
     Answer,
+    /// The peer reads.
+    Read,
     /// A duplicate.
     Behind,
     /// Something in front of it is missing (reliable).
@@ -77,8 +81,15 @@ pub struct Judge {
     pub writes: Signal<Out, bool>,
     /// It carries immediate data.
     pub immediate: Signal<Out, bool>,
+    /// It is an RDMA read request, and may be one.
+    pub reads: Signal<Out, bool>,
     /// See the module's description.
     pub verdict: Signal<Out, Verdict>,
+    reading: DFF<bool>,
+    huge: DFF<bool>,
+    size: Signal<Local, Bits<32>>,
+    is_read: Signal<Local, bool>,
+    is_answer: Signal<Local, bool>,
     known: DFF<bool>,
     over_now: DFF<bool>,
     writing: DFF<bool>,
@@ -119,13 +130,21 @@ const _: () = {
 impl Logic for Judge {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, over_now, writing, carries, exact, less);
+        dff_setup!(self, clock, over_now, writing, carries, exact, less, reading, huge);
         dff_setup!(self, clock, known, delta, full, over, reliable, first, last, answer, some);
         self.opcode.next = self.info.val().opcode;
         self.number.next = self.info.val().queue_pair;
         self.length.next = self.info.val().length;
 
         // First cycle: everything that is compared. Bit 5 of the opcode: unreliable.
+        self.is_read.next = self.opcode.val().get_bits::<2>(2).all()
+            & !self.opcode.val().get_bits::<2>(0).any()
+            & !self.opcode.val().get_bit(4);
+        self.is_answer.next = self.opcode.val().get_bit(4)
+            | (self.opcode.val().get_bits::<2>(2).all() & self.opcode.val().get_bits::<2>(0).any());
+        self.size.next = self.info.val().size;
+        self.reading.d.next = self.is_read.val();
+        self.huge.d.next = self.size.val().get_bit(31) & self.size.val().get_bits::<31>(0).any();
         self.from_peer.next = !self.number.val().get_bits::<4>(6).any()
             & (self.number.val().get_bits::<14>(10) == self.peer.val().generation)
             & (self.info.val().source_ip == self.peer.val().ip)
@@ -133,7 +152,7 @@ impl Logic for Judge {
         self.known.d.next = self.from_peer.val() & self.connected.val() & !self.message.val().broken;
         self.over_now.d.next = self.from_peer.val()
             & self.peer.val().reliable
-            & !self.opcode.val().get_bit(4)
+            & !self.is_answer.val()
             & (self.error.val() | (self.connected.val() & self.message.val().broken));
         self.delta.d.next = self.info.val().psn - self.message.val().psn;
         self.reliable.d.next = self.peer.val().reliable;
@@ -164,8 +183,12 @@ impl Logic for Judge {
             self.is_first.next = self.info.val().reth;
             self.last.d.next = self.opcode.val().get_bit(3);
         }
+        if self.is_read.val() {
+            self.is_first.next = true;
+            self.last.d.next = true;
+        }
         self.first.d.next = self.is_first.val();
-        self.writing.d.next = self.is_write.val();
+        self.writing.d.next = self.is_write.val() & !self.opcode.val().get_bits::<2>(2).all();
         self.carries.d.next = self.info.val().extended;
         self.left.next = self.message.val().left;
         if self.is_first.val() {
@@ -173,7 +196,7 @@ impl Logic for Judge {
         }
         self.exact.d.next = bit_cast::<32, 13>(self.length.val()) == self.left.val();
         self.less.d.next = bit_cast::<32, 13>(self.length.val()) < self.left.val();
-        self.answer.d.next = self.opcode.val().get_bit(4);
+        self.answer.d.next = self.is_answer.val();
         self.some.d.next = self.length.val().any();
 
         // Second cycle.
@@ -188,12 +211,19 @@ impl Logic for Judge {
                 & (self.first.q.val() | self.some.q.val())
                 & (self.exact.q.val() | !self.writing.q.val());
         }
+        if self.reading.q.val() {
+            self.fits.next = !self.some.q.val() & !self.huge.q.val();
+        }
+        self.reads.next = self.reading.q.val() & self.fits.val();
         self.differs.next =
             self.active.val() & !self.first.q.val() & (self.writing.q.val() ^ self.message.val().writing);
 
         self.verdict.next = Verdict::Continue;
         if self.first.q.val() {
             self.verdict.next = Verdict::Take;
+        }
+        if self.reading.q.val() {
+            self.verdict.next = Verdict::Read;
         }
         if self.reliable.q.val() {
             if (self.first.q.val() == self.active.val()) | !self.fits.val() | self.differs.val() {

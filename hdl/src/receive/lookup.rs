@@ -108,6 +108,8 @@ pub struct Lookup {
     pub order_ends: Signal<Out, bool>,
     /// It is of an RDMA write.
     pub order_writes: Signal<Out, bool>,
+    /// It is an RDMA read request, and may be one.
+    pub order_reads: Signal<Out, bool>,
     /// It carries immediate data.
     pub order_immediate: Signal<Out, bool>,
     /// A receive is there at the consumed position.
@@ -172,6 +174,7 @@ impl Logic for Lookup {
         self.order_verdict.next = self.judge.verdict.val();
         self.order_ends.next = self.judge.ends.val();
         self.order_writes.next = self.judge.writes.val();
+        self.order_reads.next = self.judge.reads.val();
         self.order_immediate.next = self.judge.immediate.val();
         self.order_present.next = self.present.q.val();
         self.order_peer.next = self.known_peer.q.val();

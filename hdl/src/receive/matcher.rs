@@ -25,9 +25,17 @@ use super::contexts::Contexts;
 use super::delivery::Delivery;
 use super::flush::Flush;
 use super::lookup::Lookup;
-use crate::bus::{Acknowledged, Commit, Completion, Fault, FrameInfo, Position, StateWrite, Vi};
+use super::reads::Reads;
+use crate::bus::{
+    Acknowledged, Commit, Completion, Fault, FrameInfo, Position, ReadRequest, ReadSent, StateWrite, Vi,
+};
+use crate::prims::Number;
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
+use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
+use viaduct_spec::tables::table;
+
+// A shift in RustHDL is a plain number: `<< 6` below.
+const _: () = assert!(VI_LOG2 == 6);
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -100,6 +108,10 @@ pub struct Matcher {
     pub job_handle: Signal<Out, Bits<32>>,
     /// Bytes of it not yet filled.
     pub job_left: Signal<Out, Bits<32>>,
+    /// The answer to a read of ours.
+    pub job_reading: Signal<Out, bool>,
+    /// Nothing of its descriptor is known from before.
+    pub job_fresh: Signal<Out, bool>,
     /// Bytes to place.
     pub job_length: Signal<Out, Bits<13>>,
     /// The job is over.
@@ -116,6 +128,30 @@ pub struct Matcher {
     pub completion_ready: Signal<In, bool>,
     /// The completion.
     pub completion: Signal<Out, Completion>,
+    /// A peer reads: see [`Requests`](crate::reply::Requests).
+    pub request_valid: Signal<Out, bool>,
+    /// What.
+    pub request: Signal<Out, ReadRequest>,
+    /// It is looked at.
+    pub request_done: Signal<In, bool>,
+    /// It is kept.
+    pub request_ok: Signal<In, bool>,
+    /// The peer has no right to read.
+    pub request_denied: Signal<In, bool>,
+    /// PSNs of its answer.
+    pub request_packets: Signal<In, Bits<24>>,
+    /// A read of ours leaves.
+    pub read_valid: Signal<In, bool>,
+    /// Which.
+    pub read: Signal<In, ReadSent>,
+    /// It is taken.
+    pub read_ready: Signal<Out, bool>,
+    /// The payload of an answer is being placed, or may be soon.
+    pub placing: Signal<Out, Bits<2>>,
+    /// For these two VIs, the first in the low bits.
+    pub placing_vis: Signal<Out, Bits<{ 2 * VI_LOG2 }>>,
+    /// An answer was to nothing that waits.
+    pub count_response: Signal<Out, bool>,
     /// An acknowledgement came from the wire.
     pub acknowledged_valid: Signal<Out, bool>,
     /// It is taken.
@@ -157,6 +193,9 @@ pub struct Matcher {
     lookup: Lookup,
     delivery: Delivery,
     closing: Closing,
+    reads: Reads,
+    reads_taken: Signal<Local, bool>,
+    receive_table: Number<8, { table::RECEIVE as u64 }>,
     committing: Signal<Local, bool>,
     quiet: Signal<Local, bool>,
 }
@@ -164,7 +203,8 @@ pub struct Matcher {
 impl Logic for Matcher {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, contexts, flush, lookup, delivery, closing);
+        clock!(self, clock, contexts, flush, lookup, delivery, closing, reads);
+        self.reads.reset.next = self.reset.val();
         self.flush.reset.next = self.reset.val();
         self.lookup.reset.next = self.reset.val();
         self.delivery.reset.next = self.reset.val();
@@ -179,7 +219,12 @@ impl Logic for Matcher {
         self.contexts.commit.next = self.commit.val();
         self.contexts.commit_allowed.next = self.quiet.val();
         self.committing.next = self.contexts.commit_wanted.val();
-        self.commit_ready.next = self.committing.val() & self.quiet.val();
+        self.reads.commit_valid.next =
+            self.commit_valid.val() & (self.commit.val().target == self.receive_table.val());
+        self.reads.commit.next = self.commit.val();
+        self.reads_taken.next =
+            self.reads.commit_ready.val() | (self.commit.val().target != self.receive_table.val());
+        self.commit_ready.next = self.committing.val() & self.quiet.val() & self.reads_taken.val();
         self.contexts.consumed_vi.next = self.consumed_vi.val();
         self.consumed_position.next = self.contexts.consumed_position.val();
 
@@ -222,6 +267,7 @@ impl Logic for Matcher {
         self.delivery.order_verdict.next = self.lookup.order_verdict.val();
         self.delivery.order_ends.next = self.lookup.order_ends.val();
         self.delivery.order_writes.next = self.lookup.order_writes.val();
+        self.delivery.order_reads.next = self.lookup.order_reads.val();
         self.delivery.order_immediate.next = self.lookup.order_immediate.val();
         self.delivery.order_present.next = self.lookup.order_present.val();
         self.delivery.order_peer.next = self.lookup.order_peer.val();
@@ -241,6 +287,43 @@ impl Logic for Matcher {
         self.job_segments.next = self.delivery.job_segments.val();
         self.job_index.next = self.delivery.job_index.val();
         self.job_position.next = self.delivery.job_position.val();
+        if self.delivery.job_reading.val() {
+            self.job_region.next = self.reads.job_region.val();
+            self.job_offset.next = self.reads.job_offset.val();
+            self.job_segments.next = self.reads.job_segments.val();
+            self.job_index.next = self.reads.job_index.val();
+            self.job_position.next = self.reads.job_position.val();
+        }
+        self.job_reading.next = self.delivery.job_reading.val();
+        self.job_fresh.next = self.reads.job_fresh.val();
+
+        // Reads, of both sides.
+        self.request_valid.next = self.delivery.request_valid.val();
+        self.request.next = self.delivery.request.val();
+        self.delivery.request_done.next = self.request_done.val();
+        self.delivery.request_ok.next = self.request_ok.val();
+        self.delivery.request_denied.next = self.request_denied.val();
+        self.delivery.request_packets.next = self.request_packets.val();
+        self.reads.sent_valid.next = self.read_valid.val();
+        self.reads.sent.next = self.read.val();
+        self.read_ready.next = self.reads.sent_ready.val();
+        self.reads.answer_valid.next = self.delivery.answer_valid.val();
+        self.reads.answer.next = self.delivery.answer.val();
+        self.reads.answer_mtu.next = self.delivery.answer_mtu.val();
+        self.delivery.told_valid.next = self.reads.told_valid.val();
+        self.delivery.told_keep.next = self.reads.told_keep.val();
+        self.delivery.told_data.next = self.reads.told_data.val();
+        self.delivery.told.next = self.reads.told.val();
+        self.reads.done_valid.next = self.delivery.placed_valid.val();
+        self.reads.done_ok.next = self.delivery.placed_ok.val();
+        self.reads.done_index.next = self.done_index.val();
+        self.reads.done_position.next = self.done_position.val();
+        self.placing.next = bits::<2>(0);
+        self.placing.next = self.placing.val().replace_bit(0, self.delivery.placing.val());
+        self.placing.next = self.placing.val().replace_bit(1, !self.lookup.idle.val());
+        self.placing_vis.next = (bit_cast::<{ 2 * VI_LOG2 }, VI_LOG2>(self.lookup.order_vi.val()) << 6)
+            | bit_cast::<{ 2 * VI_LOG2 }, VI_LOG2>(self.delivery.blocking_vi.val());
+        self.count_response.next = self.delivery.count_response.val();
         self.job_remote.next = self.delivery.job_remote.val();
         self.job_place.next = self.delivery.job_place.val();
         self.job_handle.next = self.delivery.job_handle.val();

@@ -26,7 +26,8 @@
 //! | Refused | PROTECTION_ERROR | NAK_OPERATIONAL | | lost |
 //! | Failed | TRANSPORT_ERROR | NAK_OPERATIONAL | | lost |
 //! | Placed | done, with the packet that ends its message | ACK, if the packet asks | | |
-//! | Nothing | | | | |
+//! | NoReading | | NAK_INVALID | RDMAR_PROT | lost |
+//! | Read, Unread, Nothing | | | | |
 //!
 //! A reliable VI that loses a message breaks: the answer is its last word, and there is an event in any case (CONN_LOST).
 //!
@@ -76,6 +77,12 @@ pub enum Situation {
     Failed,
     /// The payload is placed.
     Placed,
+    /// An RDMA read is kept, and will be answered.
+    Read,
+    /// An RDMA read that came again is not known any more.
+    Unread,
+    /// An RDMA read, and the VI gives no right to it.
+    NoReading,
 }
 
 /// How an order ends.
@@ -163,6 +170,7 @@ pub struct Outcome {
     connection_lost: Number<8, { event_code::CONN_LOST as u64 }>,
     queue_empty: Number<8, { event_code::RECVQ_EMPTY as u64 }>,
     write_refused: Number<8, { event_code::RDMAW_PROT as u64 }>,
+    read_refused: Number<8, { event_code::RDMAR_PROT as u64 }>,
     write_abort: Number<8, { event_code::RDMAW_ABORT as u64 }>,
     say: Number<2, { word::SAY }>,
     last_word: Number<2, { word::LAST }>,
@@ -234,6 +242,11 @@ impl Logic for Outcome {
             Situation::NoRight => {
                 self.ending.next.syndrome = self.nak_invalid.val();
                 self.denied.next = true;
+                self.fails.next = true;
+            }
+            Situation::NoReading => {
+                self.ending.next.syndrome = self.nak_invalid.val();
+                self.ending.next.code = self.read_refused.val();
                 self.fails.next = true;
             }
             Situation::NotReady => {

@@ -30,7 +30,7 @@ use crate::bus::{FrameBeat, FrameInfo};
 use crate::prims::Number;
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::{
-    reth, BTH_BYTES, EXTENSION_BYTES, ICRC_BYTES, IPV4_BYTES, MAX_MTU, UDP_BYTES, UDP_PORT,
+    reth, BTH_BYTES, EXTENSION_BYTES, ICRC_BYTES, IPV4_BYTES, MAX_MTU, RETH_BYTES, UDP_BYTES, UDP_PORT,
 };
 
 /// See the module's description.
@@ -176,13 +176,14 @@ pub struct Parse {
     all_ones: Number<17, 0xffff>,
     congestion: Number<8, { viaduct_spec::wire::opcode::CONGESTION as u64 }>,
     acknowledge: Number<8, { viaduct_spec::wire::opcode::RC_ACKNOWLEDGE as u64 }>,
+    read_request: Number<8, { viaduct_spec::wire::opcode::RC_READ_REQUEST as u64 }>,
+    response_only: Number<8, { viaduct_spec::wire::opcode::RC_READ_RESPONSE_ONLY as u64 }>,
 }
 
 /// Bytes of the headers and the ICRC that an IP packet's length counts.
 const HEADERS: u64 = (IPV4_BYTES + UDP_BYTES + BTH_BYTES + ICRC_BYTES) as u64;
 
-/// Bytes of a RETH.
-const RETH_BYTES: usize = (reth::ADDRESS.lo + reth::ADDRESS.width) / 8;
+const _: () = assert!(RETH_BYTES == (reth::ADDRESS.lo + reth::ADDRESS.width) / 8);
 
 /// Bytes of the longest extension headers before a payload: RETH and immediate data.
 const LONGEST: u64 = (RETH_BYTES + EXTENSION_BYTES) as u64;
@@ -407,22 +408,27 @@ impl Logic for Parse {
         }
         self.opcode.next = self.fields.q.val().opcode;
         // Sends 0 to 5, RDMA writes 6 to 11; bit 5: unreliable. Immediate data in 3, 5, 9 and 11, RETH in 6, 10 and 11.
+        // RDMA read: request 12 with RETH, answers 13 to 16 with AETH but 14; reliable only.
         self.extended.next = (self.opcode.val() == self.acknowledge.val())
+            | (self.opcode.val() == self.response_only.val())
             | (self.opcode.val().get_bit(0)
                 & !self.opcode.val().get_bit(4)
+                & (self.opcode.val().get_bit(3)
+                    | (self.opcode.val().get_bit(2) ^ self.opcode.val().get_bit(1))));
+        self.reth.next = (self.opcode.val() == self.read_request.val())
+            | (!self.opcode.val().get_bit(4)
+                & self.opcode.val().get_bit(1)
                 & ((self.opcode.val().get_bit(3) & !self.opcode.val().get_bit(2))
                     | (!self.opcode.val().get_bit(3)
-                        & (self.opcode.val().get_bit(2) ^ self.opcode.val().get_bit(1)))));
-        self.reth.next = !self.opcode.val().get_bit(4)
-            & self.opcode.val().get_bit(1)
-            & ((self.opcode.val().get_bit(3) & !self.opcode.val().get_bit(2))
-                | (!self.opcode.val().get_bit(3)
-                    & self.opcode.val().get_bit(2)
-                    & !self.opcode.val().get_bit(0)));
+                        & self.opcode.val().get_bit(2)
+                        & !self.opcode.val().get_bit(0))));
         self.known.next = (self.opcode.val() == self.acknowledge.val())
+            | (self.opcode.val() == self.response_only.val())
             | (!self.opcode.val().get_bits::<2>(6).any()
                 & !self.opcode.val().get_bit(4)
-                & !(self.opcode.val().get_bit(3) & self.opcode.val().get_bit(2)));
+                & !(self.opcode.val().get_bit(5)
+                    & self.opcode.val().get_bit(3)
+                    & self.opcode.val().get_bit(2)));
         self.headers.next = self.plain_headers.val();
         if self.extended.val() {
             self.headers.next = self.extended_headers.val();

@@ -8,11 +8,12 @@
 use super::scatter::result;
 use super::{Ahead, Ingress, Matcher, Parse, Scatter, Store};
 use crate::bus::{
-    Access, Acknowledged, Commit, Completion, Fault, FrameBeat, Position, ReadBeat, StateWrite, Vi, WriteBeat,
+    Access, Acknowledged, Commit, Completion, Fault, FrameBeat, Position, ReadBeat, ReadRequest, ReadSent,
+    StateWrite, Vi, WriteBeat,
 };
 use crate::prims::Number;
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
+use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -119,6 +120,30 @@ pub struct Receive {
     pub completion_ready: Signal<In, bool>,
     /// The completion.
     pub completion: Signal<Out, Completion>,
+    /// A peer reads: see [`Requests`](crate::reply::Requests).
+    pub request_valid: Signal<Out, bool>,
+    /// What.
+    pub request: Signal<Out, ReadRequest>,
+    /// It is looked at.
+    pub request_done: Signal<In, bool>,
+    /// It is kept.
+    pub request_ok: Signal<In, bool>,
+    /// The peer has no right to read.
+    pub request_denied: Signal<In, bool>,
+    /// PSNs of its answer.
+    pub request_packets: Signal<In, Bits<24>>,
+    /// A read of ours leaves.
+    pub read_valid: Signal<In, bool>,
+    /// Which.
+    pub read: Signal<In, ReadSent>,
+    /// It is taken.
+    pub read_ready: Signal<Out, bool>,
+    /// The payload of an answer is being placed, or may be soon.
+    pub placing: Signal<Out, Bits<2>>,
+    /// For these two VIs, the first in the low bits.
+    pub placing_vis: Signal<Out, Bits<{ 2 * VI_LOG2 }>>,
+    /// An answer was to nothing that waits.
+    pub count_response: Signal<Out, bool>,
     /// An acknowledgement came from the wire.
     pub acknowledged_valid: Signal<Out, bool>,
     /// It is taken.
@@ -265,6 +290,8 @@ impl Logic for Receive {
         self.scatter.job_place.next = self.matcher.job_place.val();
         self.scatter.job_handle.next = self.matcher.job_handle.val();
         self.scatter.job_left.next = self.matcher.job_left.val();
+        self.scatter.job_reading.next = self.matcher.job_reading.val();
+        self.scatter.job_fresh.next = self.matcher.job_fresh.val();
         self.scatter.job_length.next = self.matcher.job_length.val();
         self.matcher.done_valid.next = self.scatter.done_valid.val();
         self.matcher.done_result.next = self.scatter.done_result.val();
@@ -303,6 +330,18 @@ impl Logic for Receive {
             | self.scatter.busy.val()
             | self.ingress.busy.val()
             | self.parse.busy.val();
+        self.request_valid.next = self.matcher.request_valid.val();
+        self.request.next = self.matcher.request.val();
+        self.matcher.request_done.next = self.request_done.val();
+        self.matcher.request_ok.next = self.request_ok.val();
+        self.matcher.request_denied.next = self.request_denied.val();
+        self.matcher.request_packets.next = self.request_packets.val();
+        self.matcher.read_valid.next = self.read_valid.val();
+        self.matcher.read.next = self.read.val();
+        self.read_ready.next = self.matcher.read_ready.val();
+        self.placing.next = self.matcher.placing.val();
+        self.placing_vis.next = self.matcher.placing_vis.val();
+        self.count_response.next = self.matcher.count_response.val();
         self.count_frame.next = self.ingress.count_frame.val();
         self.count_overflow.next = self.ingress.count_overflow.val();
         self.count_malformed.next = self.parse.count_malformed.val();

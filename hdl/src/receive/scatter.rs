@@ -14,6 +14,9 @@
 //! With `job_remote` there is one segment, of an RDMA write: it goes on `job_position` bytes behind `job_place`, with
 //! `job_left` bytes to come, no fewer than `job_length`, and the region must give the peer the right to write.
 //!
+//! With `job_reading` the descriptor is one of the send queue. All its segments are read as those behind the second are below;
+//! what was read last for a read stays for the next packet of the same one, unless `job_fresh`.
+//!
 //! Segments 0 and 1 come with the descriptor fetched ahead. The others are read four at a time, as much
 //! as the descriptor has, by an access of exactly that many bytes: what the region does not hold is refused.
 //!
@@ -102,6 +105,10 @@ pub struct Scatter {
     pub job_handle: Signal<In, Bits<32>>,
     /// Bytes of it not yet filled.
     pub job_left: Signal<In, Bits<32>>,
+    /// The answer to a read of ours: its descriptor is not among those fetched ahead.
+    pub job_reading: Signal<In, bool>,
+    /// Nothing of that descriptor is known from before.
+    pub job_fresh: Signal<In, bool>,
     /// Bytes to place, at least 1.
     pub job_length: Signal<In, Bits<13>>,
     /// The job is over.
@@ -163,8 +170,12 @@ pub struct Scatter {
     index: DFF<Bits<8>>,
     position: DFF<Bits<32>>,
     outcome: DFF<Bits<2>>,
-    /// 64-byte block of the descriptor that `tail` holds; 0: none.
+    /// 64-byte block of the descriptor that `tail` holds; 0, of a read 127: none.
     block: DFF<Bits<7>>,
+    /// `tail` holds block `kept_block` of the read of VI `kept_vi`.
+    kept: DFF<bool>,
+    kept_vi: DFF<Vi>,
+    kept_block: DFF<Bits<7>>,
     tail_word: DFF<Bits<3>>,
     tail_failed: DFF<bool>,
     address: DFF<Bits<64>>,
@@ -196,6 +207,7 @@ pub struct Scatter {
     mine: Signal<Local, bool>,
     tail_beat: Signal<Local, bool>,
     data: Signal<Local, Bits<64>>,
+    no_block: Number<7, 127>,
     me: Number<2, { client::SCATTER }>,
     peer_writes: Number<2, { remote::WRITE }>,
     ok: Number<2, { result::OK }>,
@@ -209,13 +221,14 @@ impl Logic for Scatter {
     fn update(&mut self) {
         dff_setup!(self, clock, state, left, index, position, outcome, block);
         dff_setup!(self, clock, shown_place, shown_handle, tail_word, tail_failed, address, handle, rest);
+        dff_setup!(self, clock, kept, kept_vi, kept_block);
         dff_setup!(self, clock, piece, granted, used, out_valid, out);
         clock!(self, clock, tail_places, tail_handles);
 
         // Where segment `index` is: two segments' worth of control, then segments, in blocks of four.
         self.place.next = self.index.q.val() + 2;
         self.want_block.next = bit_cast::<7, 6>(self.place.val().get_bits::<6>(2));
-        self.ahead.next = self.want_block.val() == bits::<7>(0);
+        self.ahead.next = (self.want_block.val() == bits::<7>(0)) & !self.job_reading.val();
         self.behind.next =
             (bit_cast::<9, 8>(self.job_segments.val()) + 2) - (bit_cast::<9, 7>(self.want_block.val()) << 2);
         self.tail_bytes.next = bits::<13>(64);
@@ -327,6 +340,13 @@ impl Logic for Scatter {
                 self.index.d.next = self.job_index.val();
                 self.position.d.next = self.job_position.val();
                 self.block.d.next = bits::<7>(0);
+                if self.job_reading.val() {
+                    self.block.d.next = self.no_block.val();
+                    if self.kept.q.val() & !self.job_fresh.val() & (self.kept_vi.q.val() == self.job_vi.val())
+                    {
+                        self.block.d.next = self.kept_block.q.val();
+                    }
+                }
                 self.used.d.next = bits::<3>(0);
                 self.outcome.d.next = self.ok.val();
                 if self.job_valid.val() {
@@ -401,6 +421,7 @@ impl Logic for Scatter {
                 }
             }
             State::AskTail => {
+                self.kept.d.next = false;
                 if self.access_ready.val() {
                     self.state.d.next = State::Tail;
                 }
@@ -408,7 +429,13 @@ impl Logic for Scatter {
             State::Tail => {
                 if self.tail_beat.val() & self.beat.val().last {
                     self.block.d.next = self.want_block.val();
+                    self.kept.d.next = self.job_reading.val();
+                    self.kept_vi.d.next = self.job_vi.val();
+                    self.kept_block.d.next = self.want_block.val();
                     self.state.d.next = State::Segment;
+                    if self.beat.val().refused | self.tail_failed.q.val() | self.beat.val().failed {
+                        self.kept.d.next = false;
+                    }
                     if self.beat.val().refused {
                         self.outcome.d.next = self.refused.val();
                         self.state.d.next = State::Done;
@@ -426,6 +453,7 @@ impl Logic for Scatter {
             }
         }
         if self.reset.val() {
+            self.kept.d.next = false;
             self.state.d.next = State::Idle;
             self.granted.d.next = bits::<13>(0);
             self.out_valid.d.next = false;

@@ -3,13 +3,16 @@
 //! ```text
 //!  request, request_mark ──►┌─────┐──► ack ◄── ack_ready
 //!                retired ──►│ Ack │──► access ◄── beat
-//!                 commit ──►└─────┘──► busy, count_rnr
+//!           commit, word ──►│     │──► held_vi ◄── held
+//!                   free ──►└─────┘──► busy, count_rnr
 //! ```
 //! Contract: a request is released when the write engine has retired as many commands as had been issued when it was
 //! made (`request_mark`), so nothing is acknowledged before its data has left the edge; with `reception` when it is in
 //! memory ([`FlushRead`]). Released requests are state,
 //! one per VI, and not a queue: a newer one replaces an older one that still waits, except that an ACK does not
 //! replace a NAK of a later PSN. VIs are served in turn. Requests therefore never wait for the wire.
+//!
+//! Nothing of a VI is sent while it is `held`: answers to its peer's reads go before what was asked for later.
 //!
 //! The last word of a connection (`bus::word`) is kept: nothing replaces it, and it is said again for each request to
 //! repeat it, until a new connection forgets it. A request to repeat a word that was not said is nothing.
@@ -86,6 +89,22 @@ pub struct Ack {
     pub beat_valid: Signal<In, bool>,
     /// The data.
     pub beat: Signal<In, ReadBeat>,
+    /// A refusal of [`Requests`](crate::reply::Requests); taken while no other request is offered.
+    pub word_valid: Signal<In, bool>,
+    /// Which.
+    pub word: Signal<In, AckRequest>,
+    /// It is taken.
+    pub word_ready: Signal<Out, bool>,
+    /// VI whose turn it is.
+    pub held_vi: Signal<Out, Vi>,
+    /// Answers to its peer's reads go first.
+    pub held: Signal<In, bool>,
+    /// They have left.
+    pub free_valid: Signal<In, bool>,
+    /// Of this VI.
+    pub free_vi: Signal<In, Vi>,
+    /// It is queued again.
+    pub free_ready: Signal<Out, bool>,
     /// An acknowledgement may be sent.
     pub ack_valid: Signal<Out, bool>,
     /// Which.
@@ -104,6 +123,7 @@ pub struct Ack {
     lap: Signal<Local, Bits<8>>,
     all_retired: Signal<Local, Bits<16>>,
     ahead_by: Signal<Local, Bits<8>>,
+    marks: Signal<Local, Bits<8>>,
     extended: Signal<Local, Bits<16>>,
     /// The oldest request's writes have left the edge.
     left: Signal<Local, bool>,
@@ -141,6 +161,16 @@ impl Logic for Ack {
         self.marked.next.syndrome = self.request.val().syndrome;
         self.marked.next.kind = self.request.val().kind;
         self.marked.next.reception = self.request.val().reception;
+        self.marks.next = self.request_mark.val();
+        if !self.request_valid.val() {
+            self.marked.next.vi = self.word.val().vi;
+            self.marked.next.psn = self.word.val().psn;
+            self.marked.next.msn = self.word.val().msn;
+            self.marked.next.syndrome = self.word.val().syndrome;
+            self.marked.next.kind = self.word.val().kind;
+            self.marked.next.reception = false;
+            self.marks.next = self.retired.val();
+        }
         // The mark is at most 127 commands ahead of what is retired, or behind.
         self.lap.next = self.laps.q.val();
         if self.upper.q.val() & !self.retired.val().get_bit(7) {
@@ -150,13 +180,14 @@ impl Logic for Ack {
         self.upper.d.next = self.retired.val().get_bit(7);
         self.all_retired.next =
             (bit_cast::<16, 8>(self.lap.val()) << 8) | bit_cast::<16, 8>(self.retired.val());
-        self.ahead_by.next = self.request_mark.val() - self.retired.val();
+        self.ahead_by.next = self.marks.val() - self.retired.val();
         self.extended.next = bit_cast::<16, 8>(self.ahead_by.val());
         if self.ahead_by.val().get_bit(7) {
             self.extended.next = bit_cast::<16, 8>(self.ahead_by.val()) | bits::<16>(0xff00);
         }
         self.marked.next.mark = self.all_retired.val() + self.extended.val();
-        self.requests.in_valid.next = self.request_valid.val();
+        self.requests.in_valid.next = self.request_valid.val() | self.word_valid.val();
+        self.word_ready.next = self.requests.in_ready.val() & !self.request_valid.val();
         self.requests.in_data.next = self.marked.val();
         self.request_ready.next = self.requests.in_ready.val();
 
@@ -194,6 +225,8 @@ impl Logic for Ack {
         self.turn.push_valid.next = false;
         self.turn.push_id.next = self.request_now.val().vi;
         self.turn.pop_ready.next = false;
+        self.free_ready.next = false;
+        self.held_vi.next = self.turn.pop_id.val();
         self.rows.read_address.next = self.request_now.val().vi;
         self.rows.write_enable.next = false;
         self.rows.write_address.next = self.request_now.val().vi;
@@ -225,7 +258,11 @@ impl Logic for Ack {
                 }
             }
             Step::Idle => {
-                if self.turn.pop_valid.val() & !self.offered.q.val() {
+                if self.free_valid.val() & !self.turn.busy.val() {
+                    self.turn.push_valid.next = true;
+                    self.turn.push_id.next = self.free_vi.val();
+                    self.free_ready.next = true;
+                } else if self.turn.pop_valid.val() & !self.offered.q.val() {
                     self.rows.read_address.next = self.turn.pop_id.val();
                     self.step.d.next = Step::Load;
                 } else if self.flush.out_valid.val() & !self.turn.busy.val() {
@@ -251,7 +288,7 @@ impl Logic for Ack {
             }
             Step::Load => {
                 self.turn.pop_ready.next = true;
-                self.offered.d.next = self.rows.read_data.val().waiting;
+                self.offered.d.next = self.rows.read_data.val().waiting & !self.held.val();
                 self.offer.d.next.vi = self.turn.pop_id.val();
                 self.offer.d.next.psn = self.rows.read_data.val().psn;
                 self.offer.d.next.msn = self.rows.read_data.val().msn;
@@ -260,7 +297,8 @@ impl Logic for Ack {
                 self.offer.d.next.reception = false;
                 self.row.next = self.rows.read_data.val();
                 self.row.next.waiting = false;
-                self.rows.write_enable.next = true;
+                // What is held stays, and its VI is queued again when it is free.
+                self.rows.write_enable.next = !self.held.val();
                 self.rows.write_address.next = self.turn.pop_id.val();
                 self.step.d.next = Step::Idle;
             }

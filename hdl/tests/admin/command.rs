@@ -141,7 +141,8 @@ fn drain_and_query_answer() {
 fn every_listener_of_a_table_takes_a_commit_once() {
     let mut dut = Bench::new("broadcast", &verilog(Broadcast::default()));
     use listener::{
-        DOORBELL, FETCH, GATHER, NOTIFY, PROTECT, QUEUES, RECEIVE, SENDS, STATE, TRANSMIT, VECTORS, WRITER,
+        DOORBELL, FETCH, GATHER, NOTIFY, PROTECT, QUEUES, RECEIVE, REPLY, SENDS, STATE, TRANSMIT, VECTORS,
+        WRITER,
     };
     for (target, hears) in [
         (table::REGION, vec![PROTECT]),
@@ -149,8 +150,8 @@ fn every_listener_of_a_table_takes_a_commit_once() {
         (table::WORK_QUEUE, vec![FETCH, DOORBELL, RECEIVE, NOTIFY, QUEUES]),
         (table::TEMPLATE, vec![TRANSMIT]),
         (table::GATHER, vec![GATHER]),
-        (table::TRANSMIT, vec![TRANSMIT, SENDS]),
-        (table::RECEIVE, vec![RECEIVE, WRITER]),
+        (table::TRANSMIT, vec![TRANSMIT, SENDS, GATHER]),
+        (table::RECEIVE, vec![RECEIVE, WRITER, REPLY]),
         (table::VI_STATE, vec![STATE]),
         (table::COMPLETION_QUEUE, vec![QUEUES]),
         (table::MODERATION, vec![VECTORS]),

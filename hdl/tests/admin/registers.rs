@@ -51,6 +51,7 @@ fn identity_reads_as_the_specification_says() {
         (registers::PAGES, profile::PAGES as u32),
         (registers::DOORBELL_SHIFT, profile::DOORBELL_SHIFT as u32),
         (registers::RECEIVE_AHEAD, profile::RECEIVE_AHEAD as u32),
+        (registers::READ_DEPTH, profile::READ_DEPTH as u32),
     ] {
         assert_eq!(load(&mut dut, address) as u32, value, "register {address:#x}");
     }

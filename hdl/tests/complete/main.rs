@@ -11,6 +11,7 @@ mod queues;
 mod refusals;
 mod requester;
 mod sends;
+mod timers;
 mod writer;
 
 #[path = "../common/bundle.rs"]

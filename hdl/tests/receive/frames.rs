@@ -102,8 +102,9 @@ pub fn fate(frame: &[u8], bad: bool, us: ([u8; 6], [u8; 4]), pkey: u16) -> Fate 
     }
     let length = at(16..18) as usize;
     let opcode = frame[42];
-    let reth = if matches!(opcode, 0x06 | 0x0a | 0x0b | 0x26 | 0x2a | 0x2b) { 16 } else { 0 };
-    let immediate = matches!(opcode, 0x03 | 0x05 | 0x09 | 0x0b | 0x11 | 0x23 | 0x25 | 0x29 | 0x2b);
+    let reth = if matches!(opcode, 0x06 | 0x0a..=0x0c | 0x26 | 0x2a | 0x2b) { 16 } else { 0 };
+    let immediate =
+        matches!(opcode, 0x03 | 0x05 | 0x09 | 0x0b | 0x0d | 0x0f..=0x11 | 0x23 | 0x25 | 0x29 | 0x2b);
     let extension = if immediate { 4 } else { 0 };
     let headers = 44 + reth + extension;
     let pad = usize::from(frame[43] >> 4 & 3);
@@ -120,7 +121,7 @@ pub fn fate(frame: &[u8], bad: bool, us: ([u8; 6], [u8; 4]), pkey: u16) -> Fate 
     if icrc(frame, end).to_le_bytes() != frame[end - 4..end] {
         return Fate::Icrc;
     }
-    let known = matches!(opcode, 0x00..=0x0b | 0x11 | 0x20..=0x2b | 0x81);
+    let known = matches!(opcode, 0x00..=0x11 | 0x20..=0x2b | 0x81);
     if frame[43] & 0xf != 0 || (at(44..46) as u16 ^ pkey) & 0x7fff != 0 || !known {
         return Fate::Bth;
     }
@@ -163,12 +164,12 @@ pub struct Frame {
 
 /// The RETH that an opcode has.
 pub fn reth(opcode: u8, fields: (u64, u32, u32)) -> Option<(u64, u32, u32)> {
-    matches!(opcode & 0x1f, 0x06 | 0x0a | 0x0b).then_some(fields)
+    (matches!(opcode & 0x1f, 0x06 | 0x0a | 0x0b) || opcode == 0x0c).then_some(fields)
 }
 
-/// The immediate data that an opcode has.
+/// The immediate data, or AETH, that an opcode has.
 pub fn immediate(opcode: u8, data: u32) -> Option<u32> {
-    matches!(opcode & 0x1f, 3 | 5 | 9 | 11).then_some(data)
+    (matches!(opcode & 0x1f, 3 | 5 | 9 | 11) || matches!(opcode, 13 | 15 | 16)).then_some(data)
 }
 
 impl Frame {

@@ -6,6 +6,10 @@ mod ingress;
 mod parse;
 mod path;
 mod random;
+mod reads;
 mod store;
 mod world;
 mod write;
+
+#[path = "../common/bundle.rs"]
+mod fields;

@@ -94,6 +94,9 @@ pub enum AgentError {
     /// No such handle.
     #[error("memory handle {0:#010x} names no registered region")]
     UnknownHandle(u32),
+    /// RDMA reads on a level without them.
+    #[error("RDMA reads are not offered with Unreliable Delivery")]
+    RdmaRead,
     /// A ring of a size that cannot be.
     #[error("a ring of 2^{0} slots: rings have 2^3 to 2^10")]
     Ring(u32),

@@ -106,6 +106,8 @@ pub struct Limits {
     pub doorbell_shift: u32,
     /// Receive descriptors that the NIC fetches ahead for a VI.
     pub receive_ahead: u32,
+    /// RDMA reads of a VI in each direction at a time.
+    pub read_depth: u32,
 }
 
 /// Something that no descriptor can report.
@@ -496,6 +498,7 @@ fn identify(device: &dyn PciDevice) -> Result<(NicKind, Limits), AgentError> {
         pages: within("its number of pages", registers::PAGES, 1, 1 << 16)?,
         doorbell_shift: within("log2 of its doorbell stride", registers::DOORBELL_SHIFT, 12, 30)?,
         receive_ahead: within("its receives fetched ahead", registers::RECEIVE_AHEAD, 1, 1 << 14)?,
+        read_depth: within("its RDMA reads at a time", registers::READ_DEPTH, 1, 8)?,
     };
     Ok((kind, limits))
 }

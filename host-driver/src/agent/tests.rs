@@ -45,6 +45,8 @@ fn vi_attributes(tag: u16) -> ViAttributes {
         max_transfer: 1 << 20,
         send_log2: 4,
         receive_log2: 10,
+        rdma_write: false,
+        rdma_read: false,
         send_cq: None,
         receive_cq: None,
     }

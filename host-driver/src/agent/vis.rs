@@ -54,6 +54,10 @@ pub struct ViAttributes {
     pub send_log2: u32,
     /// log2 of the slots of the receive ring.
     pub receive_log2: u32,
+    /// The peer may write memory of this tag whose region allows it.
+    pub rdma_write: bool,
+    /// The peer may read memory of this tag whose region allows it. Not with Unreliable Delivery.
+    pub rdma_read: bool,
     /// Index of the completion queue of its sends.
     pub send_cq: Option<u16>,
     /// Index of the completion queue of its receives.
@@ -241,6 +245,7 @@ impl Vi {
         }
         let loopback = peer.mac == own.mac && peer.ip == own.ip;
         let ViAttributes { tag, service, max_transfer, .. } = entry.attributes;
+        let reads = agent.limits.read_depth;
         let receive = rows::Receive {
             peer: peer.ip,
             psn: peer.first_psn,
@@ -248,9 +253,10 @@ impl Vi {
             mtu,
             tag,
             generation: generation(&own),
+            rights: self.rights(&entry.attributes),
         };
-        admin.commit(table::GATHER, vi, &rows::gather(tag, mtu, max_transfer))?;
-        admin.commit(table::TRANSMIT, vi, &rows::transmit(own.first_psn, service, loopback))?;
+        admin.commit(table::GATHER, vi, &rows::gather(tag, service, mtu, max_transfer))?;
+        admin.commit(table::TRANSMIT, vi, &rows::transmit(own.first_psn, service, loopback, reads))?;
         admin.commit(table::RECEIVE, vi, &receive.words())?;
         let (row, words) = self.work_queue(Direction::Send, &entry.attributes);
         admin.commit(table::WORK_QUEUE, row, &words)?;
@@ -343,6 +349,12 @@ impl Vi {
         (self.row(direction), words)
     }
 
+    /// What its peer may do.
+    fn rights(&self, attributes: &ViAttributes) -> rows::Rights {
+        let ViAttributes { rdma_write: write, rdma_read: read, .. } = *attributes;
+        rows::Rights { write, read, reads: self.agent.limits.read_depth }
+    }
+
     /// The row of one of its work queues.
     fn row(&self, direction: Direction) -> u32 {
         2 * u32::from(self.index) + u32::from(direction == Direction::Receive)
@@ -359,9 +371,10 @@ impl Vi {
             mtu,
             tag,
             generation: generation(&own),
+            rights: self.rights(&entry.attributes),
         };
-        admin.commit(table::GATHER, vi, &rows::gather(tag, mtu, max_transfer))?;
-        admin.commit(table::TRANSMIT, vi, &rows::transmit(own.first_psn, service, false))?;
+        admin.commit(table::GATHER, vi, &rows::gather(tag, service, mtu, max_transfer))?;
+        admin.commit(table::TRANSMIT, vi, &rows::transmit(own.first_psn, service, false, 0))?;
         admin.commit(table::RECEIVE, vi, &receive.words())?;
         for direction in [Direction::Send, Direction::Receive] {
             self.ring(direction).clear();
@@ -376,9 +389,12 @@ impl Agent {
     /// Creates a VI, idle.
     ///
     /// # Errors
-    /// A ring size or transfer size that the NIC has not; a tag or completion queue that does not exist; no VI
-    /// left.
+    /// A ring size or transfer size that the NIC has not, RDMA reads without reliability; a tag or completion queue
+    /// that does not exist; no VI left.
     pub fn create_vi(self: &Arc<Self>, attributes: ViAttributes) -> Result<Vi, AgentError> {
+        if attributes.rdma_read && !attributes.service.is_reliable() {
+            return Err(AgentError::RdmaRead);
+        }
         for log2 in [attributes.send_log2, attributes.receive_log2] {
             if !(MIN_RING_LOG2..=MAX_RING_LOG2).contains(&log2) {
                 return Err(AgentError::Ring(log2));

@@ -35,6 +35,8 @@ pub struct Judge {
     pub moved: Signal<Out, bool>,
     /// Packets are in flight still.
     pub open: Signal<Out, bool>,
+    /// It is one of `crate::bus::local`.
+    pub inner: Signal<Out, bool>,
     /// From there on again.
     pub again: Signal<Out, bool>,
     /// After a while.
@@ -42,7 +44,7 @@ pub struct Judge {
     /// Not again.
     pub refuses: Signal<Out, bool>,
     /// Why: `super::window::refusal`.
-    pub refusal: Signal<Out, Bits<2>>,
+    pub refusal: Signal<Out, Bits<3>>,
     distance: Signal<Local, Bits<24>>,
     flight: Signal<Local, Bits<24>>,
     syndrome: Signal<Local, Bits<8>>,
@@ -64,7 +66,7 @@ impl Logic for Judge {
         self.syndrome.next = self.answer.val().syndrome;
         self.group.next = self.syndrome.val().get_bits::<2>(5);
         self.nak.next = self.group.val() == bits::<2>(3);
-        self.taken.next = (self.distance.val() < self.flight.val()) & (self.group.val() != bits::<2>(2));
+        self.taken.next = self.distance.val() < self.flight.val();
         self.negative.next = self.group.val().any();
         // A NAK acknowledges what is before its PSN.
         self.reached.next = self.answer.val().psn;
@@ -76,7 +78,13 @@ impl Logic for Judge {
         self.open.next = self.reached.val() != self.window.val().fresh;
         self.again.next = self.syndrome.val() == self.sequence_nak.val();
         self.rests.next = self.group.val() == bits::<2>(1);
-        self.refuses.next = self.nak.val() & (self.syndrome.val() != self.sequence_nak.val());
-        self.refusal.next = self.syndrome.val().get_bits::<2>(0);
+        // Class 2 does not come from the wire: `receive/reads` drops it there.
+        self.inner.next = self.group.val() == bits::<2>(2);
+        self.refuses.next =
+            (self.nak.val() & (self.syndrome.val() != self.sequence_nak.val())) | self.inner.val();
+        self.refusal.next = bit_cast::<3, 2>(self.syndrome.val().get_bits::<2>(0));
+        if self.inner.val() {
+            self.refusal.next = bit_cast::<3, 2>(self.syndrome.val().get_bits::<2>(0)) | bits::<3>(4);
+        }
     }
 }

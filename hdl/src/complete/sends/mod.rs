@@ -1,12 +1,12 @@
-//! Completes send descriptors: unreliable ones when they have left, reliable ones when they are acknowledged; and has what is lost sent
-//! again.
+//! Completes send descriptors: unreliable ones when they have left, reliable ones when they are acknowledged; and has
+//! what is lost sent again.
 //!
 //! ```text
 //!          sent ──►┌──────────────────┐──► completion
 //!  acknowledged ──►│      Sends       │──► rewind, epoch
-//!         state ──►│ Judge   Outcome  │──► fault
-//!        commit ──►│      Timers      │──► completed_position ◄── completed_vi
-//!      time_now ──►└──────────────────┘──► deadline
+//!         state ──►│  Intake  Arrival │──► fault
+//!        commit ──►│ Judge    Outcome │──► completed_position ◄── completed_vi
+//!      time_now ──►└────── Timers ────┘──► deadline
 //! ```
 //! Contract: docs/semantics.md, "Reliable service: the requester"; docs/architecture.md, "Life of a retransmission".
 //! - A ring of SEND_WINDOW messages for each VI, oldest first. The oldest completes when it has come since the last
@@ -26,22 +26,27 @@
 //!
 //! Tests: `tests/complete/sends.rs`, `tests/complete/refusals.rs`, `tests/complete/again.rs`.
 
+mod arrival;
 mod delays;
+mod intake;
 mod judge;
 mod outcome;
 mod timers;
 mod window;
 
+pub use arrival::Arrival;
+pub use intake::Intake;
 pub use judge::Judge;
 pub use outcome::Outcome;
 pub use timers::{Command, Expired, Timers};
-pub use window::{kind, refusal, Entry, Window};
+pub use window::{kind, refusal, Entry, Parking, Window};
 
 use crate::bus::{
     Acknowledged, Commit, Completion, EpochWrite, Fault, Position, Rewind, Sent, StateWrite, Vi,
 };
-use crate::prims::{Fifo, LutRam, Number, Ram, RunQueue};
+use crate::prims::{LutRam, Number, Ram};
 use rust_hdl::prelude::*;
+use viaduct_spec::descriptor::control;
 use viaduct_spec::profile::{REGION_LOG2, SEND_WINDOW_LOG2, VI_LOG2};
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::{service, vi_states};
@@ -141,6 +146,14 @@ pub struct Sends {
     pub completed_vi: Signal<In, Vi>,
     /// Messages of it completed, modulo 2^14.
     pub completed_position: Signal<Out, Position>,
+    /// VI whose reads are looked up.
+    pub reads_vi: Signal<In, Vi>,
+    /// Reads of it complete, modulo 8; it holds when the next head of the VI after a read's completion is fetched.
+    pub reads_done: Signal<Out, Bits<3>>,
+    /// The answer to a read is being placed, or may be soon,
+    pub placing: Signal<In, Bits<2>>,
+    /// for these two VIs.
+    pub placing_vis: Signal<In, Bits<{ 2 * VI_LOG2 }>>,
     /// A timer runs.
     pub deadline_valid: Signal<Out, bool>,
     /// None ends before it.
@@ -161,16 +174,17 @@ pub struct Sends {
     pub count_again: Signal<Out, bool>,
     /// A timer ended.
     pub count_timeout: Signal<Out, bool>,
+    intake: Intake,
+    came: Arrival,
     judge: Judge,
     outcome: Outcome,
     timers: Timers,
     step: DFF<Step>,
-    arrivals: Fifo<Sent, 2, 3>,
-    answers: Fifo<Acknowledged, 3, 4>,
-    attention: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
     states: LutRam<Bits<2>, VI_LOG2>,
     positions: LutRam<Position, VI_LOG2>,
     position: DFF<Position>,
+    parkings: LutRam<Parking, VI_LOG2>,
+    reads: LutRam<Bits<3>, VI_LOG2>,
     windows: Ram<Window, VI_LOG2>,
     entries: Ram<Entry, ENTRY_LOG2>,
     source: DFF<Source>,
@@ -197,36 +211,28 @@ pub struct Sends {
     counted_ghost: DFF<bool>,
     counted_again: DFF<bool>,
     counted_timeout: DFF<bool>,
-    target: Signal<Local, Vi>,
+    parking: Signal<Local, Parking>,
+    /// It is time to fetch again what was parked.
+    resumes: Signal<Local, bool>,
+    again: Signal<Local, bool>,
+    read_ends: Signal<Local, bool>,
+    busy_there: Signal<Local, bool>,
     free: Signal<Local, bool>,
     connected: Signal<Local, bool>,
     in_flight: Signal<Local, bool>,
     flight: Signal<Local, Bits<24>>,
-    after: Signal<Local, Bits<24>>,
-    ahead: Signal<Local, Bits<24>>,
-    left: Signal<Local, bool>,
-    advances: Signal<Local, bool>,
-    /// Messages that come before the arrival.
-    place: Signal<Local, Bits<5>>,
-    /// The arrival is of a message that has not left whole before.
-    is_new: Signal<Local, bool>,
     slot: Signal<Local, Bits<14>>,
     slot_low: Signal<Local, Bits<SEND_WINDOW_LOG2>>,
-    current: Signal<Local, bool>,
-    same: Signal<Local, bool>,
-    failed: Signal<Local, bool>,
     skip: Signal<Local, Bits<24>>,
     able: Signal<Local, bool>,
     row0: Signal<Local, Bits<64>>,
-    own_push: Signal<Local, bool>,
-    state_push: Signal<Local, bool>,
     connected_state: Number<2, { vi_states::CONNECTED as u64 }>,
-    error_state: Number<2, { vi_states::ERROR as u64 }>,
     reception: Number<2, { service::RELIABLE_RECEPTION as u64 }>,
     waits_kind: Number<3, { kind::WAITS }>,
     lost_kind: Number<3, { kind::LOST }>,
-    no_refusal: Number<2, { refusal::NONE }>,
-    operational: Number<2, { refusal::OPERATIONAL }>,
+    no_refusal: Number<3, { refusal::NONE }>,
+    op_read: Number<2, { control::OP_RDMAREAD as u64 }>,
+    operational: Number<3, { refusal::OPERATIONAL }>,
     conn_lost: Number<8, { event_code::CONN_LOST as u64 }>,
     post_desc: Number<8, { event_code::POST_DESC as u64 }>,
 }
@@ -238,20 +244,28 @@ impl Logic for Sends {
         dff_setup!(self, clock, code, unseen, command_waits, command, rewind_waits, rewind_out, epoch_out);
         dff_setup!(self, clock, counted_ack, counted_nak, counted_rnr, counted_ghost, counted_again);
         dff_setup!(self, clock, counted_timeout, counted_message);
-        clock!(self, clock, timers, arrivals, answers, attention, states, positions, windows, entries);
+        clock!(self, clock, intake, timers, states, positions, windows, entries, parkings, reads);
         self.timers.reset.next = self.reset.val();
-        self.arrivals.reset.next = self.reset.val();
-        self.answers.reset.next = self.reset.val();
-        self.attention.reset.next = self.reset.val();
-        self.arrivals.in_valid.next = self.sent_valid.val();
-        self.arrivals.in_data.next = self.sent.val();
-        self.sent_ready.next = self.arrivals.in_ready.val();
-        self.arrivals.out_ready.next = false;
-        self.answers.in_valid.next = self.acknowledged_valid.val();
-        self.answers.in_data.next = self.acknowledged.val();
-        self.acknowledged_ready.next = self.answers.in_ready.val();
-        self.answers.out_ready.next = false;
-        self.attention.pop_ready.next = false;
+        self.intake.reset.next = self.reset.val();
+        self.intake.sent_valid.next = self.sent_valid.val();
+        self.intake.sent.next = self.sent.val();
+        self.sent_ready.next = self.intake.sent_ready.val();
+        self.intake.acknowledged_valid.next = self.acknowledged_valid.val();
+        self.intake.acknowledged.next = self.acknowledged.val();
+        self.acknowledged_ready.next = self.intake.acknowledged_ready.val();
+        self.intake.state_valid.next = self.state_valid.val();
+        self.intake.state.next = self.state.val();
+        self.intake.expired_valid.next = self.timers.expired_valid.val();
+        self.intake.expired_vi.next = self.timers.expired.val().vi;
+        self.intake.commit_valid.next = self.commit_valid.val();
+        self.intake.commit_vi.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
+        // Only the end of a timer may come before a command to the timers is taken.
+        self.free.next = !self.command_waits.q.val();
+        self.intake.free.next = self.free.val();
+        self.intake.hold.next = self.rewind_waits.q.val();
+        self.intake.take.next = self.step.q.val() == Step::Idle;
+        self.intake.again_valid.next = false;
+        self.intake.again_vi.next = self.vi.q.val();
         self.states.write_enable.next = self.state_valid.val();
         self.states.write_address.next = self.state.val().vi;
         self.states.write_data.next = self.state.val().state;
@@ -266,6 +280,25 @@ impl Logic for Sends {
         self.position.d.next = self.positions.read_data.val();
         self.completed_position.next = self.position.q.val();
 
+        // Reads. What was complete at a time and what is parked.
+        self.parkings.read_address.next = self.vi.q.val();
+        self.parkings.write_address.next = self.vi.q.val();
+        self.parkings.write_enable.next = false;
+        self.parking.next = self.parkings.read_data.val();
+        self.parkings.write_data.next = self.parkings.read_data.val();
+        self.reads.write_enable.next = false;
+        self.reads.write_address.next = self.vi.q.val();
+        self.reads.write_data.next = self.parking.val().done;
+        self.reads.read_address.next = self.reads_vi.val();
+        self.reads_done.next = self.reads.read_data.val();
+        self.read_ends.next = (self.entry.q.val().operation == self.op_read.val())
+            & (self.entry.q.val().kind == self.waits_kind.val());
+        // A VI that broke: its read is completed when no answer of it moves any more.
+        self.busy_there.next = (self.placing.val().get_bit(0)
+            & (self.placing_vis.val().get_bits::<VI_LOG2>(0) == self.vi.q.val()))
+            | (self.placing.val().get_bit(1)
+                & (self.placing_vis.val().get_bits::<VI_LOG2>(6) == self.vi.q.val()));
+
         // Timers.
         self.timers.time_now.next = self.time_now.val();
         self.timers.command_valid.next = self.command_waits.q.val();
@@ -278,34 +311,20 @@ impl Logic for Sends {
         self.deadline_valid.next = self.timers.deadline_valid.val();
         self.deadline.next = self.timers.deadline.val();
 
-        // What there is to do. Only the end of a timer may come before a command to the timers is taken.
-        self.target.next = self.attention.pop_id.val();
-        if self.answers.out_valid.val() {
-            self.target.next = self.answers.out_data.val().vi;
-        }
-        if self.arrivals.out_valid.val() {
-            self.target.next = self.arrivals.out_data.val().vi;
-        }
-        if self.timers.expired_valid.val() {
-            self.target.next = self.timers.expired.val().vi;
-        }
-        self.free.next = !self.command_waits.q.val();
-        self.windows.read_address.next = self.target.val();
+        // The window of what comes next, or of what is at hand.
+        self.windows.read_address.next = self.intake.vi.val();
         self.windows.write_enable.next = false;
         self.windows.write_address.next = self.vi.q.val();
         self.windows.write_data.next = self.window.q.val();
 
         // The entry at hand: that of an arrival, otherwise the oldest.
-        // Until the first of the new epoch, those of the old one count on.
-        self.current.next = self.arrival.q.val().epoch == self.window.q.val().epoch;
-        self.place.next = self.window.q.val().come;
-        if self.current.val() & self.window.q.val().rewinding {
-            self.place.next = bits::<5>(0);
-        }
-        self.is_new.next = self.window.q.val().known == self.place.val();
+        self.came.window.next = self.window.q.val();
+        self.came.resuming.next = self.parking.val().resuming;
+        self.came.sent.next = self.arrival.q.val();
+        self.came.entry.next = self.entry.q.val();
         self.slot.next = self.window.q.val().completed;
         if (self.step.q.val() == Step::Apply) | (self.step.q.val() == Step::Compare) {
-            self.slot.next = self.window.q.val().completed + bit_cast::<14, 5>(self.place.val());
+            self.slot.next = self.window.q.val().completed + bit_cast::<14, 5>(self.came.place.val());
         }
         self.slot_low.next = self.slot.val().get_bits::<SEND_WINDOW_LOG2>(0);
         self.entries.read_address.next = (bit_cast::<ENTRY_LOG2, VI_LOG2>(self.vi.q.val()) << 4)
@@ -314,31 +333,13 @@ impl Logic for Sends {
         self.entries.write_address.next = (bit_cast::<ENTRY_LOG2, VI_LOG2>(self.vi.q.val()) << 4)
             | bit_cast::<ENTRY_LOG2, SEND_WINDOW_LOG2>(self.slot_low.val());
 
-        // An arrival. What has left has a PSN; it is new, or sent again.
-        self.after.next = self.arrival.q.val().psn + 1;
-        self.ahead.next = self.after.val() - self.window.q.val().fresh;
+        self.entries.write_data.next = self.came.record.val();
         self.flight.next = self.window.q.val().fresh - self.window.q.val().oldest;
         self.in_flight.next = self.flight.val().any();
-        self.left.next = !self.arrival.q.val().ends | self.arrival.q.val().acknowledged;
-        self.advances.next = self.left.val() & self.ahead.val().any() & !self.ahead.val().get_bit(23);
-        self.entries.write_data.next.region = bit_cast::<REGION_LOG2, 16>(self.arrival.q.val().region);
-        self.entries.write_data.next.offset = self.arrival.q.val().offset;
-        self.entries.write_data.next.length = self.arrival.q.val().length;
-        self.entries.write_data.next.after = self.after.val();
-        self.entries.write_data.next.kind = self.outcome.kind.val();
-        self.entries.write_data.next.operation = self.arrival.q.val().operation;
-        self.same.next = (self.entry.q.val().length == self.arrival.q.val().length)
-            & (self.entry.q.val().operation == self.arrival.q.val().operation)
-            & (self.is_new.val()
-                | !self.arrival.q.val().ends
-                | (self.entry.q.val().after == self.after.val()));
-        self.failed.next = self.arrival.q.val().errors.any() | self.arrival.q.val().lost;
 
         self.outcome.window.next = self.window.q.val();
         self.outcome.entry.next = self.entry.q.val();
         self.outcome.connected.next = self.connected.val();
-        self.outcome.arrival.next = self.arrival.q.val();
-        self.outcome.known.next = !self.is_new.val();
         self.judge.window.next = self.window.q.val();
         self.judge.answer.next = self.answer.q.val();
 
@@ -381,7 +382,8 @@ impl Logic for Sends {
         self.epoch_valid.next = self.epoch_out.q.val();
         self.epoch.next.vi = self.vi.q.val();
         self.epoch.next.epoch = self.window.q.val().epoch;
-        self.own_push.next = false;
+        self.again.next = false;
+        self.resumes.next = false;
 
         self.counted_message.d.next = false;
         self.counted_ack.d.next = false;
@@ -398,42 +400,37 @@ impl Logic for Sends {
         self.count_again.next = self.counted_again.q.val();
         self.count_timeout.next = self.counted_timeout.q.val();
         self.busy.next = (self.step.q.val() != Step::Idle)
-            | self.arrivals.out_valid.val()
-            | self.answers.out_valid.val()
-            | self.attention.pop_valid.val()
-            | self.attention.busy.val()
+            | self.intake.busy.val()
             | self.command_waits.q.val()
             | self.rewind_waits.q.val()
             | self.timers.busy.val();
 
         match self.step.q.val() {
             Step::Idle => {
-                self.vi.d.next = self.target.val();
+                self.vi.d.next = self.intake.vi.val();
                 self.breaks.d.next = false;
-                self.arrival.d.next = self.arrivals.out_data.val();
-                self.answer.d.next = self.answers.out_data.val();
+                self.arrival.d.next = self.intake.arrival.val();
+                self.answer.d.next = self.intake.answer.val();
                 self.ended.d.next = self.timers.expired.val();
-                if self.timers.expired_valid.val() {
+                if self.intake.expired.val() {
                     self.timers.expired_ready.next = true;
                     self.source.d.next = Source::Expired;
                     self.step.d.next = Step::Load;
-                } else if self.free.val() {
-                    if self.commit_valid.val() {
-                        self.vi.d.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
-                        self.step.d.next = Step::Commit;
-                    } else if self.arrivals.out_valid.val() {
-                        self.arrivals.out_ready.next = true;
-                        self.source.d.next = Source::Sent;
-                        self.step.d.next = Step::Load;
-                    } else if self.answers.out_valid.val() {
-                        self.answers.out_ready.next = true;
-                        self.source.d.next = Source::Answer;
-                        self.step.d.next = Step::Load;
-                    } else if self.attention.pop_valid.val() & !self.rewind_waits.q.val() {
-                        self.attention.pop_ready.next = true;
-                        self.source.d.next = Source::Attention;
-                        self.step.d.next = Step::Load;
-                    }
+                }
+                if self.intake.arrived.val() {
+                    self.source.d.next = Source::Sent;
+                    self.step.d.next = Step::Load;
+                }
+                if self.intake.answered.val() {
+                    self.source.d.next = Source::Answer;
+                    self.step.d.next = Step::Load;
+                }
+                if self.intake.attends.val() {
+                    self.source.d.next = Source::Attention;
+                    self.step.d.next = Step::Load;
+                }
+                if self.intake.commit.val() {
+                    self.step.d.next = Step::Commit;
                 }
             }
             Step::Load => {
@@ -453,26 +450,37 @@ impl Logic for Sends {
                 self.code.d.next = self.conn_lost.val();
                 match self.source.q.val() {
                     Source::Sent => {
-                        self.counted_again.d.next = self.left.val() & !self.advances.val();
-                        if self.advances.val() {
-                            self.window.d.next.fresh = self.after.val();
+                        self.counted_again.d.next = self.came.again.val();
+                        if self.came.advances.val() {
+                            self.window.d.next.fresh = self.came.after.val();
                             self.command_waits.d.next = !self.in_flight.val() & self.connected.val();
                             if self.flight.val().get_bits::<2>(22).any() {
                                 self.window.d.next.pending = true;
                             }
                         }
-                        if self.current.val() {
+                        if self.came.current.val() {
                             self.window.d.next.rewinding = false;
                         }
                         self.counted_message.d.next =
-                            self.arrival.q.val().ends & self.is_new.val() & !self.failed.val();
-                        self.window.d.next.come = self.place.val();
-                        if self.is_new.val() & !self.window.q.val().partial {
+                            self.arrival.q.val().ends & self.came.is_new.val() & !self.came.failed.val();
+                        self.window.d.next.come = self.came.place.val();
+                        if self.arrival.q.val().parked {
+                            if self.came.current.val() {
+                                self.parkings.write_enable.next = true;
+                                self.parkings.write_data.next.parked = true;
+                                self.parkings.write_data.next.seen = self.arrival.q.val().number;
+                                // What had begun before does not wait.
+                                if !self.came.is_new.val() | self.window.q.val().partial {
+                                    self.breaks.d.next = self.connected.val();
+                                    self.code.d.next = self.post_desc.val();
+                                }
+                            }
+                        } else if self.came.is_new.val() & !self.window.q.val().partial {
                             self.entries.write_enable.next = true;
                             self.window.d.next.partial = !self.arrival.q.val().ends;
                             if self.arrival.q.val().ends {
                                 self.window.d.next.known = self.window.q.val().known + 1;
-                                self.window.d.next.come = self.place.val() + 1;
+                                self.window.d.next.come = self.came.place.val() + 1;
                             }
                         } else {
                             self.step.d.next = Step::Fetch;
@@ -480,8 +488,10 @@ impl Logic for Sends {
                     }
                     Source::Answer => {
                         self.counted_ack.d.next = self.judge.taken.val() & !self.judge.negative.val();
-                        self.counted_nak.d.next =
-                            self.judge.taken.val() & self.judge.negative.val() & !self.judge.rests.val();
+                        self.counted_nak.d.next = self.judge.taken.val()
+                            & self.judge.negative.val()
+                            & !self.judge.rests.val()
+                            & !self.judge.inner.val();
                         self.counted_rnr.d.next = self.judge.taken.val() & self.judge.rests.val();
                         self.counted_ghost.d.next = !self.judge.taken.val();
                         if self.judge.taken.val() {
@@ -541,19 +551,19 @@ impl Logic for Sends {
                 // A packet of a message of which something has left before.
                 self.step.d.next = Step::Look;
                 if self.arrival.q.val().ends {
-                    self.window.d.next.come = self.place.val() + 1;
-                    if self.is_new.val() {
+                    self.window.d.next.come = self.came.place.val() + 1;
+                    if self.came.is_new.val() {
                         self.window.d.next.known = self.window.q.val().known + 1;
                         self.window.d.next.partial = false;
                         self.entries.write_enable.next = true;
                     }
                 }
-                if self.is_new.val()
+                if self.came.is_new.val()
                     | ((self.entry.q.val().kind == self.waits_kind.val()) & !self.outcome.acknowledged.val())
                 {
-                    if self.failed.val() {
+                    if self.came.failed.val() {
                         self.entries.write_enable.next = true;
-                    } else if !self.same.val() & self.connected.val() {
+                    } else if !self.came.same.val() & self.connected.val() {
                         self.breaks.d.next = true;
                         self.code.d.next = self.post_desc.val();
                     }
@@ -578,7 +588,18 @@ impl Logic for Sends {
             Step::Decide => {
                 self.unseen.d.next = self.outcome.acknowledged.val();
                 self.step.d.next = Step::Settle;
-                if self.outcome.done.val() {
+                if self.outcome.done.val()
+                    & self.read_ends.val()
+                    & !self.outcome.acknowledged.val()
+                    & self.busy_there.val()
+                {
+                    // Looked at again.
+                    self.intake.again_valid.next = true;
+                    self.step.d.next = Step::Decide;
+                    if self.intake.again_ready.val() {
+                        self.step.d.next = Step::Idle;
+                    }
+                } else if self.outcome.done.val() {
                     self.step.d.next = Step::Emit;
                 } else if self.breaks.q.val() {
                     self.step.d.next = Step::Break;
@@ -599,6 +620,10 @@ impl Logic for Sends {
                     if self.entry.q.val().kind == self.waits_kind.val() {
                         self.window.d.next.first = self.entry.q.val().after;
                     }
+                    if self.read_ends.val() {
+                        self.parkings.write_enable.next = true;
+                        self.parkings.write_data.next.done = self.parking.val().done + 1;
+                    }
                     if !self.connected.val() & self.outcome.failed.val() {
                         self.window.d.next.refusal = self.no_refusal.val();
                     }
@@ -606,6 +631,7 @@ impl Logic for Sends {
                 }
             }
             Step::Move => {
+                self.reads.write_enable.next = true;
                 self.positions.write_enable.next = true;
                 self.windows.write_enable.next = true;
                 self.step.d.next = Step::Again;
@@ -617,14 +643,42 @@ impl Logic for Sends {
             }
             Step::Settle => {
                 self.step.d.next = Step::Idle;
-                if !self.in_flight.val() | !self.connected.val() {
+                self.again.next = self.able.val() & self.in_flight.val() & self.connected.val();
+                self.resumes.next = self.parking.val().parked
+                    & !self.window.q.val().rewinding
+                    & ((self.parking.val().done != self.parking.val().seen) | !self.connected.val());
+                if (self.again.val() | self.resumes.val()) & self.rewind_waits.q.val() {
+                    // Another VI's turn. It is looked at again.
+                    self.intake.again_valid.next = true;
+                    if !self.intake.again_ready.val() {
+                        self.step.d.next = Step::Settle;
+                    }
+                } else if self.resumes.val() & !self.again.val() {
+                    self.rewind_waits.d.next = true;
+                    self.rewind_out.d.next.vi = self.vi.q.val();
+                    self.rewind_out.d.next.epoch = !self.window.q.val().epoch;
+                    self.rewind_out.d.next.position =
+                        self.window.q.val().completed + bit_cast::<14, 5>(self.window.q.val().known);
+                    self.rewind_out.d.next.skip = bits::<24>(0);
+                    self.rewind_out.d.next.psn = self.window.q.val().fresh;
+                    self.rewind_out.d.next.resume = true;
+                    self.window.d.next.epoch = !self.window.q.val().epoch;
+                    self.window.d.next.rewinding = true;
+                    self.parkings.write_enable.next = true;
+                    self.parkings.write_data.next.parked = false;
+                    self.parkings.write_data.next.resuming = true;
+                    self.epoch_out.d.next = true;
+                    self.step.d.next = Step::Committed;
+                } else if !self.in_flight.val() | !self.connected.val() {
                     if self.window.q.val().pending {
                         self.window.d.next.pending = false;
                         self.step.d.next = Step::Committed;
                     }
-                } else if self.able.val() & self.rewind_waits.q.val() {
-                    self.own_push.next = true;
                 } else if self.able.val() {
+                    self.parkings.write_enable.next = true;
+                    self.parkings.write_data.next.parked = false;
+                    self.parkings.write_data.next.resuming = false;
+                    self.rewind_out.d.next.resume = false;
                     self.rewind_waits.d.next = true;
                     self.rewind_out.d.next.vi = self.vi.q.val();
                     self.rewind_out.d.next.epoch = !self.window.q.val().epoch;
@@ -652,6 +706,12 @@ impl Logic for Sends {
                 self.window.d.next.partial = false;
                 self.window.d.next.reception = self.row0.val().get_bits::<2>(24) == self.reception.val();
                 self.window.d.next.refusal = self.no_refusal.val();
+                self.parkings.write_enable.next = true;
+                self.parkings.write_data.next.done = bits::<3>(0);
+                self.parkings.write_data.next.parked = false;
+                self.parkings.write_data.next.resuming = false;
+                self.reads.write_enable.next = true;
+                self.reads.write_data.next = bits::<3>(0);
                 self.epoch_out.d.next = true;
                 self.command.d.next.vi = self.vi.q.val();
                 self.command.d.next.set = true;
@@ -672,17 +732,6 @@ impl Logic for Sends {
             }
             _ => {
                 self.step.d.next = Step::Idle;
-            }
-        }
-
-        // Whom to look at: a VI that broke, or one whose rewind found no room. The first is a pulse.
-        self.state_push.next = self.state_valid.val() & (self.state.val().state == self.error_state.val());
-        self.attention.push_valid.next = self.state_push.val() | self.own_push.val();
-        self.attention.push_id.next = self.vi.q.val();
-        if self.state_push.val() {
-            self.attention.push_id.next = self.state.val().vi;
-            if self.own_push.val() {
-                self.step.d.next = Step::Settle;
             }
         }
 

@@ -1,8 +1,8 @@
-//! What becomes of the oldest message, and what a newly come one has come to.
+//! What becomes of a VI's oldest message.
 //!
 //! ```text
 //!  window, entry, connected ──►┌─────────┐──► acknowledged, done, status, length
-//!            arrival, known ──►│ Outcome │──► kind
+//!                              │ Outcome │
 //!                              └─────────┘
 //! ```
 //! Contract: docs/semantics.md, "Work queues" 4, and `viaduct_spec::refusal`. `entry` is the window's oldest. It is `done` when it has come and waits for nothing, is acknowledged, or its VI is not connected.
@@ -12,7 +12,6 @@
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/refusals.rs`.
 
 use super::window::{kind, refusal, Entry, Window};
-use crate::bus::Sent;
 use crate::prims::Number;
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{control, status};
@@ -38,12 +37,6 @@ pub struct Outcome {
     pub failed: Signal<Out, bool>,
     /// Length to write.
     pub length: Signal<Out, Bits<32>>,
-    /// A message that has come.
-    pub arrival: Signal<In, Sent>,
-    /// It has left whole before.
-    pub known: Signal<In, bool>,
-    /// What it has come to.
-    pub kind: Signal<Out, Bits<3>>,
     reached: Signal<Local, Bits<24>>,
     waits: Signal<Local, bool>,
     acked: Signal<Local, bool>,
@@ -51,17 +44,17 @@ pub struct Outcome {
     write: Signal<Local, bool>,
     read: Signal<Local, bool>,
     errors: Signal<Local, Bits<9>>,
-    no_kind: Number<3, { kind::DONE }>,
     waits_kind: Number<3, { kind::WAITS }>,
     format_kind: Number<3, { kind::FORMAT }>,
     length_kind: Number<3, { kind::LENGTH }>,
     protection_kind: Number<3, { kind::PROTECTION }>,
     flushed_kind: Number<3, { kind::FLUSHED }>,
     transport_kind: Number<3, { kind::TRANSPORT }>,
-    lost_kind: Number<3, { kind::LOST }>,
-    no_refusal: Number<2, { refusal::NONE }>,
-    invalid: Number<2, { refusal::INVALID }>,
-    access: Number<2, { refusal::ACCESS }>,
+    no_refusal: Number<3, { refusal::NONE }>,
+    invalid: Number<3, { refusal::INVALID }>,
+    inner: Number<3, { refusal::LOCAL }>,
+    failure: Number<3, { refusal::FAILURE }>,
+    access: Number<3, { refusal::ACCESS }>,
     no_error: Number<9, 0>,
     format: Number<9, { status::FORMAT_ERROR as u64 }>,
     too_long: Number<9, { status::LENGTH_ERROR as u64 }>,
@@ -145,6 +138,12 @@ impl Logic for Outcome {
             if self.window.val().refusal == self.access.val() {
                 self.errors.next = self.access_error.val();
             }
+            if self.window.val().refusal == self.inner.val() {
+                self.errors.next = self.protection.val();
+            }
+            if self.window.val().refusal == self.failure.val() {
+                self.errors.next = self.transport.val();
+            }
         }
         self.status.next = self.status_done.val() | bit_cast::<20, 9>(self.errors.val());
         if self.write.val() {
@@ -157,33 +156,6 @@ impl Logic for Outcome {
         self.length.next = self.entry.val().length;
         if self.errors.val().any() {
             self.length.next = bits::<32>(0);
-        }
-
-        self.kind.next = self.no_kind.val();
-        if self.arrival.val().acknowledged {
-            self.kind.next = self.waits_kind.val();
-        }
-        if self.arrival.val().errors == self.format.val() {
-            self.kind.next = self.format_kind.val();
-        }
-        if self.arrival.val().errors == self.too_long.val() {
-            self.kind.next = self.length_kind.val();
-        }
-        if self.arrival.val().errors == self.protection.val() {
-            self.kind.next = self.protection_kind.val();
-        }
-        if self.arrival.val().errors == self.transport.val() {
-            self.kind.next = self.transport_kind.val();
-        }
-        if self.arrival.val().errors == self.flushed.val() {
-            // A part of it has left.
-            self.kind.next = self.flushed_kind.val();
-            if self.window.val().partial | self.known.val() {
-                self.kind.next = self.transport_kind.val();
-            }
-        }
-        if self.arrival.val().lost {
-            self.kind.next = self.lost_kind.val();
         }
     }
 }

@@ -258,8 +258,10 @@ impl Logic for Timers {
                 }
                 if self.at.q.val().rest {
                     self.rows.write_data.next = bit_cast::<36, 32>(self.stop.val()) | self.rests_now.val();
-                    self.used.d.next = (bit_cast::<16, 8>(self.rests_more.val()) << 8)
-                        | bit_cast::<16, 8>(self.retries_used.val());
+                    if !self.exhausted.val() {
+                        self.used.d.next = (bit_cast::<16, 8>(self.rests_more.val()) << 8)
+                            | bit_cast::<16, 8>(self.retries_used.val());
+                    }
                     if self.exhausted.val() {
                         self.rows.write_data.next = bit_cast::<36, 32>(self.stop.val()) | self.gives_up.val();
                     }
@@ -269,8 +271,10 @@ impl Logic for Timers {
                     self.tells.d.next.vi = self.at.q.val().vi;
                     self.tells.d.next.gives_up = self.exhausted.val();
                     self.tells.d.next.rested = false;
-                    self.used.d.next = (bit_cast::<16, 8>(self.rests_used.val()) << 8)
-                        | bit_cast::<16, 8>(self.retries_more.val());
+                    if !self.exhausted.val() {
+                        self.used.d.next = (bit_cast::<16, 8>(self.rests_used.val()) << 8)
+                            | bit_cast::<16, 8>(self.retries_more.val());
+                    }
                     if self.exhausted.val() {
                         self.rows.write_data.next = bits::<36>(0);
                         self.considers.next = false;

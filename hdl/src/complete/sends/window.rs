@@ -34,7 +34,7 @@ pub struct Window {
     /// Reliable Reception.
     pub reception: bool,
     /// Why the peer refused the oldest message: see [`refusal`].
-    pub refusal: Bits<2>,
+    pub refusal: Bits<3>,
 }
 
 /// A message.
@@ -52,6 +52,19 @@ pub struct Entry {
     pub kind: Bits<3>,
     /// `viaduct_spec::descriptor::control` bits 1:0.
     pub operation: Bits<2>,
+}
+
+/// What is known of a VI's RDMA reads.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Parking {
+    /// Reads complete, modulo 8.
+    pub done: Bits<3>,
+    /// A message waits for one to be complete: it is the next after those known, and must be fetched again.
+    pub parked: bool,
+    /// The rewind under way, or the last one, only went on behind what was known.
+    pub resuming: bool,
+    /// Reads that were complete when gather saw that.
+    pub seen: Bits<3>,
 }
 
 /// What a message has come to.
@@ -85,4 +98,8 @@ pub mod refusal {
     pub const ACCESS: u64 = 2;
     /// NAK_OPERATIONAL.
     pub const OPERATIONAL: u64 = 3;
+    /// The answer to a read came, and a segment of ours was refused: `crate::bus::local`.
+    pub const LOCAL: u64 = 4;
+    /// The same, and the descriptor could not be read.
+    pub const FAILURE: u64 = 5;
 }

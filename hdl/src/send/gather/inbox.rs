@@ -48,8 +48,10 @@ pub struct Inbox {
     pub take: Signal<In, bool>,
     /// Which of its words to read.
     pub read_index: Signal<In, Bits<3>>,
-    /// Read the row of its VI instead.
+    /// Read a GATHER row instead.
     pub read_row: Signal<In, bool>,
+    /// Of this VI.
+    pub row_vi: Signal<In, Vi>,
     /// The word of the cycle before's `read_index`.
     pub read_word: Signal<Out, Bits<64>>,
     /// A table row.
@@ -85,8 +87,9 @@ impl Logic for Inbox {
 
         self.vi.next = self.heads.out_data.val().vi;
         self.row.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
-        self.takes_commit.next =
-            !self.word_valid.val() & (!self.heads.out_valid.val() | (self.row.val() != self.vi.val()));
+        self.takes_commit.next = !self.word_valid.val()
+            & (!self.heads.out_valid.val() | (self.row.val() != self.vi.val()))
+            & !(self.read_row.val() & (self.row.val() == self.row_vi.val()));
         self.commit_ready.next = self.takes_commit.val();
         self.words.write_enable.next = self.word_valid.val()
             | (self.commit_valid.val()
@@ -103,7 +106,8 @@ impl Logic for Inbox {
         self.words.read_address.next = (bit_cast::<MEMORY_LOG2, 3>(self.read_slot.q.val()) << 3)
             | bit_cast::<MEMORY_LOG2, 3>(self.read_index.val());
         if self.read_row.val() {
-            self.words.read_address.next = self.rows.val() | bit_cast::<MEMORY_LOG2, VI_LOG2>(self.vi.val());
+            self.words.read_address.next =
+                self.rows.val() | bit_cast::<MEMORY_LOG2, VI_LOG2>(self.row_vi.val());
         }
         self.read_word.next = self.words.read_data.val();
 

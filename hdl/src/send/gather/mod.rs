@@ -6,6 +6,7 @@
 //!       commit ──►│             ▲ │              │
 //! state, epoch ──►│        tail │ ▼ reserve      │──► payload
 //!         beat ──►│            Sink              │──► whole
+//!        reply ──►│ Replier                      │
 //!                 └──────────────────────────────┘──► busy
 //! ```
 //! Contract: descriptors are taken and their packets leave in order. A message whose descriptor is wrong, or whose
@@ -16,7 +17,8 @@
 //! payload is there: `whole` comes, once for each packet with payload and in order, when the last word has left for
 //! the payload queue; `whole_refused` or `whole_failed` say that bytes are missing, and the words that are there end
 //! with `payload_last` all the same (there is at least one). Accesses are asked for ahead of the data: room in the
-//! payload queue is taken before a packet's first access, so the answers are never refused.
+//! payload queue is taken before a packet's first access, so the answers are never refused. Packets of answers to peers' reads come
+//! between those of descriptors, in turn.
 //!
 //! Latency: 13 cycles from a head to its first access. Throughput: a message of one packet and one segment every 13
 //! cycles; otherwise 2 cycles for each access, 2 for each segment and 3 for each packet, skipped or not.
@@ -24,16 +26,20 @@
 //! Tests: `tests/send/gather.rs`.
 
 mod inbox;
+mod replier;
 mod sink;
 mod walker;
 
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
-use viaduct_spec::tables::vi_states;
+use viaduct_spec::tables::{table, transmit, vi_states};
 
-use crate::bus::{Access, Commit, EpochWrite, Packet, ReadBeat, SendHead, StateWrite, Vi};
+const _: () = assert!(transmit::READ_DEPTH.lo == 28 && transmit::READ_DEPTH.width == 4);
+
+use crate::bus::{Access, Commit, EpochWrite, Packet, ReadBeat, Reply, SendHead, StateWrite, Vi};
 use crate::prims::{Fifo, LutRam, Number};
 use inbox::Inbox;
+use replier::Replier;
 use sink::Sink;
 use walker::Walker;
 
@@ -56,7 +62,7 @@ pub struct Gather {
     pub head_taken: Signal<Out, bool>,
     /// A table row.
     pub commit_valid: Signal<In, bool>,
-    /// GATHER rows are ours.
+    /// GATHER rows are ours, and the READ_DEPTH of TRANSMIT rows.
     pub commit: Signal<In, Commit>,
     /// It is taken: not while the VI has the descriptor at hand.
     pub commit_ready: Signal<Out, bool>,
@@ -68,6 +74,16 @@ pub struct Gather {
     pub epoch_valid: Signal<In, bool>,
     /// Which, and to what.
     pub epoch: Signal<In, EpochWrite>,
+    /// A packet of the answer to a peer's read.
+    pub reply_valid: Signal<In, bool>,
+    /// Which.
+    pub reply: Signal<In, Reply>,
+    /// It is announced, and its bytes are asked for.
+    pub reply_ready: Signal<Out, bool>,
+    /// VI whose reads are looked up.
+    pub reads_vi: Signal<Out, Vi>,
+    /// Reads of it that are complete, modulo 8.
+    pub reads_done: Signal<In, Bits<3>>,
     /// Data read from host memory.
     pub beat_valid: Signal<In, bool>,
     /// Answers to our accesses among them.
@@ -105,6 +121,14 @@ pub struct Gather {
     inbox: Inbox,
     walker: Walker,
     sink: Sink,
+    replier: Replier,
+    counts: LutRam<Bits<4>, { VI_LOG2 }>,
+    depths: LutRam<Bits<3>, { VI_LOG2 }>,
+    row0: Signal<Local, Bits<64>>,
+    depth: Signal<Local, Bits<4>>,
+    opens: Signal<Local, bool>,
+    gather_table: Number<8, { table::GATHER as u64 }>,
+    transmit_table: Number<8, { table::TRANSMIT as u64 }>,
     packets: Fifo<Packet, 4, 5>,
     states: LutRam<Bits<2>, { VI_LOG2 }>,
     epochs: LutRam<bool, { VI_LOG2 }>,
@@ -115,7 +139,8 @@ pub struct Gather {
 impl Logic for Gather {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, inbox, walker, sink, packets, states, epochs);
+        clock!(self, clock, inbox, walker, sink, replier, packets, states, epochs, counts, depths);
+        self.replier.reset.next = self.reset.val();
         self.inbox.reset.next = self.reset.val();
         self.walker.reset.next = self.reset.val();
         self.sink.reset.next = self.reset.val();
@@ -128,15 +153,47 @@ impl Logic for Gather {
         self.inbox.take.next = self.walker.head_ready.val();
         self.head_taken.next = self.walker.head_ready.val();
         self.inbox.read_index.next = self.walker.read_index.val().get_bits::<3>(0);
-        self.inbox.read_row.next = self.walker.read_row.val();
+        self.inbox.read_row.next = self.walker.read_row.val() | self.replier.read_row.val();
+        self.inbox.row_vi.next = self.inbox.first.val().vi;
+        if self.replier.read_row.val() {
+            self.inbox.row_vi.next = self.reply.val().vi;
+        }
+        self.replier.row.next = self.inbox.read_word.val();
         self.walker.head_valid.next = self.inbox.first_valid.val();
         self.walker.head.next = self.inbox.first.val();
         self.walker.head_word.next = self.inbox.read_word.val();
         self.vi.next = self.inbox.first.val().vi;
 
-        self.inbox.commit_valid.next = self.commit_valid.val();
+        self.inbox.commit_valid.next = self.commit_valid.val() & !self.walker.count_write.val();
         self.inbox.commit.next = self.commit.val();
-        self.commit_ready.next = self.inbox.commit_ready.val();
+        self.commit_ready.next = self.inbox.commit_ready.val() & !self.walker.count_write.val();
+
+        // Reads: how many each VI has sent, and may have outstanding. A GATHER row is a new connection.
+        self.opens.next = self.commit_valid.val()
+            & self.inbox.commit_ready.val()
+            & (self.commit.val().target == self.gather_table.val());
+        self.counts.write_enable.next = self.walker.count_write.val() | self.opens.val();
+        self.counts.write_address.next = self.vi.val();
+        self.counts.write_data.next = self.walker.count_next.val();
+        if !self.walker.count_write.val() {
+            self.counts.write_address.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
+            self.counts.write_data.next = bits::<4>(0);
+        }
+        self.counts.read_address.next = self.vi.val();
+        self.walker.reads_known.next = self.counts.read_data.val();
+        self.row0.next = self.commit.val().word0;
+        self.depth.next = self.row0.val().get_bits::<4>(28);
+        self.depths.write_enable.next =
+            self.commit_valid.val() & (self.commit.val().target == self.transmit_table.val());
+        self.depths.write_address.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
+        self.depths.write_data.next = self.depth.val().get_bits::<3>(0);
+        if self.depth.val() > bits::<4>(4) {
+            self.depths.write_data.next = bits::<3>(4);
+        }
+        self.depths.read_address.next = self.vi.val();
+        self.walker.depth.next = self.depths.read_data.val();
+        self.reads_vi.next = self.vi.val();
+        self.walker.reads_done.next = self.reads_done.val();
 
         self.states.write_enable.next = self.state_valid.val();
         self.states.write_address.next = self.state.val().vi;
@@ -150,12 +207,29 @@ impl Logic for Gather {
         self.epochs.read_address.next = self.vi.val();
         self.walker.epoch.next = self.epochs.read_data.val();
 
-        self.access_valid.next = self.walker.access_valid.val();
+        // Replies, between packets.
+        self.replier.reply_valid.next = self.reply_valid.val();
+        self.replier.reply.next = self.reply.val();
+        self.reply_ready.next = self.replier.reply_ready.val();
+        self.replier.resting.next = self.walker.resting.val();
+        self.replier.wants.next = self.inbox.first_valid.val();
+        self.walker.hold.next = self.replier.active.val();
+        self.replier.access_ready.next = self.access_ready.val();
+        self.replier.packet_ready.next = self.packets.in_ready.val();
+        self.replier.room.next = self.sink.room.val();
+
+        self.access_valid.next = self.walker.access_valid.val() | self.replier.access_valid.val();
         self.access.next = self.walker.access.val();
+        if self.replier.access_valid.val() {
+            self.access.next = self.replier.access.val();
+        }
         self.walker.access_ready.next = self.access_ready.val();
 
-        self.packets.in_valid.next = self.walker.packet_valid.val();
+        self.packets.in_valid.next = self.walker.packet_valid.val() | self.replier.packet_valid.val();
         self.packets.in_data.next = self.walker.packet.val();
+        if self.replier.packet_valid.val() {
+            self.packets.in_data.next = self.replier.packet.val();
+        }
         self.walker.packet_ready.next = self.packets.in_ready.val();
         self.packet_valid.next = self.packets.out_valid.val();
         self.packet.next = self.packets.out_data.val();
@@ -164,7 +238,10 @@ impl Logic for Gather {
         self.sink.beat_valid.next = self.beat_valid.val();
         self.sink.beat.next = self.beat.val();
         self.sink.reserve_words.next = self.walker.reserve_words.val();
-        self.sink.reserve.next = self.walker.reserve.val();
+        if self.replier.active.val() {
+            self.sink.reserve_words.next = self.replier.reserve_words.val();
+        }
+        self.sink.reserve.next = self.walker.reserve.val() | self.replier.reserve.val();
         self.walker.room.next = self.sink.room.val();
         self.sink.tail_start.next = self.walker.tail_start.val();
         self.sink.tail_index.next = self.walker.read_index.val();
@@ -183,6 +260,9 @@ impl Logic for Gather {
         self.whole_refused.next = self.sink.whole_refused.val();
         self.whole_failed.next = self.sink.whole_failed.val();
         self.sink.whole_ready.next = self.whole_ready.val();
-        self.busy.next = self.inbox.first_valid.val() | self.packets.out_valid.val() | self.sink.busy.val();
+        self.busy.next = self.replier.active.val()
+            | self.inbox.first_valid.val()
+            | self.packets.out_valid.val()
+            | self.sink.busy.val();
     }
 }

@@ -7,7 +7,8 @@
 //! ```
 //! Contract: the head stays on show until `head_ready`. All segments are read and their lengths summed up before the
 //! first packet, so a wrong descriptor sends nothing. Segments beyond the first two are read at once, up to 4000
-//! bytes, into the tail memory. A head of another epoch is done with at once, or at its next packet. Bit 0 of an access's user field: the tail; bit 1: it ends a packet.
+//! bytes, into the tail memory. An RDMA read is one packet without payload, with the packets of its answer counted. A message that may not
+//! begin before reads are complete is told as `parked`; it and all heads of its VI behind it are done with, until one says `restart`. A head of another epoch is done with at once, or at its next packet. Bit 0 of an access's user field: the tail; bit 1: it ends a packet.
 //!
 //! Latency and throughput: see gather.
 //!
@@ -33,6 +34,9 @@ enum State {
     Check,
     Address,
     Segment,
+    Scale,
+    Rest,
+    Park,
     Cut,
     Measure,
     Announce,
@@ -58,6 +62,20 @@ pub struct Walker {
     pub connected: Signal<In, bool>,
     /// Epoch of its VI.
     pub epoch: Signal<In, bool>,
+    /// Stay between two packets.
+    pub hold: Signal<In, bool>,
+    /// It is between two packets.
+    pub resting: Signal<Out, bool>,
+    /// What is known of its VI's reads: their number so far, and in bit 3 that it is parked.
+    pub reads_known: Signal<In, Bits<4>>,
+    /// Write that.
+    pub count_write: Signal<Out, bool>,
+    /// This.
+    pub count_next: Signal<Out, Bits<4>>,
+    /// Reads of the VI that are complete, modulo 8.
+    pub reads_done: Signal<In, Bits<3>>,
+    /// Reads that the VI may have outstanding.
+    pub depth: Signal<In, Bits<3>>,
     /// Word of the descriptor to read.
     pub read_index: Signal<Out, Bits<9>>,
     /// Read the GATHER row of its VI instead.
@@ -117,6 +135,18 @@ pub struct Walker {
     errors: DFF<Bits<9>>,
     first: DFF<bool>,
     last: DFF<bool>,
+    /// It starts when all reads before it are complete.
+    fence: DFF<bool>,
+    /// RDMA read: packets of the answer less one.
+    beyond: DFF<Bits<24>>,
+    reading: Signal<Local, bool>,
+    issued: Signal<Local, Bits<3>>,
+    next_read: Signal<Local, Bits<3>>,
+    outstanding: Signal<Local, Bits<3>>,
+    parked: Signal<Local, bool>,
+    parks: Signal<Local, bool>,
+    others: Signal<Local, Bits<24>>,
+    beyond_now: Signal<Local, Bits<24>>,
     /// Packets still to skip.
     skip: DFF<Bits<24>>,
     /// No packet of the head has been announced.
@@ -170,6 +200,8 @@ pub struct Walker {
     skip_after: Signal<Local, Bits<24>>,
     op_mask: Number<16, { control::OP_MASK as u64 }>,
     op_send: Number<16, { control::OP_SENDRECV as u64 }>,
+    op_read: Number<16, { control::OP_RDMAREAD as u64 }>,
+    fence_flag: Number<16, { control::QFENCE as u64 }>,
     op_write: Number<16, { control::OP_RDMAWRITE as u64 }>,
     reserved: Number<16, { control::RESERVED as u64 }>,
     immediate_flag: Number<16, { control::IMMEDIATE as u64 }>,
@@ -196,6 +228,8 @@ impl Logic for Walker {
             has_immediate,
             operation,
             rdma,
+            fence,
+            beyond,
             remote_address,
             rkey,
             length,
@@ -288,7 +322,25 @@ impl Logic for Walker {
         self.tail_start.next = false;
         self.reserve.next = false;
         self.packet_valid.next = false;
-        self.stale.next = self.head.val().epoch != self.epoch.val();
+        self.issued.next = self.reads_known.val().get_bits::<3>(0);
+        self.parked.next = self.reads_known.val().get_bit(3);
+        self.next_read.next = self.issued.val() + 1;
+        self.outstanding.next = self.issued.val() - self.reads_done.val();
+        self.reading.next = self.operation.q.val() == bits::<2>(2);
+        self.parks.next = (self.fence.q.val() & self.outstanding.val().any())
+            | (self.reading.val() & (self.outstanding.val() >= self.depth.val()));
+        self.count_write.next = false;
+        self.count_next.next = bit_cast::<4, 3>(self.next_read.val());
+        self.resting.next = (self.state.q.val() == State::Idle) | (self.state.q.val() == State::Cut);
+        // Packets of the whole answer less one, then of what is asked for.
+        self.others.next = self.segment_left.q.val().get_bits::<24>(0);
+        if !self.over.q.val() & self.segment_left.q.val().any() {
+            self.others.next = self.segment_left.q.val().get_bits::<24>(0) - 1;
+        }
+        self.beyond_now.next = self.others.val() - self.skip.q.val();
+        // What comes behind a message that is parked comes again.
+        self.stale.next =
+            (self.head.val().epoch != self.epoch.val()) | (self.parked.val() & !self.head.val().restart);
         self.skips.next = self.skip.q.val().any();
         self.skip_after.next = self.skip.q.val() - 1;
         self.announced.next =
@@ -319,7 +371,8 @@ impl Logic for Walker {
         self.packet.next.vi = self.head.val().vi;
         self.packet.next.send = self.state.q.val() == State::Announce;
         self.packet.next.first = self.first.q.val();
-        self.packet.next.last = self.last.q.val() | (self.state.q.val() == State::Finish);
+        self.packet.next.last =
+            self.last.q.val() | (self.state.q.val() == State::Finish) | (self.state.q.val() == State::Park);
         self.packet.next.length = self.packet_left.q.val();
         self.packet.next.has_immediate = self.has_immediate.q.val() & self.last.q.val();
         self.packet.next.immediate = self.immediate.q.val();
@@ -334,6 +387,14 @@ impl Logic for Walker {
         self.packet.next.operation = self.operation.q.val();
         self.packet.next.remote_address = self.remote_address.q.val();
         self.packet.next.rkey = self.rkey.q.val();
+        self.packet.next.beyond = self.beyond.q.val();
+        self.packet.next.segments = self.segments.q.val();
+        self.packet.next.number = self.issued.val();
+        self.packet.next.parked = self.state.q.val() == State::Park;
+        self.packet.next.reply = false;
+        if self.state.q.val() == State::Park {
+            self.packet.next.number = self.reads_done.val();
+        }
 
         match self.state.q.val() {
             State::Idle => {
@@ -346,6 +407,7 @@ impl Logic for Walker {
                 self.fresh.d.next = true;
                 self.operation.d.next = bits::<2>(0);
                 self.rdma.d.next = false;
+                self.beyond.d.next = bits::<24>(0);
                 self.skip.d.next = bits::<24>(0);
                 if self.head.val().restart {
                     self.skip.d.next = self.head.val().skip;
@@ -353,7 +415,7 @@ impl Logic for Walker {
                 self.region.d.next = self.head.val().region;
                 self.address.d.next = self.offset_address.val();
                 self.piece.d.next = bits::<13>(64);
-                if self.head_valid.val() {
+                if self.head_valid.val() & !self.hold.val() {
                     self.state.d.next = State::Control;
                     if self.head.val().lost {
                         self.state.d.next = State::Finish;
@@ -361,6 +423,13 @@ impl Logic for Walker {
                     if self.stale.val() {
                         self.head_ready.next = true;
                         self.state.d.next = State::Idle;
+                    } else if self.head.val().restart {
+                        // All reads that are not complete come again, unless it only goes on.
+                        self.count_write.next = true;
+                        self.count_next.next = bit_cast::<4, 3>(self.reads_done.val());
+                        if self.head.val().resume {
+                            self.count_next.next = bit_cast::<4, 3>(self.issued.val());
+                        }
                     }
                 }
             }
@@ -370,10 +439,13 @@ impl Logic for Walker {
                 self.has_immediate.d.next = (self.flags.val() & self.immediate_flag.val()).any();
                 self.operation.d.next = self.flags.val().get_bits::<2>(0);
                 self.rdma.d.next = self.kind.val() != self.op_send.val();
+                self.fence.d.next = (self.flags.val() & self.fence_flag.val()).any();
                 // An RDMA read, when there are any, is told apart here, and has to look at the GATHER row.
                 if (self.count.val() > self.max_segments.val())
                     | (self.flags.val() & self.reserved.val()).any()
-                    | ((self.kind.val() != self.op_send.val()) & (self.kind.val() != self.op_write.val()))
+                    | ((self.kind.val() != self.op_send.val())
+                        & (self.kind.val() != self.op_write.val())
+                        & (self.kind.val() != self.op_read.val()))
                     | ((self.kind.val() != self.op_send.val()) & !self.count.val().any())
                     | (self.head.val().words < bits::<4>(4))
                 {
@@ -465,6 +537,17 @@ impl Logic for Walker {
                 if !self.left.q.val().any() {
                     self.state.d.next = State::Cut;
                 }
+                if self.reading.val() {
+                    // Bytes become packets, and packets to skip bytes, a shift at a time.
+                    self.segment_left.d.next = self.length.q.val();
+                    self.sum.d.next = bit_cast::<32, 24>(self.skip.q.val());
+                    self.over.d.next = false;
+                    self.words.d.next = bits::<10>(8) + bit_cast::<10, 3>(self.low.val().get_bits::<3>(16));
+                    self.state.d.next = State::Scale;
+                }
+                if self.parks.val() {
+                    self.state.d.next = State::Park;
+                }
                 if self.over.q.val()
                     | (self.sum.q.val() != self.length.q.val())
                     | (self.length.q.val() > self.max_transfer.val())
@@ -472,13 +555,50 @@ impl Logic for Walker {
                     self.errors.d.next = self.length_error.val();
                     self.state.d.next = State::Finish;
                 }
-                if self.malformed.q.val() {
+                if self.malformed.q.val() | (self.reading.val() & !self.low.val().get_bit(21)) {
                     self.errors.d.next = self.format_error.val();
                     self.state.d.next = State::Finish;
                 }
                 if !self.connected.val() {
                     self.errors.d.next = self.flushed.val();
                     self.state.d.next = State::Finish;
+                }
+            }
+            State::Scale => {
+                self.sum.d.next = self.sum.q.val() << 1;
+                self.segment_left.d.next = self.segment_left.q.val() >> 1;
+                self.over.d.next = self.over.q.val() | self.segment_left.q.val().get_bit(0);
+                self.words.d.next = self.words.q.val() - 1;
+                if !self.words.q.val().any() {
+                    self.sum.d.next = self.sum.q.val();
+                    self.segment_left.d.next = self.segment_left.q.val();
+                    self.over.d.next = self.over.q.val();
+                    self.words.d.next = bits::<10>(0);
+                    self.state.d.next = State::Rest;
+                }
+            }
+            State::Rest => {
+                self.beyond.d.next = self.beyond_now.val();
+                self.immediate.d.next = self.length.q.val() - self.sum.q.val();
+                self.has_immediate.d.next = false;
+                self.remote_address.d.next =
+                    self.remote_address.q.val() + bit_cast::<64, 32>(self.sum.q.val());
+                self.skip.d.next = bits::<24>(0);
+                self.last.d.next = true;
+                self.state.d.next = State::Measure;
+                if self.beyond_now.val().get_bit(23) {
+                    // It was longer before.
+                    self.errors.d.next = self.transport.val();
+                    self.state.d.next = State::Finish;
+                }
+            }
+            State::Park => {
+                self.packet_valid.next = true;
+                self.count_next.next = self.reads_known.val() | bits::<4>(8);
+                if self.packet_ready.val() {
+                    self.count_write.next = true;
+                    self.head_ready.next = true;
+                    self.state.d.next = State::Idle;
                 }
             }
             State::Address => {
@@ -507,7 +627,9 @@ impl Logic for Walker {
                     self.packet_left.d.next = bit_cast::<13, 32>(self.left.q.val());
                 }
                 self.last.d.next = self.fits.val();
-                self.state.d.next = State::Measure;
+                if !self.hold.val() {
+                    self.state.d.next = State::Measure;
+                }
             }
             State::Measure => {
                 // The sink looks for room.
@@ -517,6 +639,7 @@ impl Logic for Walker {
                 self.packet_valid.next =
                     self.connected.val() & self.room.val() & !self.stale.val() & !self.skips.val();
                 if self.announced.val() {
+                    self.count_write.next = self.reading.val() & !self.stale.val();
                     self.reserve.next =
                         self.packet_left.q.val().any() & !self.stale.val() & !self.skips.val();
                     self.first.d.next = false;

@@ -18,7 +18,8 @@
 //! peer. Of a reliable VI each packet that has left is told in `sent`, with its PSN. A packet of an epoch that is not
 //! its VI's is dropped and not told; the first one of a new epoch brings its PSN. An acknowledgement is asked for in
 //! the last packet of a message, and where the low 4 bits of the PSN are ones. The first packet of an RDMA write has a
-//! RETH. Frames carry no pad to Ethernet's minimum: that is the MAC's.
+//! RETH, and so has an RDMA read, which takes the PSNs of its answer; who waits for that hears of it first. Packets of answers to peers'
+//! reads bring their PSN, and are sent as acknowledgements are; one whose bytes could not be read breaks its VI, with a NAK. Frames carry no pad to Ethernet's minimum: that is the MAC's.
 //!
 //! Latency: 7 cycles from a whole packet to its frame's first beat. Throughput: a frame of w words every w + 1 cycles,
 //! at least every 4: 10 cycles for a send of 8 bytes.
@@ -32,9 +33,11 @@ use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::{service, table, vi_states};
-use viaduct_spec::wire::opcode;
+use viaduct_spec::wire::{opcode, syndrome};
 
-use crate::bus::{AckRequest, Commit, EpochWrite, Fault, FrameBeat, Packet, Sent, StateWrite, Vi};
+use crate::bus::{
+    word, AckRequest, Commit, EpochWrite, Fault, FrameBeat, Packet, ReadSent, Sent, StateWrite, Vi,
+};
 use crate::prims::{LutRam, Number, Ram};
 use framer::{Framer, TEMPLATE_LOG2};
 
@@ -45,6 +48,7 @@ enum State {
     Drop,
     Break,
     Report,
+    Fail,
 }
 
 /// See the module's description.
@@ -102,6 +106,20 @@ pub struct Transmit {
     pub sent: Signal<Out, Sent>,
     /// It is taken.
     pub sent_ready: Signal<In, bool>,
+    /// A read of ours is about to leave: see [`Reads`](crate::receive::Reads).
+    pub read_valid: Signal<Out, bool>,
+    /// Which.
+    pub read: Signal<Out, ReadSent>,
+    /// It is known there.
+    pub read_ready: Signal<In, bool>,
+    /// Pulse: a packet of an answer has left, or was dropped: see [`Requests`](crate::reply::Requests).
+    pub replied: Signal<Out, bool>,
+    /// One could not be read.
+    pub failed_valid: Signal<Out, bool>,
+    /// The NAK that says so.
+    pub failed: Signal<Out, AckRequest>,
+    /// It is known there.
+    pub failed_ready: Signal<In, bool>,
     /// A VI must break.
     pub fault_valid: Signal<Out, bool>,
     /// Which.
@@ -130,6 +148,27 @@ pub struct Transmit {
     contexts: Ram<Bits<27>, { VI_LOG2 }>,
     states: LutRam<Bits<2>, { VI_LOG2 }>,
     epochs: LutRam<bool, { VI_LOG2 }>,
+    /// Answers of the VI are refused: what is left of them is dropped.
+    refusing: LutRam<bool, { VI_LOG2 }>,
+    /// The read at hand is known to those who wait for its answer.
+    entered: DFF<bool>,
+    /// The packet at hand is dropped because its bytes could not be read, or because it may not.
+    unread: DFF<bool>,
+    forbidden: DFF<bool>,
+    replies: Signal<Local, bool>,
+    reads: Signal<Local, bool>,
+    enters: Signal<Local, bool>,
+    last_psn: Signal<Local, Bits<24>>,
+    response_opcode: Signal<Local, Bits<8>>,
+    op_read: Number<2, { control::OP_RDMAREAD as u64 }>,
+    read_request: Number<8, { opcode::RC_READ_REQUEST as u64 }>,
+    to_response: Number<8, { (opcode::RC_READ_RESPONSE_FIRST - opcode::RC_SEND_FIRST) as u64 }>,
+    response_only: Number<8, { opcode::RC_READ_RESPONSE_ONLY as u64 }>,
+    nak_access: Number<8, { syndrome::NAK_ACCESS as u64 }>,
+    nak_operational: Number<8, { syndrome::NAK_OPERATIONAL as u64 }>,
+    last_word: Number<2, { word::LAST }>,
+    read_prot: Number<8, { event_code::RDMAR_PROT as u64 }>,
+    conn_lost: Number<8, { event_code::CONN_LOST as u64 }>,
     step: DFF<State>,
     vi: DFF<Vi>,
     acking: DFF<bool>,
@@ -214,7 +253,8 @@ impl Logic for Transmit {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, acking, started, dropping, errors, reliable, psn, breaks, silent);
-        clock!(self, clock, framer, contexts, states, epochs);
+        dff_setup!(self, clock, entered, unread, forbidden);
+        clock!(self, clock, framer, contexts, states, epochs, refusing);
         self.framer.reset.next = self.reset.val();
 
         // What there is to do. A packet with payload waits for it.
@@ -245,7 +285,14 @@ impl Logic for Transmit {
         self.epochs.write_address.next = self.epoch.val().vi;
         self.epochs.write_data.next = self.epoch.val().epoch;
         self.epochs.read_address.next = self.vi.q.val();
-        self.stale.next = self.packet.val().epoch != self.epochs.read_data.val();
+        self.replies.next = self.packet.val().reply;
+        self.reads.next = self.packet.val().operation == self.op_read.val();
+        self.stale.next = (self.packet.val().epoch != self.epochs.read_data.val()) & !self.replies.val();
+        self.refusing.write_enable.next =
+            self.state_valid.val() & (self.state.val().state == self.connected.val());
+        self.refusing.write_address.next = self.state.val().vi;
+        self.refusing.write_data.next = false;
+        self.refusing.read_address.next = self.vi.q.val();
         self.begins.next = self.packet.val().first | self.packet.val().restart;
         self.was_started.next = self.started.q.val() & !self.begins.val();
         self.was_dropping.next = self.dropping.q.val() & !self.begins.val();
@@ -253,10 +300,11 @@ impl Logic for Transmit {
         self.context_row.next = self.contexts.read_data.val();
         self.context_psn.next = self.context_row.val().get_bits::<24>(0);
         self.packet_psn.next = self.context_psn.val();
-        if self.packet.val().restart {
+        if self.packet.val().restart | self.replies.val() {
             self.packet_psn.next = self.packet.val().psn;
         }
-        self.next_psn.next = self.packet_psn.val() + 1;
+        self.last_psn.next = self.packet_psn.val() + self.packet.val().beyond;
+        self.next_psn.next = self.last_psn.val() + 1;
         self.asks.next = self.packet_psn.val().get_bits::<4>(0) == bits::<4>(15);
         self.is_reliable.next = self.context_row.val().get_bits::<2>(24) != self.unreliable.val();
         self.contexts.read_address.next = self.vi.q.val();
@@ -291,6 +339,13 @@ impl Logic for Transmit {
         if self.writes.val() {
             self.plain_opcode.next = self.write_opcode.val();
         }
+        self.response_opcode.next = self.send_opcode.val() + self.to_response.val();
+        if self.packet.val().first & self.packet.val().last {
+            self.response_opcode.next = self.response_only.val();
+        }
+        if self.reads.val() {
+            self.plain_opcode.next = self.read_request.val();
+        }
         self.framer.job.next.vi = self.vi.q.val();
         self.framer.job.next.opcode = self.plain_opcode.val();
         if self.packet.val().has_immediate & self.is_reliable.val() {
@@ -303,12 +358,15 @@ impl Logic for Transmit {
         if !self.packet.val().has_immediate & !self.is_reliable.val() {
             self.framer.job.next.opcode = self.plain_opcode.val() | self.unreliable_bit.val();
         }
+        if self.replies.val() {
+            self.framer.job.next.opcode = self.response_opcode.val();
+        }
         self.framer.job.next.psn = self.packet_psn.val();
         self.framer.job.next.ack_request =
-            self.is_reliable.val() & (self.packet.val().last | self.asks.val());
+            self.is_reliable.val() & (self.packet.val().last | self.asks.val()) & !self.replies.val();
         self.framer.job.next.pad = self.pad.val();
         self.framer.job.next.words = self.up_eight.val().get_bits::<10>(3);
-        self.reth.next = self.writes.val() & self.packet.val().first;
+        self.reth.next = (self.writes.val() | self.reads.val()) & self.packet.val().first;
         self.payload_quads.next = self.up_four.val().get_bits::<11>(2);
         self.quads.next = self.payload_quads.val();
         if self.packet.val().has_immediate {
@@ -344,6 +402,10 @@ impl Logic for Transmit {
         self.remote_address.next = self.packet.val().remote_address;
         self.rkey.next = self.packet.val().rkey;
         self.size.next = self.packet.val().message_length;
+        if self.reads.val() {
+            // What is still to be read.
+            self.size.next = self.packet.val().immediate;
+        }
         self.framer.job.next.reth_address = bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(56))
             | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(48)) << 8)
             | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(40)) << 16)
@@ -380,8 +442,41 @@ impl Logic for Transmit {
                 self.error.next = self.transport.val();
             }
         }
-        self.sends.next =
-            self.packet.val().send & !self.was_dropping.val() & !self.error.val().any() & !self.stale.val();
+        // Answers are true of the past, as acknowledgements are.
+        if self.replies.val() {
+            self.error.next = self.no_error.val();
+            if self.has_payload.val() & (self.whole_refused.val() | self.whole_failed.val()) {
+                self.error.next = self.protection.val();
+            }
+            if (self.vi_state.val() == self.idle_state.val()) | self.refusing.read_data.val() {
+                self.error.next = self.flushed.val();
+            }
+        }
+        self.enters.next = self.reads.val() & !self.entered.q.val();
+        self.read_valid.next = false;
+        self.read.next.vi = self.vi.q.val();
+        self.read.next.number = self.packet.val().number;
+        self.read.next.region = self.packet.val().region;
+        self.read.next.offset = self.packet.val().offset;
+        self.read.next.segments = self.packet.val().segments;
+        self.read.next.length = self.packet.val().message_length;
+        self.read.next.psn = self.packet_psn.val();
+        self.replied.next = false;
+        self.failed_valid.next = false;
+        self.failed.next.vi = self.vi.q.val();
+        self.failed.next.psn = self.packet.val().psn;
+        self.failed.next.msn = bit_cast::<24, 32>(self.packet.val().immediate);
+        self.failed.next.syndrome = self.nak_operational.val();
+        if self.forbidden.q.val() {
+            self.failed.next.syndrome = self.nak_access.val();
+        }
+        self.failed.next.kind = self.last_word.val();
+        self.failed.next.reception = false;
+        self.sends.next = self.packet.val().send
+            & (!self.was_dropping.val() | self.replies.val())
+            & !self.was_dropping.val()
+            & !self.error.val().any()
+            & !self.stale.val();
 
         self.framer.job_valid.next = false;
         self.packet_ready.next = false;
@@ -396,6 +491,7 @@ impl Logic for Transmit {
         match self.step.q.val() {
             State::Idle => {
                 self.silent.d.next = false;
+                self.entered.d.next = false;
                 self.vi.d.next = self.packet.val().vi;
                 if self.takes_ack.val() {
                     self.vi.d.next = self.ack.val().vi;
@@ -412,7 +508,7 @@ impl Logic for Transmit {
             }
             State::Decide => {
                 self.reliable.d.next = self.is_reliable.val();
-                self.psn.d.next = self.packet_psn.val();
+                self.psn.d.next = self.last_psn.val();
                 if self.acking.q.val() {
                     self.framer.job_valid.next = self.vi_state.val() != self.idle_state.val();
                     if (self.vi_state.val() == self.idle_state.val()) | self.framer.job_ready.val() {
@@ -422,6 +518,25 @@ impl Logic for Transmit {
                             (self.vi_state.val() != self.idle_state.val()) & !self.negative.val();
                         self.count_nak.next =
                             (self.vi_state.val() != self.idle_state.val()) & self.syndrome.val().get_bit(6);
+                    }
+                } else if self.sends.val() & self.enters.val() {
+                    self.read_valid.next = true;
+                    self.entered.d.next = self.read_ready.val();
+                } else if self.sends.val() & self.replies.val() {
+                    self.framer.job_valid.next = true;
+                    if self.framer.job_ready.val() {
+                        self.whole_ready.next = self.has_payload.val();
+                        self.replied.next = true;
+                        self.packet_ready.next = true;
+                        self.step.d.next = State::Idle;
+                    }
+                } else if self.replies.val() {
+                    self.unread.d.next = self.error.val() == self.protection.val();
+                    self.forbidden.d.next = self.whole_refused.val();
+                    self.whole_ready.next = self.has_payload.val();
+                    self.step.d.next = State::Fail;
+                    if self.has_payload.val() {
+                        self.step.d.next = State::Drop;
                     }
                 } else if self.sends.val() {
                     self.framer.job_valid.next = true;
@@ -464,6 +579,9 @@ impl Logic for Transmit {
                     self.payload_ready.next = true;
                     if self.payload_valid.val() & self.payload_last.val() {
                         self.step.d.next = State::Break;
+                        if self.replies.val() {
+                            self.step.d.next = State::Fail;
+                        }
                     }
                 }
             }
@@ -471,10 +589,27 @@ impl Logic for Transmit {
                 self.fault_valid.next = self.breaks.q.val();
                 self.done.next = !self.breaks.q.val() | self.fault_ready.val();
             }
+            State::Fail => {
+                // The fault, then the NAK: whoever sees that finds the VI in Error.
+                self.fault_valid.next = self.unread.q.val() & self.is_connected.val();
+                self.failed_valid.next =
+                    self.unread.q.val() & !self.is_connected.val() & !self.state_valid.val();
+                if !self.unread.q.val() | (self.failed_valid.val() & self.failed_ready.val()) {
+                    self.replied.next = true;
+                    self.packet_ready.next = true;
+                    self.step.d.next = State::Idle;
+                }
+                if self.failed_valid.val() {
+                    self.refusing.write_enable.next = true;
+                    self.refusing.write_address.next = self.vi.q.val();
+                    self.refusing.write_data.next = true;
+                }
+            }
             State::Report => {
                 self.sent_valid.next = true;
                 if self.sent_ready.val() {
                     self.packet_ready.next = true;
+                    self.entered.d.next = false;
                     if self.packet.val().last {
                         self.started.d.next = false;
                         self.dropping.d.next = false;
@@ -511,12 +646,21 @@ impl Logic for Transmit {
         self.sent.next.operation = self.packet.val().operation;
         self.sent.next.psn = self.psn.q.val();
         self.sent.next.lost = self.packet.val().lost;
+        self.sent.next.parked = self.packet.val().parked;
+        self.sent.next.number = self.packet.val().number;
         self.fault.next.vi = self.vi.q.val();
         self.fault.next.code = bits::<8>(0);
         if !self.packet.val().send & (self.packet.val().errors == self.transport.val()) {
             self.fault.next.code = self.post_desc.val();
         }
         self.fault.next.receive = false;
+        if self.replies.val() {
+            self.fault.next.receive = true;
+            self.fault.next.code = self.conn_lost.val();
+            if self.forbidden.q.val() {
+                self.fault.next.code = self.read_prot.val();
+            }
+        }
         self.fault.next.breaks = true;
 
         self.frame_valid.next = self.framer.frame_valid.val();

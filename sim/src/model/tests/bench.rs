@@ -356,7 +356,6 @@ impl Bench {
                     row(&[
                         (gather::TAG, TAG),
                         (gather::MTU, level.mtu),
-                        (gather::SERVICE, level.service.into()),
                         (gather::RDMA_READ, 1),
                         (gather::MAX_TRANSFER, 0x1_0000),
                     ]),

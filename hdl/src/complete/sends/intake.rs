@@ -1,0 +1,153 @@
+//! What waits for `complete/sends`, and which of it comes next.
+//!
+//! ```text
+//!          sent ──►┌────────┐──► expired, commit, arrived, answered, attends; vi
+//!  acknowledged ──►│ Intake │──► arrival
+//!  state, again ──►└────────┘──► answer
+//! ```
+//! Contract: of the five at most one is high, for `vi`; with `take` it is taken. Ends of timers go first; then, when `free`, tables,
+//! what has left, answers, and last the VIs that want to be looked at: those that broke, and those of `again`. So an answer
+//! never comes before the packet that it answers, and what has left is always taken after a while. `hold` keeps the
+//! last back.
+//!
+//! Latency: 1 cycle. Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/again.rs`.
+
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::VI_LOG2;
+use viaduct_spec::tables::vi_states;
+
+use crate::bus::{Acknowledged, Sent, StateWrite, Vi};
+use crate::prims::{Fifo, Number, RunQueue};
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Intake {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Drops what waits.
+    pub reset: Signal<In, bool>,
+    /// A packet has left, or a message has ended.
+    pub sent_valid: Signal<In, bool>,
+    /// Which.
+    pub sent: Signal<In, Sent>,
+    /// It is taken.
+    pub sent_ready: Signal<Out, bool>,
+    /// An answer from the wire.
+    pub acknowledged_valid: Signal<In, bool>,
+    /// Which.
+    pub acknowledged: Signal<In, Acknowledged>,
+    /// It is taken.
+    pub acknowledged_ready: Signal<Out, bool>,
+    /// A VI has changed its state.
+    pub state_valid: Signal<In, bool>,
+    /// Which, and to what.
+    pub state: Signal<In, StateWrite>,
+    /// A timer has ended.
+    pub expired_valid: Signal<In, bool>,
+    /// Whose.
+    pub expired_vi: Signal<In, Vi>,
+    /// A row of TRANSMIT.
+    pub commit_valid: Signal<In, bool>,
+    /// Whose.
+    pub commit_vi: Signal<In, Vi>,
+    /// Look at a VI again.
+    pub again_valid: Signal<In, bool>,
+    /// Which.
+    pub again_vi: Signal<In, Vi>,
+    /// It is noted.
+    pub again_ready: Signal<Out, bool>,
+    /// Not only the ends of timers.
+    pub free: Signal<In, bool>,
+    /// Not those that want to be looked at.
+    pub hold: Signal<In, bool>,
+    /// The one on show is taken.
+    pub take: Signal<In, bool>,
+    /// Next is the end of a timer.
+    pub expired: Signal<Out, bool>,
+    /// Next is the table row.
+    pub commit: Signal<Out, bool>,
+    /// Next is `arrival`.
+    pub arrived: Signal<Out, bool>,
+    /// Next is `answer`.
+    pub answered: Signal<Out, bool>,
+    /// Next is a VI that wants to be looked at.
+    pub attends: Signal<Out, bool>,
+    /// Its VI.
+    pub vi: Signal<Out, Vi>,
+    /// What has left.
+    pub arrival: Signal<Out, Sent>,
+    /// What the wire says.
+    pub answer: Signal<Out, Acknowledged>,
+    /// Something waits, timers and tables apart.
+    pub busy: Signal<Out, bool>,
+    arrivals: Fifo<Sent, 2, 3>,
+    answers: Fifo<Acknowledged, 3, 4>,
+    attention: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
+    broke: Signal<Local, bool>,
+    first: Signal<Local, bool>,
+    second: Signal<Local, bool>,
+    third: Signal<Local, bool>,
+    last: Signal<Local, bool>,
+    error_state: Number<2, { vi_states::ERROR as u64 }>,
+}
+
+impl Logic for Intake {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, arrivals, answers, attention);
+        self.arrivals.reset.next = self.reset.val();
+        self.answers.reset.next = self.reset.val();
+        self.attention.reset.next = self.reset.val();
+        self.arrivals.in_valid.next = self.sent_valid.val();
+        self.arrivals.in_data.next = self.sent.val();
+        self.sent_ready.next = self.arrivals.in_ready.val();
+        self.answers.in_valid.next = self.acknowledged_valid.val();
+        self.answers.in_data.next = self.acknowledged.val();
+        self.acknowledged_ready.next = self.answers.in_ready.val();
+        self.arrival.next = self.arrivals.out_data.val();
+        self.answer.next = self.answers.out_data.val();
+
+        // In turn.
+        self.first.next = self.free.val() & !self.expired_valid.val();
+        self.second.next = self.first.val() & !self.commit_valid.val();
+        self.third.next = self.second.val() & !self.arrivals.out_valid.val();
+        self.last.next = self.third.val() & !self.answers.out_valid.val() & !self.hold.val();
+        self.expired.next = self.expired_valid.val();
+        self.commit.next = self.first.val() & self.commit_valid.val();
+        self.arrived.next = self.second.val() & self.arrivals.out_valid.val();
+        self.answered.next = self.third.val() & self.answers.out_valid.val();
+        self.attends.next = self.last.val() & self.attention.pop_valid.val();
+        self.arrivals.out_ready.next = self.take.val() & self.second.val();
+        self.answers.out_ready.next = self.take.val() & self.third.val();
+        self.attention.pop_ready.next = self.take.val() & self.last.val();
+
+        // Whose it is, without a look at `free`: the window is read by it.
+        self.vi.next = self.attention.pop_id.val();
+        if self.answers.out_valid.val() {
+            self.vi.next = self.answers.out_data.val().vi;
+        }
+        if self.arrivals.out_valid.val() {
+            self.vi.next = self.arrivals.out_data.val().vi;
+        }
+        if self.commit_valid.val() {
+            self.vi.next = self.commit_vi.val();
+        }
+        if self.expired_valid.val() {
+            self.vi.next = self.expired_vi.val();
+        }
+
+        // The news of a VI that broke is a pulse; the other can wait.
+        self.broke.next = self.state_valid.val() & (self.state.val().state == self.error_state.val());
+        self.attention.push_valid.next = self.broke.val() | self.again_valid.val();
+        self.attention.push_id.next = self.again_vi.val();
+        if self.broke.val() {
+            self.attention.push_id.next = self.state.val().vi;
+        }
+        self.again_ready.next = !self.broke.val();
+
+        self.busy.next = self.arrivals.out_valid.val()
+            | self.answers.out_valid.val()
+            | self.attention.pop_valid.val()
+            | self.attention.busy.val();
+    }
+}

@@ -1,0 +1,442 @@
+//! The RDMA reads of this side that wait for their answers: what comes next of each, and where it goes.
+//!
+//! ```text
+//!       sent ──►┌───────┐──► told (verdict, psn, syndrome)
+//!     answer ──►│ Reads │──► job_*   (for scatter)
+//!     done_* ──►│       │──► commit_ready
+//!     commit ──►└───────┘
+//! ```
+//! Contract: docs/semantics.md, "Reliable service: the requester" 2 and 3.
+//! - `sent` is each read that leaves, in order, before its frame does. One that is sent again has its old number.
+//! - `answer` stays on show until `told_valid`. Then `told_keep` says whether it counts, and `told` what it is for `complete/sends`: itself; or, if
+//!   it lies beyond an answer that has not come, a NAK_SEQUENCE at the first PSN that is missing (the implied NAK), once until that comes.
+//!   A refusal beyond it is told as of that PSN. What is no answer to anything is not kept.
+//! - With `told_data` its payload goes where `job_*` says. `done_valid` ends that: with `done_ok` the bytes are placed and the read
+//!   moves on; otherwise it stays where it is.
+//! - A response counts at the expected PSN only, with the length of its place, and with the opcode of its place in the read or, once
+//!   the read was sent again, in a part of it.
+//! - `job_fresh`: scatter has no segments of this descriptor from before.
+//! - A commit of RECEIVE forgets the VI's reads.
+//!
+//! Latency: 7 cycles from an answer to `told_valid`, 2 more after `done_valid`; 5 for a read that leaves.
+//!
+//! How: one memory; its lower half has the reads, READ_DEPTH for each VI, the upper half a row for each VI.
+//!
+//! Tests: `tests/receive/reads.rs`.
+
+use crate::bus::{Acknowledged, Answer, Commit, ReadSent, Vi};
+use crate::prims::{Number, Ram};
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::{READ_DEPTH_LOG2, REGION_LOG2, VI_LOG2};
+use viaduct_spec::wire::syndrome;
+
+/// log2 of the memory's rows.
+const ROW_LOG2: usize = VI_LOG2 + READ_DEPTH_LOG2 + 1;
+// Numbers of reads are 3 bits, and shifts are plain numbers below.
+const _: () = assert!(READ_DEPTH_LOG2 == 2 && VI_LOG2 == 6 && REGION_LOG2 == 8);
+
+/// Where a VI is.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Place {
+    /// Number of the oldest read that is not answered.
+    oldest: Bits<3>,
+    /// Number of the next read.
+    fresh: Bits<3>,
+    /// A part of the oldest has come; the rest of the row counts.
+    started: Bits<1>,
+    /// It has been sent again.
+    again: Bits<1>,
+    /// What comes next has been asked for.
+    missed: Bits<1>,
+    /// PSN that comes next.
+    psn: Bits<24>,
+    /// Bytes to come.
+    left: Bits<32>,
+    /// Segment to go on with.
+    index: Bits<8>,
+    /// Bytes of it filled.
+    position: Bits<32>,
+}
+
+/// A read.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Read {
+    region: Bits<8>,
+    offset: Bits<34>,
+    segments: Bits<8>,
+    length: Bits<32>,
+    psn: Bits<24>,
+}
+
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum Step {
+    Idle,
+    /// The VI's row is asked for.
+    Ask,
+    /// It comes.
+    Load,
+    /// The oldest read's row is asked for; or a read leaves.
+    Find,
+    /// It comes.
+    Take,
+    /// Compare.
+    Weigh,
+    /// What it is.
+    Judge,
+    /// Say so.
+    Tell,
+    /// The payload moves.
+    Move,
+    /// Write the VI's row back.
+    Save,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Reads {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets what is under way.
+    pub reset: Signal<In, bool>,
+    /// A read leaves.
+    pub sent_valid: Signal<In, bool>,
+    /// Which.
+    pub sent: Signal<In, ReadSent>,
+    /// It is taken.
+    pub sent_ready: Signal<Out, bool>,
+    /// A RECEIVE row is on the bus.
+    pub commit_valid: Signal<In, bool>,
+    /// The row.
+    pub commit: Signal<In, Commit>,
+    /// It is taken.
+    pub commit_ready: Signal<Out, bool>,
+    /// An answer came.
+    pub answer_valid: Signal<In, bool>,
+    /// Which.
+    pub answer: Signal<In, Answer>,
+    /// Path MTU of its VI: 256 << MTU bytes.
+    pub answer_mtu: Signal<In, Bits<3>>,
+    /// Pulse: it is judged.
+    pub told_valid: Signal<Out, bool>,
+    /// It counts.
+    pub told_keep: Signal<Out, bool>,
+    /// It has payload to place first.
+    pub told_data: Signal<Out, bool>,
+    /// What it is for `complete/sends`.
+    pub told: Signal<Out, Acknowledged>,
+    /// Region of the read's descriptor.
+    pub job_region: Signal<Out, Bits<16>>,
+    /// Its offset, in units of 64 bytes.
+    pub job_offset: Signal<Out, Bits<34>>,
+    /// Its segments.
+    pub job_segments: Signal<Out, Bits<8>>,
+    /// Segment to go on with.
+    pub job_index: Signal<Out, Bits<8>>,
+    /// Bytes of it filled.
+    pub job_position: Signal<Out, Bits<32>>,
+    /// It is the read's first.
+    pub job_fresh: Signal<Out, bool>,
+    /// The payload is placed, or cannot be.
+    pub done_valid: Signal<In, bool>,
+    /// It is placed.
+    pub done_ok: Signal<In, bool>,
+    /// Segment to go on with.
+    pub done_index: Signal<In, Bits<8>>,
+    /// Bytes of it filled.
+    pub done_position: Signal<In, Bits<32>>,
+    /// Something is under way.
+    pub busy: Signal<Out, bool>,
+    memory: Ram<Bits<108>, ROW_LOG2>,
+    step: DFF<Step>,
+    vi: DFF<Vi>,
+    /// A read leaves; otherwise an answer came.
+    leaving: DFF<bool>,
+    place: DFF<Place>,
+    read: DFF<Read>,
+    /// The answer's PSN less the one that comes next.
+    distance: DFF<Bits<24>>,
+    open: DFF<bool>,
+    /// The response is the last of its read, and its length is right.
+    final_one: DFF<bool>,
+    fits: DFF<bool>,
+    keep: DFF<bool>,
+    data: DFF<bool>,
+    /// It is a NAK of what comes next; or a refusal, as of there.
+    implied: DFF<bool>,
+    early: DFF<bool>,
+    row: Signal<Local, Bits<108>>,
+    read_row: Signal<Local, Bits<ROW_LOG2>>,
+    vi_row: Signal<Local, Bits<ROW_LOG2>>,
+    slot: Signal<Local, Bits<2>>,
+    begun: Signal<Local, bool>,
+    next_psn: Signal<Local, Bits<24>>,
+    left: Signal<Local, Bits<32>>,
+    mtu: Signal<Local, Bits<13>>,
+    is_last: Signal<Local, bool>,
+    due: Signal<Local, Bits<13>>,
+    opcode_fits: Signal<Local, bool>,
+    syndrome: Signal<Local, Bits<8>>,
+    group: Signal<Local, Bits<2>>,
+    exact: Signal<Local, bool>,
+    ahead: Signal<Local, bool>,
+    fatal: Signal<Local, bool>,
+    beyond: Signal<Local, bool>,
+    moves_on: Signal<Local, bool>,
+    region: Signal<Local, Bits<16>>,
+    vis: Number<ROW_LOG2, { 1 << (VI_LOG2 + READ_DEPTH_LOG2) }>,
+    nak_sequence: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
+    ack: Number<8, { syndrome::ACK as u64 }>,
+}
+
+impl Logic for Reads {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, step, vi, leaving, place, read, distance, open, final_one, fits);
+        dff_setup!(self, clock, keep, data, implied, early);
+        clock!(self, clock, memory);
+
+        // Rows: {0, VI, slot} a read, {1, 0, VI} a VI.
+        self.vi_row.next = self.vis.val() | bit_cast::<ROW_LOG2, VI_LOG2>(self.vi.q.val());
+        self.slot.next = bit_cast::<2, 3>(self.place.q.val().oldest);
+        if self.leaving.q.val() {
+            self.slot.next = bit_cast::<2, 3>(self.sent.val().number);
+        }
+        self.read_row.next =
+            (bit_cast::<ROW_LOG2, VI_LOG2>(self.vi.q.val()) << 2) | bit_cast::<ROW_LOG2, 2>(self.slot.val());
+        self.memory.read_address.next = self.vi_row.val();
+        if self.step.q.val() == Step::Find {
+            self.memory.read_address.next = self.read_row.val();
+        }
+        self.row.next = self.memory.read_data.val();
+        self.memory.write_enable.next = false;
+        self.memory.write_address.next = self.vi_row.val();
+        self.memory.write_data.next = bit_cast::<108, 3>(self.place.q.val().oldest)
+            | (bit_cast::<108, 3>(self.place.q.val().fresh) << 3)
+            | (bit_cast::<108, 1>(self.place.q.val().started) << 6)
+            | (bit_cast::<108, 1>(self.place.q.val().again) << 7)
+            | (bit_cast::<108, 1>(self.place.q.val().missed) << 8)
+            | (bit_cast::<108, 8>(self.place.q.val().index) << 9)
+            | (bit_cast::<108, 24>(self.place.q.val().psn) << 17)
+            | (bit_cast::<108, 32>(self.place.q.val().left) << 41)
+            | (bit_cast::<108, 32>(self.place.q.val().position) << 73);
+        self.region.next = self.sent.val().region;
+        if self.step.q.val() == Step::Find {
+            self.memory.write_address.next = self.read_row.val();
+            self.memory.write_data.next = bit_cast::<108, 8>(self.region.val().get_bits::<8>(0))
+                | (bit_cast::<108, 8>(self.sent.val().segments) << 8)
+                | (bit_cast::<108, 24>(self.sent.val().psn) << 16)
+                | (bit_cast::<108, 34>(self.sent.val().offset) << 40)
+                | (bit_cast::<108, 32>(self.sent.val().length) << 74);
+        }
+
+        // What comes next, and what it must be.
+        self.begun.next = self.place.q.val().started.any();
+        self.next_psn.next = self.read.q.val().psn;
+        self.left.next = self.read.q.val().length;
+        if self.begun.val() {
+            self.next_psn.next = self.place.q.val().psn;
+            self.left.next = self.place.q.val().left;
+        }
+        self.mtu.next = bits::<13>(256);
+        if self.answer_mtu.val() == bits::<3>(1) {
+            self.mtu.next = bits::<13>(512);
+        }
+        if self.answer_mtu.val() == bits::<3>(2) {
+            self.mtu.next = bits::<13>(1024);
+        }
+        if self.answer_mtu.val() == bits::<3>(3) {
+            self.mtu.next = bits::<13>(2048);
+        }
+        if self.answer_mtu.val() == bits::<3>(4) {
+            self.mtu.next = bits::<13>(4096);
+        }
+        self.is_last.next =
+            !self.left.val().get_bits::<19>(13).any() & (self.left.val().get_bits::<13>(0) <= self.mtu.val());
+        self.due.next = self.mtu.val();
+        if self.is_last.val() {
+            self.due.next = self.left.val().get_bits::<13>(0);
+        }
+        self.opcode_fits.next = self.answer.val().first;
+        if self.begun.val() {
+            self.opcode_fits.next = !self.answer.val().first | self.place.q.val().again.any();
+        }
+
+        // What an answer is. Class 2 of the syndromes is reserved on the wire.
+        self.syndrome.next = self.answer.val().syndrome;
+        self.group.next = self.syndrome.val().get_bits::<2>(5);
+        self.exact.next = !self.distance.q.val().any();
+        self.ahead.next = self.distance.q.val().any() & !self.distance.q.val().get_bit(23);
+        self.fatal.next = !self.answer.val().response
+            & (self.group.val() == bits::<2>(3))
+            & (self.syndrome.val() != self.nak_sequence.val());
+        // Beyond an answer that has not come.
+        self.beyond.next = self.open.q.val()
+            & (self.ahead.val() | (self.exact.val() & !self.answer.val().response & !self.group.val().any()));
+
+        self.told_valid.next = self.step.q.val() == Step::Tell;
+        self.told_keep.next = self.keep.q.val();
+        self.told_data.next = self.data.q.val();
+        self.told.next.vi = self.vi.q.val();
+        self.told.next.psn = self.answer.val().psn;
+        self.told.next.syndrome = self.answer.val().syndrome;
+        if self.answer.val().response {
+            self.told.next.syndrome = self.ack.val();
+        }
+        if self.implied.q.val() {
+            self.told.next.psn = self.next_psn.val();
+            self.told.next.syndrome = self.nak_sequence.val();
+        }
+        if self.early.q.val() {
+            self.told.next.psn = self.next_psn.val();
+        }
+        self.job_region.next = bit_cast::<16, 8>(self.read.q.val().region);
+        self.job_offset.next = self.read.q.val().offset;
+        self.job_segments.next = self.read.q.val().segments;
+        self.job_index.next = bits::<8>(1);
+        self.job_position.next = bits::<32>(0);
+        self.job_fresh.next = !self.begun.val();
+        if self.begun.val() {
+            self.job_index.next = self.place.q.val().index;
+            self.job_position.next = self.place.q.val().position;
+        }
+        self.sent_ready.next = false;
+        self.commit_ready.next = false;
+        self.moves_on.next = false;
+        self.busy.next = self.step.q.val() != Step::Idle;
+
+        match self.step.q.val() {
+            Step::Idle => {
+                self.leaving.d.next = self.sent_valid.val();
+                self.vi.d.next = self.answer.val().vi;
+                if self.sent_valid.val() {
+                    self.vi.d.next = self.sent.val().vi;
+                }
+                if self.sent_valid.val() | self.answer_valid.val() {
+                    self.step.d.next = Step::Ask;
+                } else if self.commit_valid.val() {
+                    self.vi.d.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
+                    self.place.d.next.oldest = bits::<3>(0);
+                    self.place.d.next.fresh = bits::<3>(0);
+                    self.place.d.next.started = bits::<1>(0);
+                    self.place.d.next.again = bits::<1>(0);
+                    self.place.d.next.missed = bits::<1>(0);
+                    self.commit_ready.next = true;
+                    self.step.d.next = Step::Save;
+                }
+            }
+            Step::Ask => {
+                self.step.d.next = Step::Load;
+            }
+            Step::Load => {
+                self.place.d.next.oldest = self.row.val().get_bits::<3>(0);
+                self.place.d.next.fresh = self.row.val().get_bits::<3>(3);
+                self.place.d.next.started = self.row.val().get_bits::<1>(6);
+                self.place.d.next.again = self.row.val().get_bits::<1>(7);
+                self.place.d.next.missed = self.row.val().get_bits::<1>(8);
+                self.place.d.next.index = self.row.val().get_bits::<8>(9);
+                self.place.d.next.psn = self.row.val().get_bits::<24>(17);
+                self.place.d.next.left = self.row.val().get_bits::<32>(41);
+                self.place.d.next.position = self.row.val().get_bits::<32>(73);
+                self.step.d.next = Step::Find;
+            }
+            Step::Find => {
+                self.open.d.next = self.place.q.val().oldest != self.place.q.val().fresh;
+                self.step.d.next = Step::Take;
+                if self.leaving.q.val() {
+                    self.sent_ready.next = true;
+                    self.step.d.next = Step::Save;
+                    if self.sent.val().number == self.place.q.val().fresh {
+                        self.memory.write_enable.next = true;
+                        self.place.d.next.fresh = self.place.q.val().fresh + 1;
+                    } else if self.sent.val().number == self.place.q.val().oldest {
+                        self.place.d.next.again = bits::<1>(1);
+                    }
+                }
+            }
+            Step::Take => {
+                self.read.d.next.region = self.row.val().get_bits::<8>(0);
+                self.read.d.next.segments = self.row.val().get_bits::<8>(8);
+                self.read.d.next.psn = self.row.val().get_bits::<24>(16);
+                self.read.d.next.offset = self.row.val().get_bits::<34>(40);
+                self.read.d.next.length = self.row.val().get_bits::<32>(74);
+                self.step.d.next = Step::Weigh;
+            }
+            Step::Weigh => {
+                self.distance.d.next = self.answer.val().psn - self.next_psn.val();
+                self.final_one.d.next = self.is_last.val();
+                self.fits.d.next = (self.answer.val().length == self.due.val())
+                    & (self.answer.val().last == self.is_last.val())
+                    & self.opcode_fits.val();
+                self.step.d.next = Step::Judge;
+            }
+            Step::Judge => {
+                self.data.d.next = false;
+                self.implied.d.next = false;
+                self.early.d.next = false;
+                self.keep.d.next = self.group.val() != bits::<2>(2);
+                if self.answer.val().response {
+                    // A MIDDLE has no AETH.
+                    self.keep.d.next = self.open.q.val()
+                        & self.exact.val()
+                        & self.fits.q.val()
+                        & (!self.group.val().any() | !(self.answer.val().first | self.answer.val().last));
+                    self.data.d.next = self.answer.val().length.any();
+                }
+                if self.beyond.val() {
+                    self.data.d.next = false;
+                    if self.fatal.val() {
+                        self.early.d.next = true;
+                    } else {
+                        self.implied.d.next = true;
+                        self.keep.d.next = !self.place.q.val().missed.any();
+                        self.place.d.next.missed = bits::<1>(1);
+                    }
+                }
+                self.step.d.next = Step::Tell;
+            }
+            Step::Tell => {
+                self.step.d.next = Step::Idle;
+                if self.keep.q.val() {
+                    if self.implied.q.val() {
+                        self.step.d.next = Step::Save;
+                    } else if self.answer.val().response {
+                        self.step.d.next = Step::Move;
+                        if !self.data.q.val() {
+                            self.moves_on.next = true;
+                            self.step.d.next = Step::Save;
+                        }
+                    }
+                }
+            }
+            Step::Move => {
+                if self.done_valid.val() {
+                    self.moves_on.next = self.done_ok.val();
+                    self.step.d.next = Step::Save;
+                }
+            }
+            Step::Save => {
+                self.memory.write_enable.next = true;
+                self.step.d.next = Step::Idle;
+            }
+            _ => {
+                self.step.d.next = Step::Idle;
+            }
+        }
+        if self.moves_on.val() {
+            self.place.d.next.started = bits::<1>(1);
+            self.place.d.next.missed = bits::<1>(0);
+            self.place.d.next.psn = self.next_psn.val() + 1;
+            self.place.d.next.left = self.left.val() - bit_cast::<32, 13>(self.answer.val().length);
+            self.place.d.next.index = self.done_index.val();
+            self.place.d.next.position = self.done_position.val();
+            if self.final_one.q.val() {
+                self.place.d.next.oldest = self.place.q.val().oldest + 1;
+                self.place.d.next.started = bits::<1>(0);
+                self.place.d.next.again = bits::<1>(0);
+            }
+        }
+        if self.reset.val() {
+            self.step.d.next = Step::Idle;
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Answers to the RDMA reads of peers, on their exported Verilog.
+
+mod requests;
+
+#[path = "../common/bundle.rs"]
+mod bundle;

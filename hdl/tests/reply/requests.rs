@@ -1,0 +1,401 @@
+use viaduct_hdl::bus::{AckRequest, Commit, ReadRequest, Reply};
+use viaduct_hdl::export::verilog;
+use viaduct_hdl::reply::Requests;
+use viaduct_spec::tables::{receive, table};
+use viaduct_spec::wire::syndrome;
+use viaduct_verilate::Bench;
+
+use crate::bundle::Bundle;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Read {
+    vi: u64,
+    again: bool,
+    address: u64,
+    rkey: u64,
+    length: u64,
+    psn: u64,
+    msn: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    vi: u64,
+    address: u64,
+    rkey: u64,
+    span: u64,
+    length: u64,
+    first: bool,
+    last: bool,
+    psn: u64,
+    msn: u64,
+}
+
+struct World {
+    dut: Bench,
+    request: Bundle,
+    reply: Bundle,
+    freed: Vec<u64>,
+}
+
+impl World {
+    fn new() -> Self {
+        let mut dut = Bench::new("requests", &verilog(Requests::default()));
+        dut.set("free_ready", 1);
+        dut.set("word_ready", 1);
+        for _ in 0..70 {
+            dut.tick();
+        }
+        let (request, reply) = (Bundle::of::<ReadRequest>("request"), Bundle::of::<Reply>("reply"));
+        Self { dut, request, reply, freed: Vec::new() }
+    }
+
+    fn tick(&mut self) {
+        self.dut.eval();
+        if self.dut.get("free_valid") == 1 {
+            self.freed.push(self.dut.get("free_vi"));
+        }
+        self.dut.tick();
+    }
+
+    fn open(&mut self, vi: u64, mtu: u64, depth: u64) {
+        let commit = Bundle::of::<Commit>("commit");
+        let word1 = depth << (receive::READ_DEPTH.lo - 64) | 1 << (receive::RDMA_READ.lo - 64);
+        commit.set(
+            &mut self.dut,
+            &[
+                ("target", table::RECEIVE.into()),
+                ("row", vi),
+                ("word0", mtu << receive::MTU.lo),
+                ("word1", word1),
+            ],
+        );
+        self.dut.set("commit_valid", 1);
+        self.until("commit_ready");
+        self.tick();
+        self.dut.set("commit_valid", 0);
+    }
+
+    #[track_caller]
+    fn until(&mut self, port: &str) {
+        for _ in 0..200 {
+            self.dut.eval();
+            if self.dut.get(port) == 1 {
+                return;
+            }
+            self.tick();
+        }
+        panic!("no {port}");
+    }
+
+    /// What the block answers: packets, if it keeps the request.
+    #[track_caller]
+    fn ask(&mut self, read: Read) -> Option<u64> {
+        self.request.set(
+            &mut self.dut,
+            &[
+                ("vi", read.vi),
+                ("again", read.again.into()),
+                ("address", read.address),
+                ("rkey", read.rkey),
+                ("length", read.length),
+                ("psn", read.psn),
+                ("msn", read.msn),
+            ],
+        );
+        self.dut.set("request_valid", 1);
+        self.until("answer_valid");
+        let answer = (self.dut.get("answer_ok") == 1).then(|| self.dut.get("answer_packets"));
+        self.dut.set("request_valid", 0);
+        self.tick();
+        answer
+    }
+
+    /// The next packet that is given out within a while.
+    fn take(&mut self) -> Option<Piece> {
+        for _ in 0..60 {
+            self.dut.eval();
+            if self.dut.get("reply_valid") == 1 {
+                let get = |name| self.reply.get(&self.dut, name);
+                let piece = Piece {
+                    vi: get("vi"),
+                    address: get("address"),
+                    rkey: get("rkey"),
+                    span: get("span"),
+                    length: get("length"),
+                    first: get("first") == 1,
+                    last: get("last") == 1,
+                    psn: get("psn"),
+                    msn: get("msn"),
+                };
+                self.dut.set("reply_ready", 1);
+                self.tick();
+                self.dut.set("reply_ready", 0);
+                return Some(piece);
+            }
+            self.tick();
+        }
+        None
+    }
+
+    fn gone(&mut self) {
+        self.dut.set("gone", 1);
+        self.tick();
+        self.dut.set("gone", 0);
+        for _ in 0..8 {
+            self.tick();
+        }
+    }
+
+    fn held(&mut self, vi: u64) -> bool {
+        self.dut.set("held_vi", vi);
+        self.dut.eval();
+        self.dut.get("held") == 1
+    }
+}
+
+fn read(vi: u64, psn: u64, length: u64) -> Read {
+    Read { vi, again: false, address: 0x7fff_0123_4567, rkey: 0xabcd_0011, length, psn, msn: 7 }
+}
+
+/// What a request is answered with, from its own fields.
+fn pieces(read: Read, mtu: u64) -> Vec<Piece> {
+    let count = read.length.div_ceil(mtu).max(1);
+    (0..count)
+        .map(|n| Piece {
+            vi: read.vi,
+            address: read.address + n * mtu,
+            rkey: read.rkey,
+            span: read.length - n * mtu,
+            length: (read.length - n * mtu).min(mtu),
+            first: n == 0,
+            last: n + 1 == count,
+            psn: (read.psn + n) & 0xff_ffff,
+            msn: read.msn,
+        })
+        .collect()
+}
+
+#[test]
+fn an_answer_has_the_packets_that_its_bytes_need() {
+    let mut world = World::new();
+    for (code, mtu) in [256, 512, 1024, 2048, 4096].into_iter().enumerate() {
+        world.open(5, code as u64, 4);
+        for length in [0, 1, 255, mtu - 1, mtu, mtu + 1, 2 * mtu, 5 * mtu + 3] {
+            let read = read(5, 0xff_fffe, length);
+            let expected = pieces(read, mtu);
+            assert_eq!(world.ask(read), Some(expected.len() as u64), "{length} of {mtu}");
+            assert!(world.held(5));
+            for piece in expected {
+                assert_eq!(world.take(), Some(piece));
+                assert!(world.held(5) && world.freed.is_empty());
+            }
+            assert_eq!(world.take(), None);
+            for _ in 1..pieces(read, mtu).len() {
+                world.gone();
+                assert!(world.held(5));
+            }
+            world.gone();
+            assert!(!world.held(5));
+            assert_eq!(std::mem::take(&mut world.freed), [5]);
+        }
+    }
+    // The largest: 2^31 bytes in the smallest packets.
+    world.open(5, 0, 4);
+    assert_eq!(world.ask(read(5, 0, 1 << 31)), Some(1 << 23));
+}
+
+#[test]
+fn vis_take_turns_and_each_answers_in_order() {
+    let mut world = World::new();
+    let mut expected = [Vec::new(), Vec::new(), Vec::new()];
+    for vi in 0..3 {
+        world.open(vi, 0, 4);
+    }
+    let mut psn = [0, 1000, 2000];
+    for round in 0..4 {
+        for vi in 0..3usize {
+            let read = Read { msn: round + 1, ..read(vi as u64, psn[vi], 300 * round + 77) };
+            psn[vi] += world.ask(read).expect("room for four");
+            expected[vi].extend(pieces(read, 256));
+        }
+    }
+    let mut seen = [const { Vec::new() }; 3];
+    let mut order = Vec::new();
+    while let Some(piece) = world.take() {
+        order.push(piece.vi);
+        seen[piece.vi as usize].push(piece);
+        world.gone();
+    }
+    assert_eq!(seen, expected);
+    // All have as much to give, so nobody gives two packets in a row.
+    assert!(order.windows(2).all(|pair| pair[0] != pair[1]), "{order:?}");
+    world.freed.sort_unstable();
+    assert_eq!(world.freed, [0, 1, 2]);
+}
+
+#[test]
+fn one_more_than_agreed_is_not_kept() {
+    let mut world = World::new();
+    for depth in 1..=4 {
+        world.open(9, 0, depth);
+        // Of three packets each: at most one is on show, so all wait.
+        for n in 0..depth {
+            assert_eq!(world.ask(read(9, 3 * n, 600)), Some(3), "{n} of {depth}");
+        }
+        assert_eq!(world.ask(read(9, 3 * depth, 600)), None);
+        for n in 0..4 {
+            assert_eq!(world.take().map(|piece| piece.psn), (n < 3 * depth).then_some(n));
+        }
+        // One answer given makes room for one request.
+        assert_eq!(world.ask(read(9, 3 * depth, 1)), Some(1));
+        let rest: Vec<_> = std::iter::from_fn(|| world.take()).map(|piece| piece.psn).collect();
+        assert_eq!(rest, (4.min(3 * depth)..=3 * depth).collect::<Vec<_>>());
+        for _ in 0..3 * depth + 1 {
+            world.gone();
+        }
+    }
+}
+
+#[test]
+fn a_request_that_comes_again_is_answered_from_itself() {
+    let mut world = World::new();
+    world.open(2, 0, 4);
+    let original = read(2, 100, 1000); // PSNs 100 to 103
+    let later = Read { msn: 8, ..read(2, 110, 600) }; // 110 to 112
+    assert_eq!(world.ask(original), Some(4));
+    assert_eq!(world.ask(later), Some(3));
+    for piece in &pieces(original, 256)[..2] {
+        assert_eq!(world.take(), Some(*piece));
+    }
+    // The rest of it, in the midst of its answer: what is behind it waits to be asked for again. One packet may be on show.
+    let rest = Read { again: true, address: original.address + 256, length: 744, psn: 101, ..original };
+    assert_eq!(world.ask(rest), Some(3));
+    let mut seen = Vec::new();
+    while let Some(piece) = world.take() {
+        seen.push(piece);
+    }
+    if seen[0] == pieces(original, 256)[2] {
+        seen.remove(0);
+    }
+    assert_eq!(seen, pieces(rest, 256));
+    // And the later one, twice.
+    for _ in 0..2 {
+        let again = Read { again: true, ..later };
+        assert_eq!(world.ask(again), Some(3));
+        for piece in pieces(again, 256) {
+            assert_eq!(world.take(), Some(piece));
+        }
+    }
+    // Not of these: before, between, too long, behind.
+    for (psn, length) in [(99, 1), (99, 300), (104, 1), (103, 300), (110, 1000), (113, 1)] {
+        let strange = Read { again: true, ..read(2, psn, length) };
+        assert_eq!(world.ask(strange), None, "{psn}, {length}");
+    }
+    // Three more: the original's slot is the oldest still. One more: it is not known any more.
+    for n in 0..2 {
+        assert_eq!(world.ask(read(2, 200 + n, 1)), Some(1));
+        assert!(world.take().is_some());
+    }
+    assert_eq!(world.ask(rest), Some(3));
+    for piece in pieces(rest, 256) {
+        assert_eq!(world.take(), Some(piece));
+    }
+    assert_eq!(world.ask(read(2, 210, 1)), Some(1));
+    assert!(world.take().is_some());
+    assert_eq!(world.ask(rest), None);
+    // A read of no bytes has a packet as well, before and after its answer.
+    assert_eq!(world.ask(read(2, 220, 0)), Some(1));
+    assert_eq!(world.take().map(|piece| (piece.psn, piece.length)), Some((220, 0)));
+    assert_eq!(world.ask(Read { again: true, ..read(2, 220, 0) }), Some(1));
+    assert_eq!(world.take().map(|piece| (piece.psn, piece.length)), Some((220, 0)));
+}
+
+#[test]
+fn a_read_waits_for_the_writes_before_it() {
+    let mut world = World::new();
+    world.open(1, 0, 4);
+    world.dut.set("issued", 3);
+    world.dut.set("retired", 254);
+    world.request.set(&mut world.dut, &[("vi", 1), ("length", 10)]);
+    world.dut.set("request_valid", 1);
+    for retired in [254, 255, 0, 1, 2] {
+        world.dut.set("retired", retired);
+        for _ in 0..30 {
+            world.dut.eval();
+            assert_eq!(world.dut.get("answer_valid"), 0);
+            world.tick();
+        }
+    }
+    world.dut.set("retired", 3);
+    world.until("answer_valid");
+}
+
+#[test]
+fn a_packet_that_cannot_be_read_ends_its_vis_answers() {
+    let mut world = World::new();
+    world.open(1, 0, 4);
+    world.open(6, 0, 4);
+    assert_eq!(world.ask(read(1, 50, 2000)), Some(8));
+    assert_eq!(world.ask(read(6, 10, 300)), Some(2));
+    let before: Vec<_> = (0..2).filter_map(|_| world.take()).collect();
+    assert_eq!(before.len(), 2);
+    let failed = Bundle::of::<AckRequest>("failed");
+    let nak = [("vi", 1), ("psn", 50), ("msn", 6), ("syndrome", syndrome::NAK_ACCESS.into()), ("kind", 1)];
+    failed.set(&mut world.dut, &nak);
+    world.dut.set("failed_valid", 1);
+    world.dut.set("word_ready", 0);
+    world.until("failed_ready");
+    world.tick();
+    world.dut.set("failed_valid", 0);
+    world.until("word_valid");
+    let word = Bundle::of::<AckRequest>("word");
+    for (name, value) in nak {
+        assert_eq!(word.get(&world.dut, name), value, "{name}");
+    }
+    world.dut.set("word_ready", 1);
+    world.tick();
+    assert!(!world.held(1));
+    // At most one of VI 1 was on show already.
+    let after: Vec<_> = std::iter::from_fn(|| world.take()).map(|piece| piece.vi).collect();
+    assert!(after.iter().filter(|vi| **vi == 1).count() <= 1, "{after:?}");
+    let sixth = before.iter().filter(|piece| piece.vi == 6).count();
+    assert_eq!(after.iter().filter(|vi| **vi == 6).count() + sixth, 2);
+    for _ in 0..2 + after.len() {
+        world.gone();
+    }
+    assert!(!world.held(6));
+    world.dut.eval();
+    assert_eq!(world.dut.get("busy"), 0);
+    // Nothing of it is known any more.
+    assert_eq!(world.ask(Read { again: true, ..read(1, 50, 2000) }), None);
+}
+
+#[test]
+fn a_new_connection_begins_when_nothing_is_on_its_way() {
+    let mut world = World::new();
+    world.open(3, 0, 4);
+    assert_eq!(world.ask(read(3, 0, 600)), Some(3));
+    assert!(world.take().is_some());
+    let commit = Bundle::of::<Commit>("commit");
+    commit
+        .set(&mut world.dut, &[("target", table::RECEIVE.into()), ("row", 3), ("word1", 4 << 40 | 2 << 32)]);
+    world.dut.set("commit_valid", 1);
+    let mut left = 1;
+    while world.take().is_some() {
+        left += 1;
+    }
+    assert!(left <= 2, "one may have been on show");
+    for _ in 0..left {
+        world.dut.eval();
+        assert_eq!(world.dut.get("commit_ready"), 0);
+        world.dut.set("gone", 1);
+        world.tick();
+        world.dut.set("gone", 0);
+    }
+    world.until("commit_ready");
+    world.tick();
+    world.dut.set("commit_valid", 0);
+    assert_eq!(world.take(), None);
+    assert!(!world.held(3));
+}

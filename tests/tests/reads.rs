@@ -1,0 +1,320 @@
+//! RDMA reads between two NICs: both sides are the whole NIC.
+
+use viaduct_driver::address::Service;
+use viaduct_driver::agent::vis::ViState;
+use viaduct_driver::agent::MemoryAttributes;
+use viaduct_driver::rows::{self, Rights};
+use viaduct_sim::fabric::Faults;
+use viaduct_spec::descriptor::{control, status};
+use viaduct_spec::register::{counter, event_code};
+use viaduct_spec::tables::{gather, receive, table, transmit};
+use viaduct_tests::raw::{pair, Completion, Descriptor, RawVi, Region};
+use viaduct_tests::scene::Scene;
+use viaduct_tests::world::{moody, quick, seeds, World};
+
+const RELIABLE: Service = Service::ReliableDelivery;
+const READ: u32 = status::DONE | status::OP_RDMA_READ;
+const SENT: u32 = status::DONE | status::OP_SEND;
+/// Where in a host's memory the peer may read, and how much.
+const AT: usize = 0x8000;
+const BYTES: usize = 0x8000;
+/// Where answers go.
+const TO: usize = 0x2003;
+/// Ticks without progress after which a request is sent again: few, so that a test of losses is short.
+const TIMEOUT: u64 = 64;
+
+/// Two VIs, each of which may read the other host's memory.
+struct Readers {
+    scene: Scene,
+    vis: [RawVi; 2],
+    regions: [Region; 2],
+}
+
+impl Readers {
+    fn new(mtu: u32) -> Self {
+        Self::on(World::new(&quick(5)), mtu, 4)
+    }
+
+    fn on(world: World, mtu: u32, depth: u64) -> Self {
+        let scene = Scene::on(world);
+        let vis = pair(&scene.hosts, RELIABLE, mtu);
+        let regions = [0, 1].map(|n| {
+            let host = &scene.hosts[n];
+            let attributes = MemoryAttributes { tag: host.tag, rdma_write: false, rdma_read: true };
+            host.register_as(AT, BYTES, attributes)
+        });
+        for (n, vi) in vis.iter().enumerate() {
+            let (own, peer, tag) = (vi.vi.info(), vis[1 - n].vi.info(), scene.hosts[n].tag);
+            let row = |table, words: &[u64]| scene.world.commit(n, table, vi.index().into(), words);
+            let mut words = rows::gather(tag, RELIABLE, own.mtu, 1 << 16);
+            gather::RDMA_READ.put(&mut words, 1);
+            row(table::GATHER, &words);
+            let mut words = rows::transmit(own.first_psn, RELIABLE, false, 0);
+            transmit::READ_DEPTH.put(&mut words, depth);
+            transmit::TIMEOUT.put(&mut words, TIMEOUT);
+            row(table::TRANSMIT, &words);
+            let generation = (own.queue_pair >> 10) as u16;
+            let (peer_ip, psn, mtu) = (peer.ip, peer.first_psn, own.mtu);
+            let mut words = rows::Receive {
+                peer: peer_ip,
+                psn,
+                service: RELIABLE,
+                mtu,
+                tag,
+                generation,
+                rights: Rights::default(),
+            }
+            .words();
+            receive::RDMA_READ.put(&mut words, 1);
+            receive::READ_DEPTH.put(&mut words, 4);
+            row(table::RECEIVE, &words);
+        }
+        Self { scene, vis, regions }
+    }
+
+    /// A read of the peer's memory, into these pieces of one's own.
+    fn descriptor(&self, host: usize, offset: usize, pieces: &[(usize, usize)]) -> Descriptor {
+        let from = self.regions[1 - host];
+        let mut descriptor = Descriptor::new().segment(from.address + offset as u64, from.handle, 0);
+        descriptor.control = control::OP_RDMAREAD;
+        let host = &self.scene.hosts[host];
+        pieces.iter().fold(descriptor, |descriptor, &(at, length)| {
+            descriptor.segment(host.memory.address(at), host.region.handle, length)
+        })
+    }
+
+    fn post(&mut self, host: usize, descriptor: &Descriptor) -> usize {
+        self.vis[host].send(&mut self.scene.hosts[host], descriptor)
+    }
+
+    fn read(&mut self, host: usize, offset: usize, pieces: &[(usize, usize)]) -> usize {
+        let descriptor = self.descriptor(host, offset, pieces);
+        self.post(host, &descriptor)
+    }
+
+    #[track_caller]
+    fn done(&self, host: usize, place: usize, length: usize) {
+        let completion = self.scene.world.complete(&self.scene.hosts[host], place);
+        assert_eq!(completion, Completion { status: READ, length: length as u32, immediate: 0 });
+    }
+
+    /// What was read is in these pieces.
+    #[track_caller]
+    fn arrived(&self, host: usize, offset: usize, pieces: &[(usize, usize)]) {
+        let mut offset = AT + offset;
+        for &(at, length) in pieces {
+            let (here, there) = (&self.scene.hosts[host].memory, &self.scene.hosts[1 - host].memory);
+            assert!(here.read(at, length) == there.read(offset, length), "{length} bytes at {at:#x}");
+            offset += length;
+        }
+    }
+
+    fn status(&self, host: usize, place: usize) -> u32 {
+        self.scene.world.complete(&self.scene.hosts[host], place).status
+    }
+
+    fn lose(&self, frames: &[u64]) {
+        let faults = Faults { drop: frames.iter().copied().collect(), ..Faults::default() };
+        self.scene.world.net.network().fabric_mut().set_faults(faults);
+    }
+}
+
+#[test]
+fn reads_of_all_sizes_bring_the_bytes_and_no_more() {
+    for mtu in [256, 1024, 4096] {
+        let mut readers = Readers::new(mtu);
+        for length in [0, 1, 3, 8, 255, 256, 257, mtu as usize - 1, mtu as usize, mtu as usize + 1, 9000] {
+            let before = readers.scene.hosts[0].memory.read(TO - 64, length + 128);
+            let place = readers.read(0, 5, &[(TO, length)]);
+            readers.done(0, place, length);
+            readers.arrived(0, 5, &[(TO, length)]);
+            let after = readers.scene.hosts[0].memory.read(TO - 64, length + 128);
+            assert_eq!((&after[..64], &after[64 + length..]), (&before[..64], &before[64 + length..]));
+        }
+        readers.scene.others_go_on();
+    }
+}
+
+#[test]
+fn a_read_goes_into_as_many_segments_as_it_says() {
+    let mut readers = Readers::new(256);
+    let pieces: Vec<_> = (0..40).map(|n| (0x1000 + 300 * n, [1, 0, 7, 64, 255, 256, 100][n % 7])).collect();
+    let length = pieces.iter().map(|piece| piece.1).sum();
+    // Another VI's long receives come between, so that nothing of the descriptor can stay where it is looked at.
+    let place = readers.read(0, 77, &pieces);
+    let other = readers.read(1, 3, &[(0x6000, 5000), (0x4000, 0), (0x4001, 777)]);
+    readers.done(0, place, length);
+    readers.done(1, other, 5777);
+    readers.arrived(0, 77, &pieces);
+    readers.arrived(1, 3, &[(0x6000, 5000), (0x4001, 777)]);
+}
+
+#[test]
+fn many_reads_and_sends_are_under_way_in_both_directions_at_once() {
+    for seed in seeds(&[1, 2, 3]) {
+        for depth in [1, 4] {
+            let mut readers = Readers::on(World::new(&moody(seed)), 512, depth);
+            let mut reads = Vec::new();
+            let mut others = Vec::new();
+            for n in 0..6 {
+                for host in 0..2 {
+                    let length = [4000, 1, 512, 0, 1300, 2048][n];
+                    let at = 0x10000 + 0x1000 * n;
+                    reads.push((host, n * 100, at, length, readers.read(host, n * 100, &[(at, length)])));
+                    let host_there = &mut readers.scene.hosts[1 - host];
+                    let descriptor = Descriptor::of(host_there, 0x100 * n, 100);
+                    let receive = readers.vis[1 - host].receive(host_there, &descriptor);
+                    readers.scene.world.arrived(1 - host);
+                    let descriptor = Descriptor::of(&readers.scene.hosts[host], AT + 200 * n, 100);
+                    others.push((host, n, receive, readers.post(host, &descriptor)));
+                }
+            }
+            for (host, offset, at, length, place) in reads {
+                readers.done(host, place, length);
+                readers.arrived(host, offset, &[(at, length)]);
+            }
+            for (host, n, receive, send) in others {
+                assert_eq!(readers.status(host, send), SENT);
+                assert_eq!(readers.status(1 - host, receive), status::DONE | status::OP_RECEIVE);
+                let hosts = &readers.scene.hosts;
+                assert_eq!(
+                    hosts[1 - host].memory.read(0x100 * n, 100),
+                    hosts[host].memory.read(AT + 200 * n, 100)
+                );
+            }
+            readers.scene.others_go_on();
+        }
+    }
+}
+
+#[test]
+fn a_fence_waits_for_the_reads_before_it() {
+    let mut readers = Readers::new(256);
+    // The send carries what the read brings: without the fence it would be read before.
+    for fenced in [true, false] {
+        let at = 0x1000;
+        readers.scene.hosts[0].memory.write(at, &[0x5A; 8000]);
+        let read = readers.read(0, 0, &[(at, 8000)]);
+        let host = &mut readers.scene.hosts[1];
+        let descriptor = Descriptor::of(host, 0x1000, 64);
+        let receive = readers.vis[1].receive(host, &descriptor);
+        readers.scene.world.arrived(1);
+        let mut descriptor = Descriptor::of(&readers.scene.hosts[0], at + 7900, 64);
+        descriptor.control |= if fenced { control::QFENCE } else { 0 };
+        let send = readers.post(0, &descriptor);
+        let behind = readers.read(0, 9, &[(0x4000, 100)]);
+        assert_eq!(readers.status(1, receive), status::DONE | status::OP_RECEIVE);
+        readers.done(0, read, 8000);
+        assert_eq!(readers.status(0, send), SENT);
+        readers.done(0, behind, 100);
+        readers.arrived(0, 9, &[(0x4000, 100)]);
+        let [here, there] = &readers.scene.hosts;
+        let brought = there.memory.read(0x1000, 64) == there.memory.read(AT + 7900, 64);
+        assert_eq!(brought, fenced);
+        assert!(fenced || there.memory.read(0x1000, 64) == [0x5A; 64]);
+        assert_eq!(here.memory.read(at, 8000), there.memory.read(AT, 8000));
+    }
+}
+
+#[test]
+fn a_lost_frame_is_made_good() {
+    // Two reads: request, request, 5 packets, 3 packets; the first frame has number 0 or 1.
+    for lost in 0..11 {
+        let mut readers = Readers::new(1024);
+        readers.lose(&[lost]);
+        let first = readers.read(0, 11, &[(0x1001, 4500), (0x4003, 600)]);
+        let second = readers.read(0, 6000, &[(0x6000, 3000)]);
+        readers.done(0, first, 5100);
+        readers.done(0, second, 3000);
+        readers.arrived(0, 11, &[(0x1001, 4500), (0x4003, 600)]);
+        readers.arrived(0, 6000, &[(0x6000, 3000)]);
+        assert!(readers.vis.iter().all(|vi| vi.state() == ViState::Connected));
+        readers.lose(&[]);
+        readers.scene.others_go_on();
+    }
+}
+
+#[test]
+fn duplicates_change_nothing() {
+    for doubled in 0..9 {
+        let mut readers = Readers::new(1024);
+        let faults = Faults { duplicate: [doubled].into(), ..Faults::default() };
+        readers.scene.world.net.network().fabric_mut().set_faults(faults);
+        let first = readers.read(0, 11, &[(0x1001, 3000)]);
+        let second = readers.read(0, 6000, &[(0x6000, 3000)]);
+        readers.done(0, first, 3000);
+        readers.done(0, second, 3000);
+        readers.arrived(0, 11, &[(0x1001, 3000)]);
+        readers.arrived(0, 6000, &[(0x6000, 3000)]);
+    }
+}
+
+#[test]
+fn a_read_that_may_not_be_is_refused_and_breaks_both_ends() {
+    let wrong: [fn(&mut Readers, &mut Descriptor); 4] = [
+        |_, read| read.segments[0].handle ^= 1 << 20,
+        |_, read| read.segments[0].address += BYTES as u64 - 100,
+        |readers, read| {
+            // Another tag's.
+            let host = &readers.scene.hosts[1];
+            let tag = host.agent.create_tag().expect("a tag");
+            let attributes = MemoryAttributes { tag, rdma_write: false, rdma_read: true };
+            read.segments[0].handle = host.register_as(AT, BYTES, attributes).handle;
+        },
+        |readers, read| {
+            let host = &readers.scene.hosts[1];
+            read.segments[0].handle = host.register(AT, BYTES, host.tag).handle;
+        },
+    ];
+    for wrong in wrong {
+        let mut readers = Readers::new(1024);
+        let good = readers.read(0, 0, &[(0x1000, 2000)]);
+        let mut read = readers.descriptor(0, 0, &[(0x4000, 1500)]);
+        wrong(&mut readers, &mut read);
+        let before = readers.scene.hosts[0].memory.read(0x4000, 1500);
+        let place = readers.post(0, &read);
+        let behind = readers.read(0, 0, &[(0x5000, 10)]);
+        readers.done(0, good, 2000);
+        assert_eq!(readers.status(0, place), READ | status::RDMA_PROT_ERROR);
+        assert!(readers.status(0, behind) & (status::DESC_FLUSHED_ERROR | status::TRANSPORT_ERROR) != 0);
+        assert_eq!(readers.scene.hosts[0].memory.read(0x4000, 1500), before);
+        assert!(readers.vis.iter().all(|vi| vi.state() == ViState::Error));
+        let events = readers.scene.events(1);
+        assert_eq!(events.iter().map(|event| event.code).collect::<Vec<_>>(), [event_code::RDMAR_PROT]);
+        readers.scene.others_go_on();
+    }
+}
+
+#[test]
+fn a_segment_of_ones_own_that_may_not_be_written_breaks_the_vi() {
+    let mut readers = Readers::new(1024);
+    let mut read = readers.descriptor(0, 0, &[(0x1000, 1500), (0x4000, 100)]);
+    read.segments[2].handle ^= 1 << 20;
+    let place = readers.post(0, &read);
+    assert_eq!(readers.status(0, place), READ | status::PROTECTION_ERROR);
+    assert_eq!(readers.vis[0].state(), ViState::Error);
+    readers.scene.others_go_on();
+}
+
+#[test]
+fn a_peer_that_allows_no_reads_refuses_and_counts() {
+    let mut readers = Readers::new(1024);
+    let [own, peer] = [readers.vis[1].vi.info(), readers.vis[0].vi.info()];
+    let (tag, generation) = (readers.scene.hosts[1].tag, (own.queue_pair >> 10) as u16);
+    let row = rows::Receive {
+        peer: peer.ip,
+        psn: peer.first_psn,
+        service: RELIABLE,
+        mtu: own.mtu,
+        tag,
+        generation,
+        rights: Rights::default(),
+    };
+    readers.scene.world.commit(1, table::RECEIVE, readers.vis[1].index().into(), &row.words());
+    let place = readers.read(0, 0, &[(0x1000, 10)]);
+    assert_eq!(readers.status(0, place), READ | status::RDMA_PROT_ERROR);
+    readers.scene.world.settle();
+    let codes: Vec<_> = readers.scene.events(1).iter().map(|event| event.code).collect();
+    assert_eq!(codes, [event_code::RDMAR_PROT]);
+    assert_eq!(readers.scene.world.counter(1, counter::READS_SERVED), 0);
+}
