@@ -171,11 +171,17 @@ impl Reading {
 
 /// The frames of a capture, in order.
 pub fn capture(path: &Path) -> Vec<Vec<u8>> {
+    timed_capture(path).into_iter().map(|(_, frame)| frame).collect()
+}
+
+/// The frames of a capture, in order, and when each was on the wire: cycles of 8 ns.
+pub fn timed_capture(path: &Path) -> Vec<(u64, Vec<u8>)> {
     let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut reader = PcapReader::new(std::io::BufReader::new(file)).expect("a pcap");
     let mut frames = Vec::new();
     while let Some(packet) = reader.next_packet() {
-        frames.push(packet.expect("a whole packet").data.into_owned());
+        let packet = packet.expect("a whole packet");
+        frames.push((packet.timestamp.as_nanos() as u64 / 8, packet.data.into_owned()));
     }
     frames
 }

@@ -194,16 +194,30 @@ impl RawVi {
         Self::create(host, service, mtu, host.tag, cqs)
     }
 
-    fn create(
-        host: &Host,
+    /// Creates one whose peer may write to the host's memory, and read it if the level has that.
+    pub fn open(host: &Host, service: Service, mtu: u32) -> Self {
+        let attributes = ViAttributes {
+            rdma_write: true,
+            rdma_read: service.is_reliable(),
+            ..Self::attributes(host.tag, service, mtu, [None; 2])
+        };
+        Self { vi: host.agent.create_vi(attributes).expect("a VI"), sends: 0, receives: 0 }
+    }
+
+    fn create(host: &Host, service: Service, mtu: u32, tag: u16, cqs: [Option<u16>; 2]) -> Self {
+        let attributes = Self::attributes(tag, service, mtu, cqs);
+        Self { vi: host.agent.create_vi(attributes).expect("a VI"), sends: 0, receives: 0 }
+    }
+
+    fn attributes(
+        tag: u16,
         service: Service,
         mtu: u32,
-        tag: u16,
         [send_cq, receive_cq]: [Option<u16>; 2],
-    ) -> Self {
+    ) -> ViAttributes {
         let log2 = Self::SLOTS.ilog2();
         let mtu = Mtu::try_from(mtu).expect("an MTU");
-        let attributes = ViAttributes {
+        ViAttributes {
             tag,
             service,
             mtu,
@@ -214,8 +228,7 @@ impl RawVi {
             rdma_read: false,
             send_cq,
             receive_cq,
-        };
-        Self { vi: host.agent.create_vi(attributes).expect("a VI"), sends: 0, receives: 0 }
+        }
     }
 
     /// Connects two.

@@ -13,7 +13,7 @@ use crate::bus::{
 };
 use crate::prims::Number;
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
+use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -141,7 +141,7 @@ pub struct Receive {
     /// The payload of an answer is being placed, or may be soon.
     pub placing: Signal<Out, Bits<2>>,
     /// For these two VIs, the first in the low bits.
-    pub placing_vis: Signal<Out, Bits<{ 2 * VI_LOG2 }>>,
+    pub placing_vis: Signal<Out, Bits<20>>,
     /// An answer was to nothing that waits.
     pub count_response: Signal<Out, bool>,
     /// An acknowledgement came from the wire.
