@@ -28,7 +28,7 @@ fn packets(length: impl Fn(usize) -> usize) -> Vec<(u64, usize)> {
     let file = folder.path().join("wire.pcap");
     let setup = Setup { kinds: vec![Kind::Rtl], pcap: Some(file.clone()), ..quick(71) };
     let world = World::new(&setup);
-    let mut hosts = [0, 1].map(|nic| world.host(nic));
+    let hosts = [0, 1].map(|nic| world.host(nic));
     let attributes = MemoryAttributes { tag: hosts[1].tag, rdma_write: true, rdma_read: false };
     let target = hosts[1].register_as(0, 1 << 16, attributes);
     let mut vis: Vec<[RawVi; 2]> = (0..VIS)

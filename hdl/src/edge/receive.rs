@@ -17,7 +17,8 @@
 //! - nothing: messages in silence; whatever else, and what ends before its header or data is whole,
 //!   is consumed to its end and counted.
 //!
-//! What follows the data that the header announces (a digest) is ignored.
+//! What follows the data that the header announces (a digest) is ignored. Offsets are the low bits of the address, as many
+//! as the BAR has: what is above says where the host has put it.
 //!
 //! `np_ready` falls in the cycle after the first beat of a non-posted request and rises when its load has
 //! been taken. The source looks at it only when it starts a packet. There is room for two loads, so a
