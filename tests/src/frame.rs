@@ -194,6 +194,11 @@ impl Write for Tape {
 
 /// The frames of a capture, in order.
 pub fn capture(path: &Path) -> Vec<Vec<u8>> {
+    timed_capture(path).into_iter().map(|(_, frame)| frame).collect()
+}
+
+/// The frames of a capture, in order, and when each was on the wire: cycles of 8 ns.
+pub fn timed_capture(path: &Path) -> Vec<(u64, Vec<u8>)> {
     let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     read(io::BufReader::new(file))
 }
@@ -202,7 +207,8 @@ fn read(from: impl io::Read) -> Vec<Vec<u8>> {
     let mut reader = PcapReader::new(from).expect("a pcap");
     let mut frames = Vec::new();
     while let Some(packet) = reader.next_packet() {
-        frames.push(packet.expect("a whole packet").data.into_owned());
+        let packet = packet.expect("a whole packet");
+        frames.push((packet.timestamp.as_nanos() as u64 / 8, packet.data.into_owned()));
     }
     frames
 }
