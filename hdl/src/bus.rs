@@ -6,7 +6,7 @@
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{CQ_LOG2, READ_TAGS_LOG2, VECTOR_LOG2, VI_LOG2};
+use viaduct_spec::profile::{BAR2_BYTES, CQ_LOG2, DOORBELL_SHIFT, READ_TAGS_LOG2, VECTOR_LOG2, VI_LOG2};
 
 /// Index of a virtual interface.
 pub type Vi = Bits<VI_LOG2>;
@@ -14,6 +14,10 @@ pub type Vi = Bits<VI_LOG2>;
 pub const QUEUE_LOG2: usize = VI_LOG2 + 1;
 /// Index of a work queue: 2 x VI + (1 for the receive queue).
 pub type Queue = Bits<QUEUE_LOG2>;
+/// Bits of a store's offset in its BAR.
+pub const STORE_LOG2: usize = if BAR2_BYTES > 1 << 20 { BAR2_BYTES.ilog2() as usize } else { 20 };
+/// Bits of a doorbell page's number.
+pub const PAGE_NUMBER_LOG2: usize = STORE_LOG2 - DOORBELL_SHIFT;
 /// Index of a completion queue.
 pub type Cq = Bits<CQ_LOG2>;
 /// Entries of a completion queue, written or taken, counted modulo 2^18.
@@ -100,7 +104,7 @@ pub struct MmioWrite {
     /// The store is to BAR 2, the doorbell pages.
     pub doorbell: bool,
     /// Byte offset in the BAR, low 3 bits 0.
-    pub address: Bits<20>,
+    pub address: Bits<STORE_LOG2>,
     /// The eight bytes.
     pub data: Bits<64>,
     /// Which of them are written.
@@ -384,7 +388,7 @@ pub struct Sent {
     pub number: Bits<3>,
 }
 
-/// An acknowledgement from the wire.
+/// An acknowledgement from the wire, or what stands for one.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Acknowledged {
     /// The VI.
@@ -393,6 +397,8 @@ pub struct Acknowledged {
     pub psn: Bits<24>,
     /// `viaduct_spec::wire::syndrome`.
     pub syndrome: Bits<8>,
+    /// What the frame itself was, for the counters: bits 6:5 of its syndrome; 2: an answer to a read.
+    pub frame: Bits<2>,
 }
 
 /// An acknowledgement to send once every write granted before it is out.

@@ -681,7 +681,10 @@ impl Logic for Nic {
         self.events.next = self.events.val().replace_bit(31, self.requests.count_request.val());
         self.events.next = self.events.val().replace_bit(28, self.receive.count_congestion.val());
         self.events.next = self.events.val().replace_bit(34, self.queues.count_overrun.val());
+        self.events.next = self.events.val().replace_bit(35, self.vectors.count_interrupt.val());
         self.counters.events.next = self.events.val();
+        self.counters.bytes_sent.next = self.transmit.count_bytes.val();
+        self.counters.bytes_received.next = self.receive.count_bytes.val();
 
         // Idle, and what the STATE register shows.
         self.quiet.d.next = !(self.command.busy.val()

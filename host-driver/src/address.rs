@@ -84,6 +84,11 @@ impl Service {
             Self::ReliableReception => service::RELIABLE_RECEPTION,
         }
     }
+
+    /// Whether what is lost is sent again, and an error breaks the connection.
+    pub fn is_reliable(self) -> bool {
+        self != Self::UnreliableDelivery
+    }
 }
 
 impl fmt::Display for Service {

@@ -1,15 +1,25 @@
-//! Table sizes: the board profile, which fits an ECP5-45F.
+//! Table sizes. There are two profiles: the board's, which fits an ECP5-45F, and the large one, for devices with some
+//! hundred block RAMs more: the feature `large` of this crate, which those that build on it pass on.
+
+/// `board` in the board's profile, `large` in the large one.
+const fn choose(board: usize, large: usize) -> usize {
+    if cfg!(feature = "large") {
+        large
+    } else {
+        board
+    }
+}
 
 /// log2 of the number of virtual interfaces.
-pub const VI_LOG2: usize = 6;
+pub const VI_LOG2: usize = choose(6, 10);
 /// Virtual interfaces.
 pub const VIS: usize = 1 << VI_LOG2;
 /// log2 of the rows of the region table; row 0 is never used.
-pub const REGION_LOG2: usize = 8;
+pub const REGION_LOG2: usize = choose(8, 12);
 /// Rows of the region table.
 pub const REGIONS: usize = 1 << REGION_LOG2;
 /// log2 of the rows of the page table.
-pub const PAGE_LOG2: usize = 11;
+pub const PAGE_LOG2: usize = choose(11, 14);
 /// Rows of the page table.
 pub const PAGES: usize = 1 << PAGE_LOG2;
 /// log2 of the doorbell page stride in bytes.

@@ -228,9 +228,9 @@ codes! {
         COMMAND_IGNORED = 17;
         /// Events lost: there was no error ring, or no room in it or before it.
         EVENT_LOST = 18;
-        /// Negative acknowledgements sent.
+        /// Negative acknowledgements sent; receiver-not-ready answers have their own counter.
         NAKS_SENT = 19;
-        /// Negative acknowledgements taken.
+        /// Negative acknowledgements taken; receiver-not-ready answers have their own counter.
         NAKS_RECEIVED = 20;
         /// Frames of a message dropped because an earlier one of it was lost (Unreliable Delivery).
         DROP_PARTIAL = 21;

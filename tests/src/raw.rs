@@ -9,12 +9,19 @@ use viaduct_spec::descriptor::{
 };
 use viaduct_spec::doorbell;
 use viaduct_spec::handle::memory_handle;
+use viaduct_spec::refusal;
 
 use crate::memory::Memory;
 use crate::world::{Host, World};
 
 /// The levels that there are.
-pub const LEVELS: [Service; 2] = [Service::UnreliableDelivery, Service::ReliableDelivery];
+pub const LEVELS: [Service; 3] =
+    [Service::UnreliableDelivery, Service::ReliableDelivery, Service::ReliableReception];
+
+/// Error bit of a reliable send's status whose peer answered with this refusal (spec: `refusal`).
+pub fn refused(level: Service, syndrome: u8) -> u32 {
+    refusal::error(syndrome, false, level == Service::ReliableReception)
+}
 
 /// A registered region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -87,6 +94,13 @@ impl Descriptor {
     /// An RDMA write to there: before all other segments.
     pub fn write_to(mut self, address: u64, handle: u32) -> Self {
         self.control |= control::OP_RDMAWRITE;
+        self.segments.insert(0, Segment { address, handle, length: 0 });
+        self
+    }
+
+    /// An RDMA read from there: before all other segments.
+    pub fn read_from(mut self, address: u64, handle: u32) -> Self {
+        self.control |= control::OP_RDMAREAD;
         self.segments.insert(0, Segment { address, handle, length: 0 });
         self
     }
@@ -180,16 +194,30 @@ impl RawVi {
         Self::create(host, service, mtu, host.tag, cqs)
     }
 
-    fn create(
-        host: &Host,
+    /// Creates one whose peer may write to the host's memory, and read it if the level has that.
+    pub fn open(host: &Host, service: Service, mtu: u32) -> Self {
+        let attributes = ViAttributes {
+            rdma_write: true,
+            rdma_read: service.is_reliable(),
+            ..Self::attributes(host.tag, service, mtu, [None; 2])
+        };
+        Self { vi: host.agent.create_vi(attributes).expect("a VI"), sends: 0, receives: 0 }
+    }
+
+    fn create(host: &Host, service: Service, mtu: u32, tag: u16, cqs: [Option<u16>; 2]) -> Self {
+        let attributes = Self::attributes(tag, service, mtu, cqs);
+        Self { vi: host.agent.create_vi(attributes).expect("a VI"), sends: 0, receives: 0 }
+    }
+
+    fn attributes(
+        tag: u16,
         service: Service,
         mtu: u32,
-        tag: u16,
         [send_cq, receive_cq]: [Option<u16>; 2],
-    ) -> Self {
+    ) -> ViAttributes {
         let log2 = Self::SLOTS.ilog2();
         let mtu = Mtu::try_from(mtu).expect("an MTU");
-        let attributes = ViAttributes {
+        ViAttributes {
             tag,
             service,
             mtu,
@@ -200,8 +228,7 @@ impl RawVi {
             rdma_read: false,
             send_cq,
             receive_cq,
-        };
-        Self { vi: host.agent.create_vi(attributes).expect("a VI"), sends: 0, receives: 0 }
+        }
     }
 
     /// Connects two.

@@ -296,9 +296,12 @@ pub struct Shape<'a> {
     pub levels: &'a [ReliabilityLevel],
 }
 
-/// Both levels that there are.
-pub const LEVELS: &[ReliabilityLevel] =
-    &[ReliabilityLevel::ReliableDelivery, ReliabilityLevel::UnreliableDelivery];
+/// The levels that there are.
+pub const LEVELS: &[ReliabilityLevel] = &[
+    ReliabilityLevel::ReliableDelivery,
+    ReliabilityLevel::UnreliableDelivery,
+    ReliabilityLevel::ReliableReception,
+];
 /// All path MTUs.
 pub const MTUS: &[u32] = &[256, 512, 1024, 2048, 4096];
 

@@ -99,7 +99,7 @@ fn many_queues_on_one_keep_their_order_through_laps_and_resizes() {
         let whose = [[0, 1], [2, 2]];
         let mut pairs: Vec<[RawVi; 2]> = (0..5)
             .map(|n| {
-                let level = LEVELS[n % 2];
+                let level = LEVELS[n % 3];
                 let mut vis = [0, 1].map(|host| {
                     let cqs = whose[host].map(|consumer| consumers[consumer].index());
                     RawVi::with_cqs(&hosts[host], level, 1024, cqs)

@@ -116,7 +116,7 @@ fn what_is_deregistered_is_not_read_any_more() {
             for (at, byte) in arrived.iter().enumerate() {
                 assert!(*byte == sent[at] || *byte == fresh[at], "seed {seed}: byte {at:#x} leaked");
             }
-            let broken = level == Service::ReliableDelivery && broke;
+            let broken = level.is_reliable() && broke;
             assert_eq!(vis[0].state() == ViState::Error, broken);
             let [a, b] = vis;
             a.retire(&world);

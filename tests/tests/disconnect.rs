@@ -11,8 +11,11 @@ use vipl::{
     ViState,
 };
 
-const LEVELS: [ReliabilityLevel; 2] =
-    [ReliabilityLevel::UnreliableDelivery, ReliabilityLevel::ReliableDelivery];
+const LEVELS: [ReliabilityLevel; 3] = [
+    ReliabilityLevel::UnreliableDelivery,
+    ReliabilityLevel::ReliableDelivery,
+    ReliabilityLevel::ReliableReception,
+];
 /// Descriptors on each queue.
 const DEPTH: usize = 8;
 /// Bytes of a message.

@@ -4,12 +4,14 @@ use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::{Direction, ViState};
 use viaduct_driver::agent::Event;
 use viaduct_driver::device::{Bar, PciDevice};
+use viaduct_sim::setup::{Kind, Setup};
 use viaduct_spec::descriptor::status;
 use viaduct_spec::doorbell::page;
 use viaduct_spec::profile::{DOORBELL_SHIFT, VIS};
 use viaduct_spec::register::{counter, event_code};
 use viaduct_tests::raw::{pair, Completion, Descriptor, RawVi};
 use viaduct_tests::scene::Scene;
+use viaduct_tests::world::{quick, World};
 
 const UNRELIABLE: Service = Service::UnreliableDelivery;
 
@@ -177,5 +179,43 @@ fn a_slot_that_was_not_written_breaks_that_virtual_interface_alone() {
             let _ = [scene.events(0), scene.events(1)];
             vis.into_iter().for_each(|vi| vi.retire(&scene.world));
         }
+    }
+}
+
+#[test]
+fn an_idle_virtual_interface_breaks_by_its_own_queues_and_comes_back_by_a_disconnect() {
+    for kind in [Kind::Rtl, Kind::Model] {
+        let mut scene = Scene::on(World::new(&Setup { kinds: vec![kind], ..quick(5) }));
+        for (direction, side) in [(Direction::Send, 0), (Direction::Receive, 1)] {
+            // More than the ring holds; a slot that was never written.
+            for (position, code) in [(RawVi::SLOTS, event_code::VI_OVERRUN), (0, event_code::POST_DESC)] {
+                println!("{kind:?}, {direction:?}: position {position}");
+                let mut vis = [0, 1].map(|n| RawVi::new(&scene.hosts[n], UNRELIABLE, 1024));
+                let host = &scene.hosts[side];
+                let token = host.region.token(host.memory.address(0x1000), position);
+                // The high half alone: the NIC has to read the ring.
+                let at = doorbell(vis[side].index(), direction) + 4;
+                host.device.write32(Bar::Doorbells, at, (token >> 32) as u32).expect("the NIC is there");
+                scene.world.settle();
+                assert_eq!(vis[side].state(), ViState::Error);
+                let event = Event { code, vi: vis[side].index(), receive: side == 1, broke: true };
+                assert_eq!(scene.events(side), [event]);
+                let peer = vis[1 - side].vi.info();
+                assert!(vis[side].vi.connect(&peer).is_err(), "in Error");
+                // What is posted then is flushed, if its ring can still be followed.
+                let other = [Direction::Receive, Direction::Send][side];
+                let host = &mut scene.hosts[side];
+                let place = vis[side].post(host, other, &Descriptor::of(host, 0x1000, 10));
+                let flushed = scene.world.complete(&scene.hosts[side], place).status;
+                assert_eq!(flushed & status::ERROR_MASK, status::DESC_FLUSHED_ERROR);
+                vis[side].make_idle();
+                assert_eq!(vis[side].state(), ViState::Idle);
+                let [a, b] = &mut vis;
+                a.connect(b);
+                scene.world.exchange(&mut scene.hosts, &mut vis, 3000);
+                vis.into_iter().for_each(|vi| vi.retire(&scene.world));
+            }
+        }
+        scene.others_go_on();
     }
 }

@@ -1,4 +1,4 @@
-//! What goes wrong in VIA's own terms: statuses, events and states, at both levels; and that nobody
+//! What goes wrong in VIA's own terms: statuses, events and states, at all levels; and that nobody
 //! else notices.
 
 use viaduct_driver::address::Service;
@@ -7,7 +7,8 @@ use viaduct_driver::agent::Event;
 use viaduct_sim::fabric::Faults;
 use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::register::{counter, event_code};
-use viaduct_tests::raw::{pair, Completion, Descriptor, RawVi, LEVELS};
+use viaduct_spec::wire::syndrome;
+use viaduct_tests::raw::{pair, refused, Completion, Descriptor, RawVi, LEVELS};
 use viaduct_tests::scene::Scene;
 use viaduct_tests::world::{quick, World};
 
@@ -41,8 +42,8 @@ fn a_message_without_a_receive_is_dropped_or_breaks_the_connection() {
         let sent = scene.world.complete(a, send);
         scene.world.settle();
         assert_eq!(scene.world.counter(1, counter::DROP_NO_RECEIVE), before + 1);
-        if level == RELIABLE {
-            assert_eq!(sent.status, SENT | status::TRANSPORT_ERROR);
+        if level.is_reliable() {
+            assert_eq!(sent.status, SENT | refused(level, syndrome::RNR_NAK));
             assert_eq!(states(&vis), [ViState::Error; 2]);
             assert_eq!(scene.events(0), [event(event_code::CONN_LOST, &vis[0], false, true)]);
             assert_eq!(scene.events(1), [event(event_code::RECVQ_EMPTY, &vis[1], true, true)]);
@@ -73,8 +74,8 @@ fn a_message_longer_than_its_receive_is_a_length_error() {
             assert_eq!(received.status, RECEIVED | status::LENGTH_ERROR);
             assert_eq!(b.memory.read(0x2000 + room, 4096), guard, "nothing behind the buffer");
             scene.world.settle();
-            if level == RELIABLE {
-                assert_eq!(sent.status, SENT | status::TRANSPORT_ERROR);
+            if level.is_reliable() {
+                assert_eq!(sent.status, SENT | refused(level, syndrome::NAK_INVALID));
                 assert_eq!(states(&vis), [ViState::Error; 2]);
                 assert_eq!(scene.events(0), [event(event_code::CONN_LOST, &vis[0], false, true)]);
                 assert_eq!(scene.events(1), [event(event_code::CONN_LOST, &vis[1], true, true)]);
@@ -142,9 +143,9 @@ fn a_malformed_send_sends_nothing() {
             assert_eq!((completion.status, completion.length), (status::DONE | operation | error, 0));
             scene.world.settle();
             assert_eq!(scene.world.counter(1, counter::FRAMES_RECEIVED), frames);
-            let state = if level == RELIABLE { ViState::Error } else { ViState::Connected };
+            let state = if level.is_reliable() { ViState::Error } else { ViState::Connected };
             assert_eq!(states(&vis), [state, ViState::Connected]);
-            if level == UNRELIABLE {
+            if !level.is_reliable() {
                 scene.world.exchange(&mut scene.hosts, &mut vis, 10);
             }
             assert_eq!([scene.events(0), scene.events(1)], [[], []]);
@@ -195,8 +196,8 @@ fn a_malformed_receive_takes_a_message_with_it() {
             assert_eq!(received.status, RECEIVED | error);
             assert_eq!(b.memory.read(0, 0x1000), data);
             scene.world.settle();
-            if level == RELIABLE {
-                assert_eq!(sent.status, SENT | status::TRANSPORT_ERROR);
+            if level.is_reliable() {
+                assert_eq!(sent.status, SENT | refused(level, syndrome::NAK_OPERATIONAL));
                 assert_eq!(states(&vis), [ViState::Error; 2]);
                 assert_eq!(scene.events(0), [event(event_code::CONN_LOST, &vis[0], false, true)]);
                 assert_eq!(scene.events(1), [event(event_code::CONN_LOST, &vis[1], true, true)]);
@@ -289,7 +290,7 @@ fn a_frame_that_comes_twice_is_delivered_once() {
             assert_eq!(b.memory.read(0, 2500), a.memory.read(0x100, 2500));
             assert!(!received[1].is_complete());
             // A reliable VI acknowledges the copy again.
-            let again = u64::from(level == RELIABLE);
+            let again = u64::from(level.is_reliable());
             assert_eq!(scene.world.counter(1, counter::DROP_PSN), 1 - again);
             assert_eq!(scene.world.counter(1, counter::DUPLICATES), again);
             assert_eq!(scene.world.counter(1, counter::ACKS_SENT), 2 * again);

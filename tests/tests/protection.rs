@@ -10,7 +10,8 @@ use viaduct_spec::handle::memory_handle;
 use viaduct_spec::profile::{PAGES, REGIONS};
 use viaduct_spec::register::{counter, event_code};
 use viaduct_spec::tables::table;
-use viaduct_tests::raw::{pair, Completion, Descriptor, RawVi, Region, Segment, LEVELS};
+use viaduct_spec::wire::syndrome;
+use viaduct_tests::raw::{pair, refused, Completion, Descriptor, RawVi, Region, Segment, LEVELS};
 use viaduct_tests::scene::Scene;
 use viaduct_tests::world::{Host, World};
 
@@ -118,7 +119,7 @@ fn a_send_gives_away_nothing_that_is_not_its_own() {
                 let [a, b] = &mut scene.hosts;
                 let next = vis[0].send(a, &Descriptor::of(a, 7, 60));
                 let next = scene.world.complete(a, next);
-                if level == Service::ReliableDelivery {
+                if level.is_reliable() {
                     assert_eq!(vis[0].state(), ViState::Error);
                     assert_eq!(next.status, status::DONE | status::DESC_FLUSHED_ERROR);
                 } else {
@@ -160,7 +161,7 @@ fn a_message_that_fails_in_the_middle_is_partial_at_the_peer() {
         let send = vis[0].send(a, &wrong);
         let sent = scene.world.complete(a, send);
         assert_eq!(sent.status, REFUSED);
-        if level == Service::UnreliableDelivery {
+        if !level.is_reliable() {
             let next = vis[0].send(a, &Descriptor::of(a, 0x3000, 4000));
             assert_eq!(scene.world.complete(a, next).status, status::DONE);
             let [partial, whole] = receives.map(|place| scene.world.complete(b, place));
@@ -208,8 +209,8 @@ fn a_receive_writes_nothing_where_it_may_not() {
                 assert_eq!(received.status, REFUSED | status::OP_RECEIVE);
                 let sent = scene.world.complete(a, send);
                 let mut complete = vec![(0, send), (1, receive)];
-                if level == Service::ReliableDelivery {
-                    assert_eq!(sent.status, status::DONE | status::TRANSPORT_ERROR);
+                if level.is_reliable() {
+                    assert_eq!(sent.status, status::DONE | refused(level, syndrome::NAK_OPERATIONAL));
                     let flushed = scene.world.complete(b, after);
                     assert_eq!(
                         flushed.status,
@@ -227,7 +228,7 @@ fn a_receive_writes_nothing_where_it_may_not() {
                     receive,
                     broke: true,
                 };
-                if level == Service::ReliableDelivery {
+                if level.is_reliable() {
                     assert!(vis.iter().all(|vi| vi.state() == ViState::Error));
                     let expected = [vec![lost(&vis[0], false)], vec![lost(&vis[1], true)]];
                     assert_eq!([scene.events(0), scene.events(1)], expected);
@@ -295,7 +296,7 @@ fn a_descriptor_is_taken_only_from_where_the_vi_may_have_it() {
                 let token = vis[side].token(direction, &region, address);
                 vis[side].post_token(direction, token);
                 // The RTL of today breaks an unreliable VI too.
-                let broke = level == Service::ReliableDelivery || !scene.world.is_model(side);
+                let broke = level.is_reliable() || !scene.world.is_model(side);
                 let posted = Event { code: event_code::POST_DESC, vi: vis[side].index(), receive, broke };
                 match error {
                     None if !broke => {
@@ -323,7 +324,7 @@ fn a_descriptor_is_taken_only_from_where_the_vi_may_have_it() {
                         }
                         let completion = scene.world.complete(&scene.hosts[side], PLACE);
                         assert_eq!(completion.status & !status::OP_MASK, status::DONE | error);
-                        let broken = level == Service::ReliableDelivery;
+                        let broken = level.is_reliable();
                         assert_eq!(vis[side].state() == ViState::Error, broken);
                     }
                 }

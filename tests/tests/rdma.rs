@@ -32,9 +32,7 @@ struct Writer {
 impl Writer {
     fn new(setup: &Setup, service: Service, mtu: u32) -> Self {
         let scene = Scene::on(World::new(setup));
-        // The agent does not know Reliable Reception yet; on the wire it is Reliable Delivery.
-        let agreed = if service == UNRELIABLE { UNRELIABLE } else { RELIABLE };
-        let vis = pair(&scene.hosts, agreed, mtu);
+        let vis = pair(&scene.hosts, service, mtu);
         let [peer, own] = [vis[0].vi.info(), vis[1].vi.info()];
         let host = &scene.hosts[1];
         let attributes = MemoryAttributes { tag: host.tag, rdma_write: true, rdma_read: false };

@@ -154,7 +154,6 @@ impl From<DeviceError> for Error {
 fn agent_code(error: &AgentError) -> Return {
     match error {
         AgentError::UnknownTag(_) => Return::InvalidPtag,
-        AgentError::Service(_) => Return::InvalidReliabilityLevel,
         AgentError::RdmaRead => Return::InvalidRdmaRead,
         AgentError::MaxTransfer(_) => Return::InvalidMtu,
         AgentError::State { .. } | AgentError::RawBroken(_) => Return::InvalidState,

@@ -248,11 +248,12 @@ fn what_breaks_a_rule_is_refused_with_its_code() {
     let foreign = Descriptor::new().build(&memory, 0).expect("sound by itself");
     assert!(matches!(bench.vi.post_send(foreign), Err(Error::OtherNic)));
 
-    let level = ViAttributes {
-        reliability_level: ReliabilityLevel::ReliableReception,
-        ..ViAttributes::new(&bench.ptag)
-    };
-    assert_eq!(bench.nic.create_vi(&level).err().map(|e| e.code()), Some(Return::InvalidReliabilityLevel));
+    for level in [ReliabilityLevel::UnreliableDelivery, ReliabilityLevel::ReliableReception] {
+        let attributes = ViAttributes { reliability_level: level, ..ViAttributes::new(&bench.ptag) };
+        let vi = bench.nic.create_vi(&attributes).expect("all levels are offered");
+        let error = vi.connect(&bench.vi.connection_info()).expect_err("the other end has another level");
+        assert_eq!(error.code(), Return::InvalidReliabilityLevel);
+    }
     let size = ViAttributes { max_transfer_size: u32::MAX, ..ViAttributes::new(&bench.ptag) };
     assert_eq!(bench.nic.create_vi(&size).err().map(|e| e.code()), Some(Return::InvalidMtu));
 }

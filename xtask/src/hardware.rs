@@ -15,6 +15,8 @@ pub enum Exporter {
     Build,
     /// Cargo has just built it with the whole workspace.
     Built,
+    /// That of the large profile; Cargo brings it up to date first.
+    Large,
 }
 
 impl Exporter {
@@ -23,6 +25,10 @@ impl Exporter {
             Exporter::Built => project.built(PROGRAM)?,
             Exporter::Build => {
                 project.cargo("run")?.args(["--quiet", "-p", "viaduct-hdl", "--bin", PROGRAM, "--"])
+            }
+            Exporter::Large => {
+                let program = ["--features", "large", "-p", "viaduct-hdl", "--bin", PROGRAM, "--"];
+                project.cargo("run")?.arg("--quiet").args(program)
             }
         })
     }
@@ -33,9 +39,13 @@ pub fn export(project: &Project, exporter: Exporter, folder: &Path) -> Result<()
     exporter.command(project)?.args(["export", "--out"]).arg(std::path::absolute(folder)?).run()
 }
 
-/// Checks the NIC's Verilog.
-pub fn lint(project: &Project, exporter: Exporter) -> Result<()> {
-    exporter.command(project)?.arg("lint").run()
+/// Checks the Verilog of every block, or of those whose name contains a text.
+pub fn lint(project: &Project, exporter: Exporter, only: Option<&str>) -> Result<()> {
+    let lint = exporter.command(project)?.arg("lint");
+    match only {
+        Some(name) => lint.args(["--only", name]).run(),
+        None => lint.run(),
+    }
 }
 
 /// Compares every block's size with its budget.

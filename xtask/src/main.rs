@@ -133,7 +133,7 @@ fn run(task: Task) -> Result<()> {
             setup::ensure(&project, &[Need::Simulator, Need::Synthesis])?;
             let folder = out.map_or_else(|| project.scratch("verilog"), Ok)?;
             hardware::export(&project, Exporter::Build, &folder)?;
-            hardware::lint(&project, Exporter::Build)
+            hardware::lint(&project, Exporter::Build, None)
         }
         Task::Budget { json } => {
             setup::ensure(&project, &[Need::Synthesis])?;

@@ -31,6 +31,8 @@ enum Action {
     Units,
     Doc,
     Lint,
+    /// The large profile: builds, lints and runs it.
+    Large,
     Budget,
     Prove,
     Demo,
@@ -63,6 +65,8 @@ pub const PARTS: &[Part] = &[
     Part { name: "prove", about: "the proofs of the primitives", needs: &[Proof], action: Action::Prove },
     Part { name: "demo", about: "the demo, and its capture read by Wireshark", needs: &[Simulator, Decode], action: Action::Demo },
     Part { name: "vfio", about: "a guest's kernel, its IOMMU and vfio-pci with two simulated NICs", needs: &[Simulator], action: Action::Vfio },
+    // Last: it leaves the large profile's viaduct-export where the board's was.
+    Part { name: "large", about: "the large profile: 1024 VIs and 4096 regions, without a fault and at work", needs: &[Simulator, Synthesis], action: Action::Large },
 ];
 
 /// What stands for all unit parts where cargo-nextest is not installed: cargo itself can run the
@@ -149,7 +153,11 @@ impl Tests<'_> {
             Action::Lint => {
                 let folder = project.scratch("verilog")?;
                 hardware::export(project, exporter, &folder)?;
-                hardware::lint(project, exporter)
+                hardware::lint(project, exporter, None)
+            }
+            Action::Large => {
+                self.large()?.run()?;
+                hardware::lint(project, Exporter::Large, Some("core"))
             }
             Action::Budget => hardware::budget(project, exporter, None),
             Action::Prove => hardware::prove(project, exporter, None),
@@ -168,6 +176,21 @@ impl Tests<'_> {
             (true, false) => cargo("nextest")?.args(["run", "--no-fail-fast", "-p", package]),
             (false, _) => cargo("test")?.args(["-p", package, "--tests"]),
         })
+    }
+
+    /// The last VI and the last region of the large profile. Dependencies are those of the other parts: only what builds on
+    /// the profile is built again.
+    fn large(&self) -> Result<Cmd> {
+        let cargo = |subcommand| self.project.cargo(subcommand);
+        let packages: &[&str] = match self.whole {
+            true => &["--workspace"],
+            false => &["-p", "viaduct-tests"],
+        };
+        let command = match self.nextest {
+            true => cargo("nextest")?.arg("run"),
+            false => cargo("test")?,
+        };
+        Ok(command.args(packages).args(["--features", "viaduct-tests/large", "--test", "profile"]))
     }
 
     fn doc(&self) -> Result<Cmd> {

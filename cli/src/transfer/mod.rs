@@ -36,13 +36,15 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How long an application that failed waits for the reason of the other one.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// VIA's reliability levels that the NIC offers.
+/// VIA's reliability levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Reliability {
     /// Unreliable Delivery: messages may be lost
     Unreliable,
     /// Reliable Delivery: messages arrive, or the connection breaks
     Delivery,
+    /// Reliable Reception: the same, and a send is complete when its data is in the peer's memory
+    Reception,
 }
 
 impl From<Reliability> for ReliabilityLevel {
@@ -50,6 +52,7 @@ impl From<Reliability> for ReliabilityLevel {
         match level {
             Reliability::Unreliable => Self::UnreliableDelivery,
             Reliability::Delivery => Self::ReliableDelivery,
+            Reliability::Reception => Self::ReliableReception,
         }
     }
 }

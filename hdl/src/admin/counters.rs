@@ -1,12 +1,15 @@
-//! 36 event counters of 36 bits.
+//! 36 counters of 36 bits: of events, and two of bytes.
 //!
 //! ```text
-//!   events 36 ──►┌──────────┐
-//!   read_valid ─►│ Counters │──► read_done
-//!   read_index ─►└──────────┘──► read_value 36
+//!    events 36 ──►┌──────────┐
+//! bytes_* 2x13 ──►│ Counters │──► read_done
+//!   read_valid ──►│          │──► read_value 36
+//!   read_index ──►└──────────┘
 //! ```
 //! Contract: bit n of `events` adds one to counter n. Nothing is lost as long as no event comes in more than every
-//! second cycle, which no block's can: each takes two beats at least. Five bits per counter collect events until the
+//! second cycle, which no block's can: each takes two beats at least. `bytes_*` are added to their counters, in every
+//! cycle; nothing is lost as long as those of 36 cycles are fewer than 2^13: a payload is 4096 bytes at most, and the
+//! next one comes a cycle later for every 8 of its bytes. Five bits per counter collect events until the
 //! scan, one counter a cycle, moves them into the memory, which is distributed RAM: block RAM is short. A read of a counter below 36 is answered when the scan passes
 //! it; `read_index` stays until then. Reset clears all counters within 36 cycles.
 //!
@@ -16,6 +19,9 @@
 
 use crate::prims::{LutRam, Number};
 use rust_hdl::prelude::*;
+use viaduct_spec::register::counter;
+
+const _: () = assert!(counter::BYTES_SENT == 32 && counter::BYTES_RECEIVED == 33, "whose turn it is");
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -24,8 +30,12 @@ pub struct Counters {
     pub clock: Signal<In, Clock>,
     /// Clears every counter.
     pub reset: Signal<In, bool>,
-    /// One bit for each counter.
+    /// One bit for each counter; those of bytes have none.
     pub events: Signal<In, Bits<36>>,
+    /// More for BYTES_SENT.
+    pub bytes_sent: Signal<In, Bits<13>>,
+    /// More for BYTES_RECEIVED.
+    pub bytes_received: Signal<In, Bits<13>>,
     /// A counter is wanted.
     pub read_valid: Signal<In, bool>,
     /// Which.
@@ -38,20 +48,23 @@ pub struct Counters {
     row: DFF<Bits<36>>,
     low: Pending,
     high: Pending,
+    sent: Bytes,
+    received: Bytes,
     /// The counter whose pending events are taken now.
     scan: DFF<Bits<6>>,
     /// The same, one bit a counter: cheaper than 36 comparisons.
     turn: DFF<Bits<36>>,
     /// The one before, whose row has just been read.
     moved: DFF<Bits<6>>,
-    amount: DFF<Bits<5>>,
+    amount: DFF<Bits<13>>,
     /// The first round after reset: rows are written and not added to.
     clearing: DFF<bool>,
     clear_row: DFF<bool>,
     value: DFF<Bits<36>>,
     done: DFF<bool>,
     turns: Signal<Local, Bits<36>>,
-    scanned: Signal<Local, Bits<5>>,
+    collected: Signal<Local, Bits<5>>,
+    scanned: Signal<Local, Bits<13>>,
     sum: Signal<Local, Bits<36>>,
     last: Number<6, 35>,
 }
@@ -71,7 +84,18 @@ impl Logic for Counters {
         self.high.reset.next = self.reset.val();
         self.high.events.next = self.events.val().get_bits::<18>(18);
         self.high.turn.next = self.turns.val().get_bits::<18>(18);
-        self.scanned.next = self.low.collected.val() | self.high.collected.val();
+        self.sent.clock.next = self.clock.val();
+        self.sent.reset.next = self.reset.val();
+        self.sent.more.next = self.bytes_sent.val();
+        self.sent.turn.next = self.turns.val().get_bit(32);
+        self.received.clock.next = self.clock.val();
+        self.received.reset.next = self.reset.val();
+        self.received.more.next = self.bytes_received.val();
+        self.received.turn.next = self.turns.val().get_bit(33);
+        self.collected.next = self.low.collected.val() | self.high.collected.val();
+        self.scanned.next = bit_cast::<13, 5>(self.collected.val())
+            | self.sent.collected.val()
+            | self.received.collected.val();
 
         self.scan.d.next = self.scan.q.val() + 1;
         self.turn.d.next = self.turn.q.val() << 1;
@@ -86,9 +110,9 @@ impl Logic for Counters {
 
         self.rows.read_address.next = self.scan.q.val();
         self.row.d.next = self.rows.read_data.val();
-        self.sum.next = self.row.q.val() + bit_cast::<36, 5>(self.amount.q.val());
+        self.sum.next = self.row.q.val() + bit_cast::<36, 13>(self.amount.q.val());
         if self.clear_row.q.val() {
-            self.sum.next = bit_cast::<36, 5>(self.amount.q.val());
+            self.sum.next = bit_cast::<36, 13>(self.amount.q.val());
         }
         self.rows.write_address.next = self.moved.q.val();
         self.rows.write_data.next = self.sum.val();
@@ -143,6 +167,35 @@ impl Logic for Pending {
             if self.reset.val() {
                 self.counts[i].d.next = bits::<5>(0);
             }
+        }
+    }
+}
+
+/// The bytes that have come for one counter since its last turn.
+#[derive(LogicBlock, Default)]
+struct Bytes {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, bool>,
+    pub more: Signal<In, Bits<13>>,
+    /// They are taken in this cycle.
+    pub turn: Signal<In, bool>,
+    /// The bytes until now; 0 if it is not their turn.
+    pub collected: Signal<Out, Bits<13>>,
+    count: DFF<Bits<13>>,
+}
+
+impl Logic for Bytes {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, count);
+        self.collected.next = bits::<13>(0);
+        self.count.d.next = self.count.q.val() + self.more.val();
+        if self.turn.val() {
+            self.collected.next = self.count.q.val();
+            self.count.d.next = self.more.val();
+        }
+        if self.reset.val() {
+            self.count.d.next = bits::<13>(0);
         }
     }
 }

@@ -14,7 +14,7 @@
 //!
 //! Tests: `tests/admin/registers.rs`.
 
-use crate::bus::MmioWrite;
+use crate::bus::{MmioWrite, STORE_LOG2};
 use crate::interrupt::VECTOR_ROW_LOG2;
 use crate::prims::Number;
 use rust_hdl::prelude::*;
@@ -214,7 +214,7 @@ impl Logic for Registers {
         self.command.next = self.command_word.q.val();
 
         // Stores.
-        self.store_address.next = self.mmio_write.val().address;
+        self.store_address.next = bit_cast::<20, STORE_LOG2>(self.mmio_write.val().address);
         self.store_row.next = self.store_address.val().get_bits::<17>(3);
         self.low.next = self.mmio_write_valid.val()
             & !self.mmio_write.val().doorbell

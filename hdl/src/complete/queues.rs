@@ -35,8 +35,8 @@ use viaduct_spec::profile::{CQ_LOG2, VECTOR_LOG2, VI_LOG2};
 use viaduct_spec::register::{event, event_code};
 use viaduct_spec::tables::{completion_queue, table, work_queue};
 
-/// log2 of the words: two for each completion queue, from row 0; one for each work queue, from row 256.
-const WORD_LOG2: usize = 9;
+/// log2 of the words: two for each completion queue, from row 0; one for each work queue, from the middle on.
+const WORD_LOG2: usize = if QUEUE_LOG2 > 8 { QUEUE_LOG2 + 1 } else { 9 };
 
 // The slices below are the specification's.
 const _: () = {
@@ -44,7 +44,7 @@ const _: () = {
     const fn at(field: Field, lo: usize, width: usize) -> bool {
         field.lo == lo && field.width == width
     }
-    assert!(CQ_LOG2 < WORD_LOG2 - 1 && QUEUE_LOG2 < WORD_LOG2);
+    assert!(CQ_LOG2 + 1 <= WORD_LOG2 - 1 && QUEUE_LOG2 <= WORD_LOG2 - 1);
     assert!(at(work_queue::CQ, 104, 10) && at(work_queue::TO_CQ, 114, 1));
     assert!(at(completion_queue::RING_OFFSET, 0, 34) && at(completion_queue::RING_REGION, 34, 16));
     assert!(at(completion_queue::RING_LOG2, 50, 5) && at(completion_queue::LIVE, 55, 1));

@@ -31,7 +31,7 @@ use viaduct_spec::doorbell::{arm, page, token};
 use viaduct_spec::profile::{VIS, VI_LOG2};
 use viaduct_spec::tables::{table, work_queue};
 
-use crate::bus::{Commit, MmioWrite, Position, Queue, Vi, QUEUE_LOG2};
+use crate::bus::{Commit, MmioWrite, Position, Queue, Vi, PAGE_NUMBER_LOG2, QUEUE_LOG2, STORE_LOG2};
 use crate::prims::Number;
 use crate::prims::{LutRam, Ram, RunQueue};
 
@@ -142,7 +142,8 @@ pub struct Doorbell {
     receive_shown: DFF<bool>,
     receive_head: DFF<Vi>,
 
-    address: Signal<Local, Bits<20>>,
+    address: Signal<Local, Bits<STORE_LOG2>>,
+    page_number: Signal<Local, Bits<PAGE_NUMBER_LOG2>>,
     in_page: Signal<Local, Bits<12>>,
     word: Signal<Local, Bits<64>>,
     store: Signal<Local, bool>,
@@ -167,7 +168,7 @@ pub struct Doorbell {
     position: Signal<Local, Bits<14>>,
     shown: Signal<Local, Row>,
 
-    vis: Number<8, { VIS as u64 }>,
+    vis: Number<PAGE_NUMBER_LOG2, { VIS as u64 }>,
     work_queue_table: Number<8, { table::WORK_QUEUE as u64 }>,
 }
 
@@ -213,22 +214,23 @@ impl Logic for Doorbell {
         self.address.next = self.mmio_write.val().address;
         self.word.next = self.mmio_write.val().data;
         self.store.next = self.mmio_write_valid.val() & self.mmio_write.val().doorbell;
+        self.page_number.next = self.address.val().get_bits::<PAGE_NUMBER_LOG2>(12);
         self.in_page.next = self.address.val().get_bits::<12>(0);
         self.to_receive.next = self.in_page.val().get_bit(3);
         self.to_arm.next = self.in_page.val().get_bit(4);
-        self.queue.next = bit_cast::<QUEUE_LOG2, 8>(self.address.val().get_bits::<8>(12)) << bits::<1>(1);
+        self.queue.next = bit_cast::<QUEUE_LOG2, PAGE_NUMBER_LOG2>(self.page_number.val()) << bits::<1>(1);
         if self.to_receive.val() {
-            self.queue.next = (bit_cast::<QUEUE_LOG2, 8>(self.address.val().get_bits::<8>(12))
+            self.queue.next = (bit_cast::<QUEUE_LOG2, PAGE_NUMBER_LOG2>(self.page_number.val())
                 << bits::<1>(1))
                 | bits::<QUEUE_LOG2>(1);
         }
         self.opened.read_address.next = self.queue.val();
-        self.exists.next =
-            (bit_cast::<8, VI_LOG2>(bit_cast::<VI_LOG2, 8>(self.address.val().get_bits::<8>(12)))
-                == self.address.val().get_bits::<8>(12))
-                & !self.in_page.val().get_bits::<7>(5).any()
-                & !self.in_page.val().get_bits::<3>(0).any()
-                & self.opened.read_data.val();
+        self.exists.next = (bit_cast::<PAGE_NUMBER_LOG2, VI_LOG2>(bit_cast::<VI_LOG2, PAGE_NUMBER_LOG2>(
+            self.page_number.val(),
+        )) == self.page_number.val())
+            & !self.in_page.val().get_bits::<7>(5).any()
+            & !self.in_page.val().get_bits::<3>(0).any()
+            & self.opened.read_data.val();
         self.whole.next = self.mmio_write.val().enables == bits::<8>(0xFF);
         self.high.next = self.mmio_write.val().enables == bits::<8>(0xF0);
         self.named.next = self.word.val().get_bits::<16>(34).any();
@@ -238,7 +240,7 @@ impl Logic for Doorbell {
             & (self.high.val() | (self.whole.val() & self.named.val()));
         self.arms.next = self.store.val() & self.exists.val() & self.to_arm.val() & self.whole.val();
         self.ignored.d.next = self.store.val()
-            & (self.address.val().get_bits::<8>(12) < self.vis.val())
+            & (self.page_number.val() < self.vis.val())
             & !self.taken.val()
             & !self.arms.val();
         self.armed.d.next = self.arms.val();

@@ -15,7 +15,7 @@ use rust_hdl::prelude::*;
 use viaduct_spec::doorbell::{cq_index, cq_page};
 use viaduct_spec::profile::{CQS, CQ_LOG2, DOORBELL_SHIFT, VIS};
 
-use crate::bus::{CqStore, MmioWrite};
+use crate::bus::{CqStore, MmioWrite, PAGE_NUMBER_LOG2, STORE_LOG2};
 use crate::prims::Number;
 
 /// See the module's description.
@@ -38,19 +38,19 @@ pub struct CqPages {
     taken: DFF<bool>,
     ignored: DFF<bool>,
     held: DFF<CqStore>,
-    address: Signal<Local, Bits<20>>,
+    address: Signal<Local, Bits<STORE_LOG2>>,
     word: Signal<Local, Bits<64>>,
-    page: Signal<Local, Bits<8>>,
-    queue: Signal<Local, Bits<8>>,
+    page: Signal<Local, Bits<PAGE_NUMBER_LOG2>>,
+    queue: Signal<Local, Bits<PAGE_NUMBER_LOG2>>,
     place: Signal<Local, Bits<12>>,
     here: Signal<Local, bool>,
     sound: Signal<Local, bool>,
-    vis: Number<8, { VIS as u64 }>,
+    vis: Number<PAGE_NUMBER_LOG2, { VIS as u64 }>,
 }
 
 // The slices below are the specification's.
 const _: () = {
-    assert!(DOORBELL_SHIFT == 12 && VIS + CQS <= 256);
+    assert!(DOORBELL_SHIFT == 12 && VIS + CQS <= 1 << PAGE_NUMBER_LOG2);
     assert!(cq_page::INDEX == 0x00 && cq_page::ARM == 0x08);
     assert!(cq_index::INDEX.lo == 0 && cq_index::INDEX.width == 18);
 };
@@ -61,7 +61,7 @@ impl Logic for CqPages {
         dff_setup!(self, clock, taken, ignored, held);
         self.address.next = self.mmio_write.val().address;
         self.word.next = self.mmio_write.val().data;
-        self.page.next = self.address.val().get_bits::<8>(12);
+        self.page.next = self.address.val().get_bits::<PAGE_NUMBER_LOG2>(12);
         self.place.next = self.address.val().get_bits::<12>(0);
         self.queue.next = self.page.val() - self.vis.val();
         self.here.next = self.mmio_write_valid.val()
@@ -71,10 +71,12 @@ impl Logic for CqPages {
         self.sound.next = (self.mmio_write.val().enables == bits::<8>(0xFF))
             & !self.place.val().get_bits::<8>(4).any()
             & !self.place.val().get_bits::<3>(0).any()
-            & (bit_cast::<8, CQ_LOG2>(bit_cast::<CQ_LOG2, 8>(self.queue.val())) == self.queue.val());
+            & (bit_cast::<PAGE_NUMBER_LOG2, CQ_LOG2>(bit_cast::<CQ_LOG2, PAGE_NUMBER_LOG2>(
+                self.queue.val(),
+            )) == self.queue.val());
         self.taken.d.next = self.here.val() & self.sound.val();
         self.ignored.d.next = self.here.val() & !self.sound.val();
-        self.held.d.next.cq = bit_cast::<CQ_LOG2, 8>(self.queue.val());
+        self.held.d.next.cq = bit_cast::<CQ_LOG2, PAGE_NUMBER_LOG2>(self.queue.val());
         self.held.d.next.index = self.word.val().get_bits::<18>(0);
         self.held.d.next.arm = self.place.val().get_bit(3);
         self.store_valid.next = self.taken.q.val();

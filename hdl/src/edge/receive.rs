@@ -17,7 +17,8 @@
 //! - nothing: messages in silence; whatever else, and what ends before its header or data is whole,
 //!   is consumed to its end and counted.
 //!
-//! What follows the data that the header announces (a digest) is ignored.
+//! What follows the data that the header announces (a digest) is ignored. Offsets are the low bits of the address, as many
+//! as the BAR has: what is above says where the host has put it.
 //!
 //! `np_ready` falls in the cycle after the first beat of a non-posted request and rises when its load has
 //! been taken. The source looks at it only when it starts a packet. There is room for two loads, so a
@@ -26,9 +27,15 @@
 //!
 //! Latency: one cycle from the beat that completes a store or a load. Tests: `tests/tlp/receive.rs`.
 
-use crate::bus::{MmioRead, MmioWrite, TlpBeat};
-use crate::prims::Skid;
+use crate::bus::{MmioRead, MmioWrite, TlpBeat, STORE_LOG2};
+use crate::prims::{Number, Skid};
 use rust_hdl::prelude::*;
+use viaduct_spec::profile::BAR2_BYTES;
+use viaduct_spec::register::BAR0_BYTES;
+
+/// Bits of an offset in double words, and in pairs of them.
+const WORD_LOG2: usize = STORE_LOG2 - 2;
+const PAIR_LOG2: usize = STORE_LOG2 - 3;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -78,8 +85,8 @@ pub struct TlpReceive {
     tag: DFF<Bits<8>>,
     requester: DFF<Bits<16>>,
     attributes: DFF<Bits<5>>,
-    /// Bits 19:2 of the address.
-    address: DFF<Bits<18>>,
+    /// Offset in the BAR, in double words.
+    address: DFF<Bits<WORD_LOG2>>,
     /// High half of the beat before.
     held: DFF<Bits<32>>,
 
@@ -111,7 +118,10 @@ pub struct TlpReceive {
     is_completion: Signal<Local, bool>,
     is_message: Signal<Local, bool>,
     address_word: Signal<Local, Bits<32>>,
-    offset: Signal<Local, Bits<18>>,
+    offset: Signal<Local, Bits<WORD_LOG2>>,
+    /// The bits of an address that are the offset in BAR 0, and in BAR 2: what is above is where the host put them.
+    in_registers: Number<WORD_LOG2, { BAR0_BYTES / 4 - 1 }>,
+    in_pages: Number<WORD_LOG2, { BAR2_BYTES / 4 - 1 }>,
     /// A pair that is not 8-byte aligned.
     astray: Signal<Local, bool>,
     stored: Signal<Local, bool>,
@@ -207,7 +217,10 @@ impl Logic for TlpReceive {
         }
         self.offset.next = self.address.q.val();
         if self.second.val() {
-            self.offset.next = self.address_word.val().get_bits::<18>(2);
+            self.offset.next = self.address_word.val().get_bits::<WORD_LOG2>(2) & self.in_registers.val();
+            if self.doorbell.q.val() {
+                self.offset.next = self.address_word.val().get_bits::<WORD_LOG2>(2) & self.in_pages.val();
+            }
         }
         self.address.d.next = self.offset.val();
         self.astray.next = self.pair.q.val() & self.offset.val().get_bit(0);
@@ -238,7 +251,8 @@ impl Logic for TlpReceive {
         }
         self.write_valid.d.next = self.stored.val() & self.enables.val().any();
         self.write.d.next.doorbell = self.doorbell.q.val();
-        self.write.d.next.address = bit_cast::<20, 17>(self.offset.val().get_bits::<17>(1)) << 3;
+        self.write.d.next.address =
+            bit_cast::<STORE_LOG2, PAIR_LOG2>(self.offset.val().get_bits::<PAIR_LOG2>(1)) << 3;
         self.write.d.next.data =
             (bit_cast::<64, 32>(self.word_b.val()) << 32) | bit_cast::<64, 32>(self.word_a.val());
         self.write.d.next.enables = self.enables.val();
@@ -277,7 +291,7 @@ impl Logic for TlpReceive {
         self.loads.reset.next = self.reset.val();
         self.loads.in_valid.next = self.push.val();
         self.loads.in_data.next.doorbell = self.doorbell.q.val();
-        self.loads.in_data.next.address = bit_cast::<20, 18>(self.offset.val()) << 2;
+        self.loads.in_data.next.address = bit_cast::<20, WORD_LOG2>(self.offset.val()) << 2;
         self.loads.in_data.next.pair = self.pair.q.val() & !self.refuse.val();
         self.loads.in_data.next.unsupported = self.refuse.val();
         self.loads.in_data.next.lower_address = (bit_cast::<7, 5>(self.offset.val().get_bits::<5>(0)) << 2)

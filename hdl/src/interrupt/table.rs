@@ -16,7 +16,7 @@
 //!
 //! Tests: `tests/interrupt/vectors.rs`.
 
-use crate::bus::MmioWrite;
+use crate::bus::{MmioWrite, STORE_LOG2};
 use crate::prims::{LutRam, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{VECTORS, VECTOR_LOG2};
@@ -77,7 +77,7 @@ impl Logic for VectorTable {
     fn update(&mut self) {
         dff_setup!(self, clock, opened, clearing, clear_row, enables, write_row, lowest, low, mask, high);
 
-        self.address.next = self.mmio_write.val().address;
+        self.address.next = bit_cast::<20, STORE_LOG2>(self.mmio_write.val().address);
         self.store.next = self.mmio_write_valid.val()
             & !self.mmio_write.val().doorbell
             & (self.address.val().get_bits::<13>(7) == self.table_place.val());

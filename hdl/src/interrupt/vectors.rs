@@ -107,6 +107,8 @@ pub struct Vectors {
     pub tx_ready: Signal<In, bool>,
     /// An interrupt leaves, or will without anybody's doing.
     pub busy: Signal<Out, bool>,
+    /// An interrupt's first beat is taken.
+    pub count_interrupt: Signal<Out, bool>,
     table_rows: VectorTable,
     holdoff: Holdoff,
     marks: LutRam<Mark, VECTOR_LOG2>,
@@ -181,6 +183,7 @@ impl Logic for Vectors {
         self.holdoff.time_now.next = self.time_now.val();
         self.holdoff.left_valid.next = self.tx_ready.val() & self.offered.q.val() & !self.begun.q.val();
         self.holdoff.left.next = self.vector.q.val();
+        self.count_interrupt.next = self.holdoff.left_valid.val();
         self.commit_ready.next = self.holdoff.commit_ready.val();
         self.deadline_valid.next = self.holdoff.deadline_valid.val();
         self.deadline.next = self.holdoff.deadline.val();

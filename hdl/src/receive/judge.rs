@@ -104,6 +104,8 @@ pub struct Judge {
     reliable: DFF<bool>,
     opcode: Signal<Local, Bits<8>>,
     number: Signal<Local, Bits<24>>,
+    /// The VI's part of it, as far as there are VIs.
+    named: Signal<Local, Bits<10>>,
     length: Signal<Local, Bits<13>>,
     mtu: Signal<Local, Bits<13>>,
     /// The VI has raw frames only.
@@ -126,7 +128,7 @@ pub struct Judge {
 
 // The numbers in `update` are these fields'.
 const _: () = {
-    assert!(queue_pair::VI.lo == 0 && queue_pair::VI.width == 10 && VI_LOG2 == 6);
+    assert!(queue_pair::VI.lo == 0 && queue_pair::VI.width == 10 && VI_LOG2 <= 10);
     assert!(queue_pair::GENERATION.lo == 10 && queue_pair::GENERATION.width == 14);
 };
 
@@ -137,6 +139,7 @@ impl Logic for Judge {
         dff_setup!(self, clock, known, delta, full, over, reliable, first, last, answer, some);
         self.opcode.next = self.info.val().opcode;
         self.number.next = self.info.val().queue_pair;
+        self.named.next = bit_cast::<10, VI_LOG2>(bit_cast::<VI_LOG2, 24>(self.number.val()));
         self.length.next = self.info.val().length;
 
         // First cycle: everything that is compared. Bit 5 of the opcode: unreliable.
@@ -149,7 +152,7 @@ impl Logic for Judge {
         self.reading.d.next = self.is_read.val();
         self.huge.d.next = self.size.val().get_bit(31) & self.size.val().get_bits::<31>(0).any();
         self.takes_raw.next = self.peer.val().mtu == bits::<3>(7);
-        self.from_peer.next = !self.number.val().get_bits::<4>(6).any()
+        self.from_peer.next = (self.named.val() == self.number.val().get_bits::<10>(0))
             & !self.takes_raw.val()
             & !self.info.val().raw
             & (self.number.val().get_bits::<14>(10) == self.peer.val().generation)

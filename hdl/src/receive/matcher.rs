@@ -35,7 +35,7 @@ use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
 use viaduct_spec::tables::table;
 
 // A shift in RustHDL is a plain number: `<< 6` below.
-const _: () = assert!(VI_LOG2 == 6);
+const _: () = assert!(VI_LOG2 <= 10);
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -149,7 +149,7 @@ pub struct Matcher {
     /// The payload of an answer is being placed, or may be soon.
     pub placing: Signal<Out, Bits<2>>,
     /// For these two VIs, the first in the low bits.
-    pub placing_vis: Signal<Out, Bits<{ 2 * VI_LOG2 }>>,
+    pub placing_vis: Signal<Out, Bits<20>>,
     /// An answer was to nothing that waits.
     pub count_response: Signal<Out, bool>,
     /// An acknowledgement came from the wire.
@@ -325,8 +325,8 @@ impl Logic for Matcher {
         self.placing.next = bits::<2>(0);
         self.placing.next = self.placing.val().replace_bit(0, self.delivery.placing.val());
         self.placing.next = self.placing.val().replace_bit(1, !self.lookup.idle.val());
-        self.placing_vis.next = (bit_cast::<{ 2 * VI_LOG2 }, VI_LOG2>(self.lookup.order_vi.val()) << 6)
-            | bit_cast::<{ 2 * VI_LOG2 }, VI_LOG2>(self.delivery.blocking_vi.val());
+        self.placing_vis.next = (bit_cast::<20, VI_LOG2>(self.lookup.order_vi.val()) << 10)
+            | bit_cast::<20, VI_LOG2>(self.delivery.blocking_vi.val());
         self.count_response.next = self.delivery.count_response.val();
         self.job_remote.next = self.delivery.job_remote.val();
         self.job_place.next = self.delivery.job_place.val();

@@ -5,13 +5,15 @@
 //!
 //! Tests: `tests/receive/path.rs`, frames in at one end, memory at the other.
 
+use super::scatter::result;
 use super::{Ahead, Delay, Ingress, Matcher, Parse, Scatter, Store};
 use crate::bus::{
     Access, Acknowledged, Commit, Completion, Fault, FrameBeat, Position, ReadBeat, ReadRequest, ReadSent,
     StateWrite, Vi, WriteBeat,
 };
+use crate::prims::Number;
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
+use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -149,7 +151,7 @@ pub struct Receive {
     /// The payload of an answer is being placed, or may be soon.
     pub placing: Signal<Out, Bits<2>>,
     /// For these two VIs, the first in the low bits.
-    pub placing_vis: Signal<Out, Bits<{ 2 * VI_LOG2 }>>,
+    pub placing_vis: Signal<Out, Bits<20>>,
     /// An answer was to nothing that waits.
     pub count_response: Signal<Out, bool>,
     /// An acknowledgement came from the wire.
@@ -196,6 +198,8 @@ pub struct Receive {
     pub count_raw: Signal<Out, bool>,
     /// See [`Matcher`].
     pub count_raw_dropped: Signal<Out, bool>,
+    /// Bytes of a packet's payload that have gone to memory, all of them; 0: none in this cycle.
+    pub count_bytes: Signal<Out, Bits<13>>,
     ingress: Ingress,
     parse: Parse,
     delay: Delay,
@@ -203,6 +207,7 @@ pub struct Receive {
     ahead: Ahead,
     matcher: Matcher,
     scatter: Scatter,
+    placed: Number<2, { result::OK }>,
 }
 
 impl Logic for Receive {
@@ -376,5 +381,9 @@ impl Logic for Receive {
         self.count_partial.next = self.matcher.count_partial.val();
         self.count_raw.next = self.matcher.count_raw.val();
         self.count_raw_dropped.next = self.matcher.count_raw_dropped.val();
+        self.count_bytes.next = bits::<13>(0);
+        if self.scatter.done_valid.val() & (self.scatter.done_result.val() == self.placed.val()) {
+            self.count_bytes.next = self.matcher.job_length.val();
+        }
     }
 }

@@ -30,10 +30,12 @@ use rust_hdl::prelude::*;
 use viaduct_spec::profile::{READ_DEPTH_LOG2, REGION_LOG2, VI_LOG2};
 use viaduct_spec::wire::syndrome;
 
+/// Bits of a row: a read's are more than a VI's.
+const ROW_BITS: usize = 98 + REGION_LOG2;
 /// log2 of the memory's rows.
 const ROW_LOG2: usize = VI_LOG2 + READ_DEPTH_LOG2 + 1;
 // Numbers of reads are 3 bits, and shifts are plain numbers below.
-const _: () = assert!(READ_DEPTH_LOG2 == 2 && VI_LOG2 == 6 && REGION_LOG2 == 8);
+const _: () = assert!(READ_DEPTH_LOG2 == 2 && REGION_LOG2 >= 7);
 
 /// Where a VI is.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -61,7 +63,7 @@ struct Place {
 /// A read.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct Read {
-    region: Bits<8>,
+    region: Bits<REGION_LOG2>,
     offset: Bits<34>,
     segments: Bits<8>,
     length: Bits<32>,
@@ -145,7 +147,7 @@ pub struct Reads {
     pub done_position: Signal<In, Bits<32>>,
     /// Something is under way.
     pub busy: Signal<Out, bool>,
-    memory: Ram<Bits<108>, ROW_LOG2>,
+    memory: Ram<Bits<ROW_BITS>, ROW_LOG2>,
     step: DFF<Step>,
     vi: DFF<Vi>,
     /// A read leaves; otherwise an answer came.
@@ -163,7 +165,7 @@ pub struct Reads {
     /// It is a NAK of what comes next; or a refusal, as of there.
     implied: DFF<bool>,
     early: DFF<bool>,
-    row: Signal<Local, Bits<108>>,
+    row: Signal<Local, Bits<ROW_BITS>>,
     read_row: Signal<Local, Bits<ROW_LOG2>>,
     next_vi: Signal<Local, Vi>,
     vi_row: Signal<Local, Bits<ROW_LOG2>>,
@@ -214,23 +216,23 @@ impl Logic for Reads {
         self.row.next = self.memory.read_data.val();
         self.memory.write_enable.next = false;
         self.memory.write_address.next = self.vi_row.val();
-        self.memory.write_data.next = bit_cast::<108, 3>(self.place.q.val().oldest)
-            | (bit_cast::<108, 3>(self.place.q.val().fresh) << 3)
-            | (bit_cast::<108, 1>(self.place.q.val().started) << 6)
-            | (bit_cast::<108, 1>(self.place.q.val().again) << 7)
-            | (bit_cast::<108, 1>(self.place.q.val().missed) << 8)
-            | (bit_cast::<108, 8>(self.place.q.val().index) << 9)
-            | (bit_cast::<108, 24>(self.place.q.val().psn) << 17)
-            | (bit_cast::<108, 32>(self.place.q.val().left) << 41)
-            | (bit_cast::<108, 32>(self.place.q.val().position) << 73);
+        self.memory.write_data.next = bit_cast::<ROW_BITS, 3>(self.place.q.val().oldest)
+            | (bit_cast::<ROW_BITS, 3>(self.place.q.val().fresh) << 3)
+            | (bit_cast::<ROW_BITS, 1>(self.place.q.val().started) << 6)
+            | (bit_cast::<ROW_BITS, 1>(self.place.q.val().again) << 7)
+            | (bit_cast::<ROW_BITS, 1>(self.place.q.val().missed) << 8)
+            | (bit_cast::<ROW_BITS, 8>(self.place.q.val().index) << 9)
+            | (bit_cast::<ROW_BITS, 24>(self.place.q.val().psn) << 17)
+            | (bit_cast::<ROW_BITS, 32>(self.place.q.val().left) << 41)
+            | (bit_cast::<ROW_BITS, 32>(self.place.q.val().position) << 73);
         self.region.next = self.sent.val().region;
         if self.step.q.val() == Step::Find {
             self.memory.write_address.next = self.read_row.val();
-            self.memory.write_data.next = bit_cast::<108, 8>(self.region.val().get_bits::<8>(0))
-                | (bit_cast::<108, 8>(self.sent.val().segments) << 8)
-                | (bit_cast::<108, 24>(self.sent.val().psn) << 16)
-                | (bit_cast::<108, 34>(self.sent.val().offset) << 40)
-                | (bit_cast::<108, 32>(self.sent.val().length) << 74);
+            self.memory.write_data.next = bit_cast::<ROW_BITS, 8>(self.sent.val().segments)
+                | (bit_cast::<ROW_BITS, 24>(self.sent.val().psn) << 8)
+                | (bit_cast::<ROW_BITS, 34>(self.sent.val().offset) << 32)
+                | (bit_cast::<ROW_BITS, 32>(self.sent.val().length) << 66)
+                | (bit_cast::<ROW_BITS, REGION_LOG2>(self.region.val().get_bits::<REGION_LOG2>(0)) << 98);
         }
 
         // What comes next, and what it must be.
@@ -283,8 +285,10 @@ impl Logic for Reads {
         self.told.next.vi = self.vi.q.val();
         self.told.next.psn = self.answer.val().psn;
         self.told.next.syndrome = self.answer.val().syndrome;
+        self.told.next.frame = self.syndrome.val().get_bits::<2>(5);
         if self.answer.val().response {
             self.told.next.syndrome = self.ack.val();
+            self.told.next.frame = bits::<2>(2);
         }
         if self.implied.q.val() {
             self.told.next.psn = self.next_psn.val();
@@ -293,7 +297,7 @@ impl Logic for Reads {
         if self.early.q.val() {
             self.told.next.psn = self.next_psn.val();
         }
-        self.job_region.next = bit_cast::<16, 8>(self.read.q.val().region);
+        self.job_region.next = bit_cast::<16, REGION_LOG2>(self.read.q.val().region);
         self.job_offset.next = self.read.q.val().offset;
         self.job_segments.next = self.read.q.val().segments;
         self.job_index.next = bits::<8>(1);
@@ -352,11 +356,11 @@ impl Logic for Reads {
                 }
             }
             Step::Take => {
-                self.read.d.next.region = self.row.val().get_bits::<8>(0);
-                self.read.d.next.segments = self.row.val().get_bits::<8>(8);
-                self.read.d.next.psn = self.row.val().get_bits::<24>(16);
-                self.read.d.next.offset = self.row.val().get_bits::<34>(40);
-                self.read.d.next.length = self.row.val().get_bits::<32>(74);
+                self.read.d.next.region = self.row.val().get_bits::<REGION_LOG2>(98);
+                self.read.d.next.segments = self.row.val().get_bits::<8>(0);
+                self.read.d.next.psn = self.row.val().get_bits::<24>(8);
+                self.read.d.next.offset = self.row.val().get_bits::<34>(32);
+                self.read.d.next.length = self.row.val().get_bits::<32>(66);
                 self.step.d.next = Step::Weigh;
             }
             Step::Weigh => {

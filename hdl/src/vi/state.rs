@@ -5,9 +5,10 @@
 //!   *_fault (6) ──►│ ViState │──► event_word ◄── event_ready
 //!   query_vi ─────►└─────────┘──► query_state
 //! ```
-//! Contract: a commit of VI_STATE sets any state. A fault with `breaks` puts a connected VI into Error and leaves
-//! any other state as it is; a fault with a code queues an event, but CONN_LOST only if the VI breaks by it, and counts it in `count_lost` when 16 wait
-//! already: it waits for nobody. A fault is taken (`ready`) in the cycle in which the new state is on the bus: the source that goes on in
+//! Contract: a commit of VI_STATE sets any state. A fault with `breaks` puts a connected VI into Error; an idle one
+//! only if it is a fault of its own queues (from fetch, writer or completion queues) and not of a connection. A fault with
+//! a code queues an event, but CONN_LOST only if the VI breaks by it, and what fetch finds only until the VI is in Error:
+//! then it is passed over. An event is counted in `count_lost` when 16 wait already: it waits for nobody. A fault is taken (`ready`) in the cycle in which the new state is on the bus: the source that goes on in
 //! the next cycle finds its own copy up to date. Faults are served round robin.
 //!
 //! Latency: a fault 3 cycles, a commit 2. `query_state` follows `query_vi` in the same cycle.
@@ -85,9 +86,13 @@ pub struct ViState {
     lost: DFF<bool>,
     events: Fifo<Event, 4, 5>,
     new_event: Signal<Local, Event>,
+    vi_state: Signal<Local, Bits<2>>,
+    own: Signal<Local, bool>,
+    passed_over: Signal<Local, bool>,
     broke: Signal<Local, bool>,
     told_of: Signal<Local, bool>,
     conn_lost: Number<8, { event_code::CONN_LOST as u64 }>,
+    idle: Number<2, { vi_states::IDLE as u64 }>,
     connected: Number<2, { vi_states::CONNECTED as u64 }>,
     error: Number<2, { vi_states::ERROR as u64 }>,
 }
@@ -113,8 +118,16 @@ impl Logic for ViState {
         self.state_valid.next = self.telling.q.val();
         self.state.next = self.told.q.val();
 
-        self.broke.next = self.fault.q.val().breaks & (self.states.read_data.val() == self.connected.val());
+        self.vi_state.next = self.states.read_data.val();
+        self.own.next = self.granted.q.val().get_bit(0)
+            | self.granted.q.val().get_bit(4)
+            | self.granted.q.val().get_bit(5);
+        self.broke.next = self.fault.q.val().breaks
+            & ((self.vi_state.val() == self.connected.val())
+                | ((self.vi_state.val() == self.idle.val()) & self.own.val()));
+        self.passed_over.next = self.granted.q.val().get_bit(0) & (self.vi_state.val() == self.error.val());
         self.told_of.next = self.fault.q.val().code.any()
+            & !self.passed_over.val()
             & (self.broke.val() | (self.fault.q.val().code != self.conn_lost.val()));
         self.new_event.next.code = self.fault.q.val().code;
         self.new_event.next.vi = self.fault.q.val().vi;

@@ -2,9 +2,11 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::admin::Counters;
 use viaduct_hdl::export::verilog;
+use viaduct_spec::register::counter;
 use viaduct_verilate::Bench;
 
-const ALL: u64 = (1 << 36) - 1;
+/// All that count events.
+const ALL: u64 = ((1 << 36) - 1) & !(1 << counter::BYTES_SENT | 1 << counter::BYTES_RECEIVED);
 
 fn read(dut: &mut Bench, index: u64) -> u64 {
     dut.set("read_valid", 1);
@@ -27,6 +29,8 @@ fn every_event_is_counted_and_reset_clears() {
     let mut dut = Bench::new("counters", &verilog(Counters::default()));
     let mut random = ChaCha8Rng::seed_from_u64(dut.seed());
     let mut expected = [0u64; 36];
+    // Cycles until the next payload may come, each way.
+    let mut rests = [0u64; 2];
     for round in 0..4 {
         let busy: u64 = [0, 1, 0x8_0002_0001, ALL][round];
         let mut before = 0;
@@ -36,12 +40,26 @@ fn every_event_is_counted_and_reset_clears() {
             let events = wanted & !before;
             before = events;
             dut.set("events", events);
+            let ways = [("bytes_sent", counter::BYTES_SENT), ("bytes_received", counter::BYTES_RECEIVED)];
+            for ((name, number), rest) in ways.into_iter().zip(&mut rests) {
+                *rest = rest.saturating_sub(1);
+                let bytes = match round {
+                    0 => 0,
+                    1 => random.random_range(1..40),
+                    2 => random.random_range(0..=4096),
+                    _ => 4096,
+                };
+                let bytes: u64 = if *rest == 0 { bytes } else { 0 };
+                *rest += bytes.div_ceil(8);
+                dut.set(name, bytes);
+                expected[number as usize] += bytes;
+            }
             dut.tick();
             for (bit, count) in expected.iter_mut().enumerate() {
                 *count += events >> bit & 1;
             }
         }
-        dut.set("events", 0);
+        ["events", "bytes_sent", "bytes_received"].into_iter().for_each(|name| dut.set(name, 0));
         for _ in 0..41 {
             dut.tick();
         }

@@ -239,7 +239,9 @@ impl World {
 
     pub fn answer(&mut self, vi: u64, psn: u64, syndrome: u8) {
         let bundle = Bundle::of::<Acknowledged>("acknowledged");
-        bundle.set(&mut self.dut, &[("vi", vi), ("psn", psn), ("syndrome", syndrome.into())]);
+        // Class 2 does not come from the wire as such: it is what an answer to a read turned out to be.
+        let (syndrome, frame) = (u64::from(syndrome), u64::from(syndrome >> 5 & 3));
+        bundle.set(&mut self.dut, &[("vi", vi), ("psn", psn), ("syndrome", syndrome), ("frame", frame)]);
         self.take("acknowledged_valid", "acknowledged_ready");
     }
 

@@ -7,6 +7,8 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::edge::TlpReceive;
 use viaduct_hdl::export::verilog;
+use viaduct_spec::profile::BAR2_BYTES;
+use viaduct_spec::register::BAR0_BYTES;
 use viaduct_spec::tlp::{dw0, kind, request_dw1};
 use viaduct_verilate::Bench;
 
@@ -86,7 +88,9 @@ fn make(rng: &mut ChaCha8Rng, want: &mut Want) -> Made {
         packet
     };
     let astray = length == 2 && address % 8 != 0;
-    let offset = u64::from(address) & 0xF_FFFF;
+    // What is above a BAR's size is where it lies.
+    let size = if bar == 0 { BAR0_BYTES } else { BAR2_BYTES };
+    let offset = u64::from(address) & (size - 1);
     let unsupported = |nonposted: Vec<u32>, want: &mut Want| {
         want.reads.push_back(Read {
             doorbell: bar & 2 != 0,

@@ -67,7 +67,8 @@ pub(crate) fn verilate(verilog: &str, dir: &Path, ports: &[Port], options: &Opti
         command.arg("--trace-fst");
     }
     if options.coverage {
-        command.args(["--coverage-line", "--coverage-toggle"]);
+        // In short functions: the compiler takes hours over long ones that are full of counters.
+        command.args(["--coverage-line", "--coverage-toggle", "--output-split-cfuncs", "300"]);
     }
     run(command.arg(&source), &options.name)?;
 

@@ -1,10 +1,6 @@
 //! Why the agent did not do what it was asked: each error names the rule.
 
-use crate::{
-    address::{PeerError, Service},
-    device::DeviceError,
-    memory::MemoryError,
-};
+use crate::{address::PeerError, device::DeviceError, memory::MemoryError};
 
 /// An error of the Kernel Agent.
 #[derive(Debug, thiserror::Error)]
@@ -98,9 +94,6 @@ pub enum AgentError {
     /// No such handle.
     #[error("memory handle {0:#010x} names no registered region")]
     UnknownHandle(u32),
-    /// The level is not offered.
-    #[error("{0} is not offered by this NIC")]
-    Service(Service),
     /// RDMA reads on a level without them.
     #[error("RDMA reads are not offered with Unreliable Delivery")]
     RdmaRead,

@@ -258,8 +258,6 @@ fn vis_run_out_and_their_queue_pair_numbers_change() {
             vi.destroy().expect("it exists");
         }
     }
-    let attributes = ViAttributes { service: Service::ReliableReception, ..vi_attributes(tag) };
-    assert!(matches!(agent.create_vi(attributes), Err(AgentError::Service(_))));
     let attributes = ViAttributes { send_log2: 11, ..vi_attributes(tag) };
     assert!(matches!(agent.create_vi(attributes), Err(AgentError::Ring(11))));
     let attributes = ViAttributes { max_transfer: 0, ..vi_attributes(tag) };

@@ -389,13 +389,10 @@ impl Agent {
     /// Creates a VI, idle.
     ///
     /// # Errors
-    /// A level, ring size or transfer size that the NIC has not, RDMA reads without reliability; a tag or completion queue that does not exist; no VI
-    /// left.
+    /// A ring size or transfer size that the NIC has not, RDMA reads without reliability; a tag or completion queue
+    /// that does not exist; no VI left.
     pub fn create_vi(self: &Arc<Self>, attributes: ViAttributes) -> Result<Vi, AgentError> {
-        if attributes.service == Service::ReliableReception {
-            return Err(AgentError::Service(attributes.service));
-        }
-        if attributes.rdma_read && attributes.service == Service::UnreliableDelivery {
+        if attributes.rdma_read && !attributes.service.is_reliable() {
             return Err(AgentError::RdmaRead);
         }
         for log2 in [attributes.send_log2, attributes.receive_log2] {

@@ -235,6 +235,13 @@ impl Device {
         while self.queue(vi, false).has_more() {
             match self.fetch(vi, false) {
                 Fetched::Descriptor(posted, descriptor) => self.flush(vi, false, &posted, &descriptor),
+                // An idle VI breaks by it. Then the rest of the queue has ended when that is done.
+                wrong if self.vis[vi].state == ViState::Idle => {
+                    self.consume(vi, false);
+                    if self.misplaced(vi, false, wrong == Fetched::Slot) {
+                        return;
+                    }
+                }
                 _ => self.consume(vi, false),
             }
         }

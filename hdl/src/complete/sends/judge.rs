@@ -27,16 +27,12 @@ pub struct Judge {
     pub answer: Signal<In, Acknowledged>,
     /// It is of this window.
     pub taken: Signal<Out, bool>,
-    /// It does not say ACK.
-    pub negative: Signal<Out, bool>,
     /// Oldest PSN not acknowledged from now on.
     pub oldest: Signal<Out, Bits<24>>,
     /// That is later than before.
     pub moved: Signal<Out, bool>,
     /// Packets are in flight still.
     pub open: Signal<Out, bool>,
-    /// It is one of `crate::bus::local`.
-    pub inner: Signal<Out, bool>,
     /// From there on again.
     pub again: Signal<Out, bool>,
     /// After a while.
@@ -50,6 +46,8 @@ pub struct Judge {
     syndrome: Signal<Local, Bits<8>>,
     group: Signal<Local, Bits<2>>,
     nak: Signal<Local, bool>,
+    /// It is one of `crate::bus::local`.
+    inner: Signal<Local, bool>,
     reached: Signal<Local, Bits<24>>,
     sequence_nak: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
 }
@@ -67,7 +65,6 @@ impl Logic for Judge {
         self.group.next = self.syndrome.val().get_bits::<2>(5);
         self.nak.next = self.group.val() == bits::<2>(3);
         self.taken.next = self.distance.val() < self.flight.val();
-        self.negative.next = self.group.val().any();
         // A NAK acknowledges what is before its PSN.
         self.reached.next = self.answer.val().psn;
         if !self.group.val().any() {

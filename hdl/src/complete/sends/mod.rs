@@ -153,7 +153,7 @@ pub struct Sends {
     /// The answer to a read is being placed, or may be soon,
     pub placing: Signal<In, Bits<2>>,
     /// for these two VIs.
-    pub placing_vis: Signal<In, Bits<{ 2 * VI_LOG2 }>>,
+    pub placing_vis: Signal<In, Bits<20>>,
     /// A timer runs.
     pub deadline_valid: Signal<Out, bool>,
     /// None ends before it.
@@ -205,6 +205,7 @@ pub struct Sends {
     rewind_out: DFF<Rewind>,
     epoch_out: DFF<bool>,
     counted_message: DFF<bool>,
+    frame: Signal<Local, Bits<2>>,
     counted_ack: DFF<bool>,
     counted_nak: DFF<bool>,
     counted_rnr: DFF<bool>,
@@ -297,7 +298,7 @@ impl Logic for Sends {
         self.busy_there.next = (self.placing.val().get_bit(0)
             & (self.placing_vis.val().get_bits::<VI_LOG2>(0) == self.vi.q.val()))
             | (self.placing.val().get_bit(1)
-                & (self.placing_vis.val().get_bits::<VI_LOG2>(6) == self.vi.q.val()));
+                & (self.placing_vis.val().get_bits::<VI_LOG2>(10) == self.vi.q.val()));
 
         // Timers.
         self.timers.time_now.next = self.time_now.val();
@@ -342,6 +343,7 @@ impl Logic for Sends {
         self.outcome.connected.next = self.connected.val();
         self.judge.window.next = self.window.q.val();
         self.judge.answer.next = self.answer.q.val();
+        self.frame.next = self.answer.q.val().frame;
 
         self.completion_valid.next = self.step.q.val() == Step::Emit;
         self.completion.next.vi = self.vi.q.val();
@@ -487,12 +489,9 @@ impl Logic for Sends {
                         }
                     }
                     Source::Answer => {
-                        self.counted_ack.d.next = self.judge.taken.val() & !self.judge.negative.val();
-                        self.counted_nak.d.next = self.judge.taken.val()
-                            & self.judge.negative.val()
-                            & !self.judge.rests.val()
-                            & !self.judge.inner.val();
-                        self.counted_rnr.d.next = self.judge.taken.val() & self.judge.rests.val();
+                        self.counted_ack.d.next = self.judge.taken.val() & (self.frame.val() == bits::<2>(0));
+                        self.counted_nak.d.next = self.judge.taken.val() & (self.frame.val() == bits::<2>(3));
+                        self.counted_rnr.d.next = self.judge.taken.val() & (self.frame.val() == bits::<2>(1));
                         self.counted_ghost.d.next = !self.judge.taken.val();
                         if self.judge.taken.val() {
                             self.window.d.next.oldest = self.judge.oldest.val();

@@ -148,8 +148,10 @@ pub struct Transmit {
     pub busy: Signal<Out, bool>,
     /// A positive acknowledgement has been sent.
     pub count_ack: Signal<Out, bool>,
-    /// A negative acknowledgement has been sent.
+    /// A negative acknowledgement has been sent; a receiver-not-ready answer is none.
     pub count_nak: Signal<Out, bool>,
+    /// Bytes of payload of the frame that begins; 0: none does in this cycle.
+    pub count_bytes: Signal<Out, Bits<13>>,
     framer: Framer,
     contexts: Ram<Bits<27>, { VI_LOG2 }>,
     states: LutRam<Bits<2>, { VI_LOG2 }>,
@@ -160,6 +162,7 @@ pub struct Transmit {
     entered: DFF<bool>,
     /// The packet at hand is dropped because its bytes could not be read, or because it may not.
     unread: DFF<bool>,
+    counted_msn: Signal<Local, Bits<24>>,
     forbidden: DFF<bool>,
     replies: Signal<Local, bool>,
     reads: Signal<Local, bool>,
@@ -477,7 +480,9 @@ impl Logic for Transmit {
         self.failed_valid.next = false;
         self.failed.next.vi = self.vi.q.val();
         self.failed.next.psn = self.packet.val().psn;
-        self.failed.next.msn = bit_cast::<24, 32>(self.packet.val().immediate);
+        // The read was counted when its request was taken; it is not executed after all.
+        self.counted_msn.next = bit_cast::<24, 32>(self.packet.val().immediate);
+        self.failed.next.msn = self.counted_msn.val() - 1;
         self.failed.next.syndrome = self.nak_operational.val();
         if self.forbidden.q.val() {
             self.failed.next.syndrome = self.nak_access.val();
@@ -529,7 +534,7 @@ impl Logic for Transmit {
                         self.count_ack.next =
                             (self.vi_state.val() != self.idle_state.val()) & !self.negative.val();
                         self.count_nak.next =
-                            (self.vi_state.val() != self.idle_state.val()) & self.negative.val();
+                            (self.vi_state.val() != self.idle_state.val()) & self.syndrome.val().get_bit(6);
                     }
                 } else if self.sends.val() & self.enters.val() {
                     self.read_valid.next = true;
@@ -680,6 +685,14 @@ impl Logic for Transmit {
         self.frame_loopback.next = self.framer.frame_loopback.val();
         self.frame_vlan.next = self.framer.frame_vlan.val();
         self.framer.frame_ready.next = self.frame_ready.val();
+        self.count_bytes.next = bits::<13>(0);
+        if self.framer.job_valid.val()
+            & self.framer.job_ready.val()
+            & self.has_payload.val()
+            & !self.acking.q.val()
+        {
+            self.count_bytes.next = self.length.val();
+        }
         self.busy.next = self.packet_valid.val()
             | self.ack_valid.val()
             | self.framer.busy.val()

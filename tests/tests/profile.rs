@@ -1,0 +1,129 @@
+//! The whole of a profile: a far virtual interface and the last region that its tables have, on NICs of both kinds.
+//!
+//! `cargo test -p viaduct-tests --features large --test profile` is the same for the large profile.
+
+use viaduct_driver::address::Service;
+use viaduct_driver::agent::vis::ViState;
+use viaduct_driver::rows;
+use viaduct_sim::setup::Kind::{self, Model, Rtl};
+use viaduct_sim::setup::Setup;
+use viaduct_spec::descriptor::status;
+use viaduct_spec::handle::memory_handle;
+use viaduct_spec::profile::{PAGES, REGIONS, VIS};
+use viaduct_spec::tables::table;
+use viaduct_tests::memory::difference;
+use viaduct_tests::raw::{Completion, Descriptor, RawVi, Region};
+use viaduct_tests::scene::Scene;
+use viaduct_tests::world::{quick, Host, World};
+
+const LENGTH: usize = 3000;
+/// Where messages come from, where they go, and the part of memory that is the last region.
+const FROM: usize = 0x100;
+const TO: usize = 0x4000;
+const AT: usize = 0x8000;
+const BYTES: usize = 0x4000;
+const PAGE_BYTES: usize = 0x1000;
+
+/// The VI of this number; all before it exist too.
+fn vi(host: &Host, number: usize) -> RawVi {
+    loop {
+        let vi = RawVi::open(host, Service::ReliableDelivery, 1024);
+        if usize::from(vi.index()) == number {
+            return vi;
+        }
+    }
+}
+
+/// The last region that the tables have room for, in their last pages. No agent would take so long to come to it.
+fn last_region(world: &World, host: &Host) -> Region {
+    let pages = (BYTES / PAGE_BYTES) as u64;
+    let (row, first_page) = (REGIONS as u32 - 1, PAGES as u64 - pages);
+    let (address, length) = (host.memory.address(AT), BYTES as u64);
+    let words = rows::Region {
+        base: address,
+        length,
+        tag: host.tag,
+        key: 0x1234,
+        first_page: first_page as u16,
+        page_shift: PAGE_BYTES.ilog2(),
+        rdma_write: true,
+        rdma_read: true,
+        system: false,
+        read_only: false,
+    };
+    let start = host.map(AT, BYTES);
+    for page in 0..pages {
+        let row = (first_page + page) as u32;
+        world.commit(host.index, table::PAGE, row, &[start + page * PAGE_BYTES as u64]);
+    }
+    world.commit(host.index, table::REGION, row, &words.words());
+    let mut handle = [0];
+    memory_handle::INDEX.put(&mut handle, row.into());
+    memory_handle::KEY.put(&mut handle, 0x1234);
+    Region { handle: handle[0] as u32, address, length }
+}
+
+/// A piece of the last region.
+fn inside(region: &Region, offset: usize, length: usize) -> Descriptor {
+    Descriptor::new().segment(region.address + offset as u64, region.handle, length)
+}
+
+/// Between VIs of this number, in the last region: sends, RDMA writes and RDMA reads, both ways.
+fn between(kinds: [Kind; 2], number: usize) {
+    let mut scene = Scene::on(World::new(&Setup { kinds: kinds.to_vec(), ..quick(61) }));
+    let start = scene.world.now();
+    let regions = scene.hosts.each_ref().map(|host| last_region(&scene.world, host));
+    let mut vis = scene.hosts.each_ref().map(|host| vi(host, number));
+    println!("{kinds:?}: all made in {} cycles", scene.world.now() - start);
+    let [a, b] = &mut vis;
+    a.connect(b);
+    for (from, to) in [(0, 1), (1, 0)] {
+        // A send from the last region into the peer's.
+        let receive = vis[to].receive(&mut scene.hosts[to], &inside(&regions[to], TO - 0x3000, LENGTH));
+        scene.world.settle();
+        let send = vis[from].send(&mut scene.hosts[from], &inside(&regions[from], FROM, LENGTH).immediate(7));
+        let sent = scene.world.complete(&scene.hosts[from], send);
+        let received = scene.world.complete(&scene.hosts[to], receive);
+        assert_eq!(sent.status, status::DONE | status::OP_SEND);
+        let good = status::DONE | status::OP_RECEIVE | status::IMMEDIATE;
+        assert_eq!(received, Completion { status: good, length: LENGTH as u32, immediate: 7 });
+        same(&scene, [from, to], [AT + FROM, AT + TO - 0x3000]);
+        // An RDMA write into the peer's last region, and an RDMA read from it.
+        let remote = regions[to];
+        let write = Descriptor::of(&scene.hosts[from], FROM, LENGTH).write_to(remote.address, remote.handle);
+        let send = vis[from].send(&mut scene.hosts[from], &write);
+        let sent = scene.world.complete(&scene.hosts[from], send);
+        assert_eq!(sent.status, status::DONE | status::OP_RDMA_WRITE);
+        same(&scene, [from, to], [FROM, AT]);
+        let there = remote.address + 0x2000;
+        let read = Descriptor::of(&scene.hosts[from], TO, LENGTH).read_from(there, remote.handle);
+        let send = vis[from].send(&mut scene.hosts[from], &read);
+        let sent = scene.world.complete(&scene.hosts[from], send);
+        assert_eq!(sent.status, status::DONE | status::OP_RDMA_READ);
+        same(&scene, [to, from], [AT + 0x2000, TO]);
+    }
+    assert!(vis.iter().all(|vi| vi.state() == ViState::Connected));
+    assert_eq!([scene.events(0), scene.events(1)], [[], []]);
+    // What VI 0 and region 1 do is nobody else's.
+    scene.others_go_on();
+}
+
+fn same(scene: &Scene, [from, to]: [usize; 2], [source, sink]: [usize; 2]) {
+    let [sent, arrived] =
+        [(from, source), (to, sink)].map(|(host, at)| scene.hosts[host].memory.read(at, LENGTH));
+    assert_eq!(difference(&arrived, &sent), None);
+}
+
+/// A VI that the board's profile has, or would not have. An RTL NIC takes long to come to the last one of the large.
+const FAR: usize = if VIS > 100 { 100 } else { VIS - 1 };
+
+#[test]
+fn a_far_vi_and_the_last_region_of_rtl_nics() {
+    between([Rtl, Rtl], FAR);
+}
+
+#[test]
+fn the_last_vi_and_the_last_region_of_models() {
+    between([Model, Model], VIS - 1);
+    between([Rtl, Model], FAR);
+}
