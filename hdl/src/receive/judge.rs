@@ -159,7 +159,8 @@ impl Logic for Judge {
             & (self.info.val().source_ip == self.peer.val().ip)
             & (self.opcode.val().get_bit(5) ^ self.peer.val().reliable);
         if self.info.val().raw {
-            self.from_peer.next = self.takes_raw.val() & !self.number.val().get_bits::<18>(6).any();
+            self.from_peer.next =
+                self.takes_raw.val() & (self.named.val() == self.number.val().get_bits::<10>(0));
         }
         self.known.d.next = self.from_peer.val() & self.connected.val() & !self.message.val().broken;
         self.over_now.d.next = self.from_peer.val()
