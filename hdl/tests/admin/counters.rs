@@ -49,7 +49,7 @@ fn every_event_is_counted_and_reset_clears() {
                     2 => random.random_range(0..=4096),
                     _ => 4096,
                 };
-                let bytes = if *rest == 0 { bytes } else { 0 };
+                let bytes: u64 = if *rest == 0 { bytes } else { 0 };
                 *rest += bytes.div_ceil(8);
                 dut.set(name, bytes);
                 expected[number as usize] += bytes;
