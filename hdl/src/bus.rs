@@ -540,8 +540,13 @@ pub struct FrameInfo {
     pub rkey: Bits<32>,
     /// Its length: bytes of the whole message.
     pub size: Bits<32>,
-    /// Payload bytes without pad.
+    /// Payload bytes without pad; of a raw frame all bytes.
     pub length: Bits<13>,
+    /// For the raw channel: the whole frame is payload. Of the rest only `queue_pair` counts, which is the raw VI's index, and `opcode`,
+    /// which is that of an unreliable send of one packet.
+    pub raw: bool,
+    /// In the store it has a VLAN tag.
+    pub has_tag: bool,
     /// Word of the frame store at which the frame starts.
     pub start: Bits<11>,
     /// Word behind its last.

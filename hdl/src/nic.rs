@@ -504,6 +504,11 @@ impl Logic for Nic {
         self.receive.mac.next = self.registers.mac.val();
         self.receive.ip.next = self.registers.ip.val();
         self.receive.pkey.next = self.registers.pkey.val();
+        self.receive.raw_open.next = self.registers.raw_open.val();
+        self.receive.raw_broadcast.next = self.registers.raw_broadcast.val();
+        self.receive.raw_multicast.next = self.registers.raw_multicast.val();
+        self.receive.raw_any.next = self.registers.raw_any.val();
+        self.receive.raw_vi.next = self.registers.raw_vi.val();
         self.receive.ahead_valid.next = self.fetch.ahead_valid.val();
         self.receive.ahead_vi.next = self.fetch.ahead_vi.val();
         self.receive.ahead_slot.next = self.fetch.ahead_slot.val();
@@ -671,6 +676,8 @@ impl Logic for Nic {
             .events
             .val()
             .replace_bit(27, self.sends.count_ghost.val() | self.receive.count_response.val());
+        self.events.next = self.events.val().replace_bit(29, self.receive.count_raw.val());
+        self.events.next = self.events.val().replace_bit(30, self.receive.count_raw_dropped.val());
         self.events.next = self.events.val().replace_bit(31, self.requests.count_request.val());
         self.events.next = self.events.val().replace_bit(28, self.receive.count_congestion.val());
         self.events.next = self.events.val().replace_bit(34, self.queues.count_overrun.val());

@@ -94,7 +94,7 @@ layout! {
 
 layout! {
     /// RAW_CHANNEL register: the VI that sends and receives whole frames, and which it receives. Its
-    /// RECEIVE and TRANSMIT rows have service RAW.
+    /// TRANSMIT and RECEIVE rows have service RAW, its GATHER row has RAW.
     raw_channel: 32 {
         /// Index of the VI.
         VI: 0, 10;

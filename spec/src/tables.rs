@@ -127,6 +127,8 @@ layout! {
         TAG: 0, 16;
         /// Path MTU: 256 << MTU bytes of payload, MTU 0 to 4.
         MTU: 16, 3;
+        /// The raw channel: a message is one frame.
+        RAW: 19, 1;
         /// RDMA reads may be sent: the VI is reliable. Otherwise one is a format error.
         RDMA_READ: 21, 1;
         /// MaxTransferSize in bytes: a longer message is a length error.

@@ -1,8 +1,10 @@
 //! RoCE frames made by hand, and those of captures. Nothing here is shared with the NIC, the
 //! simulator or the agent but the numbers of `viaduct-spec`.
 
+use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use pcap_file::pcap::PcapReader;
 use viaduct_driver::address::{ConnectionInfo, Mac};
@@ -169,15 +171,44 @@ impl Reading {
     }
 }
 
+/// A capture in memory, that can be looked at while it grows.
+#[derive(Debug, Clone, Default)]
+pub struct Tape(Arc<Mutex<Vec<u8>>>);
+
+impl Tape {
+    /// The frames so far, in order.
+    pub fn frames(&self) -> Vec<Vec<u8>> {
+        untimed(read(&self.0.lock().expect("no thread panics here")[..]))
+    }
+}
+
+impl Write for Tape {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().expect("no thread panics here").write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// The frames of a capture, in order.
 pub fn capture(path: &Path) -> Vec<Vec<u8>> {
-    timed_capture(path).into_iter().map(|(_, frame)| frame).collect()
+    untimed(timed_capture(path))
 }
 
 /// The frames of a capture, in order, and when each was on the wire: cycles of 8 ns.
 pub fn timed_capture(path: &Path) -> Vec<(u64, Vec<u8>)> {
     let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let mut reader = PcapReader::new(std::io::BufReader::new(file)).expect("a pcap");
+    read(io::BufReader::new(file))
+}
+
+fn untimed(frames: Vec<(u64, Vec<u8>)>) -> Vec<Vec<u8>> {
+    frames.into_iter().map(|(_, frame)| frame).collect()
+}
+
+fn read(from: impl io::Read) -> Vec<(u64, Vec<u8>)> {
+    let mut reader = PcapReader::new(from).expect("a pcap");
     let mut frames = Vec::new();
     while let Some(packet) = reader.next_packet() {
         let packet = packet.expect("a whole packet");

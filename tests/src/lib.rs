@@ -7,9 +7,11 @@
 //! * [`scene`]: what goes wrong for some, and those who must not notice.
 //! * [`traffic`]: random messages through the library.
 //! * [`frame`]: RoCE frames made by hand, and those of captures.
+//! * [`guests`]: NICs in the places of two Linux guests.
 //! * [`program`]: the programs as users start them.
 
 pub mod frame;
+pub mod guests;
 pub mod memory;
 pub mod program;
 pub mod raw;

@@ -7,19 +7,13 @@
 //! identification of Linux put in, and both sums made anew, every frame is Linux's, byte for byte;
 //! and where each message is one packet, we put it into the template, and nothing differs.
 
-use std::net::Ipv4Addr;
-use std::path::Path;
-
-use viaduct_driver::address::{ConnectionInfo, Mac, Mtu, Service};
-use viaduct_driver::agent::vis::{ViAttributes, ViState};
-use viaduct_driver::agent::Options;
-use viaduct_driver::{rows, template};
-use viaduct_sim::setup::Setup;
+use viaduct_driver::address::Service;
+use viaduct_driver::agent::vis::ViState;
 use viaduct_spec::descriptor::status;
-use viaduct_spec::tables::{table, vi_states};
-use viaduct_spec::wire::{opcode, DEFAULT_PKEY, ICRC_BYTES};
-use viaduct_tests::frame::{capture, is_roce, seal, untrailed, Reading, BTH, IP, IP_CHECKSUM, IP_ID};
-use viaduct_tests::raw::{Completion, Descriptor, RawVi};
+use viaduct_spec::wire::opcode;
+use viaduct_tests::frame::{untrailed, Reading, IP, IP_ID};
+use viaduct_tests::guests::{self, assert_linux, open, sender, Guests, Terms};
+use viaduct_tests::raw::{Completion, Descriptor};
 use viaduct_tests::world::{quick, Host, World};
 
 /// A capture, and how many of its RoCE frames are what we do: sends and their acknowledgements.
@@ -49,15 +43,6 @@ const CASES: [Case; 11] = [
     Case { name: "rc_dscp26_ect", service: RC, mtu: 1024, frames: 2 },
 ];
 
-/// Addresses of the two guests, by number of the NIC that stands for each: client, server.
-fn mac(nic: usize) -> Mac {
-    Mac([0x52, 0x54, 0, 0, 0, 2 - nic as u8])
-}
-
-fn ip(nic: usize) -> Ipv4Addr {
-    Ipv4Addr::new(10, 0, 0, 2 - nic as u8)
-}
-
 /// A message that Linux sent: which NIC stands for the sender, and what was in it.
 struct Message {
     sender: usize,
@@ -72,22 +57,12 @@ struct Linux {
     case: Case,
     frames: Vec<Vec<u8>>,
     messages: Vec<Message>,
-    /// The queue pair of each guest.
-    queue_pairs: [u32; 2],
-    /// The first PSN that each guest sent.
-    psns: [u32; 2],
-}
-
-fn sender(frame: &Reading) -> usize {
-    (0..2).find(|nic| ip(*nic) == frame.source).expect("one of the two guests")
+    guests: Guests,
 }
 
 impl Linux {
     fn read(case: Case) -> Self {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/roce");
-        let frames = capture(&folder.join(case.name).with_extension("pcap"));
-        let frames = frames.into_iter().filter(|frame| is_roce(frame)).take(case.frames);
-        let frames: Vec<Vec<u8>> = frames.map(|frame| untrailed(&frame).to_vec()).collect();
+        let frames: Vec<Vec<u8>> = guests::frames(case.name).into_iter().take(case.frames).collect();
         let (mut queue_pairs, mut psns) = ([0; 2], [None; 2]);
         let mut messages: Vec<Message> = Vec::new();
         let mut open: [Option<Message>; 2] = [None, None];
@@ -115,20 +90,14 @@ impl Linux {
                 messages.extend(open[nic].take());
             }
         }
-        let psns = psns.map(|psn| psn.unwrap_or(0));
-        Self { case, frames, messages, queue_pairs, psns }
-    }
-
-    fn info(&self, nic: usize) -> ConnectionInfo {
-        ConnectionInfo {
-            mac: mac(nic),
-            ip: ip(nic),
-            queue_pair: self.queue_pairs[nic],
-            first_psn: self.psns[nic],
-            mtu: Mtu::try_from(self.case.mtu).expect("an MTU"),
-            service: self.case.service,
-            max_transfer: 1 << 20,
-        }
+        let guests = Guests {
+            queue_pairs,
+            psns: psns.map(|psn| psn.unwrap_or(0)),
+            mtu: case.mtu,
+            service: case.service,
+            tos: frames[0][IP + 1],
+        };
+        Self { case, frames, messages, guests }
     }
 
     /// Whether an acknowledgement is one of a packet that is not the last of its message.
@@ -150,87 +119,6 @@ impl Linux {
     }
 }
 
-/// The header template that the agent would write, with this type of service and identification.
-fn headers(linux: &Linux, nic: usize, tos: u8, id: [u8; 2]) -> [u64; 8] {
-    let mut bytes: Vec<u8> = template::words(&linux.info(nic), &linux.info(1 - nic), DEFAULT_PKEY)
-        .iter()
-        .flat_map(|word| word.to_le_bytes())
-        .collect();
-    let old = u16::from_be_bytes([bytes[IP_CHECKSUM], bytes[IP_CHECKSUM + 1]]);
-    let sum = u32::from(old) + u32::from(tos) + u32::from(u16::from_be_bytes(id));
-    let sum = (sum & 0xFFFF) + (sum >> 16);
-    bytes[IP + 1] = tos;
-    bytes[IP_ID..IP_ID + 2].copy_from_slice(&id);
-    bytes[IP_CHECKSUM..IP_CHECKSUM + 2].copy_from_slice(&(sum as u16).to_be_bytes());
-    let words = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes")));
-    words.collect::<Vec<_>>().try_into().expect("eight words")
-}
-
-fn write_headers(world: &World, linux: &Linux, nic: usize, tos: u8, id: [u8; 2]) {
-    for (word, row) in headers(linux, nic, tos, id).iter().zip(8 * linux.queue_pairs[nic]..) {
-        world.commit(nic, table::TEMPLATE, row, &[*word]);
-    }
-}
-
-/// The VI of each guest's queue pair number, connected by hand: Linux's numbers have no generation.
-fn connect(world: &World, hosts: &[Host; 2], linux: &Linux) -> [RawVi; 2] {
-    [0, 1].map(|nic| {
-        let (own, peer) = (linux.info(nic), linux.info(1 - nic));
-        let host = &hosts[nic];
-        let attributes = ViAttributes {
-            tag: host.tag,
-            service: own.service,
-            mtu: own.mtu,
-            max_transfer: own.max_transfer,
-            send_log2: 4,
-            rdma_write: false,
-            rdma_read: false,
-            receive_log2: 4,
-            send_cq: None,
-            receive_cq: None,
-        };
-        let mut others = Vec::new();
-        let vi = loop {
-            let vi = host.agent.create_vi(attributes).expect("a VI");
-            if u32::from(vi.index()) == own.queue_pair {
-                break vi;
-            }
-            others.push(vi);
-        };
-        others.iter().for_each(|vi| vi.destroy().expect("the NIC answers"));
-        let row = own.queue_pair;
-        write_headers(world, linux, nic, linux.frames[0][IP + 1], [0; 2]);
-        world.commit(
-            nic,
-            table::GATHER,
-            row,
-            &rows::gather(host.tag, own.service, own.mtu, own.max_transfer),
-        );
-        world.commit(nic, table::TRANSMIT, row, &rows::transmit(own.first_psn, own.service, false, 0));
-        let receive = rows::Receive {
-            peer: peer.ip,
-            psn: peer.first_psn,
-            service: own.service,
-            mtu: own.mtu,
-            tag: host.tag,
-            generation: 0,
-            rights: rows::Rights::default(),
-        };
-        world.commit(nic, table::RECEIVE, row, &receive.words());
-        world.commit(nic, table::VI_STATE, row, &[vi_states::CONNECTED.into()]);
-        RawVi { vi, sends: 0, receives: 0 }
-    })
-}
-
-fn open(setup: &Setup) -> (World, [Host; 2]) {
-    let world = World::new(setup);
-    let hosts = [0, 1].map(|nic| {
-        let options = Options { mac: mac(nic), ip: ip(nic), ..world.options(nic) };
-        world.host_as(nic, options)
-    });
-    (world, hosts)
-}
-
 /// Sends Linux's messages in its order, with our NIC at both ends; what was on the wire. With
 /// `identified`, each message's identification is put into the template before.
 fn send_all(linux: &Linux, identified: bool) -> Vec<Vec<u8>> {
@@ -238,12 +126,12 @@ fn send_all(linux: &Linux, identified: bool) -> Vec<Vec<u8>> {
     let mut setup = quick(1);
     setup.pcap = Some(folder.path().join("ours.pcap"));
     let (world, mut hosts) = open(&setup);
-    let mut vis = connect(&world, &hosts, linux);
+    let mut vis = linux.guests.connect(&world, &hosts, Terms::default());
     for message in &linux.messages {
         let (from, to) = (message.sender, 1 - message.sender);
         if identified {
             let first = &message.frames[0];
-            write_headers(&world, linux, from, first[IP + 1], [first[IP_ID], first[IP_ID + 1]]);
+            linux.guests.write_headers(&world, from, first[IP + 1], [first[IP_ID], first[IP_ID + 1]]);
         }
         hosts[from].memory.write(0, &message.data);
         let length = message.data.len();
@@ -275,29 +163,6 @@ fn check_received(world: &World, host: &Host, receive: usize, message: &Message)
     assert_eq!(host.memory.read(Host::DATA / 2, message.data.len()), message.data);
 }
 
-/// Our frame is Linux's, but for the identification and the two sums over it; and but for the acknowledgements
-/// that we ask for in the middle of a long message, and Linux does not.
-fn check_frame(ours: &[u8], theirs: &[u8], what: &str) {
-    assert_eq!(ours.len(), theirs.len(), "{what}");
-    let middle = [opcode::RC_SEND_FIRST, opcode::RC_SEND_MIDDLE].contains(&theirs[BTH]);
-    let mut theirs = theirs.to_vec();
-    if middle && ours[BTH + 8] & 0x80 != 0 {
-        theirs[BTH + 8] |= 0x80;
-        seal(&mut theirs);
-    }
-    let theirs = &theirs[..];
-    let icrc = theirs.len() - ICRC_BYTES;
-    let may_differ: Vec<usize> =
-        (IP_ID..IP_ID + 2).chain(IP_CHECKSUM..IP_CHECKSUM + 2).chain(icrc..theirs.len()).collect();
-    let differ = ours.iter().zip(theirs).enumerate().filter(|(_, (a, b))| a != b).map(|(at, _)| at);
-    let differ: Vec<usize> = differ.collect();
-    assert!(differ.iter().all(|at| may_differ.contains(at)), "{what}: bytes {differ:?} differ");
-    let mut identified = ours.to_vec();
-    identified[IP_ID..IP_ID + 2].copy_from_slice(&theirs[IP_ID..IP_ID + 2]);
-    seal(&mut identified);
-    assert_eq!(identified, theirs, "{what}");
-}
-
 #[test]
 fn our_frames_are_those_of_linux() {
     for case in CASES {
@@ -322,7 +187,7 @@ fn our_frames_are_those_of_linux() {
                 );
                 for (n, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
                     let kind = if acknowledgements { "acknowledgement" } else { "request" };
-                    check_frame(ours, theirs, &format!("{name}: NIC {nic}, {kind} {n}"));
+                    assert_linux(ours, theirs, &format!("{name}: NIC {nic}, {kind} {n}"));
                 }
             }
         }
@@ -356,7 +221,7 @@ fn our_nic_takes_what_linux_sent_and_answers_as_linux_did() {
         let mut setup = quick(2);
         setup.pcap = Some(folder.path().join("both.pcap"));
         let (world, mut hosts) = open(&setup);
-        let mut vis = connect(&world, &hosts, &linux);
+        let mut vis = linux.guests.connect(&world, &hosts, Terms::default());
         let mut count = 0;
         for message in linux.messages.iter().filter(|message| message.sender == 0) {
             let room = message.data.len() + 100;
@@ -375,7 +240,7 @@ fn our_nic_takes_what_linux_sent_and_answers_as_linux_did() {
         println!("{name}: {count} messages, {} acknowledgements", ours.len());
         assert!(theirs.len() <= ours.len() && ours.len() == if linux.case.service == RC { count } else { 0 });
         for (n, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
-            check_frame(ours, theirs, &format!("{name}: acknowledgement {n}"));
+            assert_linux(ours, theirs, &format!("{name}: acknowledgement {n}"));
         }
     }
 }

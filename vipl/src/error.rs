@@ -156,7 +156,7 @@ fn agent_code(error: &AgentError) -> Return {
         AgentError::UnknownTag(_) => Return::InvalidPtag,
         AgentError::RdmaRead => Return::InvalidRdmaRead,
         AgentError::MaxTransfer(_) => Return::InvalidMtu,
-        AgentError::State { .. } => Return::InvalidState,
+        AgentError::State { .. } | AgentError::RawBroken(_) => Return::InvalidState,
         AgentError::Peer(PeerError::Service { .. }) => Return::InvalidReliabilityLevel,
         AgentError::Peer(PeerError::MaxTransfer { .. }) => Return::InvalidMtu,
         AgentError::Peer(_) => Return::Reject,
@@ -170,7 +170,8 @@ fn agent_code(error: &AgentError) -> Return {
         | AgentError::UnknownVector(_)
         | AgentError::Holdoff(_)
         | AgentError::OwnAddress(_)
-        | AgentError::Ring(_) => Return::InvalidParameter,
+        | AgentError::Ring(_)
+        | AgentError::Frame(_) => Return::InvalidParameter,
         AgentError::Device(_)
         | AgentError::NotViaduct { .. }
         | AgentError::Version { .. }
@@ -181,6 +182,8 @@ fn agent_code(error: &AgentError) -> Return {
         | AgentError::TagInUse { .. }
         | AgentError::NoTag
         | AgentError::CqInUse { .. }
+        | AgentError::RawOpen
+        | AgentError::RawFull
         | AgentError::DmaAddresses { .. }
         | AgentError::Arena(_)
         | AgentError::Full(..) => Return::ErrorResource,

@@ -55,7 +55,7 @@ impl PciDevice for Paper {
             registers::REGIONS => 32,
             registers::PAGES => 64,
             registers::DOORBELL_SHIFT => 12,
-            registers::RECEIVE_AHEAD => 4,
+            registers::RECEIVE_AHEAD | registers::READ_DEPTH => 4,
             _ => 0,
         })
     }

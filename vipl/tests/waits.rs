@@ -53,6 +53,7 @@ impl Puppet {
             (registers::PAGES, 16),
             (registers::DOORBELL_SHIFT, 12),
             (registers::RECEIVE_AHEAD, 4),
+            (registers::READ_DEPTH, 4),
         ];
         Arc::new(Self {
             registers: registers.into(),

@@ -4,6 +4,7 @@
 mod alone;
 mod bench;
 mod command;
+mod coverage;
 mod demo;
 mod doctor;
 mod fit;
@@ -86,6 +87,8 @@ enum Task {
         #[arg(long)]
         timeline: bool,
     },
+    /// Runs the co-simulation suite with counters in the NIC's Verilog: the lines that it reaches, the bits that turn
+    Coverage,
     /// Runs the proofs of the primitives
     Prove {
         /// Runs only the proof of this name
@@ -137,6 +140,7 @@ fn run(task: Task) -> Result<()> {
             hardware::budget(&project, Exporter::Build, json.as_deref())
         }
         Task::Bench { json, timeline } => bench::run(&project, json.as_deref(), timeline),
+        Task::Coverage => coverage::run(&project),
         Task::Prove { only } => {
             setup::ensure(&project, &[Need::Proof])?;
             hardware::prove(&project, Exporter::Build, only.as_deref())

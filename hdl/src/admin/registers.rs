@@ -20,7 +20,7 @@ use crate::prims::Number;
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{CQS, DOORBELL_SHIFT, PAGES, READ_DEPTH, RECEIVE_AHEAD, REGIONS, VECTORS, VIS};
 use viaduct_spec::register::{
-    control, nic_kind, registers, MAGIC_VALUE, MSIX_PENDING, MSIX_TABLE, VERSION_VALUE,
+    control, nic_kind, raw_channel, registers, MAGIC_VALUE, MSIX_PENDING, MSIX_TABLE, VERSION_VALUE,
 };
 use viaduct_spec::wire::DEFAULT_PKEY;
 
@@ -69,6 +69,16 @@ pub struct Registers {
     pub ip: Signal<Out, Bits<32>>,
     /// P_Key.
     pub pkey: Signal<Out, Bits<16>>,
+    /// RAW_CHANNEL: it is open.
+    pub raw_open: Signal<Out, bool>,
+    /// It takes broadcast frames.
+    pub raw_broadcast: Signal<Out, bool>,
+    /// It takes multicast frames.
+    pub raw_multicast: Signal<Out, bool>,
+    /// It takes frames to any address.
+    pub raw_any: Signal<Out, bool>,
+    /// Its VI.
+    pub raw_vi: Signal<Out, Bits<10>>,
     /// Staged row, bits 63:0.
     pub stage0: Signal<Out, Bits<64>>,
     /// Bits 127:64.
@@ -112,6 +122,8 @@ pub struct Registers {
     own_mac: DFF<Bits<48>>,
     own_ip: DFF<Bits<32>>,
     own_pkey: DFF<Bits<16>>,
+    channel_vi: DFF<Bits<10>>,
+    channel_flags: DFF<Bits<4>>,
     staged0: DFF<Bits<64>>,
     staged1: DFF<Bits<64>>,
     staged2: DFF<Bits<64>>,
@@ -140,10 +152,10 @@ pub struct Registers {
     row_stage0: Number<17, { registers::STAGE0 >> 3 }>,
     row_stage1: Number<17, { registers::STAGE1 >> 3 }>,
     row_stage2: Number<17, { registers::STAGE2 >> 3 }>,
+    row_raw: Number<17, { registers::RAW_CHANNEL >> 3 }>,
     row_command: Number<17, { registers::COMMAND >> 3 }>,
     row_result: Number<17, { registers::RESULT >> 3 }>,
     row_time: Number<17, { registers::TIME >> 3 }>,
-    row_read_depth: Number<17, { registers::READ_DEPTH >> 3 }>,
     vector_rows: Number<13, { MSIX_TABLE >> 7 }>,
     row_pending: Number<17, { MSIX_PENDING >> 3 }>,
     counter_rows: Number<11, { registers::COUNTERS >> 9 }>,
@@ -158,6 +170,14 @@ pub struct Registers {
     send_bit: Number<64, { 1 << control::SEND_ENABLE.lo }>,
 }
 
+// The numbers in `update` are these fields'.
+const _: () = {
+    assert!(registers::RAW_CHANNEL == registers::READ_DEPTH + 4 && registers::RAW_CHANNEL % 8 == 4);
+    assert!(raw_channel::VI.lo == 0 && raw_channel::VI.width == 10);
+    assert!(raw_channel::ENABLE.lo == 16 && raw_channel::BROADCAST.lo == 17);
+    assert!(raw_channel::MULTICAST.lo == 18 && raw_channel::PROMISCUOUS.lo == 19);
+};
+
 impl Logic for Registers {
     #[hdl_gen]
     fn update(&mut self) {
@@ -168,6 +188,8 @@ impl Logic for Registers {
             own_mac,
             own_ip,
             own_pkey,
+            channel_vi,
+            channel_flags,
             staged0,
             staged1,
             staged2,
@@ -180,6 +202,11 @@ impl Logic for Registers {
         self.mac.next = self.own_mac.q.val();
         self.ip.next = self.own_ip.q.val();
         self.pkey.next = self.own_pkey.q.val();
+        self.raw_open.next = self.channel_flags.q.val().get_bit(0);
+        self.raw_broadcast.next = self.channel_flags.q.val().get_bit(1);
+        self.raw_multicast.next = self.channel_flags.q.val().get_bit(2);
+        self.raw_any.next = self.channel_flags.q.val().get_bit(3);
+        self.raw_vi.next = self.channel_vi.q.val();
         self.stage0.next = self.staged0.q.val();
         self.stage1.next = self.staged1.q.val();
         self.stage2.next = self.staged2.q.val();
@@ -229,6 +256,9 @@ impl Logic for Registers {
                     | (bit_cast::<48, 32>(self.high_data.val()) << 32);
             } else if self.store_row.val() == self.row_ip.val() {
                 self.own_pkey.d.next = bit_cast::<16, 32>(self.high_data.val());
+            } else if self.store_row.val() == self.row_raw.val() {
+                self.channel_vi.d.next = bit_cast::<10, 32>(self.high_data.val());
+                self.channel_flags.d.next = self.high_data.val().get_bits::<4>(16);
             } else if self.store_row.val() == self.row_stage0.val() {
                 self.staged0.d.next = (self.staged0.d.val() & self.lower_half.val())
                     | (bit_cast::<64, 32>(self.high_data.val()) << 32);
@@ -269,8 +299,6 @@ impl Logic for Registers {
                     self.value.d.next = self.sizes.val();
                 } else if self.load_row.val() == self.row_doorbell.val() {
                     self.value.d.next = self.doorbell.val();
-                } else if self.load_row.val() == self.row_read_depth.val() {
-                    self.value.d.next = self.read_depth.val();
                 } else if self.load_row.val() == self.row_control.val() {
                     if self.receiving.q.val() & self.sending.q.val() {
                         self.value.d.next =
@@ -297,6 +325,10 @@ impl Logic for Registers {
                     self.value.d.next = self.result.val();
                 } else if self.load_row.val() == self.row_time.val() {
                     self.value.d.next = self.cqs.val() | bit_cast::<64, 32>(self.time_now.val());
+                } else if self.load_row.val() == self.row_raw.val() {
+                    self.value.d.next = (bit_cast::<64, 10>(self.channel_vi.q.val()) << 32)
+                        | (bit_cast::<64, 4>(self.channel_flags.q.val()) << 48)
+                        | self.read_depth.val();
                 } else if self.load_row.val() == self.row_pending.val() {
                     self.value.d.next = bit_cast::<64, VECTORS>(self.vectors_pending.val());
                 } else if self.address.q.val().get_bits::<13>(7) == self.vector_rows.val() {
@@ -339,6 +371,8 @@ impl Logic for Registers {
             self.own_mac.d.next = bits::<48>(0);
             self.own_ip.d.next = bits::<32>(0);
             self.own_pkey.d.next = self.default_pkey.val();
+            self.channel_flags.d.next = bits::<4>(0);
+            self.channel_vi.d.next = bits::<10>(0);
         }
     }
 }

@@ -33,7 +33,7 @@ pub struct Peer {
     pub ip: Bits<32>,
     /// The service is one of the reliable ones.
     pub reliable: bool,
-    /// Path MTU: 256 << MTU bytes.
+    /// Path MTU: 256 << MTU bytes, 4096 at most; 7: the service is RAW.
     pub mtu: Bits<3>,
     /// Tag of the VI.
     pub tag: Bits<16>,
@@ -138,6 +138,7 @@ pub struct Contexts {
     received: Signal<Local, Bits<32>>,
     saved: Signal<Local, Message>,
     flags: Signal<Local, Bits<6>>,
+    service: Signal<Local, Bits<2>>,
     // Two copies for two readers: in block RAM the narrow table would take a whole one.
     positions: LutRam<Position, VI_LOG2>,
     position: DFF<Position>,
@@ -210,8 +211,15 @@ impl Logic for Contexts {
         self.peers.write_enable.next = self.is_receive.val() & self.commit_allowed.val();
         self.peers.write_address.next = self.row.val().get_bits::<VI_LOG2>(0);
         self.peers.write_data.next.ip = self.word_0.val().get_bits::<32>(0);
-        self.peers.write_data.next.reliable = self.word_0.val().get_bits::<2>(56).any();
+        self.service.next = self.word_0.val().get_bits::<2>(56);
+        self.peers.write_data.next.reliable = self.service.val().get_bit(0) ^ self.service.val().get_bit(1);
         self.peers.write_data.next.mtu = self.word_0.val().get_bits::<3>(58);
+        if self.word_0.val().get_bit(60) {
+            self.peers.write_data.next.mtu = bits::<3>(4);
+        }
+        if self.service.val().all() {
+            self.peers.write_data.next.mtu = bits::<3>(7);
+        }
         self.peers.write_data.next.tag = self.word_1.val().get_bits::<16>(0);
         self.peers.write_data.next.generation = self.word_1.val().get_bits::<14>(16);
         self.peers.write_data.next.rnr_stay = self.word_1.val().get_bit(34);

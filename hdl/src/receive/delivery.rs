@@ -14,6 +14,7 @@
 //!   receive, then the bytes. A descriptor that was lost is skipped and counts as none.
 //! * A PSN behind the expected one is not delivered again; a reliable VI acknowledges it again, with the newest PSN. A
 //!   gap is refused once, until the expected PSN comes.
+//! * A raw frame that finds no receive, or no VI, is counted as such (`count_raw_dropped`), and nobody hears of it.
 //! * The last packet completes the descriptor: Length is what arrived. Its acknowledgement goes with the completion,
 //!   behind the data. The context is saved with it, and from then on the VI may be looked up again (`blocking`).
 //! * When a reliable VI breaks: its descriptor with the NAK, then the fault; from then on its frames match nothing but
@@ -203,6 +204,10 @@ pub struct Delivery {
     pub acknowledged: Signal<Out, Acknowledged>,
     /// A message was delivered.
     pub count_message: Signal<Out, bool>,
+    /// A raw frame was delivered.
+    pub count_raw: Signal<Out, bool>,
+    /// A raw frame found no receive descriptor.
+    pub count_raw_dropped: Signal<Out, bool>,
     /// An answer was to nothing that waits.
     pub count_response: Signal<Out, bool>,
     /// A frame was for no VI.
@@ -244,6 +249,10 @@ pub struct Delivery {
     counted_psn: DFF<bool>,
     counted_no_receive: DFF<bool>,
     counted_partial: DFF<bool>,
+    counted_raw: DFF<bool>,
+    counted_raw_dropped: DFF<bool>,
+    /// The frame is the raw channel's.
+    raw: Signal<Local, bool>,
 
     reliable: Signal<Local, bool>,
     next_psn: Signal<Local, Bits<24>>,
@@ -257,6 +266,8 @@ pub struct Delivery {
     /// It needs a receive.
     needs: Signal<Local, bool>,
     /// The packet is of a message that may be taken.
+    /// An answer's bytes are in their place: the send side is told in the same cycle.
+    placed_at_once: Signal<Local, bool>,
     takes: Signal<Local, bool>,
     opcode: Signal<Local, Bits<8>>,
     /// It is the answer to a read.
@@ -290,8 +301,10 @@ impl Logic for Delivery {
         dff_setup!(self, clock, receive, ending, retry);
         dff_setup!(self, clock, counted_message, counted_no_vi, counted_psn, counted_duplicate);
         dff_setup!(self, clock, counted_no_receive, counted_partial, counted_response);
+        dff_setup!(self, clock, counted_raw, counted_raw_dropped);
 
         self.reliable.next = self.peer.q.val().reliable;
+        self.raw.next = self.packet.q.val().raw;
         self.opcode.next = self.packet.q.val().opcode;
         self.responds.next = (self.verdict.q.val() == Verdict::Answer)
             & !(self.opcode.val().get_bit(4) & self.opcode.val().get_bit(0));
@@ -361,7 +374,12 @@ impl Logic for Delivery {
         self.close_completion.next.kind = self.ending.q.val().kind;
         self.close_completion.next.ends = self.ending.q.val().consume;
         self.close_completion.next.reception = self.message.q.val().reception;
-        self.acknowledged_valid.next = self.step.q.val() == Step::Answer;
+        self.job_reading.next = self.verdict.q.val() == Verdict::Answer;
+        self.placed_at_once.next = (self.step.q.val() == Step::Scatter)
+            & self.job_reading.val()
+            & self.done_valid.val()
+            & (self.done_result.val() == self.ok.val());
+        self.acknowledged_valid.next = (self.step.q.val() == Step::Answer) | self.placed_at_once.val();
         self.acknowledged.next = self.word.q.val();
         self.request_valid.next = self.step.q.val() == Step::Request;
         self.request.next.vi = self.vi.q.val();
@@ -375,7 +393,10 @@ impl Logic for Delivery {
             self.request.next.msn = self.next_msn.val();
         }
         // Opcodes of answers: FIRST 13, MIDDLE 14, LAST 15, ONLY 16.
-        self.answer_valid.next = self.step.q.val() == Step::Ask;
+        self.answer_valid.next = (self.step.q.val() == Step::Ask)
+            | ((self.step.q.val() == Step::Act)
+                & (self.verdict.q.val() == Verdict::Answer)
+                & !self.flushing.q.val());
         self.answer_mtu.next = self.peer.q.val().mtu;
         self.answer.next.vi = self.vi.q.val();
         self.answer.next.response = self.responds.val();
@@ -384,7 +405,6 @@ impl Logic for Delivery {
         self.answer.next.psn = self.packet.q.val().psn;
         self.answer.next.length = self.packet.q.val().length;
         self.answer.next.syndrome = bit_cast::<8, 32>(self.packet.q.val().extension >> 24);
-        self.job_reading.next = self.verdict.q.val() == Verdict::Answer;
         self.placed_valid.next = self.done_valid.val() & (self.verdict.q.val() == Verdict::Answer);
         self.placed_ok.next = self.done_result.val() == self.ok.val();
         self.placing.next = self.responds.val()
@@ -393,6 +413,10 @@ impl Logic for Delivery {
                 | (self.step.q.val() == Step::Scatter));
         self.counted_response.d.next = false;
         self.count_response.next = self.counted_response.q.val();
+        self.counted_raw.d.next = false;
+        self.counted_raw_dropped.d.next = false;
+        self.count_raw.next = self.counted_raw.q.val();
+        self.count_raw_dropped.next = self.counted_raw_dropped.q.val();
         self.counted_message.d.next = false;
         self.counted_no_vi.d.next = false;
         self.counted_psn.d.next = false;
@@ -512,6 +536,10 @@ impl Logic for Delivery {
                         self.situation.next = Situation::NoRight;
                     } else if self.needs.val() & !self.present.q.val() {
                         self.situation.next = Situation::NotReady;
+                        if self.raw.val() {
+                            self.situation.next = Situation::Nothing;
+                            self.counted_raw_dropped.d.next = true;
+                        }
                     } else if self.needs.val() & self.receive.q.val().lost {
                         self.situation.next = Situation::Lost;
                     } else if self.needs.val() & self.receive.q.val().malformed {
@@ -588,6 +616,9 @@ impl Logic for Delivery {
                         } else if self.done_result.val() != self.ok.val() {
                             self.word.d.next.syndrome = self.local_failure.val();
                         }
+                        if self.placed_at_once.val() & self.acknowledged_ready.val() {
+                            self.step.d.next = Step::Close;
+                        }
                     }
                 }
             }
@@ -635,7 +666,8 @@ impl Logic for Delivery {
                     self.message.d.next.refused = false;
                     self.message.d.next.active = !self.ends.q.val();
                     self.message.d.next.writing = self.writes.q.val();
-                    self.counted_message.d.next = self.ends.q.val();
+                    self.counted_message.d.next = self.ends.q.val() & !self.raw.val();
+                    self.counted_raw.d.next = self.raw.val();
                     if self.ends.q.val() {
                         self.message.d.next.msn = self.next_msn.val();
                     }
@@ -677,12 +709,16 @@ impl Logic for Delivery {
                     self.counted_no_receive.d.next = self.outcome.ending.val().loses;
                 }
                 Situation::Lost => {
-                    self.counted_no_receive.d.next = true;
+                    self.counted_no_receive.d.next = !self.raw.val();
+                    self.counted_raw_dropped.d.next = self.raw.val();
                 }
-                _ => {
-                    self.counted_no_vi.d.next = (self.situation.val() == Situation::Nothing)
-                        & (self.verdict.q.val() == Verdict::Unknown);
+                Situation::Nothing => {
+                    if self.verdict.q.val() == Verdict::Unknown {
+                        self.counted_no_vi.d.next = !self.raw.val();
+                        self.counted_raw_dropped.d.next = self.raw.val();
+                    }
                 }
+                _ => {}
             }
             if (self.situation.val() == Situation::Nothing) & (self.verdict.q.val() == Verdict::Stray) {
                 self.counted_partial.d.next = true;
@@ -697,6 +733,8 @@ impl Logic for Delivery {
             self.counted_duplicate.d.next = false;
             self.counted_no_receive.d.next = false;
             self.counted_partial.d.next = false;
+            self.counted_raw.d.next = false;
+            self.counted_raw_dropped.d.next = false;
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Where frames come in: an elastic queue behind the MAC, the loopback join, and the end of a VLAN tag.
 //!
 //! ```text
-//!         rx ──►┌─────────┐
-//!   loopback ──►│         │──► frame      (tag dropped, whole frames)
+//!         rx ──►┌─────────┐──► frame      (tag dropped, whole frames)
+//!   loopback ──►│         │──► word       (as it came)
 //!    enabled ──►│ Ingress │──► pause
 //! store_level ─►│         │──► count_frame, count_overflow
 //!               └─────────┘
@@ -11,7 +11,8 @@
 //! A frame that finds no room is taken back whole (the write position returns to where it began) and counted in
 //! `count_overflow`; if its first beats have left already, so that the whole queue is full of it, it ends there, as if
 //! the MAC had found it damaged, and is counted as such a frame is.
-//! Loopback frames join between frames, in turn with the MAC's. `enabled` is looked at when a frame starts to leave:
+//! The words of each frame that goes on are shown in `word`, tag and all, once each and a cycle before the beat of `frame` they become, or
+//! earlier. Loopback frames join between frames, in turn with the MAC's. `enabled` is looked at when a frame starts to leave:
 //! low, the whole frame is swallowed, uncounted. `count_frame` counts the others when their last beat leaves.
 //!
 //! `pause` asks the peer to hold while less than two frames of 4.2 KB (two times 528 beats) fit into the queue here
@@ -55,6 +56,12 @@ pub struct Ingress {
     pub frame_ready: Signal<In, bool>,
     /// The beat on show.
     pub frame: Signal<Out, FrameBeat>,
+    /// With its last beat: the frame had a tag.
+    pub frame_tagged: Signal<Out, bool>,
+    /// A word of a frame leaves.
+    pub word_valid: Signal<Out, bool>,
+    /// The word.
+    pub word: Signal<Out, Bits<64>>,
     /// The peer should hold its frames.
     pub pause: Signal<Out, bool>,
     /// A frame is here.
@@ -237,6 +244,9 @@ impl Logic for Ingress {
 
         self.frame_valid.next = self.untag.out_valid.val();
         self.frame.next = self.untag.out_data.val();
+        self.frame_tagged.next = self.untag.out_tagged.val();
+        self.word_valid.next = self.skid.out_valid.val() & self.untag.in_ready.val();
+        self.word.next = self.skid.out_data.val().data;
         self.untag.out_ready.next = self.frame_ready.val();
         if self.reset.val() {
             self.head.d.next = bits::<10>(0);

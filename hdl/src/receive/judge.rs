@@ -10,6 +10,7 @@
 //! | packet | reliable | unreliable |
 //! |---|---|---|
 //! | queue pair, generation, peer or service does not fit, or the VI is Idle | Unknown | Unknown |
+//! | raw, as the VI is | | Take |
 //! | the connection broke, and this is a request | Over | Unknown |
 //! | an acknowledgement, or an answer to an RDMA read | Answer | Unknown |
 //! | PSN behind the expected one (serial, within 2^23) | Behind | Behind |
@@ -107,6 +108,8 @@ pub struct Judge {
     named: Signal<Local, Bits<10>>,
     length: Signal<Local, Bits<13>>,
     mtu: Signal<Local, Bits<13>>,
+    /// The VI has raw frames only.
+    takes_raw: Signal<Local, bool>,
     first: DFF<bool>,
     last: DFF<bool>,
     answer: DFF<bool>,
@@ -148,10 +151,17 @@ impl Logic for Judge {
         self.size.next = self.info.val().size;
         self.reading.d.next = self.is_read.val();
         self.huge.d.next = self.size.val().get_bit(31) & self.size.val().get_bits::<31>(0).any();
+        self.takes_raw.next = self.peer.val().mtu == bits::<3>(7);
         self.from_peer.next = (self.named.val() == self.number.val().get_bits::<10>(0))
+            & !self.takes_raw.val()
+            & !self.info.val().raw
             & (self.number.val().get_bits::<14>(10) == self.peer.val().generation)
             & (self.info.val().source_ip == self.peer.val().ip)
             & (self.opcode.val().get_bit(5) ^ self.peer.val().reliable);
+        if self.info.val().raw {
+            self.from_peer.next =
+                self.takes_raw.val() & (self.named.val() == self.number.val().get_bits::<10>(0));
+        }
         self.known.d.next = self.from_peer.val() & self.connected.val() & !self.message.val().broken;
         self.over_now.d.next = self.from_peer.val()
             & self.peer.val().reliable
@@ -173,7 +183,7 @@ impl Logic for Judge {
             self.mtu.next = bits::<13>(4096);
         }
         self.full.d.next = self.length.val() == self.mtu.val();
-        self.over.d.next = self.length.val() > self.mtu.val();
+        self.over.d.next = (self.length.val() > self.mtu.val()) & !self.info.val().raw;
 
         // Low bits of the opcode, a send: First 0, Middle 1, Last 2 and 3, Only 4 and 5; an RDMA write: First 6, Middle 7,
         // Last 8 and 9, Only 10 and 11. Bit 4: acknowledgement.
@@ -245,7 +255,8 @@ impl Logic for Judge {
                 self.verdict.next = Verdict::Partial;
             }
         }
-        if self.delta.q.val().get_bit(23) {
+        // Raw frames have no PSN.
+        if self.delta.q.val().get_bit(23) & !self.info.val().raw {
             self.verdict.next = Verdict::Behind;
         }
         if self.answer.q.val() {

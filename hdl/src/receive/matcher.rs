@@ -188,6 +188,10 @@ pub struct Matcher {
     pub count_no_receive: Signal<Out, bool>,
     /// A frame belonged to no message that can still be whole.
     pub count_partial: Signal<Out, bool>,
+    /// See [`Delivery`].
+    pub count_raw: Signal<Out, bool>,
+    /// See [`Delivery`].
+    pub count_raw_dropped: Signal<Out, bool>,
     contexts: Contexts,
     flush: Flush,
     lookup: Lookup,
@@ -366,5 +370,7 @@ impl Logic for Matcher {
         self.count_psn.next = self.delivery.count_psn.val();
         self.count_no_receive.next = self.delivery.count_no_receive.val();
         self.count_partial.next = self.delivery.count_partial.val();
+        self.count_raw.next = self.delivery.count_raw.val();
+        self.count_raw_dropped.next = self.delivery.count_raw_dropped.val();
     }
 }

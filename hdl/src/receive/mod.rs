@@ -4,7 +4,9 @@
 //!  MAC ──►┌─────────┐   ┌───────┐   ┌───────┐ info   ┌─────────┐ job  ┌─────────┐──► Access
 //!         │ Ingress ├──►│ Parse ├──►│ Store ├───────►│ Matcher ├─────►│ Scatter │
 //!  loop ─►└─────────┘   └───────┘   └───┬───┘        └────┬────┘      └────┬────┘──► WriteBeat
-//!  back                                 └──── payload ────│────────────────┘
+//!  back  │ words  ┌───────┐             │└─── payload ────│────────────────┘
+//!        └───────►│ Delay ├─────────────┘                 │
+//!                 └───────┘                               │
 //!  fetch ──►┌───────┐ descriptors fetched ahead           │      Completion, Acknowledged, Fault
 //!           │ Ahead ├────────────────────────────────────►┴──►
 //!           └───────┘
@@ -13,6 +15,7 @@
 mod ahead;
 mod closing;
 mod contexts;
+mod delay;
 mod delivery;
 mod flush;
 mod icrc;
@@ -31,6 +34,7 @@ mod untag;
 pub use ahead::{Ahead, AheadMeta};
 pub use closing::Closing;
 pub use contexts::{Contexts, Message, Peer};
+pub use delay::Delay;
 pub use delivery::Delivery;
 pub use flush::Flush;
 pub use icrc::Icrc;

@@ -1,15 +1,15 @@
 //! Who a frame is for, and whether it is whole: every check that needs no table.
 //!
 //! ```text
-//!        frame ──►┌───────┐──► store_valid, store_data, store_last
-//!  mac, ip, pkey ►│ Parse │──► keep, drop, info
-//!  store_ready ──►└───────┘──► count_*
+//!               frame ──►┌───────┐──► keep, drop, info
+//!  mac, ip, pkey, raw_* ►│ Parse │──► endless
+//!         store_ready ──►└───────┘──► count_*
 //! ```
-//! Contract: an untagged frame's beats go in. From byte 48 on (the end of the BTH) they go on to the store, as far as
-//! the IP packet reaches; what is in front is in `info`. When the frame has ended there is one pulse, `keep` with
-//! `info` (`start` and `end` are the store's) or `drop`, and with a drop one of the counts. The first reason counts:
+//! Contract: an untagged frame's beats go in; the store gets the frame by itself ([`Delay`](super::Delay)). When the frame has ended there is
+//! one pulse, `keep` with `info` (`start` and `end` are the store's) or `drop`, and with a drop one of the counts. The first reason counts:
 //!
-//! 1. `count_malformed`: the MAC found damage.
+//! 1. `count_malformed`: the MAC found damage; or fewer than 14 or more than 4224 bytes, the tag not among them. `endless` is high from there to the
+//!    frame's end.
 //! 2. `count_not_ours`: another MAC address, not IPv4 with 20 header bytes, a fragment, not UDP, another IP address,
 //!    another UDP port.
 //! 3. `count_malformed`: cut short, lengths that disagree or leave no room for the headers or the pad, more
@@ -18,10 +18,12 @@
 //! 5. `count_bth`: BTH version, P_Key (15 bits), an opcode that is none of ours.
 //! 6. `count_congestion`: a congestion notification. It also counts a frame that is kept and marked congestion experienced.
 //!
+//! A frame for which reason 2 would count, and that `raw_*` want, is kept raw; and so is one of queue pair 1 with none of the
+//! reasons against it, for which alone there is a datagram's opcode too, if it has room for a DETH, and congestion notifications are none.
+//!
 //! The UDP checksum is not looked at: the ICRC covers more.
 //!
-//! Latency: `keep` comes 4 cycles after the last beat was taken, the store's words 2 cycles after theirs; so a frame
-//! is decided before the next one's first word. Throughput: one beat every cycle, frames back to back.
+//! Latency: `keep` comes 4 cycles after the last beat was taken. Throughput: one beat every cycle, frames back to back.
 //!
 //! Tests: `tests/receive/parse.rs`, on frames that Linux made and on what becomes of them when a byte changes.
 
@@ -46,20 +48,28 @@ pub struct Parse {
     pub frame_ready: Signal<Out, bool>,
     /// The beat.
     pub frame: Signal<In, FrameBeat>,
+    /// With the frame's last beat: it had a tag.
+    pub frame_tagged: Signal<In, bool>,
     /// Own MAC address, first byte in bits 7:0.
     pub mac: Signal<In, Bits<48>>,
     /// Own IPv4 address, most significant byte = first on the wire.
     pub ip: Signal<In, Bits<32>>,
     /// P_Key that frames must carry.
     pub pkey: Signal<In, Bits<16>>,
+    /// The raw channel is open: RAW_CHANNEL's fields.
+    pub raw_open: Signal<In, bool>,
+    /// It takes broadcast frames.
+    pub raw_broadcast: Signal<In, bool>,
+    /// It takes multicast frames.
+    pub raw_multicast: Signal<In, bool>,
+    /// It takes frames to any address.
+    pub raw_any: Signal<In, bool>,
+    /// Its VI.
+    pub raw_vi: Signal<In, Bits<10>>,
     /// The store takes two more words at least.
     pub store_ready: Signal<In, bool>,
-    /// A word for the store.
-    pub store_valid: Signal<Out, bool>,
-    /// The word.
-    pub store_data: Signal<Out, Bits<64>>,
-    /// The IP packet ends in it.
-    pub store_last: Signal<Out, bool>,
+    /// The frame is too long: no more of it is stored.
+    pub endless: Signal<Out, bool>,
     /// The frame is good: `info` describes it.
     pub keep: Signal<Out, bool>,
     /// The frame is not taken.
@@ -84,6 +94,7 @@ pub struct Parse {
     valid: DFF<bool>,
     index: DFF<Bits<3>>,
     beat: DFF<FrameBeat>,
+    beat_tagged: DFF<bool>,
     data: Signal<Local, Bits<64>>,
     count: Signal<Local, Bits<4>>,
     last: Signal<Local, bool>,
@@ -154,9 +165,30 @@ pub struct Parse {
     counted_not_ours: DFF<bool>,
     counted_bth: DFF<bool>,
     counted_congestion: DFF<bool>,
-    stored: DFF<bool>,
-    stored_data: DFF<Bits<64>>,
-    stored_last: DFF<bool>,
+
+    // The raw channel: who the frame is to, how long it is, and that once more a cycle and two cycles later.
+    wanted: DFF<bool>,
+    has_tag: DFF<bool>,
+    tagged_now: Signal<Local, bool>,
+    is_broadcast: Signal<Local, bool>,
+    is_multicast: Signal<Local, bool>,
+    /// Beats in front of the one in `beat`.
+    beats: DFF<Bits<10>>,
+    so_far: Signal<Local, Bits<10>>,
+    too_long: DFF<bool>,
+    runt: DFF<bool>,
+    tail_bytes: Signal<Local, Bits<13>>,
+    bytes: DFF<Bits<13>>,
+    known_bytes: DFF<Bits<13>>,
+    kept_bytes: DFF<Bits<13>>,
+    known_tagged: DFF<bool>,
+    kept_tagged: DFF<bool>,
+    /// For queue pair 1.
+    agents: Signal<Local, bool>,
+    datagram: Signal<Local, bool>,
+    known_wanted: DFF<bool>,
+    known_agents: DFF<bool>,
+    kept_raw: DFF<bool>,
 
     /// The frame ends 14 bytes behind what the IP length says; less 2, because words for the ICRC begin at byte 6.
     ethernet_to_end: Number<16, 12>,
@@ -167,6 +199,8 @@ pub struct Parse {
     extended_headers: Number<14, { HEADERS + EXTENSION_BYTES as u64 }>,
     reth_headers: Number<14, { HEADERS + RETH_BYTES as u64 }>,
     both_headers: Number<14, { HEADERS + (RETH_BYTES + EXTENSION_BYTES) as u64 }>,
+    datagram_headers: Number<14, { HEADERS + DETH_BYTES as u64 }>,
+    longest_beats: Number<10, { (LONGEST_FRAME / 8) as u64 }>,
     /// EtherType 0800, version 4 and 5 words of header, as they lie in a beat.
     ip_type: Number<24, 0x45_0008>,
     port: Number<16, { UDP_PORT.swap_bytes() as u64 }>,
@@ -178,10 +212,21 @@ pub struct Parse {
     acknowledge: Number<8, { viaduct_spec::wire::opcode::RC_ACKNOWLEDGE as u64 }>,
     read_request: Number<8, { viaduct_spec::wire::opcode::RC_READ_REQUEST as u64 }>,
     response_only: Number<8, { viaduct_spec::wire::opcode::RC_READ_RESPONSE_ONLY as u64 }>,
+    datagram_opcode: Number<8, { viaduct_spec::wire::opcode::UD_SEND_ONLY as u64 }>,
+    raw_opcode: Number<8, { viaduct_spec::wire::opcode::UC_SEND_ONLY as u64 }>,
+    agents_pair: Number<24, 1>,
 }
+
+const _: () = assert!(LONGEST_FRAME % 8 == 0);
 
 /// Bytes of the headers and the ICRC that an IP packet's length counts.
 const HEADERS: u64 = (IPV4_BYTES + UDP_BYTES + BTH_BYTES + ICRC_BYTES) as u64;
+
+/// Bytes of a DETH.
+const DETH_BYTES: usize = 8;
+
+/// Bytes of the longest frame, without FCS and tag.
+const LONGEST_FRAME: usize = 4224;
 
 const _: () = assert!(RETH_BYTES == (reth::ADDRESS.lo + reth::ADDRESS.width) / 8);
 
@@ -196,7 +241,9 @@ impl Logic for Parse {
         dff_setup!(
             self, clock, left, half, fields, pad, eighth, ninth, tenth, sum, part, folded, rest, length
         );
-        dff_setup!(self, clock, deciding, kept, dropped, stored, stored_data, stored_last);
+        dff_setup!(self, clock, deciding, kept, dropped, wanted, has_tag, beats, too_long, runt, bytes);
+        dff_setup!(self, clock, known_bytes, kept_bytes, known_tagged, kept_tagged, known_wanted);
+        dff_setup!(self, clock, known_agents, kept_raw, beat_tagged);
         dff_setup!(self, clock, counted_malformed, counted_icrc, counted_not_ours, counted_bth);
         dff_setup!(self, clock, known_deciding, known_foreign, known_malformed, known_bth, known_notice);
         dff_setup!(self, clock, marked, known_marked, counted_congestion);
@@ -208,6 +255,7 @@ impl Logic for Parse {
         self.valid.d.next = self.frame_valid.val() & self.store_ready.val();
         if self.frame_valid.val() & self.store_ready.val() {
             self.beat.d.next = self.frame.val();
+            self.beat_tagged.d.next = self.frame_tagged.val();
             self.index.d.next = self.next_index.q.val();
             if self.next_index.q.val() != bits::<3>(7) {
                 self.next_index.d.next = self.next_index.q.val() + 1;
@@ -229,19 +277,53 @@ impl Logic for Parse {
         self.at[6].next = self.valid.q.val() & (self.index.q.val() == bits::<3>(6));
         self.at[7].next = self.valid.q.val() & (self.index.q.val() == bits::<3>(7));
 
+        self.is_broadcast.next = self.data.val().get_bits::<48>(0).all();
+        self.is_multicast.next = self.data.val().get_bit(0);
         // Addresses and protocols. A beat that is not whole says nothing: the frame is too short anyway.
         if self.at[0].val() {
-            self.foreign.d.next = self.whole.val() & (self.data.val().get_bits::<48>(0) != self.mac.val());
+            self.foreign.d.next = self.data.val().get_bits::<48>(0) != self.mac.val();
+            self.wanted.d.next = self.raw_open.val()
+                & (self.raw_any.val()
+                    | (self.data.val().get_bits::<48>(0) == self.mac.val())
+                    | (self.is_broadcast.val() & self.raw_broadcast.val())
+                    | (self.is_multicast.val() & !self.is_broadcast.val() & self.raw_multicast.val()));
             self.malformed.d.next = false;
+            self.runt.d.next = self.last.val();
             self.bth.d.next = false;
             self.ended.d.next = false;
         }
         if self.at[1].val()
-            & self.whole.val()
             & ((self.data.val().get_bits::<16>(32) != self.ip_type.val().get_bits::<16>(0))
-                | (self.data.val().get_bits::<8>(48) != self.ip_type.val().get_bits::<8>(16)))
+                | (self.whole.val()
+                    & (self.data.val().get_bits::<8>(48) != self.ip_type.val().get_bits::<8>(16))))
         {
             self.foreign.d.next = true;
+        }
+        // Too short for anything, or too long: whoever it is for.
+        if self.at[1].val() & (self.count.val() < bits::<4>(6)) {
+            self.runt.d.next = true;
+        }
+        self.so_far.next = self.beats.q.val();
+        if self.at[0].val() {
+            self.so_far.next = bits::<10>(0);
+        }
+        if self.valid.q.val() {
+            self.beats.d.next = self.so_far.val() + 1;
+            if self.so_far.val() == self.longest_beats.val() {
+                self.beats.d.next = self.so_far.val();
+                self.too_long.d.next = true;
+            }
+        }
+        self.endless.next = self.too_long.q.val();
+        // Bytes of the whole frame, if this beat is its last.
+        self.tagged_now.next = self.beat_tagged.q.val();
+        self.tail_bytes.next = bit_cast::<13, 4>(self.count.val());
+        if self.tagged_now.val() {
+            self.tail_bytes.next = bit_cast::<13, 4>(self.count.val()) + 4;
+        }
+        if self.valid.q.val() {
+            self.bytes.d.next = (bit_cast::<13, 10>(self.so_far.val()) << 3) + self.tail_bytes.val();
+            self.has_tag.d.next = self.tagged_now.val();
         }
         // Bits 1:0 of the type of service.
         if self.at[1].val() {
@@ -422,7 +504,10 @@ impl Logic for Parse {
                     | (!self.opcode.val().get_bit(3)
                         & self.opcode.val().get_bit(2)
                         & !self.opcode.val().get_bit(0))));
-        self.known.next = (self.opcode.val() == self.acknowledge.val())
+        self.agents.next = self.fields.q.val().queue_pair == self.agents_pair.val();
+        self.datagram.next = self.opcode.val() == self.datagram_opcode.val();
+        self.known.next = (self.datagram.val() & self.agents.val())
+            | (self.opcode.val() == self.acknowledge.val())
             | (self.opcode.val() == self.response_only.val())
             | (!self.opcode.val().get_bits::<2>(6).any()
                 & !self.opcode.val().get_bit(4)
@@ -439,24 +524,18 @@ impl Logic for Parse {
                 self.headers.next = self.both_headers.val();
             }
         }
+        if self.datagram.val() {
+            self.headers.next = self.datagram_headers.val();
+        }
         self.rest.d.next = self.ip_length.q.val().get_bits::<14>(0) - self.headers.val();
         self.length.d.next = self.rest.q.val() - bit_cast::<14, 2>(self.pad.q.val());
 
-        // The IP packet's beats: the sum runs over all of them, the store takes them from byte 48 on.
+        // The IP packet's beats: the sum runs over all of them.
         self.in_packet.next = self.valid.q.val() & (!self.ended.q.val() | self.at[0].val());
         self.icrc.in_valid.next = self.in_packet.val();
         self.icrc.in_index.next = self.index.q.val();
         self.icrc.in_data.next = self.data.val();
         self.icrc.in_half.next = self.final_beat.val() & self.half.q.val();
-        self.stored.d.next = self.in_packet.val()
-            & (self.index.q.val() > bits::<3>(5))
-            & !self.foreign.q.val()
-            & !self.malformed.q.val();
-        self.stored_data.d.next = self.data.val();
-        self.stored_last.d.next = self.final_beat.val();
-        self.store_valid.next = self.stored.q.val();
-        self.store_data.next = self.stored_data.q.val();
-        self.store_last.next = self.stored_last.q.val();
 
         // Second register: what becomes of the frame.
         // One cycle for what is known of the frame, before the next one's first beat changes it; one more for the ICRC.
@@ -466,13 +545,26 @@ impl Logic for Parse {
             | self.length.q.val().get_bit(13)
             | (self.folded.q.val() != self.all_ones.val());
         self.known_deciding.d.next = self.deciding.q.val();
-        self.known_foreign.d.next = self.foreign.q.val() & !self.damaged.q.val();
-        self.known_malformed.d.next = self.damaged.q.val() | (!self.foreign.q.val() & self.lengths_bad.val());
+        self.known_foreign.d.next = self.foreign.q.val();
+        self.known_malformed.d.next = self.damaged.q.val()
+            | self.runt.q.val()
+            | self.too_long.q.val()
+            | (!self.foreign.q.val() & self.lengths_bad.val());
+        if self.deciding.q.val() {
+            self.too_long.d.next = false;
+        }
+        self.known_wanted.d.next = self.wanted.q.val();
+        self.known_agents.d.next = self.wanted.q.val() & self.agents.val();
+        self.known_bytes.d.next = self.bytes.q.val();
+        self.kept_bytes.d.next = self.known_bytes.q.val();
+        self.known_tagged.d.next = self.has_tag.q.val();
+        self.kept_tagged.d.next = self.known_tagged.q.val();
         self.known_marked.d.next = self.marked.q.val();
         self.known_notice.d.next = self.opcode.val() == self.congestion.val();
         self.known_bth.d.next =
             self.bth.q.val() | !(self.known.val() | (self.opcode.val() == self.congestion.val()));
         self.kept.d.next = false;
+        self.kept_raw.d.next = false;
         self.dropped.d.next = self.known_deciding.q.val();
         self.counted_malformed.d.next = false;
         self.counted_not_ours.d.next = false;
@@ -483,11 +575,18 @@ impl Logic for Parse {
             if self.known_malformed.q.val() {
                 self.counted_malformed.d.next = true;
             } else if self.known_foreign.q.val() {
-                self.counted_not_ours.d.next = true;
+                self.kept.d.next = self.known_wanted.q.val();
+                self.kept_raw.d.next = self.known_wanted.q.val();
+                self.dropped.d.next = !self.known_wanted.q.val();
+                self.counted_not_ours.d.next = !self.known_wanted.q.val();
             } else if !self.icrc.good.val() {
                 self.counted_icrc.d.next = true;
             } else if self.known_bth.q.val() {
                 self.counted_bth.d.next = true;
+            } else if self.known_agents.q.val() {
+                self.kept.d.next = true;
+                self.kept_raw.d.next = true;
+                self.dropped.d.next = false;
             } else if self.known_notice.q.val() {
                 self.counted_congestion.d.next = true;
             } else {
@@ -507,6 +606,15 @@ impl Logic for Parse {
         self.info.next.extended = self.extended.val();
         self.info.next.reth = self.reth.val();
         self.info.next.length = self.length.q.val().get_bits::<13>(0);
+        self.info.next.raw = self.kept_raw.q.val();
+        self.info.next.has_tag = self.kept_tagged.q.val();
+        if self.kept_raw.q.val() {
+            self.info.next.opcode = self.raw_opcode.val();
+            self.info.next.queue_pair = bit_cast::<24, 10>(self.raw_vi.val());
+            self.info.next.extended = false;
+            self.info.next.reth = false;
+            self.info.next.length = self.kept_bytes.q.val();
+        }
         self.count_malformed.next = self.counted_malformed.q.val();
         self.count_not_ours.next = self.counted_not_ours.q.val();
         self.count_icrc.next = self.counted_icrc.q.val();
@@ -519,7 +627,7 @@ impl Logic for Parse {
             self.known_deciding.d.next = false;
             self.kept.d.next = false;
             self.dropped.d.next = false;
-            self.stored.d.next = false;
+            self.too_long.d.next = false;
             self.counted_malformed.d.next = false;
             self.counted_not_ours.d.next = false;
             self.counted_icrc.d.next = false;

@@ -6,7 +6,7 @@
 //! Tests: `tests/receive/path.rs`, frames in at one end, memory at the other.
 
 use super::scatter::result;
-use super::{Ahead, Ingress, Matcher, Parse, Scatter, Store};
+use super::{Ahead, Delay, Ingress, Matcher, Parse, Scatter, Store};
 use crate::bus::{
     Access, Acknowledged, Commit, Completion, Fault, FrameBeat, Position, ReadBeat, ReadRequest, ReadSent,
     StateWrite, Vi, WriteBeat,
@@ -42,6 +42,16 @@ pub struct Receive {
     pub ip: Signal<In, Bits<32>>,
     /// P_Key that frames must carry.
     pub pkey: Signal<In, Bits<16>>,
+    /// The raw channel is open: RAW_CHANNEL's fields.
+    pub raw_open: Signal<In, bool>,
+    /// It takes broadcast frames.
+    pub raw_broadcast: Signal<In, bool>,
+    /// It takes multicast frames.
+    pub raw_multicast: Signal<In, bool>,
+    /// It takes frames to any address.
+    pub raw_any: Signal<In, bool>,
+    /// Its VI.
+    pub raw_vi: Signal<In, Bits<10>>,
     /// A table row is on the bus.
     pub commit_valid: Signal<In, bool>,
     /// The row.
@@ -184,10 +194,15 @@ pub struct Receive {
     pub count_no_receive: Signal<Out, bool>,
     /// See [`Matcher`].
     pub count_partial: Signal<Out, bool>,
+    /// See [`Matcher`].
+    pub count_raw: Signal<Out, bool>,
+    /// See [`Matcher`].
+    pub count_raw_dropped: Signal<Out, bool>,
     /// Bytes of a packet's payload that have gone to memory, all of them; 0: none in this cycle.
     pub count_bytes: Signal<Out, Bits<13>>,
     ingress: Ingress,
     parse: Parse,
+    delay: Delay,
     store: Store,
     ahead: Ahead,
     matcher: Matcher,
@@ -198,9 +213,10 @@ pub struct Receive {
 impl Logic for Receive {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, ingress, parse, store, ahead, matcher, scatter);
+        clock!(self, clock, ingress, parse, delay, store, ahead, matcher, scatter);
         self.ingress.reset.next = self.reset.val();
         self.parse.reset.next = self.reset.val();
+        self.delay.reset.next = self.reset.val();
         self.store.reset.next = self.reset.val();
         self.ahead.reset.next = self.reset.val();
         self.matcher.reset.next = self.reset.val();
@@ -221,10 +237,18 @@ impl Logic for Receive {
         self.parse.mac.next = self.mac.val();
         self.parse.ip.next = self.ip.val();
         self.parse.pkey.next = self.pkey.val();
+        self.parse.raw_open.next = self.raw_open.val();
+        self.parse.raw_broadcast.next = self.raw_broadcast.val();
+        self.parse.raw_multicast.next = self.raw_multicast.val();
+        self.parse.raw_any.next = self.raw_any.val();
+        self.parse.raw_vi.next = self.raw_vi.val();
         self.parse.store_ready.next = self.store.store_ready.val();
-        self.store.store_valid.next = self.parse.store_valid.val();
-        self.store.store_data.next = self.parse.store_data.val();
-        self.store.store_last.next = self.parse.store_last.val();
+        self.parse.frame_tagged.next = self.ingress.frame_tagged.val();
+        self.delay.in_valid.next = self.ingress.word_valid.val();
+        self.delay.in_data.next = self.ingress.word.val();
+        self.delay.endless.next = self.parse.endless.val();
+        self.store.store_valid.next = self.delay.out_valid.val();
+        self.store.store_data.next = self.delay.out_data.val();
         self.store.keep.next = self.parse.keep.val();
         self.store.drop.next = self.parse.drop.val();
         self.store.keep_info.next = self.parse.info.val();
@@ -355,6 +379,8 @@ impl Logic for Receive {
         self.count_psn.next = self.matcher.count_psn.val();
         self.count_no_receive.next = self.matcher.count_no_receive.val();
         self.count_partial.next = self.matcher.count_partial.val();
+        self.count_raw.next = self.matcher.count_raw.val();
+        self.count_raw_dropped.next = self.matcher.count_raw_dropped.val();
         self.count_bytes.next = bits::<13>(0);
         if self.scatter.done_valid.val() & (self.scatter.done_result.val() == self.placed.val()) {
             self.count_bytes.next = self.matcher.job_length.val();

@@ -208,6 +208,7 @@ pub struct Scatter {
     tail_beat: Signal<Local, bool>,
     data: Signal<Local, Bits<64>>,
     no_block: Number<7, 127>,
+    largest: Number<13, 4096>,
     me: Number<2, { client::SCATTER }>,
     peer_writes: Number<2, { remote::WRITE }>,
     ok: Number<2, { result::OK }>,
@@ -326,6 +327,10 @@ impl Logic for Scatter {
         self.next_piece.next = self.rest.q.val().get_bits::<13>(0);
         if self.left_32.val() < self.rest.q.val() {
             self.next_piece.next = self.left.q.val();
+        }
+        // An access moves 4096 bytes at most; only a raw frame has more.
+        if self.left.q.val().get_bit(12) & self.next_piece.val().get_bit(12) {
+            self.next_piece.next = self.largest.val();
         }
         self.data.next = bit_cast::<64, 32>(self.position.q.val());
         self.done_valid.next = self.state.q.val() == State::Done;

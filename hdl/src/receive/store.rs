@@ -6,11 +6,11 @@
 //! frame, release ─►│       │──► store_ready, level
 //! payload_start ──►└───────┘
 //! ```
-//! Contract: words of a frame come in, then `keep` with its `info` or `drop`, which takes the words back; the first
-//! word of the next frame comes at least one cycle later. `store_ready` low stops the words within 4 cycles.
+//! Contract: words of a frame come in, from its first byte on, then `keep` with its `info` or `drop`, which takes the words back; the first
+//! word of the next frame comes with it or later. `store_ready` low stops the words within 6 cycles.
 //! `info` shows the oldest frame kept and not taken. Frames taken are shown to the store again as `frame`, one after
-//! the other in their order. `payload_start` begins to show the payload of `frame`: `length` bytes, the first in
-//! lane 6 of the frame's first word; four bytes on with `extended`, sixteen with `reth`. `release_valid` frees the frame,
+//! the other in their order. `payload_start` begins to show the payload of `frame`: `length` bytes from byte 54 on;
+//! four bytes on with `has_tag` and with `extended`, sixteen with `reth`. Of a raw frame it is the `length` bytes from byte 0 on. `release_valid` frees the frame,
 //! and ends its payload wherever it is; it does not come with `payload_start`.
 //!
 //! `level` is the words in use, or 2048 when less than 8 of the 16 places for `info` are left: two largest frames'
@@ -36,8 +36,6 @@ pub struct Store {
     pub store_valid: Signal<In, bool>,
     /// The word.
     pub store_data: Signal<In, Bits<64>>,
-    /// It is the frame's last.
-    pub store_last: Signal<In, bool>,
     /// Words may come.
     pub store_ready: Signal<Out, bool>,
     /// The words since the last `keep` or `drop` are a good frame.
@@ -88,10 +86,14 @@ pub struct Store {
     left: DFF<Bits<13>>,
     lanes: Signal<Local, Bits<13>>,
     count: Signal<Local, Bits<13>>,
+    /// Where the payload begins: word of the frame.
+    offset: Signal<Local, Bits<11>>,
+    /// Four bytes on.
+    shifted: Signal<Local, bool>,
     pop: Signal<Local, bool>,
     next_cursor: Signal<Local, Bits<11>>,
     next_left: Signal<Local, Bits<13>>,
-    /// The ring may not be filled to the last word, and up to four come after `store_ready` went low.
+    /// The ring may not be filled to the last word, and up to six come after `store_ready` went low.
     most: Number<11, 2040>,
     most_infos: Number<5, 12>,
     pause_infos: Number<5, 8>,
@@ -121,7 +123,11 @@ impl Logic for Store {
             self.whole.d.next = self.tail.q.val();
         }
         if self.drop.val() {
+            self.ram.write_address.next = self.whole.q.val();
             self.tail.d.next = self.whole.q.val();
+            if self.store_valid.val() {
+                self.tail.d.next = self.whole.q.val() + 1;
+            }
         }
         self.used.next = self.tail.q.val() - self.head.q.val();
         self.ready.d.next =
@@ -137,6 +143,22 @@ impl Logic for Store {
         self.info_valid.next = self.infos.out_valid.val();
         self.info.next = self.infos.out_data.val();
         self.infos.out_ready.next = self.info_ready.val();
+
+        // Headers of 54 bytes, and what else there is in units of 4.
+        self.shifted.next = self.frame.val().extended ^ self.frame.val().has_tag;
+        self.offset.next = bits::<11>(6);
+        if self.frame.val().extended | self.frame.val().has_tag {
+            self.offset.next = bits::<11>(7);
+        }
+        if self.frame.val().reth {
+            self.offset.next = bits::<11>(8);
+            if self.frame.val().extended | self.frame.val().has_tag {
+                self.offset.next = bits::<11>(9);
+            }
+        }
+        if self.frame.val().raw {
+            self.offset.next = bits::<11>(0);
+        }
 
         // Its payload: the word on show is read again every cycle.
         self.lanes.next = bits::<13>(8);
@@ -177,17 +199,13 @@ impl Logic for Store {
             self.streaming.d.next = self.frame.val().length.any();
             self.valid.d.next = false;
             self.left.d.next = self.frame.val().length;
-            self.cursor.d.next = self.frame.val().start;
+            self.cursor.d.next = self.frame.val().start + self.offset.val();
             self.lane.d.next = bits::<3>(6);
-            if self.frame.val().reth {
-                self.cursor.d.next = self.frame.val().start + 2;
-            }
-            if self.frame.val().extended {
-                self.cursor.d.next = self.frame.val().start + 1;
+            if self.shifted.val() {
                 self.lane.d.next = bits::<3>(2);
-                if self.frame.val().reth {
-                    self.cursor.d.next = self.frame.val().start + 3;
-                }
+            }
+            if self.frame.val().raw {
+                self.lane.d.next = bits::<3>(0);
             }
         }
         if self.release_valid.val() {

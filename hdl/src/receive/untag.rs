@@ -5,7 +5,8 @@
 //!   in_ready ◄──│ Untag │◄── out_ready
 //!    in_data ──►└───────┘──► out_data
 //! ```
-//! Contract: a frame whose bytes 12 and 13 are 81 00 leaves without bytes 12 to 15; any other leaves as it is.
+//! Contract: a frame whose bytes 12 and 13 are 81 00 leaves without bytes 12 to 15; any other leaves as it is. `out_tagged` says which,
+//! with the frame's last beat.
 //! Frames of at most 16 bytes are left alone: they are too short for anything.
 //!
 //! Latency: 1 cycle. Throughput: one beat every cycle: the cycle that the last four bytes may need at the end of a
@@ -36,10 +37,13 @@ pub struct Untag {
     pub out_ready: Signal<In, bool>,
     /// The beat on show.
     pub out_data: Signal<Out, FrameBeat>,
+    /// With the last beat: there was a tag.
+    pub out_tagged: Signal<Out, bool>,
     /// A frame is under way.
     pub busy: Signal<Out, bool>,
     shown_valid: DFF<bool>,
     shown: DFF<FrameBeat>,
+    shown_tagged: DFF<bool>,
     /// Beats of this frame taken: 0, 1, or 2 for more.
     index: DFF<Bits<2>>,
     /// A tag was dropped: `held` goes in front.
@@ -65,10 +69,11 @@ impl Logic for Untag {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, shown_valid, shown, index, shifted, held);
-        dff_setup!(self, clock, flush, flush_count, flush_bad);
+        dff_setup!(self, clock, flush, flush_count, flush_bad, shown_tagged);
         self.busy.next = self.shown_valid.q.val() | self.index.q.val().any() | self.flush.q.val();
         self.out_valid.next = self.shown_valid.q.val();
         self.out_data.next = self.shown.q.val();
+        self.out_tagged.next = self.shown_tagged.q.val();
         self.advance.next = self.out_ready.val() | !self.shown_valid.q.val();
         self.in_ready.next = self.advance.val() & !self.flush.q.val();
         self.take.next = self.in_valid.val() & self.advance.val() & !self.flush.q.val();
@@ -91,12 +96,14 @@ impl Logic for Untag {
             self.shown.d.next.data = bit_cast::<64, 32>(self.held.q.val());
             self.shown.d.next.count = self.flush_count.q.val();
             self.shown.d.next.last = true;
+            self.shown_tagged.d.next = true;
             self.shown.d.next.bad = self.flush_bad.q.val();
             self.flush.d.next = false;
         }
         if self.take.val() {
             self.shown_valid.d.next = true;
             self.shown.d.next = self.in_data.val();
+            self.shown_tagged.d.next = self.shifted.q.val();
             self.flush_bad.d.next = self.in_data.val().bad;
             self.held.d.next = self.data.val().get_bits::<32>(32);
             if self.has_tag.val() {

@@ -2,7 +2,7 @@ use viaduct_hdl::admin::Registers;
 use viaduct_hdl::export::verilog;
 use viaduct_spec::profile;
 use viaduct_spec::register::{
-    control, nic_kind, registers, MAGIC_VALUE, MSIX_PENDING, MSIX_TABLE, VERSION_VALUE,
+    control, nic_kind, raw_channel, registers, MAGIC_VALUE, MSIX_PENDING, MSIX_TABLE, VERSION_VALUE,
 };
 use viaduct_verilate::Bench;
 
@@ -79,6 +79,36 @@ fn what_is_stored_is_read_back_by_halves_and_whole() {
     assert_eq!(dut.get("mac"), 0x0605_0403_0201);
     assert_eq!(dut.get("ip"), 0x0A00_0001);
     assert_eq!(dut.get("pkey"), 0x1234);
+}
+
+#[test]
+fn the_raw_channel_is_set_beside_the_read_depth() {
+    let mut dut = new();
+    let fields = [
+        ("raw_vi", raw_channel::VI),
+        ("raw_open", raw_channel::ENABLE),
+        ("raw_broadcast", raw_channel::BROADCAST),
+        ("raw_multicast", raw_channel::MULTICAST),
+        ("raw_any", raw_channel::PROMISCUOUS),
+    ];
+    for (port, field) in fields {
+        let mut word = [0];
+        field.put(&mut word, field.mask());
+        store(&mut dut, registers::RAW_CHANNEL, word[0], 4);
+        dut.eval();
+        for (other, _) in fields {
+            assert_eq!(dut.get(other), if other == port { field.mask() } else { 0 }, "{port}: {other}");
+        }
+        assert_eq!(load(&mut dut, registers::RAW_CHANNEL), word[0]);
+        assert_eq!(load(&mut dut, registers::READ_DEPTH) as u32, profile::READ_DEPTH as u32);
+        store(&mut dut, registers::READ_DEPTH, 0xFFFF_FFFF, 4);
+        assert_eq!(load(&mut dut, registers::READ_DEPTH) as u32, profile::READ_DEPTH as u32);
+    }
+    dut.set("reset", 1);
+    dut.tick();
+    dut.set("reset", 0);
+    dut.eval();
+    assert_eq!(dut.get("raw_any"), 0);
 }
 
 #[test]

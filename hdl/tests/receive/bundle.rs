@@ -110,6 +110,8 @@ pub struct Info {
     pub rkey: u64,
     pub size: u64,
     pub length: u64,
+    pub raw: bool,
+    pub tagged: bool,
     pub start: u64,
     pub end: u64,
 }
@@ -129,6 +131,8 @@ impl Info {
             .put(self.rkey, 32)
             .put(self.size, 32)
             .put(self.length, 13)
+            .put(self.raw.into(), 1)
+            .put(self.tagged.into(), 1)
             .put(self.start, 11)
             .put(self.end, 11)
     }
@@ -148,6 +152,8 @@ impl Info {
             rkey: bits.take(32),
             size: bits.take(32),
             length: bits.take(13),
+            raw: bits.flag(),
+            tagged: bits.flag(),
             start: bits.take(11),
             end: bits.take(11),
         }

@@ -78,35 +78,80 @@ fn header_sum(frame: &[u8]) -> u64 {
     (sum & 0xffff) + (sum >> 16)
 }
 
-/// Reads a frame as the contract of `receive/parse` says, byte by byte.
+/// RAW_CHANNEL's fields.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filter {
+    pub open: bool,
+    pub broadcast: bool,
+    pub multicast: bool,
+    pub any: bool,
+    pub vi: u64,
+}
+
+impl Filter {
+    fn wants(&self, to: &[u8], us: [u8; 6]) -> bool {
+        let broadcast = to == [0xff; 6];
+        self.open
+            && (self.any
+                || to == us
+                || broadcast && self.broadcast
+                || !broadcast && to[0] % 2 == 1 && self.multicast)
+    }
+
+    /// What is kept of a frame of so many bytes, that has lost a tag or not.
+    fn keep(&self, length: usize, tagged: bool) -> Fate {
+        let length = (length + 4 * usize::from(tagged)) as u64;
+        Fate::Keep(
+            Info { opcode: 0x24, queue_pair: self.vi, length, raw: true, tagged, ..Info::default() },
+            false,
+        )
+    }
+}
+
+/// Reads a frame as the contract of `receive/parse` says, byte by byte, with the raw channel closed.
 pub fn fate(frame: &[u8], bad: bool, us: ([u8; 6], [u8; 4]), pkey: u16) -> Fate {
+    fate_raw(frame, bad, us, pkey, Filter::default(), false)
+}
+
+/// The same with a raw channel, of a frame that has lost a tag or not.
+pub fn fate_raw(
+    frame: &[u8],
+    bad: bool,
+    us: ([u8; 6], [u8; 4]),
+    pkey: u16,
+    filter: Filter,
+    tagged: bool,
+) -> Fate {
     // Fields count in whole beats: what a truncated beat holds says nothing.
     let there = |end: usize| frame.len() >= end.div_ceil(8) * 8;
     let at = |range: std::ops::Range<usize>| be(&frame[range]);
-    if bad {
+    if bad || !(14..=4224).contains(&frame.len()) {
         return Fate::Malformed;
     }
-    let foreign = there(6) && frame[..6] != us.0
-        || there(14) && at(12..14) != 0x800
+    let foreign = frame[..6] != us.0
+        || at(12..14) != 0x800
         || there(15) && frame[14] != 0x45
         || there(22) && at(20..22) & 0x3fff != 0
         || there(24) && frame[23] != 17
         || there(32) && frame[30..32] != us.1[..2]
         || there(34) && frame[32..34] != us.1[2..]
         || there(38) && at(36..38) != 4791;
+    let wanted = filter.wants(&frame[..6], us.0);
     if foreign {
-        return Fate::NotOurs;
+        return if wanted { filter.keep(frame.len(), tagged) } else { Fate::NotOurs };
     }
     if frame.len() < 58 {
         return Fate::Malformed;
     }
     let length = at(16..18) as usize;
     let opcode = frame[42];
+    let agents = at(47..50) == 1;
     let reth = if matches!(opcode, 0x06 | 0x0a..=0x0c | 0x26 | 0x2a | 0x2b) { 16 } else { 0 };
     let immediate =
         matches!(opcode, 0x03 | 0x05 | 0x09 | 0x0b | 0x0d | 0x0f..=0x11 | 0x23 | 0x25 | 0x29 | 0x2b);
     let extension = if immediate { 4 } else { 0 };
-    let headers = 44 + reth + extension;
+    let deth = if opcode == 0x64 { 8 } else { 0 };
+    let headers = 44 + reth + extension + deth;
     let pad = usize::from(frame[43] >> 4 & 3);
     let end = 14 + length;
     if length % 4 != 0
@@ -121,9 +166,12 @@ pub fn fate(frame: &[u8], bad: bool, us: ([u8; 6], [u8; 4]), pkey: u16) -> Fate 
     if icrc(frame, end).to_le_bytes() != frame[end - 4..end] {
         return Fate::Icrc;
     }
-    let known = matches!(opcode, 0x00..=0x11 | 0x20..=0x2b | 0x81);
+    let known = agents && opcode == 0x64 || matches!(opcode, 0x00..=0x11 | 0x20..=0x2b | 0x81);
     if frame[43] & 0xf != 0 || (at(44..46) as u16 ^ pkey) & 0x7fff != 0 || !known {
         return Fate::Bth;
+    }
+    if agents && wanted {
+        return filter.keep(frame.len(), tagged);
     }
     if opcode == 0x81 {
         return Fate::Congestion;
@@ -141,6 +189,8 @@ pub fn fate(frame: &[u8], bad: bool, us: ([u8; 6], [u8; 4]), pkey: u16) -> Fate 
         rkey: if reth == 16 { at(62..66) } else { 0 },
         size: if reth == 16 { at(66..70) } else { 0 },
         length: (length - headers - pad) as u64,
+        raw: false,
+        tagged,
         start: 0,
         end: 0,
     };

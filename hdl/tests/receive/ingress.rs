@@ -16,6 +16,9 @@ struct Rig {
     loopback: VecDeque<Beat>,
     out: Vec<(Vec<u8>, bool)>,
     partial: Vec<u8>,
+    /// The words beside the frames, and where each frame's ended.
+    words: VecDeque<u8>,
+    tagged: Vec<bool>,
     frames: usize,
     overflows: usize,
     /// Highest `level` of the store that is told, and chances in percent: MAC, loopback, way out.
@@ -29,7 +32,20 @@ impl Rig {
         bench.set("enabled", 1);
         let (mac, loopback) = (VecDeque::new(), VecDeque::new());
         let (out, partial) = (Vec::new(), Vec::new());
-        Self { bench, random, mac, loopback, out, partial, frames: 0, overflows: 0, rates: [60, 60, 80] }
+        let (words, tagged) = (VecDeque::new(), Vec::new());
+        Self {
+            bench,
+            random,
+            mac,
+            loopback,
+            out,
+            partial,
+            words,
+            tagged,
+            frames: 0,
+            overflows: 0,
+            rates: [60, 60, 80],
+        }
     }
 
     /// One cycle; whether a beat left.
@@ -58,8 +74,12 @@ impl Rig {
             assert!(beat.last || !beat.bad);
             self.partial.extend(&beat.data.to_le_bytes()[..beat.count as usize]);
             if beat.last {
+                self.tagged.push(bench.get("frame_tagged") == 1);
                 self.out.push((std::mem::take(&mut self.partial), beat.bad));
             }
+        }
+        if bench.get("word_valid") == 1 {
+            self.words.extend(bench.get("word").to_le_bytes());
         }
         self.frames += bench.get("count_frame") as usize;
         self.overflows += bench.get("count_overflow") as usize;
@@ -109,10 +129,10 @@ fn frames_of_both_sides_come_whole_and_in_order() {
         let bad = rig.random.random_ratio(1, 10);
         if n % 3 == 0 {
             rig.loopback.extend(beats(&frame, bad));
-            loopback.push((untagged(&frame), bad));
+            loopback.push((frame, bad));
         } else {
             rig.mac.extend(beats(&frame, bad));
-            mac.push((untagged(&frame), bad));
+            mac.push((frame, bad));
         }
     }
     // The MAC is slower than the way out, so that nothing overflows.
@@ -121,13 +141,17 @@ fn frames_of_both_sides_come_whole_and_in_order() {
     assert_eq!(rig.overflows, 0);
     assert_eq!(rig.frames, 400);
     let (mut mac, mut loopback) = (mac.into_iter().peekable(), loopback.into_iter().peekable());
-    for frame in std::mem::take(&mut rig.out) {
-        if mac.peek() == Some(&frame) {
-            mac.next();
-        } else {
-            assert_eq!(Some(frame), loopback.next(), "neither side's next frame");
-        }
+    for (found, tagged) in std::mem::take(&mut rig.out).into_iter().zip(&rig.tagged) {
+        let shown = |(frame, bad): &(Vec<u8>, bool)| (untagged(frame), *bad) == found;
+        let next = if mac.peek().is_some_and(shown) { mac.next() } else { loopback.next() };
+        let (frame, bad) = next.expect("a frame of one side");
+        assert_eq!((untagged(&frame), bad), found, "neither side's next frame");
+        assert_eq!(frame.len() != found.0.len(), *tagged);
+        // Beside it, as it came.
+        let words: Vec<u8> = rig.words.drain(..frame.len().next_multiple_of(8)).collect();
+        assert_eq!(words[..frame.len()], frame);
     }
+    assert!(rig.words.is_empty());
     assert!(mac.next().is_none() && loopback.next().is_none());
 }
 

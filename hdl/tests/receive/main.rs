@@ -6,6 +6,7 @@ mod ingress;
 mod parse;
 mod path;
 mod random;
+mod raw;
 mod reads;
 mod store;
 mod world;

@@ -41,7 +41,7 @@ pub enum Event {
     Count(&'static str),
 }
 
-const COUNTS: [&str; 13] = [
+const COUNTS: [&str; 15] = [
     "count_frame",
     "count_overflow",
     "count_malformed",
@@ -55,6 +55,8 @@ const COUNTS: [&str; 13] = [
     "count_psn",
     "count_no_receive",
     "count_partial",
+    "count_raw",
+    "count_raw_dropped",
 ];
 
 /// A receive descriptor as it lies in memory, and where.
@@ -267,7 +269,7 @@ impl World {
         let fits = address >= region.base
             && address.checked_add(a.span)? <= region.base + region.length
             && a.span >= a.length
-            && a.length > 0;
+            && (1..=4096).contains(&a.length);
         let right = match a.remote {
             0 => true,
             1 => region.writable && a.write,

@@ -31,6 +31,8 @@ struct Context {
     mtu: u64,
     max_transfer: u64,
     connected: bool,
+    /// The raw channel's.
+    raw: bool,
 }
 
 struct Segment {
@@ -235,10 +237,17 @@ fn expect(
             return fail(status::FORMAT_ERROR);
         }
     }
+    // What only a raw frame must not have is known with the rest.
+    if context.raw && (rdma || flags & u64::from(control::IMMEDIATE) != 0) {
+        return fail(status::FORMAT_ERROR);
+    }
     if segments.iter().map(|s| s.length).sum::<u64>() != length || length > context.max_transfer {
         return fail(status::LENGTH_ERROR);
     }
-    let mtu = 256 << context.mtu;
+    if context.raw && !(14..=4200).contains(&length) {
+        return fail(status::LENGTH_ERROR);
+    }
+    let mtu = if context.raw { 4200 } else { 256 << context.mtu };
     let mut left = length;
     let mut remote = fields(&[("operation", operation)]);
     if rdma {
@@ -287,7 +296,7 @@ fn expect(
         while packet_left > 0 {
             let (segment, done) = current.take().unwrap_or_else(|| (segments.next().unwrap(), 0));
             let rest = segment.length - done;
-            let piece = rest.min(packet_left);
+            let piece = rest.min(packet_left).min(4096);
             let address = segment.address + done;
             let mut data: Vec<u8> = (0..piece).map(|n| byte(segment.region, address + n)).collect();
             let (refused, failed) = (segment.region == REFUSED, segment.region == FAILED);
@@ -418,6 +427,7 @@ fn setup() -> Setup {
             mtu: rng.random_range(0..5),
             max_transfer: rng.random_range(20_000..60_000),
             connected: rng.random_bool(0.9),
+            raw: rng.random_bool(0.15),
         })
         .collect();
     for (vi, context) in contexts.iter().enumerate() {
@@ -425,6 +435,9 @@ fn setup() -> Setup {
         gather::TAG.put(&mut row, context.tag);
         gather::MTU.put(&mut row, context.mtu);
         gather::MAX_TRANSFER.put(&mut row, context.max_transfer);
+        if context.raw {
+            gather::RAW.put(&mut row, 1);
+        }
         bundle::commit(&mut bench, table::GATHER, vi as u64, row);
         let state = if context.connected { vi_states::CONNECTED } else { vi_states::ERROR };
         bundle::state(&mut bench, vi as u64, state);
@@ -575,6 +588,42 @@ fn cuts_messages_into_packets() {
     run(&mut setup(), 600, false, false, any);
 }
 
+/// Frames of the raw channel, of every length about the limits, and in one segment or a few.
+#[test]
+fn a_raw_frame_is_one_packet() {
+    let mut setup = setup();
+    for (vi, context) in setup.contexts.iter().enumerate().filter(|(_, context)| context.raw) {
+        println!("VI {vi}, connected: {}", context.connected);
+    }
+    let mut n = 0;
+    run(&mut setup, 600, false, false, |rng, contexts, _| {
+        let raw: Vec<u64> = (0..64).filter(|vi| contexts[*vi as usize].raw).collect();
+        let vi = *raw.choose(rng).expect("a raw one among 64");
+        n += 1;
+        let length: u64 = match n {
+            ..=40 => n,
+            41..=200 => 4060 + n,
+            _ => rng.random_range(1..4300),
+        };
+        let count = rng.random_range(1..4.min(length + 1));
+        let mut words = vec![0, count << 32, 0, length];
+        let mut left = length;
+        let segments: Vec<Segment> = (0..count)
+            .map(|n| {
+                let length = if n + 1 == count { left } else { rng.random_range(0..=left) };
+                left -= length;
+                Segment { address: rng.random_range(0..1 << 40), region: 5, key: 9, length }
+            })
+            .collect();
+        words.extend(segments.iter().flat_map(|s| [s.address, s.length << 32 | 9 << 16 | 5]));
+        let held = words.len();
+        let head = [("vi", vi), ("region", 1), ("offset", 2), ("words", held.min(8) as u64), ("lost", 0)];
+        let again = [("epoch", 0), ("restart", 0), ("skip", 0), ("psn", 0)];
+        let head = fields(&[&head[..], &again].concat());
+        (Descriptor { head, words, held }, segments, length)
+    });
+}
+
 #[test]
 fn refuses_what_is_wrong() {
     run(&mut setup(), 1500, true, false, any);
@@ -644,6 +693,13 @@ fn keeps_reads_in_flight() {
     for context in &mut setup.contexts {
         context.connected = true;
     }
+    // Not raw, whatever it was.
+    setup.contexts[3].raw = false;
+    let mut row = [0; 3];
+    gather::TAG.put(&mut row, setup.contexts[3].tag);
+    gather::MTU.put(&mut row, setup.contexts[3].mtu);
+    gather::MAX_TRANSFER.put(&mut row, setup.contexts[3].max_transfer);
+    bundle::commit(&mut setup.bench, table::GATHER, 3, row);
     for vi in 0..64 {
         bundle::state(&mut setup.bench, vi, vi_states::CONNECTED);
     }

@@ -56,7 +56,7 @@ fn world() -> World {
         .map(|_| Vi {
             headers: Headers::random(&mut rng),
             psn: if rng.random_bool(0.2) { 0xff_fffe } else { rng.random_range(0..1 << 24) },
-            service: rng.random_range(0..3),
+            service: rng.random_range(0..4),
             loopback: rng.random(),
             state: *[
                 vi_states::CONNECTED,
@@ -105,8 +105,17 @@ impl World {
     fn message_of(&mut self, n: u64, lengths: &[usize], wrong: bool, write: bool, again: bool) {
         let rng = &mut self.rng;
         let vi = &mut self.vis[n as usize];
-        let reliable = vi.service != service::UNRELIABLE;
-        let immediate: Option<u32> = rng.random::<bool>().then(|| rng.random());
+        let reliable = ![service::UNRELIABLE, service::RAW].contains(&vi.service);
+        // A frame is all there is to a raw one.
+        let raw = vi.service == service::RAW;
+        let single = [match rng.random_range(0..4) {
+            0 => rng.random_range(14..40),
+            1 => rng.random_range(4090..=4200),
+            _ => rng.random_range(14..400),
+        }];
+        let lengths = if raw { &single[..] } else { lengths };
+        let write = write && !raw;
+        let immediate: Option<u32> = (!raw && rng.random()).then(|| rng.random());
         let (region, offset) = (rng.random_range(0..1 << 16), rng.random_range(0..1 << 34));
         let total: usize = lengths.iter().sum();
         let (mut error, mut broken, mut left) = (0, false, 0);
@@ -240,9 +249,9 @@ impl World {
                 payload,
             };
             self.frames.push_back(Expected {
-                bytes: vi.headers.frame(&frame),
+                bytes: if raw { frame.payload.clone() } else { vi.headers.frame(&frame) },
                 loopback: vi.loopback,
-                vlan: vi.headers.vlan,
+                vlan: if raw { [0; 4] } else { vi.headers.vlan },
             });
             left += 1;
             if last {
@@ -274,7 +283,8 @@ impl World {
 
     fn acknowledgement(&mut self) {
         let rng = &mut self.rng;
-        let n = rng.random_range(0..64);
+        let others: Vec<u64> = (0..64).filter(|n| self.vis[*n as usize].service != service::RAW).collect();
+        let n = *others.choose(rng).unwrap();
         let (psn, msn) = (rng.random_range(0..1 << 24), rng.random_range(0..1 << 24));
         let code = *[syndrome::ACK, syndrome::NAK_OPERATIONAL, syndrome::RNR_NAK].choose(rng).unwrap();
         self.acks.push_back(fields(&[("vi", n), ("psn", psn), ("msn", msn), ("syndrome", code.into())]));
@@ -356,8 +366,8 @@ impl World {
                 assert!(count == 8 || beat["last"] == 1);
                 beats.extend(&beat["data"].to_le_bytes()[..count]);
                 if beat["last"] == 1 {
-                    let queue =
-                        if beats[42] == opcode::RC_ACKNOWLEDGE { &mut *ack_frames } else { &mut *frames };
+                    let acknowledges = ack_frames.front().is_some_and(|frame| frame.bytes == beats);
+                    let queue = if acknowledges { &mut *ack_frames } else { &mut *frames };
                     let expected = queue.pop_front().expect("a frame nobody expects");
                     assert_eq!(beats, expected.bytes);
                     assert_eq!(bench.get("frame_loopback") == 1, expected.loopback);
@@ -497,8 +507,9 @@ fn a_small_send_takes_ten_cycles() {
         bundle::state(&mut world.bench, n as u64, vi_states::CONNECTED);
     }
     // Without immediate data 66 bytes, with it 70: nine words.
-    for n in 0..500 {
-        world.message_of(n % 64, &[8], false, false, false);
+    let vis: Vec<u64> = (0..64).filter(|n| world.vis[*n as usize].service != service::RAW).collect();
+    for n in vis.iter().cycle().take(500) {
+        world.message_of(*n, &[8], false, false, false);
     }
     let cycles = world.run(true);
     assert!(cycles <= 500 * 10 + 30, "{cycles}");
@@ -508,14 +519,14 @@ fn a_small_send_takes_ten_cycles() {
 #[test]
 fn acknowledgements_and_packets_take_turns() {
     let mut world = world();
-    world.vis[5].state = vi_states::CONNECTED;
-    bundle::state(&mut world.bench, 5, vi_states::CONNECTED);
+    let n = world.vis.iter().position(|vi| vi.service != service::RAW).unwrap() as u64;
+    bundle::state(&mut world.bench, n, vi_states::CONNECTED);
     world.bench.set("frame_ready", 1);
     world.bench.set("sent_ready", 1);
     world.bench.set("packet_valid", 1);
-    bundle::set::<Packet>(&mut world.bench, "packet", &[("vi", 5), ("send", 1), ("first", 1), ("last", 1)]);
+    bundle::set::<Packet>(&mut world.bench, "packet", &[("vi", n), ("send", 1), ("first", 1), ("last", 1)]);
     world.bench.set("ack_valid", 1);
-    bundle::set::<AckRequest>(&mut world.bench, "ack", &[("vi", 5), ("syndrome", syndrome::ACK.into())]);
+    bundle::set::<AckRequest>(&mut world.bench, "ack", &[("vi", n), ("syndrome", syndrome::ACK.into())]);
     let (mut packets, mut acks) = (0, 0);
     for _ in 0..2000 {
         world.bench.eval();

@@ -136,6 +136,18 @@ pub enum AgentError {
         /// What the state does not allow.
         rule: &'static str,
     },
+    /// The raw channel has one owner.
+    #[error("the raw channel is open already")]
+    RawOpen,
+    /// A frame that cannot be sent.
+    #[error("a frame of {0} bytes: the raw channel sends 14 to 4200")]
+    Frame(usize),
+    /// No room for another frame now.
+    #[error("as many raw frames as there is room for are on their way")]
+    RawFull,
+    /// A descriptor of the raw channel's failed.
+    #[error("the raw channel broke (status {0:#x}): close it and open it again")]
+    RawBroken(u32),
     /// What the peer said of itself is wrong.
     #[error(transparent)]
     Peer(#[from] PeerError),

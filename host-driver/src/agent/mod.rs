@@ -8,6 +8,7 @@ pub mod cqs;
 mod entries;
 mod error;
 mod interrupts;
+pub mod raw;
 mod regions;
 mod tags;
 pub mod vis;
@@ -161,6 +162,8 @@ struct State {
     cqs: Vec<Option<cqs::Kept>>,
     /// Completion queues created so far.
     cq_lives: u64,
+    /// There is a raw channel.
+    raw_open: bool,
 }
 
 impl Agent {
@@ -216,7 +219,8 @@ impl Agent {
             (0..limits.vis).map(|_| random.random::<u16>() & queue_pair::GENERATION.mask() as u16).collect();
         let cqs: Vec<Option<cqs::Kept>> = (0..limits.cqs).map(|_| None).collect();
         let vis = vec![None; limits.vis.into()];
-        let mut state = State { random, tags, regions, vis, generations, next_vi: 0, cqs, cq_lives: 0 };
+        let mut state =
+            State { random, tags, regions, vis, generations, next_vi: 0, cqs, cq_lives: 0, raw_open: false };
         let errors = state.open_error_ring(&*device, &limits, system_tag)?;
         device.write64(Bar::Registers, registers::MAC, mac_register(mac))?;
         device.write32(Bar::Registers, registers::IP, ip.into())?;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use viaduct_spec::{
     doorbell::cq_page,
     register::command_op,
-    tables::{completion_queue, region, table, work_queue},
+    tables::{self, completion_queue, region, table, work_queue},
 };
 
 use super::{
@@ -543,4 +543,53 @@ fn where_one_must_not_sleep_one_polls() {
     assert_eq!(agent.wait_events(Duration::from_millis(5)).ok(), Some(vec![]));
     drop(agent);
     assert!(!ledger.take_deeds().iter().any(|deed| matches!(deed, Deed::Interrupts(_))));
+}
+
+#[test]
+fn the_raw_channel_opens_last_and_closes_first() {
+    let (ledger, agent) = open();
+    ledger.take_deeds();
+    let channel = agent.open_raw(raw::Filter { broadcast: true, ..Default::default() }).expect("room");
+    assert!(matches!(agent.open_raw(raw::Filter::default()), Err(AgentError::RawOpen)));
+    let vi = u32::from(channel.vi());
+    let deeds = ledger.take_deeds();
+    let connected =
+        Deed::Command { op: command_op::COMMIT, table: table::VI_STATE, row: vi, words: [1, 0, 0] };
+    let at = deeds.iter().position(|deed| *deed == connected).expect("it is connected");
+    let service = |wanted, field: viaduct_spec::layout::Field, raw: u8| {
+        let found = deeds[..at].iter().rev().find_map(|deed| match deed {
+            Deed::Command { table, row, words, .. } if (*table, *row) == (wanted, vi) => {
+                Some(field.get(words))
+            }
+            _ => None,
+        });
+        assert_eq!(found, Some(raw.into()), "table {wanted}");
+    };
+    service(table::GATHER, tables::gather::RAW, 1);
+    service(table::TRANSMIT, tables::transmit::SERVICE, tables::service::RAW);
+    service(table::RECEIVE, tables::receive::SERVICE, tables::service::RAW);
+    let doorbells = deeds[at..].iter().filter(|deed| matches!(deed, Deed::Doorbell { .. })).count();
+    assert_eq!(doorbells, raw::RECEIVES);
+    let register = || ledger.books().registers[&registers::RAW_CHANNEL];
+    assert_eq!(register(), u64::from(vi) | 3 << 16);
+    assert_eq!(ledger.books().maps.len(), 3, "the arena, the error ring, and the frames");
+
+    // Nothing ever leaves here: 16 frames, and no more.
+    for _ in 0..raw::SENDS {
+        channel.send(&[0; 60]).expect("room");
+    }
+    assert!(matches!(channel.send(&[0; 60]), Err(AgentError::RawFull)));
+    assert!(matches!(channel.send(&[0; 13]), Err(AgentError::Frame(13))));
+    assert!(matches!(channel.receive(), Ok(None)));
+    ledger.take_deeds();
+    drop(channel);
+    assert_eq!(register(), 0);
+    let deeds = ledger.take_deeds();
+    let broken = Deed::Command { op: command_op::COMMIT, table: table::VI_STATE, row: vi, words: [3, 0, 0] };
+    assert_eq!(deeds[0], broken);
+    let drain = Deed::Command { op: command_op::DRAIN, table: 0, row: 0, words: [0; 3] };
+    let drained = deeds.iter().rposition(|deed| *deed == drain).expect("it is drained");
+    assert!(matches!(deeds[drained..], [_, Deed::ReadResult, Deed::Unmap { .. }]));
+    assert_eq!(ledger.books().maps.len(), 2);
+    drop(agent.open_raw(raw::Filter::default()).expect("it was given back"));
 }

@@ -133,6 +133,11 @@ impl Fabric {
         self.capture.take().map_or(Ok(()), Capture::finish)
     }
 
+    /// From now on frames are recorded there. What was recorded before is not ended: see [`Fabric::finish_capture`].
+    pub fn set_capture(&mut self, capture: Capture) {
+        self.capture = Some(capture);
+    }
+
     /// Moves frames between the ports, all of which have been stepped up to `now`, and not more
     /// than the latency since the last call.
     pub fn exchange<'a>(&mut self, now: Cycle, macs: impl Iterator<Item = &'a mut Mac>) {

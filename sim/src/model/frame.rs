@@ -160,12 +160,15 @@ fn extension_bytes(code: u8) -> Option<usize> {
 /// The queue pair that the agent's connection management has.
 pub const AGENT_QUEUE_PAIR: u32 = 1;
 
+/// Bytes of the longest frame that is taken, its tag not counted.
+const LONGEST: usize = 4224;
+
 /// Takes a frame apart: one that has come undamaged, tagged or not.
 pub fn read(frame: &[u8], own: &Identity) -> Result<Reading, Drop> {
     let untagged = (be16(frame, TAG) == 0x8100 && frame.len() >= ETHERNET_BYTES + 4)
         .then(|| [&frame[..TAG], &frame[TAG + 4..]].concat());
     let frame = untagged.as_deref().unwrap_or(frame);
-    if frame.len() < ETHERNET_BYTES {
+    if !(ETHERNET_BYTES..=LONGEST).contains(&frame.len()) {
         return Err(Drop::Malformed);
     }
     if frame[..6] != own.mac_bytes() || be16(frame, TAG) != 0x0800 {

@@ -79,7 +79,7 @@ impl Device {
                 self.sent(vi, at, number);
                 match packet {
                     Made::Packet(packet) => self.emit(vi, &packet),
-                    Made::Frame(frame) => self.emit_raw(frame),
+                    Made::Frame(frame) => self.emit_raw(vi, frame),
                 }
                 self.settle_sends(vi);
             }
@@ -106,12 +106,15 @@ impl Device {
         let code = self.tables.send_service(vi);
         let depth = self.tables.transmit[vi].get(transmit::READ_DEPTH);
         let reads = is_reliable(code) && row.is(gather::RDMA_READ) && depth != 0;
+        if code == service::RAW && descriptor.immediate().is_some() {
+            return Err(status::FORMAT_ERROR);
+        }
         let error = descriptor.check_send(code != service::RAW, reads, row.get(gather::MAX_TRANSFER));
         if error != 0 {
             return Err(error);
         }
         if code == service::RAW {
-            return self.check_raw(descriptor).map(|()| 1);
+            return super::raw::check_length(descriptor).map(|()| 1);
         }
         let packets = psn::packets(descriptor.length.into(), Tables::mtu(row.get(gather::MTU)));
         if packets > u64::from(psn::HALF / 2) {

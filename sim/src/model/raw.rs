@@ -5,22 +5,19 @@ use viaduct_spec::register::{counter, raw_channel};
 use viaduct_spec::tables::{receive, service};
 
 use super::completion::Ending;
-use super::descriptor::{Descriptor, Operation};
+use super::descriptor::Descriptor;
 use super::device::Device;
 use super::tables::ViState;
 
 /// Bytes of a frame that may be sent, without FCS.
 const FRAME_BYTES: std::ops::RangeInclusive<u32> = 14..=4200;
 
-impl Device {
-    /// The rules of a raw send that are not every send's: the error is the status bit.
-    pub fn check_raw(&self, descriptor: &Descriptor) -> Result<(), u32> {
-        if descriptor.operation() != Operation::Send || descriptor.immediate().is_some() {
-            return Err(status::FORMAT_ERROR);
-        }
-        FRAME_BYTES.contains(&descriptor.length).then_some(()).ok_or(status::LENGTH_ERROR)
-    }
+/// The rule of a raw send that is not every send's: the error is the status bit.
+pub fn check_length(descriptor: &Descriptor) -> Result<(), u32> {
+    FRAME_BYTES.contains(&descriptor.length).then_some(()).ok_or(status::LENGTH_ERROR)
+}
 
+impl Device {
     fn raw_flag(&self, field: viaduct_spec::layout::Field) -> bool {
         field.get(&[self.registers.raw_channel]) != 0
     }

@@ -58,15 +58,19 @@ impl Device {
     pub fn emit(&mut self, vi: usize, packet: &Packet) {
         let frame = frame::build(&self.tables.template_of(vi), packet);
         self.counters.count(counter::FRAMES_SENT);
+        self.give(vi, frame);
+    }
+
+    /// A frame of the raw channel's leaves.
+    pub fn emit_raw(&mut self, vi: usize, frame: Vec<u8>) {
+        self.counters.count(counter::FRAMES_SENT);
+        self.give(vi, frame);
+    }
+
+    fn give(&mut self, vi: usize, frame: Vec<u8>) {
         match self.way(vi) {
             Way::Loopback => self.loopback.push_back((self.now + self.choices.packet_cycles, frame)),
             Way::Wire => self.outgoing = Some(frame),
         }
-    }
-
-    /// A frame of the raw channel's leaves.
-    pub fn emit_raw(&mut self, frame: Vec<u8>) {
-        self.counters.count(counter::FRAMES_SENT);
-        self.outgoing = Some(frame);
     }
 }

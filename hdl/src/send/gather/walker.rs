@@ -7,7 +7,8 @@
 //! ```
 //! Contract: the head stays on show until `head_ready`. All segments are read and their lengths summed up before the
 //! first packet, so a wrong descriptor sends nothing. Segments beyond the first two are read at once, up to 4000
-//! bytes, into the tail memory. An RDMA read is one packet without payload, with the packets of its answer counted. A message that may not
+//! bytes, into the tail memory. A message of service RAW is one packet of 14 to 4200 bytes, nothing but a send. An access moves 4096 bytes at
+//! most. An RDMA read is one packet without payload, with the packets of its answer counted. A message that may not
 //! begin before reads are complete is told as `parked`; it and all heads of its VI behind it are done with, until one says `restart`. A head of another epoch is done with at once, or at its next packet. Bit 0 of an access's user field: the tail; bit 1: it ends a packet.
 //!
 //! Latency and throughput: see gather.
@@ -16,6 +17,9 @@
 
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{control, status, MAX_SEGMENTS};
+use viaduct_spec::tables::gather;
+
+const _: () = assert!(gather::RAW.lo == 19 && gather::RDMA_READ.lo == 21);
 
 use crate::bus::{Access, Packet, SendHead};
 use crate::prims::Number;
@@ -128,6 +132,11 @@ pub struct Walker {
     length: DFF<Bits<32>>,
     /// Bytes of the message in no packet yet.
     left: DFF<Bits<32>>,
+    /// The GATHER row has RAW.
+    raw: Signal<Local, bool>,
+    /// No frame has this length.
+    no_frame: Signal<Local, bool>,
+    cuts: Signal<Local, bool>,
     sum: DFF<Bits<32>>,
     /// The sum has more than 32 bits.
     over: DFF<bool>,
@@ -205,6 +214,10 @@ pub struct Walker {
     op_write: Number<16, { control::OP_RDMAWRITE as u64 }>,
     reserved: Number<16, { control::RESERVED as u64 }>,
     immediate_flag: Number<16, { control::IMMEDIATE as u64 }>,
+    no_mtu: Number<13, 8191>,
+    largest_piece: Number<13, 4096>,
+    least_frame: Number<32, 14>,
+    largest_frame: Number<32, 4200>,
     max_segments: Number<16, { MAX_SEGMENTS as u64 }>,
     format_error: Number<9, { status::FORMAT_ERROR as u64 }>,
     length_error: Number<9, { status::LENGTH_ERROR as u64 }>,
@@ -283,6 +296,13 @@ impl Logic for Walker {
             }
             _ => {}
         }
+        self.raw.next = self.low.val().get_bit(19);
+        if self.raw.val() {
+            self.path_mtu.next = self.no_mtu.val();
+        }
+        self.no_frame.next = self.raw.val()
+            & ((self.length.q.val() < self.least_frame.val())
+                | (self.length.q.val() > self.largest_frame.val()));
         // Against 13 bits: carry chains as long as that, not as long as the counters.
         self.left_low.next = self.left.q.val().get_bits::<13>(0);
         self.fits.next =
@@ -292,6 +312,12 @@ impl Logic for Walker {
             | (self.segment_low.val() > self.packet_left.q.val());
         self.same.next = !self.segment_left.q.val().get_bits::<19>(13).any()
             & (self.segment_low.val() == self.packet_left.q.val());
+
+        // More than 4096 bytes of a segment in one packet.
+        self.cuts.next = self.packet_left.q.val().get_bit(12)
+            & self.packet_left.q.val().get_bits::<12>(0).any()
+            & (self.segment_left.q.val().get_bits::<19>(13).any()
+                | (self.segment_low.val() > self.largest_piece.val()));
 
         // The sum of the segments' lengths.
         self.addend.next = self.high.val();
@@ -549,13 +575,17 @@ impl Logic for Walker {
                     self.state.d.next = State::Park;
                 }
                 if self.over.q.val()
+                    | self.no_frame.val()
                     | (self.sum.q.val() != self.length.q.val())
                     | (self.length.q.val() > self.max_transfer.val())
                 {
                     self.errors.d.next = self.length_error.val();
                     self.state.d.next = State::Finish;
                 }
-                if self.malformed.q.val() | (self.reading.val() & !self.low.val().get_bit(21)) {
+                if self.malformed.q.val()
+                    | (self.reading.val() & !self.low.val().get_bit(21))
+                    | (self.raw.val() & (self.rdma.q.val() | self.has_immediate.q.val()))
+                {
                     self.errors.d.next = self.format_error.val();
                     self.state.d.next = State::Finish;
                 }
@@ -672,6 +702,12 @@ impl Logic for Walker {
                 if !self.longer.val() {
                     self.piece.d.next = self.segment_low.val();
                 }
+                // Only a raw frame has more.
+                if self.cuts.val() {
+                    self.piece.d.next = self.largest_piece.val();
+                    self.ends_packet.d.next = false;
+                    self.ends_segment.d.next = false;
+                }
                 self.state.d.next = State::Ask;
             }
             State::Ask => {
@@ -682,6 +718,8 @@ impl Logic for Walker {
                     self.state.d.next = State::Cut;
                     if self.ends_segment.q.val() {
                         self.state.d.next = State::Address;
+                    } else if !self.ends_packet.q.val() {
+                        self.state.d.next = State::Piece;
                     }
                     if self.ends_packet.q.val() & !self.left.q.val().any() {
                         self.head_ready.next = true;

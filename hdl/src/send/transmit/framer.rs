@@ -18,6 +18,9 @@
 //! byte 14 on with the fields that change on the way as ff; so its words begin at byte 6 of each frame word, and the
 //! first of them, all ff, is in the CRC's start value.
 //!
+//! A raw frame is its payload: word n is word n of it, and the last one has as many bytes as `over` says (0: 8). With the payload's words as
+//! q / 2 the last word is number q / 2 - 1; there are two at least.
+//!
 //! Tests: with the whole of transmit, `tests/send/transmit.rs`.
 
 use rust_hdl::prelude::*;
@@ -62,6 +65,10 @@ pub(super) struct Job {
     /// RETH, extension, payload and pad in units of 4 bytes.
     pub(super) quads: Bits<11>,
     pub(super) loopback: bool,
+    /// The payload is the frame.
+    pub(super) raw: bool,
+    /// Low three bits of its length.
+    pub(super) over: Bits<3>,
 }
 
 /// See the module's description.
@@ -108,6 +115,9 @@ pub(super) struct Framer {
     a_last: DFF<bool>,
     a_odd: DFF<bool>,
     a_next_last: DFF<bool>,
+    a_raw: DFF<bool>,
+    a_over: DFF<Bits<3>>,
+    a_loopback: DFF<bool>,
     a_feed: DFF<bool>,
     a_preset: DFF<bool>,
     a_mask_low: DFF<bool>,
@@ -122,11 +132,14 @@ pub(super) struct Framer {
     b_last: DFF<bool>,
     b_odd: DFF<bool>,
     b_next_last: DFF<bool>,
+    b_raw: DFF<bool>,
+    b_over: DFF<Bits<3>>,
+    b_loopback: DFF<bool>,
     // Stage C: the word with its ICRC.
     c_valid: DFF<bool>,
     c_word: DFF<Bits<64>>,
     c_last: DFF<bool>,
-    c_odd: DFF<bool>,
+    c_count: DFF<Bits<4>>,
     c_loopback: DFF<bool>,
     c_vlan: DFF<Bits<32>>,
     moves: Signal<Local, bool>,
@@ -136,6 +149,8 @@ pub(super) struct Framer {
     odd: Signal<Local, bool>,
     half_quads: Signal<Local, Bits<10>>,
     next_index: Signal<Local, Bits<10>>,
+    raw: Signal<Local, bool>,
+    to_last: Signal<Local, Bits<10>>,
     row: Signal<Local, Bits<3>>,
     row_vi: Signal<Local, Vi>,
     template: Signal<Local, Bits<64>>,
@@ -199,6 +214,9 @@ impl Logic for Framer {
             a_last,
             a_odd,
             a_next_last,
+            a_raw,
+            a_over,
+            a_loopback,
             a_feed,
             a_preset,
             a_mask_low,
@@ -211,10 +229,13 @@ impl Logic for Framer {
             b_last,
             b_odd,
             b_next_last,
+            b_raw,
+            b_over,
+            b_loopback,
             c_valid,
             c_word,
             c_last,
-            c_odd,
+            c_count,
             c_loopback,
             c_vlan
         );
@@ -226,8 +247,13 @@ impl Logic for Framer {
         self.field_quads.next = self.current.q.val().quads;
         self.odd.next = self.field_quads.val().get_bit(0);
         self.half_quads.next = self.field_quads.val().get_bits::<10>(1);
+        self.raw.next = self.current.q.val().raw;
+        self.to_last.next = bits::<10>(7);
+        if self.raw.val() {
+            self.to_last.next = bits::<10>(1023);
+        }
         if self.tag_turn.q.val() {
-            self.last_index.d.next = self.half_quads.val() + 7;
+            self.last_index.d.next = self.half_quads.val() + self.to_last.val();
             self.before_last.d.next = self.half_quads.val() + 6;
         }
         self.is_last.next = (self.index.q.val() == self.last_index.q.val()) & !self.tag_turn.q.val();
@@ -325,7 +351,7 @@ impl Logic for Framer {
         }
 
         // From byte 48 on: what is over from the word before, then RETH, extension or payload.
-        self.in_tail.next = (self.index.q.val() >= bits::<10>(6)) & !self.tag_turn.q.val();
+        self.in_tail.next = ((self.index.q.val() >= bits::<10>(6)) | self.raw.val()) & !self.tag_turn.q.val();
         self.at_seven.next = self.index.q.val() == bits::<10>(7);
         self.at_reth.next = (self.at_six.val() | self.at_seven.val()) & self.current.q.val().reth;
         self.at_extension.next = self.at_six.val() & self.current.q.val().extended;
@@ -373,6 +399,9 @@ impl Logic for Framer {
             self.word.next = self.base.val() | (self.source.val() << 48);
             self.over.next = bit_cast::<48, 64>(self.source.val() >> 16);
         }
+        if self.raw.val() {
+            self.word.next = self.source.val();
+        }
         if self.moves.val() {
             self.carry.d.next = self.over.val();
         }
@@ -389,6 +418,9 @@ impl Logic for Framer {
             self.a_last.d.next = self.is_last.val();
             self.a_odd.d.next = self.odd.val();
             self.a_next_last.d.next = self.index.q.val() == self.before_last.q.val();
+            self.a_raw.d.next = self.raw.val();
+            self.a_over.d.next = self.current.q.val().over;
+            self.a_loopback.d.next = self.current.q.val().loopback;
             self.a_feed.d.next =
                 (self.index.q.val() >= bits::<10>(2)) & !(self.is_last.val() & !self.odd.val());
             self.a_preset.d.next = self.index.q.val() == bits::<10>(1);
@@ -419,16 +451,19 @@ impl Logic for Framer {
             self.b_last.d.next = self.a_last.q.val();
             self.b_odd.d.next = self.a_odd.q.val();
             self.b_next_last.d.next = self.a_next_last.q.val();
+            self.b_raw.d.next = self.a_raw.q.val();
+            self.b_over.d.next = self.a_over.q.val();
+            self.b_loopback.d.next = self.a_loopback.q.val();
         }
         self.icrc.next = !self.crc.value.val();
         self.finished.next = self.b_word.q.val();
-        if self.b_last.q.val() & self.b_odd.q.val() {
+        if self.b_last.q.val() & self.b_odd.q.val() & !self.b_raw.q.val() {
             self.finished.next = self.b_word.q.val() | (bit_cast::<64, 32>(self.icrc.val()) << 16);
         }
-        if self.b_next_last.q.val() & !self.b_odd.q.val() {
+        if self.b_next_last.q.val() & !self.b_odd.q.val() & !self.b_raw.q.val() {
             self.finished.next = self.b_word.q.val() | (bit_cast::<64, 32>(self.icrc.val()) << 48);
         }
-        if self.b_last.q.val() & !self.b_odd.q.val() {
+        if self.b_last.q.val() & !self.b_odd.q.val() & !self.b_raw.q.val() {
             self.finished.next = self.b_word.q.val() | bit_cast::<64, 16>(self.icrc.val().get_bits::<16>(16));
         }
 
@@ -437,21 +472,30 @@ impl Logic for Framer {
             self.c_valid.d.next = self.b_valid.q.val();
             self.c_word.d.next = self.finished.val();
             self.c_last.d.next = self.b_last.q.val();
-            self.c_odd.d.next = self.b_odd.q.val();
+            self.c_count.d.next = bits::<4>(8);
+            if self.b_last.q.val() {
+                self.c_count.d.next = bits::<4>(2);
+                if self.b_odd.q.val() {
+                    self.c_count.d.next = bits::<4>(6);
+                }
+                if self.b_raw.q.val() {
+                    self.c_count.d.next = bit_cast::<4, 3>(self.b_over.q.val());
+                    if !self.b_over.q.val().any() {
+                        self.c_count.d.next = bits::<4>(8);
+                    }
+                }
+            }
             if self.b_first.q.val() {
-                self.c_loopback.d.next = self.current.q.val().loopback;
+                self.c_loopback.d.next = self.b_loopback.q.val();
                 self.c_vlan.d.next = self.vlan.q.val();
+                if self.b_raw.q.val() {
+                    self.c_vlan.d.next = bits::<32>(0);
+                }
             }
         }
         self.frame_valid.next = self.c_valid.q.val();
         self.frame.next.data = self.c_word.q.val();
-        self.frame.next.count = bits::<4>(8);
-        if self.c_last.q.val() {
-            self.frame.next.count = bits::<4>(2);
-            if self.c_odd.q.val() {
-                self.frame.next.count = bits::<4>(6);
-            }
-        }
+        self.frame.next.count = self.c_count.q.val();
         self.frame.next.last = self.c_last.q.val();
         self.frame.next.bad = false;
         self.frame_loopback.next = self.c_loopback.q.val();

@@ -19,7 +19,7 @@
 //! its VI's is dropped and not told; the first one of a new epoch brings its PSN. An acknowledgement is asked for in
 //! the last packet of a message, and where the low 4 bits of the PSN are ones. The first packet of an RDMA write has a
 //! RETH, and so has an RDMA read, which takes the PSNs of its answer; who waits for that hears of it first. Packets of answers to peers'
-//! reads bring their PSN, and are sent as acknowledgements are; one whose bytes could not be read breaks its VI, with a NAK. Frames carry no pad to Ethernet's minimum: that is the MAC's.
+//! reads bring their PSN, and are sent as acknowledgements are; one whose bytes could not be read breaks its VI, with a NAK. The payload of a VI of service RAW is the frame. Frames carry no pad to Ethernet's minimum: that is the MAC's.
 //!
 //! Latency: 7 cycles from a whole packet to its frame's first beat. Throughput: a frame of w words every w + 1 cycles,
 //! at least every 4: 10 cycles for a send of 8 bytes.
@@ -50,6 +50,14 @@ enum State {
     Report,
     Fail,
 }
+
+// The services' numbers are told apart by their bits: reliable ones have one of the two, RAW has both.
+const _: () = assert!(
+    service::UNRELIABLE == 0
+        && service::RELIABLE_DELIVERY == 1
+        && service::RELIABLE_RECEPTION == 2
+        && service::RAW == 3
+);
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -154,6 +162,7 @@ pub struct Transmit {
     entered: DFF<bool>,
     /// The packet at hand is dropped because its bytes could not be read, or because it may not.
     unread: DFF<bool>,
+    counted_msn: Signal<Local, Bits<24>>,
     forbidden: DFF<bool>,
     replies: Signal<Local, bool>,
     reads: Signal<Local, bool>,
@@ -193,6 +202,7 @@ pub struct Transmit {
     context_psn: Signal<Local, Bits<24>>,
     next_psn: Signal<Local, Bits<24>>,
     is_reliable: Signal<Local, bool>,
+    is_raw: Signal<Local, bool>,
     vi_state: Signal<Local, Bits<2>>,
     is_connected: Signal<Local, bool>,
     length: Signal<Local, Bits<13>>,
@@ -229,7 +239,6 @@ pub struct Transmit {
     template_table: Number<8, { table::TEMPLATE as u64 }>,
     idle_state: Number<2, { vi_states::IDLE as u64 }>,
     connected: Number<2, { vi_states::CONNECTED as u64 }>,
-    unreliable: Number<2, { service::UNRELIABLE as u64 }>,
     acknowledge: Number<8, { opcode::RC_ACKNOWLEDGE as u64 }>,
     send_first: Number<8, { opcode::RC_SEND_FIRST as u64 }>,
     send_middle: Number<8, { opcode::RC_SEND_MIDDLE as u64 }>,
@@ -306,7 +315,8 @@ impl Logic for Transmit {
         self.last_psn.next = self.packet_psn.val() + self.packet.val().beyond;
         self.next_psn.next = self.last_psn.val() + 1;
         self.asks.next = self.packet_psn.val().get_bits::<4>(0) == bits::<4>(15);
-        self.is_reliable.next = self.context_row.val().get_bits::<2>(24) != self.unreliable.val();
+        self.is_raw.next = self.context_row.val().get_bits::<2>(24).all();
+        self.is_reliable.next = self.context_row.val().get_bit(24) ^ self.context_row.val().get_bit(25);
         self.contexts.read_address.next = self.vi.q.val();
         self.contexts.write_enable.next = self.commit_valid.val()
             & self.idle.val()
@@ -391,6 +401,11 @@ impl Logic for Transmit {
                 (bit_cast::<32, 8>(self.syndrome.val()) << 24) | bit_cast::<32, 24>(self.ack.val().msn);
             self.quads.next = bits::<11>(1);
         }
+        self.framer.job.next.raw = self.is_raw.val();
+        self.framer.job.next.over = self.length.val().get_bits::<3>(0);
+        if self.is_raw.val() {
+            self.quads.next = bit_cast::<11, 13>(self.up_eight.val() >> 3) << 1;
+        }
         self.framer.job.next.quads = self.quads.val();
         self.framer.job.next.extended = self.extended.val();
         self.framer.job.next.extension = bit_cast::<32, 8>(self.value.val().get_bits::<8>(24))
@@ -465,7 +480,9 @@ impl Logic for Transmit {
         self.failed_valid.next = false;
         self.failed.next.vi = self.vi.q.val();
         self.failed.next.psn = self.packet.val().psn;
-        self.failed.next.msn = bit_cast::<24, 32>(self.packet.val().immediate);
+        // The read was counted when its request was taken; it is not executed after all.
+        self.counted_msn.next = bit_cast::<24, 32>(self.packet.val().immediate);
+        self.failed.next.msn = self.counted_msn.val() - 1;
         self.failed.next.syndrome = self.nak_operational.val();
         if self.forbidden.q.val() {
             self.failed.next.syndrome = self.nak_access.val();

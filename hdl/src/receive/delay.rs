@@ -1,0 +1,62 @@
+//! Keeps the words of a frame back until it is known what becomes of the frame before.
+//!
+//! ```text
+//!   in_valid ──►┌───────┐──► out_valid
+//!    in_data ──►│ Delay │──► out_data
+//!    endless ──►└───────┘
+//! ```
+//! Contract: every word comes out, unless it would come out while `endless` is high: the frame is longer than any may be.
+//!
+//! Why four cycles: the words come from in front of [`Untag`](super::Untag), which takes the first beat of a frame no earlier than
+//! [`Parse`](super::Parse) takes the last beat of the frame before. Parse decides 4 cycles later, so the first word comes to the store with the
+//! decision or behind it, and the last word of a frame, which untag took a cycle earlier, in front of it.
+//!
+//! Latency: 4 cycles. Throughput: a word every cycle.
+//!
+//! Tests: with the path, `tests/receive/path.rs`, `tests/receive/raw.rs`.
+
+use rust_hdl::prelude::*;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Delay {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Drops all words.
+    pub reset: Signal<In, bool>,
+    /// A word comes.
+    pub in_valid: Signal<In, bool>,
+    /// The word.
+    pub in_data: Signal<In, Bits<64>>,
+    /// Words are dropped.
+    pub endless: Signal<In, bool>,
+    /// The word of four cycles ago is on show.
+    pub out_valid: Signal<Out, bool>,
+    /// The word.
+    pub out_data: Signal<Out, Bits<64>>,
+    valid: DFF<Bits<4>>,
+    word_0: DFF<Bits<64>>,
+    word_1: DFF<Bits<64>>,
+    word_2: DFF<Bits<64>>,
+    word_3: DFF<Bits<64>>,
+}
+
+impl Logic for Delay {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, valid, word_0, word_1, word_2, word_3);
+        self.valid.d.next = self.valid.q.val() << 1;
+        if self.in_valid.val() {
+            self.valid.d.next = (self.valid.q.val() << 1) | bits::<4>(1);
+        }
+        self.word_0.d.next = self.in_data.val();
+        self.word_1.d.next = self.word_0.q.val();
+        self.word_2.d.next = self.word_1.q.val();
+        self.word_3.d.next = self.word_2.q.val();
+        self.out_valid.next = self.valid.q.val().get_bit(3) & !self.endless.val();
+        self.out_data.next = self.word_3.q.val();
+        if self.reset.val() {
+            self.valid.d.next = bits::<4>(0);
+        }
+    }
+}
