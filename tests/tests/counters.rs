@@ -350,7 +350,7 @@ fn raw(scene: &mut Scene) {
         scene.world.inject(1, &frame);
         scene.world.settle();
     }
-    channels.iter().for_each(|channel| channel.close().expect("the NIC answers"));
+    channels.into_iter().for_each(|channel| channel.close().expect("the NIC answers"));
 }
 
 fn no_error_ring(scene: &mut Scene) {
