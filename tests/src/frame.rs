@@ -178,7 +178,7 @@ pub struct Tape(Arc<Mutex<Vec<u8>>>);
 impl Tape {
     /// The frames so far, in order.
     pub fn frames(&self) -> Vec<Vec<u8>> {
-        read(&self.0.lock().expect("no thread panics here")[..])
+        untimed(read(&self.0.lock().expect("no thread panics here")[..]))
     }
 }
 
@@ -194,7 +194,7 @@ impl Write for Tape {
 
 /// The frames of a capture, in order.
 pub fn capture(path: &Path) -> Vec<Vec<u8>> {
-    timed_capture(path).into_iter().map(|(_, frame)| frame).collect()
+    untimed(timed_capture(path))
 }
 
 /// The frames of a capture, in order, and when each was on the wire: cycles of 8 ns.
@@ -203,7 +203,11 @@ pub fn timed_capture(path: &Path) -> Vec<(u64, Vec<u8>)> {
     read(io::BufReader::new(file))
 }
 
-fn read(from: impl io::Read) -> Vec<Vec<u8>> {
+fn untimed(frames: Vec<(u64, Vec<u8>)>) -> Vec<Vec<u8>> {
+    frames.into_iter().map(|(_, frame)| frame).collect()
+}
+
+fn read(from: impl io::Read) -> Vec<(u64, Vec<u8>)> {
     let mut reader = PcapReader::new(from).expect("a pcap");
     let mut frames = Vec::new();
     while let Some(packet) = reader.next_packet() {

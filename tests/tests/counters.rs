@@ -10,6 +10,7 @@ use std::os::fd::AsFd;
 use rustix::event::{eventfd, EventfdFlags};
 use viaduct_driver::address::{Mac, Service};
 use viaduct_driver::agent::cqs::ERROR_RING;
+use viaduct_driver::agent::raw::{Filter, RECEIVES};
 use viaduct_driver::agent::vis::Direction;
 use viaduct_driver::agent::{raw, MemoryAttributes};
 use viaduct_driver::device::{Bar, PciDevice};
@@ -89,6 +90,7 @@ const STEPS: &[Step] = &[
     ("half a doorbell", half_a_doorbell, &[counter::DOORBELL_IGNORED]),
     ("a completion queue without room", cq_overrun, &[counter::CQ_OVERRUNS]),
     ("a queue that is armed", interrupt, &[counter::INTERRUPTS]),
+    ("the raw channel", raw, &[counter::RAW_RECEIVED, counter::RAW_DROPPED]),
     // From here on there is no error ring.
     ("no error ring", no_error_ring, &[counter::EVENT_LOST]),
 ];
@@ -334,6 +336,22 @@ fn interrupt(scene: &mut Scene) {
     scene.world.settle();
     message(scene, &mut vis, 100);
     retire(scene, vis);
+}
+
+fn raw(scene: &mut Scene) {
+    let channels =
+        [0, 1].map(|host| scene.hosts[host].agent.open_raw(Filter::default()).expect("a VI is free"));
+    let mut frame = vec![0x5A; 300];
+    frame[..6].copy_from_slice(&scene.hosts[1].agent.mac().0);
+    frame[12..14].copy_from_slice(&[0x88, 0xB5]);
+    channels[0].send(&frame).expect("room");
+    scene.world.settle();
+    // Nobody takes them.
+    for _ in 0..RECEIVES + 2 {
+        scene.world.inject(1, &frame);
+        scene.world.settle();
+    }
+    channels.into_iter().for_each(|channel| channel.close().expect("the NIC answers"));
 }
 
 fn no_error_ring(scene: &mut Scene) {

@@ -181,7 +181,7 @@ fn queue_pair_1_is_the_agent_s_and_the_rest_is_not() {
             (with(to.queue_pair ^ 1 << 12, opcode::UC_SEND_ONLY, 20), counter::DROP_NO_VI),
             (vec![0xFF; 13], counter::DROP_MALFORMED),
         ];
-        let mut check = |frame: &[u8], reason: u64, channel: Option<&RawChannel>| {
+        let check = |frame: &[u8], reason: u64, channel: Option<&RawChannel>| {
             let before = scene.world.counters(1);
             scene.world.inject(1, frame);
             scene.world.settle();
@@ -206,7 +206,6 @@ fn queue_pair_1_is_the_agent_s_and_the_rest_is_not() {
                 assert_eq!(check(&frame, counter::DROP_NO_VI, Some(&channel)), None);
             }
         }
-        drop(check);
         scene.others_go_on();
     });
 }
@@ -458,7 +457,8 @@ fn receives_that_are_wrong_say_so() {
         }
         assert_eq!(scene.world.counter(1, counter::RAW_DROPPED), 0);
         // Broken: what is posted is flushed, and frames are dropped and counted.
-        let place = vi.receive(&mut scene.hosts[1], &Descriptor::of(&scene.hosts[1], 0, 300));
+        let receive = Descriptor::of(&scene.hosts[1], 0, 300);
+        let place = vi.receive(&mut scene.hosts[1], &receive);
         scene.world.settle();
         vi.vi.break_off().expect("the NIC answers");
         scene.world.inject(1, &frame);

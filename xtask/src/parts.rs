@@ -217,6 +217,17 @@ mod tests {
     }
 
     #[test]
+    fn the_large_profile_takes_the_dependencies_of_the_rest() {
+        let large = |nextest, whole| {
+            let project = Project::at("/p".into());
+            Tests { project: &project, nextest, whole }.large().unwrap().to_string()
+        };
+        let only = "--features viaduct-tests/large --test profile";
+        assert_eq!(large(true, true), format!("cargo nextest run --workspace {only}"));
+        assert_eq!(large(false, false), format!("cargo test -p viaduct-tests {only}"));
+    }
+
+    #[test]
     fn without_nextest_one_part_stands_for_the_unit_tests() {
         let names = |only: &[String], nextest| {
             let parts = select(only, nextest);

@@ -239,13 +239,18 @@ fn an_arm_a_mask_and_an_event_reach_the_host() {
     host.store(DOORBELLS, 5 << DOORBELL_SHIFT | page::RECEIVE, encode(1, 0, 1000));
     host.quiet();
     let packets = host.take();
-    let [entry, message] = &packets[..] else { panic!("{packets:x?}") };
+    let [entry, message, flushed @ ..] = &packets[..] else { panic!("{packets:x?}") };
     assert_eq!(message, &interrupt(0x12_FEE0_0000, 0x99));
     assert_eq!(entry[2], (PLACE + 3 * 64) as u32);
     assert_eq!(entry.len(), 3 + 4);
     let event = [u64::from(entry[3]) | u64::from(entry[4]) << 32];
     assert_eq!(event::CODE.get(&event), u64::from(event_code::VI_OVERRUN), "{event:x?}");
     assert_eq!(event::VI.get(&event), 5);
+    // What is in the ring is flushed; its descriptors lie in the agent's memory, which no VI may write.
+    for entry in flushed {
+        let event = [u64::from(entry[3]) | u64::from(entry[4]) << 32];
+        assert_eq!(event::CODE.get(&event), u64::from(event_code::COMP_PROT), "{event:x?}");
+    }
 
     // The agent's reset leaves the table to the system.
     host.store(REGISTERS, registers::CONTROL, 1 << control::RESET.lo);
