@@ -12,7 +12,7 @@ use viaduct_driver::address::{Mac, Service};
 use viaduct_driver::agent::cqs::ERROR_RING;
 use viaduct_driver::agent::raw::{Filter, RECEIVES};
 use viaduct_driver::agent::vis::Direction;
-use viaduct_driver::agent::{raw, MemoryAttributes};
+use viaduct_driver::agent::MemoryAttributes;
 use viaduct_driver::device::{Bar, PciDevice};
 use viaduct_driver::rows::{self, Rights};
 use viaduct_sim::fabric::Faults;
@@ -59,7 +59,6 @@ const STEPS: &[Step] = &[
         ],
     ),
     ("unreliable messages", unreliable_messages, &[counter::MESSAGES_SENT, counter::BYTES_RECEIVED]),
-    ("raw frames", raw_frames, &[counter::RAW_RECEIVED, counter::RAW_DROPPED, counter::BYTES_SENT]),
     ("RDMA writes", writes, &[counter::MESSAGES_RECEIVED, counter::BYTES_RECEIVED]),
     ("RDMA reads", reads, &[counter::READS_SERVED, counter::BYTES_SENT, counter::BYTES_RECEIVED]),
     ("a packet is lost", lost_packet, &[counter::NAKS_SENT, counter::NAKS_RECEIVED, counter::DROP_PSN]),
@@ -90,7 +89,7 @@ const STEPS: &[Step] = &[
     ("half a doorbell", half_a_doorbell, &[counter::DOORBELL_IGNORED]),
     ("a completion queue without room", cq_overrun, &[counter::CQ_OVERRUNS]),
     ("a queue that is armed", interrupt, &[counter::INTERRUPTS]),
-    ("the raw channel", raw, &[counter::RAW_RECEIVED, counter::RAW_DROPPED]),
+    ("the raw channel", raw, &[counter::RAW_RECEIVED, counter::RAW_DROPPED, counter::BYTES_SENT]),
     // From here on there is no error ring.
     ("no error ring", no_error_ring, &[counter::EVENT_LOST]),
 ];
@@ -380,20 +379,6 @@ fn counted(kind: Kind) -> Vec<(&'static str, [Vec<(&'static str, u64)>; 2])> {
     }
     scene.world.check();
     all
-}
-
-/// Frames to an agent that takes none of them.
-fn raw_frames(scene: &mut Scene) {
-    let channels = [0, 1].map(|host| {
-        scene.hosts[host].agent.open_raw(raw::Filter::default()).expect("a VI is free, and the channel")
-    });
-    scene.world.settle();
-    let mut frame = [0; 100];
-    frame[..6].copy_from_slice(&scene.hosts[1].agent.mac().0);
-    for _ in 0..raw::RECEIVES + 3 {
-        channels[0].send(&frame).expect("room");
-        scene.world.settle();
-    }
 }
 
 fn name_of(number: u64) -> &'static str {
