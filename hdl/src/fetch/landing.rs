@@ -11,7 +11,7 @@
 //! `head` or `filled` comes after the last. `words` counts whole words that are there. `lost`: the read was refused
 //! or failed, or there is no whole control segment; then `lost_valid` has been accepted before.
 //!
-//! Latency: 4 cycles from a beat to its word. Tests: with the scheduler, `tests/queues/fetch.rs`.
+//! Latency: 2 cycles from a beat to its word. Tests: with the scheduler, `tests/queues/fetch.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
@@ -127,6 +127,7 @@ pub struct Landing {
     piece: Signal<Local, Piece>,
     on_show: Signal<Local, bool>,
     refill: Signal<Local, bool>,
+    past: Signal<Local, bool>,
     full: Signal<Local, bool>,
     step: Signal<Local, bool>,
     lost: Signal<Local, bool>,
@@ -168,7 +169,11 @@ impl Logic for Landing {
         self.piece_in.next.whole = self.beat.val().count == bits::<4>(8);
         self.piece_in.next.last = self.beat.val().last;
         self.piece_in.next.bad = self.beat.val().refused | self.beat.val().failed;
-        self.pieces.in_valid.next = self.here.val();
+        self.on_show.next = self.shown_valid.q.val() & !self.ended.q.val();
+        self.refill.next = !self.shown_valid.q.val() | self.on_show.val();
+        // Past the queue, if it is empty.
+        self.past.next = !self.pieces.level.val().any() & self.refill.val();
+        self.pieces.in_valid.next = self.here.val() & !self.past.val();
         self.pieces.in_data.next = self.piece_in.val();
         self.expected.in_valid.next = self.entry_valid.val();
         self.expected.in_data.next = self.entry.val();
@@ -178,7 +183,6 @@ impl Logic for Landing {
         // of its own: what a block RAM gives comes late in the cycle.
         self.piece.next = self.shown.q.val();
         self.full.next = self.at.q.val().get_bit(3);
-        self.on_show.next = self.shown_valid.q.val() & !self.ended.q.val();
         self.step.next = (self.on_show.val() | self.ended.q.val()) & !self.full.val();
         self.word_out.d.next = bits::<64>(0);
         if self.on_show.val() & self.piece.val().whole & !self.piece.val().bad {
@@ -218,11 +222,14 @@ impl Logic for Landing {
             self.bad.d.next = false;
         }
 
-        self.refill.next = !self.shown_valid.q.val() | self.on_show.val();
         self.pieces.out_ready.next = self.refill.val();
         if self.refill.val() {
             self.shown_valid.d.next = self.pieces.out_valid.val();
             self.shown.d.next = self.pieces.out_data.val();
+            if self.past.val() {
+                self.shown_valid.d.next = self.here.val();
+                self.shown.d.next = self.piece_in.val();
+            }
         }
 
         self.word_valid.next = self.to_gather.q.val();

@@ -10,15 +10,15 @@
 //!   cached ──►└──────┘
 //! ```
 //! Contract: `count`, `weigh` and `decide` are high in three cycles, one after the other; the positions are read with
-//! `count`, `cached`, `lone` and `wrong` with `weigh`, `filled` and `heads` with `decide`; `receive` and `ring_log2` hold still.
-//! `some` is valid from the cycle after `count`, `inlined` and `overrun` from the one after `weigh`, the rest from the
-//! one after `decide`, until the next `count`.
+//! `count`, `cached`, `lone`, `wrong` and `heads` with `weigh`, `filled` with `decide`; `receive` and `ring_log2` hold still.
+//! `some` is valid from the cycle after `count`, `tokens` from the one after `decide`, the rest from the one after
+//! `weigh`, until the next `count`.
 //!
 //! `amount` is the least of: the tokens at hand, what is left of the window, and, for the send queue, of the 8 heads.
 //! `tokens` is 0 while more than 4 remain at hand after that: so a read brings several. Else it is the least of: what is posted beyond those,
 //! the slots to the end of the ring's 64-byte line, and the places that are free.
 //!
-//! Latency: 3 cycles. Tests: with the scheduler, `tests/queues/fetch.rs`.
+//! Latency: 2 cycles for descriptors, 3 for tokens. Tests: with the scheduler, `tests/queues/fetch.rs`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{RECEIVE_AHEAD, SEND_WINDOW};
@@ -84,9 +84,7 @@ pub struct Plan {
     ready: DFF<Bits<4>>,
     /// Behind them is a wrong one.
     broken: DFF<bool>,
-    /// What is left of the window.
-    window: DFF<Bits<5>>,
-    /// Of that, at most 8; and then what the heads allow.
+    /// What is left of the window, at most 8; and of that what the heads allow.
     open: DFF<Bits<4>>,
     allowed: DFF<Bits<4>>,
     /// Most tokens that the queue and the line have.
@@ -114,9 +112,7 @@ const _: () = assert!(SEND_WINDOW <= 16 && RECEIVE_AHEAD <= 16, "`window` holds 
 impl Logic for Plan {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self, clock, fresh, out, beyond, lone_one, unread, ready, broken, window, open, allowed, most
-        );
+        dff_setup!(self, clock, fresh, out, beyond, lone_one, unread, ready, broken, open, allowed, most);
 
         if self.count.val() {
             self.fresh.d.next = self.posted.val() - self.position.val();
@@ -130,13 +126,25 @@ impl Logic for Plan {
             self.limit.next = self.receive_ahead.val();
         }
         self.left.next = self.limit.val() - self.out.q.val();
+        self.left_8.next = bits::<4>(8);
+        if self.left.val() < bits::<14>(8) {
+            self.left_8.next = bit_cast::<4, 14>(self.left.val());
+        }
         if self.out.q.val() > self.limit.val() {
-            self.left.next = bits::<14>(0);
+            self.left_8.next = bits::<4>(0);
+        }
+        self.heads_room.next = bits::<4>(8) - self.heads.val();
+        if self.receive.val() {
+            self.heads_room.next = bits::<4>(8);
         }
         self.missing.next = self.fresh.q.val() - bit_cast::<14, 4>(self.cached.val());
         if self.weigh.val() {
             self.beyond.d.next = self.fresh.q.val() > self.size.val();
-            self.window.d.next = bit_cast::<5, 14>(self.left.val());
+            self.open.d.next = self.left_8.val();
+            self.allowed.d.next = self.heads_room.val();
+            if self.left_8.val() < self.heads_room.val() {
+                self.allowed.d.next = self.left_8.val();
+            }
             self.unread.d.next = self.missing.val();
             self.ready.d.next = self.cached.val();
             self.broken.d.next = self.wrong.val();
@@ -148,14 +156,6 @@ impl Logic for Plan {
             }
         }
 
-        self.left_8.next = bits::<4>(8);
-        if self.window.q.val() < bits::<5>(8) {
-            self.left_8.next = bit_cast::<4, 5>(self.window.q.val());
-        }
-        self.heads_room.next = bits::<4>(8) - self.heads.val();
-        if self.receive.val() {
-            self.heads_room.next = bits::<4>(8);
-        }
         self.unread_8.next = bits::<4>(8);
         if self.unread.q.val() < bits::<14>(8) {
             self.unread_8.next = bit_cast::<4, 14>(self.unread.q.val());
@@ -163,11 +163,6 @@ impl Logic for Plan {
         self.first.next = self.filled.val();
         self.line.next = bits::<4>(8) - bit_cast::<4, 3>(self.first.val().get_bits::<3>(0));
         if self.decide.val() {
-            self.open.d.next = self.left_8.val();
-            self.allowed.d.next = self.heads_room.val();
-            if self.left_8.val() < self.heads_room.val() {
-                self.allowed.d.next = self.left_8.val();
-            }
             self.most.d.next = self.line.val();
             if self.unread_8.val() < self.line.val() {
                 self.most.d.next = self.unread_8.val();

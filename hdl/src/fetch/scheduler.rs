@@ -25,8 +25,8 @@
 //! - A commit is taken when no read is in flight and no fault waits, and not before its fourth cycle on the bus;
 //!   no run queue is popped while it waits.
 //!
-//! Latency: 8 cycles from a VI on show to the access for an inline token. A turn takes 9 cycles for one descriptor,
-//! 3 more for each other, 1 for a line; 6 if there is nothing to do. Tests: `tests/queues/fetch.rs`, `tests/queues/rewind.rs`.
+//! Latency: 7 cycles from a VI on show to the access for an inline token. A turn takes 9 cycles for one descriptor,
+//! 3 more for each other, 1 more for a line; 6 or 7 if there is nothing to do. Tests: `tests/queues/fetch.rs`, `tests/queues/rewind.rs`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
@@ -53,16 +53,16 @@ enum Step {
     Count,
     /// How many are posted, and how many are out.
     Weigh,
-    /// How many may be out.
+    /// How many to fetch now.
     Decide,
-    /// How many to fetch.
-    Plan,
     /// Ask for the descriptor of a token.
     Token,
     /// The next token is being read.
     Turn,
     /// It is there.
     Load,
+    /// What is left to do.
+    Rest,
     /// Ask for a line of the ring.
     Line,
     /// Raise the fault.
@@ -213,14 +213,10 @@ pub struct Fetch {
     begun: DFF<bool>,
     /// The next head is that one.
     restart: DFF<bool>,
-    /// It has been asked for in this turn.
-    marked: DFF<bool>,
     token: DFF<Bits<50>>,
     with_token: DFF<bool>,
     /// Descriptors to ask for in this turn.
     left: DFF<Bits<4>>,
-    /// Then a line.
-    then_line: DFF<bool>,
     /// The VI has work beyond what this turn can do.
     more: DFF<bool>,
     overrun: DFF<bool>,
@@ -243,6 +239,7 @@ pub struct Fetch {
     wrong: Signal<Local, bool>,
     wrong_next: Signal<Local, bool>,
     wants: Signal<Local, bool>,
+    again: Signal<Local, bool>,
     issue: Signal<Local, bool>,
     issue_line: Signal<Local, bool>,
     ask: Signal<Local, Asked>,
@@ -263,7 +260,7 @@ impl Logic for Fetch {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, row, posted, oldest, position, cached, asked, spoilt, filled);
-        dff_setup!(self, clock, stopped, epoch, begun, restart, marked, token, with_token, left, then_line);
+        dff_setup!(self, clock, stopped, epoch, begun, restart, token, with_token, left);
         dff_setup!(self, clock, more, overrun, commit_seen, heads, fault_waits, fault_out);
         clock!(self, clock, choice, queues, plan, lines, request, landing);
         self.choice.reset.next = self.reset.val();
@@ -355,6 +352,8 @@ impl Logic for Fetch {
         self.wrong_next.next = self.wrong.val() & !self.cached.q.val().any() & self.plan.room.val();
         self.wants.next = self.plan.tokens.val().any() & !self.asked.q.val();
 
+        self.again.next = self.plan.blocked.val() | (self.wants.val() & !self.lines.ask_ready.val());
+
         // A descriptor.
         self.lines.queue.next = self.queue.val();
         self.lines.place.next = self.position.q.val().get_bits::<3>(0);
@@ -409,7 +408,7 @@ impl Logic for Fetch {
             }
         }
 
-        self.rewind_ready.next = self.marked.q.val() & (self.step.q.val() == Step::Store);
+        self.rewind_ready.next = false;
         match self.step.q.val() {
             Step::Idle => {
                 if self.choice.chosen.val() {
@@ -417,7 +416,6 @@ impl Logic for Fetch {
                 }
             }
             Step::Read => {
-                self.marked.d.next = false;
                 self.step.d.next = Step::Look;
             }
             Step::Look => {
@@ -465,9 +463,16 @@ impl Logic for Fetch {
                 if !self.plan.inlined.val() {
                     self.token.d.next = self.lines.token.val();
                 }
-                self.overrun.d.next = false;
+                self.left.d.next = self.plan.amount.val();
+                self.overrun.d.next = self.plan.overrun.val();
                 self.more.d.next = self.hold.val();
-                self.step.d.next = Step::Plan;
+                self.step.d.next = Step::Rest;
+                if self.plan.amount.val().any() {
+                    self.step.d.next = Step::Token;
+                }
+                if self.plan.overrun.val() | self.wrong_next.val() {
+                    self.step.d.next = Step::Stop;
+                }
                 if self.nothing.val() | self.hold.val() {
                     self.step.d.next = Step::Idle;
                     self.rewind_ready.next = self.choice.rewinding.val() & !self.hold.val();
@@ -477,35 +482,9 @@ impl Logic for Fetch {
                     if self.choice.landed.val() {
                         self.step.d.next = Step::Store;
                     }
-                }
-            }
-            Step::Plan => {
-                self.left.d.next = self.plan.amount.val();
-                self.then_line.d.next = self.wants.val() & self.lines.ask_ready.val();
-                self.more.d.next = self.plan.blocked.val() | (self.wants.val() & !self.lines.ask_ready.val());
-                if self.choice.rewinding.val() {
+                } else if self.choice.rewinding.val() {
                     self.begun.d.next = true;
                     self.restart.d.next = true;
-                }
-                self.step.d.next = Step::Idle;
-                if self.plan.blocked.val() | (self.wants.val() & !self.lines.ask_ready.val()) {
-                    self.step.d.next = Step::Again;
-                }
-                if self.choice.landed.val() | self.choice.rewinding.val() {
-                    self.step.d.next = Step::Store;
-                }
-                if self.wants.val() & self.lines.ask_ready.val() {
-                    self.step.d.next = Step::Line;
-                }
-                if self.plan.amount.val().any() {
-                    self.step.d.next = Step::Token;
-                }
-                if self.wrong_next.val() {
-                    self.step.d.next = Step::Stop;
-                }
-                if self.plan.overrun.val() {
-                    self.overrun.d.next = true;
-                    self.step.d.next = Step::Stop;
                 }
             }
             Step::Token => {
@@ -518,14 +497,11 @@ impl Logic for Fetch {
                     self.restart.d.next = false;
                     if self.restart.q.val() {
                         self.begun.d.next = false;
-                        self.marked.d.next = true;
+                        self.rewind_ready.next = true;
                     }
                     self.step.d.next = Step::Turn;
                     if self.left.q.val() == bits::<4>(1) {
-                        self.step.d.next = Step::Store;
-                        if self.then_line.q.val() {
-                            self.step.d.next = Step::Line;
-                        }
+                        self.step.d.next = Step::Rest;
                     }
                 }
             }
@@ -535,6 +511,19 @@ impl Logic for Fetch {
             Step::Load => {
                 self.token.d.next = self.lines.token.val();
                 self.step.d.next = Step::Token;
+            }
+            Step::Rest => {
+                self.more.d.next = self.again.val();
+                self.step.d.next = Step::Idle;
+                if self.again.val() {
+                    self.step.d.next = Step::Again;
+                }
+                if self.plan.amount.val().any() | self.choice.landed.val() | self.choice.rewinding.val() {
+                    self.step.d.next = Step::Store;
+                }
+                if self.wants.val() & self.lines.ask_ready.val() {
+                    self.step.d.next = Step::Line;
+                }
             }
             Step::Line => {
                 if self.issue_line.val() {
@@ -548,7 +537,7 @@ impl Logic for Fetch {
                     self.more.d.next = false;
                     if self.restart.q.val() {
                         self.begun.d.next = false;
-                        self.marked.d.next = true;
+                        self.rewind_ready.next = true;
                     }
                     self.step.d.next = Step::Store;
                 }
