@@ -7,7 +7,7 @@
 //! ```
 //! Contract: while `idle`, one is taken in each cycle: a rewind first, which is rare; a queue whose ring line is in and the
 //! run queues in turn; and of these two the one that was not served before. So a queue at the head of a run
-//! queue waits for at most three others. Without `open` only lines that are in are taken; without `heads_free` no send
+//! queue waits for at most three others, and rewinds. Without `open` only lines that are in are taken; without `heads_free` no send
 //! queue and no rewind. What was taken is in registers from the next cycle on, until the next is.
 //!
 //! Latency: 1 cycle. Tests: with the scheduler, `tests/queues/fetch.rs`.

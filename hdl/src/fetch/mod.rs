@@ -3,8 +3,9 @@
 //! ```text
 //!             ┌────────┐   ┌─────────────┐         ┌─────────┐
 //!  doorbell ─►│ Choice │──►│    Fetch    │────────►│ Request │──► protect
-//!             └────────┘   │ Plan,Queues │         └─────────┘
-//!                 ▲        └─────────────┘
+//!             └────────┘   │ Turn, Plan, │         └─────────┘
+//!                 ▲        │   Queues    │
+//!                 │        └─────────────┘
 //!                 │ found    ▲ tokens   │ entry
 //!              ┌───────┐─────┘          ▼         ──► head, word      (to gather)
 //!  ReadBeat ──►│ Lines │          ┌─────────┐     ──► filled, ahead   (to receive/ahead)
@@ -19,6 +20,7 @@ mod plan;
 mod queues;
 mod request;
 mod scheduler;
+mod turn;
 
 pub use choice::Choice;
 pub use landing::{Expected, Landing, Piece};
@@ -27,3 +29,4 @@ pub use plan::Plan;
 pub use queues::{Queues, WorkQueue, QUEUE_LOG2};
 pub use request::Request;
 pub use scheduler::Fetch;
+pub use turn::Turn;

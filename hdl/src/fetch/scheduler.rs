@@ -36,42 +36,10 @@ use viaduct_spec::tables::table;
 use super::choice::Choice;
 use super::lines::{Asked, Lines};
 use super::request::Request;
-use super::{Expected, Landing, Plan, Queues, WorkQueue, QUEUE_LOG2};
+use super::turn::Turn;
+use super::{Expected, Landing, Queues, QUEUE_LOG2};
 use crate::bus::{Access, Commit, Fault, Position, ReadBeat, Rewind, SendHead, Vi};
 use crate::prims::Number;
-
-/// The steps of a queue's turn.
-#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
-enum Step {
-    /// Take a queue, or a commit.
-    Idle,
-    /// Its rows are being read.
-    Read,
-    /// They are there.
-    Look,
-    /// They are in registers: what came of a line is added.
-    Count,
-    /// How many are posted, and how many are out.
-    Weigh,
-    /// How many to fetch now.
-    Decide,
-    /// Ask for the descriptor of a token.
-    Token,
-    /// The next token is being read.
-    Turn,
-    /// It is there.
-    Load,
-    /// What is left to do.
-    Rest,
-    /// Ask for a line of the ring.
-    Line,
-    /// Raise the fault.
-    Stop,
-    /// Write the progress back.
-    Store,
-    /// Queue the VI again.
-    Again,
-}
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -187,39 +155,11 @@ pub struct Fetch {
 
     choice: Choice,
     queues: Queues,
-    plan: Plan,
+    turn: Turn,
     lines: Lines,
     request: Request,
     landing: Landing,
 
-    step: DFF<Step>,
-    /// Its row. What a block RAM gives comes late in the cycle: rows are only looked at from registers.
-    row: DFF<WorkQueue>,
-    /// Posted so far.
-    posted: DFF<Bits<14>>,
-    /// The oldest fetched that is not done.
-    oldest: DFF<Bits<14>>,
-    /// Fetched so far.
-    position: DFF<Bits<14>>,
-    /// Tokens at hand, and what of the ring is under way: see [`WorkQueue`].
-    cached: DFF<Bits<4>>,
-    asked: DFF<bool>,
-    spoilt: DFF<bool>,
-    /// `position` and `cached`: up to where there are tokens. It stays when a token is used.
-    filled: DFF<Bits<14>>,
-    stopped: DFF<bool>,
-    epoch: DFF<bool>,
-    /// The rewind on the bus is in its queue's row; its first head is not asked for.
-    begun: DFF<bool>,
-    /// The next head is that one.
-    restart: DFF<bool>,
-    token: DFF<Bits<50>>,
-    with_token: DFF<bool>,
-    /// Descriptors to ask for in this turn.
-    left: DFF<Bits<4>>,
-    /// The VI has work beyond what this turn can do.
-    more: DFF<bool>,
-    overrun: DFF<bool>,
     /// The commit on the bus has been there for one, two, three cycles.
     commit_seen: DFF<Bits<3>>,
     /// Send heads asked for and not taken, 0 to 8.
@@ -231,19 +171,11 @@ pub struct Fetch {
     commit_here: Signal<Local, bool>,
     commit_taken: Signal<Local, bool>,
     hold: Signal<Local, bool>,
-    stored: Signal<Local, WorkQueue>,
     vi: Signal<Local, Vi>,
     receive: Signal<Local, bool>,
     queue: Signal<Local, Bits<QUEUE_LOG2>>,
-    nothing: Signal<Local, bool>,
-    wrong: Signal<Local, bool>,
-    wrong_next: Signal<Local, bool>,
-    wants: Signal<Local, bool>,
-    again: Signal<Local, bool>,
-    issue: Signal<Local, bool>,
-    issue_line: Signal<Local, bool>,
     ask: Signal<Local, Asked>,
-    entry: Signal<Local, Expected>,
+    issue_send: Signal<Local, bool>,
     heads_step: Signal<Local, Bits<4>>,
     fault_free: Signal<Local, bool>,
     whose: Signal<Local, Expected>,
@@ -259,10 +191,9 @@ pub struct Fetch {
 impl Logic for Fetch {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, row, posted, oldest, position, cached, asked, spoilt, filled);
-        dff_setup!(self, clock, stopped, epoch, begun, restart, token, with_token, left);
-        dff_setup!(self, clock, more, overrun, commit_seen, heads, fault_waits, fault_out);
-        clock!(self, clock, choice, queues, plan, lines, request, landing);
+        dff_setup!(self, clock, commit_seen, heads, fault_waits, fault_out);
+        clock!(self, clock, choice, queues, turn, lines, request, landing);
+        self.turn.reset.next = self.reset.val();
         self.choice.reset.next = self.reset.val();
         self.lines.reset.next = self.reset.val();
         self.request.reset.next = self.reset.val();
@@ -274,7 +205,7 @@ impl Logic for Fetch {
 
         // Between queues, a commit. The doorbell block hears the same commit and takes it in the first cycle without
         // a store, so within two; only then is it taken here, and meanwhile no row is read that may be either's.
-        self.idle.next = self.step.q.val() == Step::Idle;
+        self.idle.next = self.turn.idle.val();
         self.commit_here.next =
             self.commit_valid.val() & (self.commit.val().target == self.work_queue_table.val());
         self.commit_taken.next = self.commit_here.val()
@@ -291,15 +222,8 @@ impl Logic for Fetch {
         self.commit_ready.next = self.commit_taken.val();
         self.queues.write.next = self.commit_taken.val();
         self.queues.commit.next = self.commit.val();
-        self.stored.next = self.row.q.val();
-        self.stored.next.open = self.row.q.val().open & !self.stopped.q.val();
-        self.stored.next.position = self.position.q.val();
-        self.stored.next.cached = self.cached.q.val();
-        self.stored.next.asked = self.asked.q.val();
-        self.stored.next.spoilt = self.spoilt.q.val();
-        self.stored.next.epoch = self.epoch.q.val();
-        self.queues.store.next = self.step.q.val() == Step::Store;
-        self.queues.stored.next = self.stored.val();
+        self.queues.store.next = self.turn.store.val();
+        self.queues.stored.next = self.turn.stored.val();
 
         // Which queue next.
         self.hold.next = self.commit_here.val() | !self.enabled.val();
@@ -309,7 +233,7 @@ impl Logic for Fetch {
         self.choice.found_valid.next = self.lines.found_valid.val();
         self.choice.found.next = self.lines.found.val();
         self.lines.found_taken.next = self.choice.found_taken.val();
-        self.choice.rewind_valid.next = self.rewind_valid.val() & !self.begun.q.val();
+        self.choice.rewind_valid.next = self.rewind_valid.val() & !self.turn.begun.val();
         self.choice.rewind_vi.next = self.rewind.val().vi;
         self.choice.send_valid.next = self.send_valid.val();
         self.choice.send_vi.next = self.send_vi.val();
@@ -330,59 +254,50 @@ impl Logic for Fetch {
         self.row_address.next = self.queue.val();
         self.completed_vi.next = self.vi.val();
         self.consumed_vi.next = self.vi.val();
-        self.filled.d.next = self.position.q.val() + bit_cast::<14, 4>(self.cached.q.val());
-
-        // How many descriptors and tokens to fetch.
-        self.wrong.next = self.spoilt.q.val() & !self.asked.q.val();
-        self.plan.count.next = self.step.q.val() == Step::Count;
-        self.plan.weigh.next = self.step.q.val() == Step::Weigh;
-        self.plan.decide.next = self.step.q.val() == Step::Decide;
-        self.plan.posted.next = self.posted.q.val();
-        self.plan.position.next = self.position.q.val();
-        self.plan.done.next = self.oldest.q.val();
-        self.plan.cached.next = self.cached.q.val();
-        // A line that is under way has the one token too.
-        self.plan.lone.next = self.with_token.q.val() & !self.asked.q.val() & !self.wrong.val();
-        self.plan.wrong.next = self.wrong.val();
-        self.plan.filled.next = self.filled.q.val();
-        self.plan.receive.next = self.receive.val();
-        self.plan.heads.next = self.heads.q.val();
-        self.plan.ring_log2.next = self.row.q.val().ring_log2;
-        self.nothing.next = !self.row.q.val().open | !self.plan.some.val();
-        self.wrong_next.next = self.wrong.val() & !self.cached.q.val().any() & self.plan.room.val();
-        self.wants.next = self.plan.tokens.val().any() & !self.asked.q.val();
-
-        self.again.next = self.plan.blocked.val() | (self.wants.val() & !self.lines.ask_ready.val());
+        self.turn.start.next = self.choice.chosen.val();
+        self.turn.hold.next = self.hold.val();
+        self.turn.vi.next = self.vi.val();
+        self.turn.receive.next = self.receive.val();
+        self.turn.landed.next = self.choice.landed.val();
+        self.turn.found_count.next = self.choice.count.val();
+        self.turn.found_wrong.next = self.choice.wrong.val();
+        self.turn.rewinding.next = self.choice.rewinding.val();
+        self.turn.row.next = self.queues.row.val();
+        self.turn.row_token.next = self.row_token.val();
+        self.turn.row_posted.next = self.row_posted.val();
+        self.turn.row_inline.next = self.row_inline.val();
+        self.turn.done.next = self.completed_position.val();
+        if self.receive.val() {
+            self.turn.done.next = self.consumed_position.val();
+        }
+        self.turn.heads.next = self.heads.q.val();
+        self.turn.rewind_valid.next = self.rewind_valid.val();
+        self.turn.rewind.next = self.rewind.val();
+        self.rewind_ready.next = self.turn.rewind_ready.val();
+        self.turn.forget.next = self.commit_taken.val();
+        self.turn.again_ready.next = self.again_ready.val();
 
         // A descriptor.
         self.lines.queue.next = self.queue.val();
-        self.lines.place.next = self.position.q.val().get_bits::<3>(0);
-        self.issue.next =
-            (self.step.q.val() == Step::Token) & self.request.free.val() & self.landing.entry_ready.val();
-        self.entry.next.vi = self.vi.val();
-        self.entry.next.receive = self.receive.val();
-        self.entry.next.region = self.token.q.val().get_bits::<16>(34);
-        self.entry.next.offset = self.token.q.val().get_bits::<34>(0);
-        self.entry.next.position = self.position.q.val();
-        self.entry.next.epoch = self.epoch.q.val();
-        self.entry.next.restart = self.restart.q.val();
-        self.entry.next.psn = self.rewind.val().psn;
-        self.entry.next.skip = self.rewind.val().skip;
-        self.landing.entry_valid.next = self.issue.val();
-        self.landing.entry.next = self.entry.val();
-        self.request.read.next = self.issue.val();
-        self.request.token.next = self.token.q.val();
+        self.lines.place.next = self.turn.place.val();
+        self.turn.token.next = self.lines.token.val();
+        self.turn.request_free.next = self.request.free.val();
+        self.turn.entry_ready.next = self.landing.entry_ready.val();
+        self.landing.entry_valid.next = self.turn.issue.val();
+        self.landing.entry.next = self.turn.entry.val();
+        self.request.read.next = self.turn.issue.val();
+        self.request.token.next = self.turn.read_token.val();
 
         // A line.
-        self.issue_line.next = (self.step.q.val() == Step::Line) & self.request.free.val();
+        self.turn.ask_ready.next = self.lines.ask_ready.val();
         self.ask.next.queue = self.queue.val();
-        self.ask.next.position = self.filled.q.val();
-        self.lines.ask_valid.next = self.issue_line.val();
+        self.ask.next.position = self.turn.filled.val();
+        self.lines.ask_valid.next = self.turn.ask.val();
         self.lines.ask.next = self.ask.val();
-        self.request.line.next = self.issue_line.val();
-        self.request.filled.next = self.filled.q.val();
-        self.request.tokens.next = self.plan.tokens.val();
-        self.request.row.next = self.row.q.val();
+        self.request.line.next = self.turn.ask.val();
+        self.request.filled.next = self.turn.filled.val();
+        self.request.tokens.next = self.turn.tokens.val();
+        self.request.row.next = self.turn.held.val();
         self.request.access_ready.next = self.access_ready.val();
 
         // Faults: a lost descriptor's, then the queue's.
@@ -391,15 +306,16 @@ impl Logic for Fetch {
             self.fault_waits.d.next = false;
         }
         self.landing.lost_ready.next = self.fault_free.val();
+        self.turn.stops_ready.next = self.fault_free.val() & !self.landing.lost_valid.val();
         if self.fault_free.val() {
             self.fault_out.d.next.vi = self.vi.val();
             self.fault_out.d.next.receive = self.receive.val();
             self.fault_out.d.next.code = self.post_desc.val();
             self.fault_out.d.next.breaks = true;
-            if self.overrun.q.val() {
+            if self.turn.overrun.val() {
                 self.fault_out.d.next.code = self.vi_overrun.val();
             }
-            self.fault_waits.d.next = self.step.q.val() == Step::Stop;
+            self.fault_waits.d.next = self.turn.stops.val();
             if self.landing.lost_valid.val() {
                 self.fault_out.d.next.vi = self.landing.lost_vi.val();
                 self.fault_out.d.next.receive = self.landing.lost_receive.val();
@@ -408,165 +324,12 @@ impl Logic for Fetch {
             }
         }
 
-        self.rewind_ready.next = false;
-        match self.step.q.val() {
-            Step::Idle => {
-                if self.choice.chosen.val() {
-                    self.step.d.next = Step::Read;
-                }
-            }
-            Step::Read => {
-                self.step.d.next = Step::Look;
-            }
-            Step::Look => {
-                self.row.d.next = self.queues.row.val();
-                self.position.d.next = self.queues.row.val().position;
-                self.cached.d.next = self.queues.row.val().cached;
-                self.asked.d.next = self.queues.row.val().asked;
-                self.spoilt.d.next = self.queues.row.val().spoilt;
-                self.epoch.d.next = self.queues.row.val().epoch;
-                self.stopped.d.next = false;
-                self.restart.d.next =
-                    self.begun.q.val() & !self.receive.val() & (self.rewind.val().vi == self.vi.val());
-                if self.choice.rewinding.val() {
-                    self.position.d.next = self.rewind.val().position;
-                    self.epoch.d.next = self.rewind.val().epoch;
-                }
-                self.token.d.next = self.row_token.val();
-                self.with_token.d.next = self.row_inline.val() & !self.choice.rewinding.val();
-                self.posted.d.next = self.row_posted.val();
-                self.oldest.d.next = self.completed_position.val();
-                if self.receive.val() {
-                    self.oldest.d.next = self.consumed_position.val();
-                }
-                self.step.d.next = Step::Count;
-            }
-            Step::Count => {
-                if self.choice.landed.val() {
-                    self.asked.d.next = false;
-                    self.spoilt.d.next = false;
-                    if !self.spoilt.q.val() {
-                        self.cached.d.next = self.cached.q.val() + self.choice.count.val();
-                        self.spoilt.d.next = self.choice.wrong.val();
-                    }
-                }
-                if self.choice.rewinding.val() {
-                    self.cached.d.next = bits::<4>(0);
-                    self.spoilt.d.next = self.asked.q.val();
-                }
-                self.step.d.next = Step::Weigh;
-            }
-            Step::Weigh => {
-                self.step.d.next = Step::Decide;
-            }
-            Step::Decide => {
-                if !self.plan.inlined.val() {
-                    self.token.d.next = self.lines.token.val();
-                }
-                self.left.d.next = self.plan.amount.val();
-                self.overrun.d.next = self.plan.overrun.val();
-                self.more.d.next = self.hold.val();
-                self.step.d.next = Step::Rest;
-                if self.plan.amount.val().any() {
-                    self.step.d.next = Step::Token;
-                }
-                if self.plan.overrun.val() | self.wrong_next.val() {
-                    self.step.d.next = Step::Stop;
-                }
-                if self.nothing.val() | self.hold.val() {
-                    self.step.d.next = Step::Idle;
-                    self.rewind_ready.next = self.choice.rewinding.val() & !self.hold.val();
-                    if self.hold.val() & !self.choice.rewinding.val() {
-                        self.step.d.next = Step::Again;
-                    }
-                    if self.choice.landed.val() {
-                        self.step.d.next = Step::Store;
-                    }
-                } else if self.choice.rewinding.val() {
-                    self.begun.d.next = true;
-                    self.restart.d.next = true;
-                }
-            }
-            Step::Token => {
-                if self.issue.val() {
-                    self.position.d.next = self.position.q.val() + 1;
-                    if !self.plan.inlined.val() {
-                        self.cached.d.next = self.cached.q.val() + self.minus_one.val();
-                    }
-                    self.left.d.next = self.left.q.val() + self.minus_one.val();
-                    self.restart.d.next = false;
-                    if self.restart.q.val() {
-                        self.begun.d.next = false;
-                        self.rewind_ready.next = true;
-                    }
-                    self.step.d.next = Step::Turn;
-                    if self.left.q.val() == bits::<4>(1) {
-                        self.step.d.next = Step::Rest;
-                    }
-                }
-            }
-            Step::Turn => {
-                self.step.d.next = Step::Load;
-            }
-            Step::Load => {
-                self.token.d.next = self.lines.token.val();
-                self.step.d.next = Step::Token;
-            }
-            Step::Rest => {
-                self.more.d.next = self.again.val();
-                self.step.d.next = Step::Idle;
-                if self.again.val() {
-                    self.step.d.next = Step::Again;
-                }
-                if self.plan.amount.val().any() | self.choice.landed.val() | self.choice.rewinding.val() {
-                    self.step.d.next = Step::Store;
-                }
-                if self.wants.val() & self.lines.ask_ready.val() {
-                    self.step.d.next = Step::Line;
-                }
-            }
-            Step::Line => {
-                if self.issue_line.val() {
-                    self.asked.d.next = true;
-                    self.step.d.next = Step::Store;
-                }
-            }
-            Step::Stop => {
-                if self.fault_free.val() & !self.landing.lost_valid.val() {
-                    self.stopped.d.next = true;
-                    self.more.d.next = false;
-                    if self.restart.q.val() {
-                        self.begun.d.next = false;
-                        self.rewind_ready.next = true;
-                    }
-                    self.step.d.next = Step::Store;
-                }
-            }
-            Step::Store => {
-                self.step.d.next = Step::Idle;
-                if self.more.q.val() {
-                    self.step.d.next = Step::Again;
-                }
-            }
-            Step::Again => {
-                if self.again_ready.val() {
-                    self.step.d.next = Step::Idle;
-                }
-            }
-            _ => {
-                self.step.d.next = Step::Idle;
-            }
-        }
-        // A commit may have made the rewound queue anew: the rewind comes again.
-        if self.commit_taken.val() | !self.rewind_valid.val() {
-            self.begun.d.next = false;
-        }
-
+        self.issue_send.next = self.turn.issue.val() & !self.receive.val();
         self.heads_step.next = bits::<4>(0);
-        if self.issue.val() & !self.receive.val() & !self.head_taken.val() {
+        if self.issue_send.val() & !self.head_taken.val() {
             self.heads_step.next = bits::<4>(1);
         }
-        if self.head_taken.val() & !(self.issue.val() & !self.receive.val()) {
+        if self.head_taken.val() & !self.issue_send.val() {
             self.heads_step.next = self.minus_one.val();
         }
         self.heads.d.next = self.heads.q.val() + self.heads_step.val();
@@ -575,7 +338,7 @@ impl Logic for Fetch {
         self.access.next = self.request.access.val();
         self.fault_valid.next = self.fault_waits.q.val();
         self.fault.next = self.fault_out.q.val();
-        self.again_valid.next = self.step.q.val() == Step::Again;
+        self.again_valid.next = self.turn.again.val();
         self.again_vi.next = self.vi.val();
         self.again_receive.next = self.receive.val();
         self.whose.next = self.landing.whose.val();
@@ -605,8 +368,6 @@ impl Logic for Fetch {
             | self.fault_waits.q.val();
 
         if self.reset.val() {
-            self.step.d.next = Step::Idle;
-            self.begun.d.next = false;
             self.heads.d.next = bits::<4>(0);
             self.fault_waits.d.next = false;
         }

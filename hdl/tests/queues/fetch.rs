@@ -589,6 +589,31 @@ impl World {
         self.cycle += 1;
     }
 
+    /// A reset in the middle of everything; then the agent makes every queue anew.
+    fn reset(&mut self) {
+        for port in ["beat_valid", "access_ready", "again_ready", "fault_ready", "head_taken", "commit_valid"]
+        {
+            self.bench.set(port, 0);
+        }
+        self.bench.set("reset", 1);
+        self.bench.tick();
+        self.bench.set("reset", 0);
+        self.run = Default::default();
+        (self.untaken, self.reserved, self.doorbell_takes, self.popped) = (0, 0, None, None);
+        self.requeues.clear();
+        self.descriptors.clear();
+        self.answers.clear();
+        self.words.clear();
+        self.ahead.clear();
+        self.faults.clear();
+        self.commits.clear();
+        let names: Vec<_> = self.queues.keys().copied().collect();
+        for name in names {
+            self.queues.insert(name, Queue { wrong: true, ..Default::default() });
+            self.renew(name);
+        }
+    }
+
     fn quiet(&self) -> bool {
         self.run.iter().all(VecDeque::is_empty)
             && self.requeues.is_empty()
@@ -674,6 +699,36 @@ fn every_descriptor_once_and_in_order() {
     assert!(seen.descriptors > 3000 && seen.lines > 500 && seen.lost > 100);
     assert!(seen.heads_full > 20 && seen.window_full > 100);
     assert!(seen.lines_at_once >= 4);
+}
+
+/// A reset forgets lines and descriptors under way, heads that were not taken and faults that wait.
+#[test]
+fn a_reset_forgets_what_is_in_flight() {
+    let mut world = World::new(&[0, 1, 7]);
+    world.settle();
+    (world.latency, world.gather, world.errors) = (200, 0.05, 0.01);
+    let names: Vec<_> = world.queues.keys().copied().collect();
+    let (mut lines, mut heads) = (0, 0);
+    for _ in 0..60 {
+        for _ in 0..world.rng.random_range(100..600) {
+            for name in &names {
+                if world.commits.is_empty() && world.rng.random_bool(0.1) {
+                    world.post(*name);
+                }
+                if world.rng.random_bool(0.05) {
+                    world.finish(*name);
+                }
+            }
+            world.step();
+        }
+        lines += world.answers.iter().filter(|answer| answer.line).count();
+        heads += world.untaken;
+        world.reset();
+    }
+    println!("{lines} lines and {heads} heads forgotten, {:?}", world.seen);
+    assert!(lines > 30 && heads > 100);
+    world.errors = 0.0;
+    world.traffic(2000, 0.05, 0.05, 0.0);
 }
 
 /// Memory may be far away: while a line or a descriptor of one queue is under way, the others have their turns.
