@@ -1,0 +1,64 @@
+//! What programs may ask of a NIC, and what the RTL can do of it today.
+
+/// Something that programs may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u32)]
+pub enum Ability {
+    /// Sends on reliable connections.
+    Reliable,
+    /// Reliable Reception.
+    Reception,
+    /// Faults on reliable connections: what is lost is sent again.
+    Retransmission,
+    /// A message that finds no receive may wait for one.
+    NotReady,
+    /// RDMA writes.
+    Write,
+    /// RDMA reads.
+    Read,
+    /// Queue fence.
+    Fence,
+    /// Descriptors in places where none can be, on unreliable connections: they count as consumed.
+    Misplaced,
+    /// A message whose delivery is not known when its VI breaks says TRANSPORT_ERROR; otherwise what is flushed and what
+    /// is not known are not told apart.
+    Doubt,
+    /// Completion queues.
+    Queues,
+}
+
+/// What the RTL can do. Switching on is one line.
+pub const RTL: &[(Ability, bool)] = &[
+    (Ability::Reliable, true),
+    (Ability::Reception, false),
+    (Ability::Retransmission, false),
+    (Ability::NotReady, false),
+    (Ability::Write, false),
+    (Ability::Read, false),
+    (Ability::Fence, true),
+    (Ability::Misplaced, false),
+    (Ability::Doubt, false),
+    (Ability::Queues, false),
+];
+
+/// A set of abilities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Abilities(u32);
+
+impl Abilities {
+    /// What the RTL can do today.
+    pub fn rtl() -> Self {
+        let on = RTL.iter().filter(|(_, on)| *on);
+        Self(on.fold(0, |set, (ability, _)| set | 1 << *ability as u32))
+    }
+
+    /// All of them: what the model can do.
+    pub fn all() -> Self {
+        Self(RTL.iter().fold(0, |set, (ability, _)| set | 1 << *ability as u32))
+    }
+
+    /// Whether it is one of them.
+    pub fn has(self, ability: Ability) -> bool {
+        self.0 >> ability as u32 & 1 != 0
+    }
+}

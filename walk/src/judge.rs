@@ -1,0 +1,177 @@
+//! Holds NICs against the model.
+//!
+//! The model goes through a program in several schedules: other latencies, other speeds, pauses of other lengths. A
+//! connection of which all tell the same story is *free of races*, and every NIC must tell that one. The others are
+//! *raced*: the model is sent through more and more schedules until it tells what the NIC told; what it never tells,
+//! it does not allow.
+
+use std::io;
+
+use viaduct_sim::model::Choices;
+use viaduct_sim::setup::Kind;
+
+use crate::ability::Abilities;
+use crate::conditions::Schedule;
+use crate::machine::{run, Run};
+use crate::outcome::{Outcome, Story};
+use crate::program::Program;
+
+/// Schedules in which the model goes through every program.
+const FIRST: u64 = 4;
+/// Schedules in which it is sent after a story that it has not told yet.
+const MOST: u64 = 300;
+
+/// The pairs of NICs that are held against the model.
+pub const PAIRS: [[Kind; 2]; 3] =
+    [[Kind::Rtl, Kind::Rtl], [Kind::Rtl, Kind::Model], [Kind::Model, Kind::Rtl]];
+
+/// What the model tells of a program.
+#[derive(Debug)]
+pub struct Reference<'a> {
+    program: &'a Program,
+    abilities: Abilities,
+    told: Vec<Outcome>,
+    next: u64,
+}
+
+/// What is wrong.
+#[derive(Debug, Clone)]
+pub struct Disagreement {
+    /// Which NICs.
+    pub kinds: [Kind; 2],
+    /// In which schedule the models among them were.
+    pub schedule: Schedule,
+    /// The connection, if it is one's.
+    pub connection: Option<usize>,
+    /// What they do that the model does not.
+    pub text: String,
+}
+
+/// How many connections were compared in which way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Agreement {
+    /// Free of races.
+    pub exact: u64,
+    /// Raced.
+    pub followed: u64,
+    /// Raced, and told in a schedule that was looked for.
+    pub searched: u64,
+}
+
+impl<'a> Reference<'a> {
+    /// Sends the model through a program.
+    pub fn new(program: &'a Program, abilities: Abilities) -> io::Result<Self> {
+        let mut reference = Self { program, abilities, told: Vec::new(), next: 0 };
+        for _ in 0..FIRST {
+            reference.tell()?;
+        }
+        Ok(reference)
+    }
+
+    /// One more schedule.
+    fn tell(&mut self) -> io::Result<()> {
+        let schedule = Schedule::number(self.next);
+        self.next += 1;
+        self.told.push(run(self.program, &Run::of([Kind::Model; 2], schedule), self.abilities)?);
+        Ok(())
+    }
+
+    /// What the model itself does that no program allows.
+    pub fn fault(&self) -> Option<Disagreement> {
+        let told = self.told.iter().zip(0..).find(|(told, _)| !told.faults.is_empty());
+        told.map(|(told, number)| Disagreement {
+            kinds: [Kind::Model; 2],
+            schedule: Schedule::number(number),
+            connection: None,
+            text: told.faults.join("\n"),
+        })
+    }
+
+    /// What it tells as the program says.
+    pub fn plain(&self) -> &Outcome {
+        &self.told[0]
+    }
+
+    fn tells(&self, connection: usize, story: &Story) -> bool {
+        self.told.iter().any(|told| told.stories.get(connection) == Some(story))
+    }
+
+    /// Whether the schedules so far tell different stories of a connection.
+    fn races(&self, connection: usize) -> bool {
+        self.told.iter().any(|told| told.stories[connection] != self.told[0].stories[connection])
+    }
+
+    /// Holds what NICs told against it.
+    pub fn judge(&mut self, run: &Run, outcome: &Outcome) -> io::Result<Result<Agreement, Disagreement>> {
+        let disagree = |connection, text| {
+            Ok(Err(Disagreement { kinds: run.kinds, schedule: run.schedule, connection, text }))
+        };
+        if !outcome.faults.is_empty() {
+            return disagree(None, outcome.faults.join("\n"));
+        }
+        let mut agreement = Agreement::default();
+        for (connection, story) in outcome.stories.iter().enumerate() {
+            if self.tells(connection, story) {
+                match self.races(connection) {
+                    true => agreement.followed += 1,
+                    false => agreement.exact += 1,
+                }
+                continue;
+            }
+            while self.next < MOST && !self.tells(connection, story) {
+                self.tell()?;
+            }
+            if !self.tells(connection, story) {
+                // The nearest of those that were told.
+                let texts = self.told.iter().map(|told| story.difference(&told.stories[connection]));
+                let text = texts.min_by_key(String::len).unwrap_or_default();
+                let how = if self.races(connection) { "the nearest story of" } else { "the one story of" };
+                let text = format!("connection {connection}, against {how} the model:\n{text}");
+                return disagree(Some(connection), text);
+            }
+            agreement.searched += 1;
+        }
+        Ok(Ok(agreement))
+    }
+}
+
+/// What came of a walk: which operations it had is the program's to say.
+#[derive(Debug)]
+pub struct Walk {
+    /// What the model told as the program says.
+    pub plain: Outcome,
+    /// Cycles that the NICs under test took.
+    pub cycles: u64,
+    /// How it was compared, or what was wrong first.
+    pub verdict: Result<Agreement, Disagreement>,
+}
+
+/// Sends NICs of these kinds through a program, with these choices of the models among them.
+pub fn walk(
+    program: &Program,
+    pairs: &[[Kind; 2]],
+    choices: Choices,
+    abilities: Abilities,
+) -> io::Result<Walk> {
+    let mut reference = Reference::new(program, abilities)?;
+    let mut agreement = Agreement::default();
+    let mut cycles = 0;
+    let mut verdict = reference.fault().map_or(Ok(()), Err);
+    for kinds in pairs {
+        if verdict.is_err() {
+            break;
+        }
+        let with = Run::of(*kinds, Schedule { choices, ..Schedule::plain() });
+        let outcome = run(program, &with, abilities)?;
+        cycles += outcome.cycles;
+        match reference.judge(&with, &outcome)? {
+            Ok(more) => {
+                agreement.exact += more.exact;
+                agreement.followed += more.followed;
+                agreement.searched += more.searched;
+            }
+            Err(disagreement) => verdict = Err(disagreement),
+        }
+    }
+    Ok(Walk { cycles, plain: reference.told.swap_remove(0), verdict: verdict.map(|()| agreement) })
+}

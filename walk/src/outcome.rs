@@ -1,0 +1,118 @@
+//! What came of a program, connection by connection.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use viaduct_spec::descriptor::{status, COMPLETION_OFFSET};
+
+/// A descriptor that was completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// The operation at which it was seen.
+    pub seen: usize,
+    /// Which end: 0 or 1.
+    pub end: usize,
+    /// Of the receive queue.
+    pub receive: bool,
+    /// The operation that posted it.
+    pub operation: usize,
+    /// Where its descriptor lies.
+    pub place: u32,
+    /// Length.
+    pub length: u32,
+    /// Status.
+    pub status: u32,
+    /// ImmediateData.
+    pub immediate: u32,
+}
+
+/// An event of a VI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// The operation at which it was taken.
+    pub at: usize,
+    /// Which end: 0 or 1.
+    pub end: usize,
+    /// Its code.
+    pub code: u8,
+    /// Of the receive queue.
+    pub receive: bool,
+    /// The VI went into Error.
+    pub broke: bool,
+}
+
+/// What came of a connection.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Story {
+    /// Completions, of each queue in their order.
+    pub completions: Vec<Completion>,
+    /// Events, of each NIC in their order.
+    pub events: Vec<Event>,
+    /// State of each end's VI.
+    pub states: [Option<u64>; 2],
+    /// Memory of each end.
+    pub memories: [Vec<u8>; 2],
+}
+
+impl Story {
+    /// Descriptors that were flushed, and those whose delivery is not known, all say that they were flushed.
+    pub fn forget_doubt(&mut self) {
+        for completion in &mut self.completions {
+            if completion.status & status::TRANSPORT_ERROR != 0 {
+                completion.status ^= status::TRANSPORT_ERROR | status::DESC_FLUSHED_ERROR;
+                let at = completion.place as usize + COMPLETION_OFFSET as usize + 4;
+                if let Some(bytes) = self.memories[completion.end].get_mut(at..at + 4) {
+                    bytes.copy_from_slice(&completion.status.to_le_bytes());
+                }
+            }
+        }
+    }
+
+    /// Where it differs from another, in words; empty if it does not.
+    pub fn difference(&self, other: &Self) -> String {
+        let mut text = String::new();
+        for (what, own, theirs) in [
+            ("completion", lines(&self.completions), lines(&other.completions)),
+            ("event", lines(&self.events), lines(&other.events)),
+            ("state", lines(&self.states), lines(&other.states)),
+        ] {
+            for line in own.iter().filter(|line| !theirs.contains(line)) {
+                let _ = writeln!(text, "  + {what} {line}");
+            }
+            for line in theirs.iter().filter(|line| !own.contains(line)) {
+                let _ = writeln!(text, "  - {what} {line}");
+            }
+        }
+        for end in 0..2 {
+            let pairs = self.memories[end].iter().zip(&other.memories[end]);
+            let differ: Vec<usize> =
+                pairs.enumerate().filter(|(_, (a, b))| a != b).map(|(at, _)| at).collect();
+            if let (Some(first), Some(last)) = (differ.first(), differ.last()) {
+                let count = differ.len();
+                let _ =
+                    writeln!(text, "  memory of end {end}: {count} bytes between {first:#x} and {last:#x}");
+            }
+        }
+        if text.is_empty() && self != other {
+            text.push_str("  the same in another order\n");
+        }
+        text
+    }
+}
+
+fn lines<T: std::fmt::Debug>(list: &[T]) -> Vec<String> {
+    list.iter().map(|item| format!("{item:?}")).collect()
+}
+
+/// What came of a program.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// Of each connection.
+    pub stories: Vec<Story>,
+    /// What no program allows.
+    pub faults: Vec<String>,
+    /// Device time.
+    pub cycles: u64,
+    /// Faults on the wire.
+    pub met: BTreeMap<&'static str, u64>,
+}
