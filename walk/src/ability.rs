@@ -23,6 +23,8 @@ pub enum Ability {
     /// A message whose delivery is not known when its VI breaks says TRANSPORT_ERROR; otherwise what is flushed and what
     /// is not known are not told apart.
     Doubt,
+    /// A VI that is in Error says no more; otherwise events that would break it again are not looked at.
+    Last,
     /// Completion queues.
     Queues,
 }
@@ -38,6 +40,7 @@ pub const RTL: &[(Ability, bool)] = &[
     (Ability::Fence, true),
     (Ability::Misplaced, false),
     (Ability::Doubt, false),
+    (Ability::Last, false),
     (Ability::Queues, false),
 ];
 

@@ -107,7 +107,7 @@ impl Conditions {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Schedule {
     /// What the model does of what the specification leaves open.
-    pub choices: Choices,
+    pub choices: [Choices; 2],
     /// Latency of the links, if not the program's.
     pub latency: Option<u64>,
     /// How many frames more or less than the program says a pause lasts, from this seed; 0: as it says.
@@ -117,7 +117,7 @@ pub struct Schedule {
 impl Schedule {
     /// As the program says.
     pub fn plain() -> Self {
-        Self { choices: Choices::default(), latency: None, jitter: 0 }
+        Self { choices: [Choices::default(); 2], latency: None, jitter: 0 }
     }
 
     /// The one of this number; 0 is the plain one.
@@ -126,12 +126,12 @@ impl Schedule {
             return Self::plain();
         }
         let mut random = ChaCha8Rng::seed_from_u64(number);
-        let packet_cycles = [4, 16, 100, 600][random.random_range(0..4)];
-        Self {
-            choices: Choices { packet_cycles, ..Choices::default() },
-            latency: Some([12, 40, 200, 1000][random.random_range(0..4)]),
-            jitter: number,
-        }
+        let choices = [0, 1].map(|_| Choices {
+            packet_cycles: [4, 16, 100, 600][random.random_range(0..4)],
+            send_cycles: [0, 100, 500, 3000][random.random_range(0..4)],
+            ..Choices::default()
+        });
+        Self { choices, latency: Some([12, 40, 200, 1000][random.random_range(0..4)]), jitter: number }
     }
 
     /// The conditions with it.

@@ -161,7 +161,7 @@ pub fn walk(
         if verdict.is_err() {
             break;
         }
-        let with = Run::of(*kinds, Schedule { choices, ..Schedule::plain() });
+        let with = Run::of(*kinds, Schedule { choices: [choices; 2], ..Schedule::plain() });
         let outcome = run(program, &with, abilities)?;
         cycles += outcome.cycles;
         match reference.judge(&with, &outcome)? {

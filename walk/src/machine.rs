@@ -9,6 +9,7 @@ use viaduct_driver::device::Bar;
 use viaduct_sim::network::{Activity, Network};
 use viaduct_sim::root_complex::Access;
 use viaduct_sim::setup::{Kind, Setup};
+use viaduct_spec::descriptor::CONTROL_SEGMENT_BYTES;
 use viaduct_spec::doorbell;
 use viaduct_spec::profile::DOORBELL_SHIFT;
 use viaduct_spec::register::{command, command_op, control, event, registers, state};
@@ -18,7 +19,7 @@ use crate::ability::{Abilities, Ability};
 use crate::conditions::Schedule;
 use crate::descriptor;
 use crate::memory::{Memory, DESCRIPTORS, SLOTS};
-use crate::operation::{Bell, End, Flaw, Operation, Post, Registration, Stray};
+use crate::operation::{Bell, End, Flaw, Operation, Post, Registration, Request, Stray};
 use crate::outcome::{Completion, Event, Outcome, Story};
 use crate::program::Program;
 use crate::rows::{self, row};
@@ -92,6 +93,8 @@ pub struct Machine<'a> {
     generations: Vec<u64>,
     stories: Vec<Story>,
     faults: Vec<String>,
+    /// Bytes that nobody looks at: whose, where, how many.
+    forgotten: Vec<(End, u32, u32)>,
     jitter: Option<ChaCha8Rng>,
     /// Number of the operation.
     at: usize,
@@ -112,6 +115,9 @@ pub fn run(program: &Program, run: &Run, abilities: Abilities) -> io::Result<Out
     if !abilities.has(Ability::Doubt) {
         outcome.stories.iter_mut().for_each(Story::forget_doubt);
     }
+    if !abilities.has(Ability::Last) {
+        outcome.stories.iter_mut().for_each(Story::forget_echoes);
+    }
     Ok(outcome)
 }
 
@@ -120,7 +126,7 @@ impl<'a> Machine<'a> {
         let conditions = run.schedule.apply(&program.conditions);
         let setup = Setup {
             kinds: run.kinds.to_vec(),
-            choices: run.schedule.choices,
+            choices: run.schedule.choices.to_vec(),
             seed: conditions.seed,
             network: conditions.options(),
             pcap: run.pcap.clone(),
@@ -145,6 +151,7 @@ impl<'a> Machine<'a> {
             generations: vec![0; program.connections.len()],
             stories: vec![Story::default(); program.connections.len()],
             faults: Vec::new(),
+            forgotten: Vec::new(),
             jitter: (run.schedule.jitter != 0).then(|| ChaCha8Rng::seed_from_u64(run.schedule.jitter)),
             at: 0,
             met,
@@ -332,12 +339,34 @@ impl<'a> Machine<'a> {
         for end in 0..self.sides.len() {
             if self.nic(end) == nic {
                 let slots = self.sides[end].slots.map(|(_, count)| (None, count));
-                self.look(end)?;
+                self.forget(end);
                 self.sides[end] = Side { slots, ..Side::default() };
             }
         }
         self.set_up(nic);
         Ok(())
+    }
+
+    /// A reset meets what was posted and is not complete at any point of its way: nobody looks at it any more.
+    fn forget(&mut self, end: End) {
+        for posted in self.sides[end].queues.iter().flat_map(|queue| &queue.posted) {
+            if posted.complete {
+                continue;
+            }
+            self.forgotten.push((end, posted.place, CONTROL_SEGMENT_BYTES as u32));
+            let Operation::Post(post) = &self.program.operations[posted.operation] else { continue };
+            if post.receive || post.request == Request::Read {
+                self.forgotten.extend(post.pieces.iter().map(|piece| (end, piece.at, piece.length)));
+            }
+        }
+        // And what the peer was about to write.
+        for posted in &self.sides[end ^ 1].queues[0].posted {
+            let Operation::Post(post) = &self.program.operations[posted.operation] else { continue };
+            if post.request == Request::Write && !posted.complete {
+                let length = post.pieces.iter().map(|piece| piece.length).sum();
+                self.forgotten.push((end, post.remote.1, length));
+            }
+        }
     }
 
     fn handle(&self, end: End, slot: usize) -> u32 {
@@ -553,7 +582,11 @@ impl<'a> Machine<'a> {
                 let state = self.load(nic, registers::RESULT, 8);
                 self.stories[end / 2].states[end % 2] = Some(state);
             }
-            let slice = self.memories[nic].read(end, 0, crate::memory::SLICE as usize)?;
+            let mut slice = self.memories[nic].read(end, 0, crate::memory::SLICE as usize)?;
+            for (_, at, length) in self.forgotten.iter().filter(|(of, ..)| *of == end) {
+                let end = (at + length).min(crate::memory::SLICE);
+                slice[*at as usize..end as usize].fill(0);
+            }
             self.stories[end / 2].memories[end % 2] = slice;
         }
         for nic in 0..2 {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use viaduct_spec::descriptor::{status, COMPLETION_OFFSET};
+use viaduct_spec::register::event_code;
 
 /// A descriptor that was completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +67,13 @@ impl Story {
                 }
             }
         }
+    }
+
+    /// Events that break a VI, of a VI that they have not broken: it was broken before.
+    pub fn forget_echoes(&mut self) {
+        let breaks =
+            [event_code::POST_DESC, event_code::CONN_LOST, event_code::VI_OVERRUN].map(|code| code as u8);
+        self.events.retain(|event| event.broke || !breaks.contains(&event.code));
     }
 
     /// Where it differs from another, in words; empty if it does not.

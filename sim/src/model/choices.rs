@@ -19,12 +19,29 @@ pub struct Choices {
     /// Cycles between the beginnings of two packets that the NIC makes; at least 1. A packet of a
     /// loopback VI arrives so many cycles after it was made. Frames on the wire leave at the link's rate besides.
     pub packet_cycles: u64,
+    /// Cycles from a doorbell of a send queue to the first packet of what it tells of.
+    pub send_cycles: u64,
     /// Events that EVENT holds.
     pub events: usize,
+    /// A rule that is broken on purpose, for the tests of tests.
+    pub mutant: Option<Mutant>,
+}
+
+/// A rule that a model breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mutant {
+    /// After a gap inside a message, the receive is complete without an error.
+    SilentLoss,
+    /// On an unreliable connection the first packet of a message is taken whatever its PSN.
+    Twice,
+    /// A segment may reach one byte behind its region.
+    OneBehind,
+    /// ImmediateData is not told of in Status.
+    NoImmediate,
 }
 
 impl Default for Choices {
     fn default() -> Self {
-        Self { packet_cycles: 16, events: 64 }
+        Self { packet_cycles: 16, send_cycles: 0, events: 64, mutant: None }
     }
 }

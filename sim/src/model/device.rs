@@ -107,7 +107,10 @@ impl Device {
 
     /// When the first timer ends.
     pub fn deadline(&self) -> Option<Cycle> {
-        self.vis.iter().filter_map(|vi| vi.requester.deadline()).min()
+        let timers = self.vis.iter().filter_map(|vi| vi.requester.deadline());
+        let waiting = self.vis.iter().filter(|vi| !vi.requester.messages.is_empty());
+        let begins = waiting.map(|vi| vi.requester.begins).filter(|begins| *begins > self.now);
+        timers.chain(begins).min()
     }
 
     /// Lets all timers end that are due.

@@ -48,7 +48,7 @@ use std::fs::File;
 
 use viaduct_driver::device::Bar;
 
-pub use choices::Choices;
+pub use choices::{Choices, Mutant};
 
 use crate::clock::Cycle;
 use crate::fabric::Mac;

@@ -92,6 +92,8 @@ pub struct Requester {
     pub(super) rnr_retries: u64,
     /// The oldest PSN when the last implied NAK was taken: one is enough until something comes of it.
     pub(super) implied: Option<u32>,
+    /// What a doorbell has told of is not looked at before.
+    pub(super) begins: Cycle,
     /// No progress until then: a time-out.
     pub(super) timer: Option<Cycle>,
     /// The receiver is not ready before.
