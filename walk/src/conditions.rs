@@ -3,7 +3,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_sim::fabric::Link;
-use viaduct_sim::model::Choices;
+use viaduct_sim::model::{Choices, Mutant};
 use viaduct_sim::network;
 use viaduct_sim::root_complex::{Limits, Options, Split};
 
@@ -103,35 +103,34 @@ impl Conditions {
     }
 }
 
-/// One of the ways in which a model can go through a program: what is left to chance there.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// One of the ways in which models can go through a program: what is left to chance there.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Schedule {
-    /// What the model does of what the specification leaves open.
-    pub choices: [Choices; 2],
     /// Latency of the links, if not the program's.
     pub latency: Option<u64>,
-    /// How many frames more or less than the program says a pause lasts, from this seed; 0: as it says.
-    pub jitter: u64,
+    /// The turn of each stretch of the program, from one rest to the next; the last one stands for all that follow.
+    pub turns: Vec<u64>,
+    /// A rule that the models break.
+    pub mutant: Option<Mutant>,
 }
 
-impl Schedule {
-    /// As the program says.
-    pub fn plain() -> Self {
-        Self { choices: [Choices::default(); 2], latency: None, jitter: 0 }
-    }
+/// What is left to chance in a stretch.
+#[derive(Debug)]
+pub struct Turn {
+    /// What each model does of what the specification leaves open.
+    pub choices: [Choices; 2],
+    /// How slow the hosts are, and how much longer or shorter their pauses; `None`: as the program says.
+    pub jitter: Option<ChaCha8Rng>,
+}
 
-    /// The one of this number; 0 is the plain one.
+/// Latencies of schedules.
+pub const LATENCIES: [Option<u64>; 4] = [None, Some(12), Some(200), Some(1000)];
+
+impl Schedule {
+    /// The one of this number; 0 is as the program says.
     pub fn number(number: u64) -> Self {
-        if number == 0 {
-            return Self::plain();
-        }
-        let mut random = ChaCha8Rng::seed_from_u64(number);
-        let choices = [0, 1].map(|_| Choices {
-            packet_cycles: [4, 16, 100, 600][random.random_range(0..4)],
-            send_cycles: [0, 100, 500, 3000][random.random_range(0..4)],
-            ..Choices::default()
-        });
-        Self { choices, latency: Some([12, 40, 200, 1000][random.random_range(0..4)]), jitter: number }
+        let latency = LATENCIES[number as usize % LATENCIES.len()];
+        Self { latency, turns: vec![number], mutant: None }
     }
 
     /// The conditions with it.
@@ -139,5 +138,22 @@ impl Schedule {
         let mut conditions = *conditions;
         conditions.link.latency = self.latency.unwrap_or(conditions.link.latency);
         conditions
+    }
+
+    /// What is left to chance in stretch `number`.
+    pub fn turn(&self, number: usize) -> Turn {
+        let usual = Choices { mutant: self.mutant, ..Choices::default() };
+        match self.turns.get(number).or(self.turns.last()).copied().unwrap_or(0) {
+            0 => Turn { choices: [usual; 2], jitter: None },
+            seed => {
+                let mut random = ChaCha8Rng::seed_from_u64(seed ^ (number as u64) << 32);
+                let choices = [0, 1].map(|_| Choices {
+                    packet_cycles: [4, 16, 100, 600][random.random_range(0..4)],
+                    send_cycles: [0, 100, 500, 3000][random.random_range(0..4)],
+                    ..usual
+                });
+                Turn { choices, jitter: Some(random) }
+            }
+        }
     }
 }

@@ -25,14 +25,14 @@ pub fn leave(
     let text = format!("{:?} in schedule {:?}\n{}\n\n{small}", found.kinds, found.schedule, found.text);
     fs::write(folder.join("small.txt"), text)?;
     fs::write(folder.join("whole.txt"), whole.to_string())?;
-    let mut with = Run::of(found.kinds, found.schedule);
+    let mut with = Run::of(found.kinds, found.schedule.clone());
     with.pcap = Some(folder.join("found.pcap"));
     with.trace = Some(folder.join("found.fst"));
     if run(small, &with, abilities).is_err() {
         with.trace = None;
         run(small, &with, abilities)?;
     }
-    let mut with = Run::of([Kind::Model; 2], Schedule::plain());
+    let mut with = Run::of([Kind::Model; 2], Schedule::default());
     with.pcap = Some(folder.join("model.pcap"));
     run(small, &with, abilities)?;
     Ok(folder)

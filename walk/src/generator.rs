@@ -30,6 +30,8 @@ struct Generator {
     slots: Vec<[Option<Registration>; SLOTS]>,
     operations: Vec<Operation>,
     wild: bool,
+    /// Most messages of an end in this round.
+    most: usize,
 }
 
 /// The program of a seed.
@@ -48,6 +50,7 @@ pub fn program(seed: u64, abilities: Abilities) -> Program {
         connections,
         operations: Vec::new(),
         wild,
+        most: BURST,
     };
     generator.all();
     Program { seed, conditions, connections: generator.connections, operations: generator.operations }
@@ -204,11 +207,18 @@ impl Generator {
     fn round(&mut self) {
         let mut sends = Vec::new();
         let mut receives = Vec::new();
+        let mixed = self.wild && self.random.random();
+        let only = self.random.random_range(0..self.connections.len());
+        self.most = if mixed { 3 } else { BURST };
         for connection in 0..self.connections.len() {
-            if self.connections.len() > 1 && self.chance(4) {
+            // What may come in any order has to be little.
+            if mixed && connection != only {
                 continue;
             }
-            let both = self.random.random();
+            if !mixed && self.connections.len() > 1 && self.chance(4) {
+                continue;
+            }
+            let both = self.random.random() && !mixed;
             let first = self.random.random_range(0..2);
             for turn in 0..if both { 2 } else { 1 } {
                 let end = 2 * connection + (first ^ turn);
@@ -217,7 +227,7 @@ impl Generator {
         }
         shuffle_queues(&mut self.random, &mut sends);
         shuffle_queues(&mut self.random, &mut receives);
-        if self.wild && self.random.random() {
+        if mixed {
             // Receives may come behind the messages that want them.
             let mut mixed: Vec<Operation> = Vec::new();
             let (mut sends, mut receives) = (sends.into_iter().peekable(), receives.into_iter().peekable());
@@ -258,7 +268,7 @@ impl Generator {
     fn burst(&mut self, end: End, sends: &mut Vec<Post>, receives: &mut Vec<Post>) {
         let peer = end ^ 1;
         let mut early = 0;
-        for _ in 0..self.random.random_range(1..=BURST) {
+        for _ in 0..self.random.random_range(1..=self.most) {
             let Some(mut post) = self.post(end, false) else { return };
             let sum: u32 = post.pieces.iter().map(|piece| piece.length).sum();
             let consumes = match post.request {

@@ -7,11 +7,11 @@
 
 use std::io;
 
-use viaduct_sim::model::Choices;
+use viaduct_sim::model::Mutant;
 use viaduct_sim::setup::Kind;
 
 use crate::ability::Abilities;
-use crate::conditions::Schedule;
+use crate::conditions::{Schedule, LATENCIES};
 use crate::machine::{run, Run};
 use crate::outcome::{Outcome, Story};
 use crate::program::Program;
@@ -19,7 +19,9 @@ use crate::program::Program;
 /// Schedules in which the model goes through every program.
 const FIRST: u64 = 4;
 /// Schedules in which it is sent after a story that it has not told yet.
-const MOST: u64 = 300;
+const MOST: u64 = 40;
+/// Turns that are tried for each stretch of a program.
+const TURNS: u64 = 60;
 
 /// The pairs of NICs that are held against the model.
 pub const PAIRS: [[Kind; 2]; 3] =
@@ -63,16 +65,46 @@ impl<'a> Reference<'a> {
     pub fn new(program: &'a Program, abilities: Abilities) -> io::Result<Self> {
         let mut reference = Self { program, abilities, told: Vec::new(), next: 0 };
         for _ in 0..FIRST {
-            reference.tell()?;
+            reference.tell(Schedule::number(reference.next))?;
         }
         Ok(reference)
     }
 
     /// One more schedule.
-    fn tell(&mut self) -> io::Result<()> {
-        let schedule = Schedule::number(self.next);
+    fn tell(&mut self, schedule: Schedule) -> io::Result<()> {
         self.next += 1;
         self.told.push(run(self.program, &Run::of([Kind::Model; 2], schedule), self.abilities)?);
+        Ok(())
+    }
+
+    /// Lets the model follow a story, stretch by stretch: of each the first turn in which it tells the same.
+    fn follow(&mut self, connection: usize, story: &Story, latency: Option<u64>) -> io::Result<()> {
+        let operations = &self.program.operations;
+        let rests = operations.iter().enumerate().filter(|(_, operation)| operation.is_rest());
+        let ends: Vec<usize> = rests.map(|(at, _)| at).chain([usize::MAX]).collect();
+        let mut schedule = Schedule { latency, ..Schedule::default() };
+        for end in ends {
+            let mut found = false;
+            for turn in 0..TURNS {
+                schedule.turns.push(turn);
+                let whole = run(self.program, &Run::of([Kind::Model; 2], schedule.clone()), self.abilities)?;
+                found = whole.stories[connection].begins_like(story, end);
+                let same = whole.stories[connection] == *story;
+                if found && (same || end == usize::MAX) || turn + 1 == TURNS {
+                    self.told.push(whole);
+                }
+                if same {
+                    return Ok(());
+                }
+                if found {
+                    break;
+                }
+                schedule.turns.pop();
+            }
+            if !found {
+                break;
+            }
+        }
         Ok(())
     }
 
@@ -104,7 +136,7 @@ impl<'a> Reference<'a> {
     /// Holds what NICs told against it.
     pub fn judge(&mut self, run: &Run, outcome: &Outcome) -> io::Result<Result<Agreement, Disagreement>> {
         let disagree = |connection, text| {
-            Ok(Err(Disagreement { kinds: run.kinds, schedule: run.schedule, connection, text }))
+            Ok(Err(Disagreement { kinds: run.kinds, schedule: run.schedule.clone(), connection, text }))
         };
         if !outcome.faults.is_empty() {
             return disagree(None, outcome.faults.join("\n"));
@@ -119,7 +151,12 @@ impl<'a> Reference<'a> {
                 continue;
             }
             while self.next < MOST && !self.tells(connection, story) {
-                self.tell()?;
+                self.tell(Schedule::number(self.next))?;
+            }
+            for latency in LATENCIES {
+                if !self.tells(connection, story) && self.races(connection) {
+                    self.follow(connection, story, latency)?;
+                }
             }
             if !self.tells(connection, story) {
                 // The nearest of those that were told.
@@ -146,11 +183,11 @@ pub struct Walk {
     pub verdict: Result<Agreement, Disagreement>,
 }
 
-/// Sends NICs of these kinds through a program, with these choices of the models among them.
+/// Sends NICs of these kinds through a program, the models among them with this mutant's rule.
 pub fn walk(
     program: &Program,
     pairs: &[[Kind; 2]],
-    choices: Choices,
+    mutant: Option<Mutant>,
     abilities: Abilities,
 ) -> io::Result<Walk> {
     let mut reference = Reference::new(program, abilities)?;
@@ -161,7 +198,7 @@ pub fn walk(
         if verdict.is_err() {
             break;
         }
-        let with = Run::of(*kinds, Schedule { choices: [choices; 2], ..Schedule::plain() });
+        let with = Run::of(*kinds, Schedule { mutant, ..Schedule::default() });
         let outcome = run(program, &with, abilities)?;
         cycles += outcome.cycles;
         match reference.judge(&with, &outcome)? {

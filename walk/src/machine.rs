@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use rand::{Rng, SeedableRng};
+use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use viaduct_driver::device::Bar;
 use viaduct_sim::network::{Activity, Network};
@@ -104,9 +104,16 @@ pub struct Machine<'a> {
 /// Goes through a program. What the abilities do not tell apart is the same in the outcome.
 pub fn run(program: &Program, run: &Run, abilities: Abilities) -> io::Result<Outcome> {
     let mut machine = Machine::new(program, run)?;
+    let mut stretch = 0;
     for at in 0..program.operations.len() {
         machine.at = at;
         machine.operate(&program.operations[at])?;
+        if program.operations[at].is_rest() {
+            stretch += 1;
+            let turn = run.schedule.turn(stretch);
+            machine.jitter = turn.jitter;
+            turn.choices.into_iter().enumerate().for_each(|(nic, choices)| machine.net.choose(nic, choices));
+        }
         if !machine.faults.is_empty() {
             break;
         }
@@ -126,7 +133,7 @@ impl<'a> Machine<'a> {
         let conditions = run.schedule.apply(&program.conditions);
         let setup = Setup {
             kinds: run.kinds.to_vec(),
-            choices: run.schedule.choices.to_vec(),
+            choices: run.schedule.turn(0).choices.to_vec(),
             seed: conditions.seed,
             network: conditions.options(),
             pcap: run.pcap.clone(),
@@ -152,7 +159,7 @@ impl<'a> Machine<'a> {
             stories: vec![Story::default(); program.connections.len()],
             faults: Vec::new(),
             forgotten: Vec::new(),
-            jitter: (run.schedule.jitter != 0).then(|| ChaCha8Rng::seed_from_u64(run.schedule.jitter)),
+            jitter: run.schedule.turn(0).jitter,
             at: 0,
             met,
         };

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Parser;
-use viaduct_sim::model::Choices;
 use viaduct_walk::ability::Abilities;
 use viaduct_walk::generator;
 use viaduct_walk::soak::Soak;
@@ -61,7 +60,7 @@ fn main() -> Result<ExitCode> {
         limit: arguments.minutes.map(|minutes| Duration::from_secs(60 * minutes)),
         abilities,
         model_only: arguments.model,
-        choices: Choices::default(),
+        mutant: None,
         folder: arguments.out,
         attempts: arguments.attempts,
         threads: arguments

@@ -152,6 +152,11 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// Everything is at rest behind it.
+    pub fn is_rest(&self) -> bool {
+        matches!(self, Self::Settle | Self::Connect(_) | Self::Reset(_))
+    }
+
     /// Its kind, for the table of what was met.
     pub fn kind(&self) -> &'static str {
         match self {

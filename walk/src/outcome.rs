@@ -76,6 +76,17 @@ impl Story {
         self.events.retain(|event| event.broke || !breaks.contains(&event.code));
     }
 
+    /// Whether it is the same as another up to an operation; what stands in memory is not looked at.
+    pub fn begins_like(&self, other: &Self, through: usize) -> bool {
+        let completions = |story: &Self| -> Vec<Completion> {
+            story.completions.iter().filter(|completion| completion.seen <= through).copied().collect()
+        };
+        let events = |story: &Self| -> Vec<Event> {
+            story.events.iter().filter(|event| event.at <= through).copied().collect()
+        };
+        completions(self) == completions(other) && events(self) == events(other)
+    }
+
     /// Where it differs from another, in words; empty if it does not.
     pub fn difference(&self, other: &Self) -> String {
         let mut text = String::new();

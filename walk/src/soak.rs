@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use viaduct_sim::model::Choices;
+use viaduct_sim::model::Mutant;
 use viaduct_sim::setup::Kind;
 
 use crate::ability::Abilities;
@@ -29,8 +29,8 @@ pub struct Soak {
     pub abilities: Abilities,
     /// NICs that are held against the model; of the mixed ones one after the other.
     pub model_only: bool,
-    /// What those models do, which are not the reference.
-    pub choices: Choices,
+    /// What rule those models break, which are not the reference.
+    pub mutant: Option<Mutant>,
     /// Where evidence goes.
     pub folder: PathBuf,
     /// Attempts to make a failing program smaller.
@@ -85,13 +85,13 @@ impl Soak {
     /// One walk; what is to be said if it fails.
     fn one(&self, program: &Program, tally: &mut Tally) -> io::Result<Option<String>> {
         let pairs = self.pairs(program.seed);
-        let made = walk(program, &pairs, self.choices, self.abilities)?;
+        let made = walk(program, &pairs, self.mutant, self.abilities)?;
         tally.count(program, &made);
         let Err(found) = made.verdict else { return Ok(None) };
         // The pair that was wrong, and no other, decides what is left out.
         let pairs =
             if found.kinds == [Kind::Model; 2] && !self.model_only { vec![] } else { vec![found.kinds] };
-        let again = |program: &Program| walk(program, &pairs, self.choices, self.abilities);
+        let again = |program: &Program| walk(program, &pairs, self.mutant, self.abilities);
         let small =
             shrink(program, self.attempts, |program| again(program).is_ok_and(|made| made.verdict.is_err()));
         let found = again(&small)?.verdict.err().unwrap_or(found);

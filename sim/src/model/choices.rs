@@ -19,7 +19,7 @@ pub struct Choices {
     /// Cycles between the beginnings of two packets that the NIC makes; at least 1. A packet of a
     /// loopback VI arrives so many cycles after it was made. Frames on the wire leave at the link's rate besides.
     pub packet_cycles: u64,
-    /// Cycles from a doorbell of a send queue to the first packet of what it tells of.
+    /// Cycles from a doorbell of a send queue to the fetch of what it tells of.
     pub send_cycles: u64,
     /// Events that EVENT holds.
     pub events: usize,

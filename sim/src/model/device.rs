@@ -107,10 +107,7 @@ impl Device {
 
     /// When the first timer ends.
     pub fn deadline(&self) -> Option<Cycle> {
-        let timers = self.vis.iter().filter_map(|vi| vi.requester.deadline());
-        let waiting = self.vis.iter().filter(|vi| !vi.requester.messages.is_empty());
-        let begins = waiting.map(|vi| vi.requester.begins).filter(|begins| *begins > self.now);
-        timers.chain(begins).min()
+        self.vis.iter().filter_map(|vi| vi.requester.deadline()).min()
     }
 
     /// Lets all timers end that are due.

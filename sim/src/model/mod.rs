@@ -321,6 +321,10 @@ impl Function for Model {
         self.write_table(now, stores);
     }
 
+    fn choose(&mut self, choices: Choices) {
+        self.device.choices = choices;
+    }
+
     fn raise(&mut self, vector: usize) {
         self.device.host.interrupts.raise(vector);
     }

@@ -55,7 +55,6 @@ impl Device {
         vi_state.state == ViState::Connected
             && self.may_serve()
             && requester.pause.is_none()
-            && self.now >= requester.begins
             && (message.started || message.outcome.is_some() || requester.may_start(message, depth))
     }
 

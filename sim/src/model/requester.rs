@@ -92,8 +92,8 @@ pub struct Requester {
     pub(super) rnr_retries: u64,
     /// The oldest PSN when the last implied NAK was taken: one is enough until something comes of it.
     pub(super) implied: Option<u32>,
-    /// What a doorbell has told of is not looked at before.
-    pub(super) begins: Cycle,
+    /// What a doorbell has told of is not fetched before.
+    pub(super) begins: Option<Cycle>,
     /// No progress until then: a time-out.
     pub(super) timer: Option<Cycle>,
     /// The receiver is not ready before.
@@ -109,7 +109,7 @@ impl Requester {
 
     /// The next moment at which something happens by itself.
     pub fn deadline(&self) -> Option<Cycle> {
-        self.pause.or(self.timer)
+        [self.pause.or(self.timer), self.begins].into_iter().flatten().min()
     }
 
     /// Whether a PSN has been sent and is not acknowledged.
@@ -166,6 +166,9 @@ impl Device {
 
     /// Fetches descriptors while the window has room.
     pub fn fetch_sends(&mut self, vi: usize) {
+        if self.vis[vi].requester.begins.is_some() {
+            return;
+        }
         while self.vis[vi].requester.messages.len() < SEND_WINDOW && self.queue(vi, false).has_more() {
             match self.fetch(vi, false) {
                 Fetched::Descriptor(posted, descriptor) => {
