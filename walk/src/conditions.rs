@@ -149,6 +149,7 @@ impl Schedule {
                 let mut random = ChaCha8Rng::seed_from_u64(seed ^ (number as u64) << 32);
                 let choices = [0, 1].map(|_| Choices {
                     packet_cycles: [4, 16, 100, 600][random.random_range(0..4)],
+                    loopback_cycles: [0, 30, 300, 3000][random.random_range(0..4)],
                     send_cycles: [0, 100, 500, 3000][random.random_range(0..4)],
                     ..usual
                 });

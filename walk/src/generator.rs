@@ -32,6 +32,8 @@ struct Generator {
     wild: bool,
     /// Most messages of an end in this round.
     most: usize,
+    /// Nothing is wrong with what is made now: two ways to break a reliable connection would race.
+    flawless: bool,
 }
 
 /// The program of a seed.
@@ -51,6 +53,7 @@ pub fn program(seed: u64, abilities: Abilities) -> Program {
         operations: Vec::new(),
         wild,
         most: BURST,
+        flawless: false,
     };
     generator.all();
     Program { seed, conditions, connections: generator.connections, operations: generator.operations }
@@ -219,6 +222,7 @@ impl Generator {
                 continue;
             }
             let both = self.random.random() && !mixed;
+            self.flawless = both && self.connections[connection].is_reliable();
             let first = self.random.random_range(0..2);
             for turn in 0..if both { 2 } else { 1 } {
                 let end = 2 * connection + (first ^ turn);
@@ -277,14 +281,14 @@ impl Generator {
                 Request::Read => false,
             };
             // Now and then a receive is missing, or too many are there.
-            if consumes && !self.chance(80) {
+            if consumes && (self.flawless || !self.chance(80)) {
                 if let Some(mut receive) = self.receive(peer, sum) {
                     self.flaw(&mut receive);
                     receives.push(receive);
                     early += 1;
                 }
             }
-            if self.chance(60) && early < BURST {
+            if !self.flawless && self.chance(60) && early < BURST {
                 if let Some(receive) = self.receive(peer, 100) {
                     receives.push(receive);
                     early += 1;
@@ -312,14 +316,17 @@ impl Generator {
     /// How long a message is: short ones, and those about the path MTU.
     fn length(&mut self, connection: usize) -> u32 {
         let mtu = 256 << self.connections[connection].mtu;
-        match self.random.random_range(0..10) {
+        let most = self.connections[connection].max_transfer as u32;
+        let most = if self.flawless { most } else { u32::MAX };
+        let length = match self.random.random_range(0..10) {
             0 => 0,
             1..=3 => self.random.random_range(1..64),
             4..=5 => self.random.random_range(64..300),
             6..=7 => (mtu * self.random.random_range(1..3) + self.random.random_range(0..3) - 1).min(4000),
             8 => self.random.random_range(300..1500),
             _ => self.random.random_range(1500..2600),
-        }
+        };
+        length.min(most)
     }
 
     /// Cuts a length into segments, some of them empty.
@@ -363,7 +370,7 @@ impl Generator {
 
     /// A registration that holds these bytes; rarely one that might not.
     fn slot(&mut self, end: End, at: u32, length: u32) -> usize {
-        if self.chance(30) {
+        if !self.flawless && self.chance(30) {
             return self.random.random_range(0..SLOTS);
         }
         let holds = |slot: &usize| {
@@ -428,7 +435,7 @@ impl Generator {
     /// A receive for a message of so many bytes: room for it and more, now and then too little.
     fn receive(&mut self, end: End, length: u32) -> Option<Post> {
         let length = match self.random.random_range(0..50) {
-            0 => length.saturating_sub(self.random.random_range(0..100)),
+            0 if !self.flawless => length.saturating_sub(self.random.random_range(0..100)),
             1..=10 => length,
             _ => length + self.random.random_range(0..100),
         };
@@ -455,7 +462,7 @@ impl Generator {
 
     /// Makes something wrong with one descriptor in 40.
     fn flaw(&mut self, post: &mut Post) {
-        if !self.chance(40) {
+        if self.flawless || !self.chance(40) {
             return;
         }
         let misplaced =

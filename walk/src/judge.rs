@@ -58,6 +58,9 @@ pub struct Agreement {
     pub followed: u64,
     /// Raced, and told in a schedule that was looked for.
     pub searched: u64,
+    /// Raced, and told in none of those that were looked for: too much is left to chance there to say that the model
+    /// does not allow it.
+    pub open: u64,
 }
 
 impl<'a> Reference<'a> {
@@ -158,6 +161,10 @@ impl<'a> Reference<'a> {
                     self.follow(connection, story, latency)?;
                 }
             }
+            if !self.tells(connection, story) && self.races(connection) {
+                agreement.open += 1;
+                continue;
+            }
             if !self.tells(connection, story) {
                 // The nearest of those that were told.
                 let texts = self.told.iter().map(|told| story.difference(&told.stories[connection]));
@@ -206,6 +213,7 @@ pub fn walk(
                 agreement.exact += more.exact;
                 agreement.followed += more.followed;
                 agreement.searched += more.searched;
+                agreement.open += more.open;
             }
             Err(disagreement) => verdict = Err(disagreement),
         }

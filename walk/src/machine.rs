@@ -199,6 +199,9 @@ impl<'a> Machine<'a> {
         self.store(nic, Bar::Registers, registers::COMMAND, 8, word[0]);
         for _ in 0..1000 {
             let word = [self.load(nic, registers::STATE, 4)];
+            if word[0] == u64::from(u32::MAX) {
+                return self.faults.push(format!("NIC {nic} does not answer"));
+            }
             if state::COMMAND_BUSY.get(&word) == 0 {
                 if state::COMMAND_ERROR.get(&word) != 0 {
                     self.faults.push(format!("NIC {nic} refuses command {op} of table {number}"));
@@ -210,6 +213,9 @@ impl<'a> Machine<'a> {
     }
 
     fn commit(&mut self, nic: usize, number: u8, at: usize, words: &[u64]) {
+        if !self.faults.is_empty() {
+            return;
+        }
         for (offset, word) in [registers::STAGE0, registers::STAGE1, registers::STAGE2].into_iter().zip(words)
         {
             self.store(nic, Bar::Registers, offset, 8, *word);
@@ -221,7 +227,11 @@ impl<'a> Machine<'a> {
     fn set_up(&mut self, nic: usize) {
         // The tables are being cleared.
         for _ in 0..1000 {
-            if state::COMMAND_BUSY.get(&[self.load(nic, registers::STATE, 4)]) == 0 {
+            let word = self.load(nic, registers::STATE, 4);
+            if word == u64::from(u32::MAX) {
+                return self.faults.push(format!("NIC {nic} does not answer after its reset"));
+            }
+            if state::COMMAND_BUSY.get(&[word]) == 0 {
                 break;
             }
             self.net.step(64);
@@ -514,6 +524,9 @@ impl<'a> Machine<'a> {
 
     fn take_events(&mut self, nic: usize) {
         for _ in 0..100 {
+            if !self.faults.is_empty() {
+                return;
+            }
             let word = [self.load(nic, registers::EVENT, 8)];
             if word[0] == 0 {
                 return;

@@ -57,6 +57,7 @@ impl Tally {
                 self.agreement.exact += agreement.exact;
                 self.agreement.followed += agreement.followed;
                 self.agreement.searched += agreement.searched;
+                self.agreement.open += agreement.open;
             }
             Err(_) => self.failed.push(program.seed),
         }
@@ -89,6 +90,7 @@ impl Tally {
         self.agreement.exact += other.agreement.exact;
         self.agreement.followed += other.agreement.followed;
         self.agreement.searched += other.agreement.searched;
+        self.agreement.open += other.agreement.open;
     }
 }
 
@@ -97,9 +99,10 @@ impl fmt::Display for Tally {
         for ((group, name), count) in &self.counts {
             writeln!(f, "{group:10} {name:40} {count:9}")?;
         }
-        let Agreement { exact, followed, searched } = self.agreement;
+        let Agreement { exact, followed, searched, open } = self.agreement;
         writeln!(f, "{:10} {:40} {exact:9}", "compared", "free of races: exactly")?;
         writeln!(f, "{:10} {:40} {followed:9}", "compared", "raced: told by the model")?;
-        writeln!(f, "{:10} {:40} {searched:9}", "compared", "raced: told when looked for")
+        writeln!(f, "{:10} {:40} {searched:9}", "compared", "raced: told when looked for")?;
+        writeln!(f, "{:10} {:40} {open:9}", "compared", "raced: not found, so not judged")
     }
 }

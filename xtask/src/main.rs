@@ -13,6 +13,7 @@ mod parts;
 mod project;
 mod setup;
 mod shell;
+mod soak;
 mod suite;
 mod version;
 mod vfio;
@@ -86,6 +87,8 @@ enum Task {
         #[arg(long)]
         timeline: bool,
     },
+    /// Random walks: holds the simulated NIC against the functional model, program by random program
+    Soak(soak::Options),
     /// Runs the proofs of the primitives
     Prove {
         /// Runs only the proof of this name
@@ -136,6 +139,7 @@ fn run(task: Task) -> Result<()> {
             setup::ensure(&project, &[Need::Synthesis])?;
             hardware::budget(&project, Exporter::Build, json.as_deref())
         }
+        Task::Soak(options) => soak::run(&project, &options),
         Task::Bench { json, timeline } => bench::run(&project, json.as_deref(), timeline),
         Task::Prove { only } => {
             setup::ensure(&project, &[Need::Proof])?;

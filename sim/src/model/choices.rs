@@ -19,6 +19,8 @@ pub struct Choices {
     /// Cycles between the beginnings of two packets that the NIC makes; at least 1. A packet of a
     /// loopback VI arrives so many cycles after it was made. Frames on the wire leave at the link's rate besides.
     pub packet_cycles: u64,
+    /// Cycles that a packet of a loopback VI's takes besides.
+    pub loopback_cycles: u64,
     /// Cycles from a doorbell of a send queue to the fetch of what it tells of.
     pub send_cycles: u64,
     /// Events that EVENT holds.
@@ -42,6 +44,6 @@ pub enum Mutant {
 
 impl Default for Choices {
     fn default() -> Self {
-        Self { packet_cycles: 16, send_cycles: 0, events: 64, mutant: None }
+        Self { packet_cycles: 16, loopback_cycles: 0, send_cycles: 0, events: 64, mutant: None }
     }
 }

@@ -59,7 +59,12 @@ impl Device {
         let frame = frame::build(&self.tables.template_of(vi), packet);
         self.counters.count(counter::FRAMES_SENT);
         match self.way(vi) {
-            Way::Loopback => self.loopback.push_back((self.now + self.choices.packet_cycles, frame)),
+            Way::Loopback => {
+                // One behind the other, whatever is chosen meanwhile.
+                let arrives = self.now + self.choices.packet_cycles + self.choices.loopback_cycles;
+                let before = self.loopback.back().map_or(0, |(when, _)| *when);
+                self.loopback.push_back((arrives.max(before), frame));
+            }
             Way::Wire => self.outgoing = Some(frame),
         }
     }
