@@ -25,6 +25,11 @@ pub enum Ability {
     Doubt,
     /// A VI that is in Error says no more; otherwise events that would break it again are not looked at.
     Last,
+    /// Frames of unreliable connections may overtake one another. (The RTL takes the PSN of a MIDDLE that comes too early,
+    /// and drops the FIRST that comes behind it.)
+    Overtaken,
+    /// Resets while something moves. (After some the RTL answers no load.)
+    Interrupted,
     /// Completion queues.
     Queues,
 }
@@ -41,6 +46,8 @@ pub const RTL: &[(Ability, bool)] = &[
     (Ability::Misplaced, false),
     (Ability::Doubt, false),
     (Ability::Last, false),
+    (Ability::Overtaken, false),
+    (Ability::Interrupted, false),
     (Ability::Queues, false),
 ];
 

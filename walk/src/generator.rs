@@ -70,7 +70,7 @@ fn rates(random: &mut ChaCha8Rng, abilities: Abilities) -> Rates {
         repeat: rate(150),
         flip: rate(100),
         damage: rate(100),
-        delay: rate(150),
+        delay: if abilities.has(Ability::Overtaken) { rate(150) } else { 0 },
         reliable: abilities.has(Ability::Retransmission),
     }
 }
@@ -259,7 +259,7 @@ impl Generator {
                     self.slots[end][slot] = None;
                     self.operations.push(Operation::Deregister(end, slot));
                 }
-                4 => {
+                4 if self.abilities.has(Ability::Interrupted) => {
                     let nic = self.random.random_range(0..2);
                     self.reset(nic);
                 }
@@ -486,10 +486,10 @@ impl Generator {
             (8, Some(segment)) => Flaw::Dead(segment),
             (9, Some(segment)) => Flaw::Zero(segment),
             (10, Some(segment)) => Flaw::Arena(segment),
-            (11, Some(segment)) => Flaw::Behind(segment, self.random.random_range(1..50)),
+            (11, Some(segment)) => Flaw::Behind(segment, 1 + self.random.random_range(0..3u32) * 20),
             (12, _) if misplaced => Flaw::Foreign,
             (13, _) if misplaced => Flaw::Nowhere,
-            (_, _) if remote => Flaw::RemoteBehind(self.random.random_range(1..50)),
+            (_, _) if remote => Flaw::RemoteBehind(1 + self.random.random_range(0..3u32) * 20),
             _ => Flaw::None,
         };
     }

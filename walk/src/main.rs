@@ -31,6 +31,9 @@ struct Arguments {
     /// Where the evidence of failed walks goes
     #[arg(long, default_value = "walks")]
     out: PathBuf,
+    /// Ends after so many failed walks
+    #[arg(long, default_value_t = 10)]
+    most: u64,
     /// Attempts to make a failing program smaller
     #[arg(long, default_value_t = 400)]
     attempts: usize,
@@ -62,6 +65,7 @@ fn main() -> Result<ExitCode> {
         model_only: arguments.model,
         mutant: None,
         folder: arguments.out,
+        most: arguments.most,
         attempts: arguments.attempts,
         threads: arguments
             .threads

@@ -33,6 +33,8 @@ pub struct Soak {
     pub mutant: Option<Mutant>,
     /// Where evidence goes.
     pub folder: PathBuf,
+    /// After so many failed walks no other begins.
+    pub most: u64,
     /// Attempts to make a failing program smaller.
     pub attempts: usize,
     /// Threads.
@@ -51,6 +53,7 @@ impl Soak {
     /// Walks. `report` hears of every walk that failed.
     pub fn run(&self, report: impl Fn(String) + Sync) -> io::Result<Tally> {
         let next = AtomicU64::new(0);
+        let failed = AtomicU64::new(0);
         let tally = Mutex::new(Tally::default());
         let start = Instant::now();
         std::thread::scope(|scope| {
@@ -59,11 +62,13 @@ impl Soak {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let late = self.limit.is_some_and(|limit| start.elapsed() >= limit);
-                    if number >= self.seeds || late {
+                    let enough = failed.load(Ordering::Relaxed) >= self.most;
+                    if number >= self.seeds || late || enough {
                         break;
                     }
                     let program = generator::program(self.from + number, self.abilities);
                     if let Some(text) = self.one(&program, &mut own)? {
+                        failed.fetch_add(1, Ordering::Relaxed);
                         report(text);
                     }
                 }
