@@ -50,18 +50,20 @@ pub fn encode(post: &Post, places: &Places<'_>) -> Vec<u8> {
     }
     for (number, (piece, row)) in post.pieces.iter().zip(rest).enumerate() {
         let own = (places.handle)(post.end, piece.slot);
-        let (handle, length) = match post.flaw {
-            Flaw::Key(bad) if bad == number => (own ^ 1 << 20, piece.length),
-            Flaw::Dead(bad) if bad == number => (0x0001_00F0, piece.length),
-            Flaw::Zero(bad) if bad == number => (0, piece.length),
-            Flaw::Arena(bad) if bad == number => (rows::arena_handle(), piece.length),
+        let (mut at, mut length) = (piece.at, piece.length);
+        let handle = match post.flaw {
+            Flaw::Key(bad) if bad == number => own ^ 1 << 20,
+            Flaw::Dead(bad) if bad == number => 0x0001_00F0,
+            Flaw::Zero(bad) if bad == number => 0,
+            Flaw::Arena(bad) if bad == number => rows::arena_handle(),
             Flaw::Behind(bad, by) if bad == number => {
-                let left = (places.end_of)(post.end, piece.slot).saturating_sub(piece.at);
-                (own, left.saturating_add(by))
+                length = length.max(1);
+                at = (places.end_of)(post.end, piece.slot).wrapping_add(by).wrapping_sub(length);
+                own
             }
-            _ => (own, piece.length),
+            _ => own,
         };
-        data_segment::ADDRESS.put(row, (places.address)(post.end).wrapping_add(piece.at.into()));
+        data_segment::ADDRESS.put(row, (places.address)(post.end).wrapping_add(at.into()));
         data_segment::HANDLE.put(row, handle.into());
         data_segment::LENGTH.put(row, length.into());
         sum = sum.wrapping_add(length);

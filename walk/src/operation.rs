@@ -48,7 +48,7 @@ pub enum Flaw {
     Zero(usize),
     /// The segment's handle is the agent's arena.
     Arena(usize),
-    /// The segment is so many bytes longer than its region has from there.
+    /// The segment ends so many bytes behind its region.
     Behind(usize, u32),
     /// The remote handle has another key.
     RemoteKey,
