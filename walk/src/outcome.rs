@@ -71,8 +71,7 @@ impl Story {
 
     /// Events that break a VI, of a VI that they have not broken: it was broken before.
     pub fn forget_echoes(&mut self) {
-        let breaks =
-            [event_code::POST_DESC, event_code::CONN_LOST, event_code::VI_OVERRUN].map(|code| code as u8);
+        let breaks = [event_code::POST_DESC, event_code::CONN_LOST, event_code::VI_OVERRUN];
         self.events.retain(|event| event.broke || !breaks.contains(&event.code));
     }
 

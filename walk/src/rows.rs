@@ -177,7 +177,7 @@ pub fn connection(connection: &Connection, end: End, generation: u64) -> [(u8, [
 
 /// The words of an end's header template.
 pub fn template(connection: &Connection, end: End, generation: u64) -> [u64; 8] {
-    let [from, to] = [connection.nics[end % 2], connection.nics[end % 2 ^ 1]];
+    let [from, to] = [connection.nics[end % 2], connection.nics[(end % 2) ^ 1]];
     let mut bytes = [0u8; 64];
     let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
     put(0, &mac(to).to_le_bytes()[..6]);
