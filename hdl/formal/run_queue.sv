@@ -3,6 +3,8 @@
 // watch: head = dut.head.q
 // watch: tail = dut.tail.q
 // watch: cleared = dut.cleared.q
+// watch: shown = dut.shown.q
+// watch: oldest = dut.oldest_row.q
 // watch: row0 = dut.queue.memory[0]
 // watch: row1 = dut.queue.memory[1]
 // watch: row2 = dut.queue.memory[2]
@@ -25,8 +27,8 @@ module proof(
         .clock(clock), .reset(reset), .push_valid(push_valid), .push_id(push_id),
         .pop_valid(pop_valid), .pop_id(pop_id), .pop_ready(pop_ready), .busy(busy)
     );
-    (* keep *) wire [2:0] head, tail, cleared, row0, row1, row2, row3;
-    (* keep *) wire in0, in1, in2, in3, out0, out1, out2, out3;
+    (* keep *) wire [2:0] head, tail, cleared, oldest, row0, row1, row2, row3;
+    (* keep *) wire shown, in0, in1, in2, in3, out0, out1, out2, out3;
 
     // The owner's part of the contract.
     always @(*) assume(!(busy && push_valid));
@@ -60,22 +62,22 @@ module proof(
     wire [11:0] rows = {row3, row2, row1, row0};
     wire [3:0] pushed = {in3, in2, in1, in0}, popped = {out3, out2, out1, out0};
     wire [3:0] done = (4'b1 << since) - 1;
-    wire [1:0] at0 = head, at1 = head + 1, at2 = head + 2, at3 = head + 3;
-    wire [2:0] r0 = rows[3*at0 +: 3], r1 = rows[3*at1 +: 3], r2 = rows[3*at2 +: 3], r3 = rows[3*at3 +: 3];
+    wire [1:0] at1 = head, at2 = head + 1, at3 = head + 2;
+    wire [2:0] r1 = rows[3*at1 +: 3], r2 = rows[3*at2 +: 3], r3 = rows[3*at3 +: 3];
     wire [3:0] members = (count > 0 ? 4'b1 << ids[1:0] : 4'b0) | (count > 1 ? 4'b1 << ids[3:2] : 4'b0)
         | (count > 2 ? 4'b1 << ids[5:4] : 4'b0) | (count > 3 ? 4'b1 << ids[7:6] : 4'b0);
     wire [2:0] size = inside[0] + inside[1] + inside[2] + inside[3];
     always @(*) begin
         bound: assert(count <= 4);
         walk: assert(since <= 4 && cleared == since);
-        span: assert(tail == head + count);
-        // Each identifier inside is in one row, and no row holds another.
+        span: assert(shown == (count != 0) && tail == head + (count - shown));
+        // Each identifier inside is on show or in one row, and no row holds another.
         list: assert(inside == members && size == count);
         if (since != 4) begin
             quiet: assert(count == 0);
             zero: assert(((pushed | popped) & done) == 0);
         end else parity: assert((pushed ^ popped) == inside);
-        if (count > 0) first: assert(r0 == {pushed[ids[1:0]], ids[1:0]});
+        if (count > 0) first: assert(oldest == {pushed[ids[1:0]], ids[1:0]});
         if (count > 1) second: assert(r1 == {pushed[ids[3:2]], ids[3:2]});
         if (count > 2) third: assert(r2 == {pushed[ids[5:4]], ids[5:4]});
         if (count > 3) fourth: assert(r3 == {pushed[ids[7:6]], ids[7:6]});

@@ -6,7 +6,7 @@
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{READ_TAGS_LOG2, VECTOR_LOG2, VI_LOG2};
+use viaduct_spec::profile::{CQ_LOG2, READ_TAGS_LOG2, VECTOR_LOG2, VI_LOG2};
 
 /// Index of a virtual interface.
 pub type Vi = Bits<VI_LOG2>;
@@ -14,6 +14,10 @@ pub type Vi = Bits<VI_LOG2>;
 pub const QUEUE_LOG2: usize = VI_LOG2 + 1;
 /// Index of a work queue: 2 x VI + (1 for the receive queue).
 pub type Queue = Bits<QUEUE_LOG2>;
+/// Index of a completion queue.
+pub type Cq = Bits<CQ_LOG2>;
+/// Entries of a completion queue, written or taken, counted modulo 2^18.
+pub type CqIndex = Bits<18>;
 /// Index of an interrupt vector.
 pub type Vector = Bits<VECTOR_LOG2>;
 /// Write commands issued or retired, counted modulo 256.
@@ -34,6 +38,28 @@ pub mod client {
     pub const SCATTER: u64 = 2;
     /// Completion: the last words of descriptors.
     pub const COMPLETE: u64 = 3;
+}
+
+/// Kinds of [`AckRequest`]: what a VI has to say.
+pub mod word {
+    /// Say it.
+    pub const SAY: u64 = 0;
+    /// Say it, and keep it: the connection has come to its end.
+    pub const LAST: u64 = 1;
+    /// Say the last word again, if it was said.
+    pub const REPEAT: u64 = 2;
+    /// Forget it: a new connection begins.
+    pub const FORGET: u64 = 3;
+}
+
+/// Bits of [`Access`]'s remote rights.
+pub mod remote {
+    /// The access is of the agent's own program.
+    pub const NONE: u64 = 0;
+    /// A peer writes.
+    pub const WRITE: u64 = 1;
+    /// A peer reads.
+    pub const READ: u64 = 2;
 }
 
 /// One beat of a TLP: see `viaduct_spec::tlp` for the packing.
@@ -156,6 +182,8 @@ pub struct Access {
     pub write: bool,
     /// Where the region ends early, move what is there instead of refusing (descriptors; `span` is not looked at).
     pub clip: bool,
+    /// Rights of remote peers that the region must give, each a bit: see [`remote`]. None for what a peer did not ask.
+    pub remote: Bits<2>,
     /// Comes back with the answer.
     pub user: Bits<8>,
 }
@@ -227,6 +255,38 @@ pub struct SendHead {
     pub words: Bits<4>,
     /// The descriptor could not be read: nothing of it is valid and it cannot be completed.
     pub lost: bool,
+    /// Epoch of the VI in which it was fetched: see [`EpochWrite`].
+    pub epoch: bool,
+    /// The first after a rewind: `psn` and `skip` count.
+    pub restart: bool,
+    /// PSN of its first packet that is sent.
+    pub psn: Bits<24>,
+    /// Packets of it that are acknowledged and not sent again.
+    pub skip: Bits<24>,
+}
+
+/// A VI sends again from where the [`Rewind`] says. What is of the other epoch, between fetch and transmit, is dropped.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct EpochWrite {
+    /// The VI.
+    pub vi: Vi,
+    /// Its epoch from now on.
+    pub epoch: bool,
+}
+
+/// Sends are to be fetched again.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Rewind {
+    /// The VI.
+    pub vi: Vi,
+    /// The new epoch.
+    pub epoch: bool,
+    /// Position of the oldest message that is not complete.
+    pub position: Position,
+    /// Its packets that are acknowledged; not all of them.
+    pub skip: Bits<24>,
+    /// PSN of the packet behind these.
+    pub psn: Bits<24>,
 }
 
 /// A packet to send, or the end of a message that sends nothing.
@@ -256,13 +316,30 @@ pub struct Packet {
     pub errors: Bits<9>,
     /// The descriptor cannot be written: complete nothing.
     pub lost: bool,
+    /// Epoch of its head.
+    pub epoch: bool,
+    /// First packet after a rewind: `psn` counts.
+    pub restart: bool,
+    /// Its PSN.
+    pub psn: Bits<24>,
+    /// `viaduct_spec::descriptor::control` bits 1:0.
+    pub operation: Bits<2>,
+    /// RDMA: virtual address at the peer.
+    pub remote_address: Bits<64>,
+    /// RDMA: memory handle at the peer.
+    pub rkey: Bits<32>,
 }
 
-/// A message has left, or will never leave: in order for each VI.
+/// A packet of a reliable VI has left, or a message has ended: in order for each VI.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Sent {
     /// The VI.
     pub vi: Vi,
+    /// The message has left, or will never leave. Otherwise a packet that is not its last has left: only `vi`,
+    /// `epoch`, `length`, `operation` and `psn` count.
+    pub ends: bool,
+    /// Epoch in which it left.
+    pub epoch: bool,
     /// Region of the descriptor.
     pub region: Bits<16>,
     /// Offset of the descriptor, in units of 64 bytes.
@@ -271,11 +348,11 @@ pub struct Sent {
     pub length: Bits<32>,
     /// Error bits 8:1 of the status.
     pub errors: Bits<9>,
-    /// Immediate data went with it.
-    pub has_immediate: bool,
+    /// `viaduct_spec::descriptor::control` bits 1:0.
+    pub operation: Bits<2>,
     /// The message is complete only when `psn` is acknowledged.
     pub acknowledged: bool,
-    /// PSN of its last packet.
+    /// PSN of the packet, or of the message's last.
     pub psn: Bits<24>,
     /// The descriptor cannot be written: complete nothing.
     pub lost: bool,
@@ -303,6 +380,10 @@ pub struct AckRequest {
     pub msn: Bits<24>,
     /// `viaduct_spec::wire::syndrome`.
     pub syndrome: Bits<8>,
+    /// See [`word`].
+    pub kind: Bits<2>,
+    /// Not before the data is in memory.
+    pub reception: bool,
 }
 
 /// A descriptor to complete in place, and the acknowledgement that waits for it. Completions of
@@ -335,9 +416,71 @@ pub struct Completion {
     pub msn: Bits<24>,
     /// Its syndrome.
     pub syndrome: Bits<8>,
+    /// See [`word`].
+    pub kind: Bits<2>,
     /// A descriptor of the queue ends with it: the queue's position moves on. Without `write` it is one that could
     /// not be read.
     pub ends: bool,
+    /// The acknowledgement waits until the data is in memory (Reliable Reception).
+    pub reception: bool,
+}
+
+/// A descriptor has ended: for the completion queue of its queue, if that has one.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Closed {
+    /// The VI.
+    pub vi: Vi,
+    /// Receive queue.
+    pub receive: bool,
+    /// Region of the descriptor.
+    pub region: Bits<16>,
+    /// Offset of the descriptor, in units of 64 bytes.
+    pub offset: Bits<34>,
+    /// Its status is written; otherwise nobody can see that it has ended.
+    pub written: bool,
+}
+
+/// A completion queue entry on its way to memory.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct CqEntry {
+    /// Region of the ring.
+    pub region: Bits<16>,
+    /// Tag that it must have.
+    pub tag: Bits<16>,
+    /// Where the entry goes: bytes from the region's base rounded down to 64.
+    pub address: Bits<40>,
+    /// The first 8 bytes: a token or an event.
+    pub token: Bits<64>,
+    /// The VI.
+    pub vi: Vi,
+    /// Receive queue.
+    pub receive: bool,
+    /// Phase of the ring's lap.
+    pub phase: bool,
+}
+
+/// A store to a completion queue's page.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct CqStore {
+    /// The queue.
+    pub cq: Cq,
+    /// How many entries the consumer has taken.
+    pub index: CqIndex,
+    /// It goes to sleep; otherwise it gives room.
+    pub arm: bool,
+}
+
+/// An event for the error ring: `viaduct_spec::register::event`.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Event {
+    /// `viaduct_spec::register::event_code`.
+    pub code: Bits<8>,
+    /// The VI.
+    pub vi: Vi,
+    /// Receive queue.
+    pub receive: bool,
+    /// The VI went into Error.
+    pub broke: bool,
 }
 
 /// What the parser found in a frame that is whole, undamaged and ours.
@@ -355,8 +498,16 @@ pub struct FrameInfo {
     pub extension: Bits<32>,
     /// IPv4 source address, most significant byte = first on the wire.
     pub source_ip: Bits<32>,
-    /// The payload starts at byte 58, behind an extension header; otherwise at 54.
+    /// Four bytes of immediate data or AETH are in front of the payload.
     pub extended: bool,
+    /// A RETH is in front of them.
+    pub reth: bool,
+    /// The RETH's address.
+    pub address: Bits<64>,
+    /// Its memory handle.
+    pub rkey: Bits<32>,
+    /// Its length: bytes of the whole message.
+    pub size: Bits<32>,
     /// Payload bytes without pad.
     pub length: Bits<13>,
     /// Word of the frame store at which the frame starts.

@@ -14,9 +14,9 @@
 
 use crate::admin::{Broadcast, Command, Counters, Registers};
 use crate::bus::{FrameBeat, TlpBeat};
-use crate::complete::{Sends, Writer};
+use crate::complete::{Queues, Sends, Writer};
 use crate::dma::{DmaRead, DmaWrite};
-use crate::doorbell::Doorbell;
+use crate::doorbell::{CqPages, Doorbell};
 use crate::edge::{TlpComplete, TlpReceive, TlpTransmit};
 use crate::fetch::Fetch;
 use crate::interrupt::{Notify, Vectors};
@@ -137,6 +137,7 @@ pub struct Nic {
     vi_state: ViState,
     // Work queues.
     doorbell: Doorbell,
+    cq_pages: CqPages,
     fetch: Fetch,
     // Out, in, and the end of a descriptor.
     gather: Gather,
@@ -146,6 +147,7 @@ pub struct Nic {
     receive: Receive,
     sends: Sends,
     writer: Writer,
+    queues: Queues,
     // Interrupts.
     notify: Notify,
     vectors: Vectors,
@@ -158,10 +160,14 @@ pub struct Nic {
     missing: Signal<Local, Bits<4>>,
     eight: Number<4, 8>,
     all_lanes: Number<8, 0xFF>,
-    events: Signal<Local, Bits<24>>,
-    faults: Signal<Local, Bits<5>>,
-    taken: Signal<Local, Bits<10>>,
+    events: Signal<Local, Bits<36>>,
+    faults: Signal<Local, Bits<6>>,
+    taken: Signal<Local, Bits<12>>,
     state: Signal<Local, Bits<4>>,
+    /// There is a deadline, the earliest is, and by how much it is later than another.
+    due: Signal<Local, bool>,
+    earliest: Signal<Local, Bits<32>>,
+    later: Signal<Local, Bits<32>>,
     quiet: DFF<bool>,
 }
 
@@ -172,6 +178,7 @@ impl Logic for Nic {
         clock!(self, clock, tlp_receive, tlp_complete, tlp_transmit, dma_read, dma_write, protect);
         clock!(self, clock, registers, command, broadcast, counters, vi_state, doorbell, fetch);
         clock!(self, clock, gather, transmit, ack, egress, receive, sends, writer);
+        clock!(self, clock, cq_pages, queues);
         clock!(self, clock, notify, vectors);
 
         // Reset.
@@ -197,6 +204,8 @@ impl Logic for Nic {
         self.receive.reset.next = self.clear.q.val();
         self.sends.reset.next = self.clear.q.val();
         self.writer.reset.next = self.clear.q.val();
+        self.cq_pages.reset.next = self.clear.q.val();
+        self.queues.reset.next = self.clear.q.val();
         self.notify.reset.next = self.clear.q.val();
         // The vectors are the system's, not the agent's.
         self.vectors.reset.next = self.hard.val();
@@ -268,8 +277,12 @@ impl Logic for Nic {
         self.protect.gather.next = self.gather.access.val();
         self.protect.scatter_valid.next = self.receive.access_valid.val();
         self.protect.scatter.next = self.receive.access.val();
-        self.protect.complete_valid.next = self.writer.access_valid.val();
-        self.protect.complete.next = self.writer.access.val();
+        // The writer goes first; the other one reads.
+        self.protect.complete_valid.next = self.writer.access_valid.val() | self.ack.access_valid.val();
+        self.protect.complete.next = self.ack.access.val();
+        if self.writer.access_valid.val() {
+            self.protect.complete.next = self.writer.access.val();
+        }
         self.protect.drain.next = self.command.drain.val();
         self.protect.read_retire_valid.next = self.dma_read.retire_valid.val();
         self.protect.read_retire_epoch.next = self.dma_read.retire_epoch.val();
@@ -284,7 +297,6 @@ impl Logic for Nic {
         self.registers.load_valid.next = self.tlp_complete.load_valid.val();
         self.registers.load_address.next = self.tlp_complete.load_address.val();
         self.registers.result.next = self.command.result.val();
-        self.registers.event_word.next = self.vi_state.event_word.val();
         self.registers.time_now.next = self.time_now.val();
         self.registers.counter_done.next = self.counters.read_done.val();
         self.registers.counter_value.next = self.counters.read_value.val();
@@ -313,6 +325,8 @@ impl Logic for Nic {
         self.writer.commit_valid.next = self.broadcast.valid.val().get_bit(7);
         self.vi_state.commit_valid.next = self.broadcast.valid.val().get_bit(8);
         self.notify.commit_valid.next = self.broadcast.valid.val().get_bit(9);
+        self.queues.commit_valid.next = self.broadcast.valid.val().get_bit(10);
+        self.vectors.commit_valid.next = self.broadcast.valid.val().get_bit(11);
         self.protect.commit.next = self.command.commit.val();
         self.fetch.commit.next = self.command.commit.val();
         self.doorbell.commit.next = self.command.commit.val();
@@ -323,7 +337,10 @@ impl Logic for Nic {
         self.writer.commit.next = self.command.commit.val();
         self.vi_state.commit.next = self.command.commit.val();
         self.notify.commit.next = self.command.commit.val();
-        self.taken.next = bits::<10>(0);
+        self.queues.commit.next = self.command.commit.val();
+        self.vectors.commit.next = self.command.commit.val();
+        self.command.written.next = self.queues.result.val();
+        self.taken.next = bits::<12>(0);
         self.taken.next = self.taken.val().replace_bit(0, self.protect.commit_ready.val());
         self.taken.next = self.taken.val().replace_bit(1, self.fetch.commit_ready.val());
         self.taken.next = self.taken.val().replace_bit(2, self.doorbell.commit_ready.val());
@@ -334,28 +351,39 @@ impl Logic for Nic {
         self.taken.next = self.taken.val().replace_bit(7, self.writer.commit_ready.val());
         self.taken.next = self.taken.val().replace_bit(8, self.vi_state.commit_ready.val());
         self.taken.next = self.taken.val().replace_bit(9, self.notify.commit_ready.val());
+        self.taken.next = self.taken.val().replace_bit(10, self.queues.commit_ready.val());
+        self.taken.next = self.taken.val().replace_bit(11, self.vectors.commit_ready.val());
         self.broadcast.taken.next = self.taken.val();
 
         // VI states: faults in, states out to every copy.
-        self.faults.next = bits::<5>(0);
+        self.faults.next = bits::<6>(0);
         self.faults.next = self.faults.val().replace_bit(0, self.fetch.fault_valid.val());
         self.faults.next = self.faults.val().replace_bit(1, self.transmit.fault_valid.val());
         self.faults.next = self.faults.val().replace_bit(2, self.receive.fault_valid.val());
         self.faults.next = self.faults.val().replace_bit(3, self.sends.fault_valid.val());
         self.faults.next = self.faults.val().replace_bit(4, self.writer.fault_valid.val());
+        self.faults.next = self.faults.val().replace_bit(5, self.queues.fault_valid.val());
         self.vi_state.fault_valid.next = self.faults.val();
         self.vi_state.fetch_fault.next = self.fetch.fault.val();
         self.vi_state.transmit_fault.next = self.transmit.fault.val();
         self.vi_state.receive_fault.next = self.receive.fault.val();
         self.vi_state.sends_fault.next = self.sends.fault.val();
         self.vi_state.writer_fault.next = self.writer.fault.val();
+        self.vi_state.queues_fault.next = self.queues.fault.val();
         self.fetch.fault_ready.next = self.vi_state.fault_ready.val().get_bit(0);
         self.transmit.fault_ready.next = self.vi_state.fault_ready.val().get_bit(1);
         self.receive.fault_ready.next = self.vi_state.fault_ready.val().get_bit(2);
         self.sends.fault_ready.next = self.vi_state.fault_ready.val().get_bit(3);
         self.writer.fault_ready.next = self.vi_state.fault_ready.val().get_bit(4);
         self.vi_state.query_vi.next = self.command.query_vi.val();
-        self.vi_state.event_pop.next = self.registers.event_pop.val();
+        self.gather.epoch_valid.next = self.sends.epoch_valid.val();
+        self.gather.epoch.next = self.sends.epoch.val();
+        self.transmit.epoch_valid.next = self.sends.epoch_valid.val();
+        self.transmit.epoch.next = self.sends.epoch.val();
+        self.fetch.rewind_valid.next = self.sends.rewind_valid.val();
+        self.fetch.rewind.next = self.sends.rewind.val();
+        self.sends.rewind_ready.next = self.fetch.rewind_ready.val();
+        self.sends.time_now.next = self.time_now.val();
         self.gather.state_valid.next = self.vi_state.state_valid.val();
         self.gather.state.next = self.vi_state.state.val();
         self.transmit.state_valid.next = self.vi_state.state_valid.val();
@@ -516,6 +544,29 @@ impl Logic for Nic {
         self.writer.issued.next = self.protect.issued.val();
         self.writer.request_ready.next = self.ack.request_ready.val();
         self.writer.ended_ready.next = self.notify.ended_ready.val();
+        self.ack.commit_valid.next = self.broadcast.valid.val().get_bit(1);
+        self.ack.commit.next = self.command.commit.val();
+        self.ack.access_ready.next = self.protect.complete_ready.val() & !self.writer.access_valid.val();
+        self.ack.beat_valid.next = self.dma_read.beat_valid.val();
+        self.ack.beat.next = self.dma_read.beat.val();
+
+        // Completion queues.
+        self.cq_pages.mmio_write_valid.next = self.tlp_receive.mmio_write_valid.val();
+        self.cq_pages.mmio_write.next = self.tlp_receive.mmio_write.val();
+        self.queues.store_valid.next = self.cq_pages.store_valid.val();
+        self.queues.store.next = self.cq_pages.store.val();
+        self.queues.closed_valid.next = self.writer.closed_valid.val();
+        self.queues.closed.next = self.writer.closed.val();
+        self.queues.event_valid.next = self.vi_state.event_valid.val();
+        self.queues.event_word.next = self.vi_state.event_word.val();
+        self.queues.entry_done.next = self.writer.entry_done.val();
+        self.queues.entry_ok.next = self.writer.entry_ok.val();
+        self.queues.raise_ready.next = self.vectors.queue_raise_ready.val();
+        self.queues.fault_ready.next = self.vi_state.fault_ready.val().get_bit(5);
+        self.vi_state.event_ready.next = self.queues.event_ready.val();
+        self.writer.closed_ready.next = self.queues.closed_ready.val();
+        self.writer.entry_valid.next = self.queues.entry_valid.val();
+        self.writer.entry.next = self.queues.entry.val();
 
         // Interrupts.
         self.notify.arm_valid.next = self.doorbell.arm_valid.val();
@@ -523,17 +574,17 @@ impl Logic for Nic {
         self.notify.arm_position.next = self.doorbell.arm_position.val();
         self.notify.ended_valid.next = self.writer.ended_valid.val();
         self.notify.ended_queue.next = self.writer.ended_queue.val();
-        self.notify.ended_mark.next = self.writer.ended_mark.val();
-        self.notify.issued.next = self.protect.issued.val();
         self.vectors.mmio_write_valid.next = self.tlp_receive.mmio_write_valid.val();
         self.vectors.mmio_write.next = self.tlp_receive.mmio_write.val();
         self.vectors.load_valid.next = self.registers.vector_valid.val();
         self.vectors.load_row.next = self.registers.vector_row.val();
         self.vectors.raise_valid.next = self.notify.raise_valid.val();
         self.vectors.raise_vector.next = self.notify.raise_vector.val();
-        self.vectors.raise_mark.next = self.notify.raise_mark.val();
-        self.vectors.event_raise.next = self.vi_state.event_queued.val();
+        self.vectors.queue_raise_valid.next = self.queues.raise_valid.val();
+        self.vectors.queue_raise_vector.next = self.queues.raise_vector.val();
+        self.vectors.issued.next = self.protect.issued.val();
         self.vectors.retired.next = self.dma_write.retired.val();
+        self.vectors.time_now.next = self.time_now.val();
         self.vectors.cfg_requester_id.next = self.cfg_requester_id.val();
         self.vectors.cfg_msix_enable.next = self.cfg_msix_enable.val();
         self.vectors.cfg_msix_mask.next = self.cfg_msix_mask.val();
@@ -541,12 +592,12 @@ impl Logic for Nic {
         self.vectors.tx_ready.next = self.tlp_transmit.message_ready.val();
 
         // Counters, in the order of `viaduct_spec::register::counter`.
-        self.events.next = bits::<24>(0);
+        self.events.next = bits::<36>(0);
         self.events.next = self.events.val().replace_bit(0, self.egress.count_frame.val());
         self.events.next = self.events.val().replace_bit(1, self.receive.count_frame.val());
         self.events.next = self.events.val().replace_bit(2, self.transmit.count_ack.val());
         self.events.next = self.events.val().replace_bit(3, self.sends.count_ack.val());
-        self.events.next = self.events.val().replace_bit(4, self.transmit.count_message.val());
+        self.events.next = self.events.val().replace_bit(4, self.sends.count_message.val());
         self.events.next = self.events.val().replace_bit(5, self.receive.count_message.val());
         self.events.next = self.events.val().replace_bit(6, self.receive.count_malformed.val());
         self.events.next = self.events.val().replace_bit(7, self.receive.count_icrc.val());
@@ -557,16 +608,30 @@ impl Logic for Nic {
         self.events.next = self.events.val().replace_bit(12, self.receive.count_no_receive.val());
         self.events.next = self.events.val().replace_bit(13, self.receive.count_overflow.val());
         self.events.next = self.events.val().replace_bit(14, self.protect.count_refused.val());
-        self.events.next = self.events.val().replace_bit(15, self.doorbell.count_ignored.val());
+        self.events.next = self.events.val().replace_bit(
+            15,
+            self.doorbell.count_ignored.val()
+                | self.cq_pages.count_ignored.val()
+                | self.queues.count_ignored.val(),
+        );
         self.events.next = self
             .events
             .val()
             .replace_bit(16, self.tlp_receive.count_dropped.val() | self.dma_read.count_unexpected.val());
         self.events.next = self.events.val().replace_bit(17, self.command.count_ignored.val());
-        self.events.next = self.events.val().replace_bit(18, self.vi_state.count_lost.val());
+        self.events.next =
+            self.events.val().replace_bit(18, self.vi_state.count_lost.val() | self.queues.count_lost.val());
         self.events.next = self.events.val().replace_bit(19, self.transmit.count_nak.val());
         self.events.next = self.events.val().replace_bit(20, self.sends.count_nak.val());
         self.events.next = self.events.val().replace_bit(21, self.receive.count_partial.val());
+        self.events.next = self.events.val().replace_bit(22, self.sends.count_again.val());
+        self.events.next = self.events.val().replace_bit(23, self.sends.count_timeout.val());
+        self.events.next = self.events.val().replace_bit(24, self.sends.count_rnr.val());
+        self.events.next = self.events.val().replace_bit(27, self.sends.count_ghost.val());
+        self.events.next = self.events.val().replace_bit(25, self.ack.count_rnr.val());
+        self.events.next = self.events.val().replace_bit(26, self.receive.count_duplicate.val());
+        self.events.next = self.events.val().replace_bit(28, self.receive.count_congestion.val());
+        self.events.next = self.events.val().replace_bit(34, self.queues.count_overrun.val());
         self.counters.events.next = self.events.val();
 
         // Idle, and what the STATE register shows.
@@ -582,14 +647,27 @@ impl Logic for Nic {
             | self.receive.busy.val()
             | self.sends.busy.val()
             | self.writer.busy.val()
+            | self.queues.busy.val()
             | self.notify.busy.val()
             | self.vectors.busy.val()
             | self.tlp_transmit.tx_valid.val()
             | self.egress.tx_valid.val()
             | self.egress.loopback_valid.val());
         self.idle.next = self.quiet.q.val();
-        self.deadline_valid.next = self.dma_read.deadline_valid.val();
-        self.deadline.next = self.dma_read.deadline.val();
+        // The earliest of three.
+        self.due.next = self.dma_read.deadline_valid.val();
+        self.earliest.next = self.dma_read.deadline.val();
+        self.later.next = self.earliest.val() - self.vectors.deadline.val();
+        if self.vectors.deadline_valid.val() & (!self.due.val() | !self.later.val().get_bit(31)) {
+            self.earliest.next = self.vectors.deadline.val();
+        }
+        self.due.next = self.dma_read.deadline_valid.val() | self.vectors.deadline_valid.val();
+        self.later.next = self.earliest.val() - self.sends.deadline.val();
+        if self.sends.deadline_valid.val() & (!self.due.val() | !self.later.val().get_bit(31)) {
+            self.earliest.next = self.sends.deadline.val();
+        }
+        self.deadline_valid.next = self.due.val() | self.sends.deadline_valid.val();
+        self.deadline.next = self.earliest.val();
         self.state.next = bits::<4>(0);
         self.state.next = self.state.val().replace_bit(0, self.command.busy.val());
         self.state.next = self.state.val().replace_bit(1, self.command.error.val());

@@ -78,6 +78,7 @@ impl Ledger {
             (registers::REGIONS, 8),
             (registers::PAGES, 16),
             (registers::DOORBELL_SHIFT, 12),
+            (registers::CQS, 3),
             (registers::RECEIVE_AHEAD, 4),
         ]
         .into();

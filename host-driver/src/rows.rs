@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use viaduct_spec::{
     layout::Field,
-    tables::{gather, receive, region, transmit, work_queue},
+    tables::{completion_queue, gather, receive, region, transmit, work_queue},
 };
 
 use crate::address::{Mtu, Service};
@@ -76,6 +76,8 @@ pub struct WorkQueue {
     pub tag: u16,
     /// Interrupt vector of its completions.
     pub vector: u8,
+    /// Completion queue of its completions.
+    pub cq: Option<u16>,
 }
 
 impl WorkQueue {
@@ -89,6 +91,37 @@ impl WorkQueue {
             (work_queue::SYSTEM_TAG, self.system_tag.into()),
             (work_queue::TAG, self.tag.into()),
             (work_queue::VECTOR, self.vector.into()),
+            (work_queue::CQ, self.cq.unwrap_or(0).into()),
+            (work_queue::TO_CQ, self.cq.is_some().into()),
+        ])
+    }
+}
+
+/// A live completion queue, whose ring starts with its region.
+#[derive(Debug, Clone, Copy)]
+pub struct CompletionQueue {
+    /// Region of the ring.
+    pub ring_region: u16,
+    /// log2 of the ring's entries.
+    pub ring_log2: u32,
+    /// It takes events.
+    pub events: bool,
+    /// Tag of the ring's region.
+    pub system_tag: u16,
+    /// Interrupt vector of its entries.
+    pub vector: u8,
+}
+
+impl CompletionQueue {
+    /// The row.
+    pub fn words(&self) -> [u64; 2] {
+        row(&[
+            (completion_queue::RING_REGION, self.ring_region.into()),
+            (completion_queue::RING_LOG2, self.ring_log2.into()),
+            (completion_queue::LIVE, 1),
+            (completion_queue::EVENTS, self.events.into()),
+            (completion_queue::SYSTEM_TAG, self.system_tag.into()),
+            (completion_queue::VECTOR, self.vector.into()),
         ])
     }
 }
@@ -102,12 +135,23 @@ pub fn gather(tag: u16, mtu: Mtu, max_transfer: u32) -> [u64; 1] {
     ])
 }
 
+/// Ticks of 1.024 us without progress after which a reliable VI sends again: 4 ms. The longest that a peer keeps an
+/// answer back in a network that works is a descriptor's fetch and a frame's way, some hundred microseconds.
+pub const TIMEOUT: u32 = 4096;
+/// How often in a row it does, before the VI breaks: a second in all.
+pub const RETRIES: u8 = 250;
+/// How often in a row it sends again to a peer that has no receive, before the VI breaks: VIA's way is at once.
+pub const RNR_RETRIES: u8 = 0;
+
 /// The transmit block's row of a VI; `psn` in 24 bits.
 pub fn transmit(psn: u32, service: Service, loopback: bool) -> [u64; 2] {
     row(&[
         (transmit::PSN, psn.into()),
         (transmit::SERVICE, service.code().into()),
         (transmit::LOOPBACK, loopback.into()),
+        (transmit::TIMEOUT, TIMEOUT.into()),
+        (transmit::RETRIES, RETRIES.into()),
+        (transmit::RNR_RETRIES, RNR_RETRIES.into()),
     ])
 }
 
@@ -169,18 +213,36 @@ mod tests {
 
     #[test]
     fn a_work_queue_row_as_the_reference_lays_it_out() {
-        let queue =
-            WorkQueue { ring_offset: 0x80, ring_region: 1, ring_log2: 10, system_tag: 7, tag: 9, vector: 5 };
+        let queue = WorkQueue {
+            ring_offset: 0x80,
+            ring_region: 1,
+            ring_log2: 10,
+            system_tag: 7,
+            tag: 9,
+            vector: 5,
+            cq: None,
+        };
         let words = queue.words();
         assert_eq!(words[0], 0x80 | 1 << 34 | 10 << 50 | 1 << 54);
         assert_eq!(words[1], 7 | 9 << 16 | 5 << 32);
+        let words = WorkQueue { cq: Some(3), ..queue }.words();
+        assert_eq!(words[1], 7 | 9 << 16 | 5 << 32 | 3 << 40 | 1 << 50);
+    }
+
+    #[test]
+    fn a_completion_queue_row_as_the_reference_lays_it_out() {
+        let queue = CompletionQueue { ring_region: 9, ring_log2: 16, events: true, system_tag: 7, vector: 5 };
+        assert_eq!(queue.words(), [9 << 34 | 16 << 50 | 1 << 55 | 1 << 56, 7 | 5 << 32]);
     }
 
     #[test]
     fn per_vi_rows_as_the_reference_lays_them_out() {
         let mtu = Mtu::DEFAULT;
         assert_eq!(gather(9, mtu, 1 << 30), [9 | 2 << 16 | 1 << 62]);
-        assert_eq!(transmit(0xff_ffff, Service::ReliableDelivery, true), [0xff_ffff | 1 << 24 | 1 << 26, 0]);
+        assert_eq!(
+            transmit(0xff_ffff, Service::ReliableDelivery, true),
+            [0xff_ffff | 1 << 24 | 1 << 26 | 4096 << 32, 250]
+        );
         let words = Receive {
             peer: Ipv4Addr::new(10, 1, 2, 3),
             psn: 0xab_cdef,

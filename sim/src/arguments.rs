@@ -79,6 +79,9 @@ pub struct Arguments {
     /// Make the FCS of the N-th RoCE frame wrong
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub damage: Vec<u64>,
+    /// Deliver the N-th RoCE frame late, behind ones that were sent after it
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub delay: Vec<u64>,
     /// Simulate idle cycles too instead of skipping them
     #[arg(long)]
     pub never_skip: bool,
@@ -182,6 +185,7 @@ impl Arguments {
                 drop: set(&self.drop),
                 duplicate: set(&self.duplicate),
                 damage: set(&self.damage),
+                delay: set(&self.delay),
             },
             pcap: self.pcap.clone(),
             trace: self.trace.clone(),

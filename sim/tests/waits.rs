@@ -18,7 +18,7 @@ use viaduct_sim::setup::Setup;
 use viaduct_sim::vfio_user::serve;
 use viaduct_spec::doorbell::page;
 use viaduct_spec::register::event_code;
-use vipl::{Descriptor, Mac, MemAttributes, Nic, Region, ReliabilityLevel, Vi, ViAttributes};
+use vipl::{Cq, Descriptor, Mac, MemAttributes, Nic, Region, ReliabilityLevel, Vi, ViAttributes};
 
 const LONG: Option<Duration> = Some(Duration::from_secs(60));
 
@@ -111,8 +111,8 @@ impl Simulator {
         Self { handle, directory, _folder: folder }
     }
 
-    /// A VI on NIC `number`.
-    fn end(&self, number: usize, level: ReliabilityLevel) -> End {
+    /// A VI on NIC `number`, with a completion queue or without.
+    fn end(&self, number: usize, level: ReliabilityLevel, entries: Option<usize>) -> End {
         let device = VfioUser::open(self.directory.path().join(nic_socket(number))).unwrap();
         let [arms, checks, pauses] = [0; 3].map(AtomicUsize::new);
         let watched = Arc::new(Watched { device, arms, checks, pauses });
@@ -122,14 +122,26 @@ impl Simulator {
         let nic = Nic::open_device("watched", Arc::clone(&watched) as _, options).unwrap();
         let ptag = nic.create_ptag().unwrap();
         let memory = nic.allocate(1 << 16, &MemAttributes::new(&ptag)).unwrap();
-        let attributes = ViAttributes { depth: 16, reliability_level: level, ..ViAttributes::new(&ptag) };
+        let cq = entries.map(|entries| nic.create_cq(entries).unwrap());
+        let attributes = ViAttributes {
+            depth: 16,
+            reliability_level: level,
+            send_cq: cq.clone(),
+            receive_cq: cq.clone(),
+            ..ViAttributes::new(&ptag)
+        };
         let vi = nic.create_vi(&attributes).unwrap();
-        End { watched, memory, vi, nic }
+        End { watched, memory, vi, cq, nic }
     }
 
     /// Two connected VIs.
     fn pair(&self, level: ReliabilityLevel) -> [End; 2] {
-        let ends = [0, 1].map(|number| self.end(number, level));
+        self.pair_with(level, None)
+    }
+
+    /// Two connected VIs, the second with a completion queue if it says of what size.
+    fn pair_with(&self, level: ReliabilityLevel, entries: Option<usize>) -> [End; 2] {
+        let ends = [self.end(0, level, None), self.end(1, level, entries)];
         ends[0].vi.connect(&ends[1].vi.connection_info()).unwrap();
         ends[1].vi.connect(&ends[0].vi.connection_info()).unwrap();
         ends
@@ -147,6 +159,7 @@ struct End {
     watched: Arc<Watched>,
     memory: Region,
     vi: Vi,
+    cq: Option<Cq>,
     nic: Nic,
 }
 
@@ -222,5 +235,46 @@ fn an_event_wakes_who_waits_for_it() {
         });
     }
     let lost = to.watched.checks.load(Ordering::SeqCst) - checks;
+    assert!(lost < ROUNDS / 2, "{lost} sleeps ended without an interrupt");
+}
+
+#[test]
+fn whoever_sleeps_for_a_completion_queue_wakes_for_either_work_queue() {
+    let simulator = Simulator::start();
+    let [from, to] = simulator.pair_with(ReliabilityLevel::ReliableDelivery, Some(8));
+    let cq = to.cq.as_ref().expect("it has one");
+    let load = |counter: &AtomicUsize| counter.load(Ordering::SeqCst);
+    let (checks, pauses) = (load(&to.watched.checks), load(&to.watched.pauses));
+    // Half of the rounds with interrupts held off: for less than a round takes, so each wakes all the same.
+    for round in 0..ROUNDS {
+        if round == ROUNDS / 2 {
+            to.nic.hold_off(Duration::from_millis(1)).unwrap();
+        }
+        let receive = round % 2 == 0;
+        let receiver = if receive { &to } else { &from };
+        receiver.vi.post_recv(receiver.descriptor(1000)).unwrap();
+        std::thread::scope(|scope| {
+            let sleeper = scope.spawn(|| {
+                let before = processor_time();
+                (cq.wait(LONG), processor_time() - before)
+            });
+            std::thread::sleep(Duration::from_millis(100));
+            if receive {
+                from.vi.post_send(from.descriptor(1000)).unwrap();
+                from.vi.send_wait(LONG).expect("it arrives");
+            } else {
+                to.vi.post_send(to.descriptor(1000)).unwrap();
+                from.vi.recv_wait(LONG).expect("it arrives");
+            }
+            let (entry, time) = sleeper.join().expect("no panic");
+            let entry = entry.expect("an entry");
+            assert_eq!((entry.vi, entry.receive), (to.vi.id(), receive), "round {round}");
+            assert!(time < Duration::from_millis(50), "{time:?}");
+        });
+        let done = if receive { to.vi.recv_done() } else { to.vi.send_done() };
+        assert_eq!(done.expect("the status is there").length(), 1000);
+    }
+    assert_eq!(load(&to.watched.pauses), pauses, "nobody polls");
+    let lost = load(&to.watched.checks) - checks;
     assert!(lost < ROUNDS / 2, "{lost} sleeps ended without an interrupt");
 }

@@ -7,6 +7,7 @@ pub mod handle;
 pub mod layout;
 pub mod profile;
 pub mod reference;
+pub mod refusal;
 pub mod register;
 pub mod tables;
 pub mod tlp;

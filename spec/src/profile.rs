@@ -14,8 +14,8 @@ pub const PAGE_LOG2: usize = 11;
 pub const PAGES: usize = 1 << PAGE_LOG2;
 /// log2 of the doorbell page stride in bytes.
 pub const DOORBELL_SHIFT: usize = 12;
-/// Size of BAR 2, the doorbell pages of virtual interfaces and completion queues, in bytes.
-pub const BAR2_BYTES: u64 = ((VIS + CQS) as u64) << DOORBELL_SHIFT;
+/// Size of BAR 2, the doorbell pages of VIs and completion queues, in bytes: a power of two.
+pub const BAR2_BYTES: u64 = ((VIS + CQS) as u64).next_power_of_two() << DOORBELL_SHIFT;
 /// log2 of the receive descriptors fetched ahead for each VI.
 pub const RECEIVE_AHEAD_LOG2: usize = 2;
 /// Receive descriptors fetched ahead for each VI.

@@ -2,16 +2,19 @@
 
 use std::fmt::Write;
 
+use crate::descriptor::status;
 use crate::layout::{Codes, Layout};
+use crate::refusal::REFUSALS;
 use crate::{descriptor, doorbell, handle, register, tables, tlp, wire};
 
 enum Part {
     Layout(Layout),
     Codes(Codes),
+    Refusals,
 }
 
 fn chapters() -> Vec<(&'static str, Vec<Part>)> {
-    use Part::{Codes, Layout};
+    use Part::{Codes, Layout, Refusals};
     vec![
         (
             "Descriptors",
@@ -57,6 +60,7 @@ fn chapters() -> Vec<(&'static str, Vec<Part>)> {
                 Layout(tables::page::LAYOUT),
                 Layout(tables::work_queue::LAYOUT),
                 Layout(tables::completion_queue::LAYOUT),
+                Layout(tables::moderation::LAYOUT),
                 Layout(tables::gather::LAYOUT),
                 Layout(tables::transmit::LAYOUT),
                 Layout(tables::receive::LAYOUT),
@@ -75,6 +79,7 @@ fn chapters() -> Vec<(&'static str, Vec<Part>)> {
                 Layout(wire::reth::LAYOUT),
                 Layout(wire::aeth::LAYOUT),
                 Codes(wire::syndrome::CODES),
+                Refusals,
             ],
         ),
         (
@@ -110,6 +115,7 @@ pub fn markdown() -> String {
             match part {
                 Part::Layout(layout) => print_layout(&mut out, &layout),
                 Part::Codes(codes) => print_codes(&mut out, &codes),
+                Part::Refusals => print_refusals(&mut out),
             }
         }
     }
@@ -142,6 +148,21 @@ fn print_codes(out: &mut String, codes: &Codes) {
     .expect("a String takes all");
     for code in codes.codes {
         writeln!(out, "| {:#x} | {} | {} |", code.value, code.name, code.doc.trim())
+            .expect("a String takes all");
+    }
+}
+
+fn print_refusals(out: &mut String) {
+    out.push_str(
+        "\n### Refusals\n\nWhat the requester sees, and the status its message completes with.\n\n\
+         | answer | Reliable Delivery | Reliable Reception |\n|---|---|---|\n",
+    );
+    let name = |bit: u32| {
+        let codes = status::CODES.codes.iter();
+        codes.filter(|code| code.value == bit.into()).map(|code| code.name).next().unwrap_or("?")
+    };
+    for row in REFUSALS {
+        writeln!(out, "| {} | {} | {} |", row.meaning, name(row.delivery), name(row.reception))
             .expect("a String takes all");
     }
 }

@@ -10,8 +10,6 @@ pub const MAGIC_VALUE: u32 = 0x5649_4144;
 pub const MSIX_TABLE: u64 = 0x8000;
 /// Byte offset of the MSI-X pending bits in BAR 0.
 pub const MSIX_PENDING: u64 = 0xC000;
-/// Interrupt vector of the events in EVENT; work queues say their own.
-pub const EVENT_VECTOR: u8 = 0;
 /// The layout version that this crate describes.
 pub const VERSION_VALUE: u32 = 1;
 /// PCI vendor identifier of the function: one that is assigned to nobody, and that QEMU's own
@@ -57,10 +55,8 @@ codes! {
         STAGE2 = 0x050;
         /// WO 64: runs a command: see command. A write while COMMAND_BUSY is ignored and counted.
         COMMAND = 0x058;
-        /// RO 64: what the last query answered.
+        /// RO 64: what the last query answered, or the last commit of a completion queue.
         RESULT = 0x060;
-        /// RO 64: takes the oldest event: see event. 0: none.
-        EVENT = 0x068;
         /// RO 32: the time base as the NIC sees it, in ticks of 1.024 us.
         TIME = 0x070;
         /// RO 32: completion queues; queue n has doorbell page VIS + n.
@@ -152,7 +148,7 @@ codes! {
 }
 
 layout! {
-    /// An event for the agent: something that no descriptor can report.
+    /// An event for the agent, in the error ring: something that no descriptor can report.
     event: 64 {
         /// See event_code; never 0.
         CODE: 0, 8;
@@ -186,7 +182,7 @@ codes! {
         COMP_PROT = 9;
         /// An RDMA read of ours failed in transport.
         RDMA_TRANSPORT = 10;
-        /// A completion queue had no room: its entry is lost, and the VI breaks. The VI field holds the queue (VIP_ERROR_CATASTROPHIC on it).
+        /// A completion queue had no room: its entry is lost. The VI field holds the queue (VIP_ERROR_CATASTROPHIC on it); the VI breaks with CONN_LOST.
         CQ_OVERRUN = 11;
     }
 }
@@ -230,7 +226,7 @@ codes! {
         TLP_DROPPED = 16;
         /// Commands ignored: written while busy.
         COMMAND_IGNORED = 17;
-        /// Events lost: the event queue was full.
+        /// Events lost: there was no error ring, or no room in it or before it.
         EVENT_LOST = 18;
         /// Negative acknowledgements sent.
         NAKS_SENT = 19;

@@ -24,6 +24,8 @@ codes! {
         VI_STATE = 8;
         /// Completion queues: row = queue.
         COMPLETION_QUEUE = 9;
+        /// Interrupts: moderation, row = vector.
+        MODERATION = 10;
     }
 }
 
@@ -106,6 +108,15 @@ layout! {
         SYSTEM_TAG: 64, 16;
         /// Interrupt vector: 0 to VECTORS - 1.
         VECTOR: 96, 8;
+    }
+}
+
+layout! {
+    /// Interrupt moderation of a vector. It counts from the vector's next interrupt on; after a reset there is none.
+    moderation: 64 {
+        /// Ticks of 1.024 us: until the time base has moved on by so many since an interrupt of the vector, it sends no other. What
+        /// is raised meanwhile is one interrupt then. 0: none.
+        HOLDOFF: 0, 15;
     }
 }
 

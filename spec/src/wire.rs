@@ -160,3 +160,9 @@ codes! {
         NAK_OPERATIONAL = 0x63;
     }
 }
+
+/// How long a receiver-not-ready answer asks to wait, in microseconds, by its timer code.
+pub const RNR_DELAY: [u32; 32] = [
+    655_360, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640, 960, 1280, 1920, 2560, 3840, 5120, 7680,
+    10_240, 15_360, 20_480, 30_720, 40_960, 61_440, 81_920, 122_880, 163_840, 245_760, 327_680, 491_520,
+];

@@ -84,6 +84,13 @@ impl Descriptor {
         self
     }
 
+    /// An RDMA write to there: before all other segments.
+    pub fn write_to(mut self, address: u64, handle: u32) -> Self {
+        self.control |= control::OP_RDMAWRITE;
+        self.segments.insert(0, Segment { address, handle, length: 0 });
+        self
+    }
+
     /// With immediate data.
     pub fn immediate(mut self, data: u32) -> Self {
         self.control |= control::IMMEDIATE;
@@ -165,10 +172,33 @@ impl RawVi {
 
     /// Creates one under another tag.
     pub fn tagged(host: &Host, service: Service, mtu: u32, tag: u16) -> Self {
+        Self::create(host, service, mtu, tag, [None; 2])
+    }
+
+    /// Creates one whose work queues have completion queues: of its sends, of its receives.
+    pub fn with_cqs(host: &Host, service: Service, mtu: u32, cqs: [Option<u16>; 2]) -> Self {
+        Self::create(host, service, mtu, host.tag, cqs)
+    }
+
+    fn create(
+        host: &Host,
+        service: Service,
+        mtu: u32,
+        tag: u16,
+        [send_cq, receive_cq]: [Option<u16>; 2],
+    ) -> Self {
         let log2 = Self::SLOTS.ilog2();
         let mtu = Mtu::try_from(mtu).expect("an MTU");
-        let attributes =
-            ViAttributes { tag, service, mtu, max_transfer: 1 << 16, send_log2: log2, receive_log2: log2 };
+        let attributes = ViAttributes {
+            tag,
+            service,
+            mtu,
+            max_transfer: 1 << 16,
+            send_log2: log2,
+            receive_log2: log2,
+            send_cq,
+            receive_cq,
+        };
         Self { vi: host.agent.create_vi(attributes).expect("a VI"), sends: 0, receives: 0 }
     }
 

@@ -271,8 +271,12 @@ impl Host {
 
     /// Registers a part of the host's memory, once more.
     pub fn register(&self, offset: usize, length: usize, tag: u16) -> Region {
+        self.register_as(offset, length, MemoryAttributes { tag, rdma_write: false, rdma_read: false })
+    }
+
+    /// The same, for remote peers as well.
+    pub fn register_as(&self, offset: usize, length: usize, attributes: MemoryAttributes) -> Region {
         assert!(offset + length <= self.memory.length());
-        let attributes = MemoryAttributes { tag, rdma_write: false, rdma_read: false };
         let address = self.memory.address(offset);
         // SAFETY: the memory is only ever accessed by copies, and `agent` is declared before `memory`:
         // its last clone stops the NIC. A test that keeps a clone longer steps the network no more.

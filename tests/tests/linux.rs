@@ -30,6 +30,7 @@ struct Case {
     frames: usize,
 }
 
+/// Where the PSN is; the byte before asks for an acknowledgement.
 const UC: Service = Service::UnreliableDelivery;
 const RC: Service = Service::ReliableDelivery;
 #[rustfmt::skip]
@@ -183,6 +184,8 @@ fn connect(world: &World, hosts: &[Host; 2], linux: &Linux) -> [RawVi; 2] {
             max_transfer: own.max_transfer,
             send_log2: 4,
             receive_log2: 4,
+            send_cq: None,
+            receive_cq: None,
         };
         let mut others = Vec::new();
         let vi = loop {

@@ -64,6 +64,9 @@ pub enum Error {
     /// As many descriptors are posted as the ring has slots.
     #[error("all {0} slots of the work queue hold descriptors that are not taken off it yet")]
     Overrun(usize),
+    /// The work queue has a completion queue: that one is waited for.
+    #[error("the work queue has a completion queue: wait for that, and then ask the work queue whether it is done")]
+    HasCq,
     /// A name that no NIC has.
     #[error("{name:?} is no name of a NIC: {reason}")]
     Name {
@@ -91,8 +94,8 @@ pub enum Error {
     /// More bytes than a descriptor can say.
     #[error("the segments of a descriptor have less than 2^32 bytes in all")]
     Length,
-    /// The memory belongs to another NIC.
-    #[error("the memory is registered with another NIC than the virtual interface's")]
+    /// The memory or completion queue belongs to another NIC.
+    #[error("the memory, or the completion queue, is of another NIC than the virtual interface's")]
     OtherNic,
     /// The memory is read-only, and the NIC writes descriptors.
     #[error("a descriptor in memory that is registered read-only: the NIC completes it there")]
@@ -125,6 +128,7 @@ impl Error {
             | Self::Segments
             | Self::Length
             | Self::ReadOnly
+            | Self::HasCq
             | Self::OtherNic => Return::InvalidParameter,
             Self::Channel(error) => match error.kind() {
                 io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Return::Timeout,
@@ -161,6 +165,10 @@ fn agent_code(error: &AgentError) -> Return {
         | AgentError::RightToWrite(_)
         | AgentError::UnknownHandle(_)
         | AgentError::UnknownVi(_)
+        | AgentError::UnknownCq(_)
+        | AgentError::Entries(_)
+        | AgentError::UnknownVector(_)
+        | AgentError::Holdoff(_)
         | AgentError::OwnAddress(_)
         | AgentError::Ring(_) => Return::InvalidParameter,
         AgentError::Device(_)
@@ -172,6 +180,7 @@ fn agent_code(error: &AgentError) -> Return {
         | AgentError::Command(_)
         | AgentError::TagInUse { .. }
         | AgentError::NoTag
+        | AgentError::CqInUse { .. }
         | AgentError::DmaAddresses { .. }
         | AgentError::Arena(_)
         | AgentError::Full(..) => Return::ErrorResource,

@@ -29,6 +29,7 @@
 //! VIA gives no flow control: on a reliable VI a message that finds no receive posted breaks the
 //! connection. Receives are posted before the peer sends; how many, the two programs agree.
 
+mod cq;
 mod descriptor;
 mod error;
 mod memory;
@@ -36,6 +37,7 @@ mod nic;
 mod queue;
 mod vi;
 
+pub use cq::{Cq, CqEntry, ViId};
 pub use descriptor::{Descriptor, DescriptorBuilder, Operation, Status};
 pub use error::{Error, Return};
 pub use memory::{MemAttributes, Region};

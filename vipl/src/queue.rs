@@ -20,10 +20,10 @@ use crate::{Descriptor, Error};
 
 /// Misses in a row after which a *Wait sleeps, and a *Done lets others run. On a machine with few processors a
 /// simulated NIC otherwise waits for those who wait for it.
-const MISSES: u32 = 64;
+pub(crate) const MISSES: u32 = 64;
 /// After how many misses one who waits asks whether the device still lives. Misses and not time: in a
 /// deterministic simulation the question is an access to the NIC, and must come at the same place in every run.
-const CHECK: u32 = 1024;
+pub(crate) const CHECK: u32 = 1024;
 
 /// One of the two work queues of a VI.
 #[derive(Debug)]
@@ -185,12 +185,15 @@ impl Posted {
     }
 
     /// The NIC has forgotten the queue: what it did not complete is flushed, and the ring starts
-    /// anew.
-    pub(crate) fn reset(&mut self) {
+    /// anew. How many it did not complete.
+    pub(crate) fn reset(&mut self) -> usize {
+        let mut flushed = 0;
         for descriptor in self.descriptors.iter_mut().filter(|d| !d.is_complete()) {
             descriptor.flush();
+            flushed += 1;
         }
         self.position = 0;
+        flushed
     }
 }
 

@@ -13,7 +13,7 @@ use viaduct_driver::{
 
 use crate::{
     queue::{Posted, Queue},
-    Descriptor, Error, Nic, Ptag,
+    Cq, Descriptor, Error, Nic, Ptag, ViId,
 };
 
 /// VIA's reliability levels.
@@ -40,11 +40,15 @@ pub struct ViAttributes {
     pub mtu: Mtu,
     /// Descriptors that may be posted on each queue: rounded up to a power of two, 8 to 1024.
     pub depth: usize,
+    /// Completion queue of its sends.
+    pub send_cq: Option<Cq>,
+    /// Completion queue of its receives; it may be the same.
+    pub receive_cq: Option<Cq>,
 }
 
 impl ViAttributes {
     /// Reliable Delivery, messages of up to 1 MiB, packets that fit Ethernet frames of 1500 bytes,
-    /// 1024 descriptors.
+    /// 1024 descriptors, no completion queues.
     pub fn new(ptag: &Ptag) -> Self {
         Self {
             reliability_level: Service::ReliableDelivery,
@@ -52,6 +56,8 @@ impl ViAttributes {
             ptag: ptag.clone(),
             mtu: Mtu::DEFAULT,
             depth: 1 << MAX_RING_LOG2,
+            send_cq: None,
+            receive_cq: None,
         }
     }
 }
@@ -73,6 +79,7 @@ pub struct ViQuery {
 #[derive(Debug)]
 pub struct Vi {
     nic: Nic,
+    id: ViId,
     vi: AgentVi,
     attributes: ViAttributes,
     send: Queue,
@@ -86,6 +93,7 @@ impl Nic {
     /// A reliability level or size that the NIC does not offer; no VI left.
     pub fn create_vi(&self, attributes: &ViAttributes) -> Result<Vi, Error> {
         let log2 = attributes.depth.clamp(8, 1 << MAX_RING_LOG2).next_power_of_two().ilog2();
+        let index = |cq: &Option<Cq>| cq.as_ref().map(|cq| cq.index_on(self)).transpose();
         let vi = self.agent().create_vi(AgentViAttributes {
             tag: attributes.ptag.tag_of(self)?,
             service: attributes.reliability_level,
@@ -93,14 +101,21 @@ impl Nic {
             max_transfer: attributes.max_transfer_size,
             send_log2: log2,
             receive_log2: log2,
+            send_cq: index(&attributes.send_cq)?,
+            receive_cq: index(&attributes.receive_cq)?,
         })?;
-        Ok(Vi {
+        let vi = Vi {
             nic: self.clone(),
+            id: ViId::new(),
             send: Queue::new(&vi, Direction::Send),
             receive: Queue::new(&vi, Direction::Receive),
             vi,
             attributes: attributes.clone(),
-        })
+        };
+        for cq in vi.cqs() {
+            cq.add(vi.vi.index(), vi.id)?;
+        }
+        Ok(vi)
     }
 }
 
@@ -108,6 +123,11 @@ impl Vi {
     /// The NIC that it is on.
     pub fn nic(&self) -> &Nic {
         &self.nic
+    }
+
+    /// What completion queues call it.
+    pub fn id(&self) -> ViId {
+        self.id
     }
 
     /// What the peer has to know to connect to this VI. It is new for each connection.
@@ -125,8 +145,7 @@ impl Vi {
         // Sends posted to an idle VI are flushed; the NIC is done with them before it starts anew.
         self.wait_complete(&[&sends])?;
         self.vi.connect(peer)?;
-        sends.reset();
-        Ok(())
+        self.reset(Direction::Send, &mut sends)
     }
 
     /// Connects to the peer at the other end of a channel, which does the same: each says who it is,
@@ -179,13 +198,16 @@ impl Vi {
     /// interrupt. None: for ever, but never longer than five seconds for a device that is gone.
     ///
     /// # Errors
-    /// As [`Vi::send_done`], and [`Error::Timeout`] in place of [`Error::NotDone`].
+    /// As [`Vi::send_done`], and [`Error::Timeout`] in place of [`Error::NotDone`]; [`Error::HasCq`]: with a completion
+    /// queue one waits for that ([`Cq::wait`]).
     pub fn send_wait(&self, timeout: Option<Duration>) -> Result<Descriptor, Error> {
+        self.alone(Direction::Send)?;
         self.send.wait(&self.vi, timeout)
     }
 
     /// Waits until the oldest receive is complete (VipRecvWait): as [`Vi::send_wait`].
     pub fn recv_wait(&self, timeout: Option<Duration>) -> Result<Descriptor, Error> {
+        self.alone(Direction::Receive)?;
         self.receive.wait(&self.vi, timeout)
     }
 
@@ -222,9 +244,31 @@ impl Vi {
         self.vi.break_off()?;
         self.wait_complete(&[sends, receives])?;
         self.vi.make_idle()?;
-        sends.reset();
-        receives.reset();
-        Ok(())
+        // Both, whatever the first one says.
+        let first = self.reset(Direction::Send, sends);
+        first.and(self.reset(Direction::Receive, receives))
+    }
+
+    /// The NIC has forgotten a queue.
+    fn reset(&self, direction: Direction, posted: &mut Posted) -> Result<(), Error> {
+        let flushed = posted.reset();
+        self.cq(direction).map_or(Ok(()), |cq| cq.flushed(self.id, direction, flushed))
+    }
+
+    fn cqs(&self) -> impl Iterator<Item = &Cq> {
+        [&self.attributes.send_cq, &self.attributes.receive_cq].into_iter().flatten()
+    }
+
+    fn cq(&self, direction: Direction) -> Option<&Cq> {
+        match direction {
+            Direction::Send => self.attributes.send_cq.as_ref(),
+            Direction::Receive => self.attributes.receive_cq.as_ref(),
+        }
+    }
+
+    /// A work queue that has a completion queue is not waited for.
+    fn alone(&self, direction: Direction) -> Result<(), Error> {
+        self.cq(direction).map_or(Ok(()), |_| Err(Error::HasCq))
     }
 
     /// Waits until the NIC has completed what is posted, or will not any more.
@@ -245,6 +289,10 @@ impl Drop for Vi {
         // Of a device that is gone nothing is left to destroy.
         if unused || self.flush(&mut sends, &mut receives).is_ok() {
             let _ = self.vi.destroy();
+        }
+        // The index is another VI's next: no entry of ours is taken for one of its.
+        for cq in self.cqs() {
+            let _ = cq.forget(self.vi.index(), self.id);
         }
     }
 }

@@ -51,6 +51,7 @@ impl PciDevice for Paper {
             registers::VERSION => VERSION_VALUE,
             registers::KIND => 2,
             registers::VIS => 4,
+            registers::CQS => 4,
             registers::REGIONS => 32,
             registers::PAGES => 64,
             registers::DOORBELL_SHIFT => 12,
@@ -318,7 +319,9 @@ fn the_nic_says_what_it_can_do() {
     assert_eq!(attributes.name, "paper");
     assert!(attributes.max_transfer_size >= 32 << 10, "VIA's least");
     assert!(attributes.max_descriptors_per_queue >= 300 && attributes.max_segments_per_desc >= 252);
-    assert_eq!(attributes.max_register_regions, 30);
+    assert_eq!(attributes.max_register_regions, 29);
+    assert_eq!(attributes.max_cq, 3, "one is the agent's");
+    assert!(attributes.max_cq_entries >= 1024);
     // The bench has one region; the rest is there, and no more.
     let more: Vec<Region> = (1..attributes.max_register_regions)
         .map(|_| bench.nic.allocate(1, &MemAttributes::new(&bench.ptag)).expect("as promised"))

@@ -48,6 +48,7 @@ impl Puppet {
             (registers::VERSION, VERSION_VALUE.into()),
             (registers::KIND, 1),
             (registers::VIS, 2),
+            (registers::CQS, 2),
             (registers::REGIONS, 8),
             (registers::PAGES, 16),
             (registers::DOORBELL_SHIFT, 12),

@@ -39,6 +39,10 @@ pub mod listener {
     pub const STATE: usize = 8;
     /// `interrupt/notify`: WORK_QUEUE.
     pub const NOTIFY: usize = 9;
+    /// `complete/queues`: WORK_QUEUE, COMPLETION_QUEUE.
+    pub const QUEUES: usize = 10;
+    /// `interrupt/vectors`: MODERATION.
+    pub const VECTORS: usize = 11;
 }
 
 /// See the module's description.
@@ -55,15 +59,15 @@ pub struct Broadcast {
     /// Everybody has taken it.
     pub commit_ready: Signal<Out, bool>,
     /// The commit, for each listener of its table that has not taken it: see [`listener`].
-    pub valid: Signal<Out, Bits<10>>,
+    pub valid: Signal<Out, Bits<12>>,
     /// Who takes it now.
-    pub taken: Signal<In, Bits<10>>,
-    had: DFF<Bits<10>>,
-    hears: Signal<Local, Bits<10>>,
-    waiting: Signal<Local, Bits<10>>,
-    shown: Signal<Local, Bits<10>>,
-    takes: Signal<Local, Bits<10>>,
-    left: Signal<Local, Bits<10>>,
+    pub taken: Signal<In, Bits<12>>,
+    had: DFF<Bits<12>>,
+    hears: Signal<Local, Bits<12>>,
+    waiting: Signal<Local, Bits<12>>,
+    shown: Signal<Local, Bits<12>>,
+    takes: Signal<Local, Bits<12>>,
+    left: Signal<Local, Bits<12>>,
     region: Number<8, { table::REGION as u64 }>,
     page: Number<8, { table::PAGE as u64 }>,
     work_queue: Number<8, { table::WORK_QUEUE as u64 }>,
@@ -71,18 +75,28 @@ pub struct Broadcast {
     gather: Number<8, { table::GATHER as u64 }>,
     transmit: Number<8, { table::TRANSMIT as u64 }>,
     receive: Number<8, { table::RECEIVE as u64 }>,
-    hears_protect: Number<10, { 1 << listener::PROTECT }>,
+    hears_protect: Number<12, { 1 << listener::PROTECT }>,
     hears_work_queue: Number<
-        10,
-        { 1 << listener::FETCH | 1 << listener::DOORBELL | 1 << listener::RECEIVE | 1 << listener::NOTIFY },
+        12,
+        {
+            1 << listener::FETCH
+                | 1 << listener::DOORBELL
+                | 1 << listener::RECEIVE
+                | 1 << listener::NOTIFY
+                | 1 << listener::QUEUES
+        },
     >,
-    hears_template: Number<10, { 1 << listener::TRANSMIT }>,
-    hears_gather: Number<10, { 1 << listener::GATHER }>,
-    hears_transmit: Number<10, { 1 << listener::TRANSMIT | 1 << listener::SENDS }>,
-    hears_receive: Number<10, { 1 << listener::RECEIVE | 1 << listener::WRITER }>,
-    hears_state: Number<10, { 1 << listener::STATE }>,
-    fetch: Number<10, { 1 << listener::FETCH }>,
-    not_receive: Number<10, { 0x3ff & !(1 << listener::RECEIVE) }>,
+    hears_template: Number<12, { 1 << listener::TRANSMIT }>,
+    hears_gather: Number<12, { 1 << listener::GATHER }>,
+    hears_transmit: Number<12, { 1 << listener::TRANSMIT | 1 << listener::SENDS }>,
+    hears_receive: Number<12, { 1 << listener::RECEIVE | 1 << listener::WRITER }>,
+    hears_cq: Number<12, { 1 << listener::QUEUES }>,
+    hears_moderation: Number<12, { 1 << listener::VECTORS }>,
+    hears_state: Number<12, { 1 << listener::STATE }>,
+    completion_queue: Number<8, { table::COMPLETION_QUEUE as u64 }>,
+    moderation: Number<8, { table::MODERATION as u64 }>,
+    fetch: Number<12, { 1 << listener::FETCH }>,
+    not_receive: Number<12, { 0xfff & !(1 << listener::RECEIVE) }>,
 }
 
 impl Logic for Broadcast {
@@ -101,6 +115,10 @@ impl Logic for Broadcast {
             self.hears.next = self.hears_transmit.val();
         } else if self.target.val() == self.receive.val() {
             self.hears.next = self.hears_receive.val();
+        } else if self.target.val() == self.completion_queue.val() {
+            self.hears.next = self.hears_cq.val();
+        } else if self.target.val() == self.moderation.val() {
+            self.hears.next = self.hears_moderation.val();
         } else {
             self.hears.next = self.hears_state.val();
         }
@@ -111,18 +129,18 @@ impl Logic for Broadcast {
         }
         self.takes.next = self.shown.val() & self.taken.val();
         self.left.next = self.waiting.val() & !self.takes.val();
-        self.valid.next = bits::<10>(0);
+        self.valid.next = bits::<12>(0);
         self.commit_ready.next = false;
         if self.commit_valid.val() {
             self.valid.next = self.shown.val();
             self.had.d.next = self.had.q.val() | self.takes.val();
             if !self.left.val().any() {
                 self.commit_ready.next = true;
-                self.had.d.next = bits::<10>(0);
+                self.had.d.next = bits::<12>(0);
             }
         }
         if self.reset.val() {
-            self.had.d.next = bits::<10>(0);
+            self.had.d.next = bits::<12>(0);
         }
     }
 }

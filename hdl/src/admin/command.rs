@@ -7,17 +7,17 @@
 //!                     └──► busy, error, result, count_ignored
 //! ```
 //! Contract: one command at a time; one that comes while `busy` is ignored and counted. A COMMIT or QUERY of a table
-//! or row that does not exist sets `error` and does nothing; the next command that is taken clears it. After reset,
-//! zero rows are committed to REGION, WORK_QUEUE and VI_STATE, and `busy` is high until that is done.
+//! or row that does not exist sets `error` and does nothing; a COMMIT of COMPLETION_QUEUE puts `written` into `result`; the next command that is taken clears it. After reset,
+//! zero rows are committed to REGION, WORK_QUEUE, COMPLETION_QUEUE, MODERATION and VI_STATE, and `busy` is high until that is done.
 //!
-//! Latency: a commit 3 cycles and its owner's wait; a query 3 cycles; the clearing after reset about 1400 cycles.
+//! Latency: a commit 3 cycles and its owner's wait; a query 3 cycles; the clearing after reset about 1700 cycles.
 //!
 //! Tests: `tests/admin/command.rs`.
 
-use crate::bus::{Commit, Vi};
+use crate::bus::{Commit, CqIndex, Vi};
 use crate::prims::Number;
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{PAGES, REGIONS, VIS, VI_LOG2};
+use viaduct_spec::profile::{CQS, PAGES, REGIONS, VECTORS, VIS, VI_LOG2};
 use viaduct_spec::register::command_op;
 use viaduct_spec::tables::table;
 
@@ -28,6 +28,7 @@ enum Step {
     Idle,
     Decode,
     Commit,
+    Written,
     Drain,
     Draining,
     Query,
@@ -56,6 +57,8 @@ pub struct Command {
     pub commit: Signal<Out, Commit>,
     /// All owners have it.
     pub commit_ready: Signal<In, bool>,
+    /// Entries written to the ring of the completion queue that was committed last.
+    pub written: Signal<In, CqIndex>,
     /// Start to drain.
     pub drain: Signal<Out, bool>,
     /// Earlier accesses are still on their way.
@@ -68,7 +71,7 @@ pub struct Command {
     pub busy: Signal<Out, bool>,
     /// The last command was refused.
     pub error: Signal<Out, bool>,
-    /// Answer of the last query.
+    /// Answer of the last query, or commit of a completion queue.
     pub result: Signal<Out, Bits<64>>,
     /// A command was ignored.
     pub count_ignored: Signal<Out, bool>,
@@ -92,9 +95,13 @@ pub struct Command {
     transmit: Number<8, { table::TRANSMIT as u64 }>,
     receive: Number<8, { table::RECEIVE as u64 }>,
     vi_state: Number<8, { table::VI_STATE as u64 }>,
+    completion_queue: Number<8, { table::COMPLETION_QUEUE as u64 }>,
+    moderation: Number<8, { table::MODERATION as u64 }>,
     beyond_regions: Number<16, { 0x1_0000 - REGIONS as u64 }>,
     beyond_pages: Number<16, { 0x1_0000 - PAGES as u64 }>,
     beyond_queues: Number<16, { 0x1_0000 - 2 * VIS as u64 }>,
+    beyond_cqs: Number<16, { 0x1_0000 - CQS as u64 }>,
+    beyond_vectors: Number<16, { 0x1_0000 - VECTORS as u64 }>,
     beyond_templates: Number<16, { 0x1_0000 - 8 * VIS as u64 }>,
     beyond_vis: Number<16, { 0x1_0000 - VIS as u64 }>,
 }
@@ -120,6 +127,10 @@ impl Logic for Command {
             self.beyond.next = self.beyond_pages.val();
         } else if self.row.q.val().target == self.work_queue.val() {
             self.beyond.next = self.beyond_queues.val();
+        } else if self.row.q.val().target == self.completion_queue.val() {
+            self.beyond.next = self.beyond_cqs.val();
+        } else if self.row.q.val().target == self.moderation.val() {
+            self.beyond.next = self.beyond_vectors.val();
         } else if self.row.q.val().target == self.template.val() {
             self.beyond.next = self.beyond_templates.val();
         } else {
@@ -146,6 +157,10 @@ impl Logic for Command {
                     if self.row.q.val().target == self.region.val() {
                         self.row.d.next.target = self.work_queue.val();
                     } else if self.row.q.val().target == self.work_queue.val() {
+                        self.row.d.next.target = self.completion_queue.val();
+                    } else if self.row.q.val().target == self.completion_queue.val() {
+                        self.row.d.next.target = self.moderation.val();
+                    } else if self.row.q.val().target == self.moderation.val() {
                         self.row.d.next.target = self.vi_state.val();
                     } else {
                         self.step.d.next = Step::Idle;
@@ -188,7 +203,14 @@ impl Logic for Command {
                 self.commit_valid.next = true;
                 if self.commit_ready.val() {
                     self.step.d.next = Step::Idle;
+                    if self.row.q.val().target == self.completion_queue.val() {
+                        self.step.d.next = Step::Written;
+                    }
                 }
+            }
+            Step::Written => {
+                self.answer.d.next = bit_cast::<64, 18>(self.written.val());
+                self.step.d.next = Step::Idle;
             }
             Step::Drain => {
                 self.drain.next = true;

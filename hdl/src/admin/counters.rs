@@ -1,20 +1,20 @@
-//! 24 event counters of 36 bits, the width of one block RAM.
+//! 36 event counters of 36 bits.
 //!
 //! ```text
-//!   events 24 ──►┌──────────┐
+//!   events 36 ──►┌──────────┐
 //!   read_valid ─►│ Counters │──► read_done
 //!   read_index ─►└──────────┘──► read_value 36
 //! ```
 //! Contract: bit n of `events` adds one to counter n. Nothing is lost as long as no event comes in more than every
-//! second cycle, which no block's can: each takes two beats at least. Four bits per counter collect events until the
-//! scan, one counter a cycle, moves them into the RAM. A read of a counter below 24 is answered when the scan passes
-//! it; `read_index` stays until then. Reset clears all counters within 24 cycles.
+//! second cycle, which no block's can: each takes two beats at least. Five bits per counter collect events until the
+//! scan, one counter a cycle, moves them into the memory, which is distributed RAM: block RAM is short. A read of a counter below 36 is answered when the scan passes
+//! it; `read_index` stays until then. Reset clears all counters within 36 cycles.
 //!
-//! Latency: a read 2 to 26 cycles; an event shows in a read that starts 25 cycles later.
+//! Latency: a read 2 to 38 cycles; an event shows in a read that starts 37 cycles later.
 //!
 //! Tests: `tests/admin/counters.rs`.
 
-use crate::prims::{Number, Ram};
+use crate::prims::{LutRam, Number};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -25,58 +25,53 @@ pub struct Counters {
     /// Clears every counter.
     pub reset: Signal<In, bool>,
     /// One bit for each counter.
-    pub events: Signal<In, Bits<24>>,
+    pub events: Signal<In, Bits<36>>,
     /// A counter is wanted.
     pub read_valid: Signal<In, bool>,
     /// Which.
-    pub read_index: Signal<In, Bits<5>>,
+    pub read_index: Signal<In, Bits<6>>,
     /// `read_value` is it, in this cycle.
     pub read_done: Signal<Out, bool>,
     /// Its value.
     pub read_value: Signal<Out, Bits<36>>,
-    rows: Ram<Bits<36>, 5>,
-    pending: [DFF<Bits<4>>; 24],
+    rows: LutRam<Bits<36>, 6>,
+    row: DFF<Bits<36>>,
+    low: Pending,
+    high: Pending,
     /// The counter whose pending events are taken now.
-    scan: DFF<Bits<5>>,
-    /// The same, one bit a counter: cheaper than 24 comparisons.
-    turn: DFF<Bits<24>>,
+    scan: DFF<Bits<6>>,
+    /// The same, one bit a counter: cheaper than 36 comparisons.
+    turn: DFF<Bits<36>>,
     /// The one before, whose row has just been read.
-    moved: DFF<Bits<5>>,
-    amount: DFF<Bits<4>>,
+    moved: DFF<Bits<6>>,
+    amount: DFF<Bits<5>>,
     /// The first round after reset: rows are written and not added to.
     clearing: DFF<bool>,
     clear_row: DFF<bool>,
     value: DFF<Bits<36>>,
     done: DFF<bool>,
-    scanned: Signal<Local, Bits<4>>,
+    turns: Signal<Local, Bits<36>>,
+    scanned: Signal<Local, Bits<5>>,
     sum: Signal<Local, Bits<36>>,
-    last: Number<5, 23>,
+    last: Number<6, 35>,
 }
 
 impl Logic for Counters {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, scan, turn, moved, amount, clearing, clear_row, value, done);
+        dff_setup!(self, clock, row, scan, turn, moved, amount, clearing, clear_row, value, done);
         clock!(self, clock, rows);
+        self.turns.next = self.turn.q.val();
 
-        self.scanned.next = bits::<4>(0);
-        for i in 0..24 {
-            self.pending[i].clock.next = self.clock.val();
-            self.pending[i].d.next = self.pending[i].q.val();
-            if self.events.val().get_bit(i) {
-                self.pending[i].d.next = self.pending[i].q.val() + 1;
-            }
-            if self.turn.q.val().get_bit(i) {
-                self.scanned.next = self.scanned.val() | self.pending[i].q.val();
-                self.pending[i].d.next = bits::<4>(0);
-                if self.events.val().get_bit(i) {
-                    self.pending[i].d.next = bits::<4>(1);
-                }
-            }
-            if self.reset.val() {
-                self.pending[i].d.next = bits::<4>(0);
-            }
-        }
+        self.low.clock.next = self.clock.val();
+        self.low.reset.next = self.reset.val();
+        self.low.events.next = self.events.val().get_bits::<18>(0);
+        self.low.turn.next = self.turns.val().get_bits::<18>(0);
+        self.high.clock.next = self.clock.val();
+        self.high.reset.next = self.reset.val();
+        self.high.events.next = self.events.val().get_bits::<18>(18);
+        self.high.turn.next = self.turns.val().get_bits::<18>(18);
+        self.scanned.next = self.low.collected.val() | self.high.collected.val();
 
         self.scan.d.next = self.scan.q.val() + 1;
         self.turn.d.next = self.turn.q.val() << 1;
@@ -84,15 +79,16 @@ impl Logic for Counters {
         self.amount.d.next = self.scanned.val();
         self.clear_row.d.next = self.clearing.q.val();
         if self.scan.q.val() == self.last.val() {
-            self.scan.d.next = bits::<5>(0);
-            self.turn.d.next = bits::<24>(1);
+            self.scan.d.next = bits::<6>(0);
+            self.turn.d.next = bits::<36>(1);
             self.clearing.d.next = false;
         }
 
         self.rows.read_address.next = self.scan.q.val();
-        self.sum.next = self.rows.read_data.val() + bit_cast::<36, 4>(self.amount.q.val());
+        self.row.d.next = self.rows.read_data.val();
+        self.sum.next = self.row.q.val() + bit_cast::<36, 5>(self.amount.q.val());
         if self.clear_row.q.val() {
-            self.sum.next = bit_cast::<36, 4>(self.amount.q.val());
+            self.sum.next = bit_cast::<36, 5>(self.amount.q.val());
         }
         self.rows.write_address.next = self.moved.q.val();
         self.rows.write_data.next = self.sum.val();
@@ -105,11 +101,48 @@ impl Logic for Counters {
         self.read_value.next = self.value.q.val();
 
         if self.reset.val() {
-            self.scan.d.next = bits::<5>(0);
-            self.turn.d.next = bits::<24>(1);
+            self.scan.d.next = bits::<6>(0);
+            self.turn.d.next = bits::<36>(1);
             self.clearing.d.next = true;
             self.clear_row.d.next = true;
             self.done.d.next = false;
+        }
+    }
+}
+
+/// What has come of half the counters' events since their last turn.
+#[derive(LogicBlock, Default)]
+struct Pending {
+    pub clock: Signal<In, Clock>,
+    pub reset: Signal<In, bool>,
+    pub events: Signal<In, Bits<18>>,
+    /// The counter whose events are taken in this cycle, if it is one of these.
+    pub turn: Signal<In, Bits<18>>,
+    /// Its events until now; 0 if it is none.
+    pub collected: Signal<Out, Bits<5>>,
+    counts: [DFF<Bits<5>>; 18],
+}
+
+impl Logic for Pending {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.collected.next = bits::<5>(0);
+        for i in 0..18 {
+            self.counts[i].clock.next = self.clock.val();
+            self.counts[i].d.next = self.counts[i].q.val();
+            if self.events.val().get_bit(i) {
+                self.counts[i].d.next = self.counts[i].q.val() + 1;
+            }
+            if self.turn.val().get_bit(i) {
+                self.collected.next = self.collected.val() | self.counts[i].q.val();
+                self.counts[i].d.next = bits::<5>(0);
+                if self.events.val().get_bit(i) {
+                    self.counts[i].d.next = bits::<5>(1);
+                }
+            }
+            if self.reset.val() {
+                self.counts[i].d.next = bits::<5>(0);
+            }
         }
     }
 }

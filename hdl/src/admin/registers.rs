@@ -3,15 +3,14 @@
 //! ```text
 //!   mmio_write ──►┌───────────┐──► control, addresses, stages, command
 //!         load ──►│ Registers │──► answer
-//!   read-only  ──►│           │──► event_pop
+//!   read-only  ──►│           │
 //!   values        │           │──► counter_valid/_index ◄── counter_done/_value
 //!                 └───────────┘──► vector_valid/_row    ◄── vector_done/_value
 //! ```
 //! Contract: a store writes the 4-byte halves whose bytes are all enabled and nothing else. A load is answered once,
-//! with the 8 bytes that its address lies in; the next load comes after the answer. A load of EVENT's low half takes
-//! the event. Loads from the MSI-X table are asked of its owner, which takes the stores by itself. Addresses without a register read 0 and swallow stores.
+//! with the 8 bytes that its address lies in; the next load comes after the answer. Loads from the MSI-X table are asked of its owner, which takes the stores by itself. Addresses without a register read 0 and swallow stores.
 //!
-//! Latency: a load 3 cycles, a counter up to 37, the MSI-X table up to 7; a store 1.
+//! Latency: a load 3 cycles, a counter up to 41, the MSI-X table up to 7; a store 1.
 //!
 //! Tests: `tests/admin/registers.rs`.
 
@@ -19,7 +18,7 @@ use crate::bus::MmioWrite;
 use crate::interrupt::VECTOR_ROW_LOG2;
 use crate::prims::Number;
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{DOORBELL_SHIFT, PAGES, RECEIVE_AHEAD, REGIONS, VECTORS, VIS};
+use viaduct_spec::profile::{CQS, DOORBELL_SHIFT, PAGES, RECEIVE_AHEAD, REGIONS, VECTORS, VIS};
 use viaduct_spec::register::{
     control, nic_kind, registers, MAGIC_VALUE, MSIX_PENDING, MSIX_TABLE, VERSION_VALUE,
 };
@@ -84,16 +83,12 @@ pub struct Registers {
     pub state: Signal<In, Bits<4>>,
     /// RESULT.
     pub result: Signal<In, Bits<64>>,
-    /// The oldest event.
-    pub event_word: Signal<In, Bits<64>>,
-    /// It has been read.
-    pub event_pop: Signal<Out, bool>,
     /// The time base.
     pub time_now: Signal<In, Bits<32>>,
     /// A counter is wanted.
     pub counter_valid: Signal<Out, bool>,
     /// Which.
-    pub counter_index: Signal<Out, Bits<5>>,
+    pub counter_index: Signal<Out, Bits<6>>,
     /// Here it is.
     pub counter_done: Signal<In, bool>,
     /// Its value.
@@ -111,7 +106,6 @@ pub struct Registers {
     step: DFF<Step>,
     address: DFF<Bits<20>>,
     value: DFF<Bits<64>>,
-    pop: DFF<bool>,
     receiving: DFF<bool>,
     sending: DFF<bool>,
     resetting: DFF<bool>,
@@ -130,6 +124,7 @@ pub struct Registers {
     high: Signal<Local, bool>,
     low_data: Signal<Local, Bits<32>>,
     high_data: Signal<Local, Bits<32>>,
+    counter_number: Signal<Local, Bits<6>>,
     controls: Signal<Local, Bits<64>>,
     lower_half: Number<64, 0xFFFF_FFFF>,
     upper_half: Number<64, 0xFFFF_FFFF_0000_0000>,
@@ -147,15 +142,16 @@ pub struct Registers {
     row_stage2: Number<17, { registers::STAGE2 >> 3 }>,
     row_command: Number<17, { registers::COMMAND >> 3 }>,
     row_result: Number<17, { registers::RESULT >> 3 }>,
-    row_event: Number<17, { registers::EVENT >> 3 }>,
     row_time: Number<17, { registers::TIME >> 3 }>,
     vector_rows: Number<13, { MSIX_TABLE >> 7 }>,
     row_pending: Number<17, { MSIX_PENDING >> 3 }>,
-    counter_rows: Number<12, { registers::COUNTERS >> 8 }>,
+    counter_rows: Number<11, { registers::COUNTERS >> 9 }>,
+    counters: Number<6, 36>,
     magic: Number<64, { pair(MAGIC_VALUE, VERSION_VALUE) }>,
     kind: Number<64, { pair(nic_kind::RTL, VIS as u32) }>,
     sizes: Number<64, { pair(REGIONS as u32, PAGES as u32) }>,
     doorbell: Number<64, { pair(DOORBELL_SHIFT as u32, RECEIVE_AHEAD as u32) }>,
+    cqs: Number<64, { pair(0, CQS as u32) }>,
     receive_bit: Number<64, { 1 << control::RECEIVE_ENABLE.lo }>,
     send_bit: Number<64, { 1 << control::SEND_ENABLE.lo }>,
 }
@@ -163,7 +159,7 @@ pub struct Registers {
 impl Logic for Registers {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, address, value, pop, receiving, sending, resetting);
+        dff_setup!(self, clock, step, address, value, receiving, sending, resetting);
         dff_setup!(
             self,
             clock,
@@ -187,7 +183,6 @@ impl Logic for Registers {
         self.stage2.next = self.staged2.q.val();
         self.command_valid.next = self.commanded.q.val();
         self.command.next = self.command_word.q.val();
-        self.event_pop.next = self.pop.q.val();
 
         // Stores.
         self.store_address.next = self.mmio_write.val().address;
@@ -250,10 +245,10 @@ impl Logic for Registers {
         self.answer_valid.next = false;
         self.answer.next = self.value.q.val();
         self.counter_valid.next = false;
-        self.counter_index.next = self.address.q.val().get_bits::<5>(3);
+        self.counter_number.next = self.address.q.val().get_bits::<6>(3);
+        self.counter_index.next = self.counter_number.val();
         self.vector_valid.next = false;
         self.vector_row.next = self.address.q.val().get_bits::<VECTOR_ROW_LOG2>(3);
-        self.pop.d.next = false;
         match self.step.q.val() {
             Step::Idle => {
                 if self.load_valid.val() {
@@ -296,17 +291,14 @@ impl Logic for Registers {
                     self.value.d.next = self.staged2.q.val();
                 } else if self.load_row.val() == self.row_result.val() {
                     self.value.d.next = self.result.val();
-                } else if self.load_row.val() == self.row_event.val() {
-                    self.value.d.next = self.event_word.val();
-                    self.pop.d.next = !self.address.q.val().get_bit(2);
                 } else if self.load_row.val() == self.row_time.val() {
-                    self.value.d.next = bit_cast::<64, 32>(self.time_now.val());
+                    self.value.d.next = self.cqs.val() | bit_cast::<64, 32>(self.time_now.val());
                 } else if self.load_row.val() == self.row_pending.val() {
                     self.value.d.next = bit_cast::<64, VECTORS>(self.vectors_pending.val());
                 } else if self.address.q.val().get_bits::<13>(7) == self.vector_rows.val() {
                     self.step.d.next = Step::Vector;
-                } else if (self.address.q.val().get_bits::<12>(8) == self.counter_rows.val())
-                    & !self.address.q.val().get_bits::<2>(6).all()
+                } else if (self.address.q.val().get_bits::<11>(9) == self.counter_rows.val())
+                    & (self.counter_number.val() < self.counters.val())
                 {
                     self.step.d.next = Step::Count;
                 }
@@ -336,7 +328,6 @@ impl Logic for Registers {
 
         if self.reset.val() {
             self.step.d.next = Step::Idle;
-            self.pop.d.next = false;
             self.receiving.d.next = false;
             self.sending.d.next = false;
             self.resetting.d.next = false;

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use anyhow::{bail, Context, Result};
 use viaduct_hdl::blocks::{self, Entry};
 use viaduct_hdl::flow::budget::Line;
-use viaduct_hdl::flow::{budget, gate, prove};
+use viaduct_hdl::flow::{budget, gate, pool, prove};
 
 const USAGE: &str = "usage: viaduct-export export --out FOLDER
        viaduct-export lint   [--only TEXT]
@@ -92,14 +92,18 @@ fn export(arguments: &Arguments) -> Result<()> {
 fn lint(arguments: &Arguments) -> Result<()> {
     let blocks = arguments.blocks()?;
     let mut bad = 0;
-    for block in &blocks {
-        let wrong = gate::check(block)?;
-        println!("{:<24} {}", block.name, if wrong.is_empty() { "clean" } else { "REFUSED" });
-        for line in &wrong {
-            println!("{line}");
-        }
-        bad += usize::from(!wrong.is_empty());
-    }
+    pool::each(
+        &blocks,
+        |block, verilog| gate::check(block.name, verilog),
+        |block, wrong| {
+            println!("{:<24} {}", block.name, if wrong.is_empty() { "clean" } else { "REFUSED" });
+            for line in &wrong {
+                println!("{line}");
+            }
+            bad += usize::from(!wrong.is_empty());
+            Ok(())
+        },
+    )?;
     if bad > 0 {
         bail!("{bad} of {} blocks refused", blocks.len());
     }
@@ -110,11 +114,11 @@ fn lint(arguments: &Arguments) -> Result<()> {
 fn measure(arguments: &Arguments) -> Result<()> {
     println!("{}", Line::head());
     let mut lines = Vec::new();
-    for block in &arguments.blocks()? {
-        let line = Line::of(block)?;
+    pool::each(&arguments.blocks()?, Line::of, |_, line| {
         println!("{}", line.text());
         lines.push(line);
-    }
+        Ok(())
+    })?;
     if let Some(path) = &arguments.json {
         fs::write(path, budget::json(&lines)).with_context(|| path.display().to_string())?;
     }

@@ -1,7 +1,18 @@
-//! The end of a descriptor: its status, in place.
+//! The end of a descriptor: its status, in place, and its entry in a completion queue.
+//!
+//! | block | what for |
+//! |---|---|
+//! | [`Sends`] | which sends are complete |
+//! | [`Writer`] | writes status and entry |
+//! | [`Queues`] | what the entry is, and where it goes |
+//! | [`Indices`] | how far each completion queue is written and taken |
 
+mod indices;
+mod queues;
 mod sends;
 mod writer;
 
-pub use sends::Sends;
+pub use indices::{CqRow, Indices};
+pub use queues::Queues;
+pub use sends::{Command, Expired, Sends, Timers};
 pub use writer::Writer;

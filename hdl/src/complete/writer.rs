@@ -1,29 +1,39 @@
-//! Writes completions into descriptors, in place, and lets the acknowledgement follow.
+//! Writes completions into descriptors, in place, and lets the acknowledgement follow; and completion queue entries.
 //!
 //! ```text
 //!  receive: Completion ──►┌────────┐──► access, write
 //!     send: Completion ──►│ Writer │──► request, request_mark
+//!   entry: CqEntry     ──►│        │──► entry_done, entry_ok
 //!    verdict, issued   ──►│        │──► fault
-//!                         └────────┘──► ended
+//!                         └────────┘──► ended, closed
 //! ```
 //! Contract: completions are written in the order in which each input gives them, the two inputs in turn:
 //! ImmediateData if any, then Length and Status as one aligned 8-byte write. The acknowledgement is asked for when
 //! both are granted, with the number of write commands issued by then. A completion whose memory is refused reports
 //! COMP_PROT, breaks the VI, and turns its acknowledgement into a NAK (remote operational error).
 //!
-//! `ended` tells of each completion with `ends`, in order, when its status is granted, or refused, or not to be
-//! written: the queue's position moves on whether or not its consumer can see why. The next completion waits for it.
+//! `ended` and `closed` tell of each completion with `ends`, in order, when its status is granted, or refused, or not to be
+//! written: the queue's position moves on whether or not its consumer can see why. The next completion waits until both
+//! are taken, an entry does not.
+//!
+//! `entry` goes before the next completion, as 16 bytes at once; `entry_done` tells when they are granted and gone
+//! (`entry_ok`), or refused.
+//! A row of RECEIVE is a new connection: the last word of the one before is forgotten (`bus::word`).
 //!
 //! Latency: 2 cycles and the checker's to the status's data, twice that with immediate data.
 //!
 //! Tests: `tests/complete/writer.rs`.
 
-use crate::bus::{client, Access, AckRequest, Commit, Completion, Fault, Mark, Queue, WriteBeat, QUEUE_LOG2};
+use crate::bus::{
+    client, word, Access, AckRequest, Closed, Commit, Completion, CqEntry, Fault, Queue, WriteBeat,
+    QUEUE_LOG2,
+};
 use crate::prims::{LutRam, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{COMPLETION_OFFSET, IMMEDIATE_OFFSET};
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::register::event_code;
+use viaduct_spec::tables::cq_entry;
 use viaduct_spec::wire::syndrome;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -36,6 +46,9 @@ enum Step {
     Status,
     Acknowledge,
     Refused,
+    AskEntry,
+    EntryToken,
+    EntryOwner,
 }
 
 /// See the module's description.
@@ -101,10 +114,22 @@ pub struct Writer {
     pub ended_valid: Signal<Out, bool>,
     /// Its queue.
     pub ended_queue: Signal<Out, Queue>,
-    /// Write commands issued until then, its own included, modulo 256.
-    pub ended_mark: Signal<Out, Mark>,
     /// It is taken.
     pub ended_ready: Signal<In, bool>,
+    /// A descriptor has ended.
+    pub closed_valid: Signal<Out, bool>,
+    /// Which.
+    pub closed: Signal<Out, Closed>,
+    /// It is taken.
+    pub closed_ready: Signal<In, bool>,
+    /// An entry to write, until it is done.
+    pub entry_valid: Signal<In, bool>,
+    /// The entry.
+    pub entry: Signal<In, CqEntry>,
+    /// The entry is written or refused, this cycle only.
+    pub entry_done: Signal<Out, bool>,
+    /// It is written.
+    pub entry_ok: Signal<Out, bool>,
     /// A completion is under way.
     pub busy: Signal<Out, bool>,
     step: DFF<Step>,
@@ -115,24 +140,31 @@ pub struct Writer {
     refused: DFF<bool>,
     ended: DFF<bool>,
     queue: DFF<Queue>,
-    mark: DFF<Mark>,
+    closing: DFF<bool>,
+    ending: DFF<Closed>,
     tags: LutRam<Bits<16>, VI_LOG2>,
     tag: DFF<Bits<16>>,
     take_send: Signal<Local, bool>,
     own_verdict: Signal<Local, bool>,
     base: Signal<Local, Bits<64>>,
     ends: Signal<Local, bool>,
+    rest: Signal<Local, bool>,
+    owner: Signal<Local, Bits<64>>,
+    phase_bit: Number<64, { 1 << (cq_entry::PHASE.lo - 64) }>,
+    receive_bit: Number<64, { 1 << (cq_entry::RECEIVE.lo - 64) }>,
     complete_client: Number<2, { client::COMPLETE }>,
     immediate_offset: Number<64, { IMMEDIATE_OFFSET }>,
     completion_offset: Number<64, { COMPLETION_OFFSET }>,
     comp_prot: Number<8, { event_code::COMP_PROT as u64 }>,
+    last_word: Number<2, { word::LAST }>,
+    forget: Number<2, { word::FORGET }>,
     nak: Number<8, { syndrome::NAK_OPERATIONAL as u64 }>,
 }
 
 impl Logic for Writer {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, at, send_turn, granted, refused, tag, ended, queue, mark);
+        dff_setup!(self, clock, step, at, send_turn, granted, refused, tag, ended, queue, closing, ending);
         clock!(self, clock, tags);
 
         // The VI's tag: RECEIVE's second word, bits 15:0.
@@ -158,12 +190,22 @@ impl Logic for Writer {
         self.access.next.system = false;
         self.access.next.write = true;
         self.access.next.clip = false;
+        self.access.next.remote = bits::<2>(0);
         self.access.next.user = bits::<8>(0);
         self.write_valid.next = false;
         self.write.next.data =
             (bit_cast::<64, 20>(self.at.q.val().status) << 32) | bit_cast::<64, 32>(self.at.q.val().length);
         self.write.next.start = bits::<3>(0);
         self.write.next.count = bits::<4>(8);
+
+        // An entry's second word: whose it is.
+        self.owner.next = bit_cast::<64, VI_LOG2>(self.entry.val().vi);
+        if self.entry.val().receive {
+            self.owner.next = bit_cast::<64, VI_LOG2>(self.entry.val().vi) | self.receive_bit.val();
+        }
+        if self.entry.val().phase {
+            self.owner.next = self.owner.val() | self.phase_bit.val();
+        }
 
         // A verdict is a pulse: keep it until the data has gone.
         self.own_verdict.next =
@@ -178,6 +220,8 @@ impl Logic for Writer {
         self.request.next.psn = self.at.q.val().psn;
         self.request.next.msn = self.at.q.val().msn;
         self.request.next.syndrome = self.at.q.val().syndrome;
+        self.request.next.kind = self.at.q.val().kind;
+        self.request.next.reception = self.at.q.val().reception;
         self.request_mark.next = self.issued.val();
         self.fault_valid.next = false;
         self.fault.next.vi = self.at.q.val().vi;
@@ -187,26 +231,45 @@ impl Logic for Writer {
         self.busy.next = true;
         self.ended_valid.next = self.ended.q.val();
         self.ended_queue.next = self.queue.q.val();
-        self.ended_mark.next = self.mark.q.val();
         if self.ended_ready.val() {
             self.ended.d.next = false;
         }
+        self.closed_valid.next = self.closing.q.val();
+        self.closed.next = self.ending.q.val();
+        if self.closed_ready.val() {
+            self.closing.d.next = false;
+        }
         self.ends.next = false;
+        self.rest.next = (!self.ended.q.val() | self.ended_ready.val())
+            & (!self.closing.q.val() | self.closed_ready.val());
+        self.entry_done.next = false;
+        self.entry_ok.next = false;
 
         match self.step.q.val() {
             Step::Idle => {
-                self.busy.next = self.receive_valid.val() | self.send_valid.val() | self.ended.q.val();
+                self.busy.next = self.receive_valid.val()
+                    | self.send_valid.val()
+                    | self.entry_valid.val()
+                    | self.ended.q.val()
+                    | self.closing.q.val();
                 self.granted.d.next = false;
                 self.refused.d.next = false;
                 if self.commit_valid.val() {
                     self.tags.write_enable.next = true;
                     self.commit_ready.next = true;
-                } else if self.take_send.val() {
+                    self.at.d.next.vi = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
+                    self.at.d.next.acknowledge = true;
+                    self.at.d.next.kind = self.forget.val();
+                    self.at.d.next.reception = false;
+                    self.step.d.next = Step::Acknowledge;
+                } else if self.entry_valid.val() {
+                    self.step.d.next = Step::AskEntry;
+                } else if self.take_send.val() & self.rest.val() {
                     self.at.d.next = self.send.val();
                     self.send_ready.next = true;
                     self.send_turn.d.next = false;
                     self.step.d.next = Step::Tag;
-                } else if self.receive_valid.val() {
+                } else if self.receive_valid.val() & self.rest.val() {
                     self.at.d.next = self.receive.val();
                     self.receive_ready.next = true;
                     self.send_turn.d.next = true;
@@ -215,9 +278,7 @@ impl Logic for Writer {
             }
             Step::Tag => {
                 self.tag.d.next = self.tags.read_data.val();
-                if self.ended.q.val() {
-                    self.step.d.next = Step::Tag;
-                } else if !self.at.q.val().write {
+                if !self.at.q.val().write {
                     self.ends.next = true;
                     self.step.d.next = Step::Acknowledge;
                 } else if self.at.q.val().has_immediate {
@@ -276,9 +337,42 @@ impl Logic for Writer {
             Step::Refused => {
                 self.fault_valid.next = true;
                 self.at.d.next.syndrome = self.nak.val();
+                self.at.d.next.kind = self.last_word.val();
                 if self.fault_ready.val() {
                     self.ends.next = true;
                     self.step.d.next = Step::Acknowledge;
+                }
+            }
+            Step::AskEntry => {
+                self.access_valid.next = true;
+                self.access.next.address = bit_cast::<64, 40>(self.entry.val().address);
+                self.access.next.span = bits::<32>(16);
+                self.access.next.length = bits::<13>(16);
+                self.access.next.region = self.entry.val().region;
+                self.access.next.tag = self.entry.val().tag;
+                self.access.next.system = true;
+                if self.access_ready.val() {
+                    self.step.d.next = Step::EntryToken;
+                }
+            }
+            Step::EntryToken => {
+                self.write_valid.next = self.granted.q.val();
+                self.write.next.data = self.entry.val().token;
+                if self.granted.q.val() & self.write_ready.val() {
+                    self.step.d.next = Step::EntryOwner;
+                }
+                if self.refused.q.val() {
+                    self.entry_done.next = true;
+                    self.step.d.next = Step::Idle;
+                }
+            }
+            Step::EntryOwner => {
+                self.write_valid.next = true;
+                self.write.next.data = self.owner.val();
+                if self.write_ready.val() {
+                    self.entry_done.next = true;
+                    self.entry_ok.next = true;
+                    self.step.d.next = Step::Idle;
                 }
             }
             _ => {
@@ -287,7 +381,12 @@ impl Logic for Writer {
         }
         if self.ends.val() {
             self.ended.d.next = self.at.q.val().ends;
-            self.mark.d.next = self.issued.val();
+            self.closing.d.next = self.at.q.val().ends;
+            self.ending.d.next.vi = self.at.q.val().vi;
+            self.ending.d.next.receive = self.at.q.val().receive;
+            self.ending.d.next.region = self.at.q.val().region;
+            self.ending.d.next.offset = self.at.q.val().offset;
+            self.ending.d.next.written = self.granted.q.val();
             self.queue.d.next = bit_cast::<QUEUE_LOG2, VI_LOG2>(self.at.q.val().vi) << 1;
             if self.at.q.val().receive {
                 self.queue.d.next =
@@ -300,6 +399,7 @@ impl Logic for Writer {
             self.refused.d.next = false;
             self.send_turn.d.next = false;
             self.ended.d.next = false;
+            self.closing.d.next = false;
         }
     }
 }

@@ -12,8 +12,8 @@
 //! size. Each takes a slot of 512 bytes before it is sent, so its completions, in whatever pieces and
 //! order, always find room. Slots are used and emptied in turn. What leaves is described at `ReadBeat`: an access ends
 //! with `last` on the last beat of its last command; a refused command is one beat without bytes, in its
-//! turn; a read that failed shows `failed` in a beat without bytes of its own, and again in the last beat of its
-//! access.
+//! turn; a read that failed shows `failed` in a beat without bytes of its own, behind beats of what had come of it, and
+//! again in the last beat of its access.
 //!
 //! Every command, refused ones too, retires with its last beat.
 //!
@@ -21,8 +21,8 @@
 //! reset: `timed_out` stays. When all slots are lost every read fails at once and nothing is sent.
 //! `extended_tag` changes nothing: 16 tags fit the 5 bits that every function may use.
 //!
-//! Latency: 3 cycles from a command to its request, 3 from the last beat of a completion to the first beat
-//! of its data. Throughput: 8 bytes a cycle less one cycle for each slot; a request every 4 cycles.
+//! Latency: 3 cycles from a command to its request, 2 from the last beat of a completion to the last beat of its
+//! data; the others leave as they come. Throughput: 8 bytes a cycle less one cycle for each slot; a request every 5 cycles.
 //!
 //! Tests: `tests/tlp/dma_read.rs`.
 
@@ -164,6 +164,9 @@ impl Logic for DmaRead {
         self.drain.waiting.next = self.waiting.val();
         self.drain.open.next = self.open.q.val();
         self.drain.faulty.next = self.failed.q.val() | self.dead.q.val();
+        self.drain.flowing.next = self.slots.flowing.val();
+        self.drain.flow_tag.next = self.slots.tag.val();
+        self.drain.fill.next = self.slots.fill.val();
         self.drain.progress.next = self.slots.accept.val() & (self.slots.tag.val() == self.drain.head.val());
         self.drain.time_now.next = self.time_now.val();
         self.drain.read_data.next = self.slots.read_data.val();

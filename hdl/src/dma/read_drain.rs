@@ -3,19 +3,22 @@
 //! ```text
 //!   reserve, _tag, piece, hollow ─►┌───────────┐──► head, taken  (the oldest slot; it is free again)
 //!     waiting, open, faulty    ─►│           │──► strike       (the oldest slot has timed out)
+//!  flowing, flow_tag, fill    ─►│           │
 //!                      progress ─►│ ReadDrain │──► read_row
 //!                          time_now ─►│           │◄── read_data    (next cycle)
 //!                                 │           │──► beat_valid, beat
 //!                                 └───────────┘──► retire, deadline
 //! ```
-//! Contract: the oldest slot is looked at while `waiting`; when it is not `open` any more its bytes leave as
-//! beats, one row of 8 a cycle. A refused or faulty slot leaves as one beat without bytes. A fault shows in its own beat
-//! and once more in the last of its access, which then has no bytes either. A `hollow` slot is passed over.
+//! Contract: the oldest slot is looked at while `waiting`; its bytes leave as beats, one row of 8 a cycle, when it
+//! is not `open` any more, and all rows but the last before that, while they flow in (`flowing` into slot `flow_tag`, rows
+//! below `fill` are there). A refused slot leaves as one beat without bytes, a faulty one ends with one.
+//! A fault shows in its own beat and once more in the last of its access, which then has no bytes either.
+//! A `hollow` slot is passed over.
 //!
 //! `strike` comes when the oldest slot is open and `LIMIT` ticks have passed without `progress` since it became
 //! the oldest; the slot's owner closes it then and makes it faulty.
 //!
-//! Latency: 1 cycle from the slot's end of `open` to its first beat if it was the oldest already. One cycle
+//! Latency: 1 cycle from the slot's end of `open`, or from `fill`, to a beat if it was the oldest already. One cycle
 //! is lost between two slots.
 //! Tests: through `DmaRead`.
 
@@ -68,6 +71,12 @@ pub struct ReadDrain {
     pub open: Signal<In, Bits<READ_TAGS>>,
     /// Slots whose data cannot be used.
     pub faulty: Signal<In, Bits<READ_TAGS>>,
+    /// Rows below `fill` of slot `flow_tag` are there.
+    pub flowing: Signal<In, bool>,
+    /// The slot.
+    pub flow_tag: Signal<In, ReadTag>,
+    /// The row.
+    pub fill: Signal<In, Bits<6>>,
     /// A good completion for the oldest slot.
     pub progress: Signal<In, bool>,
     /// Time in ticks.
@@ -122,6 +131,7 @@ pub struct ReadDrain {
     opened: Signal<Local, bool>,
     fault: Signal<Local, bool>,
     empty: Signal<Local, bool>,
+    early: Signal<Local, bool>,
     go: Signal<Local, bool>,
     final_row: Signal<Local, bool>,
     behind: Signal<Local, Bits<4>>,
@@ -145,6 +155,9 @@ impl Default for ReadDrain {
             waiting: Default::default(),
             open: Default::default(),
             faulty: Default::default(),
+            flowing: Default::default(),
+            flow_tag: Default::default(),
+            fill: Default::default(),
             progress: Default::default(),
             time_now: Default::default(),
             head: Default::default(),
@@ -183,6 +196,7 @@ impl Default for ReadDrain {
             opened: Default::default(),
             fault: Default::default(),
             empty: Default::default(),
+            early: Default::default(),
             go: Default::default(),
             final_row: Default::default(),
             behind: Default::default(),
@@ -224,9 +238,15 @@ impl Logic for ReadDrain {
         // One row of the oldest slot.
         self.opened.next = self.open.val().get_bit(self.at.q.val().index());
         self.fault.next = self.faulty.val().get_bit(self.at.q.val().index()) & !self.slot.q.val().refused;
-        self.go.next = self.loaded.q.val() & !self.opened.val();
-        self.empty.next = self.fault.val() | self.slot.q.val().refused;
         self.final_row.next = self.row.q.val() == self.slot.q.val().last_row;
+        // Not the last row: what became of the slot must be known then.
+        self.early.next = self.flowing.val()
+            & (self.flow_tag.val() == self.at.q.val())
+            & (self.row.q.val() < self.fill.val())
+            & !self.final_row.val()
+            & !self.fault.val();
+        self.go.next = self.loaded.q.val() & (!self.opened.val() | self.early.val());
+        self.empty.next = self.fault.val() | self.slot.q.val().refused;
         self.behind.next = bits::<4>(8);
         if self.final_row.val() {
             self.behind.next = bit_cast::<4, 3>(self.slot.q.val().last_lane) + 1;

@@ -13,7 +13,8 @@
 //! the last beat of the request was taken. A refused command, or any while `silent`, takes a slot and sends
 //! nothing.
 //!
-//! Latency: 3 cycles from the command to the first beat. At most one request every 4 cycles, as `room` needs one to look at the next slot.
+//! Latency: 3 cycles from the command to the first beat. At most one request every 5 cycles, as `room` needs one to look at
+//! the next slot.
 //! Tests: through `DmaRead`.
 
 use super::split::{Piece, Split};
@@ -112,7 +113,7 @@ impl Logic for ReadIssue {
         self.skipped.next = false;
         match self.state.q.val() {
             State::First => {
-                if self.split.piece_valid.val() & self.room.val() & self.free.val() {
+                if self.split.piece_valid.val() & self.room.val() & !self.beat_valid.q.val() {
                     self.reserve.next = true;
                     if self.reserve_ready.val() {
                         if self.mute.val() {
@@ -139,7 +140,8 @@ impl Logic for ReadIssue {
                 }
             }
             State::Gone => {
-                if self.free.val() {
+                // Not in the cycle in which the beat is taken: that is known late, and what comes of it is much.
+                if !self.beat_valid.q.val() {
                     self.sent.next = true;
                     self.state.d.next = State::First;
                 }

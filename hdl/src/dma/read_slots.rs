@@ -5,7 +5,7 @@
 //!           reserve, _tag, piece ─►│           │──► reserve_ready
 //!        open, cfg_requester_id  ─►│ ReadSlots │──► count_unexpected (pulse)
 //!                       read_row ─►│           │──► read_data (next cycle)
-//!                                  └───────────┘
+//!                                  └───────────┘──► flowing, fill
 //! ```
 //! Contract: slot t holds the aligned block of 512 bytes that the request with tag t lies in: memory byte a is at
 //! byte a % 512. For each open slot a table says what its next completion must be: lower address and byte
@@ -17,10 +17,16 @@
 //! Events, in the cycle after the beat that causes them: `accept` for each good completion at its header, `close` when nothing more
 //! will come for the slot (its last data is in the memory then), `spoil` when its data cannot be used.
 //!
-//! Latency: 1 cycle from the last beat of a slot to `close`. Everything that comes is taken, a beat every cycle.
+//! While the data of a good completion comes, not poisoned, `flowing` says that the rows of slot `tag` below `fill` are in the
+//! memory: they may be read, but that the rest will be good is known only when the slot closes.
+//!
+//! Latency: none from the last beat of a slot to `close`, 1 cycle if the completion has a single double word.
+//! Everything that comes is taken, a beat every cycle.
 //! `reserve_ready` is low only in the cycle after a good completion's second beat.
 //!
-//! How: the memory is two banks of double words. Bank 0 takes whichever half of a beat has the even address.
+//! How: the memory is two banks of double words. Bank 0 takes whichever half of a beat has the even address. The
+//! second beat's double word is written before the header is judged, but only where the slot, which is open, expects
+//! one: a completion that is dropped spoils nothing, as the right one writes there again.
 //!
 //! Tests: through `DmaRead`.
 
@@ -76,6 +82,10 @@ pub struct ReadSlots {
     pub spoil: Signal<Out, bool>,
     /// A completion nobody waits for, or not like this.
     pub count_unexpected: Signal<Out, bool>,
+    /// The completion that comes for slot `tag` is good so far.
+    pub flowing: Signal<Out, bool>,
+    /// With `flowing`: the slot's rows below this one are there.
+    pub fill: Signal<Out, Bits<6>>,
     /// {slot, 8 bytes in it}.
     pub read_row: Signal<In, Bits<10>>,
     /// They, in the next cycle.
@@ -94,7 +104,7 @@ pub struct ReadSlots {
     byte_count: DFF<Bits<12>>,
     refused: DFF<bool>,
 
-    // One cycle behind it: what is done with it.
+    // From its second beat on: where it goes.
     slot: DFF<ReadTag>,
     good: DFF<bool>,
     bad: DFF<bool>,
@@ -102,8 +112,13 @@ pub struct ReadSlots {
     poison: DFF<bool>,
     is_final: DFF<bool>,
     fresh: DFF<bool>,
-    beat_valid: DFF<bool>,
-    beat: DFF<TlpBeat>,
+    /// It had no third beat; and its one double word was there.
+    single: DFF<bool>,
+    single_whole: DFF<bool>,
+    /// The double word that the slot expects behind it.
+    word: DFF<Bits<7>>,
+    flows: DFF<bool>,
+    filled: DFF<Bits<6>>,
     odd: DFF<bool>,
     row: DFF<Bits<6>>,
     row_before: DFF<Bits<6>>,
@@ -114,6 +129,12 @@ pub struct ReadSlots {
     data: Signal<Local, Bits<64>>,
     first: Signal<Local, bool>,
     second: Signal<Local, bool>,
+    third: Signal<Local, bool>,
+    now_slot: Signal<Local, ReadTag>,
+    now_row: Signal<Local, Bits<6>>,
+    now_odd: Signal<Local, bool>,
+    now_fill: Signal<Local, Bits<6>>,
+    sound: Signal<Local, bool>,
     entry: Signal<Local, Expected>,
     entry_word: Signal<Local, Bits<7>>,
     tag_in: Signal<Local, ReadTag>,
@@ -127,7 +148,6 @@ pub struct ReadSlots {
     fits: Signal<Local, bool>,
     half0: Signal<Local, Bits<32>>,
     half1: Signal<Local, Bits<32>>,
-    out_data: Signal<Local, Bits<64>>,
     keep: Signal<Local, Bits<2>>,
     both: Signal<Local, bool>,
     writing: Signal<Local, bool>,
@@ -136,7 +156,6 @@ pub struct ReadSlots {
     high_used: Signal<Local, bool>,
     enough: Signal<Local, bool>,
     ending: Signal<Local, bool>,
-    word: Signal<Local, Bits<7>>,
     piece_first: Signal<Local, Bits<12>>,
     piece_finish: Signal<Local, Bits<12>>,
     piece_words: Signal<Local, Bits<11>>,
@@ -146,14 +165,17 @@ impl Logic for ReadSlots {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, under_way, ahead, with_data, length, poisoned, byte_count, refused);
-        dff_setup!(self, clock, slot, good, bad, unexpected, poison, is_final, fresh, beat_valid, beat);
-        dff_setup!(self, clock, odd, row, row_before, left, rest, behind);
+        dff_setup!(self, clock, slot, good, bad, unexpected, poison, is_final, fresh, single, single_whole);
+        dff_setup!(self, clock, word, flows, filled, odd, row, row_before, left, rest, behind);
         clock!(self, clock, expected, bank0, bank1);
 
         // First beat: kind, length, status, byte count.
         self.data.next = self.completion.val().data;
         self.first.next = self.completion_valid.val() & !self.under_way.q.val();
         self.second.next = self.completion_valid.val() & self.ahead.q.val();
+        self.third.next = self.completion_valid.val() & self.under_way.q.val() & !self.ahead.q.val();
+        self.keep.next = self.completion.val().keep;
+        self.both.next = self.keep.val().get_bit(1);
         if self.completion_valid.val() {
             self.under_way.d.next = !self.completion.val().last;
             self.ahead.d.next = self.first.val() & !self.completion.val().last;
@@ -188,39 +210,46 @@ impl Logic for ReadSlots {
             & (self.data.val().get_bits::<7>(0) == self.lower.val())
             & self.length.q.val().any()
             & !self.spare.val().get_bit(10);
+        self.sound.next = self.known.val() & !self.error.val() & self.fits.val();
         self.bad.d.next = false;
         self.unexpected.d.next = false;
+        self.single.d.next = self.second.val() & self.completion.val().last;
+        self.single_whole.d.next = self.both.val() & (self.length.q.val() == bits::<10>(1));
         self.fresh.d.next = self.second.val();
         if self.second.val() {
             self.slot.d.next = self.tag_in.val();
-            self.good.d.next = self.known.val() & !self.error.val() & self.fits.val();
+            self.good.d.next = self.sound.val();
             self.bad.d.next = self.known.val() & self.error.val();
             self.unexpected.d.next = !self.known.val() | (!self.error.val() & !self.fits.val());
             self.poison.d.next = self.poisoned.q.val();
             self.is_final.d.next = !self.spare.val().any();
-            self.left.d.next = bit_cast::<8, 10>(self.length.q.val());
             self.rest.d.next = bit_cast::<8, 11>(self.spare.val());
             self.behind.d.next = self.entry.val().behind;
             self.odd.d.next = self.entry_word.val().get_bit(0);
-            self.row.d.next = self.entry_word.val().get_bits::<6>(1);
+            self.word.d.next = self.entry_word.val() + bit_cast::<7, 10>(self.length.q.val());
         }
-        self.beat_valid.d.next = self.completion_valid.val() & !self.first.val();
-        self.beat.d.next = self.completion.val();
 
-        // One cycle later: its data into the banks. The second beat has data in its high half only.
-        self.out_data.next = self.beat.q.val().data;
-        self.half0.next = self.out_data.val().get_bits::<32>(0);
-        self.half1.next = self.out_data.val().get_bits::<32>(32);
-        self.keep.next = self.beat.q.val().keep;
-        self.both.next = self.keep.val().get_bit(1);
-        self.low_used.next = !self.fresh.q.val() & self.left.q.val().any();
-        self.high_used.next = self.both.val()
-            & ((self.fresh.q.val() & self.left.q.val().any()) | self.left.q.val().get_bits::<7>(1).any());
-        self.writing.next = self.beat_valid.q.val() & self.good.q.val();
-        self.target.next =
-            (bit_cast::<10, READ_TAGS_LOG2>(self.slot.q.val()) << 6) | bit_cast::<10, 6>(self.row.q.val());
+        // Its data into the banks. The second beat has data in its high half only.
+        self.now_slot.next = self.slot.q.val();
+        self.now_row.next = self.row.q.val();
+        self.now_odd.next = self.odd.q.val();
+        self.writing.next = self.third.val() & self.good.q.val();
+        self.low_used.next = self.left.q.val().any();
+        self.high_used.next = self.both.val() & self.left.q.val().get_bits::<7>(1).any();
+        if self.second.val() {
+            self.now_slot.next = self.tag_in.val();
+            self.now_row.next = self.entry_word.val().get_bits::<6>(1);
+            self.now_odd.next = self.entry_word.val().get_bit(0);
+            self.writing.next = self.open.val().get_bit(self.tag_in.val().index());
+            self.low_used.next = false;
+            self.high_used.next = self.both.val();
+        }
+        self.half0.next = self.data.val().get_bits::<32>(0);
+        self.half1.next = self.data.val().get_bits::<32>(32);
+        self.target.next = (bit_cast::<10, READ_TAGS_LOG2>(self.now_slot.val()) << 6)
+            | bit_cast::<10, 6>(self.now_row.val());
         self.bank0.write_address.next = self.target.val();
-        if self.odd.q.val() {
+        if self.now_odd.val() {
             self.bank0.write_data.next = self.half0.val();
             self.bank0.write_enable.next = self.writing.val() & self.low_used.val();
             self.bank1.write_address.next = self.target.val();
@@ -234,28 +263,42 @@ impl Logic for ReadSlots {
             self.bank1.write_data.next = self.half0.val();
             self.bank1.write_enable.next = self.writing.val() & self.low_used.val();
         }
-        if self.beat_valid.q.val() {
-            self.row_before.d.next = self.row.q.val();
-            self.row.d.next = self.row.q.val() + 1;
-            if self.fresh.q.val() {
-                self.left.d.next = self.left.q.val() - 1;
-            } else {
-                self.left.d.next = self.left.q.val() - 2;
-            }
+        self.now_fill.next = self.now_row.val();
+        if self.now_odd.val() {
+            self.now_fill.next = self.now_row.val() + 1;
+        }
+        if self.second.val() | self.third.val() {
+            self.row_before.d.next = self.now_row.val();
+            self.row.d.next = self.now_row.val() + 1;
+            self.filled.d.next = self.now_fill.val();
+        }
+        if self.third.val() {
+            self.left.d.next = self.left.q.val() - 2;
             if !self.left.q.val().get_bits::<7>(1).any() {
                 self.left.d.next = bits::<8>(0);
             }
+            // A row that got less than both its halves is not there.
+            if !self.left.q.val().get_bits::<7>(1).any() {
+                self.flows.d.next = false;
+            }
         }
+        if self.second.val() {
+            self.left.d.next = bit_cast::<8, 10>(self.length.q.val()) - 1;
+            self.flows.d.next = self.sound.val() & !self.poisoned.q.val();
+        }
+        if self.completion_valid.val() & (self.completion.val().last | !self.both.val()) {
+            self.flows.d.next = false;
+        }
+        self.flowing.next = self.flows.q.val();
+        self.fill.next = self.filled.q.val();
 
         // What became of it.
-        self.ending.next = self.writing.val() & self.beat.q.val().last;
+        self.ending.next =
+            self.good.q.val() & (self.single.q.val() | (self.third.val() & self.completion.val().last));
         self.enough.next = !self.left.q.val().get_bits::<7>(1).any()
-            | (!self.fresh.q.val()
-                & self.both.val()
-                & !self.left.q.val().get_bits::<6>(2).any()
-                & !self.left.q.val().get_bit(0));
-        if self.left.q.val().get_bit(0) & self.fresh.q.val() & !self.both.val() {
-            self.enough.next = false;
+            | (self.both.val() & !self.left.q.val().get_bits::<6>(2).any() & !self.left.q.val().get_bit(0));
+        if self.single.q.val() {
+            self.enough.next = self.single_whole.q.val();
         }
         self.tag.next = self.slot.q.val();
         self.accept.next = self.fresh.q.val() & self.good.q.val();
@@ -264,17 +307,13 @@ impl Logic for ReadSlots {
         self.count_unexpected.next = self.unexpected.q.val();
 
         // The table: after a good completion, or for a new read.
-        self.word.next = bit_cast::<7, 6>(self.row.q.val()) << 1;
-        if self.odd.q.val() {
-            self.word.next = (bit_cast::<7, 6>(self.row.q.val()) << 1) | bits::<7>(1);
-        }
         self.piece_first.next = self.piece.val().first;
         self.piece_finish.next = self.piece.val().finish;
         self.piece_words.next = self.piece.val().words;
         self.reserve_ready.next = !(self.fresh.q.val() & self.good.q.val());
         self.expected.write_enable.next = self.reserve.val() | (self.fresh.q.val() & self.good.q.val());
         self.expected.write_address.next = self.slot.q.val();
-        self.expected.write_data.next.word = self.word.val() + bit_cast::<7, 8>(self.left.q.val());
+        self.expected.write_data.next.word = self.word.q.val();
         self.expected.write_data.next.before = bits::<2>(0);
         self.expected.write_data.next.behind = self.behind.q.val();
         self.expected.write_data.next.words = self.rest.q.val();
@@ -298,7 +337,8 @@ impl Logic for ReadSlots {
             self.bad.d.next = false;
             self.unexpected.d.next = false;
             self.fresh.d.next = false;
-            self.beat_valid.d.next = false;
+            self.single.d.next = false;
+            self.flows.d.next = false;
         }
     }
 }

@@ -12,8 +12,8 @@
 //! Contract:
 //! - A store of a whole token to the send or receive doorbell of an open queue puts {token, posted = position + 1,
 //!   inline} into the queue's row and the VI into the run queue. A store of the token's high double word alone does
-//!   the same without the token. A store of a whole arm word of an open queue is passed on. Any other store to BAR 2, and
-//!   a token that names no region, changes nothing and is counted. Stores are never refused and may come in every
+//!   the same without the token. A store of a whole arm word of an open queue is passed on. Any other store to a VI's
+//!   page, and a token that names no region, changes nothing and is counted. The pages behind are [`CqPages`](super::CqPages)'. Stores are never refused and may come in every
 //!   cycle.
 //! - A VI is in a run queue at most once, not counting the one on show. One that is pushed in the cycle in which it
 //!   is taken, or later, is queued again, and its row, read from the next cycle on, has the store. Requeues of other
@@ -28,7 +28,7 @@
 
 use rust_hdl::prelude::*;
 use viaduct_spec::doorbell::{arm, page, token};
-use viaduct_spec::profile::VI_LOG2;
+use viaduct_spec::profile::{VIS, VI_LOG2};
 use viaduct_spec::tables::{table, work_queue};
 
 use crate::bus::{Commit, MmioWrite, Position, Queue, Vi, QUEUE_LOG2};
@@ -167,6 +167,7 @@ pub struct Doorbell {
     position: Signal<Local, Bits<14>>,
     shown: Signal<Local, Row>,
 
+    vis: Number<8, { VIS as u64 }>,
     work_queue_table: Number<8, { table::WORK_QUEUE as u64 }>,
 }
 
@@ -236,7 +237,10 @@ impl Logic for Doorbell {
             & !self.to_arm.val()
             & (self.high.val() | (self.whole.val() & self.named.val()));
         self.arms.next = self.store.val() & self.exists.val() & self.to_arm.val() & self.whole.val();
-        self.ignored.d.next = self.store.val() & !self.taken.val() & !self.arms.val();
+        self.ignored.d.next = self.store.val()
+            & (self.address.val().get_bits::<8>(12) < self.vis.val())
+            & !self.taken.val()
+            & !self.arms.val();
         self.armed.d.next = self.arms.val();
         self.armed_queue.d.next = self.queue.val();
         self.armed_position.d.next = self.word.val().get_bits::<14>(0);

@@ -1,5 +1,7 @@
 //! Doorbells: what the host's stores say about the work queues, and which queues have work.
 
 mod block;
+mod cq_pages;
 
 pub use block::{Doorbell, Row};
+pub use cq_pages::CqPages;

@@ -35,6 +35,14 @@ pub struct Expected {
     pub offset: Bits<34>,
     /// Its position in the ring.
     pub position: Bits<14>,
+    /// See [`SendHead`].
+    pub epoch: bool,
+    /// See [`SendHead`].
+    pub restart: bool,
+    /// See [`SendHead`].
+    pub psn: Bits<24>,
+    /// See [`SendHead`].
+    pub skip: Bits<24>,
 }
 
 /// A beat, as far as it matters here.
@@ -242,6 +250,10 @@ impl Logic for Landing {
         self.head.next.offset = self.whose_out.q.val().offset;
         self.head.next.words = self.words_out.q.val();
         self.head.next.lost = self.lost_out.q.val();
+        self.head.next.epoch = self.whose_out.q.val().epoch;
+        self.head.next.restart = self.whose_out.q.val().restart;
+        self.head.next.psn = self.whose_out.q.val().psn;
+        self.head.next.skip = self.whose_out.q.val().skip;
         self.empty.next = !self.expected.out_valid.val() & !self.head_out.q.val() & !self.filled_out.q.val();
 
         if self.reset.val() {

@@ -14,5 +14,5 @@ mod scheduler;
 
 pub use landing::{Expected, Landing, Piece};
 pub use plan::Plan;
-pub use queues::{Progress, Queues, WorkQueue, QUEUE_LOG2};
+pub use queues::{Queues, WorkQueue, QUEUE_LOG2};
 pub use scheduler::Fetch;

@@ -1,13 +1,13 @@
 //! What fetch knows of each queue: where its ring is, whose it is, and how far it has come.
 //!
 //! ```text
-//!  write, commit ──►┌────────┐──► row       (the agent's part)
-//!          queue ──►│ Queues │──► progress  (fetch's part)
+//!  write, commit ──►┌────────┐
+//!          queue ──►│ Queues │──► row
 //!  store, stored ──►└────────┘
 //! ```
-//! Contract: `row` and `progress` are those of the `queue` of the cycle before, if neither was written then. `write`
-//! puts the commit's row in place and the queue at position 0; `store` writes the progress of `queue`; never both.
-//! Rows that do not exist change nothing.
+//! Contract: `row` is that of the `queue` of the cycle before, if it was not written then. `write` puts the commit's
+//! row in place and the queue at position 0 of epoch 0; `store` writes the row of `queue`; never both. Rows that do
+//! not exist change nothing.
 //!
 //! Latency: 1 cycle. Tests: with the scheduler, `tests/queues/fetch.rs`.
 
@@ -23,7 +23,7 @@ use crate::prims::Ram;
 /// log2 of the work queues: row = 2 x VI + (1 for the receive queue).
 pub const QUEUE_LOG2: usize = VI_LOG2 + 1;
 
-/// A row of the work queue table: see `viaduct_spec::tables::work_queue`.
+/// A row of the work queue table (see `viaduct_spec::tables::work_queue`), and how far the queue has come.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct WorkQueue {
     /// Where the ring starts in its region, in units of 64 bytes.
@@ -38,15 +38,12 @@ pub struct WorkQueue {
     pub system_tag: Bits<16>,
     /// Tag of the VI.
     pub tag: Bits<16>,
-}
-
-/// How far a queue has come.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Progress {
     /// Position of the next descriptor to fetch.
     pub position: Bits<14>,
     /// The queue was wrong and rests until it is committed anew.
     pub stopped: bool,
+    /// Epoch of what is fetched: it turns with each rewind.
+    pub epoch: bool,
 }
 
 /// See the module's description.
@@ -60,24 +57,20 @@ pub struct Queues {
     pub commit: Signal<In, Commit>,
     /// Queue to read, and to store to.
     pub queue: Signal<In, Bits<QUEUE_LOG2>>,
-    /// Write the progress of `queue`.
+    /// Write the row of `queue`.
     pub store: Signal<In, bool>,
     /// What to write.
-    pub stored: Signal<In, Progress>,
+    pub stored: Signal<In, WorkQueue>,
     /// Row of the queue of the cycle before.
     pub row: Signal<Out, WorkQueue>,
-    /// Progress of the queue of the cycle before.
-    pub progress: Signal<Out, Progress>,
 
     rows: Ram<WorkQueue, QUEUE_LOG2>,
-    steps: Ram<Progress, QUEUE_LOG2>,
     commit_row: Signal<Local, Bits<16>>,
     committed: Signal<Local, Bits<QUEUE_LOG2>>,
     exists: Signal<Local, bool>,
     low: Signal<Local, Bits<64>>,
     high: Signal<Local, Bits<64>>,
     fields: Signal<Local, WorkQueue>,
-    start: Signal<Local, Progress>,
 }
 
 // The slices below are the specification's.
@@ -93,7 +86,7 @@ const _: () = {
 impl Logic for Queues {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, rows, steps);
+        clock!(self, clock, rows);
         self.commit_row.next = self.commit.val().row;
         self.committed.next = bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val());
         self.exists.next = bit_cast::<16, QUEUE_LOG2>(self.committed.val()) == self.commit_row.val();
@@ -105,23 +98,18 @@ impl Logic for Queues {
         self.fields.next.open = self.low.val().get_bit(54);
         self.fields.next.system_tag = self.high.val().get_bits::<16>(0);
         self.fields.next.tag = self.high.val().get_bits::<16>(16);
-        self.rows.write_enable.next = self.write.val() & self.exists.val();
-        self.rows.write_address.next = self.committed.val();
-        self.rows.write_data.next = self.fields.val();
-        self.rows.read_address.next = self.queue.val();
-
-        self.start.next.position = bits::<14>(0);
-        self.start.next.stopped = false;
-        self.steps.write_enable.next = self.store.val();
-        self.steps.write_address.next = self.queue.val();
-        self.steps.write_data.next = self.stored.val();
+        self.fields.next.position = bits::<14>(0);
+        self.fields.next.stopped = false;
+        self.fields.next.epoch = false;
+        self.rows.write_enable.next = self.store.val();
+        self.rows.write_address.next = self.queue.val();
+        self.rows.write_data.next = self.stored.val();
         if self.write.val() {
-            self.steps.write_enable.next = self.exists.val();
-            self.steps.write_address.next = self.committed.val();
-            self.steps.write_data.next = self.start.val();
+            self.rows.write_enable.next = self.exists.val();
+            self.rows.write_address.next = self.committed.val();
+            self.rows.write_data.next = self.fields.val();
         }
-        self.steps.read_address.next = self.queue.val();
+        self.rows.read_address.next = self.queue.val();
         self.row.next = self.rows.read_data.val();
-        self.progress.next = self.steps.read_data.val();
     }
 }

@@ -4,7 +4,8 @@
 //!  run queues ──►┌───────┐──► access                       (ring lines, descriptors)
 //!    row, done ─►│ Fetch │──► head, word / ahead, filled   (descriptors)
 //!      commit ──►│       │──► again                        (more to fetch than one line, or than room for heads)
-//!        beat ──►└───────┘──► fault
+//!        beat ──►│       │──► fault
+//!      rewind ──►└───────┘
 //! ```
 //! Contract:
 //! - Each descriptor posted to an open queue comes out once, in order: 8 words, then its head or `filled`.
@@ -12,6 +13,8 @@
 //!   consumed; at most 8 heads are fetched and not taken.
 //! - A queue found without window room is not queued again: who makes room updates its position, then requeues the
 //!   VI. A position read here is read after the VI was popped, so room made later requeues it.
+//! - A rewind puts the send queue's position and epoch where it says, takes its tokens from the ring, and marks the
+//!   first head. It is taken when that has been asked for, or when the queue is closed or found wrong.
 //! - A queue found wrong (overrun, stale slot, ring not readable) raises its fault and rests until committed anew.
 //! - Receive work goes first; a receive queue that had nothing to fetch lets one send queue by, so that a storm of
 //!   empty doorbells cannot hold up the others' sends.
@@ -25,8 +28,8 @@ use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::table;
 
-use super::{Expected, Landing, Piece, Plan, Progress, Queues, WorkQueue, QUEUE_LOG2};
-use crate::bus::{Access, Commit, Fault, Position, ReadBeat, SendHead, Vi};
+use super::{Expected, Landing, Piece, Plan, Queues, WorkQueue, QUEUE_LOG2};
+use crate::bus::{Access, Commit, Fault, Position, ReadBeat, Rewind, SendHead, Vi};
 use crate::prims::Number;
 
 /// The steps of serving one queue.
@@ -115,6 +118,12 @@ pub struct Fetch {
     pub consumed_vi: Signal<Out, Vi>,
     /// Position of its oldest receive descriptor that is not consumed.
     pub consumed_position: Signal<In, Position>,
+    /// A VI sends again.
+    pub rewind_valid: Signal<In, bool>,
+    /// From where.
+    pub rewind: Signal<In, Rewind>,
+    /// It is fetched again.
+    pub rewind_ready: Signal<Out, bool>,
     /// Pulse: gather has taken a head.
     pub head_taken: Signal<In, bool>,
     /// Queue a VI again.
@@ -186,6 +195,11 @@ pub struct Fetch {
     /// Fetched so far.
     position: DFF<Bits<14>>,
     stopped: DFF<bool>,
+    epoch: DFF<bool>,
+    /// It is being rewound.
+    rewinding: DFF<bool>,
+    /// The next head is the first of a rewind.
+    restart: DFF<bool>,
     token: DFF<Bits<50>>,
     with_token: DFF<bool>,
     /// The VI has work beyond what is being fetched.
@@ -203,9 +217,10 @@ pub struct Fetch {
     idle: Signal<Local, bool>,
     commit_here: Signal<Local, bool>,
     commit_taken: Signal<Local, bool>,
-    stored: Signal<Local, Progress>,
+    stored: Signal<Local, WorkQueue>,
     queue: Signal<Local, Bits<QUEUE_LOG2>>,
     send_waits: Signal<Local, bool>,
+    pop_rewind: Signal<Local, bool>,
     pop_send: Signal<Local, bool>,
     pop_receive: Signal<Local, bool>,
     ones: Signal<Local, Bits<14>>,
@@ -253,6 +268,9 @@ impl Logic for Fetch {
             oldest,
             position,
             stopped,
+            epoch,
+            rewinding,
+            restart,
             token,
             with_token,
             more,
@@ -287,8 +305,10 @@ impl Logic for Fetch {
         self.commit_ready.next = self.commit_taken.val();
         self.queues.write.next = self.commit_taken.val();
         self.queues.commit.next = self.commit.val();
+        self.stored.next = self.row.q.val();
         self.stored.next.position = self.position.q.val();
         self.stored.next.stopped = self.stopped.q.val();
+        self.stored.next.epoch = self.epoch.q.val();
         self.queues.store.next = self.step.q.val() == Step::Store;
         self.queues.stored.next = self.stored.val();
 
@@ -304,16 +324,23 @@ impl Logic for Fetch {
         self.consumed_vi.next = self.vi.q.val();
 
         // Which VI next.
+        self.pop_rewind.next = self.idle.val()
+            & self.enabled.val()
+            & !self.commit_here.val()
+            & self.rewind_valid.val()
+            & !self.heads.q.val().get_bit(3);
         self.send_waits.next = self.send_valid.val() & !self.heads.q.val().get_bit(3);
         self.pop_send.next = self.idle.val()
             & self.enabled.val()
             & !self.commit_here.val()
             & self.send_waits.val()
+            & !self.pop_rewind.val()
             & (self.send_first.q.val() | !self.receive_valid.val());
         self.pop_receive.next = self.idle.val()
             & self.enabled.val()
             & !self.commit_here.val()
             & self.receive_valid.val()
+            & !self.pop_rewind.val()
             & !(self.send_first.q.val() & self.send_waits.val());
         self.send_ready.next = self.pop_send.val();
         self.receive_ready.next = self.pop_receive.val();
@@ -357,6 +384,10 @@ impl Logic for Fetch {
         self.entry.next.region = self.token_now.val().get_bits::<16>(34);
         self.entry.next.offset = self.token_now.val().get_bits::<34>(0);
         self.entry.next.position = self.position.q.val();
+        self.entry.next.epoch = self.epoch.q.val();
+        self.entry.next.restart = self.restart.q.val();
+        self.entry.next.psn = self.rewind.val().psn;
+        self.entry.next.skip = self.rewind.val().skip;
         self.landing.entry_valid.next = self.issue.val();
         self.landing.entry.next = self.entry.val();
 
@@ -380,6 +411,7 @@ impl Logic for Fetch {
         self.access_next.next.system = false;
         self.access_next.next.write = false;
         self.access_next.next.clip = true;
+        self.access_next.next.remote = bits::<2>(0);
         self.access_next.next.user = bits::<8>(0);
         if self.step.q.val() == Step::Line {
             self.access_next.next.address = self.line_address.val();
@@ -422,8 +454,17 @@ impl Logic for Fetch {
             }
         }
 
+        self.rewind_ready.next = self.rewinding.q.val() & (self.step.q.val() == Step::Store);
         match self.step.q.val() {
             Step::Idle => {
+                self.rewinding.d.next = false;
+                self.restart.d.next = false;
+                if self.pop_rewind.val() {
+                    self.vi.d.next = self.rewind.val().vi;
+                    self.receive.d.next = false;
+                    self.rewinding.d.next = true;
+                    self.step.d.next = Step::Read;
+                }
                 if self.pop_receive.val() {
                     self.vi.d.next = self.receive_vi.val();
                     self.receive.d.next = true;
@@ -442,8 +483,14 @@ impl Logic for Fetch {
             }
             Step::Look => {
                 self.row.d.next = self.queues.row.val();
-                self.position.d.next = self.queues.progress.val().position;
-                self.stopped.d.next = self.queues.progress.val().stopped;
+                self.position.d.next = self.queues.row.val().position;
+                self.stopped.d.next = self.queues.row.val().stopped;
+                self.epoch.d.next = self.queues.row.val().epoch;
+                if self.rewinding.q.val() {
+                    self.position.d.next = self.rewind.val().position;
+                    self.epoch.d.next = self.rewind.val().epoch;
+                    self.restart.d.next = true;
+                }
                 self.token.d.next = self.row_token.val();
                 self.with_token.d.next = self.row_inline.val();
                 self.posted.d.next = self.row_posted.val();
@@ -461,15 +508,21 @@ impl Logic for Fetch {
             }
             Step::Decide => {
                 // The token serves only if it is the one descriptor that is new.
-                self.with_token.d.next = self.with_token.q.val() & self.plan.single.val();
+                self.with_token.d.next =
+                    self.with_token.q.val() & self.plan.single.val() & !self.rewinding.q.val();
                 self.overrun.d.next = false;
                 self.step.d.next = Step::Plan;
                 if self.nothing.val() {
                     self.send_first.d.next = self.receive.q.val();
                     self.step.d.next = Step::Idle;
+                    self.rewind_ready.next = self.rewinding.q.val() & !self.commit_here.val();
                 }
                 if self.commit_here.val() {
                     self.step.d.next = Step::Again;
+                    if self.rewinding.q.val() {
+                        // It still waits.
+                        self.step.d.next = Step::Idle;
+                    }
                 }
             }
             Step::Plan => {
@@ -495,6 +548,7 @@ impl Logic for Fetch {
             Step::Tokens => {
                 if self.issue.val() {
                     self.position.d.next = self.position.q.val() + 1;
+                    self.restart.d.next = false;
                     self.step.d.next = Step::Next;
                 }
                 if self.bad.val() {

@@ -5,7 +5,6 @@ use std::process::Command;
 use anyhow::Result;
 
 use super::tool;
-use crate::blocks::Entry;
 
 /// What Verilator's `-Wall` may say about every block, and why.
 const WAIVED: [(&str, &str); 7] = [
@@ -25,39 +24,42 @@ const REFUSED: [(&str, &str); 3] = [
     ("Found and reported", ""),
 ];
 
-/// Everything that is wrong with a block; empty if nothing is.
+/// Down to gates, so that a loop is one of bits and not of whole vectors.
+const SCRIPT: &str = "read_verilog top.v; hierarchy -check -top top; proc; flatten; opt_expr; opt_clean; \
+                      memory -nomap; techmap; opt_expr; opt_clean; check";
+
+/// Everything that is wrong with a block's Verilog; empty if nothing is. What the same tools have found no fault in
+/// is not looked at again.
 ///
 /// # Errors
 /// A tool is missing or a file cannot be written.
-pub fn check(entry: &Entry) -> Result<Vec<String>> {
-    check_text(entry.name, &(entry.verilog)())
-}
-
-/// As [`check`], on Verilog text.
-///
-/// # Errors
-/// As [`check`].
-pub fn check_text(name: &str, verilog: &str) -> Result<Vec<String>> {
-    let folder = tool::scratch("lint", name)?;
-    tool::write(&folder.join("top.v"), verilog)?;
-    let mut wrong = Vec::new();
-
-    // Down to gates, so that a loop is one of bits and not of whole vectors.
-    let script = "read_verilog top.v; hierarchy -check -top top; proc; flatten; opt_expr; opt_clean; \
-                  memory -nomap; techmap; opt_expr; opt_clean; check";
-    match tool::run_yosys(script, &folder) {
-        Ok(log) => wrong.extend(complaints(&log)),
-        Err(error) => wrong.push(error.to_string()),
+pub fn check(name: &str, verilog: &str) -> Result<Vec<String>> {
+    let mut flags: Vec<String> =
+        ["--lint-only", "-Wall", "--top-module", "top", "top.v"].map(Into::into).into();
+    flags.extend(WAIVED.iter().map(|(name, _)| format!("-Wno-{name}")));
+    let versions = [
+        tool::text(&tool::run(Command::new(tool::yosys()).arg("-V"))?),
+        tool::text(&tool::run(Command::new(tool::verilator()).arg("--version"))?),
+    ];
+    let inputs = format!("{}{SCRIPT}\n{REFUSED:?}\n{flags:?}\n{verilog}", versions.concat());
+    let found = tool::once("lint", name, &inputs, |folder| {
+        tool::write(&folder.join("top.v"), verilog)?;
+        let mut wrong = Vec::new();
+        match tool::run_yosys(SCRIPT, folder) {
+            Ok(log) => wrong.extend(complaints(&log)),
+            Err(error) => wrong.push(error.to_string()),
+        }
+        let output = tool::run(Command::new(tool::verilator()).args(&flags).current_dir(folder))?;
+        if !output.status.success() {
+            wrong.push(format!("verilator:\n{}", tool::text(&output).trim_end()));
+        }
+        Ok(wrong.join("\n"))
+    })?;
+    if found.is_empty() {
+        return Ok(Vec::new());
     }
-
-    let mut command = Command::new(tool::verilator());
-    command.args(["--lint-only", "-Wall", "--top-module", "top", "top.v"]).current_dir(&folder);
-    command.args(WAIVED.iter().map(|(name, _)| format!("-Wno-{name}")));
-    let output = tool::run(&mut command)?;
-    if !output.status.success() {
-        wrong.push(format!("verilator:\n{}", tool::text(&output).trim_end()));
-    }
-    Ok(wrong)
+    tool::forget("lint", name)?;
+    Ok(vec![found])
 }
 
 /// What yosys found, from its log.

@@ -2,5 +2,6 @@
 
 pub mod budget;
 pub mod gate;
+pub mod pool;
 pub mod prove;
 mod tool;

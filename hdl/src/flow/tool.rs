@@ -68,7 +68,63 @@ pub fn scratch(step: &str, block: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
+/// The result of a step on a block, which is a function of `inputs` alone: what was found the last time, if they were
+/// the same, or what `work` finds now in the emptied folder.
+pub fn once(
+    step: &str,
+    block: &str,
+    inputs: &str,
+    work: impl FnOnce(&Path) -> Result<String>,
+) -> Result<String> {
+    let folder = folder(step, block);
+    let (kept, found) = (folder.join("inputs"), folder.join("found"));
+    if fs::read_to_string(&kept).is_ok_and(|before| before == inputs) {
+        if let Ok(result) = fs::read_to_string(&found) {
+            return Ok(result);
+        }
+    }
+    let folder = scratch(step, block)?;
+    let result = work(&folder)?;
+    write(&found, &result)?;
+    // Last: what is here is whole.
+    write(&kept, inputs)?;
+    Ok(result)
+}
+
+/// Makes [`once`] work again: for a result that a tool's own trouble may have been the cause of.
+pub fn forget(step: &str, block: &str) -> Result<()> {
+    let kept = folder(step, block).join("inputs");
+    fs::remove_file(&kept).with_context(|| kept.display().to_string())
+}
+
 /// Writes a file, and names it in the error.
 pub fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).with_context(|| path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_inputs_are_worked_on_once() {
+        let mut runs = 0;
+        let mut find = |inputs: &str| {
+            once("test", "once", inputs, |_| {
+                runs += 1;
+                Ok(format!("found {inputs}"))
+            })
+            .unwrap()
+        };
+        let first = format!("{:?}", std::time::SystemTime::now());
+        assert_eq!(find(&first), format!("found {first}"));
+        assert_eq!(find(&first), format!("found {first}"));
+        assert_eq!(find("others"), "found others");
+        assert_eq!(find(&first), format!("found {first}"));
+        assert_eq!(runs, 3);
+        forget("test", "once").unwrap();
+        assert!(forget("test", "once").is_err());
+        assert!(once("test", "once", "wrong", |_| bail!("wrong")).is_err());
+        assert!(once("test", "once", "wrong", |_| bail!("wrong")).is_err());
+    }
 }

@@ -4,12 +4,15 @@
 //! |---|---|
 //! | [`Notify`] | what each queue has completed, and whether its consumer sleeps |
 //! | [`Vectors`] | pending bits, and the messages that leave for them |
+//! | [`Holdoff`] | which vectors rest after an interrupt |
 //! | [`VectorTable`] | the MSI-X table in BAR 0 |
 
+mod holdoff;
 mod notify;
 mod table;
 mod vectors;
 
+pub use holdoff::Holdoff;
 pub use notify::{Job, Notify, Row};
 pub use table::{VectorTable, ROW_LOG2 as VECTOR_ROW_LOG2};
 pub use vectors::Vectors;

@@ -2,16 +2,14 @@
 //!
 //! ```text
 //!   arm (a pulse) ──►┌────────┐
-//!   ended (v, r)  ──►│ Notify │──► raise (a pulse): vector, mark
+//!   ended (v, r)  ──►│ Notify │──► raise (a pulse): vector
 //!   commit        ──►└────────┘
 //! ```
 //! Contract:
 //! - A commit of WORK_QUEUE empties a queue's row: position 0, disarmed, its vector.
-//! - `ended`: one more descriptor of the queue has ended; an armed queue is disarmed and its vector raised, with the
-//!   mark that came with it.
+//! - `ended`: one more descriptor of the queue has ended; an armed queue is disarmed and its vector raised.
 //! - `arm`: the consumer has not seen the descriptor at `arm_position` complete. It is the queue's position: the queue is
-//!   armed. It is not, so something has ended meanwhile: the vector is raised at once, with the present `issued`
-//!   as its mark, and the queue is not armed.
+//!   armed. It is not, so something has ended meanwhile: the vector is raised at once, and the queue is not armed.
 //! - What comes in one cycle is done one after the other, the arm first, then the end, then the commit. So an end and
 //!   an arm, in whichever order, raise exactly once. An arm is never refused, and may come in every cycle.
 //!
@@ -26,7 +24,7 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
-use crate::bus::{Commit, Mark, Position, Queue, Vector, QUEUE_LOG2};
+use crate::bus::{Commit, Position, Queue, Vector, QUEUE_LOG2};
 use crate::prims::Ram;
 use rust_hdl::prelude::*;
 use viaduct_spec::doorbell::arm;
@@ -57,8 +55,6 @@ pub struct Job {
     pub position: Position,
     /// A commit's vector.
     pub vector: Vector,
-    /// Write commands that must be out before an interrupt.
-    pub mark: Mark,
 }
 
 /// See the module's description.
@@ -78,8 +74,6 @@ pub struct Notify {
     pub ended_valid: Signal<In, bool>,
     /// Its queue.
     pub ended_queue: Signal<In, Queue>,
-    /// Write commands issued until then, modulo 256.
-    pub ended_mark: Signal<In, Mark>,
     /// It is taken.
     pub ended_ready: Signal<Out, bool>,
     /// A row of WORK_QUEUE.
@@ -88,14 +82,10 @@ pub struct Notify {
     pub commit: Signal<In, Commit>,
     /// It is taken.
     pub commit_ready: Signal<Out, bool>,
-    /// Write commands issued, modulo 256.
-    pub issued: Signal<In, Mark>,
     /// A vector is raised, this cycle only.
     pub raise_valid: Signal<Out, bool>,
     /// Which.
     pub raise_vector: Signal<Out, Vector>,
-    /// Write commands that must be out first, modulo 256.
-    pub raise_mark: Signal<Out, Mark>,
     /// A job is under way.
     pub busy: Signal<Out, bool>,
     rows: Ram<Row, QUEUE_LOG2>,
@@ -112,7 +102,6 @@ pub struct Notify {
     written: DFF<Row>,
     raised: DFF<bool>,
     vector: DFF<Vector>,
-    mark: DFF<Mark>,
     next_job: Signal<Local, Job>,
     changed: Signal<Local, Row>,
     following: Signal<Local, Position>,
@@ -130,7 +119,7 @@ impl Logic for Notify {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, read, reader, active, job, row, wrote, written_queue, written);
-        dff_setup!(self, clock, raised, vector, mark);
+        dff_setup!(self, clock, raised, vector);
         clock!(self, clock, rows);
 
         // Which job: its row is read.
@@ -140,12 +129,10 @@ impl Logic for Notify {
         self.next_job.next.end = false;
         self.next_job.next.position = self.arm_position.val();
         self.next_job.next.vector = self.commit_word.val().get_bits::<VECTOR_LOG2>(32);
-        self.next_job.next.mark = self.ended_mark.val();
         self.ended_ready.next = !self.arm_valid.val();
         self.commit_ready.next = self.commit_valid.val() & !self.arm_valid.val() & !self.ended_valid.val();
         if self.arm_valid.val() {
             self.next_job.next.queue = self.arm_queue.val();
-            self.next_job.next.mark = self.issued.val();
         } else if self.ended_valid.val() {
             self.next_job.next.queue = self.ended_queue.val();
             self.next_job.next.end = true;
@@ -175,7 +162,6 @@ impl Logic for Notify {
         self.rows.write_address.next = self.job.q.val().queue;
         self.rows.write_data.next = self.changed.val();
         self.vector.d.next = self.row.q.val().vector;
-        self.mark.d.next = self.job.q.val().mark;
 
         // The row of the job behind: what was changed last counts.
         self.active.d.next = self.read.q.val();
@@ -192,7 +178,6 @@ impl Logic for Notify {
 
         self.raise_valid.next = self.raised.q.val();
         self.raise_vector.next = self.vector.q.val();
-        self.raise_mark.next = self.mark.q.val();
         self.busy.next = self.read.q.val() | self.active.q.val() | self.raised.q.val();
 
         if self.reset.val() {

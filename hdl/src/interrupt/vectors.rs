@@ -1,35 +1,36 @@
 //! Keeps the pending interrupts, and sends each as one memory write when the host's system lets it.
 //!
 //! ```text
-//!   raise, event_raise (pulses) ──►┌─────────┐──► tx_valid, tx ◄── tx_ready
-//!                       retired ──►│ Vectors │──► load_done, load_value
-//!              mmio_write, load ──►│         │──► pending
-//!                    cfg_*      ──►└─────────┘
+//!           raise (a pulse) ──►┌─────────┐──► tx_valid, tx ◄── tx_ready
+//!         queue_raise (v, r) ──►│ Vectors │──► load_done, load_value
+//!           issued, retired ──►│         │──► pending
+//!  commit of MODERATION, time ──►│         │──► deadline
+//!   mmio_write, load, cfg_* ──►└─────────┘
 //! ```
 //! Contract:
-//! - A raised vector is pending. It leaves when the write engine has retired as many commands as its mark says, the
-//!   vector is not masked, MSI-X is enabled and not masked, and the function is bus master. Raised again
-//!   before the first beat is taken, it is one interrupt, and leaves after the later mark. `event_raise` raises
-//!   EVENT_VECTOR without a mark: no write goes before an event.
+//! - A raised vector is pending. It leaves when the write engine has retired the commands that were issued when it was raised, the
+//!   vector is not masked and does not rest, MSI-X is enabled and not masked, and the function is bus master. Raised again
+//!   before the first beat is taken, it is one interrupt, and leaves behind the commands of the later time. `queue_raise` waits while there is a `raise`.
 //! - An interrupt is a packet of two beats, or three with an address above 4 GiB, and two cycles between them. Until its first beat is taken it is
 //!   withdrawn (`tx_valid` falls) as soon as it may not leave any more: so whoever has masked a vector and reads its
 //!   mask back gets no interrupt after that.
+//! - An interrupt that leaves lets its vector rest for the ticks in its row of MODERATION: see [`Holdoff`]. What is raised meanwhile is one interrupt.
 //! - Vectors are served in turn. None waits for another's mask or mark.
-//! - `restart`, the agent's reset, forgets what is pending; the table is the system's and stays. `reset` clears both.
+//! - `restart`, the agent's reset, forgets what is pending and who rests; the table is the system's and stays. `reset` clears both.
 //!
 //! Latency: 8 to 15 cycles from `raise` to the first beat, when nothing is in the way. A load 2 to 8 cycles.
 //!
-//! How: one vector is looked at in each cycle. `held` vectors wait for their mark; the comparison is of signed
+//! How: one vector is looked at in each cycle. The commands issued by then are a vector's mark, and `held` vectors wait for it; the comparison is of signed
 //! 8-bit distances, so it is made while fewer than 128 commands are under way, and its result kept.
 //!
-//! Tests: `tests/interrupt/vectors.rs`, `random.rs`; in the whole NIC `nic.rs`.
+//! Tests: `tests/interrupt/vectors.rs`, `random.rs`, `moderation.rs`; in the whole NIC `nic.rs`.
 
+use super::holdoff::Holdoff;
 use super::table::{VectorTable, ROW_LOG2};
-use crate::bus::{Mark, MmioWrite, TlpBeat, Vector};
+use crate::bus::{Commit, Mark, MmioWrite, TlpBeat, Vector};
 use crate::prims::{LutRam, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{VECTORS, VECTOR_LOG2};
-use viaduct_spec::register::EVENT_VECTOR;
 use viaduct_spec::tlp::{dw0, kind, request_dw1};
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -68,12 +69,28 @@ pub struct Vectors {
     pub raise_valid: Signal<In, bool>,
     /// Which.
     pub raise_vector: Signal<In, Vector>,
-    /// Write commands that must be out first, modulo 256.
-    pub raise_mark: Signal<In, Mark>,
-    /// EVENT_VECTOR is raised, this cycle only.
-    pub event_raise: Signal<In, bool>,
+    /// A completion queue's vector is raised.
+    pub queue_raise_valid: Signal<In, bool>,
+    /// Which.
+    pub queue_raise_vector: Signal<In, Vector>,
+    /// It is taken.
+    pub queue_raise_ready: Signal<Out, bool>,
+    /// Write commands issued, modulo 256.
+    pub issued: Signal<In, Mark>,
     /// Write commands retired, modulo 256.
     pub retired: Signal<In, Mark>,
+    /// A row of MODERATION.
+    pub commit_valid: Signal<In, bool>,
+    /// The row.
+    pub commit: Signal<In, Commit>,
+    /// It is taken.
+    pub commit_ready: Signal<Out, bool>,
+    /// The time base.
+    pub time_now: Signal<In, Bits<32>>,
+    /// A vector rests until `deadline`, or longer.
+    pub deadline_valid: Signal<Out, bool>,
+    /// When its time has come.
+    pub deadline: Signal<Out, Bits<32>>,
     /// Our own identifier.
     pub cfg_requester_id: Signal<In, Bits<16>>,
     /// MSI-X is enabled.
@@ -91,6 +108,7 @@ pub struct Vectors {
     /// An interrupt leaves, or will without anybody's doing.
     pub busy: Signal<Out, bool>,
     table_rows: VectorTable,
+    holdoff: Holdoff,
     marks: LutRam<Mark, VECTOR_LOG2>,
     waiting: DFF<Bits<VECTORS>>,
     /// Pending, and the mark is not reached.
@@ -125,6 +143,8 @@ pub struct Vectors {
     reached: Signal<Local, bool>,
     due: Signal<Local, bool>,
     taken: Signal<Local, bool>,
+    raises: Signal<Local, bool>,
+    raising: Signal<Local, Vector>,
     raised: Signal<Local, Bits<VECTORS>>,
     stays: Signal<Local, bool>,
     reading: Signal<Local, bool>,
@@ -136,7 +156,6 @@ pub struct Vectors {
     less: Signal<Local, Bits<3>>,
     following: Signal<Local, Bits<3>>,
     one: Number<VECTORS, 1>,
-    event_bit: Number<VECTORS, { 1 << EVENT_VECTOR }>,
     data_part: Number<3, 4>,
     /// A memory write of one double word, all four bytes of it; tag 0.
     short_header: Number<32, { (kind::WRITE_3DW as u64) << dw0::KIND.lo | 1 << dw0::LENGTH.lo }>,
@@ -150,10 +169,21 @@ impl Logic for Vectors {
         dff_setup!(self, clock, waiting, held, allowed, look, step, vector, chosen, long, part);
         dff_setup!(self, clock, word0, word1, word2, word3, word4, left, begun, half, offered);
         dff_setup!(self, clock, done, value);
-        clock!(self, clock, table_rows, marks);
+        clock!(self, clock, table_rows, marks, holdoff);
         self.table_rows.reset.next = self.reset.val();
         self.table_rows.mmio_write_valid.next = self.mmio_write_valid.val();
         self.table_rows.mmio_write.next = self.mmio_write.val();
+
+        self.holdoff.reset.next = self.restart.val() | self.reset.val();
+        self.holdoff.commit_valid.next = self.commit_valid.val();
+        self.holdoff.commit.next = self.commit.val();
+        self.holdoff.look.next = self.look.q.val();
+        self.holdoff.time_now.next = self.time_now.val();
+        self.holdoff.left_valid.next = self.tx_ready.val() & self.offered.q.val() & !self.begun.q.val();
+        self.holdoff.left.next = self.vector.q.val();
+        self.commit_ready.next = self.holdoff.commit_ready.val();
+        self.deadline_valid.next = self.holdoff.deadline_valid.val();
+        self.deadline.next = self.holdoff.deadline.val();
 
         // The table is read for the packet first, for a load otherwise.
         self.reading.next = (self.step.q.val() == Step::Length) | (self.step.q.val() == Step::Fill);
@@ -180,7 +210,11 @@ impl Logic for Vectors {
             self.held.d.next = self.held.q.val() & !self.turn.val();
         }
         self.due.next = self.allowed.q.val()
-            & (self.waiting.q.val() & self.table_rows.open.val() & self.turn.val()).any()
+            & (self.waiting.q.val()
+                & self.table_rows.open.val()
+                & !self.holdoff.resting.val()
+                & self.turn.val())
+            .any()
             & (self.reached.val() | !(self.held.q.val() & self.turn.val()).any());
 
         // What is raised is pending again, whatever else happens to it in this cycle.
@@ -188,16 +222,19 @@ impl Logic for Vectors {
         if self.taken.val() & !self.begun.q.val() {
             self.waiting.d.next = self.waiting.q.val() & !self.chosen.q.val();
         }
-        self.raised.next = self.one.val() << self.raise_vector.val();
-        self.marks.write_enable.next = self.raise_valid.val();
-        self.marks.write_address.next = self.raise_vector.val();
-        self.marks.write_data.next = self.raise_mark.val();
+        self.raises.next = self.raise_valid.val() | self.queue_raise_valid.val();
+        self.raising.next = self.queue_raise_vector.val();
         if self.raise_valid.val() {
+            self.raising.next = self.raise_vector.val();
+        }
+        self.queue_raise_ready.next = !self.raise_valid.val();
+        self.raised.next = self.one.val() << self.raising.val();
+        self.marks.write_enable.next = self.raises.val();
+        self.marks.write_address.next = self.raising.val();
+        self.marks.write_data.next = self.issued.val();
+        if self.raises.val() {
             self.waiting.d.next = self.waiting.d.val() | self.raised.val();
             self.held.d.next = self.held.d.val() | self.raised.val();
-        }
-        if self.event_raise.val() {
-            self.waiting.d.next = self.waiting.d.val() | self.event_bit.val();
         }
         if self.restart.val() | self.reset.val() {
             self.waiting.d.next = bits::<VECTORS>(0);
@@ -303,7 +340,8 @@ impl Logic for Vectors {
         self.tx_valid.next = self.offered.q.val();
         self.busy.next = (self.step.q.val() != Step::Look)
             | self.table_rows.busy.val()
-            | (self.allowed.q.val() & (self.waiting.q.val() & self.table_rows.open.val()).any());
+            | (self.allowed.q.val()
+                & (self.waiting.q.val() & self.table_rows.open.val() & !self.holdoff.resting.val()).any());
 
         if self.reset.val() {
             self.step.d.next = Step::Look;

@@ -11,12 +11,13 @@
 //! in the order in which they went in. `busy` is high for 2^N cycles after reset: a push in that time is lost, the
 //! owner must hold it back.
 //!
-//! Latency: an identifier is on show the cycle after its push. Throughput: one push and one pop every cycle.
+//! Latency: an identifier is on show the cycle after its push. Throughput: one push and one pop every cycle. What is
+//! on show comes from registers.
 //!
 //! How: two bits per identifier, in memories with one writer each: `pushed` turns over when it goes in, `popped`
-//! takes the same value when it goes out; unequal means inside. The queue has one row per identifier and needs no
-//! `full`: a row is written again only in the cycle in which it leaves, and the memory reads before it writes.
-//! Memory survives reset, so both bits of every identifier are written to 0 first.
+//! takes the same value when it goes out; unequal means inside. The oldest identifier is in a register, the others are
+//! in memory behind `head`; a push that finds none there goes past the memory. The queue has one row per identifier
+//! and needs no `full`. Memory survives reset, so both bits of every identifier are written to 0 first.
 //!
 //! Tests: `tests/prims/run_queue.rs`; proof: `formal/run_queue.sv`.
 
@@ -42,7 +43,7 @@ pub struct RunQueue<const N: usize, const N1: usize> {
     pub pop_ready: Signal<In, bool>,
     /// The memories are being cleared; do not push.
     pub busy: Signal<Out, bool>,
-    /// Identifiers in order, each below the value its `pushed` bit took.
+    /// Identifiers behind the one on show in order, each below the value its `pushed` bit took.
     queue: LutRam<Bits<N1>, N>,
     pushed: LutRam<bool, N>,
     popped: LutRam<bool, N>,
@@ -50,7 +51,11 @@ pub struct RunQueue<const N: usize, const N1: usize> {
     tail: DFF<Bits<N1>>,
     /// Next identifier to clear; the top bit says that all are.
     cleared: DFF<Bits<N1>>,
-    waiting: Signal<Local, bool>,
+    /// The identifier on show, with its bit.
+    shown: DFF<bool>,
+    oldest_row: DFF<Bits<N1>>,
+    more: Signal<Local, bool>,
+    row: Signal<Local, Bits<N1>>,
     clearing: Signal<Local, bool>,
     oldest: Signal<Local, Bits<N>>,
     oldest_bit: Signal<Local, bool>,
@@ -79,7 +84,10 @@ impl<const N: usize, const N1: usize> Default for RunQueue<N, N1> {
             head: Default::default(),
             tail: Default::default(),
             cleared: Default::default(),
-            waiting: Default::default(),
+            shown: Default::default(),
+            oldest_row: Default::default(),
+            more: Default::default(),
+            row: Default::default(),
             clearing: Default::default(),
             oldest: Default::default(),
             oldest_bit: Default::default(),
@@ -94,16 +102,14 @@ impl<const N: usize, const N1: usize> Default for RunQueue<N, N1> {
 impl<const N: usize, const N1: usize> Logic for RunQueue<N, N1> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, head, tail, cleared);
+        dff_setup!(self, clock, head, tail, cleared, shown, oldest_row);
         clock!(self, clock, queue, pushed, popped);
 
-        self.queue.read_address.next = bit_cast::<N, N1>(self.head.q.val());
-        self.oldest.next = bit_cast::<N, N1>(self.queue.read_data.val());
-        self.oldest_bit.next = (self.queue.read_data.val() & self.top_bit.val()).any();
-        self.waiting.next = self.head.q.val() != self.tail.q.val();
-        self.pop_valid.next = self.waiting.val();
+        self.oldest.next = bit_cast::<N, N1>(self.oldest_row.q.val());
+        self.oldest_bit.next = (self.oldest_row.q.val() & self.top_bit.val()).any();
+        self.pop_valid.next = self.shown.q.val();
         self.pop_id.next = self.oldest.val();
-        self.pop.next = self.waiting.val() & self.pop_ready.val();
+        self.pop.next = self.shown.q.val() & self.pop_ready.val();
 
         self.clearing.next = !(self.cleared.q.val() & self.top_bit.val()).any();
         self.busy.next = self.clearing.val();
@@ -116,7 +122,7 @@ impl<const N: usize, const N1: usize> Logic for RunQueue<N, N1> {
 
         self.queue.write_enable.next = self.push.val();
         self.queue.write_address.next = bit_cast::<N, N1>(self.tail.q.val());
-        self.queue.write_data.next = bit_cast::<N1, N>(self.push_id.val());
+        self.row.next = bit_cast::<N1, N>(self.push_id.val());
         self.pushed.write_enable.next = self.push.val() | self.clearing.val();
         self.pushed.write_address.next = self.push_id.val();
         self.pushed.write_data.next = false;
@@ -124,7 +130,7 @@ impl<const N: usize, const N1: usize> Logic for RunQueue<N, N1> {
         self.popped.write_address.next = self.oldest.val();
         self.popped.write_data.next = self.oldest_bit.val() & !self.clearing.val();
         if !self.pushed.read_data.val() {
-            self.queue.write_data.next = bit_cast::<N1, N>(self.push_id.val()) | self.top_bit.val();
+            self.row.next = bit_cast::<N1, N>(self.push_id.val()) | self.top_bit.val();
             self.pushed.write_data.next = !self.clearing.val();
         }
         if self.clearing.val() {
@@ -135,13 +141,26 @@ impl<const N: usize, const N1: usize> Logic for RunQueue<N, N1> {
         if self.push.val() {
             self.tail.d.next = self.tail.q.val() + 1;
         }
-        if self.pop.val() {
-            self.head.d.next = self.head.q.val() + 1;
+
+        // The next one to show.
+        self.queue.write_data.next = self.row.val();
+        self.queue.read_address.next = bit_cast::<N, N1>(self.head.q.val());
+        self.more.next = self.head.q.val() != self.tail.q.val();
+        if self.pop.val() | !self.shown.q.val() {
+            self.shown.d.next = self.more.val() | self.push.val();
+            self.oldest_row.d.next = self.row.val();
+            if self.more.val() {
+                self.oldest_row.d.next = self.queue.read_data.val();
+            }
+            if self.more.val() | self.push.val() {
+                self.head.d.next = self.head.q.val() + 1;
+            }
         }
         if self.reset.val() {
             self.head.d.next = bits::<N1>(0);
             self.tail.d.next = bits::<N1>(0);
             self.cleared.d.next = bits::<N1>(0);
+            self.shown.d.next = false;
         }
     }
 }

@@ -3,8 +3,8 @@
 //! See the module `protect` for the drawing and the rules.
 //!
 //! Contract:
-//! - Clients are served round robin. An access accepted in cycle 0 has its command, or its verdict, in cycle 7;
-//!   the next one is looked up meanwhile, and follows four cycles later.
+//! - Clients are served round robin. An access accepted in cycle 0 has its command, or its verdict, in cycle 6;
+//!   the next one is looked up meanwhile, and follows three cycles later.
 //! - A read gives one command, or two if it crosses into the next page (`last` on the second), or one with
 //!   `refused`. A write that is refused gives only its verdict; one that is granted its verdict in the cycle of its
 //!   last command. A command is *issued* when it is offered: `issued` and the epoch counters have it from that cycle.
@@ -12,7 +12,7 @@
 //! - A commit is taken between accesses, and then held: while it stays, it is written again in each cycle, and no
 //!   access is taken.
 //!
-//! Latency: 7 cycles; one access every 4. Tests: `tests/protect`.
+//! Latency: 6 cycles; one access every 3. Tests: `tests/protect`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::PAGE_LOG2;
@@ -28,9 +28,7 @@ use crate::prims::Ram;
 enum Step {
     /// None is half way; the next one may take its first step.
     Idle,
-    /// The distances are there.
-    Measure,
-    /// The room and the position are there.
+    /// The distances and the position are there.
     Compare,
     /// The range is known: read the page.
     Place,
@@ -208,7 +206,8 @@ impl Logic for Protect {
         self.region_commit.next =
             self.commit_valid.val() & (self.commit.val().target == self.region_table.val());
         self.page_commit.next = self.commit_valid.val() & (self.commit.val().target == self.page_table.val());
-        self.commit_ready.next = self.between.val() & (self.region_commit.val() | self.page_commit.val());
+        self.commit_ready.next = self.between.val()
+            & ((self.region_commit.val() & self.intake.written.val()) | self.page_commit.val());
         self.intake.hold.next = self.region_commit.val()
             | self.page_commit.val()
             | self.outstanding.hold.val()
@@ -224,11 +223,12 @@ impl Logic for Protect {
         self.pages.write_address.next = bit_cast::<PAGE_LOG2, 16>(self.commit_row.val());
         self.pages.write_data.next = self.page_word.val().get_bits::<52>(12);
 
-        // The last step of one access: its command goes out as soon as the register before its engine is free.
+        // The last step of one access: its command goes out when the register before its engine is free. Not in the
+        // cycle in which it is emptied, which is known late: the next command is three cycles behind.
         self.issuing.next = (self.step.q.val() == Step::Issue) | (self.step.q.val() == Step::Second);
-        self.free.next = self.read_ready.val() | !self.read_waits.q.val();
+        self.free.next = !self.read_waits.q.val();
         if self.writes.q.val() {
-            self.free.next = self.write_ready.val() | !self.write_waits.q.val();
+            self.free.next = !self.write_waits.q.val();
         }
         // A refused write has only its verdict.
         self.silent.next = self.writes.q.val() & !self.range.granted.val();
@@ -241,9 +241,6 @@ impl Logic for Protect {
         self.look.next = self.intake.valid.val() & ((self.step.q.val() == Step::Idle) | self.done.val());
 
         match self.step.q.val() {
-            Step::Measure => {
-                self.step.d.next = Step::Compare;
-            }
             Step::Compare => {
                 self.step.d.next = Step::Place;
             }
@@ -264,20 +261,20 @@ impl Logic for Protect {
             self.step.d.next = Step::Idle;
         }
         if self.look.val() {
-            self.step.d.next = Step::Measure;
+            self.step.d.next = Step::Compare;
             self.client.d.next = self.intake.client.val();
             self.writes.d.next = self.intake.access.val().write;
             self.user.d.next = self.intake.access.val().user;
         }
         self.intake.next_access.next = self.look.val();
         self.range.look.next = self.look.val();
-        self.range.measure.next = self.step.q.val() == Step::Measure;
         self.range.compare.next = self.step.q.val() == Step::Compare;
         self.range.place.next = self.step.q.val() == Step::Place;
         self.range.next_page.next = self.step.q.val() == Step::Turn;
         self.range.access.next = self.intake.access.val();
         self.range.member.next = self.intake.member.val();
         self.range.region.next = self.intake.region.val();
+        self.range.extent.next = self.intake.extent.val();
         self.pages.read_address.next = self.range.page.val();
 
         // The command, but for the page: that comes late in the cycle, and goes straight into a register of its own.

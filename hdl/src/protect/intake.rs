@@ -8,16 +8,17 @@
 //!     hold ──►│        │
 //!   commit ──►└────────┘
 //! ```
-//! Contract: round robin. What is on show holds still until `next`; `region` is the row of the access's region, if
-//! `member` (the number is a row of the table, and not 0). Nothing is taken in a cycle with `hold`. `write` puts the
-//! commit's row into the table; only while `empty`. All outputs but the four `ready` are registers.
+//! Contract: round robin. What is on show holds still until `next`; `region` and `extent` are the halves of the row
+//! of the access's region, if `member` (the number is a row of the table, and not 0). `access` is there a cycle before
+//! `valid`. Nothing is taken in a cycle with `hold`. `write` puts the commit's row into the table, which takes two cycles:
+//! `written` is high in the second; only while `empty`. All outputs but the four `ready` are registers, and `extent` that of the RAM.
 //!
 //! Latency: 2 cycles from taken to on show; one access every 3 cycles. Tests: with the checker, `tests/protect`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::REGION_LOG2;
 
-use super::{Region, RegionTable};
+use super::{Extent, Region, RegionTable};
 use crate::bus::{Access, Commit};
 use crate::prims::Arbiter;
 
@@ -58,6 +59,8 @@ pub struct Intake {
     pub write: Signal<In, bool>,
     /// The row.
     pub commit: Signal<In, Commit>,
+    /// All of it is.
+    pub written: Signal<Out, bool>,
     /// An access is on show.
     pub valid: Signal<Out, bool>,
     /// It is taken on.
@@ -68,8 +71,10 @@ pub struct Intake {
     pub client: Signal<Out, Bits<2>>,
     /// Its region number is a row of the table, and not 0.
     pub member: Signal<Out, bool>,
-    /// That row.
+    /// That row, first half.
     pub region: Signal<Out, Region>,
+    /// Second half.
+    pub extent: Signal<Out, Extent>,
     /// Nothing is held.
     pub empty: Signal<Out, bool>,
 
@@ -83,18 +88,21 @@ pub struct Intake {
     held_member: DFF<bool>,
     /// The row, straight from the table: what a block RAM gives comes late in the cycle.
     held_region: DFF<Region>,
+    /// The first half of the commit's row is written.
+    half: DFF<bool>,
 
     request: Signal<Local, Bits<4>>,
     take: Signal<Local, bool>,
     chosen: Signal<Local, Access>,
     number: Signal<Local, Bits<16>>,
     number_low: Signal<Local, Bits<REGION_LOG2>>,
+    held_number: Signal<Local, Bits<16>>,
 }
 
 impl Logic for Intake {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, reading, shown, held, held_client, held_member, held_region);
+        dff_setup!(self, clock, reading, shown, held, held_client, held_member, held_region, half);
         clock!(self, clock, arbiter, rows);
         self.arbiter.reset.next = self.reset.val();
 
@@ -131,8 +139,17 @@ impl Logic for Intake {
 
         self.number.next = self.chosen.val().region;
         self.number_low.next = bit_cast::<REGION_LOG2, 16>(self.number.val());
+        // The first half of the next one, or the second half of the one that is held.
+        self.held_number.next = self.held.q.val().region;
         self.rows.read_row.next = self.number_low.val();
+        self.rows.read_rest.next = self.reading.q.val() | self.shown.q.val();
+        if self.reading.q.val() | self.shown.q.val() {
+            self.rows.read_row.next = bit_cast::<REGION_LOG2, 16>(self.held_number.val());
+        }
+        self.half.d.next = self.write.val() & !self.half.q.val();
+        self.written.next = self.half.q.val();
         self.rows.write_enable.next = self.write.val();
+        self.rows.write_rest.next = self.half.q.val();
         self.rows.write_row.next = self.commit.val().row;
         self.rows.word0.next = self.commit.val().word0;
         self.rows.word1.next = self.commit.val().word1;
@@ -159,11 +176,13 @@ impl Logic for Intake {
         self.client.next = self.held_client.q.val();
         self.member.next = self.held_member.q.val();
         self.region.next = self.held_region.q.val();
+        self.extent.next = self.rows.extent.val();
         self.empty.next = !self.reading.q.val() & !self.shown.q.val();
 
         if self.reset.val() {
             self.reading.d.next = false;
             self.shown.d.next = false;
+            self.half.d.next = false;
         }
     }
 }

@@ -12,6 +12,7 @@
 //! - the row is the system's if and only if the access is;
 //! - the keys are equal, or the access is by offset; the tags are equal;
 //! - it does not write into a read-only region;
+//! - the row gives each right of remote peers that the access names (RDMA_WRITE, RDMA_READ);
 //! - from its first byte on, `max(span, length)` bytes lie in the region; with `clip`, at least one does, and
 //!   `length` is shortened to those that do;
 //! - the rows of the page table that it needs exist.
@@ -29,5 +30,5 @@ pub use checker::Protect;
 pub use intake::Intake;
 pub use outstanding::Outstanding;
 pub use range::Range;
-pub use region::{Region, RegionTable};
+pub use region::{Extent, Region, RegionTable};
 pub use tally::Tally;

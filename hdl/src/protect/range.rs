@@ -1,29 +1,31 @@
-//! Whether an access is allowed, and where it lies: the arithmetic of the checker, in four steps.
+//! Whether an access is allowed, and where it lies: the arithmetic of the checker, in three steps.
 //!
 //! ```text
 //!    look ──►┌───────┐──► granted
-//! measure ──►│       │──► length, offset (in its page)
-//! compare ──►│       │──► head           (bytes to the next 4 KiB boundary)
-//!   place ──►│ Range │──► crosses, rest  (goes on in the next page; its bytes there)
-//!  access ──►│       │──► page           (row of the page table to read, in this cycle)
-//!  region ──►│       │
+//! compare ──►│       │──► length, offset (in its page)
+//!   place ──►│       │──► head           (bytes to the next 4 KiB boundary)
+//!  access ──►│ Range │──► crosses, rest  (goes on in the next page; its bytes there)
+//!  region ──►│       │──► page           (row of the page table to read, in this cycle)
+//!  extent ──►│       │
 //! next_page ►└───────┘
 //! ```
-//! Contract: `look`, `measure`, `compare` and `place` are high in four cycles, one after the other; `access`, `member`
-//! (its region is a row of the table, not 0) and `region` are read with `look`. From the cycle after `place` on, the
+//! Contract: `look`, `compare` and `place` are high in three cycles, one after the other; `access`, `member`
+//! (its region is a row of the table, not 0), `region` and `extent` are read with `look`, and `access` has been there for a
+//! cycle by then. From the cycle after `place` on, the
 //! results hold still until the next `place`; the next `look` may come in the first of those cycles. `page` is the
 //! first row with `place`, the row after it with `next_page`, and what it was otherwise.
 //!
-//! How, with `S` = 1 << page_shift: `delta` = bytes from the region's first byte to the access's; `room` = bytes from there to
-//! the region's end; `position` = bytes from the start of the region's first page. Each is one subtraction or sum
-//! that is wide enough, or whose borrow is looked at.
+//! How, with `S` = 1 << page_shift: `delta` = bytes from the region's first byte to the access's; `finish` = bytes from there
+//! to the end of what must lie in the region, `max(span, length)` or, with `clip`, `length`; `position` = bytes from the
+//! start of the region's first page. What is not before the region and less than 2^48 behind its start has all three
+//! below 2^49, so 49 bits of each sum are enough; for all else, `far` refuses.
 //!
-//! Latency: 4 cycles. Tests: with the checker, `tests/protect`.
+//! Latency: 3 cycles. Tests: with the checker, `tests/protect`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::PAGE_LOG2;
 
-use super::Region;
+use super::{Extent, Region};
 use crate::bus::Access;
 use crate::prims::Number;
 
@@ -35,10 +37,8 @@ pub struct Range {
     /// First step.
     pub look: Signal<In, bool>,
     /// Second step.
-    pub measure: Signal<In, bool>,
-    /// Third step.
     pub compare: Signal<In, bool>,
-    /// Fourth step.
+    /// Third step.
     pub place: Signal<In, bool>,
     /// Read the row after `page`.
     pub next_page: Signal<In, bool>,
@@ -46,8 +46,10 @@ pub struct Range {
     pub access: Signal<In, Access>,
     /// Its region number is a row of the table, and not 0.
     pub member: Signal<In, bool>,
-    /// That row.
+    /// That row, first half.
     pub region: Signal<In, Region>,
+    /// Second half.
+    pub extent: Signal<In, Extent>,
     /// The access is granted.
     pub granted: Signal<Out, bool>,
     /// Bytes to move.
@@ -63,47 +65,50 @@ pub struct Range {
     /// Row of the page table to read now.
     pub page: Signal<Out, Bits<PAGE_LOG2>>,
 
-    // Step 1: rights, and the distance from the region's start.
+    // Before: the address behind the access, counted from 0.
+    by_span: DFF<bool>,
+    behind_length: DFF<Bits<49>>,
+    behind_span: DFF<Bits<49>>,
+
+    // Step 1: rights, and the distances from the region's start.
+    address: Signal<Local, Bits<64>>,
+    address_low: Signal<Local, Bits<49>>,
     origin: Signal<Local, Bits<64>>,
     distance: Signal<Local, Bits<65>>,
     distance_high: Signal<Local, Bits<65>>,
-    key_fits: Signal<Local, bool>,
-    /// Page shift - 12; wraps to 32 or more if that is not 0 to 31.
-    scale: Signal<Local, Bits<6>>,
+    behind: Signal<Local, Bits<49>>,
+    base_low: Signal<Local, Bits<49>>,
+    not_base: Signal<Local, Bits<49>>,
+    addend: Signal<Local, Bits<49>>,
+    carry: Signal<Local, Bits<50>>,
+    /// The position, and the bit that its carry comes from.
+    twice: Signal<Local, Bits<50>>,
     length_fits: Signal<Local, bool>,
-    ones: Signal<Local, Bits<31>>,
-    above: Signal<Local, Bits<31>>,
-    below: Signal<Local, Bits<31>>,
-    in_page: Signal<Local, Bits<43>>,
-    /// Every rule but those about the range holds.
+    in_page: Signal<Local, Bits<49>>,
+    remote: Signal<Local, Bits<2>>,
+    /// Every rule but those about key, tag and range holds.
     allowed: DFF<bool>,
+    by_offset: DFF<bool>,
+    key: DFF<Bits<16>>,
+    tag: DFF<Bits<16>>,
+    extent_row: DFF<Extent>,
     /// Bytes from the region's first byte; only if `far` is 0.
     delta: DFF<Bits<48>>,
     /// 0: the first byte is not before the region, and less than 2^48 behind its start.
     far: DFF<Bits<17>>,
-    /// Offset of the region's first byte in its page.
-    skew: DFF<Bits<43>>,
-    region_length: DFF<Bits<48>>,
+    finish: DFF<Bits<49>>,
+    position: DFF<Bits<49>>,
     asked: DFF<Bits<13>>,
-    span: DFF<Bits<32>>,
     clip: DFF<bool>,
-    first_page: DFF<Bits<16>>,
     /// Page shift - 12.
     page_scale: DFF<Bits<5>>,
     /// Ones in the bits of a page's offset from bit 12 on.
     page_mask: DFF<Bits<31>>,
 
-    // Step 2: what is left of the region, and the place counted from its first page.
-    left: Signal<Local, Bits<49>>,
-    /// Bytes from the first one to the region's end; only if `behind_start`.
-    room: DFF<Bits<48>>,
-    /// Allowed, and the first byte is not behind the region's end.
-    behind_start: DFF<bool>,
-    position: DFF<Bits<49>>,
-
-    // Step 3: the range rule, and the place in the region's pages.
-    short: Signal<Local, bool>,
+    // Step 2: the range rule, and the place in the region's pages.
+    key_fits: Signal<Local, bool>,
     fits: Signal<Local, bool>,
+    short: Signal<Local, bool>,
     room_low: Signal<Local, Bits<13>>,
     /// 4 KiB frames from the start of the region's first page.
     frame: Signal<Local, Bits<37>>,
@@ -120,10 +125,11 @@ pub struct Range {
     page_index: DFF<Bits<PAGE_LOG2>>,
     moved: DFF<Bits<13>>,
     at: DFF<Bits<43>>,
+    first_page: DFF<Bits<16>>,
     /// The next 4 KiB boundary is the page's end.
     last_frame: DFF<bool>,
 
-    // Step 4: the row, and whether the access leaves the page.
+    // Step 3: the row, and whether the access leaves the page.
     row: Signal<Local, Bits<17>>,
     row_low: Signal<Local, Bits<PAGE_LOG2>>,
     row_beyond: Signal<Local, Bits<17>>,
@@ -139,6 +145,8 @@ pub struct Range {
     placed_length: DFF<Bits<13>>,
     page_row: DFF<Bits<PAGE_LOG2>>,
 
+    /// All but the low 6 bits: what an address by offset counts from.
+    whole_words: Number<49, { (1 << 49) - 64 }>,
     page_rows_log2: Number<6, { PAGE_LOG2 as u64 }>,
 }
 
@@ -148,90 +156,84 @@ impl Logic for Range {
         dff_setup!(
             self,
             clock,
+            by_span,
+            behind_length,
+            behind_span,
             allowed,
-            delta,
-            far,
-            skew,
-            region_length,
-            asked,
-            span,
-            clip,
-            first_page,
-            page_scale,
-            page_mask,
-            room,
-            behind_start,
-            position,
-            in_range,
-            page_index,
-            moved,
-            at,
-            last_frame,
-            ok,
-            on_border,
-            head_bytes,
-            over,
-            placed,
-            placed_length,
-            page_row
+            by_offset,
+            key,
+            tag,
+            extent_row
         );
+        dff_setup!(self, clock, delta, far, finish, position, asked, clip, page_scale, page_mask);
+        dff_setup!(self, clock, in_range, page_index, moved, at, first_page, last_frame);
+        dff_setup!(self, clock, ok, on_border, head_bytes, over, placed, placed_length, page_row);
 
-        // Step 1.
+        // Before step 1, while the region's row is read.
+        self.address.next = self.access.val().address;
+        self.address_low.next = bit_cast::<49, 64>(self.address.val());
+        self.behind_length.d.next = self.address_low.val() + bit_cast::<49, 13>(self.access.val().length);
+        self.behind_span.d.next = self.address_low.val() + bit_cast::<49, 32>(self.access.val().span);
+        self.by_span.d.next =
+            !self.access.val().clip & (self.access.val().span > bit_cast::<32, 13>(self.access.val().length));
+
+        // Step 1. With `by_offset`, the address counts from the region's base, rounded down to 64.
+        self.in_page.next =
+            (bit_cast::<49, 31>(self.region.val().page_mask) << bits::<4>(12)) | bits::<49>(0xFFF);
         self.origin.next = self.region.val().base;
+        // The start of the region's first page is subtracted: its complement and one, the lowest bit, are added.
+        self.base_low.next = bit_cast::<49, 64>(self.region.val().base);
+        self.not_base.next = !self.base_low.val();
+        self.addend.next = self.not_base.val() | self.in_page.val();
+        self.carry.next = bits::<50>(1);
         if self.access.val().by_offset {
             self.origin.next = self.region.val().base & bits::<64>(63);
+            self.addend.next = self.base_low.val() & self.in_page.val() & self.whole_words.val();
+            self.carry.next = bits::<50>(0);
         }
-        self.distance.next =
-            bit_cast::<65, 64>(self.access.val().address) - bit_cast::<65, 64>(self.origin.val());
+        self.twice.next = ((bit_cast::<50, 49>(self.address_low.val()) << 1) | bits::<50>(1))
+            + ((bit_cast::<50, 49>(self.addend.val()) << 1) | self.carry.val());
+        self.distance.next = bit_cast::<65, 64>(self.address.val()) - bit_cast::<65, 64>(self.origin.val());
         self.distance_high.next = self.distance.val() >> bits::<6>(48);
-        self.key_fits.next = self.access.val().by_offset | (self.access.val().key == self.region.val().key);
-        self.scale.next = self.region.val().page_shift - bits::<6>(12);
+        self.behind.next = self.behind_length.q.val();
+        if self.by_span.q.val() {
+            self.behind.next = self.behind_span.q.val();
+        }
         self.length_fits.next =
             self.access.val().length.any() & (self.access.val().length <= bits::<13>(4096));
-        self.ones.next = !bits::<31>(0);
-        self.above.next = self.ones.val() << self.scale.val().get_bits::<5>(0);
-        self.below.next = !self.above.val();
-        self.in_page.next = (bit_cast::<43, 31>(self.below.val()) << bits::<4>(12)) | bits::<43>(0xFFF);
+        self.remote.next = self.access.val().remote;
         if self.look.val() {
             self.allowed.d.next = self.member.val()
                 & self.region.val().live
                 & (self.region.val().system == self.access.val().system)
-                & self.key_fits.val()
-                & (self.region.val().tag == self.access.val().tag)
                 & !(self.access.val().write & self.region.val().read_only)
-                & !self.scale.val().get_bit(5)
+                & (!self.remote.val().get_bit(0) | self.region.val().rdma_write)
+                & (!self.remote.val().get_bit(1) | self.region.val().rdma_read)
                 & self.length_fits.val();
+            self.by_offset.d.next = self.access.val().by_offset;
+            self.key.d.next = self.access.val().key;
+            self.tag.d.next = self.access.val().tag;
+            self.extent_row.d.next = self.extent.val();
             self.delta.d.next = bit_cast::<48, 65>(self.distance.val());
             self.far.d.next = bit_cast::<17, 65>(self.distance_high.val());
-            self.skew.d.next = bit_cast::<43, 64>(self.region.val().base) & self.in_page.val();
-            self.region_length.d.next = self.region.val().length;
+            self.finish.d.next = self.behind.val() - bit_cast::<49, 64>(self.origin.val());
+            self.position.d.next = self.twice.val().get_bits::<49>(1);
             self.asked.d.next = self.access.val().length;
-            self.span.d.next = self.access.val().span;
             self.clip.d.next = self.access.val().clip;
-            self.first_page.d.next = self.region.val().first_page;
-            self.page_scale.d.next = self.scale.val().get_bits::<5>(0);
-            self.page_mask.d.next = self.below.val();
+            self.page_scale.d.next = self.region.val().scale;
+            self.page_mask.d.next = self.region.val().page_mask;
         }
 
         // Step 2.
-        self.left.next =
-            bit_cast::<49, 48>(self.region_length.q.val()) - bit_cast::<49, 48>(self.delta.q.val());
-        if self.measure.val() {
-            self.room.d.next = bit_cast::<48, 49>(self.left.val());
-            self.behind_start.d.next =
-                self.allowed.q.val() & !self.far.q.val().any() & !self.left.val().get_bit(48);
-            self.position.d.next =
-                bit_cast::<49, 48>(self.delta.q.val()) + bit_cast::<49, 43>(self.skew.q.val());
-        }
-
-        // Step 3.
-        self.room_low.next = self.room.q.val().get_bits::<13>(0);
-        self.short.next =
-            !self.room.q.val().get_bits::<35>(13).any() & (self.room_low.val() < self.asked.q.val());
-        self.fits.next = !self.short.val() & (bit_cast::<48, 32>(self.span.q.val()) <= self.room.q.val());
+        self.key_fits.next = (self.by_offset.q.val() | (self.key.q.val() == self.extent_row.q.val().key))
+            & (self.tag.q.val() == self.extent_row.q.val().tag);
+        self.short.next = bit_cast::<49, 48>(self.extent_row.q.val().length) < self.finish.q.val();
+        self.fits.next = !self.short.val();
         if self.clip.q.val() {
-            self.fits.next = self.room.q.val().any();
+            self.fits.next = self.delta.q.val() < self.extent_row.q.val().length;
         }
+        self.room_low.next =
+            bit_cast::<13, 48>(self.extent_row.q.val().length) - bit_cast::<13, 48>(self.delta.q.val());
         self.frame.next = self.position.q.val().get_bits::<37>(12);
         self.low.next = self.position.q.val().get_bits::<12>(0);
         self.relative.next = self.frame.val() >> self.page_scale.q.val();
@@ -240,8 +242,12 @@ impl Logic for Range {
         self.beyond.next = self.page_number.val() << self.page_rows_log2.val();
         self.filled.next = self.frame.val() | self.page_number.val();
         if self.compare.val() {
-            self.in_range.d.next =
-                self.behind_start.q.val() & self.fits.val() & !(self.frame.val() & self.beyond.val()).any();
+            self.in_range.d.next = self.allowed.q.val()
+                & self.key_fits.val()
+                & !self.far.q.val().any()
+                & self.fits.val()
+                & !(self.frame.val() & self.beyond.val()).any();
+            self.first_page.d.next = self.extent_row.q.val().first_page;
             self.page_index.d.next = bit_cast::<PAGE_LOG2, 37>(self.relative.val());
             self.moved.d.next = self.asked.q.val();
             if self.short.val() {
@@ -254,7 +260,7 @@ impl Logic for Range {
             self.last_frame.d.next = self.filled.val().all();
         }
 
-        // Step 4. Pages are whole multiples of 4 KiB and lengths at most 4 KiB: an access leaves its page if it
+        // Step 3. Pages are whole multiples of 4 KiB and lengths at most 4 KiB: an access leaves its page if it
         // crosses a 4 KiB boundary and that boundary is the page's end.
         self.row.next =
             bit_cast::<17, 16>(self.first_page.q.val()) + bit_cast::<17, PAGE_LOG2>(self.page_index.q.val());

@@ -1,17 +1,15 @@
-//! Receive descriptors fetched ahead: four for each VI, their first 64 bytes and where they lie.
+//! Receive descriptors fetched ahead: four for each VI, their first two segments, where they lie, what they say.
 //!
 //! ```text
-//!  ahead_*  ──►┌───────┐──► read_data
-//!  filled_* ──►│       │──► look_filled
-//!  commit   ──►│ Ahead │──► look_region, look_offset, look_words, look_lost
-//!  look_*   ──►│       │
-//!  read_*   ──►└───────┘
+//!  ahead_*  ──►┌───────┐──► read_place, read_handle   (a segment, for scatter)
+//!  filled_* ──►│ Ahead │──► look                      (of look_vi, look_slot)
+//!  commit   ──►│       │──► look_filled
+//!              └───────┘
 //! ```
 //! Contract: fetch writes the eight words of a descriptor, then `filled` says that it is there and that the VI's
-//! receive queue is filled up to `filled_position`; the descriptor at position p is in slot p modulo 4. A commit of
-//! the VI's receive queue (WORK_QUEUE) empties it; fetch has taken that commit before, so nothing of the old queue
-//! comes behind. The matcher looks with `look_*`; while `read_valid` is high, the words are scatter's instead, which
-//! reads only while the matcher waits for it.
+//! receive queue is filled up to `filled_position`; the descriptor at position p is in slot p modulo 4. The control
+//! segment is checked as it comes and not kept. A commit of the VI's receive queue (WORK_QUEUE) empties it; fetch has
+//! taken that commit before, so nothing of the old queue comes behind.
 //!
 //! Latency: everything read comes one cycle after its address. A slot is read only after it is filled and is written
 //! only after it was consumed, so the block RAMs never see both at once; `look_filled` may change any time.
@@ -23,23 +21,26 @@
 use crate::bus::{Commit, Position, Vi};
 use crate::prims::{LutRam, Number, Ram};
 use rust_hdl::prelude::*;
+use viaduct_spec::descriptor::{control, MAX_SEGMENTS};
 use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
 use viaduct_spec::tables::table;
 
 /// Address of a descriptor: VI and slot.
 const SLOT_LOG2: usize = VI_LOG2 + RECEIVE_AHEAD_LOG2;
-/// Address of a word of one.
-const WORD_LOG2: usize = SLOT_LOG2 + 3;
+/// Address of a segment of one.
+const SEGMENT_LOG2: usize = SLOT_LOG2 + 1;
 
-/// Where a descriptor lies.
+/// A descriptor, but for its segments.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct AheadMeta {
-    /// Region.
+    /// Region that it lies in.
     pub region: Bits<16>,
     /// Offset in the region, in units of 64 bytes.
     pub offset: Bits<34>,
-    /// Words of the 64 bytes that the region holds.
-    pub words: Bits<4>,
+    /// Its segments.
+    pub segments: Bits<8>,
+    /// Its control segment says what it may not, or more segments than the region holds of it.
+    pub malformed: bool,
     /// It could not be read.
     pub lost: bool,
 }
@@ -83,76 +84,116 @@ pub struct Ahead {
     pub commit: Signal<In, Commit>,
     /// It is taken, if it is a receive row of WORK_QUEUE; the others are no business of this block.
     pub commit_ready: Signal<Out, bool>,
-    /// Scatter reads `read_data`.
-    pub read_valid: Signal<In, bool>,
-    /// Of this VI.
+    /// Scatter wants a segment of this VI.
     pub read_vi: Signal<In, Vi>,
-    /// And this slot.
+    /// Of the descriptor in this slot.
     pub read_slot: Signal<In, Bits<RECEIVE_AHEAD_LOG2>>,
-    /// This word.
-    pub read_word: Signal<In, Bits<3>>,
+    /// The second, not the first.
+    pub read_second: Signal<In, bool>,
+    /// Its address.
+    pub read_place: Signal<Out, Bits<64>>,
+    /// Its handle and length.
+    pub read_handle: Signal<Out, Bits<64>>,
     /// VI that the matcher looks at.
     pub look_vi: Signal<In, Vi>,
-    /// Slot, for the descriptor's place, and for `read_data` unless scatter reads.
+    /// Slot, for `look`.
     pub look_slot: Signal<In, Bits<RECEIVE_AHEAD_LOG2>>,
-    /// Word, likewise.
-    pub look_word: Signal<In, Bits<3>>,
-    /// The word.
-    pub read_data: Signal<Out, Bits<64>>,
+    /// The descriptor.
+    pub look: Signal<Out, AheadMeta>,
     /// Up to where the receive queue of `look_vi` is filled.
     pub look_filled: Signal<Out, Position>,
-    /// Region of the descriptor.
-    pub look_region: Signal<Out, Bits<16>>,
-    /// Its offset, in units of 64 bytes.
-    pub look_offset: Signal<Out, Bits<34>>,
-    /// Words of its first 64 bytes that the region holds.
-    pub look_words: Signal<Out, Bits<4>>,
-    /// It could not be read.
-    pub look_lost: Signal<Out, bool>,
-    words: Ram<Bits<64>, WORD_LOG2>,
+    places: Ram<Bits<64>, SEGMENT_LOG2>,
+    handles: Ram<Bits<64>, SEGMENT_LOG2>,
     meta: Ram<AheadMeta, SLOT_LOG2>,
     filled: LutRam<Position, VI_LOG2>,
     shown_filled: DFF<Position>,
+    segments: DFF<Bits<16>>,
+    /// Operation or flags that a receive has not.
+    flags_bad: DFF<bool>,
+    /// Something that must be 0 is not.
+    dirty: DFF<bool>,
+    word: Signal<Local, Bits<64>>,
+    number: Signal<Local, Bits<3>>,
+    control_word: Signal<Local, Bits<16>>,
+    words_needed: Signal<Local, Bits<4>>,
+    segment_address: Signal<Local, Bits<SEGMENT_LOG2>>,
     row: Signal<Local, Bits<16>>,
     wanted: Signal<Local, bool>,
     empties: Signal<Local, bool>,
     target: Number<8, { table::WORK_QUEUE as u64 }>,
+    control_mask: Number<16, { (control::RESERVED | control::OP_MASK) as u64 }>,
+    most_segments: Number<16, { MAX_SEGMENTS as u64 }>,
 }
 
 impl Logic for Ahead {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, shown_filled);
-        clock!(self, clock, words, meta, filled);
+        dff_setup!(self, clock, shown_filled, segments, flags_bad, dirty);
+        clock!(self, clock, places, handles, meta, filled);
 
-        self.words.write_enable.next = self.ahead_valid.val();
-        self.words.write_address.next = (bit_cast::<WORD_LOG2, VI_LOG2>(self.ahead_vi.val()) << 5)
-            | (bit_cast::<WORD_LOG2, RECEIVE_AHEAD_LOG2>(self.ahead_slot.val()) << 3)
-            | bit_cast::<WORD_LOG2, 3>(self.ahead_word.val());
-        self.words.write_data.next = self.ahead_data.val();
-        self.words.read_address.next = (bit_cast::<WORD_LOG2, VI_LOG2>(self.look_vi.val()) << 5)
-            | (bit_cast::<WORD_LOG2, RECEIVE_AHEAD_LOG2>(self.look_slot.val()) << 3)
-            | bit_cast::<WORD_LOG2, 3>(self.look_word.val());
-        if self.read_valid.val() {
-            self.words.read_address.next = (bit_cast::<WORD_LOG2, VI_LOG2>(self.read_vi.val()) << 5)
-                | (bit_cast::<WORD_LOG2, RECEIVE_AHEAD_LOG2>(self.read_slot.val()) << 3)
-                | bit_cast::<WORD_LOG2, 3>(self.read_word.val());
+        // Words 4 to 7: two segments.
+        self.number.next = self.ahead_word.val();
+        self.segment_address.next = (bit_cast::<SEGMENT_LOG2, VI_LOG2>(self.ahead_vi.val()) << 3)
+            | (bit_cast::<SEGMENT_LOG2, RECEIVE_AHEAD_LOG2>(self.ahead_slot.val()) << 1)
+            | bit_cast::<SEGMENT_LOG2, 1>(self.number.val().get_bits::<1>(1));
+        self.places.write_enable.next =
+            self.ahead_valid.val() & self.number.val().get_bit(2) & !self.number.val().get_bit(0);
+        self.places.write_address.next = self.segment_address.val();
+        self.places.write_data.next = self.ahead_data.val();
+        self.handles.write_enable.next =
+            self.ahead_valid.val() & self.number.val().get_bit(2) & self.number.val().get_bit(0);
+        self.handles.write_address.next = self.segment_address.val();
+        self.handles.write_data.next = self.ahead_data.val();
+        self.places.read_address.next = (bit_cast::<SEGMENT_LOG2, VI_LOG2>(self.read_vi.val()) << 3)
+            | (bit_cast::<SEGMENT_LOG2, RECEIVE_AHEAD_LOG2>(self.read_slot.val()) << 1);
+        if self.read_second.val() {
+            self.places.read_address.next = (bit_cast::<SEGMENT_LOG2, VI_LOG2>(self.read_vi.val()) << 3)
+                | (bit_cast::<SEGMENT_LOG2, RECEIVE_AHEAD_LOG2>(self.read_slot.val()) << 1)
+                | bits::<SEGMENT_LOG2>(1);
         }
-        self.read_data.next = self.words.read_data.val();
+        self.handles.read_address.next = self.places.read_address.val();
+        self.read_place.next = self.places.read_data.val();
+        self.read_handle.next = self.handles.read_data.val();
 
+        // Words 0 to 3: what the control segment says.
+        self.word.next = self.ahead_data.val();
+        self.control_word.next = self.word.val().get_bits::<16>(48);
+        if self.ahead_valid.val() {
+            if self.number.val() == bits::<3>(0) {
+                self.dirty.d.next = false;
+            }
+            if self.number.val() == bits::<3>(1) {
+                self.segments.d.next = self.word.val().get_bits::<16>(32);
+                self.flags_bad.d.next = (self.control_word.val() & self.control_mask.val()).any();
+            }
+            if (self.number.val() == bits::<3>(2)) & self.word.val().get_bits::<32>(0).any() {
+                self.dirty.d.next = true;
+            }
+            if (self.number.val() == bits::<3>(3)) & self.word.val().get_bits::<32>(32).any() {
+                self.dirty.d.next = true;
+            }
+        }
+        self.words_needed.next = bits::<4>(8);
+        if self.segments.q.val() == bits::<16>(1) {
+            self.words_needed.next = bits::<4>(6);
+        }
+        if self.segments.q.val() == bits::<16>(0) {
+            self.words_needed.next = bits::<4>(4);
+        }
         self.meta.write_enable.next = self.filled_valid.val();
         self.meta.write_address.next = (bit_cast::<SLOT_LOG2, VI_LOG2>(self.filled_vi.val()) << 2)
             | bit_cast::<SLOT_LOG2, RECEIVE_AHEAD_LOG2>(self.filled_slot.val());
         self.meta.write_data.next.region = self.filled_region.val();
         self.meta.write_data.next.offset = self.filled_offset.val();
-        self.meta.write_data.next.words = self.filled_words.val();
+        self.meta.write_data.next.segments = self.segments.q.val().get_bits::<8>(0);
+        self.meta.write_data.next.malformed = self.flags_bad.q.val()
+            | self.dirty.q.val()
+            | (self.segments.q.val() > self.most_segments.val())
+            | (self.filled_words.val() < self.words_needed.val());
         self.meta.write_data.next.lost = self.filled_lost.val();
         self.meta.read_address.next = (bit_cast::<SLOT_LOG2, VI_LOG2>(self.look_vi.val()) << 2)
             | bit_cast::<SLOT_LOG2, RECEIVE_AHEAD_LOG2>(self.look_slot.val());
-        self.look_region.next = self.meta.read_data.val().region;
-        self.look_offset.next = self.meta.read_data.val().offset;
-        self.look_words.next = self.meta.read_data.val().words;
-        self.look_lost.next = self.meta.read_data.val().lost;
+        self.look.next = self.meta.read_data.val();
 
         // A row emptied again while the matcher is not ready is no harm; the last time counts.
         self.row.next = self.commit.val().row;

@@ -8,7 +8,10 @@
 //! ```
 //! Contract: a RECEIVE row sets the peer and the expected PSN and forgets any message in progress; the receive row of
 //! a WORK_QUEUE sets the consumed position to 0. Rows are taken (`commit_ready`) only with `commit_allowed`, and
-//! `save_valid` does not come with it. The row being written and the row being read in one cycle must differ, or
+//! `save_valid` does not come with it. A message lies in two halves, because block RAM is deeper than there are VIs: the
+//! near half is read first (everything but `place`, `rkey` and the high bits of `received`), then the far one (only
+//! these). The far half is written in the cycle after `save_valid` (`saving`), in which `save_vi` and what it holds of
+//! `save_message` stay. A row of RECEIVE leaves it as it is: without a message in progress it says nothing. The row being written and the row being read in one cycle must differ, or
 //! what is read not be used: the matcher works on one VI at a time.
 //!
 //! Latency: 1 cycle to read; `consumed_position` as well.
@@ -36,6 +39,10 @@ pub struct Peer {
     pub tag: Bits<16>,
     /// Generation that the queue pair number must carry.
     pub generation: Bits<14>,
+    /// A message that finds no receive is refused and the VI stays; otherwise it breaks.
+    pub rnr_stay: bool,
+    /// Timer code of that refusal.
+    pub rnr_timer: Bits<5>,
 }
 
 /// Where a VI's receive side is.
@@ -45,19 +52,44 @@ pub struct Message {
     pub psn: Bits<24>,
     /// Messages completed, modulo 2^24.
     pub msn: Bits<24>,
-    /// A message is in progress: it has the descriptor at the consumed position.
+    /// A message is in progress: a send has the descriptor at the consumed position.
     pub active: bool,
+    /// It is an RDMA write.
+    pub writing: bool,
+    /// The peer may write to the VI's memory: the row's, kept here where there is room.
+    pub writable: bool,
     /// The gap in front of the expected PSN has been refused: once is enough.
     pub refused: bool,
     /// A reliable connection came to its end here: nothing more is taken.
     pub broken: bool,
-    /// Segment of the descriptor to go on with.
-    pub index: Bits<8>,
-    /// Bytes of it already filled.
-    pub position: Bits<32>,
+    /// RDMA write: address of its first byte. Send: bytes already filled of the segment to go on with, and in bits
+    /// 39:32 its index.
+    pub place: Bits<64>,
+    /// RDMA write: memory handle.
+    pub rkey: Bits<32>,
+    /// RDMA write: bytes to come.
+    pub left: Bits<32>,
     /// Bytes of the message received.
     pub received: Bits<32>,
+    /// Acknowledgements wait until the data is in memory: the row's, like `writable`.
+    pub reception: bool,
 }
+
+/// Half of a [`Message`], as wide as three block RAMs.
+///
+/// | | `wide` | `narrow` | `rest` |
+/// |---|---|---|---|
+/// | near | `psn`, `msn`, `received` 15:0 | `left` | the six flags in their order, `received` 21:16 |
+/// | far | `place` | `rkey` | `received` 31:22 |
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Half {
+    wide: Bits<64>,
+    narrow: Bits<32>,
+    rest: Bits<12>,
+}
+
+/// VI, and which half: rows of the memory.
+const HALF_LOG2: usize = VI_LOG2 + 1;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -76,8 +108,12 @@ pub struct Contexts {
     pub read_vi: Signal<In, Vi>,
     /// Its peer.
     pub peer: Signal<Out, Peer>,
-    /// Its message.
+    /// The far half of its message, not the near one.
+    pub read_far: Signal<In, bool>,
+    /// The half of its message.
     pub message: Signal<Out, Message>,
+    /// Far half: `received`, 31:22.
+    pub received_high: Signal<Out, Bits<10>>,
     /// Its consumed position.
     pub consumed: Signal<Out, Position>,
     /// Write back.
@@ -88,12 +124,20 @@ pub struct Contexts {
     pub save_message: Signal<In, Message>,
     /// And this.
     pub save_consumed: Signal<In, Position>,
+    /// The far half is being written.
+    pub saving: Signal<Out, bool>,
     /// VI whose consumed position fetch wants.
     pub consumed_vi: Signal<In, Vi>,
     /// Receive descriptors of it that are completed.
     pub consumed_position: Signal<Out, Position>,
     peers: Ram<Peer, VI_LOG2>,
-    messages: Ram<Message, VI_LOG2>,
+    messages: Ram<Half, HALF_LOG2>,
+    far_due: DFF<bool>,
+    wide: Signal<Local, Bits<64>>,
+    rest: Signal<Local, Bits<12>>,
+    received: Signal<Local, Bits<32>>,
+    saved: Signal<Local, Message>,
+    flags: Signal<Local, Bits<6>>,
     // Two copies for two readers: in block RAM the narrow table would take a whole one.
     positions: LutRam<Position, VI_LOG2>,
     position: DFF<Position>,
@@ -116,19 +160,40 @@ const _: () = {
     assert!(receive::MTU.lo == 58 && receive::MTU.width == 3);
     assert!(receive::TAG.lo == 64 && receive::TAG.width == 16);
     assert!(receive::GENERATION.lo == 80 && receive::GENERATION.width == 14);
+    assert!(receive::RDMA_WRITE.lo == 96 && receive::RNR_STAY.lo == 98);
+    assert!(receive::RNR_TIMER.lo == 99 && receive::RNR_TIMER.width == 5);
 };
 
 impl Logic for Contexts {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, position, shown_position);
+        dff_setup!(self, clock, position, shown_position, far_due);
         clock!(self, clock, peers, messages, positions, shown);
         self.peers.read_address.next = self.read_vi.val();
-        self.messages.read_address.next = self.read_vi.val();
+        self.messages.read_address.next = bit_cast::<HALF_LOG2, VI_LOG2>(self.read_vi.val()) << 1;
+        if self.read_far.val() {
+            self.messages.read_address.next =
+                (bit_cast::<HALF_LOG2, VI_LOG2>(self.read_vi.val()) << 1) | bits::<HALF_LOG2>(1);
+        }
         self.positions.read_address.next = self.read_vi.val();
         self.shown.read_address.next = self.consumed_vi.val();
         self.peer.next = self.peers.read_data.val();
-        self.message.next = self.messages.read_data.val();
+        self.wide.next = self.messages.read_data.val().wide;
+        self.rest.next = self.messages.read_data.val().rest;
+        self.message.next.psn = self.wide.val().get_bits::<24>(0);
+        self.message.next.msn = self.wide.val().get_bits::<24>(24);
+        self.message.next.active = self.rest.val().get_bit(0);
+        self.message.next.writing = self.rest.val().get_bit(1);
+        self.message.next.writable = self.rest.val().get_bit(2);
+        self.message.next.refused = self.rest.val().get_bit(3);
+        self.message.next.broken = self.rest.val().get_bit(4);
+        self.message.next.reception = self.rest.val().get_bit(5);
+        self.message.next.place = self.wide.val();
+        self.message.next.rkey = self.messages.read_data.val().narrow;
+        self.message.next.left = self.messages.read_data.val().narrow;
+        self.message.next.received = bit_cast::<32, 16>(self.wide.val().get_bits::<16>(48))
+            | (bit_cast::<32, 6>(self.rest.val().get_bits::<6>(6)) << 16);
+        self.received_high.next = self.rest.val().get_bits::<10>(0);
         self.position.d.next = self.positions.read_data.val();
         self.consumed.next = self.position.q.val();
         self.shown_position.d.next = self.shown.read_data.val();
@@ -149,21 +214,49 @@ impl Logic for Contexts {
         self.peers.write_data.next.mtu = self.word_0.val().get_bits::<3>(58);
         self.peers.write_data.next.tag = self.word_1.val().get_bits::<16>(0);
         self.peers.write_data.next.generation = self.word_1.val().get_bits::<14>(16);
+        self.peers.write_data.next.rnr_stay = self.word_1.val().get_bit(34);
+        self.peers.write_data.next.rnr_timer = self.word_1.val().get_bits::<5>(35);
 
-        self.messages.write_enable.next = self.save_valid.val();
-        self.messages.write_address.next = self.save_vi.val();
-        self.messages.write_data.next = self.save_message.val();
+        // A new connection, or the near half now; the far half behind it.
+        self.saved.next = self.save_message.val();
+        self.messages.write_enable.next = self.save_valid.val() | self.far_due.q.val();
+        self.messages.write_address.next = bit_cast::<HALF_LOG2, VI_LOG2>(self.save_vi.val()) << 1;
         if self.is_receive.val() & self.commit_allowed.val() {
             self.messages.write_enable.next = true;
-            self.messages.write_address.next = self.row.val().get_bits::<VI_LOG2>(0);
-            self.messages.write_data.next.psn = self.word_0.val().get_bits::<24>(32);
-            self.messages.write_data.next.msn = bits::<24>(0);
-            self.messages.write_data.next.active = false;
-            self.messages.write_data.next.refused = false;
-            self.messages.write_data.next.broken = false;
-            self.messages.write_data.next.index = bits::<8>(0);
-            self.messages.write_data.next.position = bits::<32>(0);
-            self.messages.write_data.next.received = bits::<32>(0);
+            self.messages.write_address.next =
+                bit_cast::<HALF_LOG2, VI_LOG2>(self.row.val().get_bits::<VI_LOG2>(0)) << 1;
+            self.saved.next.psn = self.word_0.val().get_bits::<24>(32);
+            self.saved.next.msn = bits::<24>(0);
+            self.saved.next.active = false;
+            self.saved.next.refused = false;
+            self.saved.next.broken = false;
+            self.saved.next.writing = false;
+            self.saved.next.writable = self.word_1.val().get_bit(32);
+            self.saved.next.reception = self.word_0.val().get_bit(57) & !self.word_0.val().get_bit(56);
+        }
+        self.received.next = self.saved.val().received;
+        self.flags.next = bits::<6>(0);
+        self.flags.next = self.flags.val().replace_bit(0, self.saved.val().active);
+        self.flags.next = self.flags.val().replace_bit(1, self.saved.val().writing);
+        self.flags.next = self.flags.val().replace_bit(2, self.saved.val().writable);
+        self.flags.next = self.flags.val().replace_bit(3, self.saved.val().refused);
+        self.flags.next = self.flags.val().replace_bit(4, self.saved.val().broken);
+        self.flags.next = self.flags.val().replace_bit(5, self.saved.val().reception);
+        self.messages.write_data.next.wide = (bit_cast::<64, 16>(self.received.val().get_bits::<16>(0))
+            << 48)
+            | (bit_cast::<64, 24>(self.saved.val().msn) << 24)
+            | bit_cast::<64, 24>(self.saved.val().psn);
+        self.messages.write_data.next.narrow = self.saved.val().left;
+        self.messages.write_data.next.rest = (bit_cast::<12, 6>(self.received.val().get_bits::<6>(16)) << 6)
+            | bit_cast::<12, 6>(self.flags.val());
+        self.far_due.d.next = self.save_valid.val();
+        self.saving.next = self.far_due.q.val();
+        if self.far_due.q.val() {
+            self.messages.write_address.next =
+                (bit_cast::<HALF_LOG2, VI_LOG2>(self.save_vi.val()) << 1) | bits::<HALF_LOG2>(1);
+            self.messages.write_data.next.wide = self.saved.val().place;
+            self.messages.write_data.next.narrow = self.saved.val().rkey;
+            self.messages.write_data.next.rest = bit_cast::<12, 10>(self.received.val().get_bits::<10>(22));
         }
 
         self.positions.write_enable.next = self.save_valid.val();

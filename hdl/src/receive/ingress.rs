@@ -7,16 +7,19 @@
 //! store_level ─►│         │──► count_frame, count_overflow
 //!               └─────────┘
 //! ```
-//! Contract: the MAC's beats are taken whenever they come. A frame goes on when it is whole; one that finds no room
-//! is taken back whole (the write position returns to where the frame began) and counted in `count_overflow`.
+//! Contract: the MAC's beats are taken whenever they come, and go on as they come: past the queue when it is empty.
+//! A frame that finds no room is taken back whole (the write position returns to where it began) and counted in
+//! `count_overflow`; if its first beats have left already, so that the whole queue is full of it, it ends there, as if
+//! the MAC had found it damaged, and is counted as such a frame is.
 //! Loopback frames join between frames, in turn with the MAC's. `enabled` is looked at when a frame starts to leave:
 //! low, the whole frame is swallowed, uncounted. `count_frame` counts the others when their last beat leaves.
 //!
 //! `pause` asks the peer to hold while less than two frames of 4.2 KB (two times 528 beats) fit into the queue here
-//! (1024 beats) and the store (2047 words) together: while `level + store_level > 3071 - 1056 - 15`, the 15 for the
-//! beats between the two. While it is high no loopback frame starts, so what is left belongs to the MAC.
+//! (511 beats, and one for the end of a frame that is cut) and the store (2047 words) together: while
+//! `level + store_level > 2558 - 1056 - 15`, the 15 for the beats between the two. While it is high no loopback frame
+//! starts, so what is left belongs to the MAC.
 //!
-//! Latency: a frame shows 5 cycles after its last beat. Throughput: one beat every cycle.
+//! Latency: a beat shows 2 cycles after it came, 4 if there were others, a loopback frame's 3. Throughput: one beat every cycle.
 //!
 //! Tests: `tests/receive/ingress.rs`.
 
@@ -60,19 +63,23 @@ pub struct Ingress {
     pub count_frame: Signal<Out, bool>,
     /// A frame found no room.
     pub count_overflow: Signal<Out, bool>,
-    ram: Ram<FrameBeat, 10>,
+    ram: Ram<FrameBeat, 9>,
+    /// Cuts the way back to who sends frames: whether a loopback frame may start is known late.
+    turned: Skid<FrameBeat>,
     /// Cuts the way from the RAM.
     skid: Skid<FrameBeat>,
     untag: Untag,
     /// Slot of the beat on show, with a wrap bit.
-    head: DFF<Bits<11>>,
+    head: DFF<Bits<10>>,
     /// Next slot to fill.
-    tail: DFF<Bits<11>>,
-    /// Behind the last beat of the last whole frame.
-    whole: DFF<Bits<11>>,
+    tail: DFF<Bits<10>>,
+    /// Behind the last beat of the last whole frame: where the one that comes in began.
+    whole: DFF<Bits<10>>,
+    /// Beats of the frame that comes in have left.
+    begun: DFF<bool>,
     /// The beat at `head` is in the RAM's output register.
     queued: DFF<bool>,
-    /// A beat of the frame coming in found no room.
+    /// A beat of the frame coming in found no room: the rest of it is dropped.
     overflow: DFF<bool>,
     paused: DFF<bool>,
     counted_frame: DFF<bool>,
@@ -83,78 +90,81 @@ pub struct Ingress {
     looped: DFF<bool>,
     /// It is swallowed.
     swallowed: DFF<bool>,
-    level: Signal<Local, Bits<11>>,
+    level: Signal<Local, Bits<10>>,
     used: Signal<Local, Bits<13>>,
     room: Signal<Local, bool>,
-    shown: Signal<Local, Bits<11>>,
+    empty: Signal<Local, bool>,
+    /// A beat of a frame that is not dropped.
+    coming: Signal<Local, bool>,
+    /// It can go past the queue; it does.
+    near: Signal<Local, bool>,
+    direct: Signal<Local, bool>,
+    stored: Signal<Local, bool>,
+    stuck: Signal<Local, bool>,
+    /// The first beat of the frame that comes in leaves the queue.
+    starting: Signal<Local, bool>,
+    gone: Signal<Local, bool>,
+    fill: Signal<Local, FrameBeat>,
+    tail_next: Signal<Local, Bits<10>>,
+    shown: Signal<Local, Bits<10>>,
     offered: Signal<Local, bool>,
     from_loopback: Signal<Local, bool>,
     swallow: Signal<Local, bool>,
     beat: Signal<Local, FrameBeat>,
     beat_valid: Signal<Local, bool>,
     taken: Signal<Local, bool>,
-    full_level: Number<11, 1024>,
+    full_level: Number<10, 511>,
     pause_level: Number<13, { PAUSE_LEVEL }>,
 }
 
 /// Beats in the queue here, words in the store, two largest frames, beats in between.
-const PAUSE_LEVEL: u64 = 1024 + 2047 - 2 * 528 - 15;
+const PAUSE_LEVEL: u64 = 511 + 2047 - 2 * 528 - 15;
 
 impl Logic for Ingress {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, head, tail, whole, queued, overflow, paused);
+        dff_setup!(self, clock, head, tail, whole, begun, queued, overflow, paused);
         dff_setup!(self, clock, counted_frame, counted_overflow);
         dff_setup!(self, clock, leaving, looped, swallowed);
-        clock!(self, clock, ram, skid, untag);
+        clock!(self, clock, ram, turned, skid, untag);
+        self.turned.reset.next = self.reset.val();
         self.skid.reset.next = self.reset.val();
         self.untag.reset.next = self.reset.val();
         self.pause.next = self.paused.q.val();
         self.level.next = self.tail.q.val() - self.head.q.val();
-        self.busy.next =
-            self.level.val().any() | self.leaving.q.val() | self.skid.out_valid.val() | self.untag.busy.val();
+        self.busy.next = self.level.val().any()
+            | self.leaving.q.val()
+            | self.turned.out_valid.val()
+            | self.skid.out_valid.val()
+            | self.untag.busy.val();
         self.count_frame.next = self.counted_frame.q.val();
         self.count_overflow.next = self.counted_overflow.q.val();
 
-        // In: the frame's beats lie behind `whole` until its last one makes them count.
-        self.room.next = self.level.val() != self.full_level.val();
-        self.used.next = bit_cast::<13, 11>(self.level.val()) + bit_cast::<13, 12>(self.store_level.val());
+        self.room.next = self.level.val() < self.full_level.val();
+        self.used.next = bit_cast::<13, 10>(self.level.val()) + bit_cast::<13, 12>(self.store_level.val());
         self.paused.d.next = self.used.val() > self.pause_level.val();
-        self.ram.write_enable.next = self.rx_valid.val() & self.room.val();
-        self.ram.write_address.next = bit_cast::<10, 11>(self.tail.q.val());
-        self.ram.write_data.next = self.rx.val();
-        self.counted_overflow.d.next = false;
-        if self.rx_valid.val() {
-            if self.room.val() {
-                self.tail.d.next = self.tail.q.val() + 1;
-            } else {
-                self.overflow.d.next = true;
-            }
-            if self.rx.val().last {
-                self.overflow.d.next = false;
-                if self.overflow.q.val() | !self.room.val() {
-                    self.tail.d.next = self.whole.q.val();
-                    self.counted_overflow.d.next = true;
-                } else {
-                    self.whole.d.next = self.tail.q.val() + 1;
-                }
-            }
-        }
 
         // Join: who starts when no frame is leaving.
+        self.empty.next = !self.level.val().any();
+        self.coming.next = self.rx_valid.val() & !self.overflow.q.val();
+        self.near.next = self.coming.val() & self.empty.val();
         self.from_loopback.next = self.looped.q.val();
         self.swallow.next = self.swallowed.q.val();
         if !self.leaving.q.val() {
-            self.from_loopback.next = self.loopback_valid.val()
+            self.from_loopback.next = self.turned.out_valid.val()
                 & !self.paused.q.val()
-                & (!self.queued.q.val() | !self.looped.q.val());
+                & ((!self.queued.q.val() & !self.near.val()) | !self.looped.q.val());
             self.swallow.next = !self.enabled.val();
         }
         self.beat.next = self.ram.read_data.val();
         self.beat_valid.next = self.queued.q.val();
+        if self.empty.val() {
+            self.beat.next = self.rx.val();
+            self.beat_valid.next = self.coming.val();
+        }
         if self.from_loopback.val() {
-            self.beat.next = self.loopback.val();
-            self.beat_valid.next = self.loopback_valid.val();
+            self.beat.next = self.turned.out_data.val();
+            self.beat_valid.next = self.turned.out_valid.val();
         }
         self.skid.in_valid.next = self.beat_valid.val() & !self.swallow.val();
         self.skid.in_data.next = self.beat.val();
@@ -163,7 +173,10 @@ impl Logic for Ingress {
         self.skid.out_ready.next = self.untag.in_ready.val();
         self.offered.next = self.skid.in_ready.val() | self.swallow.val();
         self.taken.next = self.beat_valid.val() & self.offered.val();
-        self.loopback_ready.next = self.from_loopback.val() & self.offered.val();
+        self.turned.in_valid.next = self.loopback_valid.val();
+        self.turned.in_data.next = self.loopback.val();
+        self.turned.out_ready.next = self.from_loopback.val() & self.offered.val();
+        self.loopback_ready.next = self.turned.in_ready.val();
         self.counted_frame.d.next = self.taken.val() & self.beat.val().last & !self.swallow.val();
         if self.taken.val() {
             self.leaving.d.next = !self.beat.val().last;
@@ -172,21 +185,64 @@ impl Logic for Ingress {
         }
 
         // Out of the queue: the slot on show is read again every cycle.
+        self.direct.next = self.near.val() & !self.from_loopback.val() & self.offered.val();
         self.shown.next = self.head.q.val();
-        if self.taken.val() & !self.from_loopback.val() {
+        self.starting.next = false;
+        if self.queued.q.val() & !self.from_loopback.val() & self.offered.val() {
             self.shown.next = self.head.q.val() + 1;
+            self.starting.next = self.head.q.val() == self.whole.q.val();
         }
-        self.ram.read_address.next = bit_cast::<10, 11>(self.shown.val());
+        self.ram.read_address.next = bit_cast::<9, 10>(self.shown.val());
         self.head.d.next = self.shown.val();
-        self.queued.d.next = self.whole.q.val() != self.shown.val();
+        self.queued.d.next = self.tail.q.val() != self.shown.val();
+
+        // In. The last slot is for the end of a frame that has to be cut.
+        self.gone.next = self.begun.q.val() | self.starting.val();
+        self.stored.next = self.coming.val() & !self.direct.val() & self.room.val();
+        self.stuck.next = self.coming.val() & !self.direct.val() & !self.room.val();
+        self.fill.next = self.rx.val();
+        if !self.room.val() {
+            self.fill.next.last = true;
+            self.fill.next.bad = true;
+        }
+        self.ram.write_enable.next = self.stored.val() | (self.stuck.val() & self.gone.val());
+        self.ram.write_address.next = bit_cast::<9, 10>(self.tail.q.val());
+        self.ram.write_data.next = self.fill.val();
+        self.tail_next.next = self.tail.q.val();
+        if self.stored.val() | self.stuck.val() {
+            self.tail_next.next = self.tail.q.val() + 1;
+        }
+        if self.stuck.val() & !self.gone.val() {
+            self.tail_next.next = self.whole.q.val();
+        }
+        self.tail.d.next = self.tail_next.val();
+        self.counted_overflow.d.next = self.stuck.val() & !self.gone.val();
+        if self.stuck.val() & !self.gone.val() {
+            // What is on show may be taken back with the rest.
+            self.queued.d.next = false;
+        }
+        if self.starting.val() | self.direct.val() {
+            self.begun.d.next = true;
+        }
+        if self.stuck.val() {
+            self.overflow.d.next = true;
+        }
+        if self.stuck.val() | (self.coming.val() & self.rx.val().last) {
+            self.whole.d.next = self.tail_next.val();
+            self.begun.d.next = false;
+        }
+        if self.rx_valid.val() & self.rx.val().last {
+            self.overflow.d.next = false;
+        }
 
         self.frame_valid.next = self.untag.out_valid.val();
         self.frame.next = self.untag.out_data.val();
         self.untag.out_ready.next = self.frame_ready.val();
         if self.reset.val() {
-            self.head.d.next = bits::<11>(0);
-            self.tail.d.next = bits::<11>(0);
-            self.whole.d.next = bits::<11>(0);
+            self.head.d.next = bits::<10>(0);
+            self.tail.d.next = bits::<10>(0);
+            self.whole.d.next = bits::<10>(0);
+            self.begun.d.next = false;
             self.queued.d.next = false;
             self.overflow.d.next = false;
             self.leaving.d.next = false;

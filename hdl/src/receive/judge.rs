@@ -1,27 +1,29 @@
-//! What a packet is to its VI: one of nine verdicts.
+//! What a packet is to its VI: one of ten verdicts.
 //!
 //! ```text
 //!                      ┌───────┐
-//!  info, peer,     ──►│ Judge │──► verdict
-//!  message, connected └───────┘
+//!  info, peer,     ──►│ Judge │──► verdict, ends, writes, immediate
+//!  message, state     └───────┘
 //! ```
 //! Contract: inputs in one cycle, the verdict in the next, as long as `info` and `message` stay. In order:
 //!
 //! | packet | reliable | unreliable |
 //! |---|---|---|
-//! | queue pair, generation, peer, service or state does not fit | Unknown | Unknown |
+//! | queue pair, generation, peer or service does not fit, or the VI is Idle | Unknown | Unknown |
+//! | the connection broke, and this is a request | Over | Unknown |
 //! | an acknowledgement | Answer | Unknown |
 //! | PSN behind the expected one (serial, within 2^23) | Behind | Behind |
 //! | PSN ahead of it | Gap | as if expected, but a message in progress has lost something: Partial |
-//! | First or Only in a message, wrong payload length in one | Refuse | Partial: it ends, then look again |
+//! | First or Only in a message, Middle or Last of another kind, wrong payload length | Refuse | Partial: it ends, then look again |
 //! | Middle or Last in none | Refuse | Stray |
 //! | payload not exactly the MTU (First, Middle), or above it, or none in a Last | Refuse | Stray |
+//! | RDMA write: payload not what the RETH left (Last, Only), or not less (First, Middle) | Refuse | Stray |
 //! | First, Only | Take | Take |
 //! | Middle, Last | Continue | Continue |
 //!
 //! Latency: 1 cycle.
 //!
-//! Tests: `tests/receive/path.rs`.
+//! Tests: `tests/receive/path.rs`, `tests/receive/write.rs`.
 
 use super::contexts::{Message, Peer};
 use crate::bus::FrameInfo;
@@ -34,6 +36,8 @@ use viaduct_spec::profile::VI_LOG2;
 pub enum Verdict {
     /// For no VI that is connected to its sender.
     Unknown,
+    /// A request, but the connection has come to its end (reliable).
+    Over,
     /// An acknowledgement, for the send side.
     Answer,
     /// A duplicate.
@@ -65,11 +69,23 @@ pub struct Judge {
     pub message: Signal<In, Message>,
     /// It is connected.
     pub connected: Signal<In, bool>,
-    /// It ends one.
+    /// It is in Error.
+    pub error: Signal<In, bool>,
+    /// The packet ends a message.
     pub ends: Signal<Out, bool>,
+    /// It is of an RDMA write.
+    pub writes: Signal<Out, bool>,
+    /// It carries immediate data.
+    pub immediate: Signal<Out, bool>,
     /// See the module's description.
     pub verdict: Signal<Out, Verdict>,
     known: DFF<bool>,
+    over_now: DFF<bool>,
+    writing: DFF<bool>,
+    carries: DFF<bool>,
+    /// RDMA write: the payload is all that is to come, or less.
+    exact: DFF<bool>,
+    less: DFF<bool>,
     delta: DFF<Bits<24>>,
     full: DFF<bool>,
     over: DFF<bool>,
@@ -83,6 +99,12 @@ pub struct Judge {
     answer: DFF<bool>,
     /// There is payload.
     some: DFF<bool>,
+    from_peer: Signal<Local, bool>,
+    is_write: Signal<Local, bool>,
+    is_first: Signal<Local, bool>,
+    left: Signal<Local, Bits<32>>,
+    /// A message in progress is of the other kind.
+    differs: Signal<Local, bool>,
     active: Signal<Local, bool>,
     expected: Signal<Local, bool>,
     fits: Signal<Local, bool>,
@@ -97,18 +119,22 @@ const _: () = {
 impl Logic for Judge {
     #[hdl_gen]
     fn update(&mut self) {
+        dff_setup!(self, clock, over_now, writing, carries, exact, less);
         dff_setup!(self, clock, known, delta, full, over, reliable, first, last, answer, some);
         self.opcode.next = self.info.val().opcode;
         self.number.next = self.info.val().queue_pair;
         self.length.next = self.info.val().length;
 
         // First cycle: everything that is compared. Bit 5 of the opcode: unreliable.
-        self.known.d.next = self.connected.val()
-            & !self.message.val().broken
-            & !self.number.val().get_bits::<4>(6).any()
+        self.from_peer.next = !self.number.val().get_bits::<4>(6).any()
             & (self.number.val().get_bits::<14>(10) == self.peer.val().generation)
             & (self.info.val().source_ip == self.peer.val().ip)
             & (self.opcode.val().get_bit(5) ^ self.peer.val().reliable);
+        self.known.d.next = self.from_peer.val() & self.connected.val() & !self.message.val().broken;
+        self.over_now.d.next = self.from_peer.val()
+            & self.peer.val().reliable
+            & !self.opcode.val().get_bit(4)
+            & (self.error.val() | (self.connected.val() & self.message.val().broken));
         self.delta.d.next = self.info.val().psn - self.message.val().psn;
         self.reliable.d.next = self.peer.val().reliable;
         self.mtu.next = bits::<13>(256);
@@ -127,27 +153,50 @@ impl Logic for Judge {
         self.full.d.next = self.length.val() == self.mtu.val();
         self.over.d.next = self.length.val() > self.mtu.val();
 
-        // Low bits of the opcode: First 0, Middle 1, Last 2 and 3, Only 4 and 5; bit 4: acknowledgement.
-        self.first.d.next = self.opcode.val().get_bit(2) | !self.opcode.val().get_bits::<3>(0).any();
+        // Low bits of the opcode, a send: First 0, Middle 1, Last 2 and 3, Only 4 and 5; an RDMA write: First 6, Middle 7,
+        // Last 8 and 9, Only 10 and 11. Bit 4: acknowledgement.
+        self.is_write.next =
+            self.opcode.val().get_bit(3) | (self.opcode.val().get_bit(2) & self.opcode.val().get_bit(1));
+        self.is_first.next = (self.opcode.val().get_bit(2) & !self.opcode.val().get_bit(1))
+            | !self.opcode.val().get_bits::<4>(0).any();
         self.last.d.next = self.opcode.val().get_bit(2) | self.opcode.val().get_bit(1);
+        if self.is_write.val() {
+            self.is_first.next = self.info.val().reth;
+            self.last.d.next = self.opcode.val().get_bit(3);
+        }
+        self.first.d.next = self.is_first.val();
+        self.writing.d.next = self.is_write.val();
+        self.carries.d.next = self.info.val().extended;
+        self.left.next = self.message.val().left;
+        if self.is_first.val() {
+            self.left.next = self.info.val().size;
+        }
+        self.exact.d.next = bit_cast::<32, 13>(self.length.val()) == self.left.val();
+        self.less.d.next = bit_cast::<32, 13>(self.length.val()) < self.left.val();
         self.answer.d.next = self.opcode.val().get_bit(4);
         self.some.d.next = self.length.val().any();
 
         // Second cycle.
         self.ends.next = self.last.q.val();
+        self.writes.next = self.writing.q.val();
+        self.immediate.next = self.carries.q.val();
         self.active.next = self.message.val().active;
         self.expected.next = !self.delta.q.val().any();
-        self.fits.next = self.full.q.val();
+        self.fits.next = self.full.q.val() & (self.less.q.val() | !self.writing.q.val());
         if self.last.q.val() {
-            self.fits.next = !self.over.q.val() & (self.first.q.val() | self.some.q.val());
+            self.fits.next = !self.over.q.val()
+                & (self.first.q.val() | self.some.q.val())
+                & (self.exact.q.val() | !self.writing.q.val());
         }
+        self.differs.next =
+            self.active.val() & !self.first.q.val() & (self.writing.q.val() ^ self.message.val().writing);
 
         self.verdict.next = Verdict::Continue;
         if self.first.q.val() {
             self.verdict.next = Verdict::Take;
         }
         if self.reliable.q.val() {
-            if (self.first.q.val() == self.active.val()) | !self.fits.val() {
+            if (self.first.q.val() == self.active.val()) | !self.fits.val() | self.differs.val() {
                 self.verdict.next = Verdict::Refuse;
             }
             if !self.expected.val() {
@@ -157,7 +206,9 @@ impl Logic for Judge {
             if (!self.first.q.val() & !self.active.val()) | !self.fits.val() {
                 self.verdict.next = Verdict::Stray;
             }
-            if self.active.val() & (self.first.q.val() | !self.expected.val() | !self.fits.val()) {
+            if self.active.val()
+                & (self.first.q.val() | !self.expected.val() | !self.fits.val() | self.differs.val())
+            {
                 self.verdict.next = Verdict::Partial;
             }
         }
@@ -169,6 +220,9 @@ impl Logic for Judge {
         }
         if !self.known.q.val() {
             self.verdict.next = Verdict::Unknown;
+        }
+        if self.over_now.q.val() {
+            self.verdict.next = Verdict::Over;
         }
     }
 }

@@ -11,12 +11,16 @@
 //! ```
 
 mod ahead;
+mod closing;
 mod contexts;
+mod delivery;
 mod flush;
 mod icrc;
 mod ingress;
 mod judge;
+mod lookup;
 mod matcher;
+mod outcome;
 mod parse;
 mod path;
 mod scatter;
@@ -24,12 +28,16 @@ mod store;
 mod untag;
 
 pub use ahead::{Ahead, AheadMeta};
+pub use closing::Closing;
 pub use contexts::{Contexts, Message, Peer};
+pub use delivery::Delivery;
 pub use flush::Flush;
 pub use icrc::Icrc;
 pub use ingress::Ingress;
 pub use judge::{Judge, Verdict};
+pub use lookup::Lookup;
 pub use matcher::Matcher;
+pub use outcome::{Ending, Outcome, Situation};
 pub use parse::Parse;
 pub use path::Receive;
 pub use scatter::{result, Scatter};

@@ -16,6 +16,7 @@
 //!    than the extension headers of RDMA and 4096 bytes behind the BTH, a wrong IP header checksum. Bytes behind the IP packet are padding, and harmless.
 //! 4. `count_icrc`.
 //! 5. `count_bth`: BTH version, P_Key (15 bits), an opcode that is none of ours.
+//! 6. `count_congestion`: a congestion notification. It also counts a frame that is kept and marked congestion experienced.
 //!
 //! The UDP checksum is not looked at: the ICRC covers more.
 //!
@@ -28,7 +29,9 @@ use super::Icrc;
 use crate::bus::{FrameBeat, FrameInfo};
 use crate::prims::Number;
 use rust_hdl::prelude::*;
-use viaduct_spec::wire::{BTH_BYTES, EXTENSION_BYTES, ICRC_BYTES, IPV4_BYTES, MAX_MTU, UDP_BYTES, UDP_PORT};
+use viaduct_spec::wire::{
+    reth, BTH_BYTES, EXTENSION_BYTES, ICRC_BYTES, IPV4_BYTES, MAX_MTU, UDP_BYTES, UDP_PORT,
+};
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -73,6 +76,8 @@ pub struct Parse {
     pub count_not_ours: Signal<Out, bool>,
     /// See the module's description.
     pub count_bth: Signal<Out, bool>,
+    /// See the module's description.
+    pub count_congestion: Signal<Out, bool>,
     icrc: Icrc,
     /// Number of the next beat, 7 for every later one.
     next_index: DFF<Bits<3>>,
@@ -89,6 +94,8 @@ pub struct Parse {
     foreign: DFF<bool>,
     malformed: DFF<bool>,
     bth: DFF<bool>,
+    /// A router found congestion.
+    marked: DFF<bool>,
     damaged: DFF<bool>,
     ended: DFF<bool>,
     ip_length: DFF<Bits<16>>,
@@ -97,8 +104,10 @@ pub struct Parse {
     half: DFF<bool>,
     fields: DFF<FrameInfo>,
     pad: DFF<Bits<2>>,
-    /// The next beat is the eighth.
-    seventh: DFF<bool>,
+    /// The next beat is the eighth, ninth or tenth: bytes 56, 64 or 72 on.
+    eighth: DFF<bool>,
+    ninth: DFF<bool>,
+    tenth: DFF<bool>,
 
     // The IP header's one's complement sum.
     word_0: Signal<Local, Bits<18>>,
@@ -113,6 +122,7 @@ pub struct Parse {
 
     // Payload bytes: IP length less headers, less pad.
     extended: Signal<Local, bool>,
+    reth: Signal<Local, bool>,
     known: Signal<Local, bool>,
     headers: Signal<Local, Bits<14>>,
     rest: DFF<Bits<14>>,
@@ -135,17 +145,19 @@ pub struct Parse {
     known_foreign: DFF<bool>,
     known_malformed: DFF<bool>,
     known_bth: DFF<bool>,
+    known_notice: DFF<bool>,
+    known_marked: DFF<bool>,
     kept: DFF<bool>,
     dropped: DFF<bool>,
     counted_malformed: DFF<bool>,
     counted_icrc: DFF<bool>,
     counted_not_ours: DFF<bool>,
     counted_bth: DFF<bool>,
+    counted_congestion: DFF<bool>,
     stored: DFF<bool>,
     stored_data: DFF<Bits<64>>,
     stored_last: DFF<bool>,
 
-    /// The frame ends 14 bytes behind the IP length; less 2, because words for the ICRC begin at byte 6.
     /// The frame ends 14 bytes behind what the IP length says; less 2, because words for the ICRC begin at byte 6.
     ethernet_to_end: Number<16, 12>,
     udp_to_ip: Number<16, { IPV4_BYTES as u64 }>,
@@ -153,6 +165,8 @@ pub struct Parse {
     most: Number<16, { HEADERS + LONGEST + MAX_MTU as u64 }>,
     plain_headers: Number<14, { HEADERS }>,
     extended_headers: Number<14, { HEADERS + EXTENSION_BYTES as u64 }>,
+    reth_headers: Number<14, { HEADERS + RETH_BYTES as u64 }>,
+    both_headers: Number<14, { HEADERS + (RETH_BYTES + EXTENSION_BYTES) as u64 }>,
     /// EtherType 0800, version 4 and 5 words of header, as they lie in a beat.
     ip_type: Number<24, 0x45_0008>,
     port: Number<16, { UDP_PORT.swap_bytes() as u64 }>,
@@ -160,25 +174,31 @@ pub struct Parse {
     fragment: Number<16, 0xff3f>,
     pkey_mask: Number<16, 0x7fff>,
     all_ones: Number<17, 0xffff>,
+    congestion: Number<8, { viaduct_spec::wire::opcode::CONGESTION as u64 }>,
     acknowledge: Number<8, { viaduct_spec::wire::opcode::RC_ACKNOWLEDGE as u64 }>,
 }
 
 /// Bytes of the headers and the ICRC that an IP packet's length counts.
 const HEADERS: u64 = (IPV4_BYTES + UDP_BYTES + BTH_BYTES + ICRC_BYTES) as u64;
 
-/// Bytes of the longest extension headers before a payload: RDMA and immediate data. So a frame of an operation that
-/// is not taken counts as that, and not as malformed.
-const LONGEST: u64 = 20;
+/// Bytes of a RETH.
+const RETH_BYTES: usize = (reth::ADDRESS.lo + reth::ADDRESS.width) / 8;
+
+/// Bytes of the longest extension headers before a payload: RETH and immediate data.
+const LONGEST: u64 = (RETH_BYTES + EXTENSION_BYTES) as u64;
 
 impl Logic for Parse {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, next_index, valid, index, beat);
         dff_setup!(self, clock, foreign, malformed, bth, damaged, ended, ip_length);
-        dff_setup!(self, clock, left, half, fields, pad, seventh, sum, part, folded, rest, length);
+        dff_setup!(
+            self, clock, left, half, fields, pad, eighth, ninth, tenth, sum, part, folded, rest, length
+        );
         dff_setup!(self, clock, deciding, kept, dropped, stored, stored_data, stored_last);
         dff_setup!(self, clock, counted_malformed, counted_icrc, counted_not_ours, counted_bth);
-        dff_setup!(self, clock, known_deciding, known_foreign, known_malformed, known_bth);
+        dff_setup!(self, clock, known_deciding, known_foreign, known_malformed, known_bth, known_notice);
+        dff_setup!(self, clock, marked, known_marked, counted_congestion);
         clock!(self, clock, icrc);
         self.icrc.reset.next = self.reset.val();
 
@@ -221,6 +241,10 @@ impl Logic for Parse {
                 | (self.data.val().get_bits::<8>(48) != self.ip_type.val().get_bits::<8>(16)))
         {
             self.foreign.d.next = true;
+        }
+        // Bits 1:0 of the type of service.
+        if self.at[1].val() {
+            self.marked.d.next = self.data.val().get_bits::<2>(56).all();
         }
         if self.at[2].val()
             & self.whole.val()
@@ -337,26 +361,77 @@ impl Logic for Parse {
             self.fields.d.next.extension = (bit_cast::<32, 8>(self.data.val().get_bits::<8>(48)) << 24)
                 | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(56)) << 16);
         }
-        if self.at[7].val() & self.seventh.q.val() {
+        if self.at[7].val() & self.eighth.q.val() {
+            self.fields.d.next.extension = self.fields.q.val().extension
+                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(0)) << 8)
+                | bit_cast::<32, 8>(self.data.val().get_bits::<8>(8));
+        }
+        // With a RETH: its address in bytes 54 to 61, handle to 65, length to 69, immediate data to 73.
+        if self.at[6].val() {
+            self.fields.d.next.address = (bit_cast::<64, 8>(self.data.val().get_bits::<8>(48)) << 56)
+                | (bit_cast::<64, 8>(self.data.val().get_bits::<8>(56)) << 48);
+        }
+        if self.at[7].val() & self.eighth.q.val() {
+            self.fields.d.next.address = self.fields.q.val().address
+                | (bit_cast::<64, 8>(self.data.val().get_bits::<8>(0)) << 40)
+                | (bit_cast::<64, 8>(self.data.val().get_bits::<8>(8)) << 32)
+                | (bit_cast::<64, 8>(self.data.val().get_bits::<8>(16)) << 24)
+                | (bit_cast::<64, 8>(self.data.val().get_bits::<8>(24)) << 16)
+                | (bit_cast::<64, 8>(self.data.val().get_bits::<8>(32)) << 8)
+                | bit_cast::<64, 8>(self.data.val().get_bits::<8>(40));
+            self.fields.d.next.rkey = (bit_cast::<32, 8>(self.data.val().get_bits::<8>(48)) << 24)
+                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(56)) << 16);
+        }
+        if self.at[7].val() & self.ninth.q.val() {
+            self.fields.d.next.rkey = self.fields.q.val().rkey
+                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(0)) << 8)
+                | bit_cast::<32, 8>(self.data.val().get_bits::<8>(8));
+            self.fields.d.next.size = (bit_cast::<32, 8>(self.data.val().get_bits::<8>(16)) << 24)
+                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(24)) << 16)
+                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(32)) << 8)
+                | bit_cast::<32, 8>(self.data.val().get_bits::<8>(40));
+            if self.reth.val() {
+                self.fields.d.next.extension = (bit_cast::<32, 8>(self.data.val().get_bits::<8>(48)) << 24)
+                    | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(56)) << 16);
+            }
+        }
+        if self.at[7].val() & self.tenth.q.val() & self.reth.val() {
             self.fields.d.next.extension = self.fields.q.val().extension
                 | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(0)) << 8)
                 | bit_cast::<32, 8>(self.data.val().get_bits::<8>(8));
         }
         if self.valid.q.val() {
-            self.seventh.d.next = self.at[6].val();
+            self.eighth.d.next = self.at[6].val();
+            self.ninth.d.next = self.eighth.q.val() & self.at[7].val();
+            self.tenth.d.next = self.ninth.q.val() & self.at[7].val();
         }
         self.opcode.next = self.fields.q.val().opcode;
+        // Sends 0 to 5, RDMA writes 6 to 11; bit 5: unreliable. Immediate data in 3, 5, 9 and 11, RETH in 6, 10 and 11.
         self.extended.next = (self.opcode.val() == self.acknowledge.val())
             | (self.opcode.val().get_bit(0)
-                & (self.opcode.val().get_bit(1) | self.opcode.val().get_bit(2))
-                & !self.opcode.val().get_bit(4));
+                & !self.opcode.val().get_bit(4)
+                & ((self.opcode.val().get_bit(3) & !self.opcode.val().get_bit(2))
+                    | (!self.opcode.val().get_bit(3)
+                        & (self.opcode.val().get_bit(2) ^ self.opcode.val().get_bit(1)))));
+        self.reth.next = !self.opcode.val().get_bit(4)
+            & self.opcode.val().get_bit(1)
+            & ((self.opcode.val().get_bit(3) & !self.opcode.val().get_bit(2))
+                | (!self.opcode.val().get_bit(3)
+                    & self.opcode.val().get_bit(2)
+                    & !self.opcode.val().get_bit(0)));
         self.known.next = (self.opcode.val() == self.acknowledge.val())
             | (!self.opcode.val().get_bits::<2>(6).any()
-                & !self.opcode.val().get_bits::<2>(3).any()
-                & !(self.opcode.val().get_bit(2) & self.opcode.val().get_bit(1)));
+                & !self.opcode.val().get_bit(4)
+                & !(self.opcode.val().get_bit(3) & self.opcode.val().get_bit(2)));
         self.headers.next = self.plain_headers.val();
         if self.extended.val() {
             self.headers.next = self.extended_headers.val();
+        }
+        if self.reth.val() {
+            self.headers.next = self.reth_headers.val();
+            if self.extended.val() {
+                self.headers.next = self.both_headers.val();
+            }
         }
         self.rest.d.next = self.ip_length.q.val().get_bits::<14>(0) - self.headers.val();
         self.length.d.next = self.rest.q.val() - bit_cast::<14, 2>(self.pad.q.val());
@@ -387,13 +462,17 @@ impl Logic for Parse {
         self.known_deciding.d.next = self.deciding.q.val();
         self.known_foreign.d.next = self.foreign.q.val() & !self.damaged.q.val();
         self.known_malformed.d.next = self.damaged.q.val() | (!self.foreign.q.val() & self.lengths_bad.val());
-        self.known_bth.d.next = self.bth.q.val() | !self.known.val();
+        self.known_marked.d.next = self.marked.q.val();
+        self.known_notice.d.next = self.opcode.val() == self.congestion.val();
+        self.known_bth.d.next =
+            self.bth.q.val() | !(self.known.val() | (self.opcode.val() == self.congestion.val()));
         self.kept.d.next = false;
         self.dropped.d.next = self.known_deciding.q.val();
         self.counted_malformed.d.next = false;
         self.counted_not_ours.d.next = false;
         self.counted_icrc.d.next = false;
         self.counted_bth.d.next = false;
+        self.counted_congestion.d.next = false;
         if self.known_deciding.q.val() {
             if self.known_malformed.q.val() {
                 self.counted_malformed.d.next = true;
@@ -403,9 +482,12 @@ impl Logic for Parse {
                 self.counted_icrc.d.next = true;
             } else if self.known_bth.q.val() {
                 self.counted_bth.d.next = true;
+            } else if self.known_notice.q.val() {
+                self.counted_congestion.d.next = true;
             } else {
                 self.kept.d.next = true;
                 self.dropped.d.next = false;
+                self.counted_congestion.d.next = self.known_marked.q.val();
             }
         }
         self.busy.next = self.next_index.q.val().any()
@@ -417,11 +499,13 @@ impl Logic for Parse {
         self.drop.next = self.dropped.q.val();
         self.info.next = self.fields.q.val();
         self.info.next.extended = self.extended.val();
+        self.info.next.reth = self.reth.val();
         self.info.next.length = self.length.q.val().get_bits::<13>(0);
         self.count_malformed.next = self.counted_malformed.q.val();
         self.count_not_ours.next = self.counted_not_ours.q.val();
         self.count_icrc.next = self.counted_icrc.q.val();
         self.count_bth.next = self.counted_bth.q.val();
+        self.count_congestion.next = self.counted_congestion.q.val();
         if self.reset.val() {
             self.next_index.d.next = bits::<3>(0);
             self.valid.d.next = false;
@@ -434,6 +518,7 @@ impl Logic for Parse {
             self.counted_not_ours.d.next = false;
             self.counted_icrc.d.next = false;
             self.counted_bth.d.next = false;
+            self.counted_congestion.d.next = false;
         }
     }
 }

@@ -143,10 +143,14 @@ pub struct Receive {
     pub count_not_ours: Signal<Out, bool>,
     /// See [`Parse`].
     pub count_bth: Signal<Out, bool>,
+    /// See [`Parse`].
+    pub count_congestion: Signal<Out, bool>,
     /// See [`Matcher`].
     pub count_message: Signal<Out, bool>,
     /// See [`Matcher`].
     pub count_no_vi: Signal<Out, bool>,
+    /// See [`Matcher`].
+    pub count_duplicate: Signal<Out, bool>,
     /// See [`Matcher`].
     pub count_psn: Signal<Out, bool>,
     /// See [`Matcher`].
@@ -198,6 +202,8 @@ impl Logic for Receive {
         // The frame on show.
         self.matcher.info_valid.next = self.store.info_valid.val();
         self.matcher.info.next = self.store.info.val();
+        self.store.info_ready.next = self.matcher.info_taken.val();
+        self.store.frame.next = self.matcher.frame.val();
         self.store.release_valid.next = self.matcher.release_valid.val();
         self.store.payload_start.next = self.matcher.payload_start.val();
         self.scatter.payload_valid.next = self.store.payload_valid.val();
@@ -220,20 +226,15 @@ impl Logic for Receive {
         self.ahead.filled_position.next = self.filled_position.val();
         self.matcher.filled_valid.next = self.filled_valid.val();
         self.matcher.filled_vi.next = self.filled_vi.val();
-        self.ahead.read_valid.next = self.scatter.read_valid.val();
         self.ahead.read_vi.next = self.scatter.read_vi.val();
         self.ahead.read_slot.next = self.scatter.read_slot.val();
-        self.ahead.read_word.next = self.scatter.read_word.val();
+        self.ahead.read_second.next = self.scatter.read_second.val();
+        self.scatter.read_place.next = self.ahead.read_place.val();
+        self.scatter.read_handle.next = self.ahead.read_handle.val();
         self.ahead.look_vi.next = self.matcher.look_vi.val();
         self.ahead.look_slot.next = self.matcher.look_slot.val();
-        self.ahead.look_word.next = self.matcher.look_word.val();
-        self.matcher.read_data.next = self.ahead.read_data.val();
+        self.matcher.look.next = self.ahead.look.val();
         self.matcher.look_filled.next = self.ahead.look_filled.val();
-        self.matcher.look_region.next = self.ahead.look_region.val();
-        self.matcher.look_offset.next = self.ahead.look_offset.val();
-        self.matcher.look_words.next = self.ahead.look_words.val();
-        self.matcher.look_lost.next = self.ahead.look_lost.val();
-        self.scatter.read_data.next = self.ahead.read_data.val();
 
         // Tables and states.
         self.ahead.commit_valid.next = self.commit_valid.val();
@@ -255,6 +256,10 @@ impl Logic for Receive {
         self.scatter.job_segments.next = self.matcher.job_segments.val();
         self.scatter.job_index.next = self.matcher.job_index.val();
         self.scatter.job_position.next = self.matcher.job_position.val();
+        self.scatter.job_remote.next = self.matcher.job_remote.val();
+        self.scatter.job_place.next = self.matcher.job_place.val();
+        self.scatter.job_handle.next = self.matcher.job_handle.val();
+        self.scatter.job_left.next = self.matcher.job_left.val();
         self.scatter.job_length.next = self.matcher.job_length.val();
         self.matcher.done_valid.next = self.scatter.done_valid.val();
         self.matcher.done_result.next = self.scatter.done_result.val();
@@ -299,8 +304,10 @@ impl Logic for Receive {
         self.count_icrc.next = self.parse.count_icrc.val();
         self.count_not_ours.next = self.parse.count_not_ours.val();
         self.count_bth.next = self.parse.count_bth.val();
+        self.count_congestion.next = self.parse.count_congestion.val();
         self.count_message.next = self.matcher.count_message.val();
         self.count_no_vi.next = self.matcher.count_no_vi.val();
+        self.count_duplicate.next = self.matcher.count_duplicate.val();
         self.count_psn.next = self.matcher.count_psn.val();
         self.count_no_receive.next = self.matcher.count_no_receive.val();
         self.count_partial.next = self.matcher.count_partial.val();

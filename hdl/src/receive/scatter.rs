@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!      job_* ──►┌─────────┐──► access         (a piece of a segment, or the next segments)
-//!  read_data ──►│         │◄── verdict_*, beat
+//!     read_* ◄─►│         │◄── verdict_*, beat
 //!    payload ──►│ Scatter │──► write
 //!               └─────────┘──► done_valid, done_result, done_index, done_position
 //! ```
@@ -11,18 +11,21 @@
 //! thing wrong, and says how far it came. Each piece is checked before its bytes move: the whole rest of the segment
 //! must lie in the region, not just this packet's part. Empty segments are skipped, and not checked.
 //!
-//! Segments 0 and 1 are in words 4 to 7 of the descriptor fetched ahead. The others are read four at a time, as much
+//! With `job_remote` there is one segment, of an RDMA write: it goes on `job_position` bytes behind `job_place`, with
+//! `job_left` bytes to come, no fewer than `job_length`, and the region must give the peer the right to write.
+//!
+//! Segments 0 and 1 come with the descriptor fetched ahead. The others are read four at a time, as much
 //! as the descriptor has, by an access of exactly that many bytes: what the region does not hold is refused.
 //!
 //! `payload` beats are passed on as far as they are granted, and cut where a piece ends. So `write` gives the write
 //! engine exactly the bytes that its commands say, and what is behind a refusal stays where it is.
 //!
-//! Latency: 7 cycles from job to access for the first two segments; one cycle from payload to write, one beat every
-//! cycle; done one cycle after the last beat was taken.
+//! Latency: 5 cycles from job to access for the first two segments; one cycle from payload to write, one beat every
+//! cycle; done two cycles after the last beat was taken.
 //!
 //! Tests: `tests/receive/path.rs`.
 
-use crate::bus::{client, Access, ReadBeat, Vi, WriteBeat};
+use crate::bus::{client, remote, Access, ReadBeat, Vi, WriteBeat};
 use crate::prims::{LutRam, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
@@ -44,15 +47,11 @@ pub mod result {
 pub enum State {
     /// No job.
     Idle,
-    /// Find the segment; its first word is being read.
+    /// Find the segment; it is being read.
     Segment,
-    /// The second is being read.
-    Second,
-    /// The first is there.
-    Address,
-    /// The second is there.
-    Handle,
-    /// What is left of the segment.
+    /// It is there.
+    Shown,
+    /// What is left of it.
     Measure,
     /// What of it this packet takes.
     Cut,
@@ -95,6 +94,14 @@ pub struct Scatter {
     pub job_index: Signal<In, Bits<8>>,
     /// Bytes of it already filled.
     pub job_position: Signal<In, Bits<32>>,
+    /// An RDMA write: one segment, the peer's.
+    pub job_remote: Signal<In, bool>,
+    /// Its address.
+    pub job_place: Signal<In, Bits<64>>,
+    /// Its handle.
+    pub job_handle: Signal<In, Bits<32>>,
+    /// Bytes of it not yet filled.
+    pub job_left: Signal<In, Bits<32>>,
     /// Bytes to place, at least 1.
     pub job_length: Signal<In, Bits<13>>,
     /// The job is over.
@@ -105,16 +112,16 @@ pub struct Scatter {
     pub done_index: Signal<Out, Bits<8>>,
     /// Bytes of it filled.
     pub done_position: Signal<Out, Bits<32>>,
-    /// A word of the descriptor is wanted.
-    pub read_valid: Signal<Out, bool>,
-    /// Of this VI.
+    /// A segment of this VI's is wanted.
     pub read_vi: Signal<Out, Vi>,
-    /// And this slot.
+    /// In this slot.
     pub read_slot: Signal<Out, Bits<RECEIVE_AHEAD_LOG2>>,
-    /// This word.
-    pub read_word: Signal<Out, Bits<3>>,
-    /// The word of the cycle before.
-    pub read_data: Signal<In, Bits<64>>,
+    /// The second, not the first.
+    pub read_second: Signal<Out, bool>,
+    /// The address of the one of the cycle before.
+    pub read_place: Signal<In, Bits<64>>,
+    /// Its handle and length.
+    pub read_handle: Signal<In, Bits<64>>,
     /// A beat of payload is offered.
     pub payload_valid: Signal<In, bool>,
     /// It is used up.
@@ -145,11 +152,13 @@ pub struct Scatter {
     pub beat: Signal<In, ReadBeat>,
     /// A job runs, or bytes wait to be taken.
     pub busy: Signal<Out, bool>,
-    /// Up to four segments behind the second, two words each.
-    tail: LutRam<Bits<64>, 3>,
+    /// Up to four segments behind the second: addresses, and handles with lengths.
+    tail_places: LutRam<Bits<64>, 2>,
+    tail_handles: LutRam<Bits<64>, 2>,
     state: DFF<State>,
-    /// The word of the descriptor that `ahead` has shown.
-    shown: DFF<Bits<64>>,
+    /// What `ahead` has shown: block RAM is slow, so a register comes first.
+    shown_place: DFF<Bits<64>>,
+    shown_handle: DFF<Bits<64>>,
     left: DFF<Bits<13>>,
     index: DFF<Bits<8>>,
     position: DFF<Bits<32>>,
@@ -160,7 +169,6 @@ pub struct Scatter {
     tail_failed: DFF<bool>,
     address: DFF<Bits<64>>,
     handle: DFF<Bits<32>>,
-    size: DFF<Bits<32>>,
     rest: DFF<Bits<32>>,
     piece: DFF<Bits<13>>,
     /// Bytes granted that have not moved yet.
@@ -171,9 +179,9 @@ pub struct Scatter {
     out: DFF<WriteBeat>,
     place: Signal<Local, Bits<8>>,
     want_block: Signal<Local, Bits<7>>,
-    low_word: Signal<Local, Bits<3>>,
     ahead: Signal<Local, bool>,
-    word: Signal<Local, Bits<64>>,
+    found_place: Signal<Local, Bits<64>>,
+    found_handle: Signal<Local, Bits<64>>,
     /// Segments from the start of the wanted block to the end.
     behind: Signal<Local, Bits<9>>,
     tail_bytes: Signal<Local, Bits<13>>,
@@ -189,6 +197,7 @@ pub struct Scatter {
     tail_beat: Signal<Local, bool>,
     data: Signal<Local, Bits<64>>,
     me: Number<2, { client::SCATTER }>,
+    peer_writes: Number<2, { remote::WRITE }>,
     ok: Number<2, { result::OK }>,
     too_long: Number<2, { result::TOO_LONG }>,
     refused: Number<2, { result::REFUSED }>,
@@ -199,14 +208,13 @@ impl Logic for Scatter {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, state, left, index, position, outcome, block);
-        dff_setup!(self, clock, shown, tail_word, tail_failed, address, handle, size, rest);
+        dff_setup!(self, clock, shown_place, shown_handle, tail_word, tail_failed, address, handle, rest);
         dff_setup!(self, clock, piece, granted, used, out_valid, out);
-        clock!(self, clock, tail);
+        clock!(self, clock, tail_places, tail_handles);
 
         // Where segment `index` is: two segments' worth of control, then segments, in blocks of four.
         self.place.next = self.index.q.val() + 2;
         self.want_block.next = bit_cast::<7, 6>(self.place.val().get_bits::<6>(2));
-        self.low_word.next = bit_cast::<3, 2>(self.place.val().get_bits::<2>(0)) << 1;
         self.ahead.next = self.want_block.val() == bits::<7>(0);
         self.behind.next =
             (bit_cast::<9, 8>(self.job_segments.val()) + 2) - (bit_cast::<9, 7>(self.want_block.val()) << 2);
@@ -215,21 +223,21 @@ impl Logic for Scatter {
             self.tail_bytes.next = bit_cast::<13, 9>(self.behind.val()) << 4;
         }
 
-        self.read_valid.next = (self.state.q.val() == State::Segment) | (self.state.q.val() == State::Second);
         self.read_vi.next = self.job_vi.val();
         self.read_slot.next = self.job_slot.val();
-        self.read_word.next = self.low_word.val();
-        if self.state.q.val() == State::Second {
-            self.read_word.next = self.low_word.val() | bits::<3>(1);
-        }
-        self.shown.d.next = self.read_data.val();
-        self.tail.read_address.next = self.low_word.val();
-        if self.state.q.val() == State::Handle {
-            self.tail.read_address.next = self.low_word.val() | bits::<3>(1);
-        }
-        self.word.next = self.tail.read_data.val();
+        self.read_second.next = self.place.val().get_bit(0);
+        self.shown_place.d.next = self.read_place.val();
+        self.shown_handle.d.next = self.read_handle.val();
+        self.tail_places.read_address.next = self.place.val().get_bits::<2>(0);
+        self.tail_handles.read_address.next = self.place.val().get_bits::<2>(0);
+        self.found_place.next = self.tail_places.read_data.val();
+        self.found_handle.next = self.tail_handles.read_data.val();
         if self.ahead.val() {
-            self.word.next = self.shown.q.val();
+            self.found_place.next = self.shown_place.q.val();
+            self.found_handle.next = self.shown_handle.q.val();
+        }
+        if self.job_remote.val() {
+            self.found_place.next = self.job_place.val();
         }
 
         // Bytes on their way.
@@ -267,6 +275,10 @@ impl Logic for Scatter {
         self.access.next.tag = self.job_tag.val();
         self.access.next.system = false;
         self.access.next.clip = false;
+        self.access.next.remote = bits::<2>(0);
+        if self.job_remote.val() {
+            self.access.next.remote = self.peer_writes.val();
+        }
         self.access.next.user = bits::<8>(0);
         self.access.next.address = self.address.q.val();
         self.access.next.span = self.rest.q.val();
@@ -286,9 +298,12 @@ impl Logic for Scatter {
         self.tail_beat.next = self.beat_valid.val()
             & (self.beat.val().client == self.me.val())
             & (self.state.q.val() == State::Tail);
-        self.tail.write_enable.next = self.tail_beat.val();
-        self.tail.write_address.next = self.tail_word.q.val();
-        self.tail.write_data.next = self.beat.val().data;
+        self.tail_places.write_enable.next = self.tail_beat.val() & !self.tail_word.q.val().get_bit(0);
+        self.tail_places.write_address.next = self.tail_word.q.val().get_bits::<2>(1);
+        self.tail_places.write_data.next = self.beat.val().data;
+        self.tail_handles.write_enable.next = self.tail_beat.val() & self.tail_word.q.val().get_bit(0);
+        self.tail_handles.write_address.next = self.tail_word.q.val().get_bits::<2>(1);
+        self.tail_handles.write_data.next = self.beat.val().data;
         if self.tail_beat.val() {
             self.tail_word.d.next = self.tail_word.q.val() + 1;
             self.tail_failed.d.next = self.tail_failed.q.val() | self.beat.val().failed;
@@ -321,13 +336,13 @@ impl Logic for Scatter {
             State::Segment => {
                 self.tail_word.d.next = bits::<3>(0);
                 self.tail_failed.d.next = false;
-                if !self.left.q.val().any() {
-                    self.state.d.next = State::Done;
+                if self.job_remote.val() {
+                    self.state.d.next = State::Measure;
                 } else if self.index.q.val() == self.job_segments.val() {
                     self.outcome.d.next = self.too_long.val();
                     self.state.d.next = State::Done;
                 } else if self.want_block.val() == self.block.q.val() {
-                    self.state.d.next = State::Second;
+                    self.state.d.next = State::Shown;
                 } else {
                     self.address.d.next = (bit_cast::<64, 34>(self.job_offset.val())
                         + bit_cast::<64, 7>(self.want_block.val()))
@@ -337,21 +352,17 @@ impl Logic for Scatter {
                     self.state.d.next = State::AskTail;
                 }
             }
-            State::Second => {
-                self.state.d.next = State::Address;
-            }
-            State::Address => {
-                self.address.d.next = self.word.val();
-                self.state.d.next = State::Handle;
-            }
-            State::Handle => {
-                self.handle.d.next = self.word.val().get_bits::<32>(0);
-                self.size.d.next = self.word.val().get_bits::<32>(32);
+            State::Shown => {
                 self.state.d.next = State::Measure;
             }
             State::Measure => {
-                self.address.d.next = self.address.q.val() + self.data.val();
-                self.rest.d.next = self.size.q.val() - self.position.q.val();
+                self.address.d.next = self.found_place.val() + self.data.val();
+                self.handle.d.next = self.found_handle.val().get_bits::<32>(0);
+                self.rest.d.next = self.found_handle.val().get_bits::<32>(32) - self.position.q.val();
+                if self.job_remote.val() {
+                    self.handle.d.next = self.job_handle.val();
+                    self.rest.d.next = self.job_left.val();
+                }
                 self.state.d.next = State::Cut;
             }
             State::Cut => {
@@ -384,6 +395,9 @@ impl Logic for Scatter {
                     self.left.d.next = self.left.q.val() - self.piece.q.val();
                     self.position.d.next = self.position.q.val() + bit_cast::<32, 13>(self.piece.q.val());
                     self.state.d.next = State::Segment;
+                    if self.left.q.val() == self.piece.q.val() {
+                        self.state.d.next = State::Done;
+                    }
                 }
             }
             State::AskTail => {

@@ -1,17 +1,17 @@
 //! Where frames wait for their turn: a ring of 2048 words, and what is known of each frame in it.
 //!
 //! ```text
-//!       store_* ──►┌───────┐──► info          (the oldest frame)
-//!    keep, drop ──►│       │──► payload       (its bytes, once asked for)
-//! release_valid ──►│ Store │──► store_ready, level
+//!       store_* ──►┌───────┐──► info ◄── info_ready   (the oldest frame that nobody has taken)
+//!    keep, drop ──►│ Store │──► payload                (of the frame taken, once asked for)
+//! frame, release ─►│       │──► store_ready, level
 //! payload_start ──►└───────┘
 //! ```
 //! Contract: words of a frame come in, then `keep` with its `info` or `drop`, which takes the words back; the first
 //! word of the next frame comes at least one cycle later. `store_ready` low stops the words within 4 cycles.
-//! `info` shows the oldest frame kept. `payload_start` begins to show its payload: `info.length` bytes, the first in
-//! lane 6 of the frame's first word or, with `info.extended`, in lane 2 of its second. `release_valid` frees the frame,
-//! and ends its payload wherever it is; it may come any time while `info_valid` is high, but not with
-//! `payload_start`.
+//! `info` shows the oldest frame kept and not taken. Frames taken are shown to the store again as `frame`, one after
+//! the other in their order. `payload_start` begins to show the payload of `frame`: `length` bytes, the first in
+//! lane 6 of the frame's first word; four bytes on with `extended`, sixteen with `reth`. `release_valid` frees the frame,
+//! and ends its payload wherever it is; it does not come with `payload_start`.
 //!
 //! `level` is the words in use, or 2048 when less than 8 of the 16 places for `info` are left: two largest frames'
 //! worth of small ones then still fits into those places and the ingress queue.
@@ -48,9 +48,13 @@ pub struct Store {
     pub keep_info: Signal<In, FrameInfo>,
     /// A frame is on show.
     pub info_valid: Signal<Out, bool>,
-    /// The oldest frame.
+    /// The oldest frame that nobody has taken.
     pub info: Signal<Out, FrameInfo>,
-    /// The frame on show is done.
+    /// It is taken.
+    pub info_ready: Signal<In, bool>,
+    /// The oldest frame taken.
+    pub frame: Signal<In, FrameInfo>,
+    /// It is done.
     pub release_valid: Signal<In, bool>,
     /// Begin to show its payload.
     pub payload_start: Signal<In, bool>,
@@ -87,7 +91,6 @@ pub struct Store {
     pop: Signal<Local, bool>,
     next_cursor: Signal<Local, Bits<11>>,
     next_left: Signal<Local, Bits<13>>,
-    /// The ring may not be filled to the last word, and up to four come after `store_ready` went low.
     /// The ring may not be filled to the last word, and up to four come after `store_ready` went low.
     most: Number<11, 2040>,
     most_infos: Number<5, 12>,
@@ -133,7 +136,7 @@ impl Logic for Store {
         // The frame on show.
         self.info_valid.next = self.infos.out_valid.val();
         self.info.next = self.infos.out_data.val();
-        self.infos.out_ready.next = self.release_valid.val();
+        self.infos.out_ready.next = self.info_ready.val();
 
         // Its payload: the word on show is read again every cycle.
         self.lanes.next = bits::<13>(8);
@@ -171,20 +174,26 @@ impl Logic for Store {
         self.payload.next = self.skid.out_data.val();
         self.skid.out_ready.next = self.payload_ready.val();
         if self.payload_start.val() {
-            self.streaming.d.next = self.infos.out_data.val().length.any();
+            self.streaming.d.next = self.frame.val().length.any();
             self.valid.d.next = false;
-            self.left.d.next = self.infos.out_data.val().length;
-            self.cursor.d.next = self.infos.out_data.val().start;
+            self.left.d.next = self.frame.val().length;
+            self.cursor.d.next = self.frame.val().start;
             self.lane.d.next = bits::<3>(6);
-            if self.infos.out_data.val().extended {
-                self.cursor.d.next = self.infos.out_data.val().start + 1;
+            if self.frame.val().reth {
+                self.cursor.d.next = self.frame.val().start + 2;
+            }
+            if self.frame.val().extended {
+                self.cursor.d.next = self.frame.val().start + 1;
                 self.lane.d.next = bits::<3>(2);
+                if self.frame.val().reth {
+                    self.cursor.d.next = self.frame.val().start + 3;
+                }
             }
         }
         if self.release_valid.val() {
             self.streaming.d.next = false;
             self.valid.d.next = false;
-            self.head.d.next = self.infos.out_data.val().end;
+            self.head.d.next = self.frame.val().end;
         }
         if self.reset.val() {
             self.head.d.next = bits::<11>(0);

@@ -2,19 +2,25 @@
 //!
 //! ```text
 //!  request, request_mark ──►┌─────┐──► ack ◄── ack_ready
-//!                retired ──►└─────┘──► busy
+//!                retired ──►│ Ack │──► access ◄── beat
+//!                 commit ──►└─────┘──► busy, count_rnr
 //! ```
 //! Contract: a request is released when the write engine has retired as many commands as had been issued when it was
-//! made (`request_mark`), so nothing is acknowledged before its data has left the edge. Released requests are state,
+//! made (`request_mark`), so nothing is acknowledged before its data has left the edge; with `reception` when it is in
+//! memory ([`FlushRead`]). Released requests are state,
 //! one per VI, and not a queue: a newer one replaces an older one that still waits, except that an ACK does not
 //! replace a NAK of a later PSN. VIs are served in turn. Requests therefore never wait for the wire.
 //!
-//! Latency: 3 cycles from release to `ack`, one request every 2 cycles. The first 64 cycles after reset clear the rows.
+//! The last word of a connection (`bus::word`) is kept: nothing replaces it, and it is said again for each request to
+//! repeat it, until a new connection forgets it. A request to repeat a word that was not said is nothing.
+//!
+//! Latency: 4 cycles from release to `ack`, one request every 2 cycles. The first 64 cycles after reset clear the rows.
 //!
 //! Tests: `tests/complete/ack.rs`.
 
-use crate::bus::{AckRequest, Vi};
-use crate::prims::{Fifo, Ram, RunQueue};
+use super::FlushRead;
+use crate::bus::{word, Access, AckRequest, Commit, ReadBeat, Vi};
+use crate::prims::{Fifo, Number, Ram, RunQueue};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 
@@ -25,7 +31,9 @@ struct Marked {
     psn: Bits<24>,
     msn: Bits<24>,
     syndrome: Bits<8>,
-    mark: Bits<8>,
+    kind: Bits<2>,
+    reception: bool,
+    mark: Bits<16>,
 }
 
 /// What a VI has to say.
@@ -35,6 +43,8 @@ struct Row {
     msn: Bits<24>,
     syndrome: Bits<8>,
     waiting: bool,
+    /// It is the connection's last word.
+    last: bool,
 }
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -62,15 +72,42 @@ pub struct Ack {
     pub request_ready: Signal<Out, bool>,
     /// Write commands retired, modulo 256.
     pub retired: Signal<In, Bits<8>>,
+    /// A table row is on the bus; somebody else takes it.
+    pub commit_valid: Signal<In, bool>,
+    /// The row.
+    pub commit: Signal<In, Commit>,
+    /// Memory is wanted: see [`FlushRead`].
+    pub access_valid: Signal<Out, bool>,
+    /// The access, a read.
+    pub access: Signal<Out, Access>,
+    /// It is taken.
+    pub access_ready: Signal<In, bool>,
+    /// Data read.
+    pub beat_valid: Signal<In, bool>,
+    /// The data.
+    pub beat: Signal<In, ReadBeat>,
     /// An acknowledgement may be sent.
     pub ack_valid: Signal<Out, bool>,
     /// Which.
     pub ack: Signal<Out, AckRequest>,
     /// It is being sent.
     pub ack_ready: Signal<In, bool>,
+    /// A receiver-not-ready answer leaves.
+    pub count_rnr: Signal<Out, bool>,
     /// Something waits.
     pub busy: Signal<Out, bool>,
     requests: Fifo<Marked, 3, 4>,
+    flush: FlushRead,
+    /// Commands retired in units of 256, for those who wait long; and the top bit of `retired` a cycle ago.
+    laps: DFF<Bits<8>>,
+    upper: DFF<bool>,
+    lap: Signal<Local, Bits<8>>,
+    all_retired: Signal<Local, Bits<16>>,
+    ahead_by: Signal<Local, Bits<8>>,
+    extended: Signal<Local, Bits<16>>,
+    /// The oldest request's writes have left the edge.
+    left: Signal<Local, bool>,
+    request_now: Signal<Local, AckRequest>,
     rows: Ram<Row, VI_LOG2>,
     turn: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
     step: DFF<Step>,
@@ -79,59 +116,107 @@ pub struct Ack {
     offer: DFF<AckRequest>,
     marked: Signal<Local, Marked>,
     row: Signal<Local, Row>,
-    since: Signal<Local, Bits<8>>,
+    since: Signal<Local, Bits<16>>,
     ahead: Signal<Local, Bits<24>>,
     keeps: Signal<Local, bool>,
+    syndrome: Signal<Local, Bits<8>>,
+    say: Number<2, { word::SAY }>,
+    last_word: Number<2, { word::LAST }>,
+    say_again: Number<2, { word::REPEAT }>,
+    forget: Number<2, { word::FORGET }>,
 }
 
 impl Logic for Ack {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, clear, offered, offer);
-        clock!(self, clock, requests, rows, turn);
+        dff_setup!(self, clock, step, clear, offered, offer, laps, upper);
+        clock!(self, clock, requests, flush, rows, turn);
         self.requests.reset.next = self.reset.val();
         self.turn.reset.next = self.reset.val();
+        self.flush.reset.next = self.reset.val();
 
         self.marked.next.vi = self.request.val().vi;
         self.marked.next.psn = self.request.val().psn;
         self.marked.next.msn = self.request.val().msn;
         self.marked.next.syndrome = self.request.val().syndrome;
-        self.marked.next.mark = self.request_mark.val();
+        self.marked.next.kind = self.request.val().kind;
+        self.marked.next.reception = self.request.val().reception;
+        // The mark is at most 127 commands ahead of what is retired, or behind.
+        self.lap.next = self.laps.q.val();
+        if self.upper.q.val() & !self.retired.val().get_bit(7) {
+            self.lap.next = self.laps.q.val() + 1;
+        }
+        self.laps.d.next = self.lap.val();
+        self.upper.d.next = self.retired.val().get_bit(7);
+        self.all_retired.next =
+            (bit_cast::<16, 8>(self.lap.val()) << 8) | bit_cast::<16, 8>(self.retired.val());
+        self.ahead_by.next = self.request_mark.val() - self.retired.val();
+        self.extended.next = bit_cast::<16, 8>(self.ahead_by.val());
+        if self.ahead_by.val().get_bit(7) {
+            self.extended.next = bit_cast::<16, 8>(self.ahead_by.val()) | bits::<16>(0xff00);
+        }
+        self.marked.next.mark = self.all_retired.val() + self.extended.val();
         self.requests.in_valid.next = self.request_valid.val();
         self.requests.in_data.next = self.marked.val();
         self.request_ready.next = self.requests.in_ready.val();
-        self.requests.out_ready.next = false;
 
         self.ack_valid.next = self.offered.q.val();
         self.ack.next = self.offer.q.val();
         if self.ack_ready.val() {
             self.offered.d.next = false;
         }
-        self.busy.next = self.requests.out_valid.val() | self.turn.pop_valid.val() | self.offered.q.val();
+        self.busy.next = self.requests.out_valid.val()
+            | self.flush.busy.val()
+            | self.turn.pop_valid.val()
+            | self.offered.q.val();
 
         // Signed: the write engine may have retired more than was issued at the mark, or not yet as much.
-        self.since.next = self.retired.val() - self.requests.out_data.val().mark;
+        self.since.next = self.all_retired.val() - self.requests.out_data.val().mark;
+        self.left.next = self.requests.out_valid.val() & !self.since.val().get_bit(15);
+        self.requests.out_ready.next = self.left.val() & self.flush.in_ready.val();
+        self.flush.in_valid.next = self.left.val();
+        self.flush.in_request.next.vi = self.requests.out_data.val().vi;
+        self.flush.in_request.next.psn = self.requests.out_data.val().psn;
+        self.flush.in_request.next.msn = self.requests.out_data.val().msn;
+        self.flush.in_request.next.syndrome = self.requests.out_data.val().syndrome;
+        self.flush.in_request.next.kind = self.requests.out_data.val().kind;
+        self.flush.in_request.next.reception = self.requests.out_data.val().reception;
+        self.flush.out_ready.next = false;
+        self.flush.commit_valid.next = self.commit_valid.val();
+        self.flush.commit.next = self.commit.val();
+        self.flush.access_ready.next = self.access_ready.val();
+        self.access_valid.next = self.flush.access_valid.val();
+        self.access.next = self.flush.access.val();
+        self.flush.beat_valid.next = self.beat_valid.val();
+        self.flush.beat.next = self.beat.val();
+        self.request_now.next = self.flush.out_request.val();
 
         self.turn.push_valid.next = false;
-        self.turn.push_id.next = self.requests.out_data.val().vi;
+        self.turn.push_id.next = self.request_now.val().vi;
         self.turn.pop_ready.next = false;
-        self.rows.read_address.next = self.requests.out_data.val().vi;
+        self.rows.read_address.next = self.request_now.val().vi;
         self.rows.write_enable.next = false;
-        self.rows.write_address.next = self.requests.out_data.val().vi;
+        self.rows.write_address.next = self.request_now.val().vi;
         // An ACK (bits 6:5 of the syndrome 0) behind a NAK that waits.
-        self.ahead.next = self.requests.out_data.val().psn - self.rows.read_data.val().psn;
+        self.ahead.next = self.request_now.val().psn - self.rows.read_data.val().psn;
         self.keeps.next = self.rows.read_data.val().waiting
             & ((self.rows.read_data.val().syndrome & bits::<8>(0x60)).any())
-            & !((self.requests.out_data.val().syndrome & bits::<8>(0x60)).any())
+            & !((self.request_now.val().syndrome & bits::<8>(0x60)).any())
             & self.ahead.val().get_bit(23);
-        self.row.next.psn = self.requests.out_data.val().psn;
-        self.row.next.msn = self.requests.out_data.val().msn;
-        self.row.next.syndrome = self.requests.out_data.val().syndrome;
+        self.row.next.psn = self.request_now.val().psn;
+        self.row.next.msn = self.request_now.val().msn;
+        self.row.next.syndrome = self.request_now.val().syndrome;
         self.row.next.waiting = true;
+        self.row.next.last = self.request_now.val().kind == self.last_word.val();
+        self.syndrome.next = self.offer.q.val().syndrome;
+        self.count_rnr.next = self.offered.q.val()
+            & self.ack_ready.val()
+            & (self.syndrome.val().get_bits::<2>(5) == bits::<2>(1));
 
         match self.step.q.val() {
             Step::Clear => {
                 self.row.next.waiting = false;
+                self.row.next.last = false;
                 self.rows.write_enable.next = true;
                 self.rows.write_address.next = self.clear.q.val();
                 self.clear.d.next = self.clear.q.val() + 1;
@@ -143,14 +228,22 @@ impl Logic for Ack {
                 if self.turn.pop_valid.val() & !self.offered.q.val() {
                     self.rows.read_address.next = self.turn.pop_id.val();
                     self.step.d.next = Step::Load;
-                } else if self.requests.out_valid.val() & !self.since.val().get_bit(7) & !self.turn.busy.val()
-                {
+                } else if self.flush.out_valid.val() & !self.turn.busy.val() {
                     self.step.d.next = Step::Merge;
                 }
             }
             Step::Merge => {
-                self.requests.out_ready.next = true;
-                if !self.keeps.val() {
+                self.flush.out_ready.next = true;
+                if self.request_now.val().kind == self.forget.val() {
+                    self.row.next.waiting = false;
+                    self.rows.write_enable.next = true;
+                } else if self.rows.read_data.val().last {
+                    // Nothing follows the last word but itself.
+                    self.row.next = self.rows.read_data.val();
+                    self.row.next.waiting = true;
+                    self.rows.write_enable.next = self.request_now.val().kind == self.say_again.val();
+                    self.turn.push_valid.next = self.request_now.val().kind == self.say_again.val();
+                } else if !self.keeps.val() & (self.request_now.val().kind != self.say_again.val()) {
                     self.rows.write_enable.next = true;
                     self.turn.push_valid.next = true;
                 }
@@ -158,11 +251,14 @@ impl Logic for Ack {
             }
             Step::Load => {
                 self.turn.pop_ready.next = true;
-                self.offered.d.next = true;
+                self.offered.d.next = self.rows.read_data.val().waiting;
                 self.offer.d.next.vi = self.turn.pop_id.val();
                 self.offer.d.next.psn = self.rows.read_data.val().psn;
                 self.offer.d.next.msn = self.rows.read_data.val().msn;
                 self.offer.d.next.syndrome = self.rows.read_data.val().syndrome;
+                self.offer.d.next.kind = self.say.val();
+                self.offer.d.next.reception = false;
+                self.row.next = self.rows.read_data.val();
                 self.row.next.waiting = false;
                 self.rows.write_enable.next = true;
                 self.rows.write_address.next = self.turn.pop_id.val();
@@ -177,6 +273,8 @@ impl Logic for Ack {
             self.step.d.next = Step::Clear;
             self.clear.d.next = bits::<VI_LOG2>(0);
             self.offered.d.next = false;
+            self.laps.d.next = bits::<8>(0);
+            self.upper.d.next = false;
         }
     }
 }

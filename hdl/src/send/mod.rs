@@ -2,10 +2,12 @@
 
 mod ack;
 mod egress;
+mod flush_read;
 mod gather;
 mod transmit;
 
 pub use ack::Ack;
 pub use egress::Egress;
+pub use flush_read::FlushRead;
 pub use gather::Gather;
 pub use transmit::Transmit;

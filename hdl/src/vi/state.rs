@@ -1,33 +1,25 @@
-//! Decides the state of every VI, tells every block, and queues events for the agent.
+//! Decides the state of every VI, tells every block, and queues events for the error ring.
 //!
 //! ```text
 //!   commit ───────►┌─────────┐──► state (broadcast)
-//!   *_fault (5) ──►│ ViState │──► event_word ◄── event_pop
+//!   *_fault (6) ──►│ ViState │──► event_word ◄── event_ready
 //!   query_vi ─────►└─────────┘──► query_state
 //! ```
 //! Contract: a commit of VI_STATE sets any state. A fault with `breaks` puts a connected VI into Error and leaves
-//! any other state as it is; a fault with a code queues an event, and counts it in `count_lost` when 32 wait
-//! already; `event_queued` pulses when one has entered. A fault is taken (`ready`) in the cycle in which the new state is on the bus: the source that goes on in
+//! any other state as it is; a fault with a code queues an event, but CONN_LOST only if the VI breaks by it, and counts it in `count_lost` when 16 wait
+//! already: it waits for nobody. A fault is taken (`ready`) in the cycle in which the new state is on the bus: the source that goes on in
 //! the next cycle finds its own copy up to date. Faults are served round robin.
 //!
 //! Latency: a fault 3 cycles, a commit 2. `query_state` follows `query_vi` in the same cycle.
 //!
 //! Tests: `tests/admin/state.rs`.
 
-use crate::bus::{Commit, Fault, StateWrite, Vi};
+use crate::bus::{Commit, Event, Fault, StateWrite, Vi};
 use crate::prims::{Arbiter, Fifo, LutRam, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
+use viaduct_spec::register::event_code;
 use viaduct_spec::tables::vi_states;
-
-/// An event as it waits for the agent: `viaduct_spec::register::event`.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Event {
-    code: Bits<8>,
-    vi: Vi,
-    receive: bool,
-    broke: bool,
-}
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum Step {
@@ -49,8 +41,8 @@ pub struct ViState {
     pub commit: Signal<In, Commit>,
     /// It is taken.
     pub commit_ready: Signal<Out, bool>,
-    /// Faults: bit 0 fetch, 1 transmit, 2 receive, 3 sends, 4 writer.
-    pub fault_valid: Signal<In, Bits<5>>,
+    /// Faults: bit 0 fetch, 1 transmit, 2 receive, 3 sends, 4 writer, 5 completion queues.
+    pub fault_valid: Signal<In, Bits<6>>,
     /// Fault of `fetch`.
     pub fetch_fault: Signal<In, Fault>,
     /// Fault of `send/transmit`.
@@ -61,8 +53,10 @@ pub struct ViState {
     pub sends_fault: Signal<In, Fault>,
     /// Fault of `complete/writer`.
     pub writer_fault: Signal<In, Fault>,
+    /// Fault of `complete/queues`.
+    pub queues_fault: Signal<In, Fault>,
     /// Which fault is taken.
-    pub fault_ready: Signal<Out, Bits<5>>,
+    pub fault_ready: Signal<Out, Bits<6>>,
     /// A VI has changed its state.
     pub state_valid: Signal<Out, bool>,
     /// Which, and to what.
@@ -71,39 +65,37 @@ pub struct ViState {
     pub query_vi: Signal<In, Vi>,
     /// Its state.
     pub query_state: Signal<Out, Bits<2>>,
-    /// The oldest event; 0: none.
-    pub event_word: Signal<Out, Bits<64>>,
-    /// The agent has taken it.
-    pub event_pop: Signal<In, bool>,
-    /// An event has entered the queue, this cycle only.
-    pub event_queued: Signal<Out, bool>,
+    /// There is an event.
+    pub event_valid: Signal<Out, bool>,
+    /// The oldest.
+    pub event_word: Signal<Out, Event>,
+    /// It is taken.
+    pub event_ready: Signal<In, bool>,
     /// An event found the queue full.
     pub count_lost: Signal<Out, bool>,
     step: DFF<Step>,
     states: LutRam<Bits<2>, VI_LOG2>,
     query_states: LutRam<Bits<2>, VI_LOG2>,
-    arbiter: Arbiter<5, 3>,
-    granted: DFF<Bits<5>>,
+    arbiter: Arbiter<6, 3>,
+    granted: DFF<Bits<6>>,
     fault: DFF<Fault>,
     told: DFF<StateWrite>,
     telling: DFF<bool>,
     by_commit: DFF<bool>,
-    queued: DFF<bool>,
     lost: DFF<bool>,
-    events: Fifo<Event, 5, 6>,
+    events: Fifo<Event, 4, 5>,
     new_event: Signal<Local, Event>,
     broke: Signal<Local, bool>,
-    event_bits: Signal<Local, Bits<64>>,
+    told_of: Signal<Local, bool>,
+    conn_lost: Number<8, { event_code::CONN_LOST as u64 }>,
     connected: Number<2, { vi_states::CONNECTED as u64 }>,
     error: Number<2, { vi_states::ERROR as u64 }>,
-    receive_bit: Number<64, { 1 << viaduct_spec::register::event::RECEIVE.lo }>,
-    broke_bit: Number<64, { 1 << viaduct_spec::register::event::BROKE.lo }>,
 }
 
 impl Logic for ViState {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, granted, fault, told, telling, by_commit, queued, lost);
+        dff_setup!(self, clock, step, granted, fault, told, telling, by_commit, lost);
         clock!(self, clock, states, query_states, arbiter, events);
         self.arbiter.reset.next = self.reset.val();
         self.events.reset.next = self.reset.val();
@@ -122,35 +114,23 @@ impl Logic for ViState {
         self.state.next = self.told.q.val();
 
         self.broke.next = self.fault.q.val().breaks & (self.states.read_data.val() == self.connected.val());
+        self.told_of.next = self.fault.q.val().code.any()
+            & (self.broke.val() | (self.fault.q.val().code != self.conn_lost.val()));
         self.new_event.next.code = self.fault.q.val().code;
         self.new_event.next.vi = self.fault.q.val().vi;
         self.new_event.next.receive = self.fault.q.val().receive;
         self.new_event.next.broke = self.broke.val();
         self.events.in_data.next = self.new_event.val();
         self.events.in_valid.next = false;
-        self.events.out_ready.next = self.event_pop.val();
-
-        self.event_bits.next = bit_cast::<64, 8>(self.events.out_data.val().code)
-            | (bit_cast::<64, VI_LOG2>(self.events.out_data.val().vi) << 8);
-        self.event_word.next = bits::<64>(0);
-        if self.events.out_valid.val() {
-            self.event_word.next = self.event_bits.val();
-            if self.events.out_data.val().receive & self.events.out_data.val().broke {
-                self.event_word.next = self.event_bits.val() | self.receive_bit.val() | self.broke_bit.val();
-            } else if self.events.out_data.val().receive {
-                self.event_word.next = self.event_bits.val() | self.receive_bit.val();
-            } else if self.events.out_data.val().broke {
-                self.event_word.next = self.event_bits.val() | self.broke_bit.val();
-            }
-        }
+        self.events.out_ready.next = self.event_ready.val();
+        self.event_valid.next = self.events.out_valid.val();
+        self.event_word.next = self.events.out_data.val();
 
         self.arbiter.request.next = self.fault_valid.val();
         self.arbiter.advance.next = false;
-        self.fault_ready.next = bits::<5>(0);
+        self.fault_ready.next = bits::<6>(0);
         self.commit_ready.next = false;
         self.telling.d.next = false;
-        self.queued.d.next = false;
-        self.event_queued.next = self.queued.q.val();
         self.lost.d.next = false;
         self.count_lost.next = self.lost.q.val();
 
@@ -175,8 +155,10 @@ impl Logic for ViState {
                         self.fault.d.next = self.receive_fault.val();
                     } else if self.arbiter.grant.val().get_bit(3) {
                         self.fault.d.next = self.sends_fault.val();
-                    } else {
+                    } else if self.arbiter.grant.val().get_bit(4) {
                         self.fault.d.next = self.writer_fault.val();
+                    } else {
+                        self.fault.d.next = self.queues_fault.val();
                     }
                 }
             }
@@ -184,9 +166,8 @@ impl Logic for ViState {
                 self.told.d.next.vi = self.fault.q.val().vi;
                 self.told.d.next.state = self.error.val();
                 self.telling.d.next = self.broke.val();
-                self.events.in_valid.next = self.fault.q.val().code.any();
-                self.queued.d.next = self.fault.q.val().code.any() & self.events.in_ready.val();
-                self.lost.d.next = self.fault.q.val().code.any() & !self.events.in_ready.val();
+                self.events.in_valid.next = self.told_of.val();
+                self.lost.d.next = self.told_of.val() & !self.events.in_ready.val();
                 self.step.d.next = Step::Tell;
             }
             Step::Tell => {
@@ -204,7 +185,6 @@ impl Logic for ViState {
         if self.reset.val() {
             self.step.d.next = Step::Idle;
             self.telling.d.next = false;
-            self.queued.d.next = false;
         }
     }
 }

@@ -1,6 +1,6 @@
 use viaduct_hdl::admin::{listener, Broadcast, Command};
 use viaduct_hdl::export::verilog;
-use viaduct_spec::profile::{PAGES, REGIONS, VIS};
+use viaduct_spec::profile::{CQS, PAGES, REGIONS, VECTORS, VIS};
 use viaduct_spec::register::command_op;
 use viaduct_spec::tables::table;
 use viaduct_verilate::Bench;
@@ -51,10 +51,16 @@ fn ready() -> Bench {
 fn reset_clears_regions_queues_and_states() {
     let mut dut = Bench::new("command", &verilog(Command::default()));
     dut.set("stage0", u64::MAX);
-    let expected: Vec<_> = [(table::REGION, REGIONS), (table::WORK_QUEUE, 2 * VIS), (table::VI_STATE, VIS)]
-        .into_iter()
-        .flat_map(|(target, rows)| (0..rows).map(move |row| (target, row as u16, 0)))
-        .collect();
+    let expected: Vec<_> = [
+        (table::REGION, REGIONS),
+        (table::WORK_QUEUE, 2 * VIS),
+        (table::COMPLETION_QUEUE, CQS),
+        (table::MODERATION, VECTORS),
+        (table::VI_STATE, VIS),
+    ]
+    .into_iter()
+    .flat_map(|(target, rows)| (0..rows).map(move |row| (target, row as u16, 0)))
+    .collect();
     assert_eq!(commits(&mut dut), expected);
 }
 
@@ -66,7 +72,9 @@ fn a_commit_carries_the_staged_row_and_bad_rows_are_refused() {
     assert_eq!(dut.get("error"), 0);
     for (target, row) in [
         (0, 0),
-        (table::VI_STATE + 1, 0),
+        (table::MODERATION + 1, 0),
+        (table::MODERATION, VECTORS),
+        (table::COMPLETION_QUEUE, CQS),
         (table::REGION, REGIONS),
         (table::PAGE, PAGES),
         (table::WORK_QUEUE, 2 * VIS),
@@ -120,21 +128,32 @@ fn drain_and_query_answer() {
     dut.set("query_state", 3);
     run(&mut dut, command_op::QUERY, table::VI_STATE, 9);
     assert_eq!((dut.get("query_vi"), dut.get("result")), (9, 3));
+
+    // What a completion queue had written.
+    dut.set("written", 0x2_ABCD);
+    run(&mut dut, command_op::COMMIT, table::PAGE, 0);
+    assert_eq!(dut.get("result"), 3, "another table's");
+    run(&mut dut, command_op::COMMIT, table::COMPLETION_QUEUE, 5);
+    assert_eq!(dut.get("result"), 0x2_ABCD);
 }
 
 #[test]
 fn every_listener_of_a_table_takes_a_commit_once() {
     let mut dut = Bench::new("broadcast", &verilog(Broadcast::default()));
-    use listener::*;
+    use listener::{
+        DOORBELL, FETCH, GATHER, NOTIFY, PROTECT, QUEUES, RECEIVE, SENDS, STATE, TRANSMIT, VECTORS, WRITER,
+    };
     for (target, hears) in [
         (table::REGION, vec![PROTECT]),
         (table::PAGE, vec![PROTECT]),
-        (table::WORK_QUEUE, vec![FETCH, DOORBELL, RECEIVE, NOTIFY]),
+        (table::WORK_QUEUE, vec![FETCH, DOORBELL, RECEIVE, NOTIFY, QUEUES]),
         (table::TEMPLATE, vec![TRANSMIT]),
         (table::GATHER, vec![GATHER]),
         (table::TRANSMIT, vec![TRANSMIT, SENDS]),
         (table::RECEIVE, vec![RECEIVE, WRITER]),
         (table::VI_STATE, vec![STATE]),
+        (table::COMPLETION_QUEUE, vec![QUEUES]),
+        (table::MODERATION, vec![VECTORS]),
     ] {
         dut.set("commit_valid", 1);
         dut.set("target", target.into());

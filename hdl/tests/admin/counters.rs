@@ -4,10 +4,12 @@ use viaduct_hdl::admin::Counters;
 use viaduct_hdl::export::verilog;
 use viaduct_verilate::Bench;
 
+const ALL: u64 = (1 << 36) - 1;
+
 fn read(dut: &mut Bench, index: u64) -> u64 {
     dut.set("read_valid", 1);
     dut.set("read_index", index);
-    for _ in 0..40 {
+    for _ in 0..50 {
         dut.eval();
         if dut.get("read_done") == 1 {
             let value = dut.get("read_value");
@@ -17,30 +19,30 @@ fn read(dut: &mut Bench, index: u64) -> u64 {
         }
         dut.tick();
     }
-    panic!("counter {index} was not answered within 40 cycles");
+    panic!("counter {index} was not answered within 50 cycles");
 }
 
 #[test]
 fn every_event_is_counted_and_reset_clears() {
     let mut dut = Bench::new("counters", &verilog(Counters::default()));
     let mut random = ChaCha8Rng::seed_from_u64(dut.seed());
-    let mut expected = [0u64; 24];
+    let mut expected = [0u64; 36];
     for round in 0..4 {
-        let busy: u32 = [0, 1, 0x80_0001, 0xFF_FFFF][round];
+        let busy: u64 = [0, 1, 0x8_0002_0001, ALL][round];
         let mut before = 0;
         for cycle in 0..1000 {
             // At most every second cycle for each counter, at that rate for the busy ones.
-            let wanted = random.random::<u32>() & 0xFF_FFFF | if cycle % 2 == 0 { busy } else { 0 };
+            let wanted = random.random::<u64>() & ALL | if cycle % 2 == 0 { busy } else { 0 };
             let events = wanted & !before;
             before = events;
-            dut.set("events", events.into());
+            dut.set("events", events);
             dut.tick();
             for (bit, count) in expected.iter_mut().enumerate() {
-                *count += u64::from(events >> bit & 1);
+                *count += events >> bit & 1;
             }
         }
         dut.set("events", 0);
-        for _ in 0..33 {
+        for _ in 0..41 {
             dut.tick();
         }
         for (index, &count) in expected.iter().enumerate() {
@@ -50,10 +52,10 @@ fn every_event_is_counted_and_reset_clears() {
     dut.set("reset", 1);
     dut.tick();
     dut.set("reset", 0);
-    for _ in 0..33 {
+    for _ in 0..41 {
         dut.tick();
     }
-    for index in 0..24 {
+    for index in 0..36 {
         assert_eq!(read(&mut dut, index), 0, "counter {index} after reset");
     }
 }

@@ -112,24 +112,6 @@ fn a_doorbell_store_is_not_a_register_store() {
 }
 
 #[test]
-fn only_the_low_half_of_event_takes_the_event() {
-    let mut dut = new();
-    dut.set("event_word", 0x0004_0102);
-    let mut pops = 0;
-    for (address, expected) in [(registers::EVENT, 1), (registers::EVENT + 4, 1), (registers::RESULT, 1)] {
-        dut.set("load_valid", 1);
-        dut.set("load_address", address);
-        for _ in 0..8 {
-            dut.tick();
-            dut.set("load_valid", 0);
-            dut.eval();
-            pops += dut.get("event_pop");
-        }
-        assert_eq!(pops, expected, "after a load of {address:#x}");
-    }
-}
-
-#[test]
 fn the_table_and_its_pending_bits_are_read_from_their_owner() {
     let mut dut = new();
     dut.set("vectors_pending", 0xA5);

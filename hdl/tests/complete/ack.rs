@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::bus::AckRequest;
+use viaduct_hdl::bus::{word, AckRequest};
 use viaduct_hdl::export::verilog;
 use viaduct_hdl::send::Ack;
 use viaduct_spec::wire::syndrome;
@@ -163,5 +163,95 @@ fn an_ack_behind_a_waiting_nak_does_not_replace_it() {
             dut.tick();
         }
         assert_eq!(dut.get("busy"), 0, "said once");
+    }
+}
+
+/// Makes a request of a kind, and waits until it is merged.
+fn ask(dut: &mut Bench, request: Request, kind: u64) {
+    offer(dut, request, 0);
+    let bundle = Bundle::of::<AckRequest>("request");
+    let values = [
+        ("vi", request.vi),
+        ("psn", request.psn),
+        ("msn", request.msn),
+        ("syndrome", request.syndrome),
+        ("kind", kind),
+    ];
+    bundle.set(dut, &values);
+    dut.tick();
+    dut.set("request_valid", 0);
+    for _ in 0..10 {
+        dut.tick();
+    }
+}
+
+/// What is said next, if anything.
+fn said(dut: &mut Bench) -> Option<Request> {
+    let found = (dut.get("ack_valid") == 1).then(|| shown(dut));
+    dut.set("ack_ready", 1);
+    dut.eval();
+    let not_ready = found.is_some_and(|request| request.syndrome >> 5 == 1);
+    assert_eq!(dut.get("count_rnr"), u64::from(not_ready));
+    dut.tick();
+    dut.set("ack_ready", 0);
+    for _ in 0..10 {
+        dut.tick();
+    }
+    found
+}
+
+#[test]
+fn the_last_word_is_kept_and_repeated_until_it_is_forgotten() {
+    let mut dut = ready();
+    let ack = |psn| Request { vi: 9, psn, msn: 3, syndrome: syndrome::ACK.into() };
+    let nak = Request { vi: 9, psn: 20, msn: 4, syndrome: syndrome::NAK_ACCESS.into() };
+    // Nothing was said that could be repeated.
+    ask(&mut dut, ack(5), word::REPEAT);
+    assert_eq!(said(&mut dut), None);
+    ask(&mut dut, ack(6), word::SAY);
+    assert_eq!(said(&mut dut), Some(ack(6)));
+    ask(&mut dut, ack(7), word::REPEAT);
+    assert_eq!(said(&mut dut), None, "it was not the last");
+
+    for round in 0..2 {
+        ask(&mut dut, nak, word::LAST);
+        assert_eq!(said(&mut dut), Some(nak));
+        ask(&mut dut, ack(21), word::SAY);
+        assert_eq!(said(&mut dut), None, "nothing follows it");
+        for _ in 0..3 {
+            ask(&mut dut, ack(22), word::REPEAT);
+            assert_eq!(said(&mut dut), Some(nak), "round {round}");
+        }
+        // Another VI has its own.
+        let other = Request { vi: 10, ..ack(1) };
+        ask(&mut dut, other, word::REPEAT);
+        assert_eq!(said(&mut dut), None);
+        ask(&mut dut, other, word::SAY);
+        assert_eq!(said(&mut dut), Some(other));
+        // A new connection, even with the word still waiting.
+        offer(&mut dut, Request { vi: 1, ..ack(1) }, 0);
+        dut.tick();
+        dut.set("request_valid", 0);
+        for _ in 0..10 {
+            dut.tick();
+        }
+        ask(&mut dut, ack(23), word::REPEAT);
+        ask(&mut dut, ack(24), word::FORGET);
+        assert_eq!(said(&mut dut).expect("of VI 1").vi, 1);
+        assert_eq!(said(&mut dut), None);
+        ask(&mut dut, ack(25), word::REPEAT);
+        assert_eq!(said(&mut dut), None);
+        ask(&mut dut, ack(26), word::SAY);
+        assert_eq!(said(&mut dut), Some(ack(26)));
+    }
+}
+
+#[test]
+fn receiver_not_ready_answers_are_counted_as_they_leave() {
+    let mut dut = ready();
+    let wait = Request { vi: 2, psn: 8, msn: 1, syndrome: u64::from(syndrome::RNR_NAK) | 17 };
+    for _ in 0..3 {
+        ask(&mut dut, wait, word::SAY);
+        assert_eq!(said(&mut dut), Some(wait));
     }
 }

@@ -1,7 +1,15 @@
-//! The ends of a message: acknowledgement, way out, completion, on their exported Verilog.
+//! The ends of a message: acknowledgement, way out, completion, completion queues, on their exported Verilog.
 
 mod ack;
+mod again;
+mod cq_random;
+mod cq_world;
 mod egress;
+mod flush_read;
+mod indices;
+mod queues;
+mod refusals;
+mod requester;
 mod sends;
 mod writer;
 

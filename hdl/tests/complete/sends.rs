@@ -1,160 +1,23 @@
+//! Completions in order, and which answers count.
+
 use std::collections::VecDeque;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::bus::{Acknowledged, Commit, Completion, Fault, Sent, StateWrite};
-use viaduct_hdl::complete::Sends;
-use viaduct_hdl::export::verilog;
-use viaduct_spec::descriptor::status;
+use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::profile::SEND_WINDOW;
-use viaduct_spec::register::event_code;
-use viaduct_spec::tables::{table, vi_states};
 use viaduct_spec::wire::syndrome;
-use viaduct_verilate::Bench;
 
-use crate::bundle::Bundle;
-
-/// The block with its neighbours: everything it says is taken at once and noted.
-struct World {
-    dut: Bench,
-    /// Completions: (vi, offset, length, status).
-    completed: VecDeque<(u64, u64, u64, u64)>,
-    again: Vec<u64>,
-    /// VIs of completions that write nothing.
-    lost: Vec<u64>,
-    broken: Vec<u64>,
-    /// A fault accepted: its VI's new state is on the bus.
-    tell: Option<u64>,
-}
-
-impl World {
-    fn new() -> Self {
-        let mut dut = Bench::new("sends", &verilog(Sends::default()));
-        for _ in 0..70 {
-            dut.tick();
-        }
-        let mut world =
-            Self { dut, completed: VecDeque::new(), again: vec![], lost: vec![], broken: vec![], tell: None };
-        for vi in 0..64 {
-            world.create(vi);
-        }
-        world
-    }
-
-    fn tick(&mut self) {
-        let dut = &mut self.dut;
-        for name in ["completion_ready", "fault_ready", "again_send_ready"] {
-            dut.set(name, 1);
-        }
-        dut.set("state_valid", 0);
-        dut.eval();
-        if dut.get("fault_valid") == 1 {
-            // As vi/state does: the new state is on the bus in the cycle in which the fault is taken.
-            let bundle = Bundle::of::<Fault>("fault");
-            assert_eq!(bundle.get(dut, "code"), u64::from(event_code::CONN_LOST));
-            let vi = bundle.get(dut, "vi");
-            self.broken.push(vi);
-            let state = Bundle::of::<StateWrite>("state");
-            state.set(dut, &[("vi", vi), ("state", vi_states::ERROR.into())]);
-            dut.set("state_valid", 1);
-            dut.eval();
-        } else if let Some(vi) = self.tell.take() {
-            let state = Bundle::of::<StateWrite>("state");
-            state.set(dut, &[("vi", vi), ("state", vi_states::ERROR.into())]);
-            dut.set("state_valid", 1);
-            dut.eval();
-        }
-        if dut.get("completion_valid") == 1 {
-            let bundle = Bundle::of::<Completion>("completion");
-            let get = |name| bundle.get(dut, name);
-            assert_eq!((get("receive"), get("acknowledge"), get("ends")), (0, 0, 1));
-            if get("write") == 1 {
-                self.completed.push_back((get("vi"), get("offset"), get("length"), get("status")));
-            } else {
-                self.lost.push(get("vi"));
-            }
-        }
-        if dut.get("again_send_valid") == 1 {
-            self.again.push(dut.get("again_send_vi"));
-        }
-        dut.tick();
-    }
-
-    fn settle(&mut self) {
-        for _ in 0..400 {
-            self.tick();
-        }
-        self.dut.eval();
-        assert_eq!(self.dut.get("busy"), 0);
-    }
-
-    fn take(&mut self, valid: &str, ready: &str) {
-        self.dut.set(valid, 1);
-        for _ in 0..400 {
-            self.dut.eval();
-            let taken = self.dut.get(ready) == 1;
-            self.tick();
-            if taken {
-                self.dut.set(valid, 0);
-                return;
-            }
-        }
-        panic!("{valid} was not taken");
-    }
-
-    fn create(&mut self, vi: u64) {
-        let bundle = Bundle::of::<Commit>("commit");
-        bundle.set(&mut self.dut, &[("target", table::TRANSMIT.into()), ("row", vi)]);
-        self.take("commit_valid", "commit_ready");
-        let state = Bundle::of::<StateWrite>("state");
-        state.set(&mut self.dut, &[("vi", vi), ("state", vi_states::CONNECTED.into())]);
-        self.dut.set("state_valid", 1);
-        self.dut.tick();
-        self.dut.set("state_valid", 0);
-    }
-
-    fn send(&mut self, vi: u64, offset: u64, psn: Option<u64>, errors: u32, lost: bool) {
-        let bundle = Bundle::of::<Sent>("sent");
-        let fields = [
-            ("vi", vi),
-            ("region", 1),
-            ("offset", offset),
-            ("length", 1000 + offset),
-            ("errors", errors.into()),
-            ("acknowledged", psn.is_some().into()),
-            ("psn", psn.unwrap_or(0)),
-            ("lost", lost.into()),
-        ];
-        bundle.set(&mut self.dut, &fields);
-        self.take("sent_valid", "sent_ready");
-    }
-
-    fn answer(&mut self, vi: u64, psn: u64, syndrome: u8) {
-        let bundle = Bundle::of::<Acknowledged>("acknowledged");
-        bundle.set(&mut self.dut, &[("vi", vi), ("psn", psn), ("syndrome", syndrome.into())]);
-        self.take("acknowledged_valid", "acknowledged_ready");
-    }
-
-    fn position(&mut self, vi: u64) -> u64 {
-        self.dut.set("completed_vi", vi);
-        self.tick();
-        self.dut.get("completed_position")
-    }
-
-    /// The completions so far, as (offset, status).
-    fn drain(&mut self) -> Vec<(u64, u32)> {
-        self.settle();
-        self.completed.drain(..).map(|(_, offset, _, status)| (offset, status as u32)).collect()
-    }
-}
+use crate::requester::{Settings, Told, World};
 
 #[test]
 fn unreliable_and_failed_messages_complete_at_once_in_order() {
     let mut world = World::new();
-    world.send(5, 1, None, 0, false);
-    world.send(5, 2, None, status::PROTECTION_ERROR, false);
-    world.send(5, 3, None, 0, true);
-    world.send(5, 4, None, 0, false);
+    let told = |offset, errors, lost| Told { vi: 5, offset, errors, lost, ..Told::default() };
+    world.told(told(1, 0, false));
+    world.told(told(2, status::PROTECTION_ERROR, false));
+    world.told(told(3, 0, true));
+    world.told(told(4, 0, false));
     assert_eq!(
         world.drain(),
         [(1, status::DONE), (2, status::DONE | status::PROTECTION_ERROR), (4, status::DONE)]
@@ -165,11 +28,37 @@ fn unreliable_and_failed_messages_complete_at_once_in_order() {
 }
 
 #[test]
+fn every_error_keeps_its_bit_and_an_rdma_write_its_operation() {
+    let mut world = World::new();
+    let errors = [
+        status::FORMAT_ERROR,
+        status::LENGTH_ERROR,
+        status::PROTECTION_ERROR,
+        status::DESC_FLUSHED_ERROR,
+        status::TRANSPORT_ERROR,
+    ];
+    for (offset, errors) in (0..).zip(errors) {
+        world.told(Told { vi: 6, offset, errors, length: 5, ..Told::default() });
+    }
+    let operation = control::OP_RDMAWRITE.into();
+    world.told(Told { vi: 6, offset: 9, length: 7, operation, ..Told::default() });
+    world.settle();
+    let ends: Vec<_> =
+        world.completed.drain(..).map(|(_, _, length, status)| (length, status as u32)).collect();
+    assert_eq!(ends[..5], errors.map(|errors| (0, status::DONE | errors)));
+    assert_eq!(ends[5], (7, status::DONE | status::OP_RDMA_WRITE));
+}
+
+#[test]
 fn reliable_messages_wait_for_their_psn_and_a_failed_one_behind_them_waits_too() {
     let mut world = World::new();
-    world.send(1, 1, Some(0xFF_FFFE), 0, false);
-    world.send(1, 2, Some(0x00_0001), 0, false);
-    world.send(1, 3, None, status::FORMAT_ERROR, false);
+    world.create(1, Settings { psn: 0xFF_FFFD, ..Settings::default() });
+    world.packet(1, 0xFF_FFFD, 1);
+    world.send(1, 1, 0xFF_FFFE);
+    world.packet(1, 0xFF_FFFF, 2);
+    world.packet(1, 0, 2);
+    world.send(1, 2, 0x00_0001);
+    world.told(Told { vi: 1, offset: 3, errors: status::FORMAT_ERROR, ..Told::default() });
     assert_eq!(world.drain(), []);
     world.answer(1, 0xFF_FFFD, syndrome::ACK);
     assert_eq!(world.drain(), [], "one short");
@@ -177,58 +66,44 @@ fn reliable_messages_wait_for_their_psn_and_a_failed_one_behind_them_waits_too()
     assert_eq!(world.drain(), [(1, status::DONE)], "past the first, short of the second, over the wrap");
     world.answer(1, 0xFF_FFFE, syndrome::ACK);
     assert_eq!(world.drain(), [], "an old acknowledgement takes nothing back");
+    assert_eq!(world.counts[3], 1, "it is a ghost");
     world.answer(1, 0x00_0001, syndrome::ACK);
     assert_eq!(world.drain(), [(2, status::DONE), (3, status::DONE | status::FORMAT_ERROR)]);
+    assert_eq!(world.counts[0], 3);
 }
 
 #[test]
-fn an_acknowledgement_may_come_before_the_message_is_known() {
-    let mut world = World::new();
-    world.answer(2, 10, syndrome::ACK);
-    world.send(2, 1, Some(10), 0, false);
-    world.send(2, 2, Some(11), 0, false);
-    assert_eq!(world.drain(), [(1, status::DONE)]);
-}
-
-#[test]
-fn a_refusal_completes_what_is_before_it_breaks_and_flushes_the_rest() {
-    for code in [syndrome::NAK_SEQUENCE, syndrome::NAK_OPERATIONAL, syndrome::RNR_NAK] {
+fn an_answer_of_no_packet_in_flight_changes_nothing() {
+    let answers = [syndrome::ACK, syndrome::NAK_SEQUENCE, syndrome::RNR_NAK | 3, syndrome::NAK_ACCESS, 0x5f];
+    for code in answers {
         let mut world = World::new();
-        for n in 0..5 {
-            world.send(9, n, Some(100 + 2 * n), 0, false);
+        world.create(2, Settings { psn: 10, ..Settings::default() });
+        world.answer(2, 10, code);
+        world.send(2, 1, 10);
+        world.packet(2, 11, 2);
+        for psn in [9, 12, 13, 10 + (1 << 23)] {
+            world.answer(2, psn, code);
         }
-        // PSN 103 belongs to the message that ends with 104.
-        world.answer(9, 103, code);
-        assert_eq!(
-            world.drain(),
-            [
-                (0, status::DONE),
-                (1, status::DONE),
-                (2, status::DONE | status::TRANSPORT_ERROR),
-                (3, status::DONE | status::DESC_FLUSHED_ERROR),
-                (4, status::DONE | status::DESC_FLUSHED_ERROR),
-            ]
-        );
-        assert_eq!(world.broken, [9]);
-        // What transmit had under way when the VI broke.
-        world.send(9, 5, Some(110), 0, false);
-        assert_eq!(world.drain(), [(5, status::DONE | status::DESC_FLUSHED_ERROR)]);
-        assert_eq!(world.position(9), 6);
+        assert_eq!(world.drain(), []);
+        assert_eq!((world.counts, world.broken.len()), ([0, 0, 0, 5, 0, 0, 1], 0), "{code:#x}");
+        assert_eq!(world.rewinds(), []);
+        // And what is in flight still counts, a packet in mid-message too.
+        world.answer(2, 11, syndrome::ACK);
+        assert_eq!(world.drain(), [(1, status::DONE)]);
     }
 }
 
 #[test]
-fn a_vi_that_goes_into_error_is_flushed_and_a_commit_starts_anew() {
+fn a_commit_starts_anew() {
     let mut world = World::new();
-    world.send(3, 1, Some(7), 0, false);
-    world.send(4, 2, Some(7), 0, false);
+    world.send(3, 1, 0);
     world.settle();
     world.tell = Some(3);
-    assert_eq!(world.drain(), [(1, status::DONE | status::DESC_FLUSHED_ERROR)], "and no other VI's");
+    world.drain();
     assert_eq!(world.position(3), 1);
-    world.create(3);
+    world.create(3, Settings { psn: 3, ..Settings::default() });
     assert_eq!(world.position(3), 0);
-    world.send(3, 8, Some(3), 0, false);
+    world.send(3, 8, 3);
     assert_eq!(world.drain(), [], "acknowledgements of the former life are forgotten");
     world.answer(3, 3, syndrome::ACK);
     assert_eq!(world.drain(), [(8, status::DONE)]);
@@ -238,6 +113,9 @@ fn a_vi_that_goes_into_error_is_flushed_and_a_commit_starts_anew() {
 fn windows_of_many_vis_fill_and_empty_in_any_mixture() {
     let mut world = World::new();
     let mut random = ChaCha8Rng::seed_from_u64(world.dut.seed());
+    for vi in 0..64 {
+        world.create(vi, Settings { psn: 0xFF_FF00, timeout: 1, ..Settings::default() });
+    }
     let mut next = [0xFF_FF00u64; 64];
     let mut open: Vec<VecDeque<(u64, u64)>> = vec![VecDeque::new(); 64];
     let mut expected = 0;
@@ -255,10 +133,15 @@ fn windows_of_many_vis_fill_and_empty_in_any_mixture() {
             done[vi as usize] += upto as u64 + 1;
             while world.position(vi) != done[vi as usize] {}
         } else {
-            let psn = next[vi as usize] & 0xFF_FFFF;
-            next[vi as usize] = psn + random.random_range(1..5);
-            ring.push_back((message, psn));
-            world.send(vi, message, Some(psn), 0, false);
+            for _ in 0..random.random_range(0..4) {
+                let psn = next[vi as usize];
+                next[vi as usize] = (psn + 1) & 0xFF_FFFF;
+                world.packet(vi, psn, message);
+            }
+            let psn = next[vi as usize];
+            next[vi as usize] = (psn + 1) & 0xFF_FFFF;
+            open[vi as usize].push_back((message, psn));
+            world.send(vi, message, psn);
         }
     }
     world.settle();

@@ -2,11 +2,13 @@ use std::collections::VecDeque;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::bus::{client, Access, AckRequest, Commit, Completion, Fault, WriteBeat};
+use viaduct_hdl::bus::{
+    client, word, Access, AckRequest, Closed, Commit, Completion, CqEntry, Fault, WriteBeat,
+};
 use viaduct_hdl::complete::Writer;
 use viaduct_hdl::export::verilog;
 use viaduct_spec::register::event_code;
-use viaduct_spec::tables::table;
+use viaduct_spec::tables::{cq_entry, table};
 use viaduct_spec::wire::syndrome;
 use viaduct_verilate::Bench;
 
@@ -67,14 +69,70 @@ impl Item {
 /// Something that the writer does.
 #[derive(Debug, PartialEq, Eq)]
 enum Deed {
-    Write { region: u64, address: u64, tag: u64, bytes: Vec<u8> },
-    Refused { region: u64, address: u64 },
-    Fault { vi: u64, code: u64 },
-    Acknowledge { vi: u64, psn: u64, syndrome: u64, writes: u64 },
+    Write {
+        region: u64,
+        address: u64,
+        tag: u64,
+        bytes: Vec<u8>,
+    },
+    Refused {
+        region: u64,
+        address: u64,
+    },
+    Fault {
+        vi: u64,
+        code: u64,
+    },
+    /// An entry's 16 bytes, of which so many are written.
+    Entry {
+        tag: u64,
+        words: [u64; 2],
+        written: usize,
+    },
+    Acknowledge {
+        vi: u64,
+        psn: u64,
+        syndrome: u64,
+        writes: u64,
+    },
 }
 
-/// The end of a descriptor, told beside the deeds.
-type End = (u64, u64);
+/// The end of a descriptor, told beside the deeds: its queue, its place, whether its status is written.
+type End = (u64, u64, u64, u64);
+
+/// An entry that is offered.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    region: u64,
+    tag: u64,
+    address: u64,
+    token: u64,
+    vi: u64,
+    receive: u64,
+    phase: u64,
+}
+
+impl Entry {
+    fn random(random: &mut ChaCha8Rng) -> Self {
+        Self {
+            region: if random.random_bool(0.1) { REFUSED_REGION } else { random.random_range(1..200) },
+            tag: random.random_range(1..1 << 16),
+            address: random.random_range(0..1 << 36) * 16,
+            token: random.random(),
+            vi: random.random_range(0..64),
+            receive: random.random_range(0..2),
+            phase: random.random_range(0..2),
+        }
+    }
+
+    fn words(&self) -> [u64; 2] {
+        let mut words = [self.token, 0];
+        cq_entry::VI.put(&mut words, self.vi);
+        cq_entry::RECEIVE.put(&mut words, self.receive);
+        cq_entry::PHASE.put(&mut words, self.phase);
+        words
+    }
+}
 
 /// What one item must lead to, given how many writes were issued before it.
 fn deeds(item: &Item, tag: u64, issued: &mut u64) -> Vec<Deed> {
@@ -114,6 +172,7 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
     let (access, write) = (Bundle::of::<Access>("access"), Bundle::of::<WriteBeat>("write"));
     let (request, fault) = (Bundle::of::<AckRequest>("request"), Bundle::of::<Fault>("fault"));
     let commit = Bundle::of::<Commit>("commit");
+    let (entry_port, closed) = (Bundle::of::<CqEntry>("entry"), Bundle::of::<Closed>("closed"));
 
     let tags: Vec<u64> = (0..64).map(|_| random.random_range(1..1 << 16)).collect();
     for (vi, &tag) in tags.iter().enumerate() {
@@ -125,8 +184,15 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
         dut.eval();
         assert_eq!(dut.get("commit_ready"), 1);
         dut.tick();
+        // A new connection: what the one before said last is forgotten.
+        dut.set("commit_valid", 0);
+        dut.set("request_ready", 1);
+        dut.eval();
+        assert_eq!((dut.get("request_valid"), request.get(&dut, "vi")), (1, vi as u64));
+        assert_eq!(request.get(&dut, "kind"), word::FORGET);
+        dut.tick();
+        dut.set("request_ready", 0);
     }
-    dut.set("commit_valid", 0);
 
     let mut queues: [VecDeque<Item>; 2] =
         [0, 1].map(|_| (0..300).map(|_| Item::random(&mut random)).collect::<VecDeque<_>>());
@@ -137,6 +203,9 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
     let mut granted: Option<Deed> = None;
     let mut turns = [0; 2];
     let mut ends: VecDeque<End> = VecDeque::new();
+    let mut closes: VecDeque<End> = VecDeque::new();
+    let mut entry: Option<Entry> = None;
+    let mut entries = [0; 2];
     for cycle in 0..100_000 {
         for (queue, (name, bundle)) in queues.iter().zip([("receive", &receive), ("send", &send)]) {
             dut.set(&format!("{name}_valid"), u64::from(!queue.is_empty()));
@@ -155,6 +224,24 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
         dut.set("issued", issued % 256);
         let ended_ready = u64::from(random.random_bool(0.2));
         dut.set("ended_ready", ended_ready);
+        let closed_ready = u64::from(random.random_bool(0.2));
+        dut.set("closed_ready", closed_ready);
+        if entry.is_none() && random.random_bool(0.05) {
+            entry = Some(Entry::random(&mut random));
+        }
+        dut.set("entry_valid", entry.is_some().into());
+        if let Some(entry) = entry {
+            let fields = [
+                ("region", entry.region),
+                ("tag", entry.tag),
+                ("address", entry.address),
+                ("token", entry.token),
+                ("vi", entry.vi),
+                ("receive", entry.receive),
+                ("phase", entry.phase),
+            ];
+            entry_port.set(&mut dut, &fields);
+        }
         dut.set("verdict_valid", 0);
         if let Some((wait, ok, deed)) = verdict.take() {
             if wait == 0 {
@@ -163,7 +250,7 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
                 dut.set("verdict_ok", ok.into());
                 if ok {
                     granted = Some(deed);
-                } else {
+                } else if !matches!(deed, Deed::Entry { .. }) {
                     assert_eq!(expected.pop_front(), Some(deed));
                 }
             } else {
@@ -180,18 +267,28 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
                 let item = queues[side].pop_front().expect("offered");
                 expected.extend(deeds(&item, tags[item.vi as usize], &mut promised));
                 if item.ends {
-                    ends.push_back((2 * item.vi + u64::from(name == "receive"), promised % 256));
+                    let queue = 2 * item.vi + u64::from(name == "receive");
+                    let written = item.write && item.region != REFUSED_REGION;
+                    ends.push_back((queue, item.region, item.offset, written.into()));
+                    closes.push_back(ends[ends.len() - 1]);
                 }
                 turns[side] += 1;
             }
         }
         if dut.get("access_valid") == 1 && access_ready == 1 {
             let get = |name| access.get(&dut, name);
-            assert_eq!((get("by_offset"), get("system"), get("write"), get("clip")), (1, 0, 1, 0));
+            assert_eq!((get("by_offset"), get("write"), get("clip")), (1, 1, 0));
             assert_eq!(get("span"), get("length"));
             let (region, address) = (get("region"), get("address"));
             let ok = region != REFUSED_REGION;
-            let deed = if ok {
+            let deed = if get("system") == 1 {
+                let entry = entry.expect("an entry is offered");
+                assert!(expected.is_empty(), "in the middle of a completion: {expected:?}");
+                assert_eq!((region, address, get("length")), (entry.region, entry.address, 16));
+                issued += u64::from(ok);
+                promised += u64::from(ok);
+                Deed::Entry { tag: get("tag"), words: entry.words(), written: 0 }
+            } else if ok {
                 issued += 1;
                 let bytes = vec![0; get("length") as usize];
                 Deed::Write { region, address, tag: get("tag"), bytes }
@@ -201,13 +298,25 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
             verdict = Some((random.random_range(1..6), ok, deed));
         }
         if dut.get("write_valid") == 1 && write_ready == 1 {
-            let Some(Deed::Write { region, address, tag, bytes }) = granted.take() else {
-                panic!("data without a grant")
-            };
             let (start, count) = (write.get(&dut, "start") as usize, write.get(&dut, "count") as usize);
-            assert_eq!(count, bytes.len());
-            let bytes = write.get(&dut, "data").to_le_bytes()[start..start + count].to_vec();
-            assert_eq!(expected.pop_front(), Some(Deed::Write { region, address, tag, bytes }));
+            let written = write.get(&dut, "data").to_le_bytes()[start..start + count].to_vec();
+            match granted.take() {
+                Some(Deed::Write { region, address, tag, bytes }) => {
+                    assert_eq!(count, bytes.len());
+                    assert_eq!(
+                        expected.pop_front(),
+                        Some(Deed::Write { region, address, tag, bytes: written })
+                    );
+                }
+                Some(Deed::Entry { tag, words, written: n }) => {
+                    assert_eq!(tag, entry.expect("an entry is offered").tag);
+                    assert_eq!(written, words[n].to_le_bytes());
+                    if n == 0 {
+                        granted = Some(Deed::Entry { tag, words, written: 1 });
+                    }
+                }
+                deed => panic!("data without a grant: {deed:?}"),
+            }
         }
         if dut.get("fault_valid") == 1 && fault_ready == 1 {
             assert_eq!(fault.get(&dut, "breaks"), 1);
@@ -226,9 +335,27 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
             assert_eq!(expected.pop_front(), Some(deed));
         }
         if dut.get("ended_valid") == 1 && ended_ready == 1 {
-            assert_eq!(Some((dut.get("ended_queue"), dut.get("ended_mark"))), ends.pop_front());
+            assert_eq!(Some(dut.get("ended_queue")), ends.pop_front().map(|end| end.0));
         }
-        if turns == [300, 300] && ends.is_empty() && expected.is_empty() && dut.get("busy") == 0 {
+        if dut.get("closed_valid") == 1 && closed_ready == 1 {
+            let get = |name| closed.get(&dut, name);
+            let end = (2 * get("vi") + get("receive"), get("region"), get("offset"), get("written"));
+            assert_eq!(Some(end), closes.pop_front());
+        }
+        if dut.get("entry_done") == 1 {
+            let entry = entry.take().expect("an entry is offered");
+            let ok = dut.get("entry_ok");
+            assert_eq!(ok, u64::from(entry.region != REFUSED_REGION));
+            assert!(granted.is_none() && verdict.is_none());
+            entries[ok as usize] += 1;
+        }
+        if turns == [300, 300]
+            && ends.is_empty()
+            && closes.is_empty()
+            && expected.is_empty()
+            && dut.get("busy") == 0
+        {
+            assert!(entries.iter().all(|&count| count > 10), "{entries:?} refused, written");
             return;
         }
         if turns.iter().sum::<i32>() == 200 {

@@ -1,6 +1,6 @@
 //! The lint gate refuses latches, loops, undriven and undeclared names, and lets a plain block pass.
 
-use viaduct_hdl::flow::gate::check_text;
+use viaduct_hdl::flow::gate::check;
 
 /// A block with this body between inputs `a`, `clock` and output `q`.
 fn block(body: &str) -> String {
@@ -12,7 +12,7 @@ fn block(body: &str) -> String {
 
 #[track_caller]
 fn refused(name: &str, body: &str, word: &str) {
-    let wrong = check_text(&format!("test-{name}"), &block(body)).unwrap();
+    let wrong = check(&format!("test-{name}"), &block(body)).unwrap();
     assert!(wrong.iter().any(|text| text.contains(word)), "{name}: {word:?} not in {wrong:?}");
 }
 
@@ -20,7 +20,7 @@ fn refused(name: &str, body: &str, word: &str) {
 fn passes_a_plain_block() {
     let body = "reg [1:0] d;\nalways @(*) begin d = a; if (a[0]) d = a + 2'd1; end\n\
                 always @(posedge clock) q <= d;";
-    assert_eq!(check_text("test-plain", &block(body)).unwrap(), [""; 0]);
+    assert_eq!(check("test-plain", &block(body)).unwrap(), [""; 0]);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn refuses_a_loop_through_instances() {
 #[test]
 fn accepts_a_loop_of_vectors_that_is_none_of_bits() {
     let body = "wire [1:0] x;\nassign x = {x[0], a[0]};\nalways @(*) q = x;\nwire unused = clock & a[1];";
-    assert_eq!(check_text("test-vectors", &block(body)).unwrap(), [""; 0]);
+    assert_eq!(check("test-vectors", &block(body)).unwrap(), [""; 0]);
 }
 
 #[test]

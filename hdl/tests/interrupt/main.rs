@@ -1,6 +1,7 @@
 //! Interrupts on their exported Verilog: notification, the MSI-X table, the messages.
 
 mod message;
+mod moderation;
 mod nic;
 mod notify;
 mod random;

@@ -1,10 +1,11 @@
 //! A bench of the vectors: the host's stores and loads, its configuration, and the packets that leave.
 
-use viaduct_hdl::bus::{MmioWrite, TlpBeat};
+use viaduct_hdl::bus::{Commit, MmioWrite, TlpBeat};
 use viaduct_hdl::export::verilog;
 use viaduct_hdl::interrupt::Vectors;
 use viaduct_spec::profile::VECTORS;
 use viaduct_spec::register::MSIX_TABLE;
+use viaduct_spec::tables::table;
 use viaduct_verilate::Bench;
 
 use crate::bundle::Bundle;
@@ -54,11 +55,16 @@ impl World {
             ("mmio_write_valid", 0),
             ("load_valid", 0),
             ("raise_valid", 0),
-            ("event_raise", 0),
+            ("queue_raise_valid", 0),
             ("retired", 0),
             ("tx_ready", 1),
+            ("commit_valid", 0),
+            ("time_now", 0),
         ] {
             world.bench.set(port, value);
+        }
+        for vector in 0..VECTORS as u64 {
+            world.moderate(vector, 0);
         }
         world.ticks(20);
         world
@@ -147,11 +153,22 @@ impl World {
         self.store(MSIX_TABLE + 16 * vector + 8, u64::from(masked) << 32, 0xF0);
     }
 
-    /// Raises a vector.
-    pub fn raise(&mut self, vector: u64, mark: u64) {
+    /// Commits a vector's holdoff, in ticks.
+    pub fn moderate(&mut self, vector: u64, ticks: u64) {
+        let fields = [("target", table::MODERATION.into()), ("row", vector), ("word0", ticks)];
+        Bundle::of::<Commit>("commit").set(&mut self.bench, &fields);
+        self.bench.set("commit_valid", 1);
+        self.bench.eval();
+        assert_eq!(self.bench.get("commit_ready"), 1);
+        self.tick();
+        self.bench.set("commit_valid", 0);
+    }
+
+    /// Raises a vector when so many commands are issued.
+    pub fn raise(&mut self, vector: u64, issued: u64) {
         self.bench.set("raise_valid", 1);
         self.bench.set("raise_vector", vector);
-        self.bench.set("raise_mark", mark % 256);
+        self.bench.set("issued", issued % 256);
         self.tick();
         self.bench.set("raise_valid", 0);
     }

@@ -3,12 +3,12 @@
 use viaduct_hdl::export::verilog;
 use viaduct_hdl::nic::Nic;
 use viaduct_spec::descriptor::COMPLETION_OFFSET;
-use viaduct_spec::doorbell::{encode, page};
-use viaduct_spec::profile::DOORBELL_SHIFT;
+use viaduct_spec::doorbell::{cq_page, encode, page};
+use viaduct_spec::profile::{DOORBELL_SHIFT, VIS};
 use viaduct_spec::register::{
-    command, command_op, control, event, event_code, registers, EVENT_VECTOR, MSIX_PENDING, MSIX_TABLE,
+    command, command_op, control, event, event_code, registers, MSIX_PENDING, MSIX_TABLE,
 };
-use viaduct_spec::tables::{page as page_row, region, table, work_queue};
+use viaduct_spec::tables::{completion_queue, page as page_row, region, table, work_queue};
 use viaduct_spec::tlp::{class, completion_dw1, completion_dw2, dw0, kind, request_dw1};
 use viaduct_verilate::Bench;
 
@@ -16,6 +16,8 @@ use crate::message::{interrupt, REQUESTER};
 
 const REGISTERS: u64 = 0;
 const DOORBELLS: u64 = 2;
+/// The error ring: queue and vector.
+const ERRORS: (u64, u64) = (9, 0);
 /// Where the descriptor lies.
 const PLACE: u64 = 0x4_5000;
 const TAG: u64 = 7;
@@ -167,6 +169,20 @@ impl Host {
         self.commit(table::WORK_QUEUE, queue, words);
     }
 
+    /// Region 1: a page, an agent's arena or not.
+    fn system(&mut self, system: bool) {
+        let mut row = [0; 3];
+        region::LENGTH.put(&mut row, 4096);
+        region::TAG.put(&mut row, TAG);
+        region::PAGE_SHIFT.put(&mut row, 12);
+        region::LIVE.put(&mut row, 1);
+        region::SYSTEM.put(&mut row, system.into());
+        self.commit(table::REGION, 1, row);
+        let mut row = [0; 3];
+        page_row::ADDRESS.put(&mut row, PLACE);
+        self.commit(table::PAGE, 0, row);
+    }
+
     fn program(&mut self, vector: u64, address: u64, data: u32, masked: bool) {
         self.store(REGISTERS, MSIX_TABLE + 16 * vector, address);
         self.store(REGISTERS, MSIX_TABLE + 16 * vector + 8, u64::from(data) | u64::from(masked) << 32);
@@ -206,14 +222,30 @@ fn an_arm_a_mask_and_an_event_reach_the_host() {
     assert_eq!(host.take().len(), 0);
     assert_eq!(host.load(registers::COUNTERS + 8 * viaduct_spec::register::counter::DOORBELL_IGNORED), 2);
 
-    // An event: a doorbell far beyond the ring.
-    host.program(EVENT_VECTOR.into(), 0x12_FEE0_0000, 0x99, false);
+    // An event: a doorbell far beyond the ring. The interrupt comes behind it.
+    let mut row = [0; 3];
+    completion_queue::RING_OFFSET.put(&mut row, 3);
+    completion_queue::RING_REGION.put(&mut row, 1);
+    completion_queue::RING_LOG2.put(&mut row, 2);
+    completion_queue::LIVE.put(&mut row, 1);
+    completion_queue::EVENTS.put(&mut row, 1);
+    completion_queue::SYSTEM_TAG.put(&mut row, TAG);
+    completion_queue::VECTOR.put(&mut row, ERRORS.1);
+    host.system(true);
+    host.commit(table::COMPLETION_QUEUE, ERRORS.0, row);
+    host.program(ERRORS.1, 0x12_FEE0_0000, 0x99, false);
     host.store(REGISTERS, registers::CONTROL, 1 << control::SEND_ENABLE.lo);
+    host.store(DOORBELLS, (VIS as u64 + ERRORS.0) << DOORBELL_SHIFT | cq_page::ARM, 0xABCD << 32);
     host.store(DOORBELLS, 5 << DOORBELL_SHIFT | page::RECEIVE, encode(1, 0, 1000));
     host.quiet();
-    assert_eq!(host.take(), [interrupt(0x12_FEE0_0000, 0x99)]);
-    let event = [host.load(registers::EVENT)];
+    let packets = host.take();
+    let [entry, message] = &packets[..] else { panic!("{packets:x?}") };
+    assert_eq!(message, &interrupt(0x12_FEE0_0000, 0x99));
+    assert_eq!(entry[2], (PLACE + 3 * 64) as u32);
+    assert_eq!(entry.len(), 3 + 4);
+    let event = [u64::from(entry[3]) | u64::from(entry[4]) << 32];
     assert_eq!(event::CODE.get(&event), u64::from(event_code::VI_OVERRUN), "{event:x?}");
+    assert_eq!(event::VI.get(&event), 5);
 
     // The agent's reset leaves the table to the system.
     host.store(REGISTERS, registers::CONTROL, 1 << control::RESET.lo);
@@ -228,15 +260,7 @@ fn an_arm_a_mask_and_an_event_reach_the_host() {
 #[test]
 fn the_interrupt_of_a_completion_comes_behind_it() {
     let mut host = Host::new();
-    let mut row = [0; 3];
-    region::LENGTH.put(&mut row, 4096);
-    region::TAG.put(&mut row, TAG);
-    region::PAGE_SHIFT.put(&mut row, 12);
-    region::LIVE.put(&mut row, 1);
-    host.commit(table::REGION, 1, row);
-    let mut row = [0; 3];
-    page_row::ADDRESS.put(&mut row, PLACE);
-    host.commit(table::PAGE, 0, row);
+    host.system(false);
     host.commit(table::GATHER, 5, [TAG, 0, 0]);
     host.commit(table::TRANSMIT, 5, [0; 3]);
     host.commit(table::RECEIVE, 5, [0, TAG, 0]);

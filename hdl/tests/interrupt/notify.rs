@@ -29,8 +29,8 @@ struct Row {
 struct Cycle {
     /// Queue and position.
     arm: Option<(usize, u64)>,
-    /// Queue and mark.
-    ended: Option<(usize, u64)>,
+    /// Queue.
+    ended: Option<usize>,
     /// Queue and vector.
     commit: Option<(usize, u64)>,
 }
@@ -39,9 +39,8 @@ struct World {
     bench: Bench,
     commit: Bundle,
     rows: Vec<Row>,
-    issued: u64,
     /// Raises that are due, with their cycle.
-    expected: std::collections::VecDeque<(u64, u64, u64)>,
+    expected: std::collections::VecDeque<(u64, u64)>,
     raised: Vec<u64>,
 }
 
@@ -52,7 +51,6 @@ impl World {
             bench,
             commit: Bundle::of::<Commit>("commit"),
             rows: vec![Row::default(); QUEUES],
-            issued: 0,
             expected: Default::default(),
             raised: Vec::new(),
         };
@@ -71,9 +69,8 @@ impl World {
             bench.set("arm_position", position);
         }
         bench.set("ended_valid", now.ended.is_some().into());
-        if let Some((queue, mark)) = now.ended {
+        if let Some(queue) = now.ended {
             bench.set("ended_queue", queue as u64);
-            bench.set("ended_mark", mark);
         }
         bench.set("commit_valid", now.commit.is_some().into());
         if let Some((queue, vector)) = now.commit {
@@ -87,7 +84,6 @@ impl World {
             ];
             self.commit.set(bench, &fields);
         }
-        bench.set("issued", self.issued % 256);
         bench.eval();
         let ended = now.ended.is_some() && bench.get("ended_ready") == 1;
         let committed = bench.get("commit_ready") == 1;
@@ -95,11 +91,10 @@ impl World {
         assert_eq!(committed, now.commit.is_some() && now.arm.is_none() && now.ended.is_none(), "{now:?}");
 
         let due = bench.cycles();
-        let raise =
-            (bench.get("raise_valid") == 1).then(|| (bench.get("raise_vector"), bench.get("raise_mark")));
+        let raise = (bench.get("raise_valid") == 1).then(|| bench.get("raise_vector"));
         let expected = self.expected.front().filter(|(cycle, ..)| *cycle == due).copied();
-        assert_eq!(raise, expected.map(|(_, vector, mark)| (vector, mark)), "in cycle {due}");
-        if let Some((_, vector, _)) = expected {
+        assert_eq!(raise, expected.map(|(_, vector)| vector), "in cycle {due}");
+        if let Some((_, vector)) = expected {
             self.raised.push(vector);
             self.expected.pop_front();
             assert_eq!(bench.get("busy"), 1);
@@ -110,13 +105,13 @@ impl World {
             let row = &mut self.rows[queue];
             row.armed = row.position == position;
             if !row.armed {
-                self.expected.push_back((due + 3, row.vector, self.issued % 256));
+                self.expected.push_back((due + 3, row.vector));
             }
-        } else if let (true, Some((queue, mark))) = (ended, now.ended) {
+        } else if let (true, Some(queue)) = (ended, now.ended) {
             let row = &mut self.rows[queue];
             row.position = (row.position + 1) % POSITIONS;
             if std::mem::take(&mut row.armed) {
-                self.expected.push_back((due + 3, row.vector, mark));
+                self.expected.push_back((due + 3, row.vector));
             }
         } else if let (true, Some((queue, vector))) = (committed, now.commit) {
             self.rows[queue] = Row { vector, ..Default::default() };
@@ -132,7 +127,7 @@ impl World {
     }
 
     fn end(&mut self, queue: usize) {
-        self.cycle(Cycle { ended: Some((queue, 0)), ..Default::default() });
+        self.cycle(Cycle { ended: Some(queue), ..Default::default() });
     }
 
     fn arm(&mut self, queue: usize, position: u64) {
@@ -159,7 +154,7 @@ fn arm_and_completion_in_every_order_raise_exactly_once() {
             for cycle in -6i64..=6 {
                 let arm = (cycle == 0).then_some((queue, position));
                 if cycle == offset {
-                    ended = Some((queue, 9));
+                    ended = Some(queue);
                 }
                 if world.cycle(Cycle { arm, ended, ..Default::default() }).0 {
                     ended = None;
@@ -238,7 +233,7 @@ fn anything_in_any_cycle() {
         // Few queues, so that jobs follow each other closely; then all of them.
         let queues = if cycle < 40_000 { 3 } else { QUEUES };
         if ended.is_none() && random.random_bool(0.6) {
-            ended = Some((random.random_range(0..queues), random.random_range(0..256)));
+            ended = Some(random.random_range(0..queues));
         }
         if commit.is_none() && random.random_bool(0.02) {
             commit = Some((random.random_range(0..queues), random.random_range(0..VECTORS as u64)));
@@ -255,7 +250,6 @@ fn anything_in_any_cycle() {
         if commit_taken {
             commit = None;
         }
-        world.issued += u64::from(random.random_bool(0.4));
         raised += world.raised.drain(..).count();
     }
     assert!(raised > 5000, "{raised}");

@@ -3,7 +3,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_spec::profile::VECTORS;
-use viaduct_spec::register::{EVENT_VECTOR, MSIX_TABLE};
+use viaduct_spec::register::MSIX_TABLE;
 
 use crate::message::{interrupt, World};
 
@@ -210,24 +210,35 @@ fn raised_twice_before_it_leaves_is_one_interrupt_after_the_later_mark() {
 }
 
 #[test]
-fn events_have_their_vector_and_no_mark() {
+fn a_completion_queue_waits_its_turn_and_raises_once() {
     let mut world = World::new();
-    world.program(EVENT_VECTOR.into(), 0xFEE0_0000, 7, false);
-    world.bench.set("event_raise", 1);
-    world.ticks(2);
-    world.bench.set("event_raise", 0);
-    world.ticks(30);
-    assert_eq!(world.take(), [interrupt(0xFEE0_0000, 7)], "two at once are one");
-    // One that comes with a completion waits with it.
-    world.raise(EVENT_VECTOR.into(), 4);
-    world.bench.set("event_raise", 1);
+    for vector in 0..2 {
+        world.program(vector, 0xFEE0_0000, 7 + vector as u32, false);
+    }
+    world.bench.set("queue_raise_valid", 1);
+    world.bench.set("queue_raise_vector", 0);
+    for issued in 1..=3 {
+        world.raise(1, issued);
+        world.bench.set("raise_valid", 1);
+        assert_eq!((world.bench.get("queue_raise_ready"), world.pending()), (0, 2));
+    }
+    world.bench.set("raise_valid", 0);
+    world.bench.eval();
+    assert_eq!(world.bench.get("queue_raise_ready"), 1);
+    world.bench.set("issued", 5);
     world.tick();
-    world.bench.set("event_raise", 0);
-    world.ticks(40);
-    assert_eq!((world.take(), world.pending()), (vec![], 1 << EVENT_VECTOR));
-    world.bench.set("retired", 4);
-    world.ticks(30);
-    assert_eq!(world.take(), [interrupt(0xFEE0_0000, 7)]);
+    world.bench.set("queue_raise_valid", 0);
+    assert_eq!(world.pending(), 3);
+    // Each with what was issued when it was taken.
+    for (retired, data) in [(3, 8), (5, 7)] {
+        world.bench.set("retired", retired - 1);
+        world.ticks(40);
+        assert_eq!(world.take(), [] as [Vec<u32>; 0]);
+        world.bench.set("retired", retired);
+        world.ticks(40);
+        assert_eq!(world.take(), [interrupt(0xFEE0_0000, data)]);
+    }
+    assert_eq!(world.pending(), 0);
 }
 
 #[test]

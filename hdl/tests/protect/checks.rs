@@ -40,6 +40,10 @@ fn each_rule_alone_refuses() {
         (2, Region { live: false, ..row }),
         (3, Region { system: true, ..row }),
         (4, Region { read_only: true, ..row }),
+        (5, Region { rdma_write: true, ..row }),
+        (6, Region { rdma_read: true, read_only: true, ..row }),
+        (7, Region { rdma_write: true, rdma_read: true, system: true, ..row }),
+        (8, Region { rdma_write: true, read_only: true, ..row }),
         (0, row),
     ];
     for (index, row) in rows {
@@ -58,6 +62,17 @@ fn each_rule_alone_refuses() {
         (true, Access { region: 4, ..good() }),
         (false, Access { region: 4, write: true, ..good() }),
         (true, Access { write: true, ..good() }),
+        (false, Access { remote: 1, write: true, ..good() }),
+        (false, Access { remote: 2, ..good() }),
+        (true, Access { region: 5, remote: 1, write: true, ..good() }),
+        (false, Access { region: 5, remote: 2, ..good() }),
+        (true, Access { region: 6, remote: 2, ..good() }),
+        (false, Access { region: 6, remote: 1, write: true, ..good() }),
+        (false, Access { region: 7, remote: 1, write: true, ..good() }),
+        (false, Access { region: 7, remote: 2, ..good() }),
+        (false, Access { region: 8, remote: 1, write: true, ..good() }),
+        (false, Access { region: 5, remote: 1, write: true, key: 8, ..good() }),
+        (false, Access { region: 5, remote: 1, write: true, tag: 6, ..good() }),
         (false, Access { key: 8, ..good() }),
         (true, Access { key: 8, by_offset: true, address: 0, ..good() }),
         (false, Access { tag: 6, ..good() }),
@@ -167,7 +182,7 @@ fn speed() {
         latency += 1;
         harness.bench.eval();
     }
-    assert_eq!(latency, 7);
+    assert_eq!(latency, 6);
     harness.settle();
     for client in 0..4 {
         for _ in 0..50 {
@@ -179,7 +194,7 @@ fn speed() {
     while order.len() < 200 {
         order.extend(harness.step());
     }
-    assert!(harness.cycle - start <= 4 * 200 + 3, "{} cycles", harness.cycle - start);
+    assert!(harness.cycle - start <= 3 * 200 + 3, "{} cycles", harness.cycle - start);
     assert!(
         order.windows(4).all(|four| (0..4).all(|client| four.contains(&client))),
         "round robin: {order:?}"

@@ -140,6 +140,8 @@ impl Harness {
         region::LIVE.put(&mut words, row.live.into());
         region::SYSTEM.put(&mut words, row.system.into());
         region::READ_ONLY.put(&mut words, row.read_only.into());
+        region::RDMA_WRITE.put(&mut words, row.rdma_write.into());
+        region::RDMA_READ.put(&mut words, row.rdma_read.into());
         self.commits.push_back((table::REGION, index, words));
     }
 
@@ -258,6 +260,7 @@ impl Harness {
                     ("system", a.system.into()),
                     ("write", a.write.into()),
                     ("clip", a.clip.into()),
+                    ("remote", a.remote.into()),
                     ("user", a.user.into()),
                 ];
                 self.accesses[client].set(&mut self.bench, &fields);
@@ -353,6 +356,8 @@ impl Harness {
                     live: region::LIVE.get(&words) == 1,
                     system: region::SYSTEM.get(&words) == 1,
                     read_only: region::READ_ONLY.get(&words) == 1,
+                    rdma_write: region::RDMA_WRITE.get(&words) == 1,
+                    rdma_read: region::RDMA_READ.get(&words) == 1,
                 };
             }
         }

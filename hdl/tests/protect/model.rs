@@ -14,6 +14,8 @@ pub struct Region {
     pub live: bool,
     pub system: bool,
     pub read_only: bool,
+    pub rdma_write: bool,
+    pub rdma_read: bool,
 }
 
 /// A request of a client.
@@ -29,6 +31,8 @@ pub struct Access {
     pub system: bool,
     pub write: bool,
     pub clip: bool,
+    /// Rights of remote peers: 1 write, 2 read.
+    pub remote: u8,
     pub user: u8,
 }
 
@@ -52,6 +56,8 @@ impl Tables {
             && region.tag == access.tag
             && (access.by_offset || region.key == access.key)
             && !(access.write && region.read_only)
+            && (access.remote & 1 == 0 || region.rdma_write)
+            && (access.remote & 2 == 0 || region.rdma_read)
             && (12..=43).contains(&region.page_shift)
             && (1..=4096).contains(&access.length);
         if !rights {

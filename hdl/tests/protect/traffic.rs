@@ -43,6 +43,8 @@ fn region(rng: &mut impl Rng) -> Region {
         live: rng.random_bool(0.95),
         system: rng.random_bool(0.3),
         read_only: rng.random_bool(0.2),
+        rdma_write: rng.random_bool(0.6),
+        rdma_read: rng.random_bool(0.6),
     }
 }
 
@@ -98,6 +100,7 @@ fn access(rng: &mut impl Rng, regions: &[Region]) -> Access {
         system: region.system ^ rng.random_bool(0.05),
         write: rng.random_bool(if region.read_only { 0.1 } else { 0.5 }),
         clip: rng.random_bool(0.3),
+        remote: if rng.random_bool(0.7) { 0 } else { rng.random_range(1..4) },
         user: rng.random(),
     }
 }

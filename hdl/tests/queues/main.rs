@@ -3,5 +3,7 @@
 #[path = "../common/bundle.rs"]
 mod bundle;
 
+mod cq_pages;
 mod doorbell;
 mod fetch;
+mod rewind;

@@ -105,6 +105,10 @@ pub struct Info {
     pub extension: u64,
     pub source_ip: u64,
     pub extended: bool,
+    pub reth: bool,
+    pub address: u64,
+    pub rkey: u64,
+    pub size: u64,
     pub length: u64,
     pub start: u64,
     pub end: u64,
@@ -120,6 +124,10 @@ impl Info {
             .put(self.extension, 32)
             .put(self.source_ip, 32)
             .put(self.extended.into(), 1)
+            .put(self.reth.into(), 1)
+            .put(self.address, 64)
+            .put(self.rkey, 32)
+            .put(self.size, 32)
             .put(self.length, 13)
             .put(self.start, 11)
             .put(self.end, 11)
@@ -135,6 +143,10 @@ impl Info {
             extension: bits.take(32),
             source_ip: bits.take(32),
             extended: bits.flag(),
+            reth: bits.flag(),
+            address: bits.take(64),
+            rkey: bits.take(32),
+            size: bits.take(32),
             length: bits.take(13),
             start: bits.take(11),
             end: bits.take(11),

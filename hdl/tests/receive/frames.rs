@@ -45,11 +45,14 @@ fn pcap(file: &[u8]) -> Vec<Vec<u8>> {
 /// What should become of a frame.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fate {
-    Keep(Info),
+    /// Taken; and whether it is marked congestion experienced.
+    Keep(Info, bool),
     Malformed,
     NotOurs,
     Icrc,
     Bth,
+    /// A congestion notification: counted, and nothing else.
+    Congestion,
 }
 
 fn be(bytes: &[u8]) -> u64 {
@@ -99,12 +102,15 @@ pub fn fate(frame: &[u8], bad: bool, us: ([u8; 6], [u8; 4]), pkey: u16) -> Fate 
     }
     let length = at(16..18) as usize;
     let opcode = frame[42];
-    let extension = if matches!(opcode, 0x03 | 0x05 | 0x11 | 0x23 | 0x25) { 4 } else { 0 };
+    let reth = if matches!(opcode, 0x06 | 0x0a | 0x0b | 0x26 | 0x2a | 0x2b) { 16 } else { 0 };
+    let immediate = matches!(opcode, 0x03 | 0x05 | 0x09 | 0x0b | 0x11 | 0x23 | 0x25 | 0x29 | 0x2b);
+    let extension = if immediate { 4 } else { 0 };
+    let headers = 44 + reth + extension;
     let pad = usize::from(frame[43] >> 4 & 3);
     let end = 14 + length;
     if length % 4 != 0
         || !(44..=44 + 20 + 4096).contains(&length)
-        || length < 44 + extension + pad
+        || length < headers + pad
         || at(38..40) as usize != length - 20
         || frame.len() < end
         || header_sum(frame) != 0xffff
@@ -114,22 +120,30 @@ pub fn fate(frame: &[u8], bad: bool, us: ([u8; 6], [u8; 4]), pkey: u16) -> Fate 
     if icrc(frame, end).to_le_bytes() != frame[end - 4..end] {
         return Fate::Icrc;
     }
-    let known = matches!(opcode, 0x00..=0x05 | 0x11 | 0x20..=0x25);
+    let known = matches!(opcode, 0x00..=0x0b | 0x11 | 0x20..=0x2b | 0x81);
     if frame[43] & 0xf != 0 || (at(44..46) as u16 ^ pkey) & 0x7fff != 0 || !known {
         return Fate::Bth;
     }
-    Fate::Keep(Info {
+    if opcode == 0x81 {
+        return Fate::Congestion;
+    }
+    let info = Info {
         opcode: opcode.into(),
         queue_pair: at(47..50),
         psn: at(51..54),
         ack_request: frame[50] >> 7 == 1,
-        extension: at(54..58),
+        extension: if extension == 4 { at(54 + reth..58 + reth) } else { 0 },
         source_ip: at(26..30),
         extended: extension == 4,
-        length: (length - 44 - extension - pad) as u64,
+        reth: reth == 16,
+        address: if reth == 16 { at(54..62) } else { 0 },
+        rkey: if reth == 16 { at(62..66) } else { 0 },
+        size: if reth == 16 { at(66..70) } else { 0 },
+        length: (length - headers - pad) as u64,
         start: 0,
         end: 0,
-    })
+    };
+    Fate::Keep(info, frame[15] & 3 == 3)
 }
 
 /// A frame of our own.
@@ -141,14 +155,32 @@ pub struct Frame {
     pub queue_pair: u32,
     pub psn: u32,
     pub ack_request: bool,
+    /// Address, handle and length of an RDMA write.
+    pub reth: Option<(u64, u32, u32)>,
     pub extension: Option<u32>,
     pub payload: Vec<u8>,
+}
+
+/// The RETH that an opcode has.
+pub fn reth(opcode: u8, fields: (u64, u32, u32)) -> Option<(u64, u32, u32)> {
+    matches!(opcode & 0x1f, 0x06 | 0x0a | 0x0b).then_some(fields)
+}
+
+/// The immediate data that an opcode has.
+pub fn immediate(opcode: u8, data: u32) -> Option<u32> {
+    matches!(opcode & 0x1f, 3 | 5 | 9 | 11).then_some(data)
 }
 
 impl Frame {
     /// The frame's bytes, checksum and ICRC right.
     pub fn bytes(&self) -> Vec<u8> {
-        let extension = self.extension.map_or(Vec::new(), |e| e.to_be_bytes().to_vec());
+        let mut extension = Vec::new();
+        if let Some((address, rkey, size)) = self.reth {
+            extension.extend(address.to_be_bytes());
+            extension.extend(rkey.to_be_bytes());
+            extension.extend(size.to_be_bytes());
+        }
+        extension.extend(self.extension.iter().flat_map(|e| e.to_be_bytes()));
         let pad = self.payload.len().wrapping_neg() % 4;
         let length = 44 + extension.len() + self.payload.len() + pad;
         let mut frame = [&self.to.0[..], &self.from.0, &[8, 0, 0x45, 0x20]].concat();

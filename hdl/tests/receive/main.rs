@@ -8,3 +8,4 @@ mod path;
 mod random;
 mod store;
 mod world;
+mod write;

@@ -5,7 +5,7 @@ use viaduct_spec::register::event_code;
 use viaduct_spec::tables::{service, vi_states};
 use viaduct_spec::wire::{opcode, syndrome};
 
-use super::frames::{Frame, CLIENT, SERVER};
+use super::frames::{immediate, Frame, CLIENT, SERVER};
 use super::world::{Descriptor, Event, Region, World};
 
 const VI: u64 = 5;
@@ -17,7 +17,7 @@ const DONE: u64 = (status::DONE | status::OP_RECEIVE) as u64;
 
 fn world(service: u8) -> World {
     let mut world = World::new();
-    world.regions.insert(3, Region { base: BUFFER, length: 0x4000, key: 0x4242, tag: 7 });
+    world.regions.insert(3, Region { base: BUFFER, length: 0x4000, key: 0x4242, tag: 7, writable: false });
     world.connect(VI, service, 0, PSN, GENERATION);
     world
 }
@@ -31,7 +31,8 @@ fn packet(op: u8, n: u64, payload: &[u8]) -> Frame {
         queue_pair: (GENERATION << 10 | VI) as u32,
         psn: ((PSN + n) & 0xff_ffff) as u32,
         ack_request: op < 0x20 && matches!(op, 2..=5),
-        extension: matches!(op, 3 | 5 | 0x23 | 0x25).then_some(0x0bad_cafe),
+        reth: None,
+        extension: immediate(op, 0x0bad_cafe),
         payload: payload.to_vec(),
     }
 }
@@ -156,7 +157,7 @@ fn reliable_duplicates_and_gaps() {
         packet(opcode::RC_SEND_LAST, 3, &big[512..]),
         packet(opcode::RC_SEND_ONLY, 4, b"third"),
     ];
-    // 0, 0 again, 2 (gap), 3 (gap, silent), 1, 2, 1 again (middle: silent), 3, 3 again, 4.
+    // 0, 0 again, 2 (gap), 3 (gap, silent), 1, 2, 1 again, 3, 3 again, 4.
     for n in [0, 0, 2, 3, 1, 2, 1, 3, 3, 4] {
         world.send(&frames[n].bytes(), false);
     }
@@ -168,6 +169,7 @@ fn reliable_duplicates_and_gaps() {
             acknowledge(0, 1, syndrome::ACK),
             acknowledge(0, 1, syndrome::ACK),
             acknowledge(1, 1, syndrome::NAK_SEQUENCE),
+            acknowledge(2, 1, syndrome::ACK),
             complete(1, 600, DONE),
             acknowledge(3, 2, syndrome::ACK),
             acknowledge(3, 2, syndrome::ACK),
@@ -176,7 +178,7 @@ fn reliable_duplicates_and_gaps() {
         ]
     );
     assert_eq!(world.bytes(BUFFER + 0x400, 600), big);
-    assert_eq!(world.count("count_psn"), 5);
+    assert_eq!((world.count("count_duplicate"), world.count("count_psn")), (3, 2));
     assert_eq!(world.count("count_message"), 3);
 }
 
@@ -347,11 +349,15 @@ fn errors_of_the_descriptor() {
                     acknowledge(0, 0, nak),
                     broken(event_code::CONN_LOST),
                     complete(1, 0, flushed),
+                    Event::Repeat { vi: VI },
                 ]
             } else {
                 vec![complete(0, 0, status), complete(1, 4, DONE)]
             };
-            assert_eq!(world.take(), expect, "{name}, reliable {reliable}");
+            // The next frame is answered before or after the flush.
+            let mut found = world.take();
+            found.sort_by_key(|event| matches!(event, Event::Repeat { .. }));
+            assert_eq!(found, expect, "{name}, reliable {reliable}");
             assert_eq!(world.written, arrives + if reliable { 0 } else { 4 }, "{name}");
             assert_eq!(world.count("count_no_vi"), usize::from(reliable));
         }
@@ -422,11 +428,11 @@ fn a_posted_receive_is_waited_for() {
     world.state(VI, vi_states::ERROR);
     world.run(1000);
     assert_eq!(world.count("count_no_vi"), 1);
-    assert_eq!(world.take().len(), 2);
+    assert_eq!(world.take()[2..], [Event::Repeat { vi: VI }]);
     world.fetch_all(VI);
     world.settle();
     let flushed = DONE | u64::from(status::DESC_FLUSHED_ERROR);
-    assert_eq!(world.take()[2..], [complete(1, 0, flushed)]);
+    assert_eq!(world.take()[3..], [complete(1, 0, flushed)]);
 }
 
 #[test]
@@ -549,26 +555,48 @@ fn strangers() {
     assert_eq!(world.take()[1..], [Event::Acknowledged { vi: VI, psn, syndrome: 0x63 }]);
 }
 
-#[test]
-fn a_small_message_is_quick() {
+/// Cycles between the completions of small messages that come back to back, to these VIs in turn.
+fn cycles_a_message(vis: &[u64]) -> u64 {
     let mut world = world(service::UNRELIABLE);
     world.calm = true;
-    for n in 0..16 {
-        world.post(VI, Descriptor::new(&[buffer(n * 64, 64)]), true);
+    for vi in vis {
+        if *vi != VI {
+            world.connect(*vi, service::UNRELIABLE, 0, PSN, GENERATION);
+        }
+        for n in 0..16 {
+            world.post(*vi, Descriptor::new(&[buffer(n * 64, 64)]), true);
+        }
     }
     world.run(1000);
-    // Three in a row, all descriptors there: the steady state.
-    for n in 0..4 {
-        world.send(&packet(opcode::UC_SEND_ONLY, n, b"8 bytes!").bytes(), false);
+    // A few in a row, all descriptors there: the steady state.
+    let rounds = 8 / vis.len() as u64;
+    for n in 0..rounds {
+        for vi in vis {
+            let queue_pair = (GENERATION << 10 | vi) as u32;
+            let frame = Frame { queue_pair, ..packet(opcode::UC_SEND_ONLY, n, b"8 bytes!") };
+            world.send(&frame.bytes(), false);
+        }
     }
     let mut at = Vec::new();
-    for _ in 0..400 {
+    for _ in 0..600 {
         world.step();
         if world.take().len() > at.len() {
             at.push(world.bench.cycles());
         }
     }
-    assert_eq!(at.len(), 4);
-    println!("a completion each {} cycles, the checker answering after 4", at[3] - at[2]);
-    assert!(at[3] - at[2] <= 30, "{at:?}");
+    assert_eq!(at.len(), 8);
+    println!("a completion at {at:?}, the checker answering after 4");
+    // Four descriptors of a VI are there ahead; later ones wait for this test's slow fetch.
+    (at[3] - at[0]) / 3
+}
+
+#[test]
+fn a_small_message_is_quick() {
+    // One VI: its context is saved before the next message is looked up.
+    assert!(cycles_a_message(&[VI]) <= 19);
+}
+
+#[test]
+fn messages_of_different_vis_overlap() {
+    assert!(cycles_a_message(&[VI, 9]) <= 16);
 }

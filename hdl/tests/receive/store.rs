@@ -16,6 +16,11 @@ struct Kept {
     payload: Vec<u8>,
 }
 
+/// Where the payload begins.
+fn payload(extended: bool, reth: bool) -> usize {
+    6 + if extended { 4 } else { 0 } + if reth { 16 } else { 0 }
+}
+
 struct Rig {
     bench: Bench,
     random: ChaCha8Rng,
@@ -32,7 +37,9 @@ impl Rig {
     }
 
     fn idle(&mut self) {
-        for name in ["store_valid", "keep", "drop", "release_valid", "payload_start", "payload_ready"] {
+        for name in
+            ["store_valid", "keep", "drop", "info_ready", "release_valid", "payload_start", "payload_ready"]
+        {
             self.bench.set(name, 0);
         }
     }
@@ -41,11 +48,12 @@ impl Rig {
     fn frame(&mut self, length: usize) -> (Vec<u8>, Info) {
         self.serial += 1;
         let extended = self.random.random();
-        let from = if extended { 10 } else { 6 };
+        let reth = self.random.random();
+        let from = payload(extended, reth);
         let mut bytes = vec![0; (from + length + 4).div_ceil(8) * 8];
         self.random.fill(&mut bytes[..]);
         let psn = self.serial & 0xff_ffff;
-        (bytes, Info { opcode: 4, psn, extended, length: length as u64, ..Info::default() })
+        (bytes, Info { opcode: 4, psn, extended, reth, length: length as u64, ..Info::default() })
     }
 
     /// Writes a frame; false if it ran into a full ring and was dropped.
@@ -75,7 +83,7 @@ impl Rig {
         self.bench.tick();
         self.idle();
         if keep {
-            let from = if info.extended { 10 } else { 6 };
+            let from = payload(info.extended, info.reth);
             let payload = bytes[from..from + info.length as usize].to_vec();
             self.kept.push_back(Kept { info: info.clone(), payload });
         }
@@ -93,7 +101,13 @@ impl Rig {
             self.bench.tick();
         }
         assert_eq!(self.bench.get("info_valid"), 1);
-        let mut info = Info::unpack(self.bench.get_wide("info"));
+        let taken = self.bench.get_wide("info");
+        self.bench.set("info_ready", 1);
+        self.bench.tick();
+        self.bench.set("info_ready", 0);
+        // Others may come on show meanwhile: the frame taken is what counts.
+        self.bench.set_wide("frame", &taken);
+        let mut info = Info::unpack(taken);
         (info.start, info.end) = (0, 0);
         assert_eq!(info, kept.info);
         self.bench.set("payload_start", 1);

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use viaduct_hdl::bus::word;
 use viaduct_hdl::{export::verilog, receive::Receive};
-use viaduct_spec::tables::{receive, table, vi_states};
+use viaduct_spec::tables::{receive, service, table, vi_states};
+use viaduct_spec::wire::syndrome as wire;
 use viaduct_verilate::Bench;
 
 use super::bundle::{beats, Beat, Pack, Unpack};
@@ -18,6 +20,8 @@ pub struct Region {
     pub length: u64,
     pub key: u64,
     pub tag: u64,
+    /// Peers may write to it.
+    pub writable: bool,
 }
 
 /// What came out, in order.
@@ -27,6 +31,8 @@ pub enum Event {
     Complete { vi: u64, position: u64, length: u64, status: u64, immediate: Option<u64> },
     /// An acknowledgement to send: VI, PSN, MSN, syndrome.
     Acknowledge { vi: u64, psn: u64, msn: u64, syndrome: u64 },
+    /// The last word is to be said again.
+    Repeat { vi: u64 },
     /// A fault: VI, code, breaks.
     Fault { vi: u64, code: u64, breaks: bool },
     /// An acknowledgement that came in: VI, PSN, syndrome.
@@ -35,15 +41,17 @@ pub enum Event {
     Count(&'static str),
 }
 
-const COUNTS: [&str; 11] = [
+const COUNTS: [&str; 13] = [
     "count_frame",
     "count_overflow",
     "count_malformed",
     "count_icrc",
     "count_not_ours",
     "count_bth",
+    "count_congestion",
     "count_message",
     "count_no_vi",
+    "count_duplicate",
     "count_psn",
     "count_no_receive",
     "count_partial",
@@ -90,6 +98,10 @@ pub struct World {
     /// Bytes that have arrived in memory.
     pub written: u64,
     queues: Vec<Queue>,
+    /// Receiver-not-ready answers do not break these VIs.
+    stays: [bool; 64],
+    /// Acknowledgements of these VIs wait until the data is in memory.
+    reception: [bool; 64],
     rx: VecDeque<Beat>,
     loopback: VecDeque<Beat>,
     /// Writes granted: address and length.
@@ -142,12 +154,16 @@ impl World {
             states: VecDeque::new(),
             commits: VecDeque::new(),
             calm: false,
+            stays: [false; 64],
+            reception: [false; 64],
             reads_fail: false,
             now: 0,
             descriptors: 1,
             ended: [0; 64],
         };
-        world.regions.insert(1, Region { base: 0x10_0000, length: 0x100_0000, key: 0x1111, tag: 7 });
+        world
+            .regions
+            .insert(1, Region { base: 0x10_0000, length: 0x100_0000, key: 0x1111, tag: 7, writable: false });
         for _ in 0..64 {
             world.bench.tick();
         }
@@ -176,13 +192,29 @@ impl World {
 
     /// Connects a VI to the client: RECEIVE row, then the state.
     pub fn connect(&mut self, vi: u64, service: u8, mtu: u64, psn: u64, generation: u64) {
+        self.connect_with(vi, service, mtu, psn, generation, |_| ());
+    }
+
+    /// The same with more in the RECEIVE row.
+    pub fn connect_with(
+        &mut self,
+        vi: u64,
+        service: u8,
+        mtu: u64,
+        psn: u64,
+        generation: u64,
+        more: impl FnOnce(&mut [u64]),
+    ) {
         let mut row = [0; 2];
+        more(&mut row);
         receive::PEER_IP.put(&mut row, u32::from_be_bytes(CLIENT.1).into());
         receive::PSN.put(&mut row, psn);
         receive::SERVICE.put(&mut row, service.into());
         receive::MTU.put(&mut row, mtu);
         receive::TAG.put(&mut row, 7);
         receive::GENERATION.put(&mut row, generation);
+        self.reception[vi as usize] = service == service::RELIABLE_RECEPTION;
+        self.stays[vi as usize] = receive::RNR_STAY.get(&row) == 1;
         self.commit(table::RECEIVE, vi, row);
         self.state(vi, vi_states::CONNECTED);
     }
@@ -236,7 +268,12 @@ impl World {
             && address.checked_add(a.span)? <= region.base + region.length
             && a.span >= a.length
             && a.length > 0;
-        (fits && region.tag == a.tag && (a.by_offset || region.key == a.key)).then_some(address)
+        let right = match a.remote {
+            0 => true,
+            1 => region.writable && a.write,
+            other => panic!("a right that is not asked for here: {other}"),
+        };
+        (fits && right && region.tag == a.tag && (a.by_offset || region.key == a.key)).then_some(address)
     }
 
     /// One clock cycle.
@@ -476,7 +513,15 @@ impl World {
         let (region, offset, length) = (bits.take(16), bits.take(34), bits.take(32));
         let (status, has_immediate, immediate) = (bits.take(20), bits.flag(), bits.take(32));
         let (acknowledge, psn, msn, syndrome) = (bits.flag(), bits.take(24), bits.take(24), bits.take(8));
-        let ends = bits.flag();
+        let (kind, ends, reception) = (bits.take(2), bits.flag(), bits.flag());
+        assert_eq!(reception, self.reception[vi as usize]);
+        let last = match kind {
+            word::REPEAT => {
+                assert!(acknowledge && !write && !ends);
+                return self.events.push(Event::Repeat { vi });
+            }
+            kind => kind == word::LAST,
+        };
         assert!(receive && (acknowledge || ends) && (ends || !write));
         self.ended[vi as usize] += u64::from(ends);
         if write {
@@ -487,6 +532,10 @@ impl World {
             self.events.push(Event::Complete { vi, position, length, status, immediate });
         }
         if acknowledge {
+            // A refusal is the last word unless it asks to come again.
+            let again = [wire::ACK, wire::NAK_SEQUENCE].map(u64::from).contains(&syndrome);
+            let again = again || syndrome >> 5 == 1 && self.stays[vi as usize];
+            assert_eq!(last, !again, "syndrome {syndrome:#x}");
             self.events.push(Event::Acknowledge { vi, psn, msn, syndrome });
         }
     }
@@ -554,6 +603,7 @@ struct Ask {
     system: bool,
     write: bool,
     clip: bool,
+    remote: u64,
 }
 
 impl Ask {
@@ -570,6 +620,7 @@ impl Ask {
             system: bits.flag(),
             write: bits.flag(),
             clip: bits.flag(),
+            remote: bits.take(2),
         }
     }
 }

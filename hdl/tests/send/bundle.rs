@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use rust_hdl::prelude::{Synth, TypeDescriptor, TypeKind};
-use viaduct_hdl::bus::{Commit, StateWrite};
+use viaduct_hdl::bus::{Commit, EpochWrite, StateWrite};
 use viaduct_verilate::Bench;
 
 /// Field values by name.
@@ -109,5 +109,14 @@ pub fn state(bench: &mut Bench, vi: u64, state: u8) {
     bench.set("state_valid", 1);
     bench.tick();
     bench.set("state_valid", 0);
+    bench.eval();
+}
+
+/// Broadcasts a VI's epoch.
+pub fn epoch(bench: &mut Bench, vi: u64, epoch: bool) {
+    set::<EpochWrite>(bench, "epoch", &[("vi", vi), ("epoch", epoch.into())]);
+    bench.set("epoch_valid", 1);
+    bench.tick();
+    bench.set("epoch_valid", 0);
     bench.eval();
 }

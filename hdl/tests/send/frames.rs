@@ -18,6 +18,8 @@ pub struct Fields {
     pub opcode: u8,
     pub ack_request: bool,
     pub psn: u32,
+    /// RETH: address, rkey, length.
+    pub reth: Option<(u64, u32, u32)>,
     pub extension: Option<u32>,
     pub payload: Vec<u8>,
 }
@@ -61,7 +63,11 @@ impl Headers {
     pub fn frame(&self, fields: &Fields) -> Vec<u8> {
         let mut frame = self.bytes.to_vec();
         let pad = fields.payload.len().wrapping_neg() % 4;
-        let behind = fields.extension.map_or(0, |_| 4) + fields.payload.len() + pad + 4;
+        let behind = fields.reth.map_or(0, |_| 16)
+            + fields.extension.map_or(0, |_| 4)
+            + fields.payload.len()
+            + pad
+            + 4;
         frame[16..18].copy_from_slice(&((40 + behind) as u16).to_be_bytes());
         let checksum = !ones_complement(&frame[14..34]);
         frame[24..26].copy_from_slice(&checksum.to_be_bytes());
@@ -69,6 +75,11 @@ impl Headers {
         frame[42] = fields.opcode;
         frame[43] |= (pad as u8) << 4;
         frame[50..54].copy_from_slice(&(fields.psn | u32::from(fields.ack_request) << 31).to_be_bytes());
+        if let Some((address, rkey, length)) = fields.reth {
+            frame.extend(address.to_be_bytes());
+            frame.extend(rkey.to_be_bytes());
+            frame.extend(length.to_be_bytes());
+        }
         if let Some(extension) = fields.extension {
             frame.extend(extension.to_be_bytes());
         }

@@ -78,8 +78,10 @@ fn descriptor(
         18 => rng.random_range(11..=80),
         _ => *[250, 251, 252].choose(rng).unwrap(),
     };
+    // An RDMA write's first segment says where to; it has no length.
+    let rdma = count > 0 && rng.random_bool(0.3);
     let segments: Vec<Segment> = (0..count)
-        .map(|_| Segment {
+        .map(|n| Segment {
             address: rng.random(),
             region: match rng.random_range(0..200) {
                 0 if wrong => REFUSED,
@@ -88,6 +90,7 @@ fn descriptor(
             },
             key: rng.random_range(0..1 << 16),
             length: match rng.random_range(0..10) {
+                _ if rdma && n == 0 => u64::from(wrong && rng.random_bool(0.05)),
                 0 => 0,
                 1..=4 => rng.random_range(1..20),
                 5..=8 => rng.random_range(1..400),
@@ -101,7 +104,7 @@ fn descriptor(
     let mut words = vec![rng.random(), 0, 0, 0];
     let mut length = sum;
     let immediate: u64 = rng.random_range(0..1 << 32);
-    let mut flags = 0;
+    let mut flags = u64::from(if rdma { control::OP_RDMAWRITE } else { control::OP_SENDRECV });
     if rng.random() {
         flags |= u64::from(control::IMMEDIATE);
     }
@@ -144,6 +147,11 @@ fn descriptor(
     let lost = wrong && rng.random_bool(0.02);
     let head = fields(&[
         ("vi", vi),
+        // Sent again, from some packet on; or of an epoch that is past.
+        ("restart", rng.random_bool(0.2).into()),
+        ("skip", *[0, 0, 1, 2, 5, 1 << 20].choose(rng).unwrap()),
+        ("psn", rng.random_range(0..1 << 24)),
+        ("epoch", rng.random_bool(0.05).into()),
         ("region", rng.random_range(0..1 << 16)),
         ("offset", rng.random_range(0..1 << 34)),
         ("words", held.min(8) as u64),
@@ -162,6 +170,14 @@ fn expect(
     packets: &mut VecDeque<Announced>,
 ) {
     let head = &descriptor.head;
+    if head["epoch"] == 1 {
+        return;
+    }
+    let words = &descriptor.words;
+    let flags = control_segment::CONTROL.get(words);
+    // Words that its region does not hold read 0.
+    let operation = if descriptor.held > 1 { flags & u64::from(control::OP_MASK) } else { 0 };
+    let rdma = operation != u64::from(control::OP_SENDRECV);
     let mut end = fields(&[
         ("vi", head["vi"]),
         ("send", 0),
@@ -171,9 +187,12 @@ fn expect(
         ("offset", head["offset"]),
         ("errors", 0),
         ("lost", head["lost"]),
+        ("restart", head["restart"]),
+        ("psn", head["psn"]),
     ]);
     let mut fail = |errors: u32| {
         end.insert("errors".into(), errors.into());
+        end.insert("operation".into(), if errors == 0 { 0 } else { operation });
         packets.push_back(Announced { fields: end.clone(), payload: vec![], refused: false, failed: false });
     };
     if head["lost"] == 1 {
@@ -182,11 +201,10 @@ fn expect(
     if !context.connected {
         return fail(status::DESC_FLUSHED_ERROR);
     }
-    let words = &descriptor.words;
-    let flags = control_segment::CONTROL.get(words);
     let count = control_segment::SEG_COUNT.get(words);
     if flags & u64::from(control::RESERVED) != 0
-        || flags & u64::from(control::OP_MASK) != u64::from(control::OP_SENDRECV)
+        || operation > u64::from(control::OP_RDMAWRITE)
+        || (rdma && (count == 0 || segments[0].length != 0))
         || control_segment::RESERVED.get(words) != 0
         || control_segment::STATUS.get(words) != 0
         || count > 252
@@ -222,6 +240,13 @@ fn expect(
     }
     let mtu = 256 << context.mtu;
     let mut left = length;
+    let mut remote = fields(&[("operation", operation)]);
+    if rdma {
+        let handle = data_segment::HANDLE.get(&words[4..6]);
+        remote.extend(fields(&[("remote_address", segments[0].address), ("rkey", handle)]));
+    }
+    let mut skip = if head["restart"] == 1 { head["skip"] } else { 0 };
+    let mut restart = head["restart"];
     let mut segments = segments.iter().filter(|s| s.length > 0);
     let mut current: Option<(&Segment, u64)> = None;
     loop {
@@ -236,11 +261,16 @@ fn expect(
                 ("last", last.into()),
                 ("length", bytes),
                 ("has_immediate", has_immediate.into()),
+                ("restart", restart),
             ]),
             payload: vec![],
             refused: false,
             failed: false,
         };
+        announced.fields.extend(remote.clone());
+        if restart == 1 {
+            announced.fields.insert("psn".into(), head["psn"]);
+        }
         if has_immediate {
             announced.fields.insert("immediate".into(), control_segment::IMMEDIATE.get(words));
         }
@@ -270,7 +300,7 @@ fn expect(
             if failed {
                 data.truncate(piece as usize / 2);
             }
-            accesses.push_back(Expected {
+            let access = Expected {
                 fields: fields(&[
                     ("address", address),
                     ("span", rest),
@@ -286,14 +316,29 @@ fn expect(
                 data,
                 refused,
                 failed,
-            });
+            };
+            if skip == 0 {
+                accesses.push_back(access);
+            }
             packet_left -= piece;
             current = (done + piece < segment.length).then_some((segment, done + piece));
         }
-        packets.push_back(announced);
         left -= bytes;
-        if last {
+        if skip == 0 {
+            packets.push_back(announced);
+            restart = 0;
+            if last {
+                return;
+            }
+        } else if last {
+            // It was longer when its packets were acknowledged.
+            end.insert("first".into(), 0);
+            end.insert("errors".into(), status::TRANSPORT_ERROR.into());
+            end.insert("operation".into(), operation);
+            packets.push_back(Announced { fields: end, payload: vec![], refused: false, failed: false });
             return;
+        } else {
+            skip -= 1;
         }
     }
 }
@@ -383,6 +428,7 @@ fn setup() -> Setup {
         bundle::commit(&mut bench, table::GATHER, vi as u64, row);
         let state = if context.connected { vi_states::CONNECTED } else { vi_states::ERROR };
         bundle::state(&mut bench, vi as u64, state);
+        bundle::epoch(&mut bench, vi as u64, false);
     }
     Setup { bench, rng, contexts }
 }
@@ -534,6 +580,63 @@ fn refuses_what_is_wrong() {
     run(&mut setup(), 1500, true, false, any);
 }
 
+#[test]
+fn a_message_of_a_past_epoch_ends_without_a_word() {
+    let Setup { mut bench, .. } = setup();
+    bundle::state(&mut bench, 7, vi_states::CONNECTED);
+    let mut row = [0; 3];
+    gather::TAG.put(&mut row, 1);
+    gather::MAX_TRANSFER.put(&mut row, 100_000);
+    bundle::commit(&mut bench, table::GATHER, 7, row);
+    for (offset, epoch) in [(77, 0), (78, 0), (77, 1)] {
+        for word in [0, 1 << 32, 0, 50_000, 0x1000, 50_000 << 32 | 5, 0, 0] {
+            bench.set("word_valid", 1);
+            bench.set("word", word);
+            bench.tick();
+        }
+        bench.set("word_valid", 0);
+        let head = [
+            ("vi", 7),
+            ("words", 8),
+            ("offset", offset),
+            ("epoch", epoch),
+            ("restart", epoch),
+            ("skip", epoch),
+        ];
+        bundle::set::<SendHead>(&mut bench, "head", &head);
+        bench.set("head_valid", 1);
+        bench.tick();
+        bench.set("head_valid", 0);
+    }
+    bench.set("packet_ready", 1);
+    bench.set("access_ready", 1);
+    let (mut old, mut new, mut taken, mut turned) = (0, 0, 0, false);
+    while new == 0 {
+        bench.eval();
+        taken += bench.get("head_taken");
+        if bench.get("packet_valid") == 1 {
+            let packet = bundle::get::<Packet>(&bench, "packet");
+            assert_eq!((packet["send"], packet["last"]), (1, 0), "{packet:?}");
+            old += 1 - packet["epoch"];
+            new += packet["epoch"];
+            assert_eq!(
+                (packet["restart"], packet["first"]),
+                (packet["epoch"], u64::from(old == 1 && new == 0))
+            );
+        }
+        bench.tick();
+        if old == 3 && !turned {
+            turned = true;
+            bench.set("packet_ready", 0);
+            bundle::epoch(&mut bench, 7, true);
+            bench.set("packet_ready", 1);
+        }
+        assert!(bench.cycles() < 10_000);
+    }
+    assert!((3..8).contains(&old), "{old}");
+    assert_eq!(taken, 2, "heads of the past epoch");
+}
+
 /// Without waiting for data: messages of 8 bytes follow each other at the walker's pace, whatever the latency.
 #[test]
 fn keeps_reads_in_flight() {
@@ -548,7 +651,9 @@ fn keeps_reads_in_flight() {
         let segment = Segment { address: rng.random_range(0..1 << 40), region: 5, key: 9, length: 8 };
         let mut words = vec![0, 1 << 32, 0, 8];
         words.extend([segment.address, 8 << 32 | 9 << 16 | 5]);
-        let head = fields(&[("vi", 3), ("region", 1), ("offset", 2), ("words", 8), ("lost", 0)]);
+        let head = [("vi", 3), ("region", 1), ("offset", 2), ("words", 8), ("lost", 0)];
+        let again = [("epoch", 0), ("restart", 0), ("skip", 0), ("psn", 0)];
+        let head = fields(&[&head[..], &again].concat());
         (Descriptor { head, words, held: 8 }, vec![segment], 8)
     });
     println!("{} cycles a message", cycles / 200);

@@ -66,6 +66,8 @@ struct Host {
     /// Bytes of the oldest piece that have left.
     out: u64,
     spoiled: bool,
+    /// Beats of reads that failed later.
+    early: u64,
     collector: Collector,
     /// Completions not delivered, in order for each tag.
     answers: Vec<Answer>,
@@ -105,6 +107,7 @@ impl Host {
             sent: 0,
             out: 0,
             spoiled: false,
+            early: 0,
             collector: Collector::default(),
             answers: Vec::new(),
             delivering: VecDeque::new(),
@@ -341,7 +344,10 @@ impl Host {
         assert_eq!(refused, command.refused);
         let fault = !command.refused && piece.fate != Fate::Good;
         let mut ends = true;
-        if command.refused || fault {
+        // What had come of a read before it failed; its last row never.
+        let early = fault && !failed && piece.length - self.out > 8 - start;
+        self.early += u64::from(early);
+        if command.refused || (fault && !early) {
             assert_eq!(count, 0);
             assert_eq!(failed, fault, "{piece:?}");
             assert_eq!(last, piece.last);
@@ -353,6 +359,7 @@ impl Host {
             ends = want == rest;
             assert_eq!(last, ends && piece.last);
             assert_eq!(failed, self.spoiled && last, "a fault shows again at the end");
+            assert!(!(early && last));
             if failed {
                 assert_eq!(count, 0);
             } else {
@@ -363,7 +370,7 @@ impl Host {
             }
             self.out += want;
         }
-        self.spoiled = !last && (self.spoiled || fault);
+        self.spoiled = !last && (self.spoiled || (fault && !early));
         if self.bench.get("retire_valid") == 1 {
             assert!(ends && piece.done);
             let epoch = self.bench.get("retire_epoch");
@@ -539,6 +546,7 @@ fn a_fault_fails_its_own_access_only() {
         host.finish();
     }
     assert!(host.unexpected > 100);
+    assert!(host.early > 20, "{}", host.early);
 }
 
 #[test]
@@ -583,16 +591,16 @@ fn latencies_are_as_described() {
         // Command in cycle 0, beats of the request in cycles 3 and 4.
         assert_eq!(host.bench.cycles() - start, 5);
         host.rx_rate = 1.0;
-        let whole = host.answers.len();
+        assert!(!host.answers.is_empty());
         while !host.delivering.is_empty() || !host.answers.is_empty() {
             host.step();
         }
+        // All but the last beat of data leave while the completion comes.
         let last = host.bench.cycles() - 1;
-        assert!(whole >= 1);
-        while host.out == 0 {
+        while !host.pieces.is_empty() {
             host.step();
         }
-        assert_eq!(host.bench.cycles() - 1 - last, 3);
+        assert_eq!(host.bench.cycles() - 1 - last, 2);
         host.finish();
     }
 }

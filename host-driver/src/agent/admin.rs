@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use viaduct_spec::{
+    doorbell::cq_index,
     register::{command, command_op, registers, state},
     tables::table,
 };
@@ -36,6 +37,13 @@ impl<'a> Admin<'a> {
             self.device.write64(Bar::Registers, stage, *word)?;
         }
         self.run(command_op::COMMIT, table, row)
+    }
+
+    /// Writes a row of a completion queue that is live: how many entries its old ring has, modulo 2^18.
+    pub fn commit_queue(&self, cq: u16, words: &[u64; 2]) -> Result<u32, AgentError> {
+        self.commit(table::COMPLETION_QUEUE, cq.into(), words)?;
+        let result = self.device.read64(Bar::Registers, registers::RESULT)?;
+        Ok((result & cq_index::INDEX.mask()) as u32)
     }
 
     /// Waits until every access that the NIC had granted has ended, and is visible here.

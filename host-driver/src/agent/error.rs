@@ -104,6 +104,26 @@ pub enum AgentError {
     /// A ring of a size that cannot be.
     #[error("a ring of 2^{0} slots: rings have 2^3 to 2^10")]
     Ring(u32),
+    /// No such completion queue, or no more.
+    #[error("completion queue {0} does not exist (any more)")]
+    UnknownCq(u16),
+    /// The completion queue has users.
+    #[error("completion queue {cq} is still that of {users} work queues")]
+    CqInUse {
+        /// The queue.
+        cq: u16,
+        /// How many have it.
+        users: usize,
+    },
+    /// A completion queue of a size that cannot be.
+    #[error("a completion queue of {0} entries: it has 1 to 2^15")]
+    Entries(usize),
+    /// An interrupt vector that the device has not.
+    #[error("interrupt vector {0} does not exist")]
+    UnknownVector(u8),
+    /// Interrupts held off for longer than the NIC can count.
+    #[error("interrupts held off for {0:?}: it is up to 33 ms")]
+    Holdoff(std::time::Duration),
     /// MaxTransferSize outside its range.
     #[error("a MaxTransferSize of {0} bytes: it is 1 to 2^30")]
     MaxTransfer(u32),

@@ -18,9 +18,12 @@ use rustix::{
     event::{eventfd, poll, EventfdFlags, PollFd, PollFlags},
     io::Errno,
 };
-use viaduct_spec::{profile::VECTORS, register::EVENT_VECTOR};
+use viaduct_spec::profile::VECTORS;
 
 use crate::device::{DeviceError, PciDevice};
+
+/// The interrupt vector of the error ring.
+pub const EVENT_VECTOR: u8 = 0;
 
 /// The interrupts of one device. Dropping it ends its thread.
 pub struct Interrupts {
@@ -63,7 +66,12 @@ impl Interrupts {
         Ok(Some(Self { vectors, stop, thread: Some(thread) }))
     }
 
-    /// The vector of a work queue, by the row of its table. Events have one of their own, if there are two.
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.vectors.len()
+    }
+
+    /// The vector of a work queue or completion queue, by the row of its table. Events have one of their own, if there are two.
     pub fn of_queue(&self, row: u32) -> u8 {
         match self.vectors.len() as u32 {
             0 | 1 => EVENT_VECTOR,

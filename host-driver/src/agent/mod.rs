@@ -4,6 +4,8 @@
 //! The data path goes past it: a post is a store into a ring ([`vis::Ring`]) and a doorbell.
 
 mod admin;
+pub mod cqs;
+mod entries;
 mod error;
 mod interrupts;
 mod regions;
@@ -21,13 +23,14 @@ use rand_chacha::ChaCha8Rng;
 use viaduct_spec::{
     handle::{memory_handle, queue_pair},
     layout::Code,
-    register::{
-        control, counter, event, event_code, nic_kind, registers, EVENT_VECTOR, MAGIC_VALUE, VERSION_VALUE,
-    },
+    register::{control, counter, event, event_code, nic_kind, registers, MAGIC_VALUE, VERSION_VALUE},
+    tables::{moderation, table},
     wire::DEFAULT_PKEY,
 };
 
+pub use entries::{Entry as CqEntry, MAX_CQ_ENTRIES};
 pub use error::AgentError;
+pub use interrupts::EVENT_VECTOR;
 pub use regions::MemoryAttributes;
 
 use crate::{
@@ -52,6 +55,12 @@ const BUS_MASTER_ENABLE: u32 = 1 << 2;
 
 /// How long one sleeps before one asks whether the device still lives.
 pub const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
+/// Nanoseconds of a tick of the NIC's time base.
+const TICK_NS: u128 = 1024;
+
+/// After how many looks one who polls asks whether the device still lives.
+const CHECK: u32 = 1024;
 
 /// How the NIC is set up.
 #[derive(Debug, Clone, Copy)]
@@ -87,7 +96,9 @@ pub enum NicKind {
 pub struct Limits {
     /// Virtual interfaces.
     pub vis: u16,
-    /// Rows of the region table; row 0 is never used, and one is the agent's.
+    /// Completion queues; the first is the agent's.
+    pub cqs: u16,
+    /// Rows of the region table; row 0 is never used, and two are the agent's.
     pub regions: u32,
     /// Rows of the page table.
     pub pages: u32,
@@ -131,6 +142,8 @@ pub struct Agent {
     system_tag: u16,
     /// None: one polls.
     interrupts: Option<Interrupts>,
+    /// Where the NIC puts events.
+    errors: cqs::Consumer,
     state: Mutex<State>,
 }
 
@@ -143,6 +156,9 @@ struct State {
     generations: Vec<u16>,
     /// Where the search for a free VI starts.
     next_vi: usize,
+    cqs: Vec<Option<cqs::Kept>>,
+    /// Completion queues created so far.
+    cq_lives: u64,
 }
 
 impl Agent {
@@ -194,16 +210,17 @@ impl Agent {
         // SAFETY: the arena is the agent's own, accessed as atomics only, and Drop takes it back
         // from the device before it goes, or leaves it.
         let handle = unsafe { regions.register(&*device, &mut tags, request) }?;
+        let generations: Vec<u16> =
+            (0..limits.vis).map(|_| random.random::<u16>() & queue_pair::GENERATION.mask() as u16).collect();
+        let cqs: Vec<Option<cqs::Kept>> = (0..limits.cqs).map(|_| None).collect();
+        let vis = vec![None; limits.vis.into()];
+        let mut state = State { random, tags, regions, vis, generations, next_vi: 0, cqs, cq_lives: 0 };
+        let errors = state.open_error_ring(&*device, &limits, system_tag)?;
         device.write64(Bar::Registers, registers::MAC, mac_register(mac))?;
         device.write32(Bar::Registers, registers::IP, ip.into())?;
         device.write32(Bar::Registers, registers::PKEY, pkey.into())?;
         let enables = 1 << control::RECEIVE_ENABLE.lo | 1 << control::SEND_ENABLE.lo;
         device.write32(Bar::Registers, registers::CONTROL, enables)?;
-
-        let generations: Vec<u16> =
-            (0..limits.vis).map(|_| random.random::<u16>() & queue_pair::GENERATION.mask() as u16).collect();
-        let state =
-            State { random, tags, regions, vis: vec![None; limits.vis.into()], generations, next_vi: 0 };
         Ok(Arc::new(Self {
             device,
             kind,
@@ -215,6 +232,7 @@ impl Agent {
             arena_region: memory_handle::INDEX.get(&[handle.into()]) as u16,
             system_tag,
             interrupts,
+            errors,
             state: Mutex::new(state),
         }))
     }
@@ -253,6 +271,29 @@ impl Agent {
     /// wait for, and one polls: [`Agent::pause`].
     pub fn generation(&self, vector: u8) -> Option<u64> {
         self.interrupts.as_ref()?.generation(vector)
+    }
+
+    /// How many interrupt vectors it hears; 0: one polls.
+    pub fn vectors(&self) -> u8 {
+        // At most VECTORS, which fits.
+        self.interrupts.as_ref().map_or(0, Interrupts::count) as u8
+    }
+
+    /// Interrupt moderation: after an interrupt of `vector` the NIC sends no other for `holdoff`, in steps of
+    /// 1.024 us rounded up; what is raised meanwhile is one interrupt then. Zero, as it is at first: none.
+    ///
+    /// # Errors
+    /// No such vector; longer than 33 ms.
+    pub fn hold_off(&self, vector: u8, holdoff: Duration) -> Result<(), AgentError> {
+        if vector >= self.vectors() {
+            return Err(AgentError::UnknownVector(vector));
+        }
+        let ticks = holdoff.as_nanos().div_ceil(TICK_NS);
+        let ticks = u64::try_from(ticks).ok().filter(|&ticks| ticks <= moderation::HOLDOFF.mask());
+        let mut row = [0];
+        moderation::HOLDOFF.put(&mut row, ticks.ok_or(AgentError::Holdoff(holdoff))?);
+        let _one_commit = self.state();
+        Admin::of(&*self.device).commit(table::MODERATION, vector.into(), &row)
     }
 
     /// Sleeps until `vector` is raised again after [`Agent::generation`] was `seen`, at most for `timeout`.
@@ -333,19 +374,15 @@ impl Agent {
         self.state().regions.attributes(handle)
     }
 
-    /// Takes the events that the NIC has for the agent, oldest first.
+    /// Takes the events that the NIC has put into the error ring, oldest first.
     pub fn take_events(&self) -> Result<Vec<Event>, AgentError> {
-        let _one_reader = self.state();
         let mut events = Vec::new();
-        // As many as a register can hold codes for: a NIC that never runs dry is broken.
+        // A NIC that never runs dry is broken.
         while events.len() < 1024 {
-            let word = [self.device.read64(Bar::Registers, registers::EVENT)?];
-            let code = event::CODE.get(&word) as u8;
-            if code == 0 {
-                break;
-            }
+            let Some(entry) = self.errors.take(&*self.device)? else { break };
+            let word = [entry.token];
             events.push(Event {
-                code,
+                code: event::CODE.get(&word) as u8,
                 vi: event::VI.get(&word) as u16,
                 receive: event::RECEIVE.get(&word) != 0,
                 broke: event::BROKE.get(&word) != 0,
@@ -357,16 +394,25 @@ impl Agent {
     /// [`Agent::take_events`], as soon as there is one: waits for `timeout` at most, then there are none.
     pub fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, AgentError> {
         let start = Instant::now();
+        let mut looks = 0u32;
         loop {
-            // Before the look: an event that comes behind the look ends the sleep.
-            let seen = self.generation(EVENT_VECTOR);
             let events = self.take_events()?;
             let left = timeout.saturating_sub(start.elapsed());
             if !events.is_empty() || left.is_zero() {
                 return Ok(events);
             }
-            let raised = self.sleep(EVENT_VECTOR, seen.unwrap_or(0), left.min(LONGEST_SLEEP));
-            if !raised && seen.is_some() {
+            let Some(seen) = self.generation(EVENT_VECTOR) else {
+                self.pause();
+                // Looks and not time: in a deterministic simulation the question comes at the same place in every run.
+                looks = looks.wrapping_add(1);
+                if looks % CHECK == 0 {
+                    self.check()?;
+                }
+                continue;
+            };
+            // Whatever is there when the arm word is seen, or comes behind it, ends the sleep.
+            self.errors.arm(&*self.device)?;
+            if !self.sleep(EVENT_VECTOR, seen, left.min(LONGEST_SLEEP)) {
                 self.check()?;
             }
         }
@@ -407,6 +453,7 @@ impl Drop for Agent {
         if stopped.is_err() || back.is_err() {
             // Nobody knows whether the device is done with the rings: they stay.
             std::mem::forget(Arc::clone(&self.arena));
+            std::mem::forget(std::mem::take(&mut state.cqs));
         }
     }
 }
@@ -444,7 +491,8 @@ fn identify(device: &dyn PciDevice) -> Result<(NicKind, Limits), AgentError> {
     };
     let limits = Limits {
         vis: within("its number of virtual interfaces", registers::VIS, 1, 1 << 10)? as u16,
-        regions: within("its number of regions", registers::REGIONS, 2, 1 << 16)?,
+        cqs: within("its number of completion queues", registers::CQS, 1, 1 << 10)? as u16,
+        regions: within("its number of regions", registers::REGIONS, 3, 1 << 16)?,
         pages: within("its number of pages", registers::PAGES, 1, 1 << 16)?,
         doorbell_shift: within("log2 of its doorbell stride", registers::DOORBELL_SHIFT, 12, 30)?,
         receive_ahead: within("its receives fetched ahead", registers::RECEIVE_AHEAD, 1, 1 << 14)?,

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use viaduct_spec::{
+    doorbell::cq_page,
     register::command_op,
-    tables::{region, table, work_queue},
+    tables::{completion_queue, region, table, work_queue},
 };
 
 use super::{
@@ -44,6 +45,8 @@ fn vi_attributes(tag: u16) -> ViAttributes {
         max_transfer: 1 << 20,
         send_log2: 4,
         receive_log2: 10,
+        send_cq: None,
+        receive_cq: None,
     }
 }
 
@@ -117,8 +120,8 @@ fn the_table_fills_and_empties_and_handles_differ() {
     let tag = agent.create_tag().expect("a tag");
     let mut seen = HashSet::new();
     for round in 0..3 {
-        // Eight rows: row 0 is never used, one is the arena's.
-        let handles: Vec<u32> = (0..6).map(|_| register(&agent, &MEMORY, tag).expect("a free row")).collect();
+        // Eight rows: row 0 is never used, one is the arena's, one the error ring's.
+        let handles: Vec<u32> = (0..5).map(|_| register(&agent, &MEMORY, tag).expect("a free row")).collect();
         assert!(
             matches!(register(&agent, &MEMORY, tag), Err(AgentError::Full(7, "region"))),
             "round {round}"
@@ -128,7 +131,7 @@ fn the_table_fills_and_empties_and_handles_differ() {
             agent.deregister(handle).expect("it is registered");
         }
     }
-    assert_eq!(ledger.books().maps.len(), 1, "only the arena");
+    assert_eq!(ledger.books().maps.len(), 2, "only the arena and the error ring");
 }
 
 #[test]
@@ -310,9 +313,10 @@ fn the_same_memory_has_other_dma_addresses_each_time() {
 #[test]
 fn a_small_address_space_costs_rows_and_then_is_full() {
     let ledger = Arc::new(Ledger::new());
-    // The arena of 4 VIs takes 16 pages and up to as many rows; six pages are left, one of them apart.
-    ledger.books().registers.insert(registers::PAGES, 22);
-    ledger.books().dma_ranges = vec![0x1_0000..=0x1_ffff, 0x3_0000..=0x3_0fff, 0x5_3000..=0x5_7fff];
+    // The arena of 4 VIs takes 16 pages and up to as many rows, the error ring one; six pages are left, one of them apart.
+    ledger.books().registers.insert(registers::PAGES, 23);
+    ledger.books().dma_ranges =
+        vec![0x1_0000..=0x1_ffff, 0x2_0000..=0x2_0fff, 0x3_0000..=0x3_0fff, 0x5_3000..=0x5_7fff];
     let agent = Agent::open(Arc::clone(&ledger) as _, options()).expect("room for the arena");
     let tag = agent.create_tag().expect("a tag");
     ledger.take_deeds();
@@ -336,7 +340,7 @@ fn a_small_address_space_costs_rows_and_then_is_full() {
         assert_eq!(translate(&deeds, start as u64 + n * 4096 + 7), 0x5_3007 + n * 4096);
     }
     let full = register(2).expect_err("one page is left").to_string();
-    assert!(full.contains("0x16000 bytes") && full.contains("0x2000 more"), "{full}");
+    assert!(full.contains("0x17000 bytes") && full.contains("0x2000 more"), "{full}");
     agent.deregister(handle).expect("it is registered");
     assert!(matches!(register(6), Err(AgentError::DmaAddresses { .. })));
 }
@@ -350,7 +354,7 @@ fn what_fails_half_way_leaves_neither_map_nor_address() {
     ledger.books().maps_left = 1;
     let handle = register(&agent, &MEMORY, tag).expect("room again");
     agent.deregister(handle).expect("it is registered");
-    assert_eq!(ledger.books().maps.len(), 1, "only the arena");
+    assert_eq!(ledger.books().maps.len(), 2, "only the arena and the error ring");
 }
 
 #[test]
@@ -394,15 +398,139 @@ fn arm_words_name_position_and_never_repeat() {
 #[test]
 fn events_wake_who_waits_for_them() {
     let (ledger, agent) = open();
+    let (start, log2) = ring_of(&ledger.take_deeds(), cqs::ERROR_RING);
     assert_eq!(agent.wait_events(Duration::ZERO).ok(), Some(vec![]));
     assert_eq!(agent.wait_events(Duration::from_millis(20)).ok(), Some(vec![]));
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| agent.wait_events(Duration::from_secs(60)));
-        ledger.books().registers.insert(registers::EVENT, u64::from(event_code::RECVQ_EMPTY));
+        // Who waits has asked for the interrupt.
+        let page = (4 + u64::from(cqs::ERROR_RING)) << 12;
+        let arm = Deed::Doorbell { offset: page + cq_page::ARM, token: 3 << 32 };
+        while !ledger.books().deeds.contains(&arm) {
+            std::thread::yield_now();
+        }
+        let mut word = [0];
+        event::CODE.put(&mut word, event_code::RECVQ_EMPTY.into());
+        event::VI.put(&mut word, 3);
+        event::BROKE.put(&mut word, 1);
+        entries::tests::write(start, log2, 0, CqEntry { token: word[0], vi: 3, receive: false });
         ledger.interrupt(0);
         let events = waiter.join().expect("no panic").expect("the ledger answers");
-        assert_eq!(events.first().map(|event| event.code), Some(event_code::RECVQ_EMPTY));
+        assert_eq!(events, [Event { code: event_code::RECVQ_EMPTY, vi: 3, receive: false, broke: true }]);
     });
+    assert_eq!(agent.take_events().ok(), Some(vec![]));
+}
+
+#[test]
+fn a_holdoff_is_a_row_in_ticks_rounded_up() {
+    let (ledger, agent) = open();
+    assert_eq!(agent.vectors(), 4);
+    ledger.take_deeds();
+    for (micros, ticks) in [(0, 0), (1, 1), (2, 2), (1024, 1000), (1025, 1001), (33_553, 0x7FFF)] {
+        agent.hold_off(3, Duration::from_micros(micros)).expect("up to 33 ms");
+        let deeds = ledger.take_deeds();
+        let row = deeds.iter().find_map(|deed| match deed {
+            Deed::Command { op: command_op::COMMIT, table: table::MODERATION, row: 3, words } => {
+                Some(words[0])
+            }
+            _ => None,
+        });
+        assert_eq!(row, Some(ticks), "{micros} us");
+    }
+    assert!(matches!(agent.hold_off(3, Duration::from_millis(34)), Err(AgentError::Holdoff(_))));
+    assert!(matches!(agent.hold_off(4, Duration::ZERO), Err(AgentError::UnknownVector(4))));
+}
+
+/// Where the ring is that was committed last as that of queue `cq`, and log2 of its entries, as a NIC finds it.
+fn ring_of(deeds: &[Deed], cq: u16) -> (*mut u8, u32) {
+    let mut regions = std::collections::BTreeMap::new();
+    let mut ring = None;
+    for deed in deeds {
+        match deed {
+            Deed::Command { op: command_op::COMMIT, table: table::REGION, row, words } => {
+                assert_eq!(region::SYSTEM.get(words), u64::from(region::LIVE.get(words) == 1));
+                regions.insert(u64::from(*row), region::BASE.get(words));
+            }
+            Deed::Command { op: command_op::COMMIT, table: table::COMPLETION_QUEUE, row, words }
+                if *row == u32::from(cq) && completion_queue::LIVE.get(words) == 1 =>
+            {
+                assert_eq!(completion_queue::RING_OFFSET.get(words), 0);
+                let base = regions[&completion_queue::RING_REGION.get(words)];
+                ring = Some((base as *mut u8, completion_queue::RING_LOG2.get(words) as u32));
+            }
+            _ => {}
+        }
+    }
+    ring.expect("a row of the queue")
+}
+
+#[test]
+fn a_completion_queue_is_armed_told_and_resized() {
+    let (ledger, agent) = open();
+    let first = ledger.take_deeds();
+    let events = first.iter().find_map(|deed| match deed {
+        Deed::Command { table: table::COMPLETION_QUEUE, row: 0, words, .. } => Some(*words),
+        _ => None,
+    });
+    let events = events.expect("the error ring's row");
+    assert_eq!((completion_queue::EVENTS.get(&events), completion_queue::VECTOR.get(&events)), (1, 0));
+
+    assert!(matches!(agent.create_cq(0), Err(AgentError::Entries(0))));
+    let cq = agent.create_cq(10).expect("a queue");
+    assert_eq!((cq.index(), cq.vector()), (1, 2), "behind the error ring; three vectors for queues");
+    let (start, log2) = ring_of(&ledger.take_deeds(), 1);
+    assert_eq!(log2, 4);
+    let entry = |n: u32| CqEntry { token: 1000 + u64::from(n), vi: 2, receive: n & 1 == 1 };
+    for n in 0..9 {
+        entries::tests::write(start, log2, n, entry(n));
+    }
+    for n in 0..7 {
+        assert_eq!(cq.take().ok(), Some(Some(entry(n))));
+    }
+    cq.arm().expect("the ledger takes it");
+    let page = (4 + 1) << 12;
+    let stores = [
+        // Six may be taken and not told.
+        Deed::Doorbell { offset: page, token: 1 << 32 | 6 },
+        Deed::Doorbell { offset: page + 8, token: 2 << 32 | 7 },
+    ];
+    assert_eq!(ledger.take_deeds(), stores);
+
+    // What the old ring has left comes before what is in the new one.
+    ledger.books().registers.insert(registers::RESULT, 9);
+    cq.resize(100).expect("a size");
+    let deeds = ledger.take_deeds();
+    let (start, log2) = ring_of(&deeds, 1);
+    assert_eq!(log2, 7);
+    assert!(matches!(deeds.last(), Some(Deed::Unmap { .. })), "the old ring is given back");
+    entries::tests::write(start, log2, 0, entry(9));
+    for n in 7..10 {
+        assert_eq!(cq.take().ok(), Some(Some(entry(n))));
+    }
+    assert_eq!(cq.take().ok(), Some(None));
+
+    // One that is used stays.
+    let tag = agent.create_tag().expect("a tag");
+    let with = |send_cq, receive_cq| ViAttributes { send_cq, receive_cq, ..vi_attributes(tag) };
+    assert!(matches!(agent.create_vi(with(Some(1), Some(2))), Err(AgentError::UnknownCq(2))));
+    assert!(matches!(agent.create_vi(with(Some(0), None)), Err(AgentError::UnknownCq(0))));
+    ledger.take_deeds();
+    let vi = agent.create_vi(with(None, Some(1))).expect("a VI");
+    for deed in ledger.take_deeds() {
+        if let Deed::Command { table: table::WORK_QUEUE, row, words, .. } = deed {
+            let to = (work_queue::TO_CQ.get(&words), work_queue::CQ.get(&words));
+            assert_eq!(to, if row == 1 { (1, 1) } else { (0, 0) });
+        }
+    }
+    assert!(matches!(cq.destroy(), Err(AgentError::CqInUse { cq: 1, users: 1 })));
+    vi.destroy().expect("it exists");
+    let maps = ledger.books().maps.len();
+    cq.destroy().expect("nobody has it");
+    assert_eq!(ledger.books().maps.len(), maps - 1);
+    assert!(matches!(cq.destroy(), Err(AgentError::UnknownCq(1))));
+    let both = [agent.create_cq(1), agent.create_cq(1)];
+    assert!(both.iter().all(Result::is_ok));
+    assert!(matches!(agent.create_cq(1), Err(AgentError::Full(2, "completion queue"))));
 }
 
 #[test]

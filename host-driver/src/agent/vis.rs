@@ -13,11 +13,10 @@ use rand::Rng;
 use viaduct_spec::{
     doorbell::{arm, page},
     handle::queue_pair,
-    register::EVENT_VECTOR,
     tables::{table, vi_state, vi_states},
 };
 
-use super::{admin::Admin, Agent, AgentError};
+use super::{admin::Admin, interrupts::EVENT_VECTOR, Agent, AgentError};
 use crate::{
     address::{ConnectionInfo, Mtu, Service},
     device::{Bar, DeviceError},
@@ -55,6 +54,19 @@ pub struct ViAttributes {
     pub send_log2: u32,
     /// log2 of the slots of the receive ring.
     pub receive_log2: u32,
+    /// Index of the completion queue of its sends.
+    pub send_cq: Option<u16>,
+    /// Index of the completion queue of its receives.
+    pub receive_cq: Option<u16>,
+}
+
+impl ViAttributes {
+    fn cq(&self, direction: Direction) -> Option<u16> {
+        match direction {
+            Direction::Send => self.send_cq,
+            Direction::Receive => self.receive_cq,
+        }
+    }
 }
 
 /// A state of a VI (VIP_VI_STATE).
@@ -240,7 +252,7 @@ impl Vi {
         admin.commit(table::GATHER, vi, &rows::gather(tag, mtu, max_transfer))?;
         admin.commit(table::TRANSMIT, vi, &rows::transmit(own.first_psn, service, loopback))?;
         admin.commit(table::RECEIVE, vi, &receive.words())?;
-        let (row, words) = self.work_queue(Direction::Send, tag);
+        let (row, words) = self.work_queue(Direction::Send, &entry.attributes);
         admin.commit(table::WORK_QUEUE, row, &words)?;
         admin.commit(table::VI_STATE, vi, &[vi_states::CONNECTED.into()])?;
         Ok(())
@@ -282,16 +294,19 @@ impl Vi {
     /// that was posted is complete.
     pub fn destroy(&self) -> Result<(), AgentError> {
         let mut state = self.agent.state();
-        let tag = state.vi(self)?.attributes.tag;
+        let ViAttributes { tag, send_cq, receive_cq, .. } = state.vi(self)?.attributes;
         let admin = Admin::of(&*self.agent.device);
         for direction in [Direction::Send, Direction::Receive] {
-            admin.commit(table::WORK_QUEUE, self.work_queue(direction, 0).0, &[0, 0])?;
+            admin.commit(table::WORK_QUEUE, self.row(direction), &[0, 0])?;
         }
         self.set_state(&admin, vi_states::IDLE)?;
         // Generation 0 is in no queue pair number.
         admin.commit(table::RECEIVE, self.index.into(), &[0, 0])?;
         admin.drain()?;
         state.tags.give_back(tag);
+        for cq in [send_cq, receive_cq].into_iter().flatten() {
+            state.use_cq(cq, -1)?;
+        }
         state.vis[usize::from(self.index)] = None;
         Ok(())
     }
@@ -313,15 +328,16 @@ impl Vi {
     }
 
     /// Row and contents of one of its work queues.
-    fn work_queue(&self, direction: Direction, tag: u16) -> (u32, [u64; 2]) {
+    fn work_queue(&self, direction: Direction, attributes: &ViAttributes) -> (u32, [u64; 2]) {
         let ring = self.ring(direction);
         let words = rows::WorkQueue {
             ring_offset: ring.offset as u64 / 64,
             ring_region: self.agent.arena_region,
             ring_log2: ring.log2,
             system_tag: self.agent.system_tag,
-            tag,
+            tag: attributes.tag,
             vector: self.vector(direction),
+            cq: attributes.cq(direction),
         }
         .words();
         (self.row(direction), words)
@@ -349,7 +365,7 @@ impl Vi {
         admin.commit(table::RECEIVE, vi, &receive.words())?;
         for direction in [Direction::Send, Direction::Receive] {
             self.ring(direction).clear();
-            let (row, words) = self.work_queue(direction, tag);
+            let (row, words) = self.work_queue(direction, &entry.attributes);
             admin.commit(table::WORK_QUEUE, row, &words)?;
         }
         Ok(())
@@ -360,7 +376,7 @@ impl Agent {
     /// Creates a VI, idle.
     ///
     /// # Errors
-    /// A level, ring size or transfer size that the NIC has not; a tag that does not exist; no VI
+    /// A level, ring size or transfer size that the NIC has not; a tag or completion queue that does not exist; no VI
     /// left.
     pub fn create_vi(self: &Arc<Self>, attributes: ViAttributes) -> Result<Vi, AgentError> {
         if attributes.service == Service::ReliableReception {
@@ -411,6 +427,15 @@ impl Agent {
             receive: ring(1, attributes.receive_log2),
             arms: AtomicU32::new(0),
         };
+        let cqs = [attributes.send_cq, attributes.receive_cq];
+        for (n, cq) in cqs.iter().enumerate().filter_map(|(n, cq)| Some((n, (*cq)?))) {
+            if let Err(error) = state.use_cq(cq, 1) {
+                for taken in cqs[..n].iter().flatten() {
+                    state.use_cq(*taken, -1)?;
+                }
+                return Err(error);
+            }
+        }
         let admin = Admin::of(&*self.device);
         vi.set_state(&admin, vi_states::IDLE)?;
         vi.open(&admin, &entry)?;

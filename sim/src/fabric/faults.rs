@@ -20,7 +20,12 @@ pub struct Faults {
     pub duplicate: BTreeSet<u64>,
     /// Their FCS is wrong.
     pub damage: BTreeSet<u64>,
+    /// They stay [`DELAY`] cycles in the switch: frames sent after them overtake them.
+    pub delay: BTreeSet<u64>,
 }
+
+/// Cycles that a delayed frame comes late.
+pub const DELAY: u64 = 3000;
 
 impl Faults {
     /// What becomes of the RoCE frame of this number: the frame, and how often it comes.
@@ -102,8 +107,13 @@ mod tests {
 
     #[test]
     fn exactly_one_bit_flips() {
-        let faults =
-            Faults { flip_icrc: [3].into(), drop: [4].into(), duplicate: [5].into(), damage: [6].into() };
+        let faults = Faults {
+            flip_icrc: [3].into(),
+            drop: [4].into(),
+            duplicate: [5].into(),
+            damage: [6].into(),
+            ..Faults::default()
+        };
         let clean = Frame { data: roce(16, 4, false), damaged: false };
         for number in 1..8 {
             let mut frame = clean.clone();

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 pub use capture::Capture;
 use faults::flip_icrc;
-pub use faults::{icrc, Faults};
+pub use faults::{icrc, Faults, DELAY};
 pub use mac::{Frame, Mac, PortCounters, MAX_FRAME, MIN_FRAME};
 pub use weather::{Fate, Key, Weather, PATIENCE};
 
@@ -86,8 +86,8 @@ pub struct Fabric {
     weather: Option<Box<dyn Weather>>,
     held: Vec<Held>,
     capture: Option<Capture>,
-    /// Frames on their way into the switch, by the end of their last byte.
-    incoming: BTreeMap<(Cycle, usize, u64), Frame>,
+    /// Frames on their way into the switch, by the end of their last byte; and whether they have been delayed.
+    incoming: BTreeMap<(Cycle, usize, u64), (Frame, bool)>,
     order: u64,
     table: HashMap<Address, usize>,
     egress: Vec<Egress>,
@@ -155,15 +155,19 @@ impl Fabric {
         for (port, mac) in macs.iter_mut().enumerate() {
             for (end, frame) in mac.take_sent() {
                 self.order += 1;
-                self.incoming.insert((end, port, self.order), frame);
+                self.incoming.insert((end, port, self.order), (frame, false));
             }
         }
         while let Some(entry) = self.incoming.first_entry().filter(|entry| entry.key().0 <= now) {
-            let ((end, port, _), frame) = entry.remove_entry();
-            self.enter(end, port, frame);
+            let ((end, port, order), (frame, delayed)) = entry.remove_entry();
+            if delayed {
+                self.carry(end, port, &frame);
+            } else {
+                self.enter((end, port, order), frame);
+            }
         }
         let late: Vec<Held> = extract(&mut self.held, |held| held.until <= now);
-        late.into_iter().for_each(|held| self.carry(held.until, held.port, &held.frame, 1));
+        late.into_iter().for_each(|held| self.carry(held.until, held.port, &held.frame));
         for (port, mac) in macs.iter_mut().enumerate() {
             self.leave(now, port, mac);
         }
@@ -175,35 +179,46 @@ impl Fabric {
     }
 
     /// A frame's last byte has come into the switch.
-    fn enter(&mut self, end: Cycle, port: usize, mut frame: Frame) {
+    fn enter(&mut self, at: (Cycle, usize, u64), mut frame: Frame) {
+        let (end, port, _) = at;
         self.counters.frames += 1;
         self.counters.bytes += frame.data.len() as u64;
-        let mut copies = 1;
-        if icrc(&frame.data).is_some() {
-            self.counters.roce_frames += 1;
-            let before = frame.clone();
-            copies = self.faults.apply(self.counters.roce_frames, &mut frame);
-            let (key, fate) = self.ask(&frame);
-            copies *= fate.copies;
-            frame.damaged |= fate.damaged;
-            if let Some(flip) = fate.flip {
-                flip_icrc(&mut frame.data, flip.into());
-            }
-            self.counters.faults += u64::from(copies != 1 || frame != before || fate.behind != 0);
-            if let Some(key) = key {
-                if fate.behind != 0 {
-                    let until = end + PATIENCE;
-                    let held = |_| Held { key, behind: fate.behind, until, port, frame: frame.clone() };
-                    self.held.extend((0..copies).map(held));
-                    return;
-                }
-                self.carry(end, port, &frame, copies);
-                let passed: Vec<Held> = extract(&mut self.held, |held| held.is_passed_by(key));
-                passed.into_iter().for_each(|held| self.carry(end, held.port, &held.frame, 1));
-                return;
-            }
+        if icrc(&frame.data).is_none() {
+            return self.carry(end, port, &frame);
         }
-        self.carry(end, port, &frame, copies);
+        self.counters.roce_frames += 1;
+        let before = frame.clone();
+        let mut copies = self.faults.apply(self.counters.roce_frames, &mut frame);
+        let delayed = self.faults.delay.contains(&self.counters.roce_frames);
+        let (key, fate) = self.ask(&frame);
+        copies *= fate.copies;
+        frame.damaged |= fate.damaged;
+        if let Some(flip) = fate.flip {
+            flip_icrc(&mut frame.data, flip.into());
+        }
+        let hit = copies != 1 || delayed || fate.behind != 0 || frame != before;
+        self.counters.faults += u64::from(hit);
+        if let (Some(key), 1..) = (key, fate.behind) {
+            let until = end + PATIENCE;
+            let held = |_| Held { key, behind: fate.behind, until, port, frame: frame.clone() };
+            self.held.extend((0..copies).map(held));
+            return;
+        }
+        match delayed {
+            true => self.delay(at, &frame, copies),
+            false => (0..copies).for_each(|_| self.carry(end, port, &frame)),
+        }
+        if let Some(key) = key {
+            let passed: Vec<Held> = extract(&mut self.held, |held| held.is_passed_by(key));
+            passed.into_iter().for_each(|held| self.carry(end, held.port, &held.frame));
+        }
+    }
+
+    /// Copies of a frame come later, one after the other.
+    fn delay(&mut self, (end, port, order): (Cycle, usize, u64), frame: &Frame, copies: usize) {
+        for copy in 1..=copies as u64 {
+            self.incoming.insert((end + copy * DELAY, port, order), (frame.clone(), true));
+        }
     }
 
     /// What the weather says of a frame.
@@ -214,11 +229,10 @@ impl Fabric {
         }
     }
 
-    fn carry(&mut self, end: Cycle, port: usize, frame: &Frame, copies: usize) {
-        for _ in 0..copies {
-            self.record(end, frame);
-            self.forward(end + self.link.latency, port, frame);
-        }
+    /// On to where the frame goes.
+    fn carry(&mut self, end: Cycle, port: usize, frame: &Frame) {
+        self.record(end, frame);
+        self.forward(end + self.link.latency, port, frame);
     }
 
     /// A frame of no NIC's comes to a port: what any host of a network may send. It is captured; faults

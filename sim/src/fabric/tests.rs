@@ -180,6 +180,7 @@ fn faults_hit_the_frames_they_name() {
         drop: [3].into(),
         duplicate: [4].into(),
         damage: [5].into(),
+        ..Faults::default()
     });
     let mut other = frame(0, address(1), 80);
     other[12] = 0x86;
@@ -198,6 +199,19 @@ fn faults_hit_the_frames_they_name() {
         [false, false, false, false, false, true]
     );
     assert_eq!((net.fabric.counters().frames, net.fabric.counters().faults), (6, 4));
+}
+
+#[test]
+fn a_delayed_frame_is_overtaken() {
+    let mut net = Net::new(2, Link::default(), None);
+    net.fabric.set_faults(Faults { delay: [2, 4].into(), duplicate: [4].into(), ..Faults::default() });
+    for n in 0..5 {
+        net.queues[0].push_back(frame(0, address(1), 70 + n));
+    }
+    net.run(10_000);
+    let lengths: Vec<usize> = net.got.iter().map(|got| got.2.len()).collect();
+    assert_eq!(lengths, [70, 72, 74, 71, 73, 73]);
+    assert_eq!(net.fabric.counters().faults, 2);
 }
 
 #[test]

@@ -23,8 +23,6 @@ pub struct Choices {
     pub loopback_cycles: u64,
     /// Cycles from a doorbell of a send queue to the fetch of what it tells of.
     pub send_cycles: u64,
-    /// Events that EVENT holds.
-    pub events: usize,
     /// A rule that is broken on purpose, for the tests of tests.
     pub mutant: Option<Mutant>,
 }
@@ -44,6 +42,6 @@ pub enum Mutant {
 
 impl Default for Choices {
     fn default() -> Self {
-        Self { packet_cycles: 16, loopback_cycles: 0, send_cycles: 0, events: 64, mutant: None }
+        Self { packet_cycles: 16, loopback_cycles: 0, send_cycles: 0, mutant: None }
     }
 }

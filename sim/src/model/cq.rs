@@ -75,6 +75,8 @@ impl Device {
         }
         let state = &mut self.cqs[queue];
         state.written += 1;
+        // There has been room.
+        state.overrun = false;
         if std::mem::take(&mut state.armed) {
             self.raise(row.get(completion_queue::VECTOR));
         }

@@ -7,7 +7,6 @@ use viaduct_spec::profile::{CQS, VIS};
 use super::choices::Choices;
 use super::counters::Counters;
 use super::cq::CompletionQueue;
-use super::events::Events;
 use super::host::Host;
 use super::queues::{Receive, WorkQueue};
 use super::registers::Registers;
@@ -52,8 +51,6 @@ pub struct Device {
     pub registers: Registers,
     /// Tables.
     pub tables: Tables,
-    /// Events.
-    pub events: Events,
     /// Completion queues.
     pub cqs: Vec<CompletionQueue>,
     /// Virtual interfaces.
@@ -77,7 +74,6 @@ impl Device {
             counters: Counters::new(),
             registers: Registers::default(),
             tables: Tables::new(),
-            events: Events::default(),
             cqs: vec![CompletionQueue::default(); CQS],
             vis: (0..VIS).map(|_| Vi::default()).collect(),
             turn: 0,
@@ -91,6 +87,7 @@ impl Device {
         let fresh = Self::new(self.choices, Host::new(&Default::default()));
         let old = std::mem::replace(self, fresh);
         (self.now, self.host, self.vectors) = (old.now, old.host, old.vectors);
+        self.vectors.restart();
     }
 
     /// Function reset: the vectors and configuration space too.
@@ -107,11 +104,13 @@ impl Device {
 
     /// When the first timer ends.
     pub fn deadline(&self) -> Option<Cycle> {
-        self.vis.iter().filter_map(|vi| vi.requester.deadline()).min()
+        let requesters = self.vis.iter().filter_map(|vi| vi.requester.deadline()).min();
+        [requesters, self.vectors.deadline(self.now)].into_iter().flatten().min()
     }
 
     /// Lets all timers end that are due.
     pub fn serve_timers(&mut self) {
+        self.send_interrupts();
         for vi in 0..self.vis.len() {
             if self.vis[vi].requester.deadline().is_some_and(|when| when <= self.now) {
                 self.serve_timer(vi);

@@ -13,7 +13,7 @@ use super::psn;
 use super::tables::{is_reliable, Tables, ViState};
 use super::timers;
 
-/// A packet asks for an acknowledgement if it is the last of its message, or each of so many.
+/// A packet asks for an acknowledgement if it is the last of its message, or the last of so many PSNs.
 const ACKNOWLEDGE_EVERY: u32 = 16;
 /// Opcodes of the unreliable connection are those of the reliable one and this.
 const UNRELIABLE: u8 = opcode::UC_SEND_FIRST;
@@ -154,7 +154,8 @@ impl Device {
         let mut packet = Packet {
             opcode: opcode::RC_READ_REQUEST,
             psn: psn::add(message.first, number),
-            ack_request: is_reliable(code) && (last || (number + 1) % ACKNOWLEDGE_EVERY == 0),
+            ack_request: is_reliable(code)
+                && (last || psn::add(message.first, number) % ACKNOWLEDGE_EVERY == ACKNOWLEDGE_EVERY - 1),
             body: Vec::new(),
         };
         if descriptor.operation() == Operation::Read {

@@ -64,7 +64,6 @@ impl Device {
             registers::STAGE1 => own.stage[1],
             registers::STAGE2 => own.stage[2],
             registers::RESULT => own.result,
-            registers::EVENT => self.events.peek(),
             registers::TIME => pair(ticks(self.now), CQS as u64),
             registers::READ_DEPTH => pair(READ_DEPTH as u64, own.raw_channel),
             _ if at >= registers::COUNTERS => self.counters.get((at - registers::COUNTERS) / 8),
@@ -77,11 +76,7 @@ impl Device {
         if Vectors::covers(offset) {
             return self.vectors.read(offset, length);
         }
-        let word = match (offset, length) {
-            (registers::EVENT, 8) => self.events.take(),
-            _ => self.register(offset & !7),
-        };
-        word >> (8 * (offset & 7)) & (u64::MAX >> (64 - 8 * length))
+        self.register(offset & !7) >> (8 * (offset & 7)) & (u64::MAX >> (64 - 8 * length))
     }
 
     /// A store, naturally aligned; one of fewer than 4 bytes does nothing.

@@ -1,7 +1,7 @@
 //! The tables' rows as they were committed, read by field.
 
 use viaduct_spec::layout::Field;
-use viaduct_spec::profile::{CQS, PAGES, REGIONS, VIS};
+use viaduct_spec::profile::{CQS, PAGES, REGIONS, VECTORS, VIS};
 use viaduct_spec::tables::{service, table, transmit, vi_states};
 
 /// A row of up to three words.
@@ -42,6 +42,8 @@ pub struct Tables {
     pub receive: Vec<Row>,
     /// Completion queues.
     pub completion_queue: Vec<Row>,
+    /// By vector.
+    pub moderation: Vec<Row>,
 }
 
 impl Tables {
@@ -57,6 +59,7 @@ impl Tables {
             transmit: rows(VIS),
             receive: rows(VIS),
             completion_queue: rows(CQS),
+            moderation: rows(VECTORS),
         }
     }
 
@@ -71,6 +74,7 @@ impl Tables {
             table::TRANSMIT => &mut self.transmit,
             table::RECEIVE => &mut self.receive,
             table::COMPLETION_QUEUE => &mut self.completion_queue,
+            table::MODERATION => &mut self.moderation,
             _ => return None,
         })
     }

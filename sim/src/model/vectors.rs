@@ -1,10 +1,12 @@
 //! Interrupt vectors: the MSI-X table and its pending bits. A raised vector is pending; enabled and
-//! not masked, it leaves as a memory write of one double word.
+//! not masked, it leaves as a memory write of one double word; then the vector rests, if it is moderated.
 
 use viaduct_spec::profile::VECTORS;
 use viaduct_spec::register::{counter, MSIX_PENDING, MSIX_TABLE};
+use viaduct_spec::tables::moderation;
 
 use super::device::Device;
+use crate::clock::{Cycle, TICK_LOG2};
 
 /// Bytes of a vector in the table: address 8, data 4, control 4.
 const VECTOR_BYTES: usize = 16;
@@ -14,6 +16,8 @@ const VECTOR_BYTES: usize = 16;
 pub struct Vectors {
     table: [u8; VECTORS * VECTOR_BYTES],
     pending: u64,
+    /// Until when each rests.
+    rests: [Cycle; VECTORS],
 }
 
 impl Vectors {
@@ -21,7 +25,18 @@ impl Vectors {
     pub fn new() -> Self {
         let mut table = [0; VECTORS * VECTOR_BYTES];
         table.iter_mut().skip(12).step_by(VECTOR_BYTES).for_each(|control| *control = 1);
-        Self { table, pending: 0 }
+        Self { table, pending: 0, rests: [0; VECTORS] }
+    }
+
+    /// The agent's reset: nothing is pending, nobody rests.
+    pub fn restart(&mut self) {
+        (self.pending, self.rests) = (0, [0; VECTORS]);
+    }
+
+    /// When the first rest ends after which something is to be sent.
+    pub fn deadline(&self, now: Cycle) -> Option<Cycle> {
+        let waiting = self.rests.iter().enumerate().filter(|(vector, _)| self.pending >> vector & 1 == 1);
+        waiting.map(|(_, until)| *until).filter(|until| *until > now).min()
     }
 
     /// Whether they are at this offset of BAR 0.
@@ -82,11 +97,15 @@ impl Device {
             return;
         }
         for vector in 0..VECTORS {
-            if self.vectors.pending >> vector & 1 == 0 {
+            if self.vectors.pending >> vector & 1 == 0 || self.vectors.rests[vector] > self.now {
                 continue;
             }
             if let Some((address, data)) = self.vectors.message(vector) {
                 self.vectors.pending &= !(1 << vector);
+                let ticks = self.tables.moderation[vector].get(moderation::HOLDOFF);
+                if ticks > 0 {
+                    self.vectors.rests[vector] = ((self.now >> TICK_LOG2) + ticks) << TICK_LOG2;
+                }
                 self.host.message(address, data);
                 self.counters.count(counter::INTERRUPTS);
             }

@@ -14,10 +14,13 @@ use rustix::{
     io::{read, Errno},
     time::{clock_gettime, ClockId},
 };
-use viaduct_driver::device::{Bar, PciDevice};
+use viaduct_driver::{
+    agent::{cqs::ERROR_RING, EVENT_VECTOR},
+    device::{Bar, PciDevice},
+};
 use viaduct_spec::{
-    doorbell::{arm, page},
-    register::{registers, EVENT_VECTOR},
+    doorbell::{arm, cq_index, cq_page, page},
+    register::registers,
 };
 use vipl::{Descriptor, Error, ReliabilityLevel, Status, Vi};
 
@@ -111,6 +114,16 @@ fn rearm(end: &End, vi: &Vi, queue: Queue, position: u16) -> Result<()> {
     let shift = end.device.read32(Bar::Registers, registers::DOORBELL_SHIFT)?;
     let page = u64::from(index(vi)) << shift;
     Ok(end.device.write64(Bar::Doorbells, page + offset, word[0])?)
+}
+
+/// Arms the error ring, of which no event is taken yet.
+fn arm_events(end: &End) -> Result<()> {
+    let register = |offset| end.device.read32(Bar::Registers, offset);
+    let queue = u64::from(register(registers::VIS)?) + u64::from(ERROR_RING);
+    let page = queue << register(registers::DOORBELL_SHIFT)?;
+    let mut word = [0];
+    cq_index::SEQUENCE.put(&mut word, 1);
+    Ok(end.device.write64(Bar::Doorbells, page + cq_page::ARM, word[0])?)
 }
 
 /// The vector that the agent has given to a queue.
@@ -242,6 +255,7 @@ fn event(bench: &mut Bench) -> Result<Completion> {
         return Ok(lacking);
     }
     let (vis, vectors, _) = ready(bench, ReliabilityLevel::UnreliableDelivery)?;
+    arm_events(&bench.ends[1])?;
     // A message that meets no receive.
     vis[0].post_send(small(&mut bench.ends[0])?)?;
     seen(bench, || vis[0].send_done())?;

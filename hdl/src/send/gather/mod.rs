@@ -4,20 +4,22 @@
 //!   head, word ──►┌──────────────────────────────┐──► access
 //!   head_taken ◄──│ Inbox ──► Walker ──► packets │──► packet
 //!       commit ──►│             ▲ │              │
-//!        state ──►│        tail │ ▼ reserve      │──► payload
+//! state, epoch ──►│        tail │ ▼ reserve      │──► payload
 //!         beat ──►│            Sink              │──► whole
 //!                 └──────────────────────────────┘──► busy
 //! ```
 //! Contract: descriptors are taken and their packets leave in order. A message whose descriptor is wrong, or whose
 //! VI is not connected when its turn comes, sends nothing: one `packet` without `send` says why. A VI that stops
-//! being connected in mid-message ends it at the next packet in the same way. Packets are announced before their
+//! being connected in mid-message ends it at the next packet in the same way. A head of an epoch that is not its VI's
+//! is taken and gives nothing, or nothing more. The packets that a head says to skip are cut and not announced, and
+//! none of their bytes is asked for; a message that ends among them says so in one `packet` without `send`. Packets are announced before their
 //! payload is there: `whole` comes, once for each packet with payload and in order, when the last word has left for
 //! the payload queue; `whole_refused` or `whole_failed` say that bytes are missing, and the words that are there end
 //! with `payload_last` all the same (there is at least one). Accesses are asked for ahead of the data: room in the
 //! payload queue is taken before a packet's first access, so the answers are never refused.
 //!
 //! Latency: 13 cycles from a head to its first access. Throughput: a message of one packet and one segment every 13
-//! cycles; otherwise 2 cycles for each access, 2 for each segment and 3 for each packet.
+//! cycles; otherwise 2 cycles for each access, 2 for each segment and 3 for each packet, skipped or not.
 //!
 //! Tests: `tests/send/gather.rs`.
 
@@ -29,7 +31,7 @@ use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::vi_states;
 
-use crate::bus::{Access, Commit, Packet, ReadBeat, SendHead, StateWrite, Vi};
+use crate::bus::{Access, Commit, EpochWrite, Packet, ReadBeat, SendHead, StateWrite, Vi};
 use crate::prims::{Fifo, LutRam, Number};
 use inbox::Inbox;
 use sink::Sink;
@@ -62,6 +64,10 @@ pub struct Gather {
     pub state_valid: Signal<In, bool>,
     /// Which, and to what.
     pub state: Signal<In, StateWrite>,
+    /// A VI changes its epoch.
+    pub epoch_valid: Signal<In, bool>,
+    /// Which, and to what.
+    pub epoch: Signal<In, EpochWrite>,
     /// Data read from host memory.
     pub beat_valid: Signal<In, bool>,
     /// Answers to our accesses among them.
@@ -101,6 +107,7 @@ pub struct Gather {
     sink: Sink,
     packets: Fifo<Packet, 4, 5>,
     states: LutRam<Bits<2>, { VI_LOG2 }>,
+    epochs: LutRam<bool, { VI_LOG2 }>,
     vi: Signal<Local, Vi>,
     connected: Number<2, { vi_states::CONNECTED as u64 }>,
 }
@@ -108,7 +115,7 @@ pub struct Gather {
 impl Logic for Gather {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, inbox, walker, sink, packets, states);
+        clock!(self, clock, inbox, walker, sink, packets, states, epochs);
         self.inbox.reset.next = self.reset.val();
         self.walker.reset.next = self.reset.val();
         self.sink.reset.next = self.reset.val();
@@ -136,6 +143,12 @@ impl Logic for Gather {
         self.states.write_data.next = self.state.val().state;
         self.states.read_address.next = self.vi.val();
         self.walker.connected.next = self.states.read_data.val() == self.connected.val();
+
+        self.epochs.write_enable.next = self.epoch_valid.val();
+        self.epochs.write_address.next = self.epoch.val().vi;
+        self.epochs.write_data.next = self.epoch.val().epoch;
+        self.epochs.read_address.next = self.vi.val();
+        self.walker.epoch.next = self.epochs.read_data.val();
 
         self.access_valid.next = self.walker.access_valid.val();
         self.access.next = self.walker.access.val();

@@ -1,13 +1,13 @@
 //! Reads a descriptor word by word, checks it, cuts the message into packets and asks for their bytes.
 //!
 //! ```text
-//!  head, connected          ──►┌────────┐──► access
+//!  head, connected, epoch   ──►┌────────┐──► access
 //!      head_word, tail_word ──►│ Walker │──► packet
 //!             room, tail_... ──►└────────┘──► reserve
 //! ```
 //! Contract: the head stays on show until `head_ready`. All segments are read and their lengths summed up before the
 //! first packet, so a wrong descriptor sends nothing. Segments beyond the first two are read at once, up to 4000
-//! bytes, into the tail memory. Bit 0 of an access's user field: the tail; bit 1: it ends a packet.
+//! bytes, into the tail memory. A head of another epoch is done with at once, or at its next packet. Bit 0 of an access's user field: the tail; bit 1: it ends a packet.
 //!
 //! Latency and throughput: see gather.
 //!
@@ -25,6 +25,7 @@ enum State {
     Control,
     Immediate,
     Length,
+    Remote,
     FirstLength,
     SecondLength,
     AskTail,
@@ -55,6 +56,8 @@ pub struct Walker {
     pub head_ready: Signal<Out, bool>,
     /// Its VI is connected.
     pub connected: Signal<In, bool>,
+    /// Epoch of its VI.
+    pub epoch: Signal<In, bool>,
     /// Word of the descriptor to read.
     pub read_index: Signal<Out, Bits<9>>,
     /// Read the GATHER row of its VI instead.
@@ -99,6 +102,11 @@ pub struct Walker {
     segments: DFF<Bits<8>>,
     immediate: DFF<Bits<32>>,
     has_immediate: DFF<bool>,
+    operation: DFF<Bits<2>>,
+    /// Segment 0 is the address segment.
+    rdma: DFF<bool>,
+    remote_address: DFF<Bits<64>>,
+    rkey: DFF<Bits<32>>,
     length: DFF<Bits<32>>,
     /// Bytes of the message in no packet yet.
     left: DFF<Bits<32>>,
@@ -109,6 +117,10 @@ pub struct Walker {
     errors: DFF<Bits<9>>,
     first: DFF<bool>,
     last: DFF<bool>,
+    /// Packets still to skip.
+    skip: DFF<Bits<24>>,
+    /// No packet of the head has been announced.
+    fresh: DFF<bool>,
     address: DFF<Bits<64>>,
     region: DFF<Bits<16>>,
     key: DFF<Bits<16>>,
@@ -126,6 +138,7 @@ pub struct Walker {
     high: Signal<Local, Bits<32>>,
     count: Signal<Local, Bits<16>>,
     flags: Signal<Local, Bits<16>>,
+    kind: Signal<Local, Bits<16>>,
     next_index: Signal<Local, Bits<9>>,
     shows_row: Signal<Local, bool>,
     tag: DFF<Bits<16>>,
@@ -151,14 +164,20 @@ pub struct Walker {
     packet_after: Signal<Local, Bits<13>>,
     left_after: Signal<Local, Bits<32>>,
     announced: Signal<Local, bool>,
+    stale: Signal<Local, bool>,
+    skips: Signal<Local, bool>,
+    asked: Signal<Local, bool>,
+    skip_after: Signal<Local, Bits<24>>,
     op_mask: Number<16, { control::OP_MASK as u64 }>,
     op_send: Number<16, { control::OP_SENDRECV as u64 }>,
+    op_write: Number<16, { control::OP_RDMAWRITE as u64 }>,
     reserved: Number<16, { control::RESERVED as u64 }>,
     immediate_flag: Number<16, { control::IMMEDIATE as u64 }>,
     max_segments: Number<16, { MAX_SEGMENTS as u64 }>,
     format_error: Number<9, { status::FORMAT_ERROR as u64 }>,
     length_error: Number<9, { status::LENGTH_ERROR as u64 }>,
     flushed: Number<9, { status::DESC_FLUSHED_ERROR as u64 }>,
+    transport: Number<9, { status::TRANSPORT_ERROR as u64 }>,
 }
 
 impl Logic for Walker {
@@ -175,6 +194,10 @@ impl Logic for Walker {
             segments,
             immediate,
             has_immediate,
+            operation,
+            rdma,
+            remote_address,
+            rkey,
             length,
             left,
             sum,
@@ -183,6 +206,8 @@ impl Logic for Walker {
             errors,
             first,
             last,
+            skip,
+            fresh,
             address,
             region,
             key,
@@ -202,6 +227,7 @@ impl Logic for Walker {
         self.high.next = self.word.val().get_bits::<32>(32);
         self.count.next = self.high.val().get_bits::<16>(0);
         self.flags.next = self.high.val().get_bits::<16>(16);
+        self.kind.next = self.flags.val() & self.op_mask.val();
 
         self.next_index.next = self.index.q.val();
         self.shows_row.next = false;
@@ -262,8 +288,14 @@ impl Logic for Walker {
         self.tail_start.next = false;
         self.reserve.next = false;
         self.packet_valid.next = false;
-        self.announced.next = self.connected.val() & self.room.val() & self.packet_ready.val();
-        self.access_valid.next = (self.state.q.val() == State::Ask) | (self.state.q.val() == State::AskTail);
+        self.stale.next = self.head.val().epoch != self.epoch.val();
+        self.skips.next = self.skip.q.val().any();
+        self.skip_after.next = self.skip.q.val() - 1;
+        self.announced.next =
+            self.skips.val() | (self.connected.val() & self.room.val() & self.packet_ready.val());
+        self.asked.next = self.access_ready.val() | self.skips.val();
+        self.access_valid.next =
+            ((self.state.q.val() == State::Ask) & !self.skips.val()) | (self.state.q.val() == State::AskTail);
         self.access.next.address = self.address.q.val();
         self.access.next.span = self.segment_left.q.val();
         self.access.next.length = self.piece.q.val();
@@ -274,6 +306,7 @@ impl Logic for Walker {
         self.access.next.system = false;
         self.access.next.write = false;
         self.access.next.clip = self.state.q.val() == State::AskTail;
+        self.access.next.remote = bits::<2>(0);
         self.access.next.user = bits::<8>(0);
         if self.state.q.val() == State::AskTail {
             // The row is on show.
@@ -295,6 +328,12 @@ impl Logic for Walker {
         self.packet.next.message_length = self.length.q.val();
         self.packet.next.errors = self.errors.q.val();
         self.packet.next.lost = self.head.val().lost;
+        self.packet.next.epoch = self.head.val().epoch;
+        self.packet.next.restart = self.head.val().restart & self.fresh.q.val();
+        self.packet.next.psn = self.head.val().psn;
+        self.packet.next.operation = self.operation.q.val();
+        self.packet.next.remote_address = self.remote_address.q.val();
+        self.packet.next.rkey = self.rkey.q.val();
 
         match self.state.q.val() {
             State::Idle => {
@@ -304,6 +343,13 @@ impl Logic for Walker {
                 self.malformed.d.next = false;
                 self.errors.d.next = bits::<9>(0);
                 self.first.d.next = true;
+                self.fresh.d.next = true;
+                self.operation.d.next = bits::<2>(0);
+                self.rdma.d.next = false;
+                self.skip.d.next = bits::<24>(0);
+                if self.head.val().restart {
+                    self.skip.d.next = self.head.val().skip;
+                }
                 self.region.d.next = self.head.val().region;
                 self.address.d.next = self.offset_address.val();
                 self.piece.d.next = bits::<13>(64);
@@ -312,16 +358,23 @@ impl Logic for Walker {
                     if self.head.val().lost {
                         self.state.d.next = State::Finish;
                     }
+                    if self.stale.val() {
+                        self.head_ready.next = true;
+                        self.state.d.next = State::Idle;
+                    }
                 }
             }
             State::Control => {
                 self.next_index.next = bits::<9>(2);
                 self.segments.d.next = self.count.val().get_bits::<8>(0);
                 self.has_immediate.d.next = (self.flags.val() & self.immediate_flag.val()).any();
-                // RDMA: its operations are accepted here, and segment 0 is then the address segment.
+                self.operation.d.next = self.flags.val().get_bits::<2>(0);
+                self.rdma.d.next = self.kind.val() != self.op_send.val();
+                // An RDMA read, when there are any, is told apart here, and has to look at the GATHER row.
                 if (self.count.val() > self.max_segments.val())
                     | (self.flags.val() & self.reserved.val()).any()
-                    | ((self.flags.val() & self.op_mask.val()) != self.op_send.val())
+                    | ((self.kind.val() != self.op_send.val()) & (self.kind.val() != self.op_write.val()))
+                    | ((self.kind.val() != self.op_send.val()) & !self.count.val().any())
                     | (self.head.val().words < bits::<4>(4))
                 {
                     self.malformed.d.next = true;
@@ -345,14 +398,25 @@ impl Logic for Walker {
                     self.malformed.d.next = true;
                 }
                 self.state.d.next = State::FirstLength;
+                if self.rdma.q.val() {
+                    self.next_index.next = bits::<9>(4);
+                    self.state.d.next = State::Remote;
+                }
                 if !self.segments.q.val().any() {
                     self.shows_row.next = true;
                     self.state.d.next = State::Check;
                 }
             }
+            State::Remote => {
+                self.next_index.next = bits::<9>(5);
+                self.remote_address.d.next = self.word.val();
+                self.state.d.next = State::FirstLength;
+            }
             State::FirstLength => {
                 self.next_index.next = bits::<9>(7);
-                if self.head.val().words < bits::<4>(6) {
+                self.rkey.d.next = self.low.val();
+                // An address segment has no length: what adds to the sum is reserved there.
+                if (self.head.val().words < bits::<4>(6)) | (self.rdma.q.val() & self.high.val().any()) {
                     self.malformed.d.next = true;
                 }
                 self.state.d.next = State::SecondLength;
@@ -391,6 +455,9 @@ impl Logic for Walker {
             }
             State::Check => {
                 self.next_index.next = bits::<9>(4);
+                if self.rdma.q.val() {
+                    self.next_index.next = bits::<9>(6);
+                }
                 self.tag.d.next = self.low.val().get_bits::<16>(0);
                 self.mtu.d.next = self.path_mtu.val();
                 self.packet_left.d.next = bits::<13>(0);
@@ -447,20 +514,32 @@ impl Logic for Walker {
                 self.state.d.next = State::Announce;
             }
             State::Announce => {
-                self.packet_valid.next = self.connected.val() & self.room.val();
+                self.packet_valid.next =
+                    self.connected.val() & self.room.val() & !self.stale.val() & !self.skips.val();
                 if self.announced.val() {
-                    self.reserve.next = self.packet_left.q.val().any();
+                    self.reserve.next =
+                        self.packet_left.q.val().any() & !self.stale.val() & !self.skips.val();
                     self.first.d.next = false;
+                    self.fresh.d.next = self.skips.val();
                     self.left.d.next = self.left_after.val();
                     self.state.d.next = State::Piece;
                     if !self.packet_left.q.val().any() {
                         self.head_ready.next = true;
                         self.state.d.next = State::Idle;
+                        if self.skips.val() {
+                            self.head_ready.next = false;
+                            self.errors.d.next = self.transport.val();
+                            self.state.d.next = State::Finish;
+                        }
                     }
                 }
                 if !self.connected.val() {
                     self.errors.d.next = self.flushed.val();
                     self.state.d.next = State::Finish;
+                }
+                if self.stale.val() {
+                    self.head_ready.next = true;
+                    self.state.d.next = State::Idle;
                 }
             }
             State::Piece => {
@@ -473,7 +552,7 @@ impl Logic for Walker {
                 self.state.d.next = State::Ask;
             }
             State::Ask => {
-                if self.access_ready.val() {
+                if self.asked.val() {
                     self.address.d.next = self.moved.val();
                     self.segment_left.d.next = self.segment_after.val();
                     self.packet_left.d.next = self.packet_after.val();
@@ -484,6 +563,15 @@ impl Logic for Walker {
                     if self.ends_packet.q.val() & !self.left.q.val().any() {
                         self.head_ready.next = true;
                         self.state.d.next = State::Idle;
+                        if self.skips.val() {
+                            // It was longer before.
+                            self.head_ready.next = false;
+                            self.errors.d.next = self.transport.val();
+                            self.state.d.next = State::Finish;
+                        }
+                    }
+                    if self.ends_packet.q.val() & self.skips.val() {
+                        self.skip.d.next = self.skip_after.val();
                     }
                 }
             }

@@ -12,9 +12,9 @@
 //! Latency: 5 cycles from a job to its frame's first beat. Throughput: a beat every cycle, and 1 cycle between frames,
 //! in which the VLAN tag is read.
 //!
-//! How: a frame is headers (54 bytes), an extension header of 0 or 4 bytes, payload and pad, the ICRC. From byte 48 on
-//! the words are cut from a stream that lies 2 or 6 bytes off. With q = (extension + payload + pad) / 4 the last
-//! word is number 7 + q / 2 and has 6 bytes for odd q, 2 for even q. The ICRC covers 8 bytes ff, then the frame from
+//! How: a frame is headers (54 bytes), a RETH (16 bytes) or none, an extension header of 0 or 4 bytes, payload and pad,
+//! the ICRC. From byte 48 on the words are cut from a stream that lies 2 or 6 bytes off. With q = (RETH + extension +
+//! payload + pad) / 4 the last word is number 7 + q / 2 and has 6 bytes for odd q, 2 for even q. The ICRC covers 8 bytes ff, then the frame from
 //! byte 14 on with the fields that change on the way as ff; so its words begin at byte 6 of each frame word, and the
 //! first of them, all ff, is in the CRC's start value.
 //!
@@ -53,9 +53,13 @@ pub(super) struct Job {
     pub(super) extended: bool,
     /// It, first byte on the wire in bits 7:0.
     pub(super) extension: Bits<32>,
+    /// A RETH is there: its words, first byte on the wire in bits 7:0.
+    pub(super) reth: bool,
+    pub(super) reth_address: Bits<64>,
+    pub(super) reth_rest: Bits<64>,
     /// Words of payload.
     pub(super) words: Bits<10>,
-    /// Extension, payload and pad in units of 4 bytes.
+    /// RETH, extension, payload and pad in units of 4 bytes.
     pub(super) quads: Bits<11>,
     pub(super) loopback: bool,
 }
@@ -160,6 +164,8 @@ pub(super) struct Framer {
     at_six: Signal<Local, bool>,
     in_tail: Signal<Local, bool>,
     at_extension: Signal<Local, bool>,
+    at_seven: Signal<Local, bool>,
+    at_reth: Signal<Local, bool>,
     consumes: Signal<Local, bool>,
     source: Signal<Local, Bits<64>>,
     base: Signal<Local, Bits<64>>,
@@ -318,11 +324,17 @@ impl Logic for Framer {
             _ => {}
         }
 
-        // From byte 48 on: what is over from the word before, then extension or payload.
+        // From byte 48 on: what is over from the word before, then RETH, extension or payload.
         self.in_tail.next = (self.index.q.val() >= bits::<10>(6)) & !self.tag_turn.q.val();
+        self.at_seven.next = self.index.q.val() == bits::<10>(7);
+        self.at_reth.next = (self.at_six.val() | self.at_seven.val()) & self.current.q.val().reth;
         self.at_extension.next = self.at_six.val() & self.current.q.val().extended;
+        if self.current.q.val().reth {
+            self.at_extension.next = (self.index.q.val() == bits::<10>(8)) & self.current.q.val().extended;
+        }
         self.consumes.next = self.active.q.val()
             & self.in_tail.val()
+            & !self.at_reth.val()
             & !self.at_extension.val()
             & self.words_left.q.val().any();
         self.payload_ready.next = self.consumes.val() & self.moves.val();
@@ -339,6 +351,12 @@ impl Logic for Framer {
         if self.at_extension.val() {
             self.source.next = bit_cast::<64, 32>(self.current.q.val().extension);
         }
+        if self.at_reth.val() {
+            self.source.next = self.current.q.val().reth_address;
+            if self.at_seven.val() {
+                self.source.next = self.current.q.val().reth_rest;
+            }
+        }
         self.base.next = bit_cast::<64, 48>(self.carry.q.val());
         if !self.in_tail.val() | self.at_six.val() {
             self.base.next = bit_cast::<64, 16>(self.low.val())
@@ -347,8 +365,8 @@ impl Logic for Framer {
                 | (bit_cast::<64, 16>(self.middle.val()) << 32)
                 | (bit_cast::<64, 16>(self.high.val()) << 48);
         }
-        // The extension header itself, and payload without one, lie 6 bytes off; payload behind one 2 bytes.
-        if self.current.q.val().extended & !self.at_extension.val() {
+        // RETH and extension header, and payload without the latter, lie 6 bytes off; payload behind it 2 bytes.
+        if self.current.q.val().extended & !self.at_extension.val() & !self.at_reth.val() {
             self.word.next = self.base.val() | (self.source.val() << 16);
             self.over.next = bit_cast::<48, 64>(self.source.val() >> 48);
         } else {

@@ -5,6 +5,7 @@
 //!         payload ──►│  schedule ──► Framer       │──► sent
 //!             ack ──►│     │ PSN, service         │──► fault
 //!   commit, state ──►│  contexts, states          │──► count_*
+//!           epoch ──►│  epochs                    │
 //!                    └────────────────────────────┘
 //! ```
 //! Contract: a packet with payload starts when its `whole` is there: a frame never waits for data. Packets and
@@ -14,7 +15,10 @@
 //! broadcast at most two cycles after the fault is taken. Packets of a VI that is not connected are dropped: the
 //! message completes DESC_FLUSHED_ERROR, or TRANSPORT_ERROR if a part of it has left. Acknowledgements, positive or
 //! negative, are sent in every state but Idle: what they say is true of the past, and a VI that breaks must tell its
-//! peer. Frames carry no pad to Ethernet's minimum: that is the MAC's.
+//! peer. Of a reliable VI each packet that has left is told in `sent`, with its PSN. A packet of an epoch that is not
+//! its VI's is dropped and not told; the first one of a new epoch brings its PSN. An acknowledgement is asked for in
+//! the last packet of a message, and where the low 4 bits of the PSN are ones. The first packet of an RDMA write has a
+//! RETH. Frames carry no pad to Ethernet's minimum: that is the MAC's.
 //!
 //! Latency: 7 cycles from a whole packet to its frame's first beat. Throughput: a frame of w words every w + 1 cycles,
 //! at least every 4: 10 cycles for a send of 8 bytes.
@@ -24,12 +28,13 @@
 mod framer;
 
 use rust_hdl::prelude::*;
-use viaduct_spec::descriptor::status;
+use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::profile::VI_LOG2;
+use viaduct_spec::register::event_code;
 use viaduct_spec::tables::{service, table, vi_states};
 use viaduct_spec::wire::opcode;
 
-use crate::bus::{AckRequest, Commit, Fault, FrameBeat, Packet, Sent, StateWrite, Vi};
+use crate::bus::{AckRequest, Commit, EpochWrite, Fault, FrameBeat, Packet, Sent, StateWrite, Vi};
 use crate::prims::{LutRam, Number, Ram};
 use framer::{Framer, TEMPLATE_LOG2};
 
@@ -87,9 +92,13 @@ pub struct Transmit {
     pub state_valid: Signal<In, bool>,
     /// Which, and to what.
     pub state: Signal<In, StateWrite>,
-    /// A message has left, or will not.
+    /// A VI changes its epoch.
+    pub epoch_valid: Signal<In, bool>,
+    /// Which, and to what.
+    pub epoch: Signal<In, EpochWrite>,
+    /// A packet has left, or a message has ended.
     pub sent_valid: Signal<Out, bool>,
-    /// The message.
+    /// Which.
     pub sent: Signal<Out, Sent>,
     /// It is taken.
     pub sent_ready: Signal<In, bool>,
@@ -111,8 +120,6 @@ pub struct Transmit {
     pub frame_ready: Signal<In, bool>,
     /// Work is held.
     pub busy: Signal<Out, bool>,
-    /// A message has been sent whole.
-    pub count_message: Signal<Out, bool>,
     /// A positive acknowledgement has been sent.
     pub count_ack: Signal<Out, bool>,
     /// A negative acknowledgement has been sent.
@@ -120,6 +127,7 @@ pub struct Transmit {
     framer: Framer,
     contexts: Ram<Bits<27>, { VI_LOG2 }>,
     states: LutRam<Bits<2>, { VI_LOG2 }>,
+    epochs: LutRam<bool, { VI_LOG2 }>,
     step: DFF<State>,
     vi: DFF<Vi>,
     acking: DFF<bool>,
@@ -131,6 +139,15 @@ pub struct Transmit {
     reliable: DFF<bool>,
     psn: DFF<Bits<24>>,
     breaks: DFF<bool>,
+    /// The packet is of a former epoch: nothing is told of it.
+    silent: DFF<bool>,
+    stale: Signal<Local, bool>,
+    /// It is not the next packet of the message before it.
+    begins: Signal<Local, bool>,
+    was_started: Signal<Local, bool>,
+    was_dropping: Signal<Local, bool>,
+    packet_psn: Signal<Local, Bits<24>>,
+    asks: Signal<Local, bool>,
     context_row: Signal<Local, Bits<27>>,
     context_psn: Signal<Local, Bits<24>>,
     next_psn: Signal<Local, Bits<24>>,
@@ -150,6 +167,7 @@ pub struct Transmit {
     syndrome: Signal<Local, Bits<8>>,
     error: Signal<Local, Bits<9>>,
     done: Signal<Local, bool>,
+    send_opcode: Signal<Local, Bits<8>>,
     plain_opcode: Signal<Local, Bits<8>>,
     low_bits: Signal<Local, Bits<2>>,
     pad: Signal<Local, Bits<2>>,
@@ -157,6 +175,14 @@ pub struct Transmit {
     up_eight: Signal<Local, Bits<13>>,
     extended: Signal<Local, bool>,
     value: Signal<Local, Bits<32>>,
+    /// RDMA write.
+    writes: Signal<Local, bool>,
+    reth: Signal<Local, bool>,
+    write_opcode: Signal<Local, Bits<8>>,
+    remote_address: Signal<Local, Bits<64>>,
+    rkey: Signal<Local, Bits<32>>,
+    size: Signal<Local, Bits<32>>,
+    payload_quads: Signal<Local, Bits<11>>,
     quads: Signal<Local, Bits<11>>,
     transmit_table: Number<8, { table::TRANSMIT as u64 }>,
     template_table: Number<8, { table::TEMPLATE as u64 }>,
@@ -168,6 +194,9 @@ pub struct Transmit {
     send_middle: Number<8, { opcode::RC_SEND_MIDDLE as u64 }>,
     send_last: Number<8, { opcode::RC_SEND_LAST as u64 }>,
     send_only: Number<8, { opcode::RC_SEND_ONLY as u64 }>,
+    /// From a send's opcode to the same of an RDMA write.
+    to_write: Number<8, { (opcode::RC_WRITE_FIRST - opcode::RC_SEND_FIRST) as u64 }>,
+    op_write: Number<2, { control::OP_RDMAWRITE as u64 }>,
     /// The opcode with immediate data is the next one.
     with_immediate: Number<8, { (opcode::RC_SEND_ONLY_IMMEDIATE - opcode::RC_SEND_ONLY) as u64 }>,
     /// Unreliable opcodes have this bit.
@@ -176,13 +205,14 @@ pub struct Transmit {
     flushed: Number<9, { status::DESC_FLUSHED_ERROR as u64 }>,
     protection: Number<9, { status::PROTECTION_ERROR as u64 }>,
     transport: Number<9, { status::TRANSPORT_ERROR as u64 }>,
+    post_desc: Number<8, { event_code::POST_DESC as u64 }>,
 }
 
 impl Logic for Transmit {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, vi, acking, started, dropping, errors, reliable, psn, breaks);
-        clock!(self, clock, framer, contexts, states);
+        dff_setup!(self, clock, step, vi, acking, started, dropping, errors, reliable, psn, breaks, silent);
+        clock!(self, clock, framer, contexts, states, epochs);
         self.framer.reset.next = self.reset.val();
 
         // What there is to do. A packet with payload waits for it.
@@ -209,9 +239,23 @@ impl Logic for Transmit {
         self.vi_state.next = self.states.read_data.val();
         self.is_connected.next = self.vi_state.val() == self.connected.val();
 
+        self.epochs.write_enable.next = self.epoch_valid.val();
+        self.epochs.write_address.next = self.epoch.val().vi;
+        self.epochs.write_data.next = self.epoch.val().epoch;
+        self.epochs.read_address.next = self.vi.q.val();
+        self.stale.next = self.packet.val().epoch != self.epochs.read_data.val();
+        self.begins.next = self.packet.val().first | self.packet.val().restart;
+        self.was_started.next = self.started.q.val() & !self.begins.val();
+        self.was_dropping.next = self.dropping.q.val() & !self.begins.val();
+
         self.context_row.next = self.contexts.read_data.val();
         self.context_psn.next = self.context_row.val().get_bits::<24>(0);
-        self.next_psn.next = self.context_psn.val() + 1;
+        self.packet_psn.next = self.context_psn.val();
+        if self.packet.val().restart {
+            self.packet_psn.next = self.packet.val().psn;
+        }
+        self.next_psn.next = self.packet_psn.val() + 1;
+        self.asks.next = self.packet_psn.val().get_bits::<4>(0) == bits::<4>(15);
         self.is_reliable.next = self.context_row.val().get_bits::<2>(24) != self.unreliable.val();
         self.contexts.read_address.next = self.vi.q.val();
         self.contexts.write_enable.next = self.commit_valid.val()
@@ -229,15 +273,21 @@ impl Logic for Transmit {
         self.up_eight.next = self.length.val() + bits::<13>(7);
         self.extended.next = self.packet.val().has_immediate;
         self.value.next = self.packet.val().immediate;
-        self.plain_opcode.next = self.send_middle.val();
+        self.send_opcode.next = self.send_middle.val();
         if self.packet.val().first {
-            self.plain_opcode.next = self.send_first.val();
+            self.send_opcode.next = self.send_first.val();
         }
         if self.packet.val().last {
-            self.plain_opcode.next = self.send_last.val();
+            self.send_opcode.next = self.send_last.val();
             if self.packet.val().first {
-                self.plain_opcode.next = self.send_only.val();
+                self.send_opcode.next = self.send_only.val();
             }
+        }
+        self.writes.next = self.packet.val().operation == self.op_write.val();
+        self.write_opcode.next = self.send_opcode.val() + self.to_write.val();
+        self.plain_opcode.next = self.send_opcode.val();
+        if self.writes.val() {
+            self.plain_opcode.next = self.write_opcode.val();
         }
         self.framer.job.next.vi = self.vi.q.val();
         self.framer.job.next.opcode = self.plain_opcode.val();
@@ -251,13 +301,22 @@ impl Logic for Transmit {
         if !self.packet.val().has_immediate & !self.is_reliable.val() {
             self.framer.job.next.opcode = self.plain_opcode.val() | self.unreliable_bit.val();
         }
-        self.framer.job.next.psn = self.context_psn.val();
-        self.framer.job.next.ack_request = self.is_reliable.val() & self.packet.val().last;
+        self.framer.job.next.psn = self.packet_psn.val();
+        self.framer.job.next.ack_request =
+            self.is_reliable.val() & (self.packet.val().last | self.asks.val());
         self.framer.job.next.pad = self.pad.val();
         self.framer.job.next.words = self.up_eight.val().get_bits::<10>(3);
-        self.quads.next = self.up_four.val().get_bits::<11>(2);
+        self.reth.next = self.writes.val() & self.packet.val().first;
+        self.payload_quads.next = self.up_four.val().get_bits::<11>(2);
+        self.quads.next = self.payload_quads.val();
         if self.packet.val().has_immediate {
-            self.quads.next = self.up_four.val().get_bits::<11>(2) + 1;
+            self.quads.next = self.payload_quads.val() + 1;
+        }
+        if self.reth.val() {
+            self.quads.next = self.payload_quads.val() + 4;
+            if self.packet.val().has_immediate {
+                self.quads.next = self.payload_quads.val() + 5;
+            }
         }
         self.framer.job.next.loopback = self.context_row.val().get_bit(26);
         if self.acking.q.val() {
@@ -266,6 +325,7 @@ impl Logic for Transmit {
             self.framer.job.next.ack_request = false;
             self.framer.job.next.pad = bits::<2>(0);
             self.framer.job.next.words = bits::<10>(0);
+            self.reth.next = false;
             self.extended.next = true;
             self.value.next =
                 (bit_cast::<32, 8>(self.syndrome.val()) << 24) | bit_cast::<32, 24>(self.ack.val().msn);
@@ -277,6 +337,27 @@ impl Logic for Transmit {
             | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(16)) << 8)
             | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(8)) << 16)
             | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(0)) << 24);
+
+        self.framer.job.next.reth = self.reth.val();
+        self.remote_address.next = self.packet.val().remote_address;
+        self.rkey.next = self.packet.val().rkey;
+        self.size.next = self.packet.val().message_length;
+        self.framer.job.next.reth_address = bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(56))
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(48)) << 8)
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(40)) << 16)
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(32)) << 24)
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(24)) << 32)
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(16)) << 40)
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(8)) << 48)
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(0)) << 56);
+        self.framer.job.next.reth_rest = bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(24))
+            | (bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(16)) << 8)
+            | (bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(8)) << 16)
+            | (bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(0)) << 24)
+            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(24)) << 32)
+            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(16)) << 40)
+            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(8)) << 48)
+            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(0)) << 56);
 
         // What is wrong with the packet, if anything; the first reason of a message is the one it completes with.
         self.error.next = self.no_error.val();
@@ -293,11 +374,12 @@ impl Logic for Transmit {
             | (!self.packet.val().send & (self.packet.val().errors == self.flushed.val()));
         if self.gone.val() & (self.packet.val().send | self.packet.val().errors.any()) {
             self.error.next = self.flushed.val();
-            if self.started.q.val() {
+            if self.was_started.val() {
                 self.error.next = self.transport.val();
             }
         }
-        self.sends.next = self.packet.val().send & !self.dropping.q.val() & !self.error.val().any();
+        self.sends.next =
+            self.packet.val().send & !self.was_dropping.val() & !self.error.val().any() & !self.stale.val();
 
         self.framer.job_valid.next = false;
         self.packet_ready.next = false;
@@ -305,13 +387,13 @@ impl Logic for Transmit {
         self.ack_ready.next = false;
         self.sent_valid.next = false;
         self.fault_valid.next = false;
-        self.count_message.next = false;
         self.count_ack.next = false;
         self.count_nak.next = false;
         self.done.next = false;
         self.payload_ready.next = self.framer.payload_ready.val();
         match self.step.q.val() {
             State::Idle => {
+                self.silent.d.next = false;
                 self.vi.d.next = self.packet.val().vi;
                 if self.takes_ack.val() {
                     self.vi.d.next = self.ack.val().vi;
@@ -328,7 +410,7 @@ impl Logic for Transmit {
             }
             State::Decide => {
                 self.reliable.d.next = self.is_reliable.val();
-                self.psn.d.next = self.context_psn.val();
+                self.psn.d.next = self.packet_psn.val();
                 if self.acking.q.val() {
                     self.framer.job_valid.next = self.vi_state.val() != self.idle_state.val();
                     if (self.vi_state.val() == self.idle_state.val()) | self.framer.job_ready.val() {
@@ -349,18 +431,23 @@ impl Logic for Transmit {
                                 | bit_cast::<27, 24>(self.next_psn.val());
                         self.whole_ready.next = self.has_payload.val();
                         self.started.d.next = true;
+                        self.dropping.d.next = false;
                         self.errors.d.next = bits::<9>(0);
                         self.done.next = true;
                     }
                 } else {
                     self.whole_ready.next = self.has_payload.val();
                     self.breaks.d.next = false;
-                    if !self.dropping.q.val() {
+                    self.silent.d.next = self.stale.val();
+                    self.started.d.next = self.was_started.val();
+                    if !self.was_dropping.val() {
                         self.errors.d.next = self.error.val();
                         // Not what a VI that is not connected does to its messages; nor a lost descriptor,
                         // which is reported by who lost it.
-                        self.breaks.d.next =
-                            self.is_reliable.val() & self.error.val().any() & !self.gone.val();
+                        self.breaks.d.next = self.is_reliable.val()
+                            & self.error.val().any()
+                            & !self.gone.val()
+                            & !self.stale.val();
                     }
                     self.dropping.d.next = true;
                     self.step.d.next = State::Break;
@@ -386,16 +473,19 @@ impl Logic for Transmit {
                 self.sent_valid.next = true;
                 if self.sent_ready.val() {
                     self.packet_ready.next = true;
-                    self.started.d.next = false;
-                    self.dropping.d.next = false;
-                    self.count_message.next = !self.errors.q.val().any() & !self.packet.val().lost;
+                    if self.packet.val().last {
+                        self.started.d.next = false;
+                        self.dropping.d.next = false;
+                    }
                     self.step.d.next = State::Idle;
                 }
             }
             _ => {}
         }
         if self.done.val() {
-            if self.packet.val().last {
+            if (self.packet.val().last & !self.silent.q.val())
+                | (self.is_reliable.val() & (self.step.q.val() == State::Decide))
+            {
                 self.step.d.next = State::Report;
             } else {
                 self.packet_ready.next = true;
@@ -414,11 +504,16 @@ impl Logic for Transmit {
             self.sent.next.acknowledged = self.reliable.q.val() & !self.packet.val().lost;
         }
         self.sent.next.errors = self.errors.q.val();
-        self.sent.next.has_immediate = self.packet.val().has_immediate;
+        self.sent.next.ends = self.packet.val().last;
+        self.sent.next.epoch = self.packet.val().epoch;
+        self.sent.next.operation = self.packet.val().operation;
         self.sent.next.psn = self.psn.q.val();
         self.sent.next.lost = self.packet.val().lost;
         self.fault.next.vi = self.vi.q.val();
         self.fault.next.code = bits::<8>(0);
+        if !self.packet.val().send & (self.packet.val().errors == self.transport.val()) {
+            self.fault.next.code = self.post_desc.val();
+        }
         self.fault.next.receive = false;
         self.fault.next.breaks = true;
 
@@ -434,6 +529,7 @@ impl Logic for Transmit {
 
         if self.reset.val() {
             self.step.d.next = State::Idle;
+            self.silent.d.next = false;
             self.acking.d.next = false;
             self.started.d.next = false;
             self.dropping.d.next = false;

@@ -12,11 +12,11 @@ use viaduct_spec::descriptor::{
 use viaduct_spec::doorbell::{self, cq_page, page};
 use viaduct_spec::handle::{memory_handle, queue_pair};
 use viaduct_spec::layout::Field;
-use viaduct_spec::profile::{DOORBELL_SHIFT, VIS};
+use viaduct_spec::profile::{CQS, DOORBELL_SHIFT, VIS};
 use viaduct_spec::register::{command, command_op, control as control_register, counter, event, registers};
 use viaduct_spec::tables::{
-    completion_queue, gather, page as page_row, receive, region, service, table, transmit, vi_state,
-    vi_states, work_queue,
+    completion_queue, cq_entry, gather, page as page_row, receive, region, service, table, transmit,
+    vi_state, vi_states, work_queue,
 };
 use viaduct_spec::wire::UDP_PORT;
 
@@ -48,6 +48,9 @@ const RING_BYTES: u64 = 8 << RING_LOG2;
 /// Where completion queues' rings are in the arena.
 const CQ_RINGS: u64 = 0x8_0000;
 const CQ_RING_BYTES: u64 = 0x1000;
+/// The completion queue that takes events: no test has more than it has room for.
+pub const ERROR_RING: u64 = CQS as u64 - 1;
+const ERROR_RING_LOG2: u64 = 8;
 /// First PSN of every connection: it wraps soon.
 pub const PSN: u32 = 0xFF_FFF8;
 /// Offset of a descriptor's Status in the file.
@@ -189,6 +192,8 @@ pub struct Bench {
     /// Positions of each queue: [NIC][VI][receive].
     positions: Vec<Vec<[u16; 2]>>,
     next_descriptor: u64,
+    /// Events seen, by NIC.
+    events: Vec<u64>,
 }
 
 impl Bench {
@@ -207,6 +212,7 @@ impl Bench {
             eventfds: Vec::new(),
             positions: vec![vec![[0; 2]; VIS]; nics],
             next_descriptor: DESCRIPTORS,
+            events: vec![0; nics],
         };
         for nic in 0..nics {
             let file = tempfile::tempfile().unwrap();
@@ -236,6 +242,7 @@ impl Bench {
             for (index, at) in [(0, DATA), (1, ARENA)] {
                 bench.commit(nic, table::PAGE, index, row(&[(page_row::ADDRESS, at)]));
             }
+            bench.cq(nic, ERROR_RING, ERROR_RING_LOG2, &[(completion_queue::EVENTS, 1)]);
             let enable = control_register::RECEIVE_ENABLE.mask() | control_register::SEND_ENABLE.mask() << 1;
             bench.store(nic, registers::CONTROL, 4, enable);
         }
@@ -474,10 +481,13 @@ impl Bench {
     pub fn events(&mut self, nic: usize) -> Vec<(u8, u64, bool, bool)> {
         let mut events = Vec::new();
         loop {
-            let word = [self.load(nic, registers::EVENT, 8)];
-            if word[0] == 0 {
+            let entry = self.entry(nic, ERROR_RING, self.events[nic]);
+            if cq_entry::PHASE.get(&entry) == 0 {
                 return events;
             }
+            self.events[nic] += 1;
+            assert!(self.events[nic] < 1 << ERROR_RING_LOG2);
+            let word = [cq_entry::TOKEN.get(&entry)];
             let flag = |field: Field| field.get(&word) != 0;
             events.push((
                 event::CODE.get(&word) as u8,

@@ -4,9 +4,9 @@ use viaduct_spec::descriptor::control;
 use viaduct_spec::doorbell::{arm, page};
 use viaduct_spec::layout::Field;
 use viaduct_spec::register::{counter, event, event_code, registers};
-use viaduct_spec::tables::{completion_queue, cq_entry, vi_states, work_queue};
+use viaduct_spec::tables::{completion_queue, cq_entry, moderation, table, vi_states, work_queue};
 
-use super::bench::{row, Bench, Descriptor, End, Level, DATA, SENT};
+use super::bench::{row, Bench, Descriptor, End, Level, DATA, ERROR_RING, SENT};
 
 const A: End = (0, 1);
 const B: End = (1, 2);
@@ -128,7 +128,30 @@ fn a_masked_vector_waits() {
 }
 
 #[test]
-fn events_interrupt_or_go_to_the_error_ring() {
+fn a_moderated_vector_rests_and_then_sends_once() {
+    const TICKS: u64 = 500;
+    let mut bench = pair(6);
+    bench.commit(0, table::MODERATION, 3, row(&[(moderation::HOLDOFF, TICKS)]));
+    let strike = |bench: &mut Bench, number| {
+        bench.cq_word(0, 5, true, number);
+        let (_, token) = bench.prepare(A, false, &Descriptor::of(DATA, 10));
+        bench.ring(0, A.1, page::SEND, 8, token);
+        bench.net.step(5000);
+        bench.counter(0, counter::INTERRUPTS)
+    };
+    assert_eq!(strike(&mut bench, 0), 1, "the first one does not wait");
+    let start = bench.net.now();
+    for number in 1..4 {
+        assert_eq!(strike(&mut bench, number), 1);
+    }
+    bench.settle();
+    let waited = bench.net.now() - start;
+    assert_eq!(bench.counter(0, counter::INTERRUPTS), 2);
+    assert!(waited > (TICKS << 7) - 10_000 && waited < (TICKS << 7) + 10_000, "{waited} cycles");
+}
+
+#[test]
+fn events_go_to_the_error_ring_or_are_lost() {
     let mut bench = pair(6);
     bench.queue(A, 0, &[]);
     let overrun = |bench: &mut Bench| {
@@ -138,25 +161,37 @@ fn events_interrupt_or_go_to_the_error_ring() {
         bench.settle();
     };
     overrun(&mut bench);
-    assert_eq!((interrupts(&mut bench), bench.events(0).len()), (1, 1));
-    assert_eq!(bench.raised(0), [0]);
+    assert_eq!((interrupts(&mut bench), bench.events(0).len()), (0, 1), "nobody has asked");
+    // Without an error ring.
+    bench.cq(0, ERROR_RING, 8, &[(completion_queue::LIVE, 0)]);
+    overrun(&mut bench);
+    assert_eq!((interrupts(&mut bench), bench.counter(0, counter::EVENT_LOST)), (0, 1));
     bench.cq(0, 5, 2, &[(completion_queue::EVENTS, 1), (completion_queue::VECTOR, 3)]);
     bench.cq_word(0, 5, true, 0);
     for _ in 0..5 {
         overrun(&mut bench);
     }
-    assert_eq!((interrupts(&mut bench), bench.events(0)), (2, vec![]));
+    assert_eq!(interrupts(&mut bench), 1);
+    assert_eq!(bench.raised(0), [3]);
     let word = [get(&bench, 0, cq_entry::TOKEN)];
     assert_eq!(event::CODE.get(&word), u64::from(event_code::VI_OVERRUN));
-    assert_eq!(bench.counter(0, counter::EVENT_LOST), 1, "four entries");
+    assert_eq!(bench.counter(0, counter::EVENT_LOST), 2, "four entries");
 }
 
 #[test]
 fn commands_that_name_no_row_do_nothing() {
     let mut bench = Bench::new(1);
-    for (op, table, at) in
-        [(1, 0, 0), (1, 10, 0), (1, 7, 64), (1, 9, 64), (1, 1, 256), (3, 8, 64), (3, 1, 0), (9, 1, 1)]
-    {
+    for (op, table, at) in [
+        (1, 0, 0),
+        (1, 11, 0),
+        (1, 10, 8),
+        (1, 7, 64),
+        (1, 9, 64),
+        (1, 1, 256),
+        (3, 8, 64),
+        (3, 1, 0),
+        (9, 1, 1),
+    ] {
         bench.command(0, op, table, at);
         assert_eq!(bench.load(0, registers::STATE, 4) & 3, 2, "{op} {table} {at}");
     }

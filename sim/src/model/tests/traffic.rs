@@ -31,7 +31,13 @@ fn run(seed: u64, service: u8, permille: u32) {
         bench.connect(ends, level);
     }
     let mut hit = || (1..6000).filter(|_| random.random_range(0..1000) < permille).collect();
-    bench.faults(Faults { drop: hit(), duplicate: hit(), flip_icrc: hit(), damage: hit() });
+    bench.faults(Faults {
+        drop: hit(),
+        duplicate: hit(),
+        flip_icrc: hit(),
+        damage: hit(),
+        ..Faults::default()
+    });
     let mut all = Vec::new();
     for number in 0..60 {
         let pair = pairs[random.random_range(0..3)];

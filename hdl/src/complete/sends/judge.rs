@@ -1,0 +1,82 @@
+//! What an answer from the wire means for its VI.
+//!
+//! ```text
+//!  window, answer ──►┌───────┐──► taken, oldest, moved, open
+//!                    │ Judge │──► again, rests, refuses, refusal
+//!                    └───────┘
+//! ```
+//! Contract: an answer is `taken` when its PSN is in flight. It then moves the window to `oldest`, and asks for at most one of: to
+//! send again, to rest first, to break.
+//!
+//! Latency: 0.
+//!
+//! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/refusals.rs`.
+
+use super::window::Window;
+use crate::bus::Acknowledged;
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+use viaduct_spec::wire::syndrome;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Judge {
+    /// The VI's window.
+    pub window: Signal<In, Window>,
+    /// The answer.
+    pub answer: Signal<In, Acknowledged>,
+    /// It is of this window.
+    pub taken: Signal<Out, bool>,
+    /// It does not say ACK.
+    pub negative: Signal<Out, bool>,
+    /// Oldest PSN not acknowledged from now on.
+    pub oldest: Signal<Out, Bits<24>>,
+    /// That is later than before.
+    pub moved: Signal<Out, bool>,
+    /// Packets are in flight still.
+    pub open: Signal<Out, bool>,
+    /// From there on again.
+    pub again: Signal<Out, bool>,
+    /// After a while.
+    pub rests: Signal<Out, bool>,
+    /// Not again.
+    pub refuses: Signal<Out, bool>,
+    /// Why: `super::window::refusal`.
+    pub refusal: Signal<Out, Bits<2>>,
+    distance: Signal<Local, Bits<24>>,
+    flight: Signal<Local, Bits<24>>,
+    syndrome: Signal<Local, Bits<8>>,
+    group: Signal<Local, Bits<2>>,
+    nak: Signal<Local, bool>,
+    reached: Signal<Local, Bits<24>>,
+    sequence_nak: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
+}
+
+// The classes below are bits 6:5 of the syndrome.
+const _: () =
+    assert!(syndrome::ACK >> 5 == 0 && syndrome::RNR_NAK >> 5 == 1 && syndrome::NAK_SEQUENCE >> 5 == 3);
+
+impl Logic for Judge {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.distance.next = self.answer.val().psn - self.window.val().oldest;
+        self.flight.next = self.window.val().fresh - self.window.val().oldest;
+        self.syndrome.next = self.answer.val().syndrome;
+        self.group.next = self.syndrome.val().get_bits::<2>(5);
+        self.nak.next = self.group.val() == bits::<2>(3);
+        self.taken.next = (self.distance.val() < self.flight.val()) & (self.group.val() != bits::<2>(2));
+        self.negative.next = self.group.val().any();
+        // A NAK acknowledges what is before its PSN.
+        self.reached.next = self.answer.val().psn;
+        if !self.group.val().any() {
+            self.reached.next = self.answer.val().psn + 1;
+        }
+        self.oldest.next = self.reached.val();
+        self.moved.next = self.reached.val() != self.window.val().oldest;
+        self.open.next = self.reached.val() != self.window.val().fresh;
+        self.again.next = self.syndrome.val() == self.sequence_nak.val();
+        self.rests.next = self.group.val() == bits::<2>(1);
+        self.refuses.next = self.nak.val() & (self.syndrome.val() != self.sequence_nak.val());
+        self.refusal.next = self.syndrome.val().get_bits::<2>(0);
+    }
+}

@@ -1,0 +1,696 @@
+//! Completes send descriptors: unreliable ones when they have left, reliable ones when they are acknowledged; and has what is lost sent
+//! again.
+//!
+//! ```text
+//!          sent ──►┌──────────────────┐──► completion
+//!  acknowledged ──►│      Sends       │──► rewind, epoch
+//!         state ──►│ Judge   Outcome  │──► fault
+//!        commit ──►│      Timers      │──► completed_position ◄── completed_vi
+//!      time_now ──►└──────────────────┘──► deadline
+//! ```
+//! Contract: docs/semantics.md, "Reliable service: the requester"; docs/architecture.md, "Life of a retransmission".
+//! - A ring of SEND_WINDOW messages for each VI, oldest first. The oldest completes when it has come since the last
+//!   rewind and waits for nothing, is acknowledged, or its VI is not connected. After each completion the position
+//!   moves on first and the queue is queued again second, so fetch finds the room.
+//! - An answer counts when its PSN is in flight; others are dropped and counted.
+//! - A rewind of a VI starts when none of it is under way and its oldest message is not all acknowledged; the epoch
+//!   turns in the same cycle, and the rewind is under way until something of the new epoch has left. One rewind waits
+//!   for fetch at a time. Beyond 2^22 packets in flight the VI is rewound too.
+//! - A message that comes again, whole or in part, and is not the same breaks its VI with POST_DESC.
+//! - A refusal, or retries that are used up, break the VI with CONN_LOST, behind what is acknowledged.
+//! - A commit of TRANSMIT empties the ring and sets the position to 0, the epoch to 0 and the PSNs.
+//! - `sent` is always taken after a while, whatever waits: transmit needs it to let a rewind through.
+//!
+//! Latency: 6 cycles from `sent` or `acknowledged` to `completion`, 5 more for each further one.
+//! `completed_position` is that of the cycle before's `completed_vi`.
+//!
+//! Tests: `tests/complete/sends.rs`, `tests/complete/refusals.rs`, `tests/complete/again.rs`.
+
+mod delays;
+mod judge;
+mod outcome;
+mod timers;
+mod window;
+
+pub use judge::Judge;
+pub use outcome::Outcome;
+pub use timers::{Command, Expired, Timers};
+pub use window::{kind, refusal, Entry, Window};
+
+use crate::bus::{
+    Acknowledged, Commit, Completion, EpochWrite, Fault, Position, Rewind, Sent, StateWrite, Vi,
+};
+use crate::prims::{Fifo, LutRam, Number, Ram, RunQueue};
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::{REGION_LOG2, SEND_WINDOW_LOG2, VI_LOG2};
+use viaduct_spec::register::event_code;
+use viaduct_spec::tables::{service, vi_states};
+
+/// log2 of the rows of all rings.
+const ENTRY_LOG2: usize = VI_LOG2 + SEND_WINDOW_LOG2;
+// A shift in RustHDL is a plain number: `<< 4` below; and `Window::known` holds at most 16.
+const _: () = assert!(SEND_WINDOW_LOG2 == 4);
+
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum Source {
+    Sent,
+    Answer,
+    Expired,
+    Attention,
+}
+
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum Step {
+    Idle,
+    Load,
+    Apply,
+    Fetch,
+    Compare,
+    Look,
+    Read,
+    Decide,
+    Emit,
+    Move,
+    Again,
+    Break,
+    Settle,
+    Commit,
+    Committed,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Sends {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Drops what is under way.
+    pub reset: Signal<In, bool>,
+    /// A packet has left, or a message has ended.
+    pub sent_valid: Signal<In, bool>,
+    /// Which.
+    pub sent: Signal<In, Sent>,
+    /// It is taken.
+    pub sent_ready: Signal<Out, bool>,
+    /// An acknowledgement from the wire.
+    pub acknowledged_valid: Signal<In, bool>,
+    /// Which.
+    pub acknowledged: Signal<In, Acknowledged>,
+    /// It is taken.
+    pub acknowledged_ready: Signal<Out, bool>,
+    /// A row of TRANSMIT.
+    pub commit_valid: Signal<In, bool>,
+    /// The row.
+    pub commit: Signal<In, Commit>,
+    /// It is taken.
+    pub commit_ready: Signal<Out, bool>,
+    /// A VI has changed its state.
+    pub state_valid: Signal<In, bool>,
+    /// Which, and to what.
+    pub state: Signal<In, StateWrite>,
+    /// Device time, ticks of 1.024 us.
+    pub time_now: Signal<In, Bits<32>>,
+    /// A descriptor to complete.
+    pub completion_valid: Signal<Out, bool>,
+    /// Which.
+    pub completion: Signal<Out, Completion>,
+    /// It is taken.
+    pub completion_ready: Signal<In, bool>,
+    /// A VI breaks.
+    pub fault_valid: Signal<Out, bool>,
+    /// Which.
+    pub fault: Signal<Out, Fault>,
+    /// It is taken.
+    pub fault_ready: Signal<In, bool>,
+    /// A VI sends again.
+    pub rewind_valid: Signal<Out, bool>,
+    /// From where.
+    pub rewind: Signal<Out, Rewind>,
+    /// Fetch has turned back.
+    pub rewind_ready: Signal<In, bool>,
+    /// Pulse: a VI changes its epoch.
+    pub epoch_valid: Signal<Out, bool>,
+    /// Which, and to what.
+    pub epoch: Signal<Out, EpochWrite>,
+    /// A VI's window has room again.
+    pub again_send_valid: Signal<Out, bool>,
+    /// Which.
+    pub again_send_vi: Signal<Out, Vi>,
+    /// It is queued.
+    pub again_send_ready: Signal<In, bool>,
+    /// VI to look up.
+    pub completed_vi: Signal<In, Vi>,
+    /// Messages of it completed, modulo 2^14.
+    pub completed_position: Signal<Out, Position>,
+    /// A timer runs.
+    pub deadline_valid: Signal<Out, bool>,
+    /// None ends before it.
+    pub deadline: Signal<Out, Bits<32>>,
+    /// Something waits to be looked at. Messages that wait for their acknowledgement do not count, nor timers.
+    pub busy: Signal<Out, bool>,
+    /// A message has left whole for the first time.
+    pub count_message: Signal<Out, bool>,
+    /// An ACK was taken.
+    pub count_ack: Signal<Out, bool>,
+    /// A NAK was taken.
+    pub count_nak: Signal<Out, bool>,
+    /// A receiver-not-ready answer was taken.
+    pub count_rnr: Signal<Out, bool>,
+    /// An answer was of no packet in flight.
+    pub count_ghost: Signal<Out, bool>,
+    /// A packet was sent again.
+    pub count_again: Signal<Out, bool>,
+    /// A timer ended.
+    pub count_timeout: Signal<Out, bool>,
+    judge: Judge,
+    outcome: Outcome,
+    timers: Timers,
+    step: DFF<Step>,
+    arrivals: Fifo<Sent, 2, 3>,
+    answers: Fifo<Acknowledged, 3, 4>,
+    attention: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
+    states: LutRam<Bits<2>, VI_LOG2>,
+    positions: LutRam<Position, VI_LOG2>,
+    position: DFF<Position>,
+    windows: Ram<Window, VI_LOG2>,
+    entries: Ram<Entry, ENTRY_LOG2>,
+    source: DFF<Source>,
+    vi: DFF<Vi>,
+    arrival: DFF<Sent>,
+    answer: DFF<Acknowledged>,
+    ended: DFF<Expired>,
+    window: DFF<Window>,
+    entry: DFF<Entry>,
+    /// The VI is to break, with this event.
+    breaks: DFF<bool>,
+    code: DFF<Bits<8>>,
+    /// The oldest message is acknowledged and has not come.
+    unseen: DFF<bool>,
+    command_waits: DFF<bool>,
+    command: DFF<Command>,
+    rewind_waits: DFF<bool>,
+    rewind_out: DFF<Rewind>,
+    epoch_out: DFF<bool>,
+    counted_message: DFF<bool>,
+    counted_ack: DFF<bool>,
+    counted_nak: DFF<bool>,
+    counted_rnr: DFF<bool>,
+    counted_ghost: DFF<bool>,
+    counted_again: DFF<bool>,
+    counted_timeout: DFF<bool>,
+    target: Signal<Local, Vi>,
+    free: Signal<Local, bool>,
+    connected: Signal<Local, bool>,
+    in_flight: Signal<Local, bool>,
+    flight: Signal<Local, Bits<24>>,
+    after: Signal<Local, Bits<24>>,
+    ahead: Signal<Local, Bits<24>>,
+    left: Signal<Local, bool>,
+    advances: Signal<Local, bool>,
+    /// Messages that come before the arrival.
+    place: Signal<Local, Bits<5>>,
+    /// The arrival is of a message that has not left whole before.
+    is_new: Signal<Local, bool>,
+    slot: Signal<Local, Bits<14>>,
+    slot_low: Signal<Local, Bits<SEND_WINDOW_LOG2>>,
+    current: Signal<Local, bool>,
+    same: Signal<Local, bool>,
+    failed: Signal<Local, bool>,
+    skip: Signal<Local, Bits<24>>,
+    able: Signal<Local, bool>,
+    row0: Signal<Local, Bits<64>>,
+    own_push: Signal<Local, bool>,
+    state_push: Signal<Local, bool>,
+    connected_state: Number<2, { vi_states::CONNECTED as u64 }>,
+    error_state: Number<2, { vi_states::ERROR as u64 }>,
+    reception: Number<2, { service::RELIABLE_RECEPTION as u64 }>,
+    waits_kind: Number<3, { kind::WAITS }>,
+    lost_kind: Number<3, { kind::LOST }>,
+    no_refusal: Number<2, { refusal::NONE }>,
+    operational: Number<2, { refusal::OPERATIONAL }>,
+    conn_lost: Number<8, { event_code::CONN_LOST as u64 }>,
+    post_desc: Number<8, { event_code::POST_DESC as u64 }>,
+}
+
+impl Logic for Sends {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, step, position, source, vi, arrival, answer, ended, window, entry, breaks);
+        dff_setup!(self, clock, code, unseen, command_waits, command, rewind_waits, rewind_out, epoch_out);
+        dff_setup!(self, clock, counted_ack, counted_nak, counted_rnr, counted_ghost, counted_again);
+        dff_setup!(self, clock, counted_timeout, counted_message);
+        clock!(self, clock, timers, arrivals, answers, attention, states, positions, windows, entries);
+        self.timers.reset.next = self.reset.val();
+        self.arrivals.reset.next = self.reset.val();
+        self.answers.reset.next = self.reset.val();
+        self.attention.reset.next = self.reset.val();
+        self.arrivals.in_valid.next = self.sent_valid.val();
+        self.arrivals.in_data.next = self.sent.val();
+        self.sent_ready.next = self.arrivals.in_ready.val();
+        self.arrivals.out_ready.next = false;
+        self.answers.in_valid.next = self.acknowledged_valid.val();
+        self.answers.in_data.next = self.acknowledged.val();
+        self.acknowledged_ready.next = self.answers.in_ready.val();
+        self.answers.out_ready.next = false;
+        self.attention.pop_ready.next = false;
+        self.states.write_enable.next = self.state_valid.val();
+        self.states.write_address.next = self.state.val().vi;
+        self.states.write_data.next = self.state.val().state;
+        self.states.read_address.next = self.vi.q.val();
+        self.connected.next = self.states.read_data.val() == self.connected_state.val();
+
+        // Positions for fetch: read whenever it likes, hence distributed RAM and a register.
+        self.positions.write_enable.next = false;
+        self.positions.write_address.next = self.vi.q.val();
+        self.positions.write_data.next = self.window.q.val().completed;
+        self.positions.read_address.next = self.completed_vi.val();
+        self.position.d.next = self.positions.read_data.val();
+        self.completed_position.next = self.position.q.val();
+
+        // Timers.
+        self.timers.time_now.next = self.time_now.val();
+        self.timers.command_valid.next = self.command_waits.q.val();
+        self.timers.command.next = self.command.q.val();
+        self.timers.settings.next = self.commit.val();
+        self.timers.expired_ready.next = false;
+        if self.timers.command_ready.val() {
+            self.command_waits.d.next = false;
+        }
+        self.deadline_valid.next = self.timers.deadline_valid.val();
+        self.deadline.next = self.timers.deadline.val();
+
+        // What there is to do. Only the end of a timer may come before a command to the timers is taken.
+        self.target.next = self.attention.pop_id.val();
+        if self.answers.out_valid.val() {
+            self.target.next = self.answers.out_data.val().vi;
+        }
+        if self.arrivals.out_valid.val() {
+            self.target.next = self.arrivals.out_data.val().vi;
+        }
+        if self.timers.expired_valid.val() {
+            self.target.next = self.timers.expired.val().vi;
+        }
+        self.free.next = !self.command_waits.q.val();
+        self.windows.read_address.next = self.target.val();
+        self.windows.write_enable.next = false;
+        self.windows.write_address.next = self.vi.q.val();
+        self.windows.write_data.next = self.window.q.val();
+
+        // The entry at hand: that of an arrival, otherwise the oldest.
+        // Until the first of the new epoch, those of the old one count on.
+        self.current.next = self.arrival.q.val().epoch == self.window.q.val().epoch;
+        self.place.next = self.window.q.val().come;
+        if self.current.val() & self.window.q.val().rewinding {
+            self.place.next = bits::<5>(0);
+        }
+        self.is_new.next = self.window.q.val().known == self.place.val();
+        self.slot.next = self.window.q.val().completed;
+        if (self.step.q.val() == Step::Apply) | (self.step.q.val() == Step::Compare) {
+            self.slot.next = self.window.q.val().completed + bit_cast::<14, 5>(self.place.val());
+        }
+        self.slot_low.next = self.slot.val().get_bits::<SEND_WINDOW_LOG2>(0);
+        self.entries.read_address.next = (bit_cast::<ENTRY_LOG2, VI_LOG2>(self.vi.q.val()) << 4)
+            | bit_cast::<ENTRY_LOG2, SEND_WINDOW_LOG2>(self.slot_low.val());
+        self.entries.write_enable.next = false;
+        self.entries.write_address.next = (bit_cast::<ENTRY_LOG2, VI_LOG2>(self.vi.q.val()) << 4)
+            | bit_cast::<ENTRY_LOG2, SEND_WINDOW_LOG2>(self.slot_low.val());
+
+        // An arrival. What has left has a PSN; it is new, or sent again.
+        self.after.next = self.arrival.q.val().psn + 1;
+        self.ahead.next = self.after.val() - self.window.q.val().fresh;
+        self.flight.next = self.window.q.val().fresh - self.window.q.val().oldest;
+        self.in_flight.next = self.flight.val().any();
+        self.left.next = !self.arrival.q.val().ends | self.arrival.q.val().acknowledged;
+        self.advances.next = self.left.val() & self.ahead.val().any() & !self.ahead.val().get_bit(23);
+        self.entries.write_data.next.region = bit_cast::<REGION_LOG2, 16>(self.arrival.q.val().region);
+        self.entries.write_data.next.offset = self.arrival.q.val().offset;
+        self.entries.write_data.next.length = self.arrival.q.val().length;
+        self.entries.write_data.next.after = self.after.val();
+        self.entries.write_data.next.kind = self.outcome.kind.val();
+        self.entries.write_data.next.operation = self.arrival.q.val().operation;
+        self.same.next = (self.entry.q.val().length == self.arrival.q.val().length)
+            & (self.entry.q.val().operation == self.arrival.q.val().operation)
+            & (self.is_new.val()
+                | !self.arrival.q.val().ends
+                | (self.entry.q.val().after == self.after.val()));
+        self.failed.next = self.arrival.q.val().errors.any() | self.arrival.q.val().lost;
+
+        self.outcome.window.next = self.window.q.val();
+        self.outcome.entry.next = self.entry.q.val();
+        self.outcome.connected.next = self.connected.val();
+        self.outcome.arrival.next = self.arrival.q.val();
+        self.outcome.known.next = !self.is_new.val();
+        self.judge.window.next = self.window.q.val();
+        self.judge.answer.next = self.answer.q.val();
+
+        self.completion_valid.next = self.step.q.val() == Step::Emit;
+        self.completion.next.vi = self.vi.q.val();
+        self.completion.next.receive = false;
+        self.completion.next.write = self.entry.q.val().kind != self.lost_kind.val();
+        self.completion.next.region = bit_cast::<16, REGION_LOG2>(self.entry.q.val().region);
+        self.completion.next.offset = self.entry.q.val().offset;
+        self.completion.next.length = self.outcome.length.val();
+        self.completion.next.status = self.outcome.status.val();
+        self.completion.next.has_immediate = false;
+        self.completion.next.immediate = bits::<32>(0);
+        self.completion.next.acknowledge = false;
+        self.completion.next.psn = bits::<24>(0);
+        self.completion.next.msn = bits::<24>(0);
+        self.completion.next.syndrome = bits::<8>(0);
+        self.completion.next.kind = bits::<2>(0);
+        self.completion.next.ends = true;
+        self.completion.next.reception = false;
+        self.fault_valid.next = (self.step.q.val() == Step::Break) & self.connected.val();
+        self.fault.next.vi = self.vi.q.val();
+        self.fault.next.code = self.code.q.val();
+        self.fault.next.receive = false;
+        self.fault.next.breaks = true;
+        self.again_send_valid.next = self.step.q.val() == Step::Again;
+        self.again_send_vi.next = self.vi.q.val();
+        self.commit_ready.next = false;
+        self.row0.next = self.commit.val().word0;
+
+        // A rewind: the oldest packet that is not acknowledged, and which of its message it is.
+        self.rewind_valid.next = self.rewind_waits.q.val();
+        self.rewind.next = self.rewind_out.q.val();
+        if self.rewind_ready.val() {
+            self.rewind_waits.d.next = false;
+        }
+        self.skip.next = self.window.q.val().oldest - self.window.q.val().first;
+        self.able.next = self.window.q.val().pending & !self.window.q.val().rewinding & !self.unseen.q.val();
+        self.epoch_out.d.next = false;
+        self.epoch_valid.next = self.epoch_out.q.val();
+        self.epoch.next.vi = self.vi.q.val();
+        self.epoch.next.epoch = self.window.q.val().epoch;
+        self.own_push.next = false;
+
+        self.counted_message.d.next = false;
+        self.counted_ack.d.next = false;
+        self.counted_nak.d.next = false;
+        self.counted_rnr.d.next = false;
+        self.counted_ghost.d.next = false;
+        self.counted_again.d.next = false;
+        self.counted_timeout.d.next = false;
+        self.count_message.next = self.counted_message.q.val();
+        self.count_ack.next = self.counted_ack.q.val();
+        self.count_nak.next = self.counted_nak.q.val();
+        self.count_rnr.next = self.counted_rnr.q.val();
+        self.count_ghost.next = self.counted_ghost.q.val();
+        self.count_again.next = self.counted_again.q.val();
+        self.count_timeout.next = self.counted_timeout.q.val();
+        self.busy.next = (self.step.q.val() != Step::Idle)
+            | self.arrivals.out_valid.val()
+            | self.answers.out_valid.val()
+            | self.attention.pop_valid.val()
+            | self.attention.busy.val()
+            | self.command_waits.q.val()
+            | self.rewind_waits.q.val()
+            | self.timers.busy.val();
+
+        match self.step.q.val() {
+            Step::Idle => {
+                self.vi.d.next = self.target.val();
+                self.breaks.d.next = false;
+                self.arrival.d.next = self.arrivals.out_data.val();
+                self.answer.d.next = self.answers.out_data.val();
+                self.ended.d.next = self.timers.expired.val();
+                if self.timers.expired_valid.val() {
+                    self.timers.expired_ready.next = true;
+                    self.source.d.next = Source::Expired;
+                    self.step.d.next = Step::Load;
+                } else if self.free.val() {
+                    if self.commit_valid.val() {
+                        self.vi.d.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
+                        self.step.d.next = Step::Commit;
+                    } else if self.arrivals.out_valid.val() {
+                        self.arrivals.out_ready.next = true;
+                        self.source.d.next = Source::Sent;
+                        self.step.d.next = Step::Load;
+                    } else if self.answers.out_valid.val() {
+                        self.answers.out_ready.next = true;
+                        self.source.d.next = Source::Answer;
+                        self.step.d.next = Step::Load;
+                    } else if self.attention.pop_valid.val() & !self.rewind_waits.q.val() {
+                        self.attention.pop_ready.next = true;
+                        self.source.d.next = Source::Attention;
+                        self.step.d.next = Step::Load;
+                    }
+                }
+            }
+            Step::Load => {
+                self.window.d.next = self.windows.read_data.val();
+                self.step.d.next = Step::Apply;
+            }
+            Step::Apply => {
+                self.step.d.next = Step::Look;
+                if self.free.val() {
+                    self.command.d.next.vi = self.vi.q.val();
+                    self.command.d.next.set = false;
+                    self.command.d.next.run = true;
+                    self.command.d.next.rest = false;
+                    self.command.d.next.clear = false;
+                    self.command.d.next.code = bit_cast::<5, 8>(self.answer.q.val().syndrome);
+                }
+                self.code.d.next = self.conn_lost.val();
+                match self.source.q.val() {
+                    Source::Sent => {
+                        self.counted_again.d.next = self.left.val() & !self.advances.val();
+                        if self.advances.val() {
+                            self.window.d.next.fresh = self.after.val();
+                            self.command_waits.d.next = !self.in_flight.val() & self.connected.val();
+                            if self.flight.val().get_bits::<2>(22).any() {
+                                self.window.d.next.pending = true;
+                            }
+                        }
+                        if self.current.val() {
+                            self.window.d.next.rewinding = false;
+                        }
+                        self.counted_message.d.next =
+                            self.arrival.q.val().ends & self.is_new.val() & !self.failed.val();
+                        self.window.d.next.come = self.place.val();
+                        if self.is_new.val() & !self.window.q.val().partial {
+                            self.entries.write_enable.next = true;
+                            self.window.d.next.partial = !self.arrival.q.val().ends;
+                            if self.arrival.q.val().ends {
+                                self.window.d.next.known = self.window.q.val().known + 1;
+                                self.window.d.next.come = self.place.val() + 1;
+                            }
+                        } else {
+                            self.step.d.next = Step::Fetch;
+                        }
+                    }
+                    Source::Answer => {
+                        self.counted_ack.d.next = self.judge.taken.val() & !self.judge.negative.val();
+                        self.counted_nak.d.next =
+                            self.judge.taken.val() & self.judge.negative.val() & !self.judge.rests.val();
+                        self.counted_rnr.d.next = self.judge.taken.val() & self.judge.rests.val();
+                        self.counted_ghost.d.next = !self.judge.taken.val();
+                        if self.judge.taken.val() {
+                            self.window.d.next.oldest = self.judge.oldest.val();
+                            self.command.d.next.clear = self.judge.moved.val();
+                            self.command.d.next.run = self.judge.open.val() & self.connected.val();
+                            if self.judge.moved.val() {
+                                self.command_waits.d.next = true;
+                                self.window.d.next.resting = false;
+                            }
+                            if self.connected.val() {
+                                if self.judge.again.val() {
+                                    self.window.d.next.pending =
+                                        !self.window.q.val().resting | self.judge.moved.val();
+                                }
+                                if self.judge.rests.val()
+                                    & (!self.window.q.val().resting | self.judge.moved.val())
+                                {
+                                    self.command.d.next.rest = true;
+                                    self.command_waits.d.next = true;
+                                    self.window.d.next.resting = true;
+                                    self.window.d.next.pending = false;
+                                }
+                                if self.judge.refuses.val() {
+                                    self.breaks.d.next = true;
+                                    self.window.d.next.refusal = self.judge.refusal.val();
+                                }
+                            }
+                        }
+                    }
+                    Source::Expired => {
+                        if self.in_flight.val() & self.connected.val() {
+                            self.counted_timeout.d.next = !self.ended.q.val().rested;
+                            self.window.d.next.resting = false;
+                            if self.ended.q.val().gives_up {
+                                self.breaks.d.next = true;
+                                if self.ended.q.val().rested {
+                                    self.window.d.next.refusal = self.operational.val();
+                                }
+                            } else {
+                                self.window.d.next.pending = true;
+                            }
+                        }
+                    }
+                    _ => {
+                        // A VI that broke needs no timer.
+                        self.command.d.next.run = false;
+                        self.command_waits.d.next = !self.connected.val();
+                    }
+                }
+            }
+            Step::Fetch => {
+                self.entry.d.next = self.entries.read_data.val();
+                self.step.d.next = Step::Compare;
+            }
+            Step::Compare => {
+                // A packet of a message of which something has left before.
+                self.step.d.next = Step::Look;
+                if self.arrival.q.val().ends {
+                    self.window.d.next.come = self.place.val() + 1;
+                    if self.is_new.val() {
+                        self.window.d.next.known = self.window.q.val().known + 1;
+                        self.window.d.next.partial = false;
+                        self.entries.write_enable.next = true;
+                    }
+                }
+                if self.is_new.val()
+                    | ((self.entry.q.val().kind == self.waits_kind.val()) & !self.outcome.acknowledged.val())
+                {
+                    if self.failed.val() {
+                        self.entries.write_enable.next = true;
+                    } else if !self.same.val() & self.connected.val() {
+                        self.breaks.d.next = true;
+                        self.code.d.next = self.post_desc.val();
+                    }
+                }
+            }
+            Step::Look => {
+                // The row as it stands.
+                self.windows.write_enable.next = true;
+                self.unseen.d.next = false;
+                self.step.d.next = Step::Read;
+                if !self.window.q.val().known.any() {
+                    self.step.d.next = Step::Settle;
+                    if self.breaks.q.val() {
+                        self.step.d.next = Step::Break;
+                    }
+                }
+            }
+            Step::Read => {
+                self.entry.d.next = self.entries.read_data.val();
+                self.step.d.next = Step::Decide;
+            }
+            Step::Decide => {
+                self.unseen.d.next = self.outcome.acknowledged.val();
+                self.step.d.next = Step::Settle;
+                if self.outcome.done.val() {
+                    self.step.d.next = Step::Emit;
+                } else if self.breaks.q.val() {
+                    self.step.d.next = Step::Break;
+                }
+            }
+            Step::Break => {
+                // Break first: whoever sees the completion finds the VI in Error.
+                if self.fault_ready.val() | !self.connected.val() {
+                    self.breaks.d.next = false;
+                    self.step.d.next = Step::Look;
+                }
+            }
+            Step::Emit => {
+                if self.completion_ready.val() {
+                    self.window.d.next.completed = self.window.q.val().completed + 1;
+                    self.window.d.next.known = self.window.q.val().known - 1;
+                    self.window.d.next.come = self.window.q.val().come - 1;
+                    if self.entry.q.val().kind == self.waits_kind.val() {
+                        self.window.d.next.first = self.entry.q.val().after;
+                    }
+                    if !self.connected.val() & self.outcome.failed.val() {
+                        self.window.d.next.refusal = self.no_refusal.val();
+                    }
+                    self.step.d.next = Step::Move;
+                }
+            }
+            Step::Move => {
+                self.positions.write_enable.next = true;
+                self.windows.write_enable.next = true;
+                self.step.d.next = Step::Again;
+            }
+            Step::Again => {
+                if self.again_send_ready.val() {
+                    self.step.d.next = Step::Look;
+                }
+            }
+            Step::Settle => {
+                self.step.d.next = Step::Idle;
+                if !self.in_flight.val() | !self.connected.val() {
+                    if self.window.q.val().pending {
+                        self.window.d.next.pending = false;
+                        self.step.d.next = Step::Committed;
+                    }
+                } else if self.able.val() & self.rewind_waits.q.val() {
+                    self.own_push.next = true;
+                } else if self.able.val() {
+                    self.rewind_waits.d.next = true;
+                    self.rewind_out.d.next.vi = self.vi.q.val();
+                    self.rewind_out.d.next.epoch = !self.window.q.val().epoch;
+                    self.rewind_out.d.next.position = self.window.q.val().completed;
+                    self.rewind_out.d.next.skip = self.skip.val();
+                    self.rewind_out.d.next.psn = self.window.q.val().oldest;
+                    self.window.d.next.epoch = !self.window.q.val().epoch;
+                    self.window.d.next.rewinding = true;
+                    self.window.d.next.pending = false;
+                    self.epoch_out.d.next = true;
+                    self.step.d.next = Step::Committed;
+                }
+            }
+            Step::Commit => {
+                self.window.d.next.completed = bits::<14>(0);
+                self.window.d.next.known = bits::<5>(0);
+                self.window.d.next.come = bits::<5>(0);
+                self.window.d.next.first = self.row0.val().get_bits::<24>(0);
+                self.window.d.next.oldest = self.row0.val().get_bits::<24>(0);
+                self.window.d.next.fresh = self.row0.val().get_bits::<24>(0);
+                self.window.d.next.epoch = false;
+                self.window.d.next.rewinding = false;
+                self.window.d.next.pending = false;
+                self.window.d.next.resting = false;
+                self.window.d.next.partial = false;
+                self.window.d.next.reception = self.row0.val().get_bits::<2>(24) == self.reception.val();
+                self.window.d.next.refusal = self.no_refusal.val();
+                self.epoch_out.d.next = true;
+                self.command.d.next.vi = self.vi.q.val();
+                self.command.d.next.set = true;
+                self.command.d.next.run = false;
+                self.command.d.next.rest = false;
+                self.command.d.next.clear = true;
+                self.command_waits.d.next = true;
+                self.step.d.next = Step::Committed;
+            }
+            Step::Committed => {
+                // The window is as it was set, and the epoch is on the bus. A commit waits until its settings are taken.
+                self.windows.write_enable.next = true;
+                self.positions.write_enable.next = true;
+                if !self.command_waits.q.val() | !self.command.q.val().set {
+                    self.commit_ready.next = self.command.q.val().set;
+                    self.step.d.next = Step::Idle;
+                }
+            }
+            _ => {
+                self.step.d.next = Step::Idle;
+            }
+        }
+
+        // Whom to look at: a VI that broke, or one whose rewind found no room. The first is a pulse.
+        self.state_push.next = self.state_valid.val() & (self.state.val().state == self.error_state.val());
+        self.attention.push_valid.next = self.state_push.val() | self.own_push.val();
+        self.attention.push_id.next = self.vi.q.val();
+        if self.state_push.val() {
+            self.attention.push_id.next = self.state.val().vi;
+            if self.own_push.val() {
+                self.step.d.next = Step::Settle;
+            }
+        }
+
+        if self.reset.val() {
+            self.step.d.next = Step::Idle;
+            self.command_waits.d.next = false;
+            self.rewind_waits.d.next = false;
+            self.epoch_out.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What becomes of the oldest message, and what a newly come one has come to.
+//!
+//! ```text
+//!  window, entry, connected ──►┌─────────┐──► acknowledged, done, status, length
+//!            arrival, known ──►│ Outcome │──► kind
+//!                              └─────────┘
+//! ```
+//! Contract: docs/semantics.md, "Work queues" 4, and `viaduct_spec::refusal`. `entry` is the window's oldest. It is `done` when it has come and waits for nothing, is acknowledged, or its VI is not connected.
+//!
+//! Latency: 0.
+//!
+//! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/refusals.rs`.
+
+use super::window::{kind, refusal, Entry, Window};
+use crate::bus::Sent;
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+use viaduct_spec::descriptor::{control, status};
+use viaduct_spec::refusal::error;
+use viaduct_spec::wire::syndrome;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Outcome {
+    /// The VI's window.
+    pub window: Signal<In, Window>,
+    /// Its oldest message.
+    pub entry: Signal<In, Entry>,
+    /// The VI is connected.
+    pub connected: Signal<In, bool>,
+    /// It waits, and all of its packets are acknowledged.
+    pub acknowledged: Signal<Out, bool>,
+    /// It is to be completed.
+    pub done: Signal<Out, bool>,
+    /// Low 20 bits of its status.
+    pub status: Signal<Out, Bits<20>>,
+    /// That is an error.
+    pub failed: Signal<Out, bool>,
+    /// Length to write.
+    pub length: Signal<Out, Bits<32>>,
+    /// A message that has come.
+    pub arrival: Signal<In, Sent>,
+    /// It has left whole before.
+    pub known: Signal<In, bool>,
+    /// What it has come to.
+    pub kind: Signal<Out, Bits<3>>,
+    reached: Signal<Local, Bits<24>>,
+    waits: Signal<Local, bool>,
+    acked: Signal<Local, bool>,
+    rdma: Signal<Local, bool>,
+    write: Signal<Local, bool>,
+    read: Signal<Local, bool>,
+    errors: Signal<Local, Bits<9>>,
+    no_kind: Number<3, { kind::DONE }>,
+    waits_kind: Number<3, { kind::WAITS }>,
+    format_kind: Number<3, { kind::FORMAT }>,
+    length_kind: Number<3, { kind::LENGTH }>,
+    protection_kind: Number<3, { kind::PROTECTION }>,
+    flushed_kind: Number<3, { kind::FLUSHED }>,
+    transport_kind: Number<3, { kind::TRANSPORT }>,
+    lost_kind: Number<3, { kind::LOST }>,
+    no_refusal: Number<2, { refusal::NONE }>,
+    invalid: Number<2, { refusal::INVALID }>,
+    access: Number<2, { refusal::ACCESS }>,
+    no_error: Number<9, 0>,
+    format: Number<9, { status::FORMAT_ERROR as u64 }>,
+    too_long: Number<9, { status::LENGTH_ERROR as u64 }>,
+    protection: Number<9, { status::PROTECTION_ERROR as u64 }>,
+    flushed: Number<9, { status::DESC_FLUSHED_ERROR as u64 }>,
+    transport: Number<9, { status::TRANSPORT_ERROR as u64 }>,
+    invalid_error: Number<9, { error(syndrome::NAK_INVALID, false, false) as u64 }>,
+    invalid_reception: Number<9, { error(syndrome::NAK_INVALID, false, true) as u64 }>,
+    invalid_rdma: Number<9, { error(syndrome::NAK_INVALID, true, false) as u64 }>,
+    access_error: Number<9, { error(syndrome::NAK_ACCESS, true, false) as u64 }>,
+    operational_error: Number<9, { error(syndrome::NAK_OPERATIONAL, false, false) as u64 }>,
+    operational_reception: Number<9, { error(syndrome::NAK_OPERATIONAL, false, true) as u64 }>,
+    op_send: Number<2, { control::OP_SENDRECV as u64 }>,
+    op_read: Number<2, { control::OP_RDMAREAD as u64 }>,
+    status_read: Number<20, { (status::DONE | status::OP_RDMA_READ) as u64 }>,
+    op_write: Number<2, { control::OP_RDMAWRITE as u64 }>,
+    status_done: Number<20, { status::DONE as u64 }>,
+    status_write: Number<20, { (status::DONE | status::OP_RDMA_WRITE) as u64 }>,
+}
+
+// What the block takes to be the same.
+const _: () = {
+    const fn same(syndrome: u8, rdma: bool, reception: bool, other: u32) {
+        assert!(error(syndrome, rdma, reception) == other);
+    }
+    same(syndrome::NAK_INVALID, true, true, error(syndrome::NAK_INVALID, true, false));
+    same(syndrome::NAK_ACCESS, true, true, error(syndrome::NAK_ACCESS, true, false));
+    same(syndrome::NAK_OPERATIONAL, true, false, error(syndrome::NAK_OPERATIONAL, false, false));
+    same(syndrome::NAK_OPERATIONAL, true, true, error(syndrome::NAK_OPERATIONAL, false, true));
+    same(syndrome::RNR_NAK, false, false, error(syndrome::NAK_OPERATIONAL, false, false));
+    same(syndrome::RNR_NAK, false, true, error(syndrome::NAK_OPERATIONAL, false, true));
+};
+
+impl Logic for Outcome {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.reached.next = self.window.val().oldest - self.entry.val().after;
+        self.waits.next = self.entry.val().kind == self.waits_kind.val();
+        self.acked.next = self.waits.val() & !self.reached.val().get_bit(23);
+        self.acknowledged.next = self.acked.val();
+        self.done.next = self.window.val().come.any()
+            & !self.window.val().rewinding
+            & (!self.waits.val() | self.acked.val() | !self.connected.val());
+        self.rdma.next = self.entry.val().operation != self.op_send.val();
+        self.write.next = self.entry.val().operation == self.op_write.val();
+        self.read.next = self.entry.val().operation == self.op_read.val();
+
+        self.errors.next = self.no_error.val();
+        if self.entry.val().kind == self.format_kind.val() {
+            self.errors.next = self.format.val();
+        }
+        if self.entry.val().kind == self.length_kind.val() {
+            self.errors.next = self.too_long.val();
+        }
+        if self.entry.val().kind == self.protection_kind.val() {
+            self.errors.next = self.protection.val();
+        }
+        if self.entry.val().kind == self.flushed_kind.val() {
+            self.errors.next = self.flushed.val();
+        }
+        if (self.entry.val().kind == self.transport_kind.val()) | (self.waits.val() & !self.acked.val()) {
+            self.errors.next = self.transport.val();
+        }
+        // The message that the peer refused; what had its own error keeps it.
+        if (self.window.val().refusal != self.no_refusal.val())
+            & ((self.errors.val() == self.transport.val()) | (self.errors.val() == self.flushed.val()))
+        {
+            self.errors.next = self.operational_error.val();
+            if self.window.val().reception {
+                self.errors.next = self.operational_reception.val();
+            }
+            if self.window.val().refusal == self.invalid.val() {
+                self.errors.next = self.invalid_error.val();
+                if self.window.val().reception {
+                    self.errors.next = self.invalid_reception.val();
+                }
+                if self.rdma.val() {
+                    self.errors.next = self.invalid_rdma.val();
+                }
+            }
+            if self.window.val().refusal == self.access.val() {
+                self.errors.next = self.access_error.val();
+            }
+        }
+        self.status.next = self.status_done.val() | bit_cast::<20, 9>(self.errors.val());
+        if self.write.val() {
+            self.status.next = self.status_write.val() | bit_cast::<20, 9>(self.errors.val());
+        }
+        if self.read.val() {
+            self.status.next = self.status_read.val() | bit_cast::<20, 9>(self.errors.val());
+        }
+        self.failed.next = self.errors.val().any();
+        self.length.next = self.entry.val().length;
+        if self.errors.val().any() {
+            self.length.next = bits::<32>(0);
+        }
+
+        self.kind.next = self.no_kind.val();
+        if self.arrival.val().acknowledged {
+            self.kind.next = self.waits_kind.val();
+        }
+        if self.arrival.val().errors == self.format.val() {
+            self.kind.next = self.format_kind.val();
+        }
+        if self.arrival.val().errors == self.too_long.val() {
+            self.kind.next = self.length_kind.val();
+        }
+        if self.arrival.val().errors == self.protection.val() {
+            self.kind.next = self.protection_kind.val();
+        }
+        if self.arrival.val().errors == self.transport.val() {
+            self.kind.next = self.transport_kind.val();
+        }
+        if self.arrival.val().errors == self.flushed.val() {
+            // A part of it has left.
+            self.kind.next = self.flushed_kind.val();
+            if self.window.val().partial | self.known.val() {
+                self.kind.next = self.transport_kind.val();
+            }
+        }
+        if self.arrival.val().lost {
+            self.kind.next = self.lost_kind.val();
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Interrupt moderation: after an interrupt its vector rests.
+//!
+//! ```text
+//!    left (a pulse): vector ──►┌─────────┐──► resting
+//!             commit (v, r) ──►│ Holdoff │──► deadline_valid, deadline
+//!            look, time_now ──►└─────────┘
+//! ```
+//! Contract:
+//! - A commit of MODERATION says for how many ticks; it counts from the vector's next interrupt on.
+//! - `left`: an interrupt of the vector leaves. From the next cycle but one the vector is in `resting`, until the time base has moved
+//!   on by its ticks: none, never.
+//! - `look` goes round: the vector that it names is let go if its time has come. `deadline` is when the first vector that rests has
+//!   its time, found within two rounds; it may be early. Whoever lets time jump does not jump over it, so 16 bits of time are
+//!   enough.
+//! - `reset` forgets who rests.
+//!
+//! Latency: from the end of a rest at most a round and a cycle.
+//!
+//! Tests: `tests/interrupt/moderation.rs`.
+
+use crate::bus::{Commit, Vector};
+use crate::prims::{LutRam, Number};
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::{VECTORS, VECTOR_LOG2};
+use viaduct_spec::tables::moderation;
+
+// The slice below is the specification's; half of the 16 bits of time are the past.
+const _: () = assert!(moderation::HOLDOFF.lo == 0 && moderation::HOLDOFF.width == 15);
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Holdoff {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Nobody rests; the ticks are cleared by commits.
+    pub reset: Signal<In, bool>,
+    /// A row of MODERATION.
+    pub commit_valid: Signal<In, bool>,
+    /// The row.
+    pub commit: Signal<In, Commit>,
+    /// It is taken.
+    pub commit_ready: Signal<Out, bool>,
+    /// An interrupt leaves, this cycle only.
+    pub left_valid: Signal<In, bool>,
+    /// Its vector.
+    pub left: Signal<In, Vector>,
+    /// The vector looked at.
+    pub look: Signal<In, Vector>,
+    /// The time base.
+    pub time_now: Signal<In, Bits<32>>,
+    /// Vectors that rest.
+    pub resting: Signal<Out, Bits<VECTORS>>,
+    /// A vector rests until `deadline`, or longer.
+    pub deadline_valid: Signal<Out, bool>,
+    /// When its time has come.
+    pub deadline: Signal<Out, Bits<32>>,
+    ticks: LutRam<Bits<15>, VECTOR_LOG2>,
+    ends: LutRam<Bits<16>, VECTOR_LOG2>,
+    rests: DFF<Bits<VECTORS>>,
+    leaving: DFF<bool>,
+    leaver: DFF<Vector>,
+    /// The earliest end in this round so far.
+    some: DFF<bool>,
+    soonest: DFF<Bits<16>>,
+    /// That of the round before.
+    found: DFF<bool>,
+    first: DFF<Bits<16>>,
+    awaited: DFF<Bits<32>>,
+    now: Signal<Local, Bits<16>>,
+    ending: Signal<Local, Bits<16>>,
+    turn: Signal<Local, Bits<VECTORS>>,
+    which: Signal<Local, Bits<VECTORS>>,
+    past: Signal<Local, Bits<16>>,
+    waits: Signal<Local, bool>,
+    earlier: Signal<Local, Bits<16>>,
+    ahead: Signal<Local, Bits<16>>,
+    one: Number<VECTORS, 1>,
+}
+
+impl Logic for Holdoff {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, rests, leaving, leaver, some, soonest, found, first, awaited);
+        clock!(self, clock, ticks, ends);
+        self.now.next = bit_cast::<16, 32>(self.time_now.val());
+
+        self.ticks.write_enable.next = self.commit_valid.val();
+        self.ticks.write_address.next = bit_cast::<VECTOR_LOG2, 16>(self.commit.val().row);
+        self.ticks.write_data.next = bit_cast::<15, 64>(self.commit.val().word0);
+        self.commit_ready.next = self.commit_valid.val();
+
+        // Is the time of this vector past, and which is the first?
+        self.turn.next = self.one.val() << self.look.val();
+        self.ends.read_address.next = self.look.val();
+        self.ending.next = self.ends.read_data.val();
+        self.past.next = self.now.val() - self.ending.val();
+        self.waits.next = (self.rests.q.val() & self.turn.val()).any() & self.past.val().get_bit(15);
+        if !self.past.val().get_bit(15) {
+            self.rests.d.next = self.rests.q.val() & !self.turn.val();
+        }
+        self.earlier.next = self.ending.val() - self.soonest.q.val();
+        if !self.look.val().any() {
+            self.found.d.next = self.some.q.val();
+            self.first.d.next = self.soonest.q.val();
+            self.some.d.next = self.waits.val();
+            self.soonest.d.next = self.ending.val();
+        } else if self.waits.val() & (!self.some.q.val() | self.earlier.val().get_bit(15)) {
+            self.some.d.next = true;
+            self.soonest.d.next = self.ending.val();
+        }
+        self.ahead.next = self.first.q.val() - self.now.val();
+        self.awaited.d.next = self.time_now.val() + bit_cast::<32, 16>(self.ahead.val());
+        if self.ahead.val().get_bit(15) {
+            self.awaited.d.next = self.time_now.val();
+        }
+        self.deadline_valid.next = self.found.q.val();
+        self.deadline.next = self.awaited.q.val();
+
+        // The one that has left rests, whatever is found of its last rest in this cycle.
+        self.leaving.d.next = self.left_valid.val();
+        self.leaver.d.next = self.left.val();
+        self.ticks.read_address.next = self.leaver.q.val();
+        self.which.next = self.one.val() << self.leaver.q.val();
+        self.ends.write_enable.next = self.leaving.q.val();
+        self.ends.write_address.next = self.leaver.q.val();
+        self.ends.write_data.next = self.now.val() + bit_cast::<16, 15>(self.ticks.read_data.val());
+        if self.leaving.q.val() & self.ticks.read_data.val().any() {
+            self.rests.d.next = self.rests.d.val() | self.which.val();
+        }
+        self.resting.next = self.rests.q.val();
+
+        if self.reset.val() {
+            self.rests.d.next = bits::<VECTORS>(0);
+            self.leaving.d.next = false;
+            self.some.d.next = false;
+            self.found.d.next = false;
+        }
+    }
+}

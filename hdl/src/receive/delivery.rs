@@ -1,0 +1,550 @@
+//! Carries an order out: the payload to memory, and how it ends.
+//!
+//! ```text
+//!  order_* ──►┌──────────┐◄─► scatter's job
+//!     look ──►│          │──► close_*
+//!             │ Delivery │──► acknowledged
+//!             │          │──► save_*
+//!             └──────────┘──► frame, payload_start, release_valid, count_*
+//! ```
+//! Contract: one order at a time. What came of it, and so how it ends, is a table: see [`Outcome`].
+//!
+//! * The first packet of a send takes the descriptor at the consumed position, the last one of an RDMA write with
+//!   immediate data does; its segments are then not looked at. A right that the VI does not give goes first, then the
+//!   receive, then the bytes. A descriptor that was lost is skipped and counts as none.
+//! * A PSN behind the expected one is not delivered again; a reliable VI acknowledges it again, with the newest PSN. A
+//!   gap is refused once, until the expected PSN comes.
+//! * The last packet completes the descriptor: Length is what arrived. Its acknowledgement goes with the completion,
+//!   behind the data. The context is saved with it, and from then on the VI may be looked up again (`blocking`).
+//! * When a reliable VI breaks: its descriptor with the NAK, then the fault; from then on its frames match nothing but
+//!   the last word. An unreliable one only loses the message.
+//!
+//! A verdict of another kind, as of a read request or a response, becomes one arm of `Act`, and a step like `Answer` where it
+//! is handed on.
+//!
+//! Latency: a frame of one packet and one segment takes 3 cycles, scatter's and the checker's.
+//!
+//! Tests: `tests/receive/path.rs`.
+
+use super::ahead::AheadMeta;
+use super::contexts::{Message, Peer};
+use super::judge::Verdict;
+use super::outcome::{Ending, Outcome, Situation};
+use super::scatter::result;
+use crate::bus::{Acknowledged, Completion, FrameInfo, Position, Vi};
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+use viaduct_spec::descriptor::status;
+use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
+
+/// What the block is doing.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum Step {
+    /// Nothing.
+    Idle,
+    /// Do what the verdict says.
+    Act,
+    /// An acknowledgement goes to the send side.
+    Answer,
+    /// Scatter works.
+    Scatter,
+    /// The context is saved, and the frame freed.
+    Close,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Delivery {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets the order under way.
+    pub reset: Signal<In, bool>,
+    /// There is something to do: see [`Lookup`](super::Lookup).
+    pub order_valid: Signal<In, bool>,
+    /// It is taken.
+    pub order_ready: Signal<Out, bool>,
+    /// For this VI.
+    pub order_vi: Signal<In, Vi>,
+    /// Flush the receive at the consumed position; otherwise deliver the frame.
+    pub order_flush: Signal<In, bool>,
+    /// What the frame is to the VI.
+    pub order_verdict: Signal<In, Verdict>,
+    /// It ends a message.
+    pub order_ends: Signal<In, bool>,
+    /// It is of an RDMA write.
+    pub order_writes: Signal<In, bool>,
+    /// It carries immediate data.
+    pub order_immediate: Signal<In, bool>,
+    /// A receive is there at the consumed position.
+    pub order_present: Signal<In, bool>,
+    /// The VI's peer.
+    pub order_peer: Signal<In, Peer>,
+    /// Where the VI is.
+    pub order_message: Signal<In, Message>,
+    /// Receive descriptors of it that are completed.
+    pub order_consumed: Signal<In, Position>,
+    /// The frame.
+    pub info: Signal<In, FrameInfo>,
+    /// The receive, if there is one.
+    pub look: Signal<In, AheadMeta>,
+    /// The context of `blocking_vi` is not saved yet.
+    pub blocking: Signal<Out, bool>,
+    /// Which.
+    pub blocking_vi: Signal<Out, Vi>,
+    /// Nothing is under way.
+    pub idle: Signal<Out, bool>,
+    /// The frame in hand.
+    pub frame: Signal<Out, FrameInfo>,
+    /// Show its payload.
+    pub payload_start: Signal<Out, bool>,
+    /// It is done.
+    pub release_valid: Signal<Out, bool>,
+    /// Scatter: begin.
+    pub job_valid: Signal<Out, bool>,
+    /// VI.
+    pub job_vi: Signal<Out, Vi>,
+    /// Slot of the descriptor.
+    pub job_slot: Signal<Out, Bits<RECEIVE_AHEAD_LOG2>>,
+    /// The VI's tag.
+    pub job_tag: Signal<Out, Bits<16>>,
+    /// Region of the descriptor.
+    pub job_region: Signal<Out, Bits<16>>,
+    /// Its offset, in units of 64 bytes.
+    pub job_offset: Signal<Out, Bits<34>>,
+    /// Its segments.
+    pub job_segments: Signal<Out, Bits<8>>,
+    /// Segment to go on with.
+    pub job_index: Signal<Out, Bits<8>>,
+    /// Bytes of it already filled.
+    pub job_position: Signal<Out, Bits<32>>,
+    /// An RDMA write: one segment, the peer's.
+    pub job_remote: Signal<Out, bool>,
+    /// Its address.
+    pub job_place: Signal<Out, Bits<64>>,
+    /// Its handle.
+    pub job_handle: Signal<Out, Bits<32>>,
+    /// Bytes of it not yet filled.
+    pub job_left: Signal<Out, Bits<32>>,
+    /// Bytes to place.
+    pub job_length: Signal<Out, Bits<13>>,
+    /// The job is over.
+    pub done_valid: Signal<In, bool>,
+    /// How: `result`.
+    pub done_result: Signal<In, Bits<2>>,
+    /// Segment to go on with.
+    pub done_index: Signal<In, Bits<8>>,
+    /// Bytes of it filled.
+    pub done_position: Signal<In, Bits<32>>,
+    /// Write the context back.
+    pub save_valid: Signal<Out, bool>,
+    /// Where the VI is.
+    pub save_message: Signal<Out, Message>,
+    /// Receive descriptors of it that are completed.
+    pub save_consumed: Signal<Out, Position>,
+    /// The order ends: see [`Closing`](super::Closing).
+    pub close_valid: Signal<Out, bool>,
+    /// It is taken.
+    pub close_ready: Signal<In, bool>,
+    /// With a completion.
+    pub close_completes: Signal<Out, bool>,
+    /// The completion; its VI in any case.
+    pub close_completion: Signal<Out, Completion>,
+    /// With a fault.
+    pub close_faulty: Signal<Out, bool>,
+    /// Its code.
+    pub close_code: Signal<Out, Bits<8>>,
+    /// It breaks the VI.
+    pub close_breaks: Signal<Out, bool>,
+    /// An acknowledgement came from the wire.
+    pub acknowledged_valid: Signal<Out, bool>,
+    /// It is taken.
+    pub acknowledged_ready: Signal<In, bool>,
+    /// The acknowledgement.
+    pub acknowledged: Signal<Out, Acknowledged>,
+    /// A message was delivered.
+    pub count_message: Signal<Out, bool>,
+    /// A frame was for no VI.
+    pub count_no_vi: Signal<Out, bool>,
+    /// A frame was a duplicate, and answered again.
+    pub count_duplicate: Signal<Out, bool>,
+    /// A frame was another duplicate, or behind a gap.
+    pub count_psn: Signal<Out, bool>,
+    /// A message found no receive descriptor.
+    pub count_no_receive: Signal<Out, bool>,
+    /// A frame belonged to no message that can still be whole.
+    pub count_partial: Signal<Out, bool>,
+    step: DFF<Step>,
+    vi: DFF<Vi>,
+    flushing: DFF<bool>,
+    verdict: DFF<Verdict>,
+    ends: DFF<bool>,
+    writes: DFF<bool>,
+    carries: DFF<bool>,
+    present: DFF<bool>,
+    peer: DFF<Peer>,
+    message: DFF<Message>,
+    consumed: DFF<Position>,
+    packet: DFF<FrameInfo>,
+    receive: DFF<AheadMeta>,
+
+    outcome: Outcome,
+    /// How the order ends.
+    ending: DFF<Ending>,
+    /// The same frame is looked at again.
+    retry: DFF<bool>,
+
+    counted_message: DFF<bool>,
+    counted_no_vi: DFF<bool>,
+    counted_duplicate: DFF<bool>,
+    counted_psn: DFF<bool>,
+    counted_no_receive: DFF<bool>,
+    counted_partial: DFF<bool>,
+
+    reliable: Signal<Local, bool>,
+    next_psn: Signal<Local, Bits<24>>,
+    previous_psn: Signal<Local, Bits<24>>,
+    next_position: Signal<Local, Position>,
+    place: Signal<Local, Bits<64>>,
+    /// Where a send goes on, as in [`Message`].
+    send_place: Signal<Local, Bits<64>>,
+    /// The packet begins a message.
+    begins: Signal<Local, bool>,
+    /// It needs a receive.
+    needs: Signal<Local, bool>,
+    /// The packet is of a message that may be taken.
+    takes: Signal<Local, bool>,
+    /// What came of the order is known.
+    settles: Signal<Local, bool>,
+    /// What.
+    situation: Signal<Local, Situation>,
+    closes: Signal<Local, bool>,
+    status: Signal<Local, Bits<20>>,
+
+    status_receive: Number<20, { (status::DONE | status::OP_RECEIVE) as u64 }>,
+    status_write: Number<20, { (status::DONE | status::OP_REMOTE_RDMA_WRITE) as u64 }>,
+    status_immediate: Number<20, { status::IMMEDIATE as u64 }>,
+    ok: Number<2, { result::OK }>,
+    too_long: Number<2, { result::TOO_LONG }>,
+    refused: Number<2, { result::REFUSED }>,
+}
+
+impl Logic for Delivery {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(
+            self, clock, step, vi, flushing, verdict, ends, writes, carries, present, peer, message,
+            consumed, packet
+        );
+        dff_setup!(self, clock, receive, ending, retry);
+        dff_setup!(self, clock, counted_message, counted_no_vi, counted_psn, counted_duplicate);
+        dff_setup!(self, clock, counted_no_receive, counted_partial);
+
+        self.reliable.next = self.peer.q.val().reliable;
+        self.next_psn.next = self.packet.q.val().psn + 1;
+        self.previous_psn.next = self.message.q.val().psn - 1;
+        self.next_position.next = self.consumed.q.val() + 1;
+
+        // Outputs.
+        self.order_ready.next = self.step.q.val() == Step::Idle;
+        self.idle.next = self.step.q.val() == Step::Idle;
+        self.blocking.next = self.step.q.val() != Step::Idle;
+        self.blocking_vi.next = self.vi.q.val();
+        self.frame.next = self.packet.q.val();
+        self.job_valid.next = false;
+        self.payload_start.next = false;
+        self.job_vi.next = self.vi.q.val();
+        self.job_slot.next = self.consumed.q.val().get_bits::<RECEIVE_AHEAD_LOG2>(0);
+        self.job_tag.next = self.peer.q.val().tag;
+        self.job_region.next = self.receive.q.val().region;
+        self.job_offset.next = self.receive.q.val().offset;
+        self.job_segments.next = self.receive.q.val().segments;
+        self.place.next = self.message.q.val().place;
+        self.job_index.next = self.place.val().get_bits::<8>(32);
+        self.job_position.next = self.place.val().get_bits::<32>(0);
+        self.job_remote.next = self.writes.q.val();
+        if self.writes.q.val() {
+            self.job_position.next = self.message.q.val().received;
+        }
+        self.job_place.next = self.place.val();
+        self.job_handle.next = self.message.q.val().rkey;
+        self.job_left.next = self.message.q.val().left;
+        self.job_length.next = self.packet.q.val().length;
+        self.close_valid.next = self.step.q.val() == Step::Close;
+        self.closes.next = (self.step.q.val() == Step::Close) & self.close_ready.val();
+        self.close_completes.next = self.ending.q.val().completes;
+        self.close_faulty.next = self.ending.q.val().faulty;
+        self.close_code.next = self.ending.q.val().code;
+        self.close_breaks.next = self.ending.q.val().breaks;
+        self.close_completion.next.vi = self.vi.q.val();
+        self.close_completion.next.receive = true;
+        self.close_completion.next.write = self.ending.q.val().write;
+        self.close_completion.next.region = self.receive.q.val().region;
+        self.close_completion.next.offset = self.receive.q.val().offset;
+        self.close_completion.next.length = self.message.q.val().received;
+        self.status.next = self.status_receive.val();
+        if self.ending.q.val().remote {
+            self.status.next = self.status_write.val();
+        }
+        self.close_completion.next.status = self.status.val() | bit_cast::<20, 9>(self.ending.q.val().errors);
+        if self.ending.q.val().immediate {
+            self.close_completion.next.status = self.status.val() | self.status_immediate.val();
+        }
+        self.close_completion.next.has_immediate = self.ending.q.val().immediate;
+        self.close_completion.next.immediate = self.packet.q.val().extension;
+        self.close_completion.next.acknowledge = self.ending.q.val().acknowledge;
+        self.close_completion.next.psn = self.previous_psn.val();
+        if self.ending.q.val().negative {
+            self.close_completion.next.psn = self.message.q.val().psn;
+        }
+        self.close_completion.next.msn = self.message.q.val().msn;
+        self.close_completion.next.syndrome = self.ending.q.val().syndrome;
+        self.close_completion.next.kind = self.ending.q.val().kind;
+        self.close_completion.next.ends = self.ending.q.val().consume;
+        self.close_completion.next.reception = self.message.q.val().reception;
+        self.acknowledged_valid.next = self.step.q.val() == Step::Answer;
+        self.acknowledged.next.vi = self.vi.q.val();
+        self.acknowledged.next.psn = self.packet.q.val().psn;
+        self.acknowledged.next.syndrome = bit_cast::<8, 32>(self.packet.q.val().extension >> 24);
+        self.counted_message.d.next = false;
+        self.counted_no_vi.d.next = false;
+        self.counted_psn.d.next = false;
+        self.counted_duplicate.d.next = false;
+        self.counted_no_receive.d.next = false;
+        self.counted_partial.d.next = false;
+        self.count_duplicate.next = self.counted_duplicate.q.val();
+        self.count_message.next = self.counted_message.q.val();
+        self.count_no_vi.next = self.counted_no_vi.q.val();
+        self.count_psn.next = self.counted_psn.q.val();
+        self.count_no_receive.next = self.counted_no_receive.q.val();
+        self.count_partial.next = self.counted_partial.q.val();
+
+        // The context is saved when the order ends. A consumed descriptor ends the message.
+        self.save_valid.next = self.closes.val();
+        self.release_valid.next = self.closes.val() & !self.flushing.q.val() & !self.retry.q.val();
+        self.save_message.next = self.message.q.val();
+        self.save_consumed.next = self.consumed.q.val();
+        if self.ending.q.val().consume {
+            self.save_message.next.active = false;
+            self.save_consumed.next = self.next_position.val();
+        }
+        self.begins.next = self.verdict.q.val() == Verdict::Take;
+        self.needs.next =
+            (self.writes.q.val() & self.carries.q.val()) | (!self.writes.q.val() & self.begins.val());
+        self.send_place.next =
+            (bit_cast::<64, 8>(self.done_index.val()) << 32) | bit_cast::<64, 32>(self.done_position.val());
+        self.takes.next = false;
+        self.settles.next = false;
+        self.situation.next = Situation::Nothing;
+        match self.step.q.val() {
+            Step::Idle => {
+                self.vi.d.next = self.order_vi.val();
+                self.flushing.d.next = self.order_flush.val();
+                self.verdict.d.next = self.order_verdict.val();
+                self.ends.d.next = self.order_ends.val();
+                self.writes.d.next = self.order_writes.val();
+                self.carries.d.next = self.order_immediate.val();
+                self.present.d.next = self.order_present.val();
+                self.peer.d.next = self.order_peer.val();
+                self.message.d.next = self.order_message.val();
+                self.consumed.d.next = self.order_consumed.val();
+                self.packet.d.next = self.info.val();
+                // Block RAM is slow: nothing but a register behind it.
+                self.receive.d.next = self.look.val();
+                if !self.order_message.val().active
+                    | (!self.order_flush.val() & (self.order_verdict.val() == Verdict::Take))
+                {
+                    self.message.d.next.received = bits::<32>(0);
+                }
+                if !self.order_flush.val() & (self.order_verdict.val() == Verdict::Take) {
+                    self.message.d.next.place = bits::<64>(0);
+                    if self.order_writes.val() {
+                        self.message.d.next.place = self.info.val().address;
+                    }
+                    self.message.d.next.rkey = self.info.val().rkey;
+                    self.message.d.next.left = self.info.val().size;
+                }
+                self.retry.d.next = false;
+                if self.order_valid.val() {
+                    self.step.d.next = Step::Act;
+                }
+            }
+            Step::Act => {
+                self.step.d.next = Step::Close;
+                self.settles.next = true;
+                match self.verdict.q.val() {
+                    Verdict::Over => {
+                        self.situation.next = Situation::Over;
+                    }
+                    Verdict::Answer => {
+                        self.step.d.next = Step::Answer;
+                    }
+                    Verdict::Behind => {
+                        self.situation.next = Situation::Behind;
+                    }
+                    Verdict::Gap => {
+                        self.situation.next = Situation::Gap;
+                    }
+                    Verdict::Refuse => {
+                        self.situation.next = Situation::Refuse;
+                    }
+                    Verdict::Partial => {
+                        self.situation.next = Situation::Partial;
+                    }
+                    Verdict::Take => {
+                        self.takes.next = true;
+                    }
+                    Verdict::Continue => {
+                        self.takes.next = true;
+                    }
+                    _ => {
+                        self.situation.next = Situation::Nothing;
+                    }
+                }
+                if self.flushing.q.val() {
+                    self.situation.next = Situation::Flush;
+                    self.takes.next = false;
+                    self.step.d.next = Step::Close;
+                }
+                if self.takes.val() {
+                    self.situation.next = Situation::Placed;
+                    if self.writes.q.val() & self.begins.val() & !self.message.q.val().writable {
+                        self.situation.next = Situation::NoRight;
+                    } else if self.needs.val() & !self.present.q.val() {
+                        self.situation.next = Situation::NotReady;
+                    } else if self.needs.val() & self.receive.q.val().lost {
+                        self.situation.next = Situation::Lost;
+                    } else if self.needs.val() & self.receive.q.val().malformed {
+                        self.situation.next = Situation::Malformed;
+                    } else if self.packet.q.val().length.any() {
+                        self.settles.next = false;
+                        self.job_valid.next = true;
+                        self.payload_start.next = true;
+                        self.step.d.next = Step::Scatter;
+                    }
+                }
+            }
+            Step::Answer => {
+                if self.acknowledged_ready.val() {
+                    self.step.d.next = Step::Close;
+                }
+            }
+            Step::Scatter => {
+                if self.done_valid.val() {
+                    self.step.d.next = Step::Close;
+                    self.settles.next = true;
+                    if !self.writes.q.val() {
+                        self.message.d.next.place = self.send_place.val();
+                    }
+                    self.situation.next = Situation::Failed;
+                    if self.done_result.val() == self.refused.val() {
+                        self.situation.next = Situation::Refused;
+                    }
+                    if self.done_result.val() == self.too_long.val() {
+                        self.situation.next = Situation::TooLong;
+                    }
+                    if self.writes.q.val() {
+                        self.situation.next = Situation::Denied;
+                    }
+                    if self.done_result.val() == self.ok.val() {
+                        self.situation.next = Situation::Placed;
+                    }
+                }
+            }
+            Step::Close => {
+                if self.close_ready.val() {
+                    self.step.d.next = Step::Idle;
+                }
+            }
+            _ => {
+                self.step.d.next = Step::Idle;
+            }
+        }
+
+        // How it ends.
+        self.outcome.situation.next = self.situation.val();
+        self.outcome.reliable.next = self.reliable.val();
+        self.outcome.stays.next = self.peer.q.val().rnr_stay;
+        self.outcome.timer.next = self.peer.q.val().rnr_timer;
+        self.outcome.refused_before.next = self.message.q.val().refused;
+        self.outcome.active.next = self.message.q.val().active;
+        self.outcome.writing.next = self.message.q.val().writing;
+        self.outcome.asks.next = self.packet.q.val().ack_request;
+        self.outcome.ends.next = self.ends.q.val();
+        self.outcome.writes.next = self.writes.q.val();
+        self.outcome.carries.next = self.carries.q.val();
+        self.outcome.has_receive.next = self.present.q.val() & !self.receive.q.val().lost;
+        if self.settles.val() {
+            self.ending.d.next = self.outcome.ending.val();
+            self.retry.d.next = self.situation.val() == Situation::Partial;
+            self.message.d.next.refused = self.message.q.val().refused | self.outcome.ending.val().refuses;
+            if self.outcome.ending.val().loses {
+                self.message.d.next.active = false;
+                self.message.d.next.broken = self.outcome.ending.val().breaks;
+                if !self.outcome.ending.val().breaks {
+                    self.message.d.next.psn = self.next_psn.val();
+                }
+            }
+            match self.situation.val() {
+                Situation::Placed => {
+                    self.message.d.next.received =
+                        self.message.q.val().received + bit_cast::<32, 13>(self.packet.q.val().length);
+                    self.message.d.next.left =
+                        self.message.q.val().left - bit_cast::<32, 13>(self.packet.q.val().length);
+                    self.message.d.next.psn = self.next_psn.val();
+                    self.message.d.next.refused = false;
+                    self.message.d.next.active = !self.ends.q.val();
+                    self.message.d.next.writing = self.writes.q.val();
+                    self.counted_message.d.next = self.ends.q.val();
+                    if self.ends.q.val() {
+                        self.message.d.next.msn = self.message.q.val().msn + 1;
+                    }
+                }
+                Situation::Flush => {
+                    // The bytes of an RDMA write are not the receive's.
+                    if self.message.q.val().writing {
+                        self.message.d.next.received = bits::<32>(0);
+                    }
+                }
+                Situation::Partial => {
+                    // A send's goes with its receive.
+                    if self.message.q.val().writing {
+                        self.message.d.next.active = false;
+                    }
+                }
+                Situation::Over => {
+                    self.counted_no_vi.d.next = true;
+                }
+                Situation::Behind => {
+                    self.counted_duplicate.d.next = self.reliable.val();
+                    self.counted_psn.d.next = !self.reliable.val();
+                }
+                Situation::Gap => {
+                    self.counted_psn.d.next = true;
+                }
+                Situation::NotReady => {
+                    self.counted_no_receive.d.next = self.outcome.ending.val().loses;
+                }
+                Situation::Lost => {
+                    self.counted_no_receive.d.next = true;
+                }
+                _ => {
+                    self.counted_no_vi.d.next = (self.situation.val() == Situation::Nothing)
+                        & (self.verdict.q.val() == Verdict::Unknown);
+                }
+            }
+            if (self.situation.val() == Situation::Nothing) & (self.verdict.q.val() == Verdict::Stray) {
+                self.counted_partial.d.next = true;
+                self.message.d.next.psn = self.next_psn.val();
+            }
+        }
+        if self.reset.val() {
+            self.step.d.next = Step::Idle;
+            self.counted_message.d.next = false;
+            self.counted_no_vi.d.next = false;
+            self.counted_psn.d.next = false;
+            self.counted_duplicate.d.next = false;
+            self.counted_no_receive.d.next = false;
+            self.counted_partial.d.next = false;
+        }
+    }
+}

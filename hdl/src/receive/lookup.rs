@@ -1,0 +1,244 @@
+//! Finds a frame's VI, where that is, and what the frame is to it; or a VI that has receives to flush.
+//!
+//! ```text
+//!        info ──►┌────────┐──► look_vi, look_slot ◄── peer, message, consumed, look_filled, posted_position
+//!  work_valid ──►│ Lookup │
+//!    blocking ──►│        │──► order_valid, order_* ◄── order_ready
+//!        hold ──►└────────┘
+//! ```
+//! Contract: one order at a time, in the order of the store; flushes go first. An order stands until it is taken, and
+//! its frame with it (`info_taken`). While [`Delivery`](super::Delivery) works on a VI and has not saved its context
+//! (`blocking`), the same VI is not looked up; another one is.
+//!
+//! A frame that needs a receive which is posted and not there yet is looked at again from the start until it is, or
+//! until the VI is no longer connected. It stays at the head of the store, and what is behind it waits: frames leave
+//! the store's ring in their order. Fetch needs two reads of host memory for a receive, so that is a matter of a few
+//! microseconds; commits are taken meanwhile.
+//!
+//! After an order that only ended a message (Partial) the same frame comes again, and after a flush the same VI, until
+//! nothing is left to flush. Between frames, with `hold`, nothing begins.
+//!
+//! Latency: 3 cycles from a frame to its order.
+//!
+//! Tests: `tests/receive/path.rs`.
+
+use super::contexts::{Message, Peer};
+use super::judge::{Judge, Verdict};
+use crate::bus::{FrameInfo, Position, Vi};
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
+
+/// What the block is doing.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum Step {
+    /// Nothing; or the row of the next VI is being read.
+    Idle,
+    /// The row of the same VI is being read again.
+    Reload,
+    /// It comes.
+    Load,
+    /// It is compared.
+    Judge,
+    /// The verdict is there.
+    Decide,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Lookup {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets the frame or the flush under way.
+    pub reset: Signal<In, bool>,
+    /// A frame is on show.
+    pub info_valid: Signal<In, bool>,
+    /// The frame.
+    pub info: Signal<In, FrameInfo>,
+    /// It goes with the order.
+    pub info_taken: Signal<Out, bool>,
+    /// A VI has receives to flush.
+    pub work_valid: Signal<In, bool>,
+    /// Which.
+    pub work_vi: Signal<In, Vi>,
+    /// It is taken.
+    pub work_ready: Signal<Out, bool>,
+    /// Begin nothing.
+    pub hold: Signal<In, bool>,
+    /// Nothing is under way.
+    pub idle: Signal<Out, bool>,
+    /// The context of `blocking_vi` is not saved yet.
+    pub blocking: Signal<In, bool>,
+    /// Which.
+    pub blocking_vi: Signal<In, Vi>,
+    /// VI to look at in the contexts, in `ahead`, and among the doorbells.
+    pub look_vi: Signal<Out, Vi>,
+    /// Of the contexts, the far half.
+    pub look_far: Signal<Out, bool>,
+    /// VI whose state is wanted.
+    pub state_vi: Signal<Out, Vi>,
+    /// It is connected.
+    pub connected: Signal<In, bool>,
+    /// It is in Error.
+    pub error: Signal<In, bool>,
+    /// Its peer.
+    pub peer: Signal<In, Peer>,
+    /// Where it is: a half of it.
+    pub message: Signal<In, Message>,
+    /// The rest of the far half.
+    pub received_high: Signal<In, Bits<10>>,
+    /// Receive descriptors of it that are completed.
+    pub consumed: Signal<In, Position>,
+    /// Slot to look at in `ahead`.
+    pub look_slot: Signal<Out, Bits<RECEIVE_AHEAD_LOG2>>,
+    /// Up to where its receive queue is filled.
+    pub look_filled: Signal<In, Position>,
+    /// Up to where it is posted.
+    pub posted_position: Signal<In, Position>,
+    /// There is something to do.
+    pub order_valid: Signal<Out, bool>,
+    /// It is taken.
+    pub order_ready: Signal<In, bool>,
+    /// For this VI.
+    pub order_vi: Signal<Out, Vi>,
+    /// Flush the receive at the consumed position; otherwise deliver the frame.
+    pub order_flush: Signal<Out, bool>,
+    /// What the frame is to the VI.
+    pub order_verdict: Signal<Out, Verdict>,
+    /// It ends a message.
+    pub order_ends: Signal<Out, bool>,
+    /// It is of an RDMA write.
+    pub order_writes: Signal<Out, bool>,
+    /// It carries immediate data.
+    pub order_immediate: Signal<Out, bool>,
+    /// A receive is there at the consumed position.
+    pub order_present: Signal<Out, bool>,
+    /// The VI's peer.
+    pub order_peer: Signal<Out, Peer>,
+    /// Where the VI is.
+    pub order_message: Signal<Out, Message>,
+    /// Receive descriptors of it that are completed.
+    pub order_consumed: Signal<Out, Position>,
+    judge: Judge,
+    step: DFF<Step>,
+    vi: DFF<Vi>,
+    flushing: DFF<bool>,
+    known_peer: DFF<Peer>,
+    known_message: DFF<Message>,
+    known_consumed: DFF<Position>,
+    /// A receive is there at the consumed position.
+    present: DFF<bool>,
+    /// None is even posted.
+    none_posted: DFF<bool>,
+    target: Signal<Local, Vi>,
+    blocked: Signal<Local, bool>,
+    /// The packet needs a receive.
+    needs: Signal<Local, bool>,
+    waits: Signal<Local, bool>,
+    ordered: Signal<Local, bool>,
+}
+
+// `look_slot` and `target` take the low bits of a position and of a queue pair number.
+const _: () = assert!(RECEIVE_AHEAD_LOG2 == 2 && VI_LOG2 <= 10);
+
+impl Logic for Lookup {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, step, vi, flushing, known_peer, known_message, known_consumed);
+        dff_setup!(self, clock, present, none_posted);
+        clock!(self, clock, judge);
+
+        // The VI in hand; in Idle, the next one.
+        self.target.next = self.vi.q.val();
+        if self.step.q.val() == Step::Idle {
+            self.target.next = bit_cast::<VI_LOG2, 24>(self.info.val().queue_pair);
+            if self.work_valid.val() {
+                self.target.next = self.work_vi.val();
+            }
+        }
+        self.look_vi.next = self.target.val();
+        self.look_far.next = self.step.q.val() == Step::Load;
+        self.state_vi.next = self.vi.q.val();
+        self.look_slot.next = self.known_consumed.q.val().get_bits::<RECEIVE_AHEAD_LOG2>(0);
+        self.blocked.next = self.blocking.val() & (self.blocking_vi.val() == self.target.val());
+        self.judge.info.next = self.info.val();
+        self.judge.peer.next = self.known_peer.q.val();
+        self.judge.message.next = self.known_message.q.val();
+        self.judge.connected.next = self.connected.val();
+        self.judge.error.next = self.error.val();
+
+        self.idle.next = self.step.q.val() == Step::Idle;
+        self.order_vi.next = self.vi.q.val();
+        self.order_flush.next = self.flushing.q.val();
+        self.order_verdict.next = self.judge.verdict.val();
+        self.order_ends.next = self.judge.ends.val();
+        self.order_writes.next = self.judge.writes.val();
+        self.order_immediate.next = self.judge.immediate.val();
+        self.order_present.next = self.present.q.val();
+        self.order_peer.next = self.known_peer.q.val();
+        self.order_message.next = self.known_message.q.val();
+        self.order_consumed.next = self.known_consumed.q.val();
+        // A send takes a receive with its first packet, an RDMA write with immediate data with its last.
+        self.needs.next = false;
+        if (self.judge.verdict.val() == Verdict::Take) | (self.judge.verdict.val() == Verdict::Continue) {
+            self.needs.next = (self.judge.writes.val() & self.judge.immediate.val())
+                | (!self.judge.writes.val() & (self.judge.verdict.val() == Verdict::Take));
+        }
+        self.waits.next = self.needs.val() & !self.present.q.val() & !self.none_posted.q.val();
+        self.ordered.next = !self.waits.val();
+        if self.flushing.q.val() {
+            self.ordered.next = self.error.val() & self.present.q.val();
+        }
+        self.order_valid.next = (self.step.q.val() == Step::Decide) & self.ordered.val();
+        self.work_ready.next = false;
+        self.info_taken.next = false;
+
+        match self.step.q.val() {
+            Step::Idle => {
+                self.vi.d.next = self.target.val();
+                self.flushing.d.next = self.work_valid.val();
+                if (self.work_valid.val() | self.info_valid.val()) & !self.hold.val() & !self.blocked.val() {
+                    self.work_ready.next = self.work_valid.val();
+                    self.step.d.next = Step::Load;
+                }
+            }
+            Step::Reload => {
+                if !self.blocked.val() {
+                    self.step.d.next = Step::Load;
+                }
+            }
+            Step::Load => {
+                self.known_peer.d.next = self.peer.val();
+                self.known_message.d.next = self.message.val();
+                self.known_consumed.d.next = self.consumed.val();
+                self.step.d.next = Step::Judge;
+            }
+            Step::Judge => {
+                self.known_message.d.next.place = self.message.val().place;
+                self.known_message.d.next.rkey = self.message.val().rkey;
+                self.known_message.d.next.received = self.known_message.q.val().received
+                    | (bit_cast::<32, 10>(self.received_high.val()) << 22);
+                self.present.d.next = self.look_filled.val() != self.known_consumed.q.val();
+                self.none_posted.d.next = self.look_filled.val() == self.posted_position.val();
+                self.step.d.next = Step::Decide;
+            }
+            Step::Decide => {
+                if !self.ordered.val() {
+                    self.step.d.next = Step::Idle;
+                } else if self.order_ready.val() {
+                    self.step.d.next = Step::Idle;
+                    if self.flushing.q.val() | (self.judge.verdict.val() == Verdict::Partial) {
+                        self.step.d.next = Step::Reload;
+                    } else {
+                        self.info_taken.next = true;
+                    }
+                }
+            }
+            _ => {
+                self.step.d.next = Step::Idle;
+            }
+        }
+        if self.reset.val() {
+            self.step.d.next = Step::Idle;
+        }
+    }
+}

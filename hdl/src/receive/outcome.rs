@@ -1,0 +1,324 @@
+//! How an order ends, once it is known what came of it: completion, answer, fault.
+//!
+//! ```text
+//!  situation ──►┌─────────┐
+//!     packet, ─►│ Outcome │──► ending
+//!    message  ─►└─────────┘
+//! ```
+//! Contract: no state; `ending` is of the situation in the same cycle.
+//!
+//! | situation | receive | answer of a reliable VI | event | message |
+//! |---|---|---|---|---|
+//! | Flush | DESC_FLUSHED_ERROR | | | |
+//! | Over | | the last word again | | |
+//! | Behind | | ACK of the newest PSN executed | | |
+//! | Gap | | NAK_SEQUENCE, the first time | | |
+//! | Refuse | TRANSPORT_ERROR if a send was in progress | NAK_INVALID | CONN_LOST | lost |
+//! | Partial, of a send | PARTIAL_ERROR | | | lost |
+//! | Partial, of a write | | | RDMAW_ABORT | lost |
+//! | NoRight | RDMA_PROT_ERROR if the packet has one | NAK_INVALID | else RDMAW_PROT | lost |
+//! | NotReady, and the VI stays | | RNR_NAK with its timer | | |
+//! | NotReady otherwise | | RNR_NAK | RECVQ_EMPTY | lost |
+//! | Lost | ends, and nobody can see it | NAK_OPERATIONAL | | lost |
+//! | Malformed | FORMAT_ERROR | NAK_OPERATIONAL | | lost |
+//! | Denied | RDMA_PROT_ERROR if the packet has one | NAK_ACCESS | else RDMAW_PROT | lost |
+//! | TooLong | LENGTH_ERROR | NAK_INVALID | | lost |
+//! | Refused | PROTECTION_ERROR | NAK_OPERATIONAL | | lost |
+//! | Failed | TRANSPORT_ERROR | NAK_OPERATIONAL | | lost |
+//! | Placed | done, with the packet that ends its message | ACK, if the packet asks | | |
+//! | Nothing | | | | |
+//!
+//! A reliable VI that loses a message breaks: the answer is its last word, and there is an event in any case (CONN_LOST).
+//!
+//! Latency: none. Tests: with the path, `tests/receive/path.rs`, `tests/receive/write.rs`.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
+use crate::bus::word;
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+use viaduct_spec::descriptor::status;
+use viaduct_spec::register::event_code;
+use viaduct_spec::wire::syndrome;
+
+/// What came of an order.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+pub enum Situation {
+    /// Nothing that anybody is told of.
+    Nothing,
+    /// A receive is flushed.
+    Flush,
+    /// The connection has come to its end.
+    Over,
+    /// A duplicate.
+    Behind,
+    /// Something in front of the packet is missing.
+    Gap,
+    /// It may not come here (reliable).
+    Refuse,
+    /// The message in progress has lost something (unreliable).
+    Partial,
+    /// An RDMA write, and the VI gives no right to it.
+    NoRight,
+    /// No receive is posted.
+    NotReady,
+    /// The receive could not be read.
+    Lost,
+    /// The receive is malformed.
+    Malformed,
+    /// The peer may not write there.
+    Denied,
+    /// The receive's segments are full.
+    TooLong,
+    /// A segment of the receive was refused.
+    Refused,
+    /// The rest of the receive could not be read.
+    Failed,
+    /// The payload is placed.
+    Placed,
+}
+
+/// How an order ends.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Ending {
+    /// There is something for the completion writer.
+    pub completes: bool,
+    /// The receive's status is written.
+    pub write: bool,
+    /// The receive is consumed.
+    pub consume: bool,
+    /// Its error bits.
+    pub errors: Bits<9>,
+    /// It is completed by an RDMA write.
+    pub remote: bool,
+    /// With immediate data.
+    pub immediate: bool,
+    /// The VI has something to say.
+    pub acknowledge: bool,
+    /// Of the PSN expected, not the one before.
+    pub negative: bool,
+    /// What.
+    pub syndrome: Bits<8>,
+    /// See [`word`].
+    pub kind: Bits<2>,
+    /// There is an event.
+    pub faulty: bool,
+    /// Its code.
+    pub code: Bits<8>,
+    /// What is missing has been refused, and is not again before it comes.
+    pub refuses: bool,
+    /// The message is lost.
+    pub loses: bool,
+    /// And with it the connection.
+    pub breaks: bool,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Outcome {
+    /// What came of the order.
+    pub situation: Signal<In, Situation>,
+    /// The VI's service is reliable.
+    pub reliable: Signal<In, bool>,
+    /// It stays when there is no receive.
+    pub stays: Signal<In, bool>,
+    /// Timer code of that answer.
+    pub timer: Signal<In, Bits<5>>,
+    /// The gap has been refused before.
+    pub refused_before: Signal<In, bool>,
+    /// A message is in progress.
+    pub active: Signal<In, bool>,
+    /// An RDMA write.
+    pub writing: Signal<In, bool>,
+    /// The packet asks for an acknowledgement.
+    pub asks: Signal<In, bool>,
+    /// It ends a message.
+    pub ends: Signal<In, bool>,
+    /// It is of an RDMA write.
+    pub writes: Signal<In, bool>,
+    /// It carries immediate data.
+    pub carries: Signal<In, bool>,
+    /// A receive that can be read is there.
+    pub has_receive: Signal<In, bool>,
+    /// How it ends.
+    pub ending: Signal<Out, Ending>,
+    /// The receive tells its consumer of an error.
+    tells: Signal<Local, bool>,
+    /// A peer's write was refused.
+    denied: Signal<Local, bool>,
+    fails: Signal<Local, bool>,
+    format_error: Number<9, { status::FORMAT_ERROR as u64 }>,
+    protection_error: Number<9, { status::PROTECTION_ERROR as u64 }>,
+    length_error: Number<9, { status::LENGTH_ERROR as u64 }>,
+    partial_error: Number<9, { status::PARTIAL_ERROR as u64 }>,
+    flushed_error: Number<9, { status::DESC_FLUSHED_ERROR as u64 }>,
+    transport_error: Number<9, { status::TRANSPORT_ERROR as u64 }>,
+    remote_error: Number<9, { status::RDMA_PROT_ERROR as u64 }>,
+    ack: Number<8, { syndrome::ACK as u64 }>,
+    rnr_nak: Number<8, { syndrome::RNR_NAK as u64 }>,
+    nak_sequence: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
+    nak_invalid: Number<8, { syndrome::NAK_INVALID as u64 }>,
+    nak_access: Number<8, { syndrome::NAK_ACCESS as u64 }>,
+    nak_operational: Number<8, { syndrome::NAK_OPERATIONAL as u64 }>,
+    connection_lost: Number<8, { event_code::CONN_LOST as u64 }>,
+    queue_empty: Number<8, { event_code::RECVQ_EMPTY as u64 }>,
+    write_refused: Number<8, { event_code::RDMAW_PROT as u64 }>,
+    write_abort: Number<8, { event_code::RDMAW_ABORT as u64 }>,
+    say: Number<2, { word::SAY }>,
+    last_word: Number<2, { word::LAST }>,
+    say_again: Number<2, { word::REPEAT }>,
+}
+
+impl Logic for Outcome {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.ending.next.completes = false;
+        self.ending.next.write = false;
+        self.ending.next.consume = false;
+        self.ending.next.errors = bits::<9>(0);
+        self.ending.next.remote = self.writes.val();
+        self.ending.next.immediate = false;
+        self.ending.next.acknowledge = false;
+        self.ending.next.negative = false;
+        self.ending.next.syndrome = self.nak_operational.val();
+        self.ending.next.kind = self.say.val();
+        self.ending.next.faulty = false;
+        self.ending.next.code = self.connection_lost.val();
+        self.ending.next.refuses = false;
+        self.ending.next.loses = false;
+        self.ending.next.breaks = false;
+        self.tells.next = false;
+        self.denied.next = false;
+        self.fails.next = false;
+
+        match self.situation.val() {
+            Situation::Flush => {
+                self.ending.next.errors = self.flushed_error.val();
+                self.ending.next.remote = false;
+                self.ending.next.write = self.has_receive.val();
+                self.ending.next.consume = true;
+                self.ending.next.completes = true;
+            }
+            Situation::Over => {
+                self.ending.next.kind = self.say_again.val();
+                self.ending.next.acknowledge = true;
+                self.ending.next.completes = true;
+            }
+            Situation::Behind => {
+                self.ending.next.syndrome = self.ack.val();
+                self.ending.next.acknowledge = self.reliable.val();
+                self.ending.next.completes = self.reliable.val();
+            }
+            Situation::Gap => {
+                self.ending.next.syndrome = self.nak_sequence.val();
+                self.ending.next.negative = true;
+                self.ending.next.refuses = true;
+                self.ending.next.acknowledge = !self.refused_before.val();
+                self.ending.next.completes = !self.refused_before.val();
+            }
+            Situation::Refuse => {
+                // What ends is what was in progress; the packet is not looked at.
+                self.ending.next.syndrome = self.nak_invalid.val();
+                self.ending.next.errors = self.transport_error.val();
+                self.ending.next.remote = false;
+                self.tells.next = self.active.val() & !self.writing.val();
+                self.fails.next = true;
+            }
+            Situation::Partial => {
+                self.ending.next.code = self.write_abort.val();
+                self.ending.next.faulty = self.writing.val();
+                self.ending.next.errors = self.partial_error.val();
+                self.ending.next.remote = false;
+                self.tells.next = !self.writing.val();
+            }
+            Situation::NoRight => {
+                self.ending.next.syndrome = self.nak_invalid.val();
+                self.denied.next = true;
+                self.fails.next = true;
+            }
+            Situation::NotReady => {
+                self.ending.next.syndrome = self.rnr_nak.val();
+                if self.reliable.val() & self.stays.val() {
+                    self.ending.next.syndrome = self.rnr_nak.val() | bit_cast::<8, 5>(self.timer.val());
+                    self.ending.next.negative = true;
+                    self.ending.next.refuses = true;
+                    self.ending.next.acknowledge = true;
+                    self.ending.next.completes = true;
+                } else {
+                    self.ending.next.code = self.queue_empty.val();
+                    self.ending.next.faulty = true;
+                    self.fails.next = true;
+                }
+            }
+            Situation::Lost => {
+                self.ending.next.consume = true;
+                self.ending.next.completes = true;
+                self.fails.next = true;
+            }
+            Situation::Malformed => {
+                self.ending.next.errors = self.format_error.val();
+                self.tells.next = true;
+                self.fails.next = true;
+            }
+            Situation::Denied => {
+                self.ending.next.syndrome = self.nak_access.val();
+                self.denied.next = true;
+                self.fails.next = true;
+            }
+            Situation::TooLong => {
+                self.ending.next.syndrome = self.nak_invalid.val();
+                self.ending.next.errors = self.length_error.val();
+                self.tells.next = true;
+                self.fails.next = true;
+            }
+            Situation::Refused => {
+                self.ending.next.errors = self.protection_error.val();
+                self.tells.next = true;
+                self.fails.next = true;
+            }
+            Situation::Failed => {
+                self.ending.next.errors = self.transport_error.val();
+                self.tells.next = true;
+                self.fails.next = true;
+            }
+            Situation::Placed => {
+                self.ending.next.syndrome = self.ack.val();
+                if self.reliable.val() & self.asks.val() {
+                    self.ending.next.acknowledge = true;
+                    self.ending.next.completes = true;
+                }
+                if self.ends.val() & (!self.writes.val() | self.carries.val()) {
+                    self.ending.next.immediate = self.carries.val();
+                    self.tells.next = true;
+                }
+            }
+            _ => {
+                self.ending.next.completes = false;
+            }
+        }
+        // The receive says so if the packet has one, otherwise an event.
+        if self.denied.val() {
+            self.ending.next.errors = self.remote_error.val();
+            if self.carries.val() & self.has_receive.val() {
+                self.tells.next = true;
+            } else {
+                self.ending.next.code = self.write_refused.val();
+                self.ending.next.faulty = true;
+            }
+        }
+        if self.tells.val() {
+            self.ending.next.write = true;
+            self.ending.next.consume = true;
+            self.ending.next.completes = true;
+        }
+        self.ending.next.loses = self.fails.val();
+        if self.fails.val() & self.reliable.val() {
+            self.ending.next.breaks = true;
+            self.ending.next.kind = self.last_word.val();
+            self.ending.next.acknowledge = true;
+            self.ending.next.negative = true;
+            self.ending.next.completes = true;
+            self.ending.next.faulty = true;
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Holds acknowledgements of Reliable Reception until the data is in memory: a read that went behind it has come back.
+//!
+//! ```text
+//!      in ──►┌───────────┐──► out
+//!  commit ──►│ FlushRead │──► access
+//!            └───────────┘◄── beat
+//! ```
+//! Contract: requests go in when their writes have left the edge, and come out in order; those without `reception` at
+//! once when they are the oldest. For the others eight bytes of the agent's arena are read, the ring of the work queue
+//! opened last: PCIe keeps a read behind the writes before it, so whatever had gone in when it was asked for may come
+//! out when it is back. One read at a time, counted: requests are numbered, and the read covers those before the next
+//! number. When it is refused, or fails on the bus, nobody knows where the data is: the oldest request is dropped, and the
+//! peer will ask again.
+//!
+//! Latency: 1 cycle without `reception`; with it the checker's and up to two round trips of the bus.
+//!
+//! Tests: `tests/complete/flush_read.rs`.
+
+use crate::bus::{client, Access, AckRequest, Commit, ReadBeat};
+use crate::prims::{Fifo, Number};
+use rust_hdl::prelude::*;
+use viaduct_spec::tables::{table, work_queue};
+
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum Step {
+    Idle,
+    Ask,
+    Wait,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct FlushRead {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets requests and arena.
+    pub reset: Signal<In, bool>,
+    /// A table row is on the bus; somebody else takes it.
+    pub commit_valid: Signal<In, bool>,
+    /// The row.
+    pub commit: Signal<In, Commit>,
+    /// A request's writes have left the edge.
+    pub in_valid: Signal<In, bool>,
+    /// The request.
+    pub in_request: Signal<In, AckRequest>,
+    /// It is taken.
+    pub in_ready: Signal<Out, bool>,
+    /// It may be said.
+    pub out_valid: Signal<Out, bool>,
+    /// The request.
+    pub out_request: Signal<Out, AckRequest>,
+    /// It is taken.
+    pub out_ready: Signal<In, bool>,
+    /// Memory is wanted.
+    pub access_valid: Signal<Out, bool>,
+    /// The access, a read.
+    pub access: Signal<Out, Access>,
+    /// It is taken.
+    pub access_ready: Signal<In, bool>,
+    /// Data read.
+    pub beat_valid: Signal<In, bool>,
+    /// The data.
+    pub beat: Signal<In, ReadBeat>,
+    /// Requests wait.
+    pub busy: Signal<Out, bool>,
+    requests: Fifo<AckRequest, 4, 5>,
+    step: DFF<Step>,
+    /// Where the arena is: region, tag, and offset in units of 64 bytes.
+    region: DFF<Bits<16>>,
+    tag: DFF<Bits<16>>,
+    offset: DFF<Bits<34>>,
+    /// Numbers, modulo 64: of the next request in, of the oldest.
+    entered: DFF<Bits<6>>,
+    oldest: DFF<Bits<6>>,
+    /// Requests before this one are covered by a read that is back; never behind the oldest.
+    covered: DFF<Bits<6>>,
+    /// And by the read that is out.
+    covering: DFF<Bits<6>>,
+    in_memory: Signal<Local, bool>,
+    enters: Signal<Local, bool>,
+    leaves: Signal<Local, bool>,
+    answered: Signal<Local, bool>,
+    fails: Signal<Local, bool>,
+    word_0: Signal<Local, Bits<64>>,
+    word_1: Signal<Local, Bits<64>>,
+    work_queues: Number<8, { table::WORK_QUEUE as u64 }>,
+    me: Number<2, { client::COMPLETE }>,
+}
+
+// The numbers in `update` are these fields'.
+const _: () = {
+    assert!(work_queue::RING_OFFSET.lo == 0 && work_queue::RING_OFFSET.width == 34);
+    assert!(work_queue::RING_REGION.lo == 34 && work_queue::RING_REGION.width == 16);
+    assert!(work_queue::OPEN.lo == 54 && work_queue::SYSTEM_TAG.lo == 64);
+};
+
+impl Logic for FlushRead {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, step, region, tag, offset, entered, oldest, covered, covering);
+        clock!(self, clock, requests);
+        self.requests.reset.next = self.reset.val();
+
+        self.word_0.next = self.commit.val().word0;
+        self.word_1.next = self.commit.val().word1;
+        if self.commit_valid.val()
+            & (self.commit.val().target == self.work_queues.val())
+            & self.word_0.val().get_bit(54)
+        {
+            self.region.d.next = self.word_0.val().get_bits::<16>(34);
+            self.offset.d.next = self.word_0.val().get_bits::<34>(0);
+            self.tag.d.next = self.word_1.val().get_bits::<16>(0);
+        }
+        self.access_valid.next = self.step.q.val() == Step::Ask;
+        self.access.next.address = bit_cast::<64, 34>(self.offset.q.val()) << 6;
+        self.access.next.span = bits::<32>(8);
+        self.access.next.length = bits::<13>(8);
+        self.access.next.region = self.region.q.val();
+        self.access.next.key = bits::<16>(0);
+        self.access.next.tag = self.tag.q.val();
+        self.access.next.by_offset = true;
+        self.access.next.system = true;
+        self.access.next.write = false;
+        self.access.next.clip = false;
+        self.access.next.remote = bits::<2>(0);
+        self.access.next.user = bits::<8>(0);
+
+        // In and out.
+        self.requests.in_valid.next = self.in_valid.val();
+        self.requests.in_data.next = self.in_request.val();
+        self.in_ready.next = self.requests.in_ready.val();
+        self.enters.next = self.in_valid.val() & self.requests.in_ready.val();
+        if self.enters.val() {
+            self.entered.d.next = self.entered.q.val() + 1;
+        }
+        self.in_memory.next =
+            !self.requests.out_data.val().reception | (self.covered.q.val() != self.oldest.q.val());
+        self.out_valid.next = self.requests.out_valid.val() & self.in_memory.val();
+        self.out_request.next = self.requests.out_data.val();
+        self.busy.next = self.requests.out_valid.val();
+
+        self.answered.next =
+            self.beat_valid.val() & (self.beat.val().client == self.me.val()) & self.beat.val().last;
+        self.fails.next = false;
+        match self.step.q.val() {
+            Step::Idle => {
+                self.covering.d.next = self.entered.q.val();
+                if self.requests.out_valid.val() & !self.in_memory.val() {
+                    self.step.d.next = Step::Ask;
+                }
+            }
+            Step::Ask => {
+                if self.access_ready.val() {
+                    self.step.d.next = Step::Wait;
+                }
+            }
+            Step::Wait => {
+                if self.answered.val() {
+                    self.step.d.next = Step::Idle;
+                    self.fails.next = self.beat.val().refused | self.beat.val().failed;
+                }
+            }
+            _ => {
+                self.step.d.next = Step::Idle;
+            }
+        }
+
+        // The oldest of a read under way stays until it is back: so what that covers lies in front of it.
+        self.leaves.next = (self.out_valid.val() & self.out_ready.val()) | self.fails.val();
+        self.requests.out_ready.next = self.leaves.val();
+        if self.leaves.val() {
+            self.oldest.d.next = self.oldest.q.val() + 1;
+            if self.covered.q.val() == self.oldest.q.val() {
+                self.covered.d.next = self.covered.q.val() + 1;
+            }
+        }
+        if (self.step.q.val() == Step::Wait) & self.answered.val() & !self.fails.val() {
+            self.covered.d.next = self.covering.q.val();
+        }
+        if self.reset.val() {
+            self.step.d.next = Step::Idle;
+            self.region.d.next = bits::<16>(0);
+            self.entered.d.next = bits::<6>(0);
+            self.oldest.d.next = bits::<6>(0);
+            self.covered.d.next = bits::<6>(0);
+        }
+    }
+}

@@ -1,0 +1,454 @@
+//! The completion queues with whoever writes their entries, decides about VIs and takes their interrupts.
+
+use std::collections::VecDeque;
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use viaduct_hdl::bus::{Closed, Commit, CqEntry, CqStore, Event, Fault};
+use viaduct_hdl::complete::Queues;
+use viaduct_hdl::export::verilog;
+use viaduct_spec::profile::{CQS, VIS};
+use viaduct_spec::register::{event, event_code};
+use viaduct_spec::tables::{completion_queue, table, work_queue};
+use viaduct_verilate::Bench;
+
+use crate::bundle::Bundle;
+
+/// The region whose entries are refused.
+pub const REFUSED_REGION: u64 = 0xBAD;
+
+/// A completion queue's row.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ring {
+    pub offset: u64,
+    pub region: u64,
+    pub log2: u64,
+    pub live: bool,
+    pub events: bool,
+    pub tag: u64,
+    pub vector: u64,
+}
+
+/// A descriptor that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct End {
+    pub vi: u64,
+    pub receive: u64,
+    pub region: u64,
+    pub offset: u64,
+    pub written: bool,
+}
+
+/// Something that the queues do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    Entry { region: u64, tag: u64, address: u64, token: u64, vi: u64, receive: u64, phase: u64, ok: bool },
+    Break { vi: u64, receive: u64, code: u8 },
+    Raise { vector: u64 },
+}
+
+/// Why there is no entry.
+enum Lost {
+    /// No room.
+    Room,
+    /// No queue, or no memory.
+    Gone,
+}
+
+/// What the contract makes of it: the rules of docs/semantics.md, without any cycles.
+#[derive(Clone)]
+pub struct Model {
+    pub rings: Vec<Ring>,
+    pub written: Vec<u64>,
+    pub taken: Vec<u64>,
+    pub armed: Vec<bool>,
+    told: Vec<bool>,
+    /// Queue and position of each work queue.
+    work: Vec<(Option<usize>, u64)>,
+    pub error_ring: Option<usize>,
+    pub overruns: u64,
+    pub lost: u64,
+    pub ignored: u64,
+    pub deeds: VecDeque<Deed>,
+}
+
+impl Model {
+    fn new() -> Self {
+        Self {
+            rings: vec![Ring::default(); CQS],
+            written: vec![0; CQS],
+            taken: vec![0; CQS],
+            armed: vec![false; CQS],
+            told: vec![false; CQS],
+            work: vec![(None, 0); 2 * VIS],
+            error_ring: None,
+            overruns: 0,
+            lost: 0,
+            ignored: 0,
+            deeds: VecDeque::new(),
+        }
+    }
+
+    pub fn room(&self, cq: usize) -> u64 {
+        let used = (self.written[cq].wrapping_sub(self.taken[cq])) & 0x3_FFFF;
+        (1u64 << self.rings[cq].log2).saturating_sub(used)
+    }
+
+    /// An entry, or why there is none.
+    fn entry(&mut self, cq: usize, token: u64, vi: u64, receive: u64) -> Result<(), Lost> {
+        let ring = self.rings[cq];
+        if !ring.live {
+            return Err(Lost::Gone);
+        }
+        if self.room(cq) == 0 {
+            return Err(Lost::Room);
+        }
+        let slot = self.written[cq] & ((1 << ring.log2) - 1);
+        let ok = ring.region != REFUSED_REGION;
+        self.deeds.push_back(Deed::Entry {
+            region: ring.region,
+            tag: ring.tag,
+            address: ring.offset * 64 + slot * 16,
+            token,
+            vi,
+            receive,
+            phase: !(self.written[cq] >> ring.log2) & 1,
+            ok,
+        });
+        if ok {
+            self.written[cq] = (self.written[cq] + 1) & 0x3_FFFF;
+            self.told[cq] = false;
+            if std::mem::take(&mut self.armed[cq]) {
+                self.deeds.push_back(Deed::Raise { vector: ring.vector });
+            }
+        }
+        ok.then_some(()).ok_or(Lost::Gone)
+    }
+
+    fn end(&mut self, end: &End) {
+        let queue = (2 * end.vi + end.receive) as usize;
+        let (cq, position) = self.work[queue];
+        self.work[queue].1 = (position + 1) % (1 << 14);
+        let Some(cq) = cq.filter(|_| end.written) else { return };
+        let token = position << 50 | end.region << 34 | end.offset;
+        match self.entry(cq, token, end.vi, end.receive) {
+            Ok(()) => {}
+            Err(Lost::Gone) => self.deeds.push_back(Deed::Break {
+                vi: end.vi,
+                receive: end.receive,
+                code: event_code::COMP_PROT,
+            }),
+            Err(Lost::Room) => {
+                self.overruns += 1;
+                self.deeds.push_back(Deed::Break {
+                    vi: end.vi,
+                    receive: end.receive,
+                    code: event_code::CONN_LOST,
+                });
+                if self.error_ring.is_some() && !std::mem::replace(&mut self.told[cq], true) {
+                    // The word names the queue alone; the entry's owner is nobody's business.
+                    let mut word = [0];
+                    event::CODE.put(&mut word, event_code::CQ_OVERRUN.into());
+                    event::VI.put(&mut word, cq as u64);
+                    self.report(word[0], end.vi, end.receive);
+                }
+            }
+        }
+    }
+
+    fn event(&mut self, code: u8, vi: u64, receive: u64, broke: bool) {
+        let mut word = [0];
+        event::CODE.put(&mut word, code.into());
+        event::VI.put(&mut word, vi);
+        event::RECEIVE.put(&mut word, receive);
+        event::BROKE.put(&mut word, broke.into());
+        self.report(word[0], vi, receive);
+    }
+
+    fn report(&mut self, word: u64, vi: u64, receive: u64) {
+        let entered = self.error_ring.is_some_and(|cq| self.entry(cq, word, vi, receive).is_ok());
+        self.lost += u64::from(!entered);
+    }
+
+    fn store(&mut self, (cq, index, arm): (usize, u64, bool)) {
+        if !self.rings[cq].live {
+            self.ignored += 1;
+        } else if !arm {
+            self.taken[cq] = index;
+        } else if self.written[cq] == index {
+            self.armed[cq] = true;
+        } else {
+            self.armed[cq] = false;
+            self.deeds.push_back(Deed::Raise { vector: self.rings[cq].vector });
+        }
+    }
+}
+
+/// The block, the model beside it, and what both have done.
+pub struct World {
+    pub bench: Bench,
+    pub random: ChaCha8Rng,
+    pub model: Model,
+    closed: Bundle,
+    commit: Bundle,
+    event_word: Bundle,
+    entry: Bundle,
+    fault: Bundle,
+    store: Bundle,
+    /// Cycles that the writer takes; None: it has no entry.
+    writing: Option<u64>,
+    counts: [u64; 3],
+    pub entries: u64,
+    pub raises: u64,
+    pub hurry: bool,
+    /// The ready that is waited for; None when it has come.
+    watched: Option<String>,
+    /// Every row has been committed: before, the memories hold anything.
+    cleared: bool,
+}
+
+impl World {
+    pub fn new() -> Self {
+        let bench = Bench::new("queues", &verilog(Queues::default()));
+        let random = ChaCha8Rng::seed_from_u64(bench.seed());
+        let mut world = Self {
+            bench,
+            random,
+            model: Model::new(),
+            closed: Bundle::of::<Closed>("closed"),
+            commit: Bundle::of::<Commit>("commit"),
+            event_word: Bundle::of::<Event>("event_word"),
+            entry: Bundle::of::<CqEntry>("entry"),
+            fault: Bundle::of::<Fault>("fault"),
+            store: Bundle::of::<CqStore>("store"),
+            writing: None,
+            counts: [0; 3],
+            entries: 0,
+            raises: 0,
+            hurry: false,
+            watched: None,
+            cleared: false,
+        };
+        for cq in 0..CQS {
+            world.ring(cq, Ring::default());
+        }
+        world.cleared = true;
+        for queue in 0..2 * VIS {
+            world.work_queue(queue, None);
+        }
+        world
+    }
+
+    /// Runs a cycle: what the block offers is what the model has done.
+    pub fn cycle(&mut self) {
+        let random = &mut self.random;
+        self.bench.eval();
+        // The writer: a few cycles for each entry.
+        let mut done = false;
+        if self.bench.get("entry_valid") == 1 {
+            let most = if self.hurry { 1 } else { 12 };
+            let left = self.writing.get_or_insert_with(|| random.random_range(0..most));
+            done = *left == 0;
+            *left = left.saturating_sub(1);
+        }
+        let ok = done && self.entry.get(&self.bench, "region") != REFUSED_REGION;
+        self.bench.set("entry_done", done.into());
+        self.bench.set("entry_ok", ok.into());
+        let fault_ready = random.random_bool(0.3);
+        self.bench.set("fault_ready", fault_ready.into());
+        let raise_ready = random.random_bool(0.8);
+        self.bench.set("raise_ready", raise_ready.into());
+        self.bench.eval();
+        let bench = &self.bench;
+        // Only now all that it depends on is set.
+        self.watched = self.watched.take().filter(|ready| bench.get(ready) == 0);
+        let mut seen = Vec::new();
+        if done {
+            let get = |name| self.entry.get(bench, name);
+            seen.push(Deed::Entry {
+                region: get("region"),
+                tag: get("tag"),
+                address: get("address"),
+                token: get("token"),
+                vi: get("vi"),
+                receive: get("receive"),
+                phase: get("phase"),
+                ok,
+            });
+            self.writing = None;
+            self.entries += u64::from(ok);
+        }
+        if fault_ready && bench.get("fault_valid") == 1 {
+            let get = |name| self.fault.get(bench, name);
+            assert_eq!(get("breaks"), 1);
+            seen.push(Deed::Break { vi: get("vi"), receive: get("receive"), code: get("code") as u8 });
+        }
+        if raise_ready && bench.get("raise_valid") == 1 {
+            seen.push(Deed::Raise { vector: bench.get("raise_vector") });
+            self.raises += 1;
+        }
+        for deed in seen {
+            // A raise is in nobody's order but its entry's: that came before it.
+            let at = self.model.deeds.iter().position(|due| match (due, &deed) {
+                (Deed::Raise { .. }, Deed::Raise { .. }) => due == &deed,
+                (Deed::Raise { .. }, _) => false,
+                _ => true,
+            });
+            let due = at.and_then(|at| self.model.deeds.remove(at));
+            assert_eq!(due, Some(deed), "cycle {}, then {:?}", bench.cycles(), self.model.deeds);
+        }
+        for (count, port) in self.counts.iter_mut().zip(["count_overrun", "count_lost", "count_ignored"]) {
+            *count += bench.get(port);
+        }
+        self.bench.tick();
+    }
+
+    /// Offers something until it is taken.
+    fn offer(&mut self, valid: &str, ready: &str) {
+        self.bench.set(valid, 1);
+        for _ in 0..1000 {
+            self.watched = Some(ready.into());
+            self.cycle();
+            if self.watched.take().is_none() {
+                self.bench.set(valid, 0);
+                return;
+            }
+        }
+        panic!("{ready} never comes");
+    }
+
+    pub fn ring(&mut self, cq: usize, ring: Ring) {
+        let mut words = [0; 2];
+        completion_queue::RING_OFFSET.put(&mut words, ring.offset);
+        completion_queue::RING_REGION.put(&mut words, ring.region);
+        completion_queue::RING_LOG2.put(&mut words, ring.log2);
+        completion_queue::LIVE.put(&mut words, ring.live.into());
+        completion_queue::EVENTS.put(&mut words, ring.events.into());
+        completion_queue::SYSTEM_TAG.put(&mut words, ring.tag);
+        completion_queue::VECTOR.put(&mut words, ring.vector);
+        let fields = [
+            ("target", table::COMPLETION_QUEUE.into()),
+            ("row", cq as u64),
+            ("word0", words[0]),
+            ("word1", words[1]),
+        ];
+        self.commit.set(&mut self.bench, &fields);
+        let model = &mut self.model;
+        let old = if model.rings[cq].live { model.written[cq] } else { 0 };
+        if std::mem::take(&mut model.armed[cq]) && model.rings[cq].live && ring.live {
+            model.deeds.push_back(Deed::Raise { vector: model.rings[cq].vector });
+        }
+        (model.written[cq], model.taken[cq], model.told[cq]) = (0, 0, false);
+        model.rings[cq] = ring;
+        if ring.live && ring.events {
+            model.error_ring = Some(cq);
+        } else if model.error_ring == Some(cq) {
+            model.error_ring = None;
+        }
+        self.offer("commit_valid", "commit_ready");
+        if self.cleared {
+            assert_eq!(self.bench.get("result"), old, "entries of the old ring");
+        }
+    }
+
+    pub fn work_queue(&mut self, queue: usize, cq: Option<usize>) {
+        // Everything else of the row is somebody else's.
+        let mut words = [u64::MAX; 2];
+        work_queue::CQ.put(&mut words, cq.unwrap_or(5) as u64);
+        work_queue::TO_CQ.put(&mut words, cq.is_some().into());
+        let fields = [
+            ("target", table::WORK_QUEUE.into()),
+            ("row", queue as u64),
+            ("word0", words[0]),
+            ("word1", words[1]),
+        ];
+        self.commit.set(&mut self.bench, &fields);
+        self.model.work[queue] = (cq, 0);
+        self.offer("commit_valid", "commit_ready");
+    }
+
+    pub fn end(&mut self, end: End) {
+        let fields = [
+            ("vi", end.vi),
+            ("receive", end.receive),
+            ("region", end.region),
+            ("offset", end.offset),
+            ("written", end.written.into()),
+        ];
+        self.closed.set(&mut self.bench, &fields);
+        self.model.end(&end);
+        self.offer("closed_valid", "closed_ready");
+    }
+
+    /// A descriptor ends, and in the same cycle its queue's row is committed anew: the end is the old row's.
+    pub fn end_and_commit(&mut self, end: End, cq: Option<usize>) {
+        let fields = [
+            ("vi", end.vi),
+            ("receive", end.receive),
+            ("region", end.region),
+            ("offset", end.offset),
+            ("written", end.written.into()),
+        ];
+        self.closed.set(&mut self.bench, &fields);
+        self.model.end(&end);
+        self.bench.set("closed_valid", 1);
+        // Taken while the commit is there, or never.
+        self.watched = Some("closed_ready".into());
+        let mut words = [0; 2];
+        work_queue::CQ.put(&mut words, cq.unwrap_or(5) as u64);
+        work_queue::TO_CQ.put(&mut words, cq.is_some().into());
+        let queue = 2 * end.vi + end.receive;
+        let fields =
+            [("target", table::WORK_QUEUE.into()), ("row", queue), ("word0", words[0]), ("word1", words[1])];
+        self.commit.set(&mut self.bench, &fields);
+        self.bench.set("commit_valid", 1);
+        while self.watched.is_some() {
+            self.bench.eval();
+            assert_eq!(self.bench.get("commit_ready"), 0, "the end is first");
+            self.cycle();
+        }
+        self.bench.set("closed_valid", 0);
+        self.model.work[queue as usize] = (cq, 0);
+        self.offer("commit_valid", "commit_ready");
+    }
+
+    pub fn event(&mut self, code: u8, vi: u64, receive: u64, broke: bool) {
+        let fields = [("code", code.into()), ("vi", vi), ("receive", receive), ("broke", broke.into())];
+        self.event_word.set(&mut self.bench, &fields);
+        self.model.event(code, vi, receive, broke);
+        self.offer("event_valid", "event_ready");
+    }
+
+    /// A store to a queue's page; what is under way is done first, so that the model knows the order.
+    pub fn store(&mut self, cq: usize, index: u64, arm: bool) {
+        self.settle();
+        self.store_now(cq, index, arm);
+        self.model.store((cq, index, arm));
+        self.settle();
+    }
+
+    /// A store in the next cycle, whatever is under way.
+    pub fn store_now(&mut self, cq: usize, index: u64, arm: bool) {
+        self.store.set(&mut self.bench, &[("cq", cq as u64), ("index", index), ("arm", arm.into())]);
+        self.bench.set("store_valid", 1);
+        self.cycle();
+        self.bench.set("store_valid", 0);
+    }
+
+    pub fn settle(&mut self) {
+        for _ in 0..2000 {
+            self.bench.eval();
+            if self.bench.get("busy") == 0 {
+                // The counts come a cycle behind.
+                self.cycle();
+                self.cycle();
+                assert_eq!(self.model.deeds, [], "never done");
+                let model = &self.model;
+                assert_eq!(self.counts, [model.overruns, model.lost, model.ignored]);
+                return;
+            }
+            self.cycle();
+        }
+        panic!("never at rest; due: {:?}", self.model.deeds);
+    }
+}

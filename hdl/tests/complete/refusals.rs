@@ -1,0 +1,104 @@
+//! What a VI that breaks leaves of its messages.
+
+use viaduct_spec::descriptor::{control, status};
+use viaduct_spec::refusal::REFUSALS;
+use viaduct_spec::register::event_code;
+use viaduct_spec::tables::service;
+use viaduct_spec::wire::syndrome;
+
+use crate::requester::{Settings, Told, World};
+
+const LOST: u32 = status::DONE | status::TRANSPORT_ERROR;
+const FLUSHED: u32 = status::DONE | status::DESC_FLUSHED_ERROR;
+
+#[test]
+fn a_refusal_says_what_the_table_says_and_what_went_out_behind_it_is_not_known() {
+    let (delivery, reception) = (service::RELIABLE_DELIVERY, service::RELIABLE_RECEPTION);
+    let (send, write) = (u64::from(control::OP_SENDRECV), u64::from(control::OP_RDMAWRITE));
+    let mut cases = Vec::new();
+    for row in REFUSALS {
+        // Receiver not ready and no answer: in `again.rs`.
+        let Some(code) = row.syndrome.filter(|code| *code != syndrome::RNR_NAK) else { continue };
+        for operation in
+            [send, write].into_iter().filter(|op| row.rdma.is_none_or(|rdma| rdma == (*op == write)))
+        {
+            cases.push((code, delivery, operation, row.delivery));
+            cases.push((code, reception, operation, row.reception));
+        }
+    }
+    assert_eq!(cases.len(), 12);
+    for (code, service, operation, error) in cases {
+        let mut world = World::new();
+        world.create(9, Settings { psn: 99, service, ..Settings::default() });
+        let op = if operation == write { status::OP_RDMA_WRITE } else { status::OP_SEND };
+        for n in 0..5 {
+            world.packet_of(9, 99 + 2 * n, 0, operation);
+            world.told(Told { vi: 9, offset: n, psn: Some(100 + 2 * n), operation, ..Told::default() });
+        }
+        // PSN 103 belongs to the message that ends with 104.
+        world.answer(9, 103, code);
+        let ends = [
+            (0, status::DONE | op),
+            (1, status::DONE | op),
+            (2, status::DONE | op | error),
+            (3, LOST | op),
+            (4, LOST | op),
+        ];
+        assert_eq!(world.drain(), ends, "{code:#x}, service {service}, operation {operation}");
+        assert_eq!(world.broken, [(9, event_code::CONN_LOST)]);
+        // What transmit had under way when the VI broke, and what it had not begun.
+        world.packet_of(9, 109, 0, operation);
+        world.told(Told { vi: 9, offset: 5, errors: status::DESC_FLUSHED_ERROR, ..Told::default() });
+        world.told(Told { vi: 9, offset: 6, errors: status::DESC_FLUSHED_ERROR, ..Told::default() });
+        assert_eq!(world.drain(), [(5, LOST), (6, FLUSHED)]);
+        assert_eq!(world.position(9), 7);
+        assert_eq!((world.counts[1], world.rewinds().len()), (1, 0));
+    }
+}
+
+#[test]
+fn a_refused_message_that_is_still_going_out_has_the_refusals_error() {
+    let mut world = World::new();
+    let service = service::RELIABLE_RECEPTION;
+    world.create(9, Settings { psn: 1, service, ..Settings::default() });
+    world.packet(9, 1, 0);
+    world.packet(9, 2, 0);
+    world.answer(9, 1, syndrome::NAK_OPERATIONAL);
+    assert_eq!(world.drain(), []);
+    assert_eq!(world.broken, [(9, event_code::CONN_LOST)]);
+    for offset in 0..2 {
+        world.told(Told { vi: 9, offset, errors: status::DESC_FLUSHED_ERROR, ..Told::default() });
+    }
+    assert_eq!(world.drain(), [(0, status::DONE | status::REMOTE_DESC_ERROR), (1, FLUSHED)]);
+}
+
+#[test]
+fn a_message_that_failed_by_itself_keeps_its_error_under_a_refusal() {
+    let mut world = World::new();
+    world.create(9, Settings::default());
+    world.send(9, 0, 0);
+    world.told(Told { vi: 9, offset: 1, errors: status::PROTECTION_ERROR, ..Told::default() });
+    world.answer(9, 0, syndrome::NAK_ACCESS);
+    assert_eq!(
+        world.drain(),
+        [(0, status::DONE | status::RDMA_PROT_ERROR), (1, status::DONE | status::PROTECTION_ERROR)]
+    );
+}
+
+#[test]
+fn a_vi_that_goes_into_error_does_not_know_what_of_it_arrived() {
+    let mut world = World::new();
+    world.send(3, 1, 0);
+    world.send(3, 2, 1);
+    world.send(4, 3, 0);
+    world.answer(3, 0, syndrome::ACK);
+    world.settle();
+    world.tell = Some(3);
+    assert_eq!(world.drain(), [(1, status::DONE), (2, LOST)], "and no other VI's");
+    assert_eq!(world.broken, []);
+    assert_eq!(world.position(3), 2);
+    // A refusal that comes late breaks nothing.
+    world.answer(3, 1, syndrome::NAK_ACCESS);
+    world.settle();
+    assert_eq!(world.broken, []);
+}

@@ -1,0 +1,232 @@
+//! Fetch when a VI sends again: its ring is read from an earlier position on, beside what is under way and the others.
+
+use std::collections::VecDeque;
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use viaduct_hdl::bus;
+use viaduct_hdl::export::verilog;
+use viaduct_hdl::fetch::Fetch;
+use viaduct_spec::doorbell::encode;
+use viaduct_spec::tables::{table, work_queue};
+use viaduct_verilate::Bench;
+
+use crate::bundle::Bundle;
+
+const VIS: u64 = 3;
+const SLOTS: u64 = 32;
+const WRAP: u64 = 1 << 14;
+
+/// A send queue whose ring holds a token for each position up to `posted`.
+#[derive(Clone, Default)]
+struct Queue {
+    posted: u64,
+    /// Complete.
+    done: u64,
+    /// The next head's position and epoch.
+    next: u64,
+    epoch: bool,
+    /// A rewind is on its way: position, PSN, packets to skip.
+    rewind: Option<(u64, u64, u64)>,
+}
+
+struct World {
+    bench: Bench,
+    rng: ChaCha8Rng,
+    queues: Vec<Queue>,
+    run: VecDeque<u64>,
+    /// The rewind on the bus.
+    rewinding: Option<u64>,
+    beats: VecDeque<[u64; 3]>,
+    untaken: u64,
+    row: u64,
+    completed: u64,
+    rewinds: u64,
+    /// Heads that came a second time.
+    again: u64,
+}
+
+fn token(vi: u64, position: u64) -> u64 {
+    encode(100 + vi as u16, position, (position % WRAP) as u16)
+}
+
+impl World {
+    fn new() -> Self {
+        let mut bench = Bench::new("fetch", &verilog(Fetch::default()));
+        bench.set("enabled", 1);
+        for vi in 0..VIS {
+            let mut row = [0; 2];
+            work_queue::RING_OFFSET.put(&mut row, 1000 * vi);
+            work_queue::RING_REGION.put(&mut row, 1 + vi);
+            work_queue::RING_LOG2.put(&mut row, SLOTS.ilog2().into());
+            work_queue::OPEN.put(&mut row, 1);
+            let fields =
+                [("target", table::WORK_QUEUE.into()), ("row", 2 * vi), ("word0", row[0]), ("word1", row[1])];
+            Bundle::of::<bus::Commit>("commit").set(&mut bench, &fields);
+            bench.set("commit_valid", 1);
+            bench.eval();
+            while bench.get("commit_ready") == 0 {
+                bench.tick();
+                bench.eval();
+            }
+            bench.tick();
+            bench.set("commit_valid", 0);
+        }
+        Self {
+            rng: ChaCha8Rng::seed_from_u64(bench.seed()),
+            bench,
+            queues: vec![Queue::default(); VIS as usize],
+            run: VecDeque::new(),
+            rewinding: None,
+            beats: VecDeque::new(),
+            untaken: 0,
+            row: 0,
+            completed: 0,
+            rewinds: 0,
+            again: 0,
+        }
+    }
+
+    fn push(&mut self, vi: u64) {
+        if !self.run.contains(&vi) {
+            self.run.push_back(vi);
+        }
+    }
+
+    fn head(&mut self) {
+        let bundle = Bundle::of::<bus::SendHead>("head");
+        let get = |name| bundle.get(&self.bench, name);
+        let vi = get("vi");
+        let queue = &mut self.queues[vi as usize];
+        if get("restart") == 1 {
+            // Whatever was asked for before has come; the rest of the old epoch never does.
+            let (position, psn, skip) = queue.rewind.take().expect("no rewind was asked for");
+            assert_eq!((get("psn"), get("skip")), (psn, skip));
+            self.again += queue.next - position;
+            (queue.next, queue.epoch) = (position, !queue.epoch);
+        }
+        let expected = (100 + vi, queue.next, queue.epoch.into(), 0);
+        assert_eq!((get("region"), get("offset"), get("epoch"), get("lost")), expected);
+        queue.next += 1;
+        self.untaken += 1;
+    }
+
+    fn step(&mut self) {
+        let queue = &self.queues[(self.row >> 1) as usize];
+        // A doorbell leaves its token, which serves when it is the only new one.
+        let newest = token(self.row >> 1, queue.posted.wrapping_sub(1) % WRAP) & ((1 << 50) - 1);
+        self.bench.set("row_posted", queue.posted % WRAP);
+        self.bench.set("row_inline", (queue.posted > 0).into());
+        self.bench.set("row_token", newest);
+        self.bench.set("completed_position", self.queues[self.completed as usize].done % WRAP);
+        self.bench.set("send_valid", (!self.run.is_empty()).into());
+        self.bench.set("send_vi", self.run.front().copied().unwrap_or(0));
+        let taken = self.untaken > 0 && self.rng.random_bool(0.1);
+        self.untaken -= u64::from(taken);
+        self.bench.set("head_taken", taken.into());
+        let beat = self.beats.front().copied().filter(|_| self.rng.random_bool(0.6));
+        self.bench.set("beat_valid", beat.is_some().into());
+        if let Some([user, data, last]) = beat {
+            let fields = [("user", user), ("data", data), ("count", 8), ("last", last)];
+            Bundle::of::<bus::ReadBeat>("beat").set(&mut self.bench, &fields);
+            self.beats.pop_front();
+        }
+        let ready = [self.rng.random_bool(0.5), self.rng.random_bool(0.5)];
+        self.bench.set("access_ready", ready[0].into());
+        self.bench.set("again_ready", ready[1].into());
+        self.bench.set("rewind_valid", self.rewinding.is_some().into());
+        if let Some(vi) = self.rewinding {
+            let queue = &self.queues[vi as usize];
+            let (position, psn, skip) = queue.rewind.expect("it is on its way");
+            let fields = [
+                ("vi", vi),
+                ("epoch", (!queue.epoch).into()),
+                ("position", position % WRAP),
+                ("psn", psn),
+                ("skip", skip),
+            ];
+            Bundle::of::<bus::Rewind>("rewind").set(&mut self.bench, &fields);
+        }
+        self.bench.eval();
+
+        if self.bench.get("head_valid") == 1 {
+            self.head();
+        }
+        assert_eq!(self.bench.get("fault_valid"), 0);
+        if self.bench.get("access_valid") == 1 && ready[0] {
+            let bundle = Bundle::of::<bus::Access>("access");
+            let get = |name| bundle.get(&self.bench, name);
+            let (region, address, words) = (get("region"), get("address"), get("length") / 8);
+            for n in 0..words {
+                let data = if get("system") == 1 {
+                    let slot = (address - ((1000 * (region - 1)) << 6)) / 8 + n;
+                    // The newest position that has this slot.
+                    let queue = &self.queues[region as usize - 1];
+                    let position = (queue.posted - 1) - (queue.posted - 1 + SLOTS - slot) % SLOTS;
+                    token(region - 1, position)
+                } else {
+                    address
+                };
+                self.beats.push_back([get("user"), data, (n + 1 == words).into()]);
+            }
+        }
+        if self.bench.get("again_valid") == 1 && ready[1] {
+            self.push(self.bench.get("again_vi"));
+        }
+        if self.bench.get("send_ready") == 1 {
+            self.run.pop_front().expect("popped from an empty queue");
+        }
+        if self.bench.get("rewind_ready") == 1 {
+            self.rewinding.take().expect("no rewind was there");
+            self.rewinds += 1;
+        }
+        self.row = self.bench.get("row_address");
+        self.completed = self.bench.get("completed_vi");
+        assert_eq!(self.row & 1, 0);
+        self.bench.tick();
+    }
+}
+
+#[test]
+fn a_rewound_queue_comes_again_from_its_ring_and_no_other_notices() {
+    let mut world = World::new();
+    for _ in 0..150_000 {
+        let vi = world.rng.random_range(0..VIS);
+        let chance = world.rng.random_range(0..600);
+        let queue = &mut world.queues[vi as usize];
+        if chance < 12 && queue.posted - queue.done < SLOTS {
+            queue.posted += 1;
+            world.push(vi);
+        } else if chance < 30 && queue.done < queue.next && queue.rewind.is_none() {
+            // It completes; and then there is room.
+            queue.done += 1;
+            world.push(vi);
+        } else if chance < 33
+            && world.rewinding.is_none()
+            && queue.rewind.is_none()
+            && queue.done < queue.next
+        {
+            queue.rewind =
+                Some((queue.done, world.rng.random_range(0..1 << 24), world.rng.random_range(0..1 << 24)));
+            world.rewinding = Some(vi);
+        }
+        world.step();
+    }
+    // All is fetched in the end.
+    for _ in 0..3000 {
+        for vi in 0..VIS {
+            let queue = &mut world.queues[vi as usize];
+            if queue.rewind.is_none() && queue.done < queue.next {
+                queue.done += 1;
+                world.push(vi);
+            }
+        }
+        world.step();
+    }
+    println!("{} rewinds, {} heads again", world.rewinds, world.again);
+    assert!(world.rewinds > 100 && world.again > 500);
+    for queue in &world.queues {
+        assert_eq!((queue.next, queue.rewind), (queue.posted, None));
+        assert!(queue.posted > 200);
+    }
+}

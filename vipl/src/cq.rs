@@ -1,0 +1,247 @@
+//! Completion queues.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    fmt,
+    hint::spin_loop,
+    sync::{
+        atomic::{AtomicU32, AtomicU64, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+    },
+    time::{Duration, Instant},
+};
+
+use viaduct_driver::agent::{cqs::Cq as AgentCq, vis::Direction, LONGEST_SLEEP};
+
+use crate::{
+    queue::{CHECK, MISSES},
+    Error, Nic,
+};
+
+/// Tells a VI from every other one that this process has made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ViId(u64);
+
+impl ViId {
+    pub(crate) fn new() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+}
+
+/// What a completion queue says: a descriptor of this work queue is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CqEntry {
+    /// The VI: [`crate::Vi::id`].
+    pub vi: ViId,
+    /// Its receive queue; else its send queue.
+    pub receive: bool,
+}
+
+/// A completion queue (VIP_CQ_HANDLE). VIs are created with it, any number, for either of their work queues; each
+/// descriptor that completes there makes one entry here. Clones are the same queue; it is destroyed when the last clone and
+/// all VIs that have it are dropped.
+///
+/// An entry says that the head of a work queue is complete; `send_done` or `recv_done` then takes it.
+#[derive(Clone)]
+pub struct Cq(Arc<Inner>);
+
+struct Inner {
+    nic: Nic,
+    cq: AgentCq,
+    state: Mutex<State>,
+    misses: AtomicU32,
+}
+
+#[derive(Default)]
+struct State {
+    /// The VIs that have it, by the index that entries carry.
+    vis: BTreeMap<u16, ViId>,
+    /// Entries that are off the ring.
+    entries: VecDeque<CqEntry>,
+}
+
+impl Nic {
+    /// Creates a completion queue for at most `entries` entries that are not taken (VipCreateCQ). One more is lost, and breaks
+    /// its VI: event CQ_OVERRUN.
+    ///
+    /// # Errors
+    /// No or too many entries; no queue or region left.
+    pub fn create_cq(&self, entries: usize) -> Result<Cq, Error> {
+        let cq = self.agent().create_cq(entries)?;
+        let (nic, state, misses) = (self.clone(), Mutex::default(), AtomicU32::new(0));
+        Ok(Cq(Arc::new(Inner { nic, cq, state, misses })))
+    }
+}
+
+impl Cq {
+    /// Takes the oldest entry (VipCQDone).
+    ///
+    /// # Errors
+    /// [`Error::NotDone`]; now and then, the device's errors.
+    pub fn done(&self) -> Result<CqEntry, Error> {
+        let inner = &*self.0;
+        if let Some(entry) = inner.take()? {
+            inner.misses.store(0, Ordering::Relaxed);
+            return Ok(entry);
+        }
+        let misses = inner.misses.fetch_add(1, Ordering::Relaxed);
+        if misses >= MISSES {
+            inner.nic.agent().pause();
+        }
+        if misses % CHECK == CHECK - 1 {
+            inner.nic.check()?;
+        }
+        Err(Error::NotDone)
+    }
+
+    /// Takes the oldest entry, as soon as there is one (VipCQWait); it looks for a moment, then sleeps until the NIC's
+    /// interrupt. None: for ever, but never longer than five seconds for a device that is gone.
+    ///
+    /// No interrupt is missed, for the reasons that a wait on a work queue has: the generation of the vector is read before the
+    /// queue is armed, an entry behind the arm word raises the vector, and one before it does so too, at once.
+    ///
+    /// # Errors
+    /// As [`Cq::done`], and [`Error::Timeout`] in place of [`Error::NotDone`].
+    pub fn wait(&self, timeout: Option<Duration>) -> Result<CqEntry, Error> {
+        let start = Instant::now();
+        let inner = &*self.0;
+        let agent = inner.nic.agent();
+        let vector = inner.cq.vector();
+        loop {
+            for _ in 0..MISSES {
+                if let Some(entry) = inner.take()? {
+                    return Ok(entry);
+                }
+                spin_loop();
+            }
+            let left = timeout.map_or(LONGEST_SLEEP, |timeout| timeout.saturating_sub(start.elapsed()));
+            if left.is_zero() {
+                return Err(Error::Timeout);
+            }
+            let Some(seen) = agent.generation(vector) else {
+                return self.poll(start, timeout);
+            };
+            inner.cq.arm()?;
+            if let Some(entry) = inner.take()? {
+                return Ok(entry);
+            }
+            // An interrupt shows that the device lives, whosever it was.
+            if !agent.sleep(vector, seen, left.min(LONGEST_SLEEP)) {
+                agent.check()?;
+            }
+        }
+    }
+
+    /// Gives it room for another number of entries (VipResizeCQ). Those that have not been taken stay.
+    ///
+    /// # Errors
+    /// As [`Nic::create_cq`].
+    pub fn resize(&self, entries: usize) -> Result<(), Error> {
+        Ok(self.0.cq.resize(entries)?)
+    }
+
+    /// The NIC that it is on.
+    pub fn nic(&self) -> &Nic {
+        &self.0.nic
+    }
+
+    /// Its number, for the rows of a VI on `nic`.
+    pub(crate) fn index_on(&self, nic: &Nic) -> Result<u16, Error> {
+        if self.0.nic.is(nic) {
+            Ok(self.0.cq.index())
+        } else {
+            Err(Error::OtherNic)
+        }
+    }
+
+    /// A VI that has it, with nothing posted yet: what is on the ring is of an earlier VI's of that index.
+    pub(crate) fn add(&self, index: u16, vi: ViId) -> Result<(), Error> {
+        let mut state = self.0.lock();
+        self.0.collect(&mut state)?;
+        state.vis.insert(index, vi);
+        Ok(())
+    }
+
+    /// The VI is gone, and its entries with it. Its index may be another's already.
+    pub(crate) fn forget(&self, index: u16, vi: ViId) -> Result<(), Error> {
+        let mut state = self.0.lock();
+        let collected = self.0.collect(&mut state);
+        if state.vis.get(&index) == Some(&vi) {
+            state.vis.remove(&index);
+        }
+        state.entries.retain(|entry| entry.vi != vi);
+        collected
+    }
+
+    /// Descriptors that the NIC could not complete are flushed: their entries, behind those that it has made.
+    pub(crate) fn flushed(&self, vi: ViId, direction: Direction, count: usize) -> Result<(), Error> {
+        if count == 0 {
+            return Ok(());
+        }
+        let mut state = self.0.lock();
+        self.0.collect(&mut state)?;
+        let entry = CqEntry { vi, receive: direction == Direction::Receive };
+        state.entries.extend(std::iter::repeat_n(entry, count));
+        Ok(())
+    }
+
+    /// [`Cq::done`], again and again until `timeout` after `start`, or for ever: where one must not sleep.
+    fn poll(&self, start: Instant, timeout: Option<Duration>) -> Result<CqEntry, Error> {
+        loop {
+            match self.done() {
+                Err(Error::NotDone) => {}
+                result => return result,
+            }
+            if timeout.is_some_and(|timeout| start.elapsed() >= timeout) {
+                return Err(Error::Timeout);
+            }
+        }
+    }
+}
+
+impl Inner {
+    fn take(&self) -> Result<Option<CqEntry>, Error> {
+        let mut state = self.lock();
+        if let Some(entry) = state.entries.pop_front() {
+            return Ok(Some(entry));
+        }
+        self.next(&state)
+    }
+
+    /// The oldest entry on the ring.
+    fn next(&self, state: &State) -> Result<Option<CqEntry>, Error> {
+        while let Some(entry) = self.cq.take()? {
+            // An entry of nobody's is the NIC's error, and nobody's business.
+            if let Some(vi) = state.vis.get(&entry.vi) {
+                return Ok(Some(CqEntry { vi: *vi, receive: entry.receive }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes everything off the ring.
+    fn collect(&self, state: &mut State) -> Result<(), Error> {
+        while let Some(entry) = self.next(state)? {
+            state.entries.push_back(entry);
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Its VIs hold clones, so nobody has it. Of a device that is gone nothing is left to destroy.
+        let _ = self.cq.destroy();
+    }
+}
+
+impl fmt::Debug for Cq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Cq").field(&self.0.cq.index()).finish()
+    }
+}
