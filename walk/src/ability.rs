@@ -37,10 +37,10 @@ pub enum Ability {
 /// What the RTL can do. Switching on is one line.
 pub const RTL: &[(Ability, bool)] = &[
     (Ability::Reliable, true),
-    (Ability::Reception, false),
-    (Ability::Retransmission, false),
-    (Ability::NotReady, false),
-    (Ability::Write, false),
+    (Ability::Reception, true),
+    (Ability::Retransmission, true),
+    (Ability::NotReady, true),
+    (Ability::Write, true),
     (Ability::Read, false),
     (Ability::Fence, true),
     (Ability::Misplaced, false),
@@ -48,7 +48,7 @@ pub const RTL: &[(Ability, bool)] = &[
     (Ability::Last, false),
     (Ability::Overtaken, false),
     (Ability::Interrupted, false),
-    (Ability::Queues, false),
+    (Ability::Queues, true),
 ];
 
 /// A set of abilities.

@@ -13,7 +13,7 @@ use crate::ability::{Abilities, Ability};
 use crate::conditions::Conditions;
 use crate::memory::{DATA_BYTES, DESCRIPTORS, SLICE, SLOTS, SOURCE_BYTES};
 use crate::operation::{Bell, End, Flaw, Operation, Piece, Post, Registration, Request, Stray};
-use crate::program::{Connection, Program, CONNECTIONS};
+use crate::program::{Connection, Program, Told, CONNECTIONS, SHARED};
 use crate::weather::Rates;
 
 /// Most posts of a queue between two rests: no ring runs over, not even one that nothing is taken from.
@@ -109,15 +109,26 @@ fn connections(random: &mut ChaCha8Rng, abilities: Abilities) -> Vec<Connection>
             psns,
             // So many that nothing ends for want of them: what would is a matter of time.
             retries: if resends { (60, random.random_range(30..200)) } else { (0, 0) },
-            not_ready: if abilities.has(Ability::NotReady) && random.random() { 255 } else { 0 },
+            not_ready: if abilities.has(Ability::NotReady) && random.random() { 20 } else { 0 },
             depth: random.random_range(1..5),
             max_transfer: [0x1_0000, 0x1_0000, 0x1_0000, 900][random.random_range(0..4)],
             rights: [0, 1].map(|_| random.random_range(0..8) != 0),
             scattered: random.random_range(0..4) == 0,
             high: random.random_range(0..6) == 0,
+            told: [0, 1].map(|_| [0, 1].map(|_| told(random, abilities))),
         });
     }
     made
+}
+
+/// A completion queue for a work queue, or none.
+fn told(random: &mut ChaCha8Rng, abilities: Abilities) -> Told {
+    match random.random_range(0..16) {
+        _ if !abilities.has(Ability::Queues) => Told::Nowhere,
+        0..=7 => Told::Nowhere,
+        15 => Told::Small,
+        _ => Told::Shared(random.random_range(0..SHARED)),
+    }
 }
 
 impl Generator {
@@ -146,7 +157,7 @@ impl Generator {
     fn upkeep(&mut self) {
         let connection = self.random.random_range(0..self.connections.len());
         let end = 2 * connection + self.random.random_range(0..2);
-        match self.random.random_range(0..12) {
+        match self.random.random_range(0..13) {
             0..=1 => self.operations.push(Operation::Disconnect(end)),
             2..=4 => self.connect(connection),
             5..=8 => self.register(end),
@@ -156,6 +167,7 @@ impl Generator {
                 self.operations.push(Operation::Deregister(end, slot));
             }
             10 => self.stray(end),
+            11 if self.abilities.has(Ability::Queues) => self.resize(),
             _ => {
                 let nic = self.random.random_range(0..2);
                 if self.chance(3) {
@@ -163,6 +175,11 @@ impl Generator {
                 }
             }
         }
+    }
+
+    fn resize(&mut self) {
+        let resize = Operation::Resize(self.random.random_range(0..2), self.random.random_range(0..SHARED));
+        self.operations.push(resize);
     }
 
     fn reset(&mut self, nic: usize) {
@@ -252,8 +269,9 @@ impl Generator {
             self.operations.push(Operation::Pause(self.random.random_range(1..20)));
             let connection = self.random.random_range(0..self.connections.len());
             let end = 2 * connection + self.random.random_range(0..2);
-            match self.random.random_range(0..6) {
+            match self.random.random_range(0..7) {
                 0..=2 => self.operations.push(Operation::Disconnect(end)),
+                6 if self.abilities.has(Ability::Queues) => self.resize(),
                 3 => {
                     let slot = self.random.random_range(1..SLOTS);
                     self.slots[end][slot] = None;

@@ -9,12 +9,13 @@
 //!
 //! * [`ability`]: what programs may use.
 //! * [`generator`], [`program`], [`operation`], [`conditions`], [`weather`]: programs.
-//! * [`machine`], [`memory`], [`rows`], [`descriptor`]: hosts that go through them.
+//! * [`machine`], [`memory`], [`rows`], [`descriptor`], [`consumer`]: hosts that go through them.
 //! * [`outcome`], [`judge`]: what came of it, and whether the model allows it.
 //! * [`shrink`], [`evidence`], [`tally`], [`soak`]: many of them.
 
 pub mod ability;
 pub mod conditions;
+pub mod consumer;
 pub mod descriptor;
 pub mod evidence;
 pub mod generator;

@@ -12,17 +12,19 @@ use viaduct_sim::setup::{Kind, Setup};
 use viaduct_spec::descriptor::CONTROL_SEGMENT_BYTES;
 use viaduct_spec::doorbell;
 use viaduct_spec::profile::DOORBELL_SHIFT;
-use viaduct_spec::register::{command, command_op, control, event, registers, state};
-use viaduct_spec::tables::{table, vi_state, vi_states};
+use viaduct_spec::profile::VIS;
+use viaduct_spec::register::{command, command_op, control, event, event_code, registers, state};
+use viaduct_spec::tables::{cq_entry, table, vi_state, vi_states};
 
 use crate::ability::{Abilities, Ability};
 use crate::conditions::Schedule;
+use crate::consumer::Consumer;
 use crate::descriptor;
 use crate::memory::{Memory, DESCRIPTORS, SLOTS};
 use crate::operation::{Bell, End, Flaw, Operation, Post, Registration, Request, Stray};
-use crate::outcome::{Completion, Event, Outcome, Story};
+use crate::outcome::{Completion, Entry, Event, Outcome, Story};
 use crate::program::Program;
-use crate::rows::{self, row};
+use crate::rows::{self, row, ENTRY_BYTES};
 use crate::weather::{Keyed, Met};
 
 /// Busy cycles after which a program is taken to hang.
@@ -99,6 +101,8 @@ pub struct Machine<'a> {
     /// Number of the operation.
     at: usize,
     met: Met,
+    /// Completion queues of each NIC.
+    queues: [[Consumer; rows::CQS]; 2],
 }
 
 /// Goes through a program. What the abilities do not tell apart is the same in the outcome.
@@ -162,13 +166,14 @@ impl<'a> Machine<'a> {
             jitter: run.schedule.turn(0).jitter,
             at: 0,
             met,
+            queues: Default::default(),
         };
         for nic in 0..2 {
             let Machine { memories, net, .. } = &mut machine;
             memories[nic].map(net.memory(nic))?;
             // Memory Enable and Bus Master.
             machine.net.config_write(nic, 4, &[6, 0]);
-            machine.set_up(nic);
+            machine.set_up(nic)?;
         }
         Ok(machine)
     }
@@ -224,12 +229,13 @@ impl<'a> Machine<'a> {
     }
 
     /// After power-up or a reset.
-    fn set_up(&mut self, nic: usize) {
+    fn set_up(&mut self, nic: usize) -> io::Result<()> {
         // The tables are being cleared.
         for _ in 0..1000 {
             let word = self.load(nic, registers::STATE, 4);
             if word == u64::from(u32::MAX) {
-                return self.faults.push(format!("NIC {nic} does not answer after its reset"));
+                self.faults.push(format!("NIC {nic} does not answer after its reset"));
+                return Ok(());
             }
             if state::COMMAND_BUSY.get(&[word]) == 0 {
                 break;
@@ -243,8 +249,14 @@ impl<'a> Machine<'a> {
         self.commit(nic, table::PAGE, rows::first_page(rows::ARENA_REGION) as usize, &[arena]);
         let bytes = self.memories[nic].arena_bytes();
         self.commit(nic, table::REGION, rows::ARENA_REGION.into(), &rows::arena(arena, bytes));
+        for queue in self.needed(nic) {
+            self.queues[nic][queue] = Consumer { stores: self.queues[nic][queue].stores, ..Consumer::default() };
+            self.clear_ring(nic, queue, false)?;
+            self.commit(nic, table::COMPLETION_QUEUE, queue, &rows::completion_queue(queue, false)[..2]);
+        }
         let enable = control::RECEIVE_ENABLE.mask() | control::SEND_ENABLE.mask() << 1;
         self.store(nic, Bar::Registers, registers::CONTROL, 4, enable);
+        Ok(())
     }
 
     fn nic(&self, end: End) -> usize {
@@ -268,6 +280,10 @@ impl<'a> Machine<'a> {
             Operation::Deregister(end, slot) => self.deregister(*end, *slot),
             Operation::Stray(end, receive, stray) => self.stray(*end, *receive, *stray)?,
             Operation::Reset(nic) => self.reset(*nic)?,
+            Operation::Resize(nic, number) if self.needed(*nic).contains(&(1 + number)) => {
+                self.resize(*nic, 1 + number)?;
+            }
+            Operation::Resize(..) => {}
         }
         Ok(())
     }
@@ -360,8 +376,7 @@ impl<'a> Machine<'a> {
                 self.sides[end] = Side { slots, ..Side::default() };
             }
         }
-        self.set_up(nic);
-        Ok(())
+        self.set_up(nic)
     }
 
     /// A reset meets what was posted and is not complete at any point of its way: nobody looks at it any more.
@@ -517,35 +532,98 @@ impl<'a> Machine<'a> {
             }
         }
         for nic in 0..2 {
-            self.take_events(nic);
+            self.take_entries(nic)?;
         }
         (0..self.sides.len()).try_for_each(|end| self.look(end))
     }
 
-    fn take_events(&mut self, nic: usize) {
-        for _ in 0..100 {
-            if !self.faults.is_empty() {
-                return;
+    /// Takes what is in a NIC's completion queues and in its error ring.
+    fn take_entries(&mut self, nic: usize) -> io::Result<()> {
+        for queue in self.needed(nic) {
+            let before = self.queues[nic][queue].taken;
+            while let Some(words) = self.queues[nic][queue].take(queue, &mut self.memories[nic])? {
+                self.entry(nic, queue, words);
             }
-            let word = [self.load(nic, registers::EVENT, 8)];
-            if word[0] == 0 {
-                return;
+            if self.queues[nic][queue].taken != before {
+                self.tell_index(nic, queue);
             }
-            let vi = event::VI.get(&word) as usize;
-            let Some(end) = (0..self.sides.len()).find(|end| (self.nic(*end), self.vi(*end)) == (nic, vi))
-            else {
-                self.faults.push(format!("NIC {nic} has an event of VI {vi}: {:#x}", word[0]));
-                continue;
-            };
-            self.stories[end / 2].events.push(Event {
-                at: self.at,
-                end: end % 2,
-                code: event::CODE.get(&word) as u8,
-                receive: event::RECEIVE.get(&word) != 0,
-                broke: event::BROKE.get(&word) != 0,
-            });
         }
-        self.faults.push(format!("the events of NIC {nic} do not end"));
+        Ok(())
+    }
+
+    fn tell_index(&mut self, nic: usize, queue: usize) {
+        let page = ((VIS + queue) as u64) << DOORBELL_SHIFT;
+        let word = self.queues[nic][queue].index();
+        self.store(nic, Bar::Doorbells, page + doorbell::cq_page::INDEX, 8, word);
+    }
+
+    /// An entry goes to the story of the connection that it is of.
+    fn entry(&mut self, nic: usize, queue: usize, words: [u64; 2]) {
+        let token = [cq_entry::TOKEN.get(&words)];
+        let events = queue == rows::ERROR_RING;
+        let code = event::CODE.get(&token) as u8;
+        let number = match events {
+            true => event::VI.get(&token) as usize,
+            false => cq_entry::VI.get(&words) as usize,
+        };
+        let end = (0..self.sides.len()).find(|end| match events && code == event_code::CQ_OVERRUN {
+            // A queue that may run over is of one work queue.
+            true => self.nic(*end) == nic && self.queues_of(*end).contains(&Some(number)),
+            false => (self.nic(*end), self.vi(*end)) == (nic, number),
+        });
+        let Some(end) = end else {
+            return self.faults.push(format!("NIC {nic} has in queue {queue} an entry of nobody: {words:x?}"));
+        };
+        let receive = match events {
+            true => event::RECEIVE.get(&token) != 0,
+            false => cq_entry::RECEIVE.get(&words) != 0,
+        };
+        if events {
+            let broke = event::BROKE.get(&token) != 0;
+            self.stories[end / 2].events.push(Event { at: self.at, end: end % 2, code, receive, broke });
+        } else if self.queues_of(end)[usize::from(receive)] == Some(queue) {
+            self.stories[end / 2].entries.push(Entry { at: self.at, end: end % 2, receive, token: token[0] });
+        } else {
+            self.faults.push(format!("NIC {nic} has in queue {queue} an entry of another: {words:x?}"));
+        }
+    }
+
+    /// Completion queues of a NIC that the program uses.
+    fn needed(&self, nic: usize) -> Vec<usize> {
+        let ends = (0..self.sides.len()).filter(|end| self.nic(*end) == nic);
+        let mut needed: Vec<usize> = ends.flat_map(|end| self.queues_of(end)).flatten().collect();
+        needed.push(rows::ERROR_RING);
+        needed.sort_unstable();
+        needed.dedup();
+        needed
+    }
+
+    fn queues_of(&self, end: End) -> [Option<usize>; 2] {
+        [0, 1].map(|receive| rows::cq_of(&self.program.connections[end / 2], end, receive))
+    }
+
+    fn resize(&mut self, nic: usize, queue: usize) -> io::Result<()> {
+        let old = self.queues[nic][queue];
+        let new = Consumer { other: !old.other, taken: 0, ..old };
+        self.clear_ring(nic, queue, new.other)?;
+        self.commit(nic, table::COMPLETION_QUEUE, queue, &rows::completion_queue(queue, new.other)[..2]);
+        let written = self.load(nic, registers::RESULT, 8);
+        // The last entries of the old ring are on their way.
+        self.command(nic, command_op::DRAIN, 0, 0);
+        while u64::from(self.queues[nic][queue].taken) != written {
+            let Some(words) = self.queues[nic][queue].take(queue, &mut self.memories[nic])? else {
+                self.faults.push(format!("NIC {nic} has not written {written} entries to queue {queue}"));
+                break;
+            };
+            self.entry(nic, queue, words);
+        }
+        self.queues[nic][queue] = Consumer { stores: self.queues[nic][queue].stores, ..new };
+        Ok(())
+    }
+
+    fn clear_ring(&mut self, nic: usize, queue: usize, other: bool) -> io::Result<()> {
+        let bytes = ENTRY_BYTES << rows::cq_log2(queue, other);
+        self.memories[nic].write_arena(rows::cq_ring(queue, other), &vec![0; bytes as usize])
     }
 
     /// Looks which descriptors of an end are complete.

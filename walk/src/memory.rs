@@ -26,7 +26,7 @@ pub const DESCRIPTORS: u32 = DATA_BYTES;
 /// Registrations of an end; number 0 is all of its memory.
 pub const SLOTS: usize = 4;
 /// Bytes of the arena.
-const ARENA: u64 = 0x1_0000;
+const ARENA: u64 = 0x2_0000;
 /// Pages of a slice.
 pub const PAGES: u64 = SLICE as u64 / PAGE;
 /// Where the file begins, of each host: below and above 4 GiB, so that both forms of TLP headers are met.
@@ -132,7 +132,17 @@ impl Memory {
         self.file.write_all_at(data, ENDS * u64::from(SLICE) + at)
     }
 
-    /// Whether the arena is as the host wrote it.
+    /// Reads from the arena.
+    pub fn read_arena(&self, at: u64, data: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(data, ENDS * u64::from(SLICE) + at)
+    }
+
+    /// What the NIC has written there is as it should be.
+    pub fn expect_arena(&mut self, at: u64, data: &[u8]) {
+        self.arena[at as usize..at as usize + data.len()].copy_from_slice(data);
+    }
+
+    /// Whether the arena is as the host wrote it, but for what was expected of the NIC.
     pub fn arena_is_whole(&self) -> io::Result<bool> {
         let mut data = vec![0; ARENA as usize];
         self.file.read_exact_at(&mut data, ENDS * u64::from(SLICE))?;

@@ -149,6 +149,8 @@ pub enum Operation {
     Stray(End, bool, Stray),
     /// The agent of this NIC resets it. Its connections are gone.
     Reset(usize),
+    /// A shared completion queue of this NIC's gets a ring of another size.
+    Resize(usize, usize),
 }
 
 impl Operation {
@@ -179,6 +181,7 @@ impl Operation {
             Self::Deregister(..) => "deregister",
             Self::Stray(..) => "stray store",
             Self::Reset(_) => "reset",
+            Self::Resize(..) => "completion queue resized",
         }
     }
 }

@@ -42,6 +42,19 @@ pub struct Event {
     pub broke: bool,
 }
 
+/// An entry of a completion queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// The operation at which it was taken.
+    pub at: usize,
+    /// Which end: 0 or 1.
+    pub end: usize,
+    /// Of the receive queue.
+    pub receive: bool,
+    /// The descriptor's token.
+    pub token: u64,
+}
+
 /// What came of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Story {
@@ -49,6 +62,8 @@ pub struct Story {
     pub completions: Vec<Completion>,
     /// Events, of each NIC in their order.
     pub events: Vec<Event>,
+    /// Entries of completion queues, of each work queue in their order.
+    pub entries: Vec<Entry>,
     /// State of each end's VI.
     pub states: [Option<u64>; 2],
     /// Memory of each end.
@@ -83,7 +98,12 @@ impl Story {
         let events = |story: &Self| -> Vec<Event> {
             story.events.iter().filter(|event| event.at <= through).copied().collect()
         };
-        completions(self) == completions(other) && events(self) == events(other)
+        let entries = |story: &Self| -> Vec<Entry> {
+            story.entries.iter().filter(|entry| entry.at <= through).copied().collect()
+        };
+        completions(self) == completions(other)
+            && events(self) == events(other)
+            && entries(self) == entries(other)
     }
 
     /// Where it differs from another, in words; empty if it does not.
@@ -92,6 +112,7 @@ impl Story {
         for (what, own, theirs) in [
             ("completion", lines(&self.completions), lines(&other.completions)),
             ("event", lines(&self.events), lines(&other.events)),
+            ("entry", lines(&self.entries), lines(&other.entries)),
             ("state", lines(&self.states), lines(&other.states)),
         ] {
             for line in own.iter().filter(|line| !theirs.contains(line)) {

@@ -10,6 +10,20 @@ use crate::operation::Operation;
 /// Most connections of a program.
 pub const CONNECTIONS: usize = 4;
 
+/// Which completion queue a work queue has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// None.
+    Nowhere,
+    /// One of the NIC's that any work queue may have; it has room for all of them.
+    Shared(usize),
+    /// One of its own, with room for four entries that nobody takes before everything rests: it may run over.
+    Small,
+}
+
+/// Completion queues of a NIC that work queues share.
+pub const SHARED: usize = 2;
+
 /// A connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connection {
@@ -39,6 +53,8 @@ pub struct Connection {
     pub scattered: bool,
     /// Its ends' memory lies at the end of the address space.
     pub high: bool,
+    /// Where completions of each end's send and receive queue are told.
+    pub told: [[Told; 2]; 2],
 }
 
 impl Connection {

@@ -3,12 +3,12 @@
 use viaduct_sim::memory::PAGE;
 use viaduct_spec::handle::{memory_handle, queue_pair};
 use viaduct_spec::layout::Field;
-use viaduct_spec::tables::{gather, receive, region, table, transmit, work_queue};
+use viaduct_spec::tables::{completion_queue, gather, receive, region, table, transmit, work_queue};
 use viaduct_spec::wire::UDP_PORT;
 
 use crate::memory::{PAGES, SLICE, SLOTS};
 use crate::operation::{End, Registration};
-use crate::program::Connection;
+use crate::program::{Connection, Told, CONNECTIONS, SHARED};
 
 /// Row of the region that is the agent's arena.
 pub const ARENA_REGION: u16 = 1;
@@ -16,6 +16,14 @@ const SYSTEM_TAG: u64 = 0xFFF0;
 const FOREIGN_TAG: u64 = 0x300;
 /// Bytes of a ring.
 const RING_BYTES: u64 = 512;
+/// Where the rings of completion queues are in the arena.
+const CQ_RINGS: u64 = 0x4000;
+/// log2 of the entries of completion queues with room for everything.
+const CQ_LOG2: u64 = 8;
+/// log2 of the entries of small ones.
+const SMALL_LOG2: u64 = 2;
+/// Bytes of an entry.
+pub const ENTRY_BYTES: u64 = 16;
 /// log2 of the pages of ends whose memory is not scattered: their whole slice.
 const WHOLE_LOG2: u64 = SLICE.trailing_zeros() as u64;
 
@@ -122,8 +130,54 @@ pub fn ring(end: End, receive: usize) -> u64 {
     (2 * end + receive) as u64 * RING_BYTES
 }
 
+/// The error ring's row of the table of completion queues.
+pub const ERROR_RING: usize = 0;
+
+/// Completion queues of a NIC: the error ring, those that are shared, and a small one for each work queue.
+pub const CQS: usize = 1 + SHARED + 4 * CONNECTIONS;
+
+/// The completion queue of a work queue.
+pub fn cq_of(connection: &Connection, end: End, receive: usize) -> Option<usize> {
+    match connection.told[end % 2][receive] {
+        Told::Nowhere => None,
+        Told::Shared(number) => Some(1 + number),
+        Told::Small => Some(1 + SHARED + 2 * end + receive),
+    }
+}
+
+/// log2 of a completion queue's entries, in this or in its other ring.
+pub fn cq_log2(queue: usize, other: bool) -> u64 {
+    match queue {
+        0..=SHARED => CQ_LOG2 + u64::from(other),
+        _ => SMALL_LOG2,
+    }
+}
+
+/// Where a completion queue's ring is in the arena. A queue that is resized changes to its other ring.
+pub fn cq_ring(queue: usize, other: bool) -> u64 {
+    let large = ENTRY_BYTES << CQ_LOG2;
+    let at = match queue {
+        0..=SHARED => (3 * queue as u64 + u64::from(other)) * large,
+        _ => 3 * (1 + SHARED as u64) * large + (queue as u64) * (ENTRY_BYTES << SMALL_LOG2),
+    };
+    CQ_RINGS + at
+}
+
+/// A completion queue's row.
+pub fn completion_queue(queue: usize, other: bool) -> [u64; 3] {
+    row(&[
+        (completion_queue::RING_OFFSET, cq_ring(queue, other) / 64),
+        (completion_queue::RING_REGION, ARENA_REGION.into()),
+        (completion_queue::RING_LOG2, cq_log2(queue, other)),
+        (completion_queue::LIVE, 1),
+        (completion_queue::EVENTS, (queue == ERROR_RING).into()),
+        (completion_queue::SYSTEM_TAG, SYSTEM_TAG),
+    ])
+}
+
 /// A queue's row.
 pub fn work_queue(connection: &Connection, end: End, receive: usize) -> [u64; 3] {
+    let queue = cq_of(connection, end, receive);
     row(&[
         (work_queue::RING_OFFSET, ring(end, receive) / 64),
         (work_queue::RING_REGION, ARENA_REGION.into()),
@@ -131,6 +185,8 @@ pub fn work_queue(connection: &Connection, end: End, receive: usize) -> [u64; 3]
         (work_queue::OPEN, 1),
         (work_queue::SYSTEM_TAG, SYSTEM_TAG),
         (work_queue::TAG, tag(end)),
+        (work_queue::CQ, queue.unwrap_or(0) as u64),
+        (work_queue::TO_CQ, queue.is_some().into()),
     ])
 }
 

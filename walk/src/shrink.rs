@@ -4,7 +4,7 @@
 use viaduct_sim::root_complex::{Limits, Options};
 
 use crate::operation::{Bell, Operation};
-use crate::program::Program;
+use crate::program::{Program, Told};
 use crate::weather::Rates;
 
 /// The smallest program that is found in so many attempts. `fails` says whether one still does.
@@ -84,6 +84,7 @@ fn simplifications(program: &Program) -> Vec<Program> {
     for connection in 0..program.connections.len() {
         with(&|program| program.connections[connection].scattered = false);
         with(&|program| program.connections[connection].high = false);
+        with(&|program| program.connections[connection].told = [[Told::Nowhere; 2]; 2]);
     }
     for number in 0..program.operations.len() {
         let Operation::Post(post) = &program.operations[number] else { continue };
