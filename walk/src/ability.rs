@@ -44,10 +44,10 @@ pub const RTL: &[(Ability, bool)] = &[
     (Ability::Read, false),
     (Ability::Fence, true),
     (Ability::Misplaced, false),
-    (Ability::Doubt, false),
-    (Ability::Last, false),
-    (Ability::Overtaken, false),
-    (Ability::Interrupted, false),
+    (Ability::Doubt, true),
+    (Ability::Last, true),
+    (Ability::Overtaken, true),
+    (Ability::Interrupted, true),
     (Ability::Queues, true),
 ];
 

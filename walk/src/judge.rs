@@ -70,6 +70,13 @@ impl<'a> Reference<'a> {
         for _ in 0..FIRST {
             reference.tell(Schedule::number(reference.next))?;
         }
+        for connection in 0..program.connections.len() {
+            let first = &reference.told[0].stories[connection];
+            if let Some(told) = reference.told.iter().find(|told| told.stories[connection] != *first) {
+                let difference = told.stories[connection].difference(first);
+                tracing::debug!("seed {}: connection {connection} is raced:\n{difference}", program.seed);
+            }
+        }
         Ok(reference)
     }
 

@@ -534,6 +534,7 @@ impl<'a> Machine<'a> {
         for nic in 0..2 {
             self.take_entries(nic)?;
         }
+        self.stories.iter_mut().for_each(|story| story.stamp_entries(self.at));
         (0..self.sides.len()).try_for_each(|end| self.look(end))
     }
 
@@ -582,7 +583,9 @@ impl<'a> Machine<'a> {
             let broke = event::BROKE.get(&token) != 0;
             self.stories[end / 2].events.push(Event { at: self.at, end: end % 2, code, receive, broke });
         } else if self.queues_of(end)[usize::from(receive)] == Some(queue) {
-            self.stories[end / 2].entries.push(Entry { at: self.at, end: end % 2, receive, token: token[0] });
+            // Those of a ring that is given up are taken early: they count from the next rest on.
+            let entry = Entry { at: usize::MAX, end: end % 2, receive, token: token[0] };
+            self.stories[end / 2].entries.push(entry);
         } else {
             self.faults.push(format!("NIC {nic} has in queue {queue} an entry of another: {words:x?}"));
         }

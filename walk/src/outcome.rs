@@ -84,6 +84,14 @@ impl Story {
         }
     }
 
+    /// Entries that were taken since the last rest count from this operation on, those of each work queue in their order.
+    pub fn stamp_entries(&mut self, at: usize) {
+        let fresh = self.entries.partition_point(|entry| entry.at != usize::MAX);
+        let (_, fresh) = self.entries.split_at_mut(fresh);
+        fresh.iter_mut().for_each(|entry| entry.at = at);
+        fresh.sort_by_key(|entry| (entry.end, entry.receive));
+    }
+
     /// Events that break a VI, of a VI that they have not broken: it was broken before.
     pub fn forget_echoes(&mut self) {
         let breaks = [event_code::POST_DESC, event_code::CONN_LOST, event_code::VI_OVERRUN];

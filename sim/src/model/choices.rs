@@ -23,6 +23,8 @@ pub struct Choices {
     pub loopback_cycles: u64,
     /// Cycles from a doorbell of a send queue to the fetch of what it tells of.
     pub send_cycles: u64,
+    /// Cycles from the last packet of an unreliable send to its completion, while its VI is well.
+    pub complete_cycles: u64,
     /// A rule that is broken on purpose, for the tests of tests.
     pub mutant: Option<Mutant>,
 }
@@ -42,6 +44,6 @@ pub enum Mutant {
 
 impl Default for Choices {
     fn default() -> Self {
-        Self { packet_cycles: 16, loopback_cycles: 0, send_cycles: 0, mutant: None }
+        Self { packet_cycles: 16, loopback_cycles: 0, send_cycles: 0, complete_cycles: 0, mutant: None }
     }
 }
