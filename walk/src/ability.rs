@@ -18,20 +18,22 @@ pub enum Ability {
     Read,
     /// Queue fence.
     Fence,
-    /// Descriptors in places where none can be, on unreliable connections: they count as consumed.
+    /// Descriptors in places where none can be, on unreliable connections: they count as consumed. (The RTL breaks the VI.)
     Misplaced,
     /// A message whose delivery is not known when its VI breaks says TRANSPORT_ERROR; otherwise what is flushed and what
     /// is not known are not told apart.
     Doubt,
     /// A VI that is in Error says no more; otherwise events that would break it again are not looked at.
     Last,
-    /// Frames of unreliable connections may overtake one another. (The RTL takes the PSN of a MIDDLE that comes too early,
-    /// and drops the FIRST that comes behind it.)
+    /// Frames of unreliable connections may overtake one another.
     Overtaken,
     /// Resets while something moves. (After some the RTL answers no load.)
     Interrupted,
     /// Completion queues.
     Queues,
+    /// Receive queues of reliable VIs may have a completion queue that overruns: what it has no room for is refused with
+    /// NAK_OPERATIONAL. (The RTL has acknowledged it then.)
+    Overrun,
 }
 
 /// What the RTL can do. Switching on is one line.
@@ -49,6 +51,7 @@ pub const RTL: &[(Ability, bool)] = &[
     (Ability::Overtaken, true),
     (Ability::Interrupted, true),
     (Ability::Queues, true),
+    (Ability::Overrun, false),
 ];
 
 /// A set of abilities.

@@ -100,10 +100,13 @@ fn connections(random: &mut ChaCha8Rng, abilities: Abilities) -> Vec<Connection>
         let mut psn = || if random.random() { random.random_range(0..1 << 24) } else { 0xFF_FFFC };
         let psns = [psn(), psn()];
         let resends = abilities.has(Ability::Retransmission);
+        let service = services[random.random_range(0..services.len())];
+        let small = [true, service == service::UNRELIABLE || abilities.has(Ability::Overrun)];
+        let told = [0, 1].map(|_| small.map(|small| told(random, abilities, small)));
         made.push(Connection {
             nics,
             vis,
-            service: services[random.random_range(0..services.len())],
+            service,
             mtu: [0, 0, 0, 1, 2, 4][random.random_range(0..6)],
             ring_log2: random.random_range(3..6),
             psns,
@@ -115,18 +118,18 @@ fn connections(random: &mut ChaCha8Rng, abilities: Abilities) -> Vec<Connection>
             rights: [0, 1].map(|_| random.random_range(0..8) != 0),
             scattered: random.random_range(0..4) == 0,
             high: random.random_range(0..6) == 0,
-            told: [0, 1].map(|_| [0, 1].map(|_| told(random, abilities))),
+            told,
         });
     }
     made
 }
 
 /// A completion queue for a work queue, or none.
-fn told(random: &mut ChaCha8Rng, abilities: Abilities) -> Told {
+fn told(random: &mut ChaCha8Rng, abilities: Abilities, small: bool) -> Told {
     match random.random_range(0..16) {
         _ if !abilities.has(Ability::Queues) => Told::Nowhere,
         0..=7 => Told::Nowhere,
-        15 => Told::Small,
+        15 if small => Told::Small,
         _ => Told::Shared(random.random_range(0..SHARED)),
     }
 }
@@ -140,7 +143,7 @@ impl Generator {
         for connection in 0..self.connections.len() {
             self.connect(connection);
         }
-        for _ in 0..self.random.random_range(1..5) {
+        for _ in 0..self.random.random_range(1..4) {
             self.round();
             self.operations.push(Operation::Settle);
             for _ in 0..self.random.random_range(0..3) {
@@ -491,7 +494,7 @@ impl Generator {
         };
         let remote = post.request != Request::Message;
         let reserved = control::RESERVED & (1 << self.random.random_range(4..16));
-        post.flaw = match (self.random.random_range(0..14), segment) {
+        post.flaw = match (self.random.random_range(0..15), segment) {
             (0, _) => Flaw::Length(self.random.random_range(1..100)),
             (1, _) => Flaw::Length(0u32.wrapping_sub(self.random.random_range(1..20))),
             (2, _) => Flaw::Status(status::DONE | self.random.random::<u32>()),
@@ -504,10 +507,10 @@ impl Generator {
             (8, Some(segment)) => Flaw::Dead(segment),
             (9, Some(segment)) => Flaw::Zero(segment),
             (10, Some(segment)) => Flaw::Arena(segment),
-            (11, Some(segment)) => Flaw::Behind(segment, 1 + self.random.random_range(0..3u32) * 20),
+            (11 | 14, Some(segment)) => Flaw::Behind(segment, [1, 1, 21][self.random.random_range(0..3)]),
             (12, _) if misplaced => Flaw::Foreign,
             (13, _) if misplaced => Flaw::Nowhere,
-            (_, _) if remote => Flaw::RemoteBehind(1 + self.random.random_range(0..3u32) * 20),
+            (_, _) if remote => Flaw::RemoteBehind([1, 1, 21][self.random.random_range(0..3)]),
             _ => Flaw::None,
         };
     }

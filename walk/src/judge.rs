@@ -47,6 +47,8 @@ pub struct Disagreement {
     pub connection: Option<usize>,
     /// What they do that the model does not.
     pub text: String,
+    /// Of what nature it is: a smaller program that fails otherwise shows something else.
+    pub nature: String,
 }
 
 /// How many connections were compared in which way.
@@ -58,9 +60,21 @@ pub struct Agreement {
     pub followed: u64,
     /// Raced, and told in a schedule that was looked for.
     pub searched: u64,
-    /// Raced, and told in none of those that were looked for: too much is left to chance there to say that the model
-    /// does not allow it.
-    pub open: u64,
+    /// Raced, and told in none of those that were looked for as a whole, but each completion, entry, event, state and
+    /// byte of memory in one of them.
+    pub parts: u64,
+}
+
+impl Agreement {
+    /// Whether so much was judged as a whole that the rest says little: told in parts is at most one story in 20.
+    pub fn is_firm(&self) -> bool {
+        self.parts * 20 <= self.exact + self.followed + self.searched + self.parts
+    }
+}
+
+/// Of what nature faults are: the first one, but for numbers.
+fn nature(faults: &[String]) -> String {
+    faults.iter().take(1).flat_map(|fault| fault.chars()).filter(|letter| !letter.is_ascii_digit()).collect()
 }
 
 impl<'a> Reference<'a> {
@@ -126,6 +140,7 @@ impl<'a> Reference<'a> {
             schedule: Schedule::number(number),
             connection: None,
             text: told.faults.join("\n"),
+            nature: nature(&told.faults),
         })
     }
 
@@ -145,11 +160,12 @@ impl<'a> Reference<'a> {
 
     /// Holds what NICs told against it.
     pub fn judge(&mut self, run: &Run, outcome: &Outcome) -> io::Result<Result<Agreement, Disagreement>> {
-        let disagree = |connection, text| {
-            Ok(Err(Disagreement { kinds: run.kinds, schedule: run.schedule.clone(), connection, text }))
+        let disagree = |connection, text, nature| {
+            let schedule = run.schedule.clone();
+            Ok(Err(Disagreement { kinds: run.kinds, schedule, connection, text, nature }))
         };
         if !outcome.faults.is_empty() {
-            return disagree(None, outcome.faults.join("\n"));
+            return disagree(None, outcome.faults.join("\n"), nature(&outcome.faults));
         }
         let mut agreement = Agreement::default();
         for (connection, story) in outcome.stories.iter().enumerate() {
@@ -168,19 +184,22 @@ impl<'a> Reference<'a> {
                     self.follow(connection, story, latency)?;
                 }
             }
-            if !self.tells(connection, story) && self.races(connection) {
-                agreement.open += 1;
+            if self.tells(connection, story) {
+                agreement.searched += 1;
                 continue;
             }
-            if !self.tells(connection, story) {
-                // The nearest of those that were told.
-                let texts = self.told.iter().map(|told| story.difference(&told.stories[connection]));
-                let text = texts.min_by_key(String::len).unwrap_or_default();
-                let how = if self.races(connection) { "the nearest story of" } else { "the one story of" };
-                let text = format!("connection {connection}, against {how} the model:\n{text}");
-                return disagree(Some(connection), text);
+            let told: Vec<&Story> = self.told.iter().map(|told| &told.stories[connection]).collect();
+            let (how, text) = match self.races(connection) {
+                true => ("what no story of the model has", story.untold(&told)),
+                false => ("against the one story of the model", story.difference(told[0])),
+            };
+            if text.is_empty() {
+                agreement.parts += 1;
+                continue;
             }
-            agreement.searched += 1;
+            let nearest = told.into_iter().min_by_key(|told| story.difference(told).len());
+            let nature = nearest.map_or_else(String::new, |told| story.nature(told));
+            return disagree(Some(connection), format!("connection {connection}, {how}:\n{text}"), nature);
         }
         Ok(Ok(agreement))
     }
@@ -220,7 +239,7 @@ pub fn walk(
                 agreement.exact += more.exact;
                 agreement.followed += more.followed;
                 agreement.searched += more.searched;
-                agreement.open += more.open;
+                agreement.parts += more.parts;
             }
             Err(disagreement) => verdict = Err(disagreement),
         }

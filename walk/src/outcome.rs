@@ -84,12 +84,17 @@ impl Story {
         }
     }
 
-    /// Entries that were taken since the last rest count from this operation on, those of each work queue in their order.
-    pub fn stamp_entries(&mut self, at: usize) {
+    /// What was taken since the last rest counts from this operation on: entries of each work queue in their order,
+    /// events of each VI, and behind them those of its completion queues. Between them no order is promised.
+    pub fn stamp(&mut self, at: usize) {
         let fresh = self.entries.partition_point(|entry| entry.at != usize::MAX);
         let (_, fresh) = self.entries.split_at_mut(fresh);
         fresh.iter_mut().for_each(|entry| entry.at = at);
         fresh.sort_by_key(|entry| (entry.end, entry.receive));
+        let fresh = self.events.partition_point(|event| event.at != usize::MAX);
+        let (_, fresh) = self.events.split_at_mut(fresh);
+        fresh.iter_mut().for_each(|event| event.at = at);
+        fresh.sort_by_key(|event| (event.end, event.code == event_code::CQ_OVERRUN));
     }
 
     /// Events that break a VI, of a VI that they have not broken: it was broken before.
@@ -112,6 +117,64 @@ impl Story {
         completions(self) == completions(other)
             && events(self) == events(other)
             && entries(self) == entries(other)
+    }
+
+    /// What of it is in none of the others, in words.
+    pub fn untold(&self, others: &[&Self]) -> String {
+        let mut text = String::new();
+        let mut untold = |what: &str, item: &dyn std::fmt::Debug, told: bool| {
+            if !told {
+                let _ = writeln!(text, "  + {what} {item:?}");
+            }
+        };
+        for item in &self.completions {
+            untold("completion", item, others.iter().any(|other| other.completions.contains(item)));
+        }
+        for item in &self.events {
+            untold("event", item, others.iter().any(|other| other.events.contains(item)));
+        }
+        for item in &self.entries {
+            untold("entry", item, others.iter().any(|other| other.entries.contains(item)));
+        }
+        for end in 0..2 {
+            untold(
+                "state",
+                &self.states[end],
+                others.iter().any(|other| other.states[end] == self.states[end]),
+            );
+            for (at, byte) in self.memories[end].iter().enumerate() {
+                let told = others.iter().any(|other| other.memories[end].get(at) == Some(byte));
+                untold("byte", &(end, at, byte), told);
+            }
+        }
+        text
+    }
+
+    /// Of what nature the difference is from another.
+    pub fn nature(&self, other: &Self) -> String {
+        let completions = |story: &Self, than: &Self| -> Vec<(bool, u32)> {
+            let own = story.completions.iter().filter(|completion| !than.completions.contains(completion));
+            own.map(|completion| (completion.receive, completion.status)).take(1).collect()
+        };
+        let events = |story: &Self, than: &Self| -> Vec<(u8, bool)> {
+            let own = story.events.iter().filter(|event| !than.events.contains(event));
+            own.map(|event| (event.code, event.broke)).take(1).collect()
+        };
+        let pair = (completions(self, other), completions(other, self));
+        if pair != Default::default() {
+            return format!("completion {pair:?}");
+        }
+        let pair = (events(self, other), events(other, self));
+        if pair != Default::default() {
+            return format!("event {pair:?}");
+        }
+        let parts = [
+            ("entry", self.entries != other.entries),
+            ("state", self.states != other.states),
+            ("memory", self.memories != other.memories),
+            ("order", true),
+        ];
+        parts.iter().find(|(_, differs)| *differs).map_or_else(String::new, |(what, _)| (*what).into())
     }
 
     /// Where it differs from another, in words; empty if it does not.
@@ -141,7 +204,15 @@ impl Story {
             }
         }
         if text.is_empty() && self != other {
-            text.push_str("  the same in another order\n");
+            for (what, own, theirs) in [
+                ("completions", lines(&self.completions), lines(&other.completions)),
+                ("events", lines(&self.events), lines(&other.events)),
+                ("entries", lines(&self.entries), lines(&other.entries)),
+            ] {
+                if own != theirs {
+                    let _ = writeln!(text, "  {what} in another order: {own:#?}, not {theirs:#?}");
+                }
+            }
         }
         text
     }

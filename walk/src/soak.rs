@@ -42,11 +42,12 @@ pub struct Soak {
 }
 
 impl Soak {
-    /// The pairs for a seed: two of the NICs under test, and a mixed pair.
+    /// The pairs for a seed: two of the NICs under test, and for every second one a mixed pair.
     fn pairs(&self, seed: u64) -> Vec<[Kind; 2]> {
         match self.model_only {
             true => vec![[Kind::Model; 2]],
-            false => vec![PAIRS[0], PAIRS[1 + (seed % 2) as usize]],
+            false if seed % 2 == 0 => vec![PAIRS[0]],
+            false => vec![PAIRS[0], PAIRS[1 + (seed / 2 % 2) as usize]],
         }
     }
 
@@ -92,13 +93,16 @@ impl Soak {
         let pairs = self.pairs(program.seed);
         let made = walk(program, &pairs, self.mutant, self.abilities)?;
         tally.count(program, &made);
+        tally.pairs(&pairs);
         let Err(found) = made.verdict else { return Ok(None) };
         // The pair that was wrong, and no other, decides what is left out.
         let pairs =
             if found.kinds == [Kind::Model; 2] && !self.model_only { vec![] } else { vec![found.kinds] };
         let again = |program: &Program| walk(program, &pairs, self.mutant, self.abilities);
-        let small =
-            shrink(program, self.attempts, |program| again(program).is_ok_and(|made| made.verdict.is_err()));
+        let small = shrink(program, self.attempts, |program| {
+            let verdict = again(program).map(|made| made.verdict);
+            verdict.is_ok_and(|verdict| verdict.is_err_and(|other| other.nature == found.nature))
+        });
         let found = again(&small)?.verdict.err().unwrap_or(found);
         let folder = evidence::leave(&self.folder, program, &small, &found, self.abilities)?;
         Ok(Some(format!(

@@ -70,9 +70,14 @@ fn the_model_agrees_with_itself_and_everything_is_met() {
 
 #[test]
 fn every_mutant_is_found_and_its_program_is_small() {
-    for (mutant, seeds) in
-        [(Mutant::NoImmediate, 40), (Mutant::SilentLoss, 150), (Mutant::Twice, 150), (Mutant::OneBehind, 400)]
-    {
+    for (mutant, seeds) in [
+        (Mutant::NoImmediate, 40),
+        (Mutant::SilentLoss, 150),
+        (Mutant::Twice, 150),
+        (Mutant::OneBehind, 400),
+        (Mutant::Again, 150),
+        (Mutant::SilentOverrun, 150),
+    ] {
         let (tally, said) = soak(Some(mutant), seeds);
         println!("{mutant:?}: {:?} after {} walks", tally.failed, tally.passed);
         assert!(!tally.failed.is_empty(), "{mutant:?} is not found");

@@ -6,8 +6,8 @@
 //!   query_vi ─────►└─────────┘──► query_state
 //! ```
 //! Contract: a commit of VI_STATE sets any state. A fault with `breaks` puts a connected VI into Error and leaves
-//! any other state as it is; a fault with a code queues an event, but CONN_LOST only if the VI breaks by it, and counts it in `count_lost` when 16 wait
-//! already: it waits for nobody. A fault is taken (`ready`) in the cycle in which the new state is on the bus: the source that goes on in
+//! any other state as it is; a fault with a code queues an event, but CONN_LOST only if the VI breaks by it, and of a VI in Error nothing that would
+//! break it again but COMP_PROT. The event is counted in `count_lost` when 16 wait already: it waits for nobody. A fault is taken (`ready`) in the cycle in which the new state is on the bus: the source that goes on in
 //! the next cycle finds its own copy up to date. Faults are served round robin.
 //!
 //! Latency: a fault 3 cycles, a commit 2. `query_state` follows `query_vi` in the same cycle.
@@ -87,7 +87,10 @@ pub struct ViState {
     new_event: Signal<Local, Event>,
     broke: Signal<Local, bool>,
     told_of: Signal<Local, bool>,
+    /// The VI is in Error already, and would break.
+    again: Signal<Local, bool>,
     conn_lost: Number<8, { event_code::CONN_LOST as u64 }>,
+    comp_prot: Number<8, { event_code::COMP_PROT as u64 }>,
     connected: Number<2, { vi_states::CONNECTED as u64 }>,
     error: Number<2, { vi_states::ERROR as u64 }>,
 }
@@ -114,7 +117,11 @@ impl Logic for ViState {
         self.state.next = self.told.q.val();
 
         self.broke.next = self.fault.q.val().breaks & (self.states.read_data.val() == self.connected.val());
+        self.again.next = self.fault.q.val().breaks
+            & (self.states.read_data.val() == self.error.val())
+            & (self.fault.q.val().code != self.comp_prot.val());
         self.told_of.next = self.fault.q.val().code.any()
+            & !self.again.val()
             & (self.broke.val() | (self.fault.q.val().code != self.conn_lost.val()));
         self.new_event.next.code = self.fault.q.val().code;
         self.new_event.next.vi = self.fault.q.val().vi;

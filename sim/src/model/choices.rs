@@ -40,6 +40,10 @@ pub enum Mutant {
     OneBehind,
     /// ImmediateData is not told of in Status.
     NoImmediate,
+    /// A duplicate of a message of one packet is executed again.
+    Again,
+    /// What a completion queue has no room for is lost without a word.
+    SilentOverrun,
 }
 
 impl Default for Choices {

@@ -52,6 +52,7 @@ impl Device {
             self.skip_receives(vi);
         }
         match lost {
+            Some((_, Lost::Overrun)) if self.choices.mutant == Some(Mutant::SilentOverrun) => {}
             Some((queue, Lost::Overrun)) => self.overrun(queue, vi, receive),
             None if written.is_ok() => {}
             _ => self.unwritten(vi, receive),
