@@ -36,7 +36,8 @@ pub fn encode(post: &Post, places: &Places<'_>) -> Vec<u8> {
     let (head, rest) = words.split_at_mut(CONTROL_SEGMENT_BYTES / 8);
     let mut rest = rest.chunks_exact_mut(SEGMENT_BYTES / 8);
     let mut sum = 0u32;
-    if let (true, Some(row)) = (rdma, rest.next()) {
+    let first = if rdma { rest.next() } else { None };
+    if let Some(row) = first {
         let peer = post.end ^ 1;
         let (slot, at) = post.remote;
         let moved: u32 = post.pieces.iter().map(|piece| piece.length).sum();
@@ -81,4 +82,45 @@ pub fn encode(post: &Post, places: &Places<'_>) -> Vec<u8> {
         _ => {}
     }
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::{Bell, Piece};
+
+    /// The double words of a descriptor of two pieces.
+    fn encoded(request: Request) -> Vec<u32> {
+        let piece = |slot, at, length| Piece { slot, at, length };
+        let post = Post {
+            end: 0,
+            receive: false,
+            request,
+            place: 0,
+            pieces: vec![piece(1, 0x10, 100), piece(2, 0x20, 11)],
+            remote: (3, 0x30),
+            immediate: None,
+            fence: false,
+            flaw: Flaw::None,
+            bell: Bell::Token,
+        };
+        let places = Places {
+            handle: &|end, slot| (0x100 * (end + 1) + slot) as u32,
+            address: &|end| 0x1000 * (end as u64 + 1),
+            end_of: &|_, _| 0,
+        };
+        let bytes = encode(&post, &places);
+        let words = bytes.chunks_exact(4);
+        words.map(|word| word.iter().rev().fold(0, |all, byte| all << 8 | u32::from(*byte))).collect()
+    }
+
+    #[test]
+    fn every_piece_has_its_segment() {
+        let message = encoded(Request::Message);
+        assert_eq!((message[3] & 0xFFFF, message[6]), (2, 111));
+        assert_eq!(message[8..], [0x1010, 0, 0x101, 100, 0x1020, 0, 0x102, 11]);
+        let write = encoded(Request::Write);
+        assert_eq!((write[3] & 0xFFFF, write[6]), (3, 111));
+        assert_eq!(write[8..], [0x2030, 0, 0x203, 0, 0x1010, 0, 0x101, 100, 0x1020, 0, 0x102, 11]);
+    }
 }

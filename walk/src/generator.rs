@@ -17,7 +17,10 @@ use crate::program::{Connection, Program, Told, CONNECTIONS, SHARED};
 use crate::weather::Rates;
 
 /// Most posts of a queue between two rests: no ring runs over, not even one that nothing is taken from.
-const BURST: usize = 6;
+const BURST: usize = 5;
+
+/// Most frames of a message.
+const FRAMES: u32 = 8;
 
 /// Makes a program.
 struct Generator {
@@ -76,7 +79,7 @@ fn rates(random: &mut ChaCha8Rng, abilities: Abilities) -> Rates {
 }
 
 fn connections(random: &mut ChaCha8Rng, abilities: Abilities) -> Vec<Connection> {
-    let count = [1, 1, 2, 2, 3, CONNECTIONS][random.random_range(0..6)];
+    let count = [1, 1, 1, 2, 2, 2, 3, CONNECTIONS][random.random_range(0..8)];
     let mut made: Vec<Connection> = Vec::new();
     while made.len() < count {
         let mut services = vec![service::UNRELIABLE];
@@ -143,7 +146,7 @@ impl Generator {
         for connection in 0..self.connections.len() {
             self.connect(connection);
         }
-        for _ in 0..self.random.random_range(1..4) {
+        for _ in 0..self.random.random_range(1..3) {
             self.round();
             self.operations.push(Operation::Settle);
             for _ in 0..self.random.random_range(0..3) {
@@ -347,7 +350,7 @@ impl Generator {
             8 => self.random.random_range(300..1500),
             _ => self.random.random_range(1500..2600),
         };
-        length.min(most)
+        length.min(most).min(FRAMES * mtu)
     }
 
     /// Cuts a length into segments, some of them empty.
@@ -407,12 +410,26 @@ impl Generator {
         }
     }
 
+    /// The same for what the peer reaches: only number 0 has every right for certain.
+    fn remote_slot(&mut self, end: End, at: u32, length: u32) -> usize {
+        if self.flawless {
+            0
+        } else {
+            self.slot(end, at, length)
+        }
+    }
+
     fn post(&mut self, end: End, receive: bool) -> Option<Post> {
         let connection = end / 2;
         let reliable = self.connections[connection].is_reliable();
+        let rights = self.connections[connection].rights;
         let request = match self.random.random_range(0..4) {
-            0 if self.abilities.has(Ability::Write) => Request::Write,
-            1 if self.abilities.has(Ability::Read) && (reliable || self.chance(8)) => Request::Read,
+            0 if self.abilities.has(Ability::Write) && (rights[0] || !self.flawless) => Request::Write,
+            1 if self.abilities.has(Ability::Read)
+                && if self.flawless { rights[1] } else { reliable || self.chance(8) } =>
+            {
+                Request::Read
+            }
             _ => Request::Message,
         };
         let length = self.length(connection);
@@ -430,11 +447,11 @@ impl Generator {
             Request::Message => (0, 0),
             Request::Write => {
                 let at = self.room(end ^ 1, length)?;
-                (self.slot(end ^ 1, at, length), at)
+                (self.remote_slot(end ^ 1, at, length), at)
             }
             Request::Read => {
                 let at = self.random.random_range(0..=SOURCE_BYTES - length);
-                (self.slot(end ^ 1, at, length), at)
+                (self.remote_slot(end ^ 1, at, length), at)
             }
         };
         let immediate = self.chance(4) && request != Request::Read;
