@@ -31,6 +31,12 @@ pub enum Ability {
     Interrupted,
     /// Completion queues.
     Queues,
+    /// RDMA writes with immediate data may be refused for their range: that comes before the look for a receive. (The RTL
+    /// looks for the receive first: without one it says RECVQ_EMPTY.)
+    Denied,
+    /// Descriptors of more than 64 bytes may have a wrong Length: the packets before the one in which it shows have left.
+    /// (The RTL sees it earlier than the model: it reads segments ahead of the packets.)
+    Late,
     /// Receive queues of reliable VIs may have a completion queue that overruns: what it has no room for is refused with
     /// NAK_OPERATIONAL. (The RTL has acknowledged it then.)
     Overrun,
@@ -51,6 +57,8 @@ pub const RTL: &[(Ability, bool)] = &[
     (Ability::Overtaken, true),
     (Ability::Interrupted, true),
     (Ability::Queues, true),
+    (Ability::Denied, false),
+    (Ability::Late, false),
     (Ability::Overrun, false),
 ];
 

@@ -119,8 +119,10 @@ pub struct Schedule {
 pub struct Turn {
     /// What each model does of what the specification leaves open.
     pub choices: [Choices; 2],
-    /// How slow the hosts are, and how much longer or shorter their pauses; `None`: as the program says.
+    /// How much longer or shorter the hosts' pauses are; `None`: as the program says.
     pub jitter: Option<ChaCha8Rng>,
+    /// The hosts are slow, too: NICs may do much from one post to the next.
+    pub slow: bool,
 }
 
 /// Latencies of schedules.
@@ -144,7 +146,7 @@ impl Schedule {
     pub fn turn(&self, number: usize) -> Turn {
         let usual = Choices { mutant: self.mutant, ..Choices::default() };
         match self.turns.get(number).or(self.turns.last()).copied().unwrap_or(0) {
-            0 => Turn { choices: [usual; 2], jitter: None },
+            0 => Turn { choices: [usual; 2], jitter: None, slow: false },
             seed => {
                 let mut random = ChaCha8Rng::seed_from_u64(seed ^ (number as u64) << 32);
                 let choices = [0, 1].map(|_| Choices {
@@ -154,7 +156,8 @@ impl Schedule {
                     complete_cycles: [0, 0, 60, 300][random.random_range(0..4)],
                     ..usual
                 });
-                Turn { choices, jitter: Some(random) }
+                let slow = random.random();
+                Turn { choices, jitter: Some(random), slow }
             }
         }
     }

