@@ -146,6 +146,11 @@ impl Generator {
         for connection in 0..self.connections.len() {
             self.connect(connection);
         }
+        for end in 0..2 * self.connections.len() {
+            if self.chance(3) {
+                self.register(end);
+            }
+        }
         for _ in 0..self.random.random_range(1..3) {
             self.round();
             self.operations.push(Operation::Settle);
@@ -172,7 +177,11 @@ impl Generator {
                 self.slots[end][slot] = None;
                 self.operations.push(Operation::Deregister(end, slot));
             }
-            10 => self.stray(end),
+            10 => {
+                self.stray(end);
+                // What the agent does next would race with it.
+                self.operations.push(Operation::Settle);
+            }
             11 if self.abilities.has(Ability::Queues) => self.resize(),
             _ => {
                 let nic = self.random.random_range(0..2);
@@ -501,9 +510,9 @@ impl Generator {
         })
     }
 
-    /// Makes something wrong with one descriptor in 40.
+    /// Makes something wrong with one descriptor in 20.
     fn flaw(&mut self, post: &mut Post) {
-        if self.flawless || !self.chance(40) {
+        if self.flawless || !self.chance(20) {
             return;
         }
         let misplaced =
@@ -517,7 +526,7 @@ impl Generator {
         let reserved = control::RESERVED & (1 << self.random.random_range(4..16));
         // Two segments are read with the control segment.
         let short = post.pieces.len() + usize::from(rdma) <= 2 || self.abilities.has(Ability::Late);
-        post.flaw = match (self.random.random_range(0..15), segment) {
+        post.flaw = match (self.random.random_range(0..18), segment) {
             (0 | 1, _) if !short => Flaw::Status(status::DONE),
             (0, _) => Flaw::Length(self.random.random_range(1..100)),
             (1, _) => Flaw::Length(0u32.wrapping_sub(self.random.random_range(1..20))),
@@ -531,10 +540,18 @@ impl Generator {
             (8, Some(segment)) => Flaw::Dead(segment),
             (9, Some(segment)) => Flaw::Zero(segment),
             (10, Some(segment)) => Flaw::Arena(segment),
-            (11 | 14, Some(segment)) => Flaw::Behind(segment, [1, 1, 21][self.random.random_range(0..3)]),
+            (14..=16, _) if remote => Flaw::RemoteBehind([1, 1, 21][self.random.random_range(0..3)]),
+            (11 | 14..=17, Some(segment)) => {
+                // Behind a region that ends inside a page there is something.
+                let made: Vec<usize> =
+                    (1..SLOTS).filter(|slot| self.slots[post.end][*slot].is_some()).collect();
+                if !made.is_empty() {
+                    post.pieces[segment].slot = made[self.random.random_range(0..made.len())];
+                }
+                Flaw::Behind(segment, [1, 1, 21][self.random.random_range(0..3)])
+            }
             (12, _) if misplaced => Flaw::Foreign,
             (13, _) if misplaced => Flaw::Nowhere,
-            (_, _) if remote => Flaw::RemoteBehind([1, 1, 21][self.random.random_range(0..3)]),
             _ => Flaw::None,
         };
     }

@@ -21,7 +21,7 @@ const FIRST: u64 = 4;
 /// Schedules in which it is sent after a story that it has not told yet.
 const MOST: u64 = 40;
 /// Turns that are tried for each stretch of a program.
-const TURNS: u64 = 60;
+const TURNS: u64 = 30;
 
 /// The pairs of NICs that are held against the model.
 pub const PAIRS: [[Kind; 2]; 3] =

@@ -19,7 +19,7 @@ fn soak(mutant: Option<Mutant>, seeds: u64) -> (Tally, Vec<String>) {
         mutant,
         folder: folder.path().to_owned(),
         most: 1,
-        attempts: 60,
+        attempts: 40,
         threads: 1,
     };
     let said = Mutex::new(Vec::new());
@@ -39,7 +39,7 @@ fn operations(text: &str) -> usize {
 
 #[test]
 fn the_model_agrees_with_itself_and_everything_is_met() {
-    let (tally, said) = soak(None, 250);
+    let (tally, said) = soak(None, 200);
     assert!(tally.failed.is_empty(), "{said:?}");
     println!("{tally}");
     for (group, name) in [
@@ -68,20 +68,41 @@ fn the_model_agrees_with_itself_and_everything_is_met() {
     assert!(tally.agreement.exact > tally.agreement.followed, "most connections are free of races");
 }
 
+/// A mutant is found in so many walks, and the program that shows it is small.
+fn is_found(mutant: Mutant, seeds: u64) {
+    let (tally, said) = soak(Some(mutant), seeds);
+    println!("{mutant:?}: {:?} after {} walks", tally.failed, tally.passed);
+    assert!(!tally.failed.is_empty(), "{mutant:?} is not found");
+    let least = said.iter().map(|text| operations(text)).min().unwrap_or(usize::MAX);
+    assert!((2..=16).contains(&least), "{mutant:?}: {least} operations: {said:?}");
+}
+
 #[test]
-fn every_mutant_is_found_and_its_program_is_small() {
-    for (mutant, seeds) in [
-        (Mutant::NoImmediate, 40),
-        (Mutant::SilentLoss, 150),
-        (Mutant::Twice, 150),
-        (Mutant::OneBehind, 400),
-        (Mutant::Again, 150),
-        (Mutant::SilentOverrun, 150),
-    ] {
-        let (tally, said) = soak(Some(mutant), seeds);
-        println!("{mutant:?}: {:?} after {} walks", tally.failed, tally.passed);
-        assert!(!tally.failed.is_empty(), "{mutant:?} is not found");
-        let least = said.iter().map(|text| operations(text)).min().unwrap_or(usize::MAX);
-        assert!((2..=12).contains(&least), "{mutant:?}: {least} operations: {said:?}");
-    }
+fn immediate_data_that_is_not_told_is_found() {
+    is_found(Mutant::NoImmediate, 40);
+}
+
+#[test]
+fn a_silent_loss_is_found() {
+    is_found(Mutant::SilentLoss, 150);
+}
+
+#[test]
+fn a_message_that_is_delivered_twice_is_found() {
+    is_found(Mutant::Twice, 150);
+}
+
+#[test]
+fn a_byte_behind_the_region_is_found() {
+    is_found(Mutant::OneBehind, 400);
+}
+
+#[test]
+fn a_duplicate_that_is_executed_again_is_found() {
+    is_found(Mutant::Again, 150);
+}
+
+#[test]
+fn an_entry_that_is_lost_without_a_word_is_found() {
+    is_found(Mutant::SilentOverrun, 150);
 }
