@@ -58,8 +58,8 @@ pub fn all() -> Vec<Entry> {
         // Work queues and protection.
         entry("doorbell", || verilog(doorbell::Doorbell::default()), 890, 2),
         entry("doorbell/cq_pages", || verilog(doorbell::CqPages::default()), 20, 0),
-        entry("fetch", || verilog(fetch::Fetch::default()), 940, 5),
-        entry("fetch/landing", || verilog(fetch::Landing::default()), 285, 2),
+        entry("fetch", || verilog(fetch::Fetch::default()), 1260, 8),
+        entry("fetch/landing", || verilog(fetch::Landing::default()), 355, 2),
         entry("protect", || verilog(protect::Protect::default()), 1890, 9),
         // Sending, receiving, completing.
         entry("send/gather", || verilog(send::Gather::default()), 2480, 8),

@@ -89,7 +89,7 @@ const STEPS: &[Step] = &[
     ("half a doorbell", half_a_doorbell, &[counter::DOORBELL_IGNORED]),
     ("a completion queue without room", cq_overrun, &[counter::CQ_OVERRUNS]),
     ("a queue that is armed", interrupt, &[counter::INTERRUPTS]),
-    ("the raw channel", raw, &[counter::RAW_RECEIVED, counter::RAW_DROPPED]),
+    ("the raw channel", raw, &[counter::RAW_RECEIVED, counter::RAW_DROPPED, counter::BYTES_SENT]),
     // From here on there is no error ring.
     ("no error ring", no_error_ring, &[counter::EVENT_LOST]),
 ];
@@ -350,7 +350,7 @@ fn raw(scene: &mut Scene) {
         scene.world.inject(1, &frame);
         scene.world.settle();
     }
-    channels.iter().for_each(|channel| channel.close().expect("the NIC answers"));
+    channels.into_iter().for_each(|channel| channel.close().expect("the NIC answers"));
 }
 
 fn no_error_ring(scene: &mut Scene) {

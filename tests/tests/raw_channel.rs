@@ -1,6 +1,8 @@
 //! The raw channel between two whole NICs, of the RTL, the model, and one of each; through the agent, and by descriptors made by
 //! hand where those must be wrong.
 
+use std::time::Duration;
+
 use rand::seq::IndexedRandom;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -134,7 +136,9 @@ fn the_filter_is_what_it_says() {
         let frame = noise(&mut random, own, 100);
         scene.world.arrived(1);
         scene.world.inject(1, &frame);
-        assert_eq!(next(&scene.world, &channel), frame);
+        let waited = channel.wait_receive(Duration::from_secs(5)).expect("the channel is open");
+        assert_eq!(waited, Some(frame));
+        assert_eq!(channel.wait_receive(Duration::from_millis(1)).expect("the channel is open"), None);
         assert_eq!(scene.events(1), []);
         scene.others_go_on();
     });

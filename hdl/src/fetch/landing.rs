@@ -1,18 +1,17 @@
-//! Where the answers of fetch's reads land: ring lines for the scheduler, descriptors for gather and receive/ahead.
+//! Where descriptors land: for gather, or for receive/ahead.
 //!
 //! ```text
-//!    beat ──►┌─────────┐──► line_*  (a ring slot on show) ◄── line_ready
-//!   entry ──►│ Landing │──► word, ahead_*                  (8 words of a descriptor)
-//!            │         │──► head or filled                 (then: where it lies, and how much of it is there)
-//!            └─────────┘──► lost_*  (it could not be read) ◄── lost_ready
+//!    beat ──►┌─────────┐──► word, ahead_*    (8 words of a descriptor)
+//!   entry ──►│ Landing │──► head or filled   (then: where it lies, and how much of it is there)
+//!            └─────────┘──► lost_*           (it could not be read) ◄── lost_ready
 //! ```
-//! Contract: answers come in the order of the accesses; bit 0 of `user` says ring line. For each descriptor read
-//! `entry` has been accepted before its answer comes; at most 8 are in flight, and one ring line, so the pieces
+//! Contract: answers come in the order of the accesses; bit 0 of `user` says ring line, which is not landed here. For
+//! each descriptor read `entry` has been accepted before its answer comes; at most 8 are in flight, so the pieces
 //! always find room. A descriptor's words come in 8 cycles, not always in a row, those that are not there as 0;
 //! `head` or `filled` comes after the last. `words` counts whole words that are there. `lost`: the read was refused
 //! or failed, or there is no whole control segment; then `lost_valid` has been accepted before.
 //!
-//! Latency: 4 cycles from a beat to its word. Tests: with the scheduler, `tests/queues/fetch.rs`.
+//! Latency: 2 cycles from a beat to its word. Tests: with the scheduler, `tests/queues/fetch.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
@@ -58,8 +57,6 @@ pub struct Piece {
     pub last: bool,
     /// Refused or failed.
     pub bad: bool,
-    /// Of a ring line.
-    pub line: bool,
 }
 
 /// See the module's description.
@@ -79,12 +76,6 @@ pub struct Landing {
     pub entry_ready: Signal<Out, bool>,
     /// What it is for.
     pub entry: Signal<In, Expected>,
-    /// A ring slot is on show.
-    pub line_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub line_ready: Signal<In, bool>,
-    /// The slot.
-    pub line: Signal<Out, Piece>,
     /// A word, for `word` or `ahead` by what is expected.
     pub word_valid: Signal<Out, bool>,
     /// A word for receive/ahead.
@@ -137,8 +128,8 @@ pub struct Landing {
     piece_in: Signal<Local, Piece>,
     piece: Signal<Local, Piece>,
     on_show: Signal<Local, bool>,
-    line_shows: Signal<Local, bool>,
     refill: Signal<Local, bool>,
+    past: Signal<Local, bool>,
     full: Signal<Local, bool>,
     step: Signal<Local, bool>,
     lost: Signal<Local, bool>,
@@ -173,13 +164,18 @@ impl Logic for Landing {
         self.pieces.reset.next = self.reset.val();
         self.expected.reset.next = self.reset.val();
 
-        self.here.next = self.beat_valid.val() & (self.beat.val().client == self.own.val());
+        self.here.next = self.beat_valid.val()
+            & (self.beat.val().client == self.own.val())
+            & !(self.beat.val().user & bits::<8>(1)).any();
         self.piece_in.next.data = self.beat.val().data;
         self.piece_in.next.whole = self.beat.val().count == bits::<4>(8);
         self.piece_in.next.last = self.beat.val().last;
         self.piece_in.next.bad = self.beat.val().refused | self.beat.val().failed;
-        self.piece_in.next.line = (self.beat.val().user & bits::<8>(1)).any();
-        self.pieces.in_valid.next = self.here.val();
+        self.on_show.next = self.shown_valid.q.val() & !self.ended.q.val();
+        self.refill.next = !self.shown_valid.q.val() | self.on_show.val();
+        // Past the queue, if it is empty.
+        self.past.next = !self.pieces.level.val().any() & self.refill.val();
+        self.pieces.in_valid.next = self.here.val() & !self.past.val();
         self.pieces.in_data.next = self.piece_in.val();
         self.expected.in_valid.next = self.entry_valid.val();
         self.expected.in_data.next = self.entry.val();
@@ -189,7 +185,6 @@ impl Logic for Landing {
         // of its own: what a block RAM gives comes late in the cycle.
         self.piece.next = self.shown.q.val();
         self.full.next = self.at.q.val().get_bit(3);
-        self.on_show.next = self.shown_valid.q.val() & !self.piece.val().line & !self.ended.q.val();
         self.step.next = (self.on_show.val() | self.ended.q.val()) & !self.full.val();
         self.word_out.d.next = bits::<64>(0);
         if self.on_show.val() & self.piece.val().whole & !self.piece.val().bad {
@@ -229,15 +224,14 @@ impl Logic for Landing {
             self.bad.d.next = false;
         }
 
-        self.line_shows.next = self.shown_valid.q.val() & self.piece.val().line & !self.ended.q.val();
-        self.line_valid.next = self.line_shows.val();
-        self.line.next = self.piece.val();
-        self.refill.next =
-            !self.shown_valid.q.val() | self.on_show.val() | (self.line_shows.val() & self.line_ready.val());
         self.pieces.out_ready.next = self.refill.val();
         if self.refill.val() {
             self.shown_valid.d.next = self.pieces.out_valid.val();
             self.shown.d.next = self.pieces.out_data.val();
+            if self.past.val() {
+                self.shown_valid.d.next = self.here.val();
+                self.shown.d.next = self.piece_in.val();
+            }
         }
 
         self.word_valid.next = self.to_gather.q.val();

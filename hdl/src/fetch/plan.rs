@@ -1,20 +1,24 @@
-//! How many descriptors of a queue to fetch now.
+//! How many descriptors of a queue to read now, and how many more of its tokens.
 //!
 //! ```text
-//!    count ──►┌──────┐──► some, single   (posted and not fetched: any, exactly one)
-//!    weigh ──►│      │──► overrun         (more than the ring holds)
-//!   decide ──►│ Plan │──► room            (window and heads allow any)
-//!   posted ──►│      │──► amount          (how many)
-//! position ──►│      │──► more            (the queue has work beyond that)
-//!     done ──►└──────┘
+//!    count ──►┌──────┐──► some, overrun  (posted and not fetched: any, more than the ring holds)
+//!    weigh ──►│      │──► inlined        (the doorbell's token is the one to use)
+//!   decide ──►│ Plan │──► room           (the window allows any)
+//!   posted ──►│      │──► amount         (descriptors to read)
+//! position ──►│      │──► tokens         (tokens to ask for)
+//!     done ──►│      │──► blocked        (only heads were missing for more)
+//!   cached ──►└──────┘
 //! ```
 //! Contract: `count`, `weigh` and `decide` are high in three cycles, one after the other; the positions are read with
-//! `count`, `heads` with `decide`; `receive` and `ring_log2` hold still. `some` and `single` are valid from the cycle
-//! after `count`, `overrun` from the one after `weigh`, the rest from the one after `decide`, until the next `count`.
-//! `amount` is the least of: what is posted, the slots to the end of the ring's 64-byte line, what is left of the
-//! window, and, for the send queue, of the 8 heads.
+//! `count`, `cached`, `lone`, `wrong` and `heads` with `weigh`, `filled` with `decide`; `receive` and `ring_log2` hold still.
+//! `some` is valid from the cycle after `count`, `tokens` from the one after `decide`, the rest from the one after
+//! `weigh`, until the next `count`.
 //!
-//! Latency: 3 cycles. Tests: with the scheduler, `tests/queues/fetch.rs`.
+//! `amount` is the least of: the tokens at hand, what is left of the window, and, for the send queue, of the 8 heads.
+//! `tokens` is 0 while more than 4 remain at hand after that: so a read brings several. Else it is the least of: what is posted beyond those,
+//! the slots to the end of the ring's 64-byte line, and the places that are free.
+//!
+//! Latency: 2 cycles for descriptors, 3 for tokens. Tests: with the scheduler, `tests/queues/fetch.rs`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{RECEIVE_AHEAD, SEND_WINDOW};
@@ -39,6 +43,14 @@ pub struct Plan {
     pub position: Signal<In, Position>,
     /// Position of the oldest descriptor fetched and not done.
     pub done: Signal<In, Position>,
+    /// Tokens at hand, 0 to 8.
+    pub cached: Signal<In, Bits<4>>,
+    /// The doorbell's token would serve, if none is at hand and one is missing.
+    pub lone: Signal<In, bool>,
+    /// The token behind those at hand is wrong.
+    pub wrong: Signal<In, bool>,
+    /// Position of the first token that is not at hand.
+    pub filled: Signal<In, Position>,
     /// The receive queue.
     pub receive: Signal<In, bool>,
     /// Send heads in use, 0 to 8.
@@ -47,38 +59,49 @@ pub struct Plan {
     pub ring_log2: Signal<In, Bits<4>>,
     /// There is something to fetch.
     pub some: Signal<Out, bool>,
-    /// There is one descriptor to fetch.
-    pub single: Signal<Out, bool>,
     /// More is posted than the ring holds.
     pub overrun: Signal<Out, bool>,
-    /// At least one may be fetched.
+    /// Use the doorbell's token.
+    pub inlined: Signal<Out, bool>,
+    /// The window allows one more.
     pub room: Signal<Out, bool>,
-    /// How many to fetch, at most 8.
+    /// How many descriptors to read, at most 8.
     pub amount: Signal<Out, Bits<4>>,
-    /// The queue has more.
-    pub more: Signal<Out, bool>,
+    /// How many tokens to ask for, at most 8.
+    pub tokens: Signal<Out, Bits<4>>,
+    /// There is work that the window allows and the heads do not, or a wrong token that is next.
+    pub blocked: Signal<Out, bool>,
 
     /// Posted and not fetched.
     fresh: DFF<Bits<14>>,
     /// Fetched and not done.
     out: DFF<Bits<14>>,
-    /// Slots to the end of the line.
-    line: DFF<Bits<4>>,
-    /// Most that the queue and the line have.
-    asked: DFF<Bits<4>>,
-    /// Most that window and heads allow.
-    allowed: DFF<Bits<4>>,
-    /// What is left of the window.
-    window: DFF<Bits<5>>,
     beyond: DFF<bool>,
+    lone_one: DFF<bool>,
+    /// Posted, and neither fetched nor at hand.
+    unread: DFF<Bits<14>>,
+    /// Tokens at hand.
+    ready: DFF<Bits<4>>,
+    /// Behind them is a wrong one.
+    broken: DFF<bool>,
+    /// What is left of the window, at most 8; and of that what the heads allow.
+    open: DFF<Bits<4>>,
+    allowed: DFF<Bits<4>>,
+    /// Most tokens that the queue and the line have.
+    most: DFF<Bits<4>>,
 
     size: Signal<Local, Bits<14>>,
     limit: Signal<Local, Bits<14>>,
     left: Signal<Local, Bits<14>>,
+    missing: Signal<Local, Bits<14>>,
     left_8: Signal<Local, Bits<4>>,
-    count_8: Signal<Local, Bits<4>>,
+    unread_8: Signal<Local, Bits<4>>,
+    line: Signal<Local, Bits<4>>,
+    first: Signal<Local, Bits<14>>,
     heads_room: Signal<Local, Bits<4>>,
     least: Signal<Local, Bits<4>>,
+    remain: Signal<Local, Bits<4>>,
+    places: Signal<Local, Bits<4>>,
 
     send_window: Number<14, { SEND_WINDOW as u64 }>,
     receive_ahead: Number<14, { RECEIVE_AHEAD as u64 }>,
@@ -89,15 +112,13 @@ const _: () = assert!(SEND_WINDOW <= 16 && RECEIVE_AHEAD <= 16, "`window` holds 
 impl Logic for Plan {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, fresh, out, line, asked, allowed, window, beyond);
+        dff_setup!(self, clock, fresh, out, beyond, lone_one, unread, ready, broken, open, allowed, most);
 
         if self.count.val() {
             self.fresh.d.next = self.posted.val() - self.position.val();
             self.out.d.next = self.position.val() - self.done.val();
-            self.line.d.next = bits::<4>(8) - bit_cast::<4, 14>(self.position.val() & bits::<14>(7));
         }
         self.some.next = self.fresh.q.val().any();
-        self.single.next = self.fresh.q.val() == bits::<14>(1);
 
         self.size.next = bits::<14>(1) << self.ring_log2.val();
         self.limit.next = self.send_window.val();
@@ -105,44 +126,67 @@ impl Logic for Plan {
             self.limit.next = self.receive_ahead.val();
         }
         self.left.next = self.limit.val() - self.out.q.val();
-        if self.out.q.val() > self.limit.val() {
-            self.left.next = bits::<14>(0);
-        }
-        self.count_8.next = bits::<4>(8);
-        if self.fresh.q.val() < bits::<14>(8) {
-            self.count_8.next = bit_cast::<4, 14>(self.fresh.q.val());
-        }
-        if self.weigh.val() {
-            self.beyond.d.next = self.fresh.q.val() > self.size.val();
-            self.window.d.next = bit_cast::<5, 14>(self.left.val());
-            self.asked.d.next = self.line.q.val();
-            if self.count_8.val() < self.line.q.val() {
-                self.asked.d.next = self.count_8.val();
-            }
-        }
-
         self.left_8.next = bits::<4>(8);
-        if self.window.q.val() < bits::<5>(8) {
-            self.left_8.next = bit_cast::<4, 5>(self.window.q.val());
+        if self.left.val() < bits::<14>(8) {
+            self.left_8.next = bit_cast::<4, 14>(self.left.val());
+        }
+        if self.out.q.val() > self.limit.val() {
+            self.left_8.next = bits::<4>(0);
         }
         self.heads_room.next = bits::<4>(8) - self.heads.val();
         if self.receive.val() {
             self.heads_room.next = bits::<4>(8);
         }
-        if self.decide.val() {
+        self.missing.next = self.fresh.q.val() - bit_cast::<14, 4>(self.cached.val());
+        if self.weigh.val() {
+            self.beyond.d.next = self.fresh.q.val() > self.size.val();
+            self.open.d.next = self.left_8.val();
             self.allowed.d.next = self.heads_room.val();
             if self.left_8.val() < self.heads_room.val() {
                 self.allowed.d.next = self.left_8.val();
             }
+            self.unread.d.next = self.missing.val();
+            self.ready.d.next = self.cached.val();
+            self.broken.d.next = self.wrong.val();
+            self.lone_one.d.next = false;
+            if self.lone.val() & (self.fresh.q.val() == bits::<14>(1)) & !self.cached.val().any() {
+                self.lone_one.d.next = true;
+                self.unread.d.next = bits::<14>(0);
+                self.ready.d.next = bits::<4>(1);
+            }
         }
 
-        self.least.next = self.asked.q.val();
-        if self.allowed.q.val() < self.asked.q.val() {
+        self.unread_8.next = bits::<4>(8);
+        if self.unread.q.val() < bits::<14>(8) {
+            self.unread_8.next = bit_cast::<4, 14>(self.unread.q.val());
+        }
+        self.first.next = self.filled.val();
+        self.line.next = bits::<4>(8) - bit_cast::<4, 3>(self.first.val().get_bits::<3>(0));
+        if self.decide.val() {
+            self.most.d.next = self.line.val();
+            if self.unread_8.val() < self.line.val() {
+                self.most.d.next = self.unread_8.val();
+            }
+        }
+
+        self.least.next = self.ready.q.val();
+        if self.allowed.q.val() < self.ready.q.val() {
             self.least.next = self.allowed.q.val();
         }
+        self.remain.next = self.ready.q.val() - self.least.val();
+        self.places.next = bits::<4>(8) - self.remain.val();
+        self.tokens.next = self.most.q.val();
+        if self.places.val() < self.most.q.val() {
+            self.tokens.next = self.places.val();
+        }
+        if self.broken.q.val() | (self.remain.val() > bits::<4>(4)) {
+            self.tokens.next = bits::<4>(0);
+        }
+        self.blocked.next =
+            (self.remain.val().any() | self.broken.q.val()) & (self.open.q.val() > self.least.val());
         self.overrun.next = self.beyond.q.val();
-        self.room.next = self.allowed.q.val().any();
+        self.inlined.next = self.lone_one.q.val();
+        self.room.next = self.open.q.val().any();
         self.amount.next = self.least.val();
-        self.more.next = self.fresh.q.val() > bit_cast::<14, 4>(self.least.val());
     }
 }

@@ -6,7 +6,7 @@
 //!  store, stored ──►└────────┘
 //! ```
 //! Contract: `row` is that of the `queue` of the cycle before, if it was not written then. `write` puts the commit's
-//! row in place and the queue at position 0 of epoch 0; `store` writes the row of `queue`; never both. Rows that do
+//! row in place and the queue at position 0 of epoch 0, without tokens; `store` writes the row of `queue`; never both. Rows that do
 //! not exist change nothing.
 //!
 //! Latency: 1 cycle. Tests: with the scheduler, `tests/queues/fetch.rs`.
@@ -32,7 +32,7 @@ pub struct WorkQueue {
     pub ring_region: Bits<16>,
     /// log2 of the ring's slots.
     pub ring_log2: Bits<4>,
-    /// The queue is there.
+    /// The queue is there, and was not found wrong.
     pub open: bool,
     /// Tag of the ring's region.
     pub system_tag: Bits<16>,
@@ -40,8 +40,12 @@ pub struct WorkQueue {
     pub tag: Bits<16>,
     /// Position of the next descriptor to fetch.
     pub position: Bits<14>,
-    /// The queue was wrong and rests until it is committed anew.
-    pub stopped: bool,
+    /// Tokens from there on that are on the NIC, 0 to 8.
+    pub cached: Bits<4>,
+    /// A line of the ring is under way.
+    pub asked: bool,
+    /// With `asked`: what it brings is not wanted any more. Without: the token behind those on the NIC is wrong.
+    pub spoilt: bool,
     /// Epoch of what is fetched: it turns with each rewind.
     pub epoch: bool,
 }
@@ -99,7 +103,9 @@ impl Logic for Queues {
         self.fields.next.system_tag = self.high.val().get_bits::<16>(0);
         self.fields.next.tag = self.high.val().get_bits::<16>(16);
         self.fields.next.position = bits::<14>(0);
-        self.fields.next.stopped = false;
+        self.fields.next.cached = bits::<4>(0);
+        self.fields.next.asked = false;
+        self.fields.next.spoilt = false;
         self.fields.next.epoch = false;
         self.rows.write_enable.next = self.store.val();
         self.rows.write_address.next = self.queue.val();

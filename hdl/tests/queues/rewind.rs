@@ -37,7 +37,11 @@ struct World {
     run: VecDeque<u64>,
     /// The rewind on the bus.
     rewinding: Option<u64>,
-    beats: VecDeque<[u64; 3]>,
+    /// With the cycle from which on they may come.
+    beats: VecDeque<(u64, [u64; 3])>,
+    cycle: u64,
+    /// Most cycles of an answer.
+    latency: u64,
     untaken: u64,
     row: u64,
     completed: u64,
@@ -79,6 +83,8 @@ impl World {
             run: VecDeque::new(),
             rewinding: None,
             beats: VecDeque::new(),
+            cycle: 0,
+            latency: 1,
             untaken: 0,
             row: 0,
             completed: 0,
@@ -124,12 +130,12 @@ impl World {
         let taken = self.untaken > 0 && self.rng.random_bool(0.1);
         self.untaken -= u64::from(taken);
         self.bench.set("head_taken", taken.into());
-        let beat = self.beats.front().copied().filter(|_| self.rng.random_bool(0.6));
+        let due = self.beats.front().is_some_and(|(due, _)| *due <= self.cycle);
+        let beat = (due && self.rng.random_bool(0.6)).then(|| self.beats.pop_front()).flatten();
         self.bench.set("beat_valid", beat.is_some().into());
-        if let Some([user, data, last]) = beat {
+        if let Some((_, [user, data, last])) = beat {
             let fields = [("user", user), ("data", data), ("count", 8), ("last", last)];
             Bundle::of::<bus::ReadBeat>("beat").set(&mut self.bench, &fields);
-            self.beats.pop_front();
         }
         let ready = [self.rng.random_bool(0.5), self.rng.random_bool(0.5)];
         self.bench.set("access_ready", ready[0].into());
@@ -157,6 +163,7 @@ impl World {
             let bundle = Bundle::of::<bus::Access>("access");
             let get = |name| bundle.get(&self.bench, name);
             let (region, address, words) = (get("region"), get("address"), get("length") / 8);
+            let due = self.cycle + self.rng.random_range(0..self.latency);
             for n in 0..words {
                 let data = if get("system") == 1 {
                     let slot = (address - ((1000 * (region - 1)) << 6)) / 8 + n;
@@ -167,7 +174,7 @@ impl World {
                 } else {
                     address
                 };
-                self.beats.push_back([get("user"), data, (n + 1 == words).into()]);
+                self.beats.push_back((due, [get("user"), data, (n + 1 == words).into()]));
             }
         }
         if self.bench.get("again_valid") == 1 && ready[1] {
@@ -184,13 +191,16 @@ impl World {
         self.completed = self.bench.get("completed_vi");
         assert_eq!(self.row & 1, 0);
         self.bench.tick();
+        self.cycle += 1;
     }
 }
 
 #[test]
 fn a_rewound_queue_comes_again_from_its_ring_and_no_other_notices() {
     let mut world = World::new();
-    for _ in 0..150_000 {
+    for cycle in 0..150_000 {
+        // Short answers, and such that a rewind finds a line under way.
+        world.latency = [1, 60, 200][cycle / 50_000];
         let vi = world.rng.random_range(0..VIS);
         let chance = world.rng.random_range(0..600);
         let queue = &mut world.queues[vi as usize];

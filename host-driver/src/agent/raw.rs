@@ -236,19 +236,18 @@ impl RawChannel {
         let vector = self.vi.vector(Direction::Receive);
         let mut looks = 0u32;
         loop {
-            let seen = agent.generation(vector);
-            if seen.is_some() {
-                // Whatever is there when the arm word is seen, or comes behind it, ends the sleep.
-                let position = self.queues().taken & token::POSITION.mask();
-                self.vi.arm(Direction::Receive, position as u16)?;
-            }
             let frame = self.receive()?;
             let left = timeout.saturating_sub(start.elapsed());
             if frame.is_some() || left.is_zero() {
                 return Ok(frame);
             }
-            let woken = match seen {
-                Some(seen) => agent.sleep(vector, seen, left.min(LONGEST_SLEEP)),
+            let woken = match agent.generation(vector) {
+                Some(seen) => {
+                    // Whatever is there when the arm word is seen, or comes behind it, ends the sleep.
+                    let position = self.queues().taken & token::POSITION.mask();
+                    self.vi.arm(Direction::Receive, position as u16)?;
+                    agent.sleep(vector, seen, left.min(LONGEST_SLEEP))
+                }
                 None => {
                     agent.pause();
                     // Looks and not time: in a deterministic simulation the question comes at the same place in every

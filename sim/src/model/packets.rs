@@ -171,10 +171,10 @@ impl Device {
         if last && descriptor.sum() != length {
             return Err(status::LENGTH_ERROR);
         }
+        self.counters.add(counter::BYTES_SENT, count);
         if code == service::RAW {
             return Ok(Made::Frame(data));
         }
-        self.counters.add(counter::BYTES_SENT, count);
         let immediate = descriptor.immediate().filter(|_| last);
         packet.opcode = match (number, last) {
             (0, true) => opcode::RC_SEND_ONLY,

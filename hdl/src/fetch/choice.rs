@@ -1,0 +1,149 @@
+//! Which queue next.
+//!
+//! ```text
+//!         found ──►┌────────┐──► chosen
+//!        rewind ──►│ Choice │
+//!  send, receive ──►└────────┘──► vi, receive, landed, rewinding, count, wrong
+//! ```
+//! Contract: while `idle`, one is taken in each cycle: a rewind first, which is rare; a queue whose ring line is in and the
+//! run queues in turn; and of these two the one that was not served before. So a queue at the head of a run
+//! queue waits for at most three others, and rewinds. Without `open` only lines that are in are taken; without `heads_free` no send
+//! queue and no rewind. What was taken is in registers from the next cycle on, until the next is.
+//!
+//! Latency: 1 cycle. Tests: with the scheduler, `tests/queues/fetch.rs`.
+
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::VI_LOG2;
+
+use super::lines::Found;
+use super::QUEUE_LOG2;
+use crate::bus::Vi;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Choice {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Starts anew.
+    pub reset: Signal<In, bool>,
+    /// No queue is being served.
+    pub idle: Signal<In, bool>,
+    /// New work may be taken.
+    pub open: Signal<In, bool>,
+    /// There is room for a head.
+    pub heads_free: Signal<In, bool>,
+    /// A ring line is in.
+    pub found_valid: Signal<In, bool>,
+    /// What came of it.
+    pub found: Signal<In, Found>,
+    /// It is taken.
+    pub found_taken: Signal<Out, bool>,
+    /// A VI is to be rewound.
+    pub rewind_valid: Signal<In, bool>,
+    /// The VI.
+    pub rewind_vi: Signal<In, Vi>,
+    /// A VI has work in its send queue.
+    pub send_valid: Signal<In, bool>,
+    /// The VI.
+    pub send_vi: Signal<In, Vi>,
+    /// It is taken.
+    pub send_ready: Signal<Out, bool>,
+    /// A VI has work in its receive queue.
+    pub receive_valid: Signal<In, bool>,
+    /// The VI.
+    pub receive_vi: Signal<In, Vi>,
+    /// It is taken.
+    pub receive_ready: Signal<Out, bool>,
+    /// A queue is taken.
+    pub chosen: Signal<Out, bool>,
+    /// Its VI.
+    pub vi: Signal<Out, Vi>,
+    /// It is the receive queue.
+    pub receive: Signal<Out, bool>,
+    /// Its ring line is in.
+    pub landed: Signal<Out, bool>,
+    /// Good tokens of that.
+    pub count: Signal<Out, Bits<4>>,
+    /// And a wrong one behind them.
+    pub wrong: Signal<Out, bool>,
+    /// It is to be rewound.
+    pub rewinding: Signal<Out, bool>,
+
+    vi_now: DFF<Vi>,
+    receive_now: DFF<bool>,
+    landed_now: DFF<bool>,
+    rewinding_now: DFF<bool>,
+    found_now: DFF<Found>,
+    /// The last of the two run queues was the receive queues'.
+    received: DFF<bool>,
+
+    rewinds: Signal<Local, bool>,
+    sends: Signal<Local, bool>,
+    receives: Signal<Local, bool>,
+    lands: Signal<Local, bool>,
+    run: Signal<Local, bool>,
+    taken: Signal<Local, bool>,
+    queue: Signal<Local, Bits<QUEUE_LOG2>>,
+}
+
+impl Logic for Choice {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, vi_now, receive_now, landed_now, rewinding_now, found_now, received);
+
+        self.rewinds.next =
+            self.idle.val() & self.open.val() & self.rewind_valid.val() & self.heads_free.val();
+        self.sends.next = self.open.val() & self.send_valid.val() & self.heads_free.val();
+        self.receives.next = self.open.val() & self.receive_valid.val();
+        self.lands.next = self.idle.val()
+            & self.found_valid.val()
+            & !self.rewinds.val()
+            & !(self.landed_now.q.val() & (self.sends.val() | self.receives.val()));
+        self.run.next = self.idle.val() & !self.rewinds.val() & !self.lands.val();
+        self.send_ready.next =
+            self.run.val() & self.sends.val() & (self.received.q.val() | !self.receives.val());
+        self.receive_ready.next =
+            self.run.val() & self.receives.val() & !(self.received.q.val() & self.sends.val());
+        self.found_taken.next = self.lands.val();
+        self.taken.next = self.rewinds.val()
+            | self.lands.val()
+            | (self.run.val() & (self.sends.val() | self.receives.val()));
+        self.chosen.next = self.taken.val();
+
+        self.queue.next = self.found.val().queue;
+        if self.taken.val() {
+            self.landed_now.d.next = self.lands.val();
+            self.rewinding_now.d.next = self.rewinds.val();
+            self.found_now.d.next = self.found.val();
+            self.vi_now.d.next = self.send_vi.val();
+            self.receive_now.d.next = false;
+            if self.run.val() {
+                self.received.d.next = false;
+            }
+            if self.run.val() & self.receives.val() & !(self.received.q.val() & self.sends.val()) {
+                self.vi_now.d.next = self.receive_vi.val();
+                self.receive_now.d.next = true;
+                self.received.d.next = true;
+            }
+            if self.lands.val() {
+                self.vi_now.d.next = bit_cast::<VI_LOG2, QUEUE_LOG2>(self.queue.val() >> bits::<1>(1));
+                self.receive_now.d.next = self.queue.val().get_bit(0);
+            }
+            if self.rewinds.val() {
+                self.vi_now.d.next = self.rewind_vi.val();
+            }
+        }
+        self.vi.next = self.vi_now.q.val();
+        self.receive.next = self.receive_now.q.val();
+        self.landed.next = self.landed_now.q.val();
+        self.count.next = self.found_now.q.val().count;
+        self.wrong.next = self.found_now.q.val().wrong;
+        self.rewinding.next = self.rewinding_now.q.val();
+
+        if self.reset.val() {
+            self.landed_now.d.next = false;
+            self.rewinding_now.d.next = false;
+            self.received.d.next = false;
+        }
+    }
+}

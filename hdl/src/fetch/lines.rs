@@ -1,0 +1,186 @@
+//! Ring lines under way, and the tokens that have come of them.
+//!
+//! ```text
+//!    ask ──►┌───────┐──► found   (a line is in)
+//!   beat ──►│ Lines │
+//!  queue,   │       │──► token
+//!   slot ──►└───────┘
+//! ```
+//! Contract: each queue has room for 8 tokens, that of position p in place p modulo 8. `ask` is accepted before its
+//! line's answer comes; answers come in the order asked, bit 0 of `user` is set in all of them. Of a line, the tokens
+//! before the first wrong one are put in place, and then `found` says how many these are, and whether there was a wrong one. A
+//! token is wrong if it could not be read, names no region, or has a position that is not its own. At most 16 lines
+//! are asked for and not `taken`. One line of a queue at a time; its places are not read meanwhile.
+//!
+//! Latency: 2 cycles from a line's last beat to `found`; a token comes the cycle after its place.
+//! Tests: with the scheduler, `tests/queues/fetch.rs`.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
+use rust_hdl::prelude::*;
+
+use super::QUEUE_LOG2;
+use crate::bus::{client, Position, ReadBeat};
+use crate::prims::{Fifo, Number, Ram};
+
+/// Address of a token: queue and place.
+const PLACE_LOG2: usize = QUEUE_LOG2 + 3;
+
+/// A line on its way.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Asked {
+    /// Its queue.
+    pub queue: Bits<QUEUE_LOG2>,
+    /// Position of its first token.
+    pub position: Position,
+}
+
+/// What came of a line.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Found {
+    /// Its queue.
+    pub queue: Bits<QUEUE_LOG2>,
+    /// Good tokens.
+    pub count: Bits<4>,
+    /// The one behind them is wrong.
+    pub wrong: bool,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Lines {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets what is in flight.
+    pub reset: Signal<In, bool>,
+    /// A line is about to be asked for.
+    pub ask_valid: Signal<In, bool>,
+    /// It may be.
+    pub ask_ready: Signal<Out, bool>,
+    /// The line.
+    pub ask: Signal<In, Asked>,
+    /// A beat of some client's.
+    pub beat_valid: Signal<In, bool>,
+    /// The beat.
+    pub beat: Signal<In, ReadBeat>,
+    /// A line is in.
+    pub found_valid: Signal<Out, bool>,
+    /// It is taken.
+    pub found_taken: Signal<In, bool>,
+    /// What came of it.
+    pub found: Signal<Out, Found>,
+    /// Queue to read a token of.
+    pub queue: Signal<In, Bits<QUEUE_LOG2>>,
+    /// Its place.
+    pub place: Signal<In, Bits<3>>,
+    /// The token of the cycle before's place, without its position.
+    pub token: Signal<Out, Bits<50>>,
+    /// No line is asked for and not taken.
+    pub empty: Signal<Out, bool>,
+
+    tokens: Ram<Bits<50>, PLACE_LOG2>,
+    asked: Fifo<Asked, 4, 5>,
+    come: Fifo<Found, 4, 5>,
+    /// Asked for and not taken.
+    out: DFF<Bits<5>>,
+    piece_valid: DFF<bool>,
+    piece: DFF<Bits<64>>,
+    /// All of it is there.
+    piece_whole: DFF<bool>,
+    piece_last: DFF<bool>,
+    /// Good tokens of the line at hand.
+    count: DFF<Bits<4>>,
+    /// A wrong one was among them.
+    wrong: DFF<bool>,
+
+    own: Number<2, { client::FETCH }>,
+    minus_one: Number<5, 0x1F>,
+    line: Signal<Local, Asked>,
+    first: Signal<Local, Bits<14>>,
+    position: Signal<Local, Bits<14>>,
+    word: Signal<Local, Bits<64>>,
+    good: Signal<Local, bool>,
+    stale: Signal<Local, bool>,
+    more: Signal<Local, Bits<4>>,
+    last: Signal<Local, bool>,
+    asks: Signal<Local, bool>,
+    step: Signal<Local, Bits<5>>,
+}
+
+impl Logic for Lines {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, out, piece_valid, piece, piece_whole, piece_last, count, wrong);
+        clock!(self, clock, tokens, asked, come);
+        self.asked.reset.next = self.reset.val();
+        self.come.reset.next = self.reset.val();
+
+        self.asks.next = self.ask_valid.val() & !self.out.q.val().get_bit(4);
+        self.ask_ready.next = !self.out.q.val().get_bit(4);
+        self.asked.in_valid.next = self.asks.val();
+        self.asked.in_data.next = self.ask.val();
+        self.step.next = bits::<5>(0);
+        if self.asks.val() & !self.found_taken.val() {
+            self.step.next = bits::<5>(1);
+        }
+        if self.found_taken.val() & !self.asks.val() {
+            self.step.next = self.minus_one.val();
+        }
+        self.out.d.next = self.out.q.val() + self.step.val();
+        self.empty.next = !self.out.q.val().any();
+
+        // A beat waits a cycle in a register, and is judged there.
+        self.piece_valid.d.next = self.beat_valid.val()
+            & (self.beat.val().client == self.own.val())
+            & (self.beat.val().user & bits::<8>(1)).any();
+        self.piece.d.next = self.beat.val().data;
+        self.piece_whole.d.next =
+            (self.beat.val().count == bits::<4>(8)) & !self.beat.val().refused & !self.beat.val().failed;
+        self.piece_last.d.next = self.beat.val().last;
+
+        self.line.next = self.asked.out_data.val();
+        self.first.next = self.line.val().position;
+        self.position.next = self.first.val() + bit_cast::<14, 4>(self.count.q.val());
+        self.word.next = self.piece.q.val();
+        self.stale.next = !self.piece_whole.q.val()
+            | (self.word.val().get_bits::<14>(50) != self.position.val())
+            | !self.word.val().get_bits::<16>(34).any();
+        self.good.next = self.piece_valid.q.val() & !self.stale.val() & !self.wrong.q.val();
+        self.last.next = self.piece_valid.q.val() & self.piece_last.q.val();
+        self.tokens.write_enable.next = self.good.val();
+        self.tokens.write_address.next = (bit_cast::<PLACE_LOG2, QUEUE_LOG2>(self.line.val().queue) << 3)
+            | bit_cast::<PLACE_LOG2, 3>(self.position.val().get_bits::<3>(0));
+        self.tokens.write_data.next = self.word.val().get_bits::<50>(0);
+        self.tokens.read_address.next = (bit_cast::<PLACE_LOG2, QUEUE_LOG2>(self.queue.val()) << 3)
+            | bit_cast::<PLACE_LOG2, 3>(self.place.val());
+        self.token.next = self.tokens.read_data.val();
+
+        self.more.next = self.count.q.val();
+        if self.good.val() {
+            self.more.next = self.count.q.val() + 1;
+        }
+        self.count.d.next = self.more.val();
+        if self.piece_valid.q.val() & self.stale.val() {
+            self.wrong.d.next = true;
+        }
+        self.asked.out_ready.next = self.last.val();
+        self.come.in_valid.next = self.last.val();
+        self.come.in_data.next.queue = self.line.val().queue;
+        self.come.in_data.next.count = self.more.val();
+        self.come.in_data.next.wrong = self.wrong.q.val() | self.stale.val();
+        self.come.out_ready.next = self.found_taken.val();
+        self.found_valid.next = self.come.out_valid.val();
+        self.found.next = self.come.out_data.val();
+        if self.last.val() {
+            self.count.d.next = bits::<4>(0);
+            self.wrong.d.next = false;
+        }
+
+        if self.reset.val() {
+            self.out.d.next = bits::<5>(0);
+            self.piece_valid.d.next = false;
+            self.count.d.next = bits::<4>(0);
+            self.wrong.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The accesses of fetch: a descriptor, or a line of a ring.
+//!
+//! ```text
+//!  read, token  ──►┌─────────┐──► free
+//!  line, filled ──►│ Request │
+//!           row ──►└─────────┘──► access
+//! ```
+//! Contract: `read` or `line` only while `free`, never both; what is offered then waits in a register until it is taken. `row`
+//! and `filled` have been there for two cycles before `line`. A descriptor is read by offset with the tag of the VI,
+//! clipped at the region's end; a line with the ring's system tag. Bit 0 of `user` says line.
+//!
+//! Latency: 1 cycle; an access every 2 cycles. Tests: with the scheduler, `tests/queues/fetch.rs`.
+
+use rust_hdl::prelude::*;
+
+use super::WorkQueue;
+use crate::bus::{Access, Position};
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Request {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets what waits.
+    pub reset: Signal<In, bool>,
+    /// Nothing waits.
+    pub free: Signal<Out, bool>,
+    /// Read a descriptor.
+    pub read: Signal<In, bool>,
+    /// Where it is: region and offset.
+    pub token: Signal<In, Bits<50>>,
+    /// Read tokens.
+    pub line: Signal<In, bool>,
+    /// Position of the first.
+    pub filled: Signal<In, Position>,
+    /// How many; they do not leave a line of 8.
+    pub tokens: Signal<In, Bits<4>>,
+    /// The queue.
+    pub row: Signal<In, WorkQueue>,
+    /// An access to memory.
+    pub access_valid: Signal<Out, bool>,
+    /// It is taken.
+    pub access_ready: Signal<In, bool>,
+    /// The access.
+    pub access: Signal<Out, Access>,
+
+    waits: DFF<bool>,
+    held: DFF<Access>,
+    /// The line, and the first slot in it: two adders apart.
+    start: DFF<Bits<35>>,
+    slot_in_line: DFF<Bits<3>>,
+
+    ones: Signal<Local, Bits<14>>,
+    past_slots: Signal<Local, Bits<14>>,
+    last_slot: Signal<Local, Bits<14>>,
+    slot: Signal<Local, Bits<14>>,
+    line_address: Signal<Local, Bits<64>>,
+    place: Signal<Local, Bits<50>>,
+    next_access: Signal<Local, Access>,
+}
+
+impl Logic for Request {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, waits, held, start, slot_in_line);
+
+        self.ones.next = !bits::<14>(0);
+        self.past_slots.next = self.ones.val() << self.row.val().ring_log2;
+        self.last_slot.next = !self.past_slots.val();
+        self.slot.next = self.filled.val() & self.last_slot.val();
+        self.start.d.next = bit_cast::<35, 34>(self.row.val().ring_offset)
+            + bit_cast::<35, 14>(self.slot.val() >> bits::<2>(3));
+        self.slot_in_line.d.next = self.slot.val().get_bits::<3>(0);
+        self.line_address.next = (bit_cast::<64, 35>(self.start.q.val()) << bits::<3>(6))
+            | (bit_cast::<64, 3>(self.slot_in_line.q.val()) << bits::<3>(3));
+
+        self.place.next = self.token.val();
+        self.next_access.next.address =
+            bit_cast::<64, 34>(self.place.val().get_bits::<34>(0)) << bits::<3>(6);
+        self.next_access.next.span = bits::<32>(64);
+        self.next_access.next.length = bits::<13>(64);
+        self.next_access.next.region = self.place.val().get_bits::<16>(34);
+        self.next_access.next.key = bits::<16>(0);
+        self.next_access.next.tag = self.row.val().tag;
+        self.next_access.next.by_offset = true;
+        self.next_access.next.system = false;
+        self.next_access.next.write = false;
+        self.next_access.next.clip = true;
+        self.next_access.next.remote = bits::<2>(0);
+        self.next_access.next.user = bits::<8>(0);
+        if self.line.val() {
+            self.next_access.next.address = self.line_address.val();
+            self.next_access.next.span = bit_cast::<32, 4>(self.tokens.val()) << bits::<2>(3);
+            self.next_access.next.length = bit_cast::<13, 4>(self.tokens.val()) << bits::<2>(3);
+            self.next_access.next.region = self.row.val().ring_region;
+            self.next_access.next.tag = self.row.val().system_tag;
+            self.next_access.next.system = true;
+            self.next_access.next.clip = false;
+            self.next_access.next.user = bits::<8>(1);
+        }
+
+        if self.access_ready.val() {
+            self.waits.d.next = false;
+        }
+        if self.read.val() | self.line.val() {
+            self.waits.d.next = true;
+            self.held.d.next = self.next_access.val();
+        }
+        self.free.next = !self.waits.q.val();
+        self.access_valid.next = self.waits.q.val();
+        self.access.next = self.held.q.val();
+
+        if self.reset.val() {
+            self.waits.d.next = false;
+        }
+    }
+}

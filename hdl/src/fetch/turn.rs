@@ -1,0 +1,415 @@
+//! A queue's turn: what it has at hand is used, more is asked for, and how far it has come is written back.
+//!
+//! ```text
+//!     start, vi.. ──►┌──────┐──► issue, read_token, entry   (a descriptor)
+//!  row, row_posted ──►│ Turn │──► ask, filled, tokens        (a line of the ring)
+//!     done, heads ──►│      │──► store, stored              (the row)
+//!           token ──►│      │──► stops, overrun             (the queue is wrong)
+//!          rewind ──►└──────┘──► again                      (there is more)
+//! ```
+//! Contract: `start` while `idle`; `vi` to `rewinding` say what for, from the next cycle on until the next `start`, and
+//! the rows of that queue come the cycle after. With `hold` the rows may be those of two queues: nothing is asked for
+//! then, and the queue comes again. `issue` comes only while `request_free` and `entry_ready`, `ask` only while
+//! `request_free` and `ask_ready`; `ask_ready` does not fall during a turn. `token` is that of `place` of the cycle
+//! before. `rewind` holds still until `rewind_ready`; while `begun`, it is in its queue's row and its first head has
+//! not been asked for. `forget`: it is to begin again.
+//!
+//! Latency: see [`Fetch`](super::Fetch). Tests: with it, `tests/queues/fetch.rs`.
+
+use rust_hdl::prelude::*;
+
+use super::{Expected, Plan, WorkQueue};
+use crate::bus::{Position, Rewind, Vi};
+use crate::prims::Number;
+
+/// The steps of a queue's turn.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum Step {
+    /// Take a queue, or a commit.
+    Idle,
+    /// Its rows are being read.
+    Read,
+    /// They are there.
+    Look,
+    /// They are in registers: what came of a line is added.
+    Count,
+    /// How many are posted, and how many are out.
+    Weigh,
+    /// How many to fetch now.
+    Decide,
+    /// Ask for the descriptor of a token.
+    Token,
+    /// The next token is being read.
+    Turn,
+    /// It is there.
+    Load,
+    /// What is left to do.
+    Rest,
+    /// Ask for a line of the ring.
+    Line,
+    /// Raise the fault.
+    Stop,
+    /// Write the progress back.
+    Store,
+    /// Queue the VI again.
+    Again,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Turn {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Ends the turn.
+    pub reset: Signal<In, bool>,
+    /// A turn begins.
+    pub start: Signal<In, bool>,
+    /// None is under way.
+    pub idle: Signal<Out, bool>,
+    /// A commit is on the bus, or queues are not served.
+    pub hold: Signal<In, bool>,
+    /// The VI.
+    pub vi: Signal<In, Vi>,
+    /// Its receive queue.
+    pub receive: Signal<In, bool>,
+    /// Its ring line is in.
+    pub landed: Signal<In, bool>,
+    /// Good tokens of that.
+    pub found_count: Signal<In, Bits<4>>,
+    /// And a wrong one behind them.
+    pub found_wrong: Signal<In, bool>,
+    /// It is to be rewound.
+    pub rewinding: Signal<In, bool>,
+    /// The row of `Queues`.
+    pub row: Signal<In, WorkQueue>,
+    /// See [`Fetch`](super::Fetch).
+    pub row_token: Signal<In, Bits<50>>,
+    /// See [`Fetch`](super::Fetch).
+    pub row_posted: Signal<In, Position>,
+    /// See [`Fetch`](super::Fetch).
+    pub row_inline: Signal<In, bool>,
+    /// Position of the oldest descriptor fetched and not done.
+    pub done: Signal<In, Position>,
+    /// Send heads in use, 0 to 8.
+    pub heads: Signal<In, Bits<4>>,
+    /// A rewind is on the bus.
+    pub rewind_valid: Signal<In, bool>,
+    /// The rewind.
+    pub rewind: Signal<In, Rewind>,
+    /// Its first head is asked for, or will never be.
+    pub rewind_ready: Signal<Out, bool>,
+    /// It is in its queue's row.
+    pub begun: Signal<Out, bool>,
+    /// Not any more: a row was committed.
+    pub forget: Signal<In, bool>,
+    /// Place of the token to read.
+    pub place: Signal<Out, Bits<3>>,
+    /// The token.
+    pub token: Signal<In, Bits<50>>,
+    /// An access may be made.
+    pub request_free: Signal<In, bool>,
+    /// A descriptor may be asked for.
+    pub entry_ready: Signal<In, bool>,
+    /// It is.
+    pub issue: Signal<Out, bool>,
+    /// Where it lies.
+    pub read_token: Signal<Out, Bits<50>>,
+    /// What it is for.
+    pub entry: Signal<Out, Expected>,
+    /// A line may be asked for.
+    pub ask_ready: Signal<In, bool>,
+    /// It is.
+    pub ask: Signal<Out, bool>,
+    /// Position of its first token.
+    pub filled: Signal<Out, Position>,
+    /// Tokens to read.
+    pub tokens: Signal<Out, Bits<4>>,
+    /// The row at hand.
+    pub held: Signal<Out, WorkQueue>,
+    /// Write the row.
+    pub store: Signal<Out, bool>,
+    /// What to write.
+    pub stored: Signal<Out, WorkQueue>,
+    /// The queue is wrong.
+    pub stops: Signal<Out, bool>,
+    /// That is known.
+    pub stops_ready: Signal<In, bool>,
+    /// More is posted than the ring holds.
+    pub overrun: Signal<Out, bool>,
+    /// The queue has more to do.
+    pub again: Signal<Out, bool>,
+    /// It is queued.
+    pub again_ready: Signal<In, bool>,
+
+    plan: Plan,
+    step: DFF<Step>,
+    /// Its row. What a block RAM gives comes late in the cycle: rows are only looked at from registers.
+    row_now: DFF<WorkQueue>,
+    /// Posted so far.
+    posted: DFF<Bits<14>>,
+    /// The oldest fetched that is not done.
+    oldest: DFF<Bits<14>>,
+    /// Fetched so far.
+    position: DFF<Bits<14>>,
+    /// Tokens at hand, and what of the ring is under way: see [`WorkQueue`].
+    cached: DFF<Bits<4>>,
+    asked: DFF<bool>,
+    spoilt: DFF<bool>,
+    /// `position` and `cached`: up to where there are tokens. It stays when a token is used.
+    filled_now: DFF<Bits<14>>,
+    stopped: DFF<bool>,
+    epoch: DFF<bool>,
+    /// The rewind on the bus is in its queue's row; its first head is not asked for.
+    begun_now: DFF<bool>,
+    /// The next head is that one.
+    restart: DFF<bool>,
+    token_now: DFF<Bits<50>>,
+    with_token: DFF<bool>,
+    /// Descriptors to ask for in this turn.
+    left: DFF<Bits<4>>,
+    /// The VI has work beyond what this turn can do.
+    more: DFF<bool>,
+    beyond: DFF<bool>,
+
+    row_next: Signal<Local, WorkQueue>,
+    nothing: Signal<Local, bool>,
+    wrong: Signal<Local, bool>,
+    wrong_next: Signal<Local, bool>,
+    wants: Signal<Local, bool>,
+    more_left: Signal<Local, bool>,
+    issues: Signal<Local, bool>,
+    asks: Signal<Local, bool>,
+    expected: Signal<Local, Expected>,
+    minus_one: Number<4, 0xF>,
+}
+
+impl Logic for Turn {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, step, row_now, posted, oldest, position, cached, asked, spoilt, filled_now);
+        dff_setup!(
+            self, clock, stopped, epoch, begun_now, restart, token_now, with_token, left, more, beyond
+        );
+        clock!(self, clock, plan);
+        self.idle.next = self.step.q.val() == Step::Idle;
+        self.filled_now.d.next = self.position.q.val() + bit_cast::<14, 4>(self.cached.q.val());
+
+        // How many descriptors and tokens to fetch.
+        self.wrong.next = self.spoilt.q.val() & !self.asked.q.val();
+        self.plan.count.next = self.step.q.val() == Step::Count;
+        self.plan.weigh.next = self.step.q.val() == Step::Weigh;
+        self.plan.decide.next = self.step.q.val() == Step::Decide;
+        self.plan.posted.next = self.posted.q.val();
+        self.plan.position.next = self.position.q.val();
+        self.plan.done.next = self.oldest.q.val();
+        self.plan.cached.next = self.cached.q.val();
+        // A line that is under way has the one token too.
+        self.plan.lone.next = self.with_token.q.val() & !self.asked.q.val() & !self.wrong.val();
+        self.plan.wrong.next = self.wrong.val();
+        self.plan.filled.next = self.filled_now.q.val();
+        self.plan.receive.next = self.receive.val();
+        self.plan.heads.next = self.heads.val();
+        self.plan.ring_log2.next = self.row_now.q.val().ring_log2;
+        self.nothing.next = !self.row_now.q.val().open | !self.plan.some.val();
+        self.wrong_next.next = self.wrong.val() & !self.cached.q.val().any() & self.plan.room.val();
+        self.wants.next = self.plan.tokens.val().any() & !self.asked.q.val();
+
+        self.more_left.next = self.plan.blocked.val() | (self.wants.val() & !self.ask_ready.val());
+
+        // A descriptor.
+        self.place.next = self.position.q.val().get_bits::<3>(0);
+        self.issues.next =
+            (self.step.q.val() == Step::Token) & self.request_free.val() & self.entry_ready.val();
+        self.expected.next.vi = self.vi.val();
+        self.expected.next.receive = self.receive.val();
+        self.expected.next.region = self.token_now.q.val().get_bits::<16>(34);
+        self.expected.next.offset = self.token_now.q.val().get_bits::<34>(0);
+        self.expected.next.position = self.position.q.val();
+        self.expected.next.epoch = self.epoch.q.val();
+        self.expected.next.restart = self.restart.q.val();
+        self.expected.next.psn = self.rewind.val().psn;
+        self.expected.next.skip = self.rewind.val().skip;
+        self.expected.next.resume = self.rewind.val().resume;
+        self.issue.next = self.issues.val();
+        self.read_token.next = self.token_now.q.val();
+        self.entry.next = self.expected.val();
+
+        // A line.
+        self.asks.next = (self.step.q.val() == Step::Line) & self.request_free.val();
+        self.ask.next = self.asks.val();
+        self.filled.next = self.filled_now.q.val();
+        self.tokens.next = self.plan.tokens.val();
+
+        self.rewind_ready.next = false;
+        match self.step.q.val() {
+            Step::Idle => {
+                if self.start.val() {
+                    self.step.d.next = Step::Read;
+                }
+            }
+            Step::Read => {
+                self.step.d.next = Step::Look;
+            }
+            Step::Look => {
+                self.row_now.d.next = self.row.val();
+                self.position.d.next = self.row.val().position;
+                self.cached.d.next = self.row.val().cached;
+                self.asked.d.next = self.row.val().asked;
+                self.spoilt.d.next = self.row.val().spoilt;
+                self.epoch.d.next = self.row.val().epoch;
+                self.stopped.d.next = false;
+                self.restart.d.next =
+                    self.begun_now.q.val() & !self.receive.val() & (self.rewind.val().vi == self.vi.val());
+                if self.rewinding.val() {
+                    self.position.d.next = self.rewind.val().position;
+                    self.epoch.d.next = self.rewind.val().epoch;
+                }
+                self.token_now.d.next = self.row_token.val();
+                self.with_token.d.next = self.row_inline.val() & !self.rewinding.val();
+                self.posted.d.next = self.row_posted.val();
+                self.oldest.d.next = self.done.val();
+                self.step.d.next = Step::Count;
+            }
+            Step::Count => {
+                if self.landed.val() {
+                    self.asked.d.next = false;
+                    self.spoilt.d.next = false;
+                    if !self.spoilt.q.val() {
+                        self.cached.d.next = self.cached.q.val() + self.found_count.val();
+                        self.spoilt.d.next = self.found_wrong.val();
+                    }
+                }
+                if self.rewinding.val() {
+                    self.cached.d.next = bits::<4>(0);
+                    self.spoilt.d.next = self.asked.q.val();
+                }
+                self.step.d.next = Step::Weigh;
+            }
+            Step::Weigh => {
+                self.step.d.next = Step::Decide;
+            }
+            Step::Decide => {
+                if !self.plan.inlined.val() {
+                    self.token_now.d.next = self.token.val();
+                }
+                self.left.d.next = self.plan.amount.val();
+                self.beyond.d.next = self.plan.overrun.val();
+                self.more.d.next = self.hold.val();
+                self.step.d.next = Step::Rest;
+                if self.plan.amount.val().any() {
+                    self.step.d.next = Step::Token;
+                }
+                if self.plan.overrun.val() | self.wrong_next.val() {
+                    self.step.d.next = Step::Stop;
+                }
+                if self.nothing.val() | self.hold.val() {
+                    self.step.d.next = Step::Idle;
+                    self.rewind_ready.next = self.rewinding.val() & !self.hold.val();
+                    if self.hold.val() & !self.rewinding.val() {
+                        self.step.d.next = Step::Again;
+                    }
+                    if self.landed.val() {
+                        self.step.d.next = Step::Store;
+                    }
+                } else if self.rewinding.val() {
+                    self.begun_now.d.next = true;
+                    self.restart.d.next = true;
+                }
+            }
+            Step::Token => {
+                if self.issues.val() {
+                    self.position.d.next = self.position.q.val() + 1;
+                    if !self.plan.inlined.val() {
+                        self.cached.d.next = self.cached.q.val() + self.minus_one.val();
+                    }
+                    self.left.d.next = self.left.q.val() + self.minus_one.val();
+                    self.restart.d.next = false;
+                    if self.restart.q.val() {
+                        self.begun_now.d.next = false;
+                        self.rewind_ready.next = true;
+                    }
+                    self.step.d.next = Step::Turn;
+                    if self.left.q.val() == bits::<4>(1) {
+                        self.step.d.next = Step::Rest;
+                    }
+                }
+            }
+            Step::Turn => {
+                self.step.d.next = Step::Load;
+            }
+            Step::Load => {
+                self.token_now.d.next = self.token.val();
+                self.step.d.next = Step::Token;
+            }
+            Step::Rest => {
+                self.more.d.next = self.more_left.val();
+                self.step.d.next = Step::Idle;
+                if self.more_left.val() {
+                    self.step.d.next = Step::Again;
+                }
+                if self.plan.amount.val().any() | self.landed.val() | self.rewinding.val() {
+                    self.step.d.next = Step::Store;
+                }
+                if self.wants.val() & self.ask_ready.val() {
+                    self.step.d.next = Step::Line;
+                }
+            }
+            Step::Line => {
+                if self.asks.val() {
+                    self.asked.d.next = true;
+                    self.step.d.next = Step::Store;
+                }
+            }
+            Step::Stop => {
+                if self.stops_ready.val() {
+                    self.stopped.d.next = true;
+                    self.more.d.next = false;
+                    if self.restart.q.val() {
+                        self.begun_now.d.next = false;
+                        self.rewind_ready.next = true;
+                    }
+                    self.step.d.next = Step::Store;
+                }
+            }
+            Step::Store => {
+                self.step.d.next = Step::Idle;
+                if self.more.q.val() {
+                    self.step.d.next = Step::Again;
+                }
+            }
+            Step::Again => {
+                if self.again_ready.val() {
+                    self.step.d.next = Step::Idle;
+                }
+            }
+            _ => {
+                self.step.d.next = Step::Idle;
+            }
+        }
+        // A commit may have made the rewound queue anew: the rewind comes again.
+        if self.forget.val() | !self.rewind_valid.val() {
+            self.begun_now.d.next = false;
+        }
+        self.begun.next = self.begun_now.q.val();
+
+        // The row.
+        self.row_next.next = self.row_now.q.val();
+        self.row_next.next.open = self.row_now.q.val().open & !self.stopped.q.val();
+        self.row_next.next.position = self.position.q.val();
+        self.row_next.next.cached = self.cached.q.val();
+        self.row_next.next.asked = self.asked.q.val();
+        self.row_next.next.spoilt = self.spoilt.q.val();
+        self.row_next.next.epoch = self.epoch.q.val();
+        self.held.next = self.row_now.q.val();
+        self.store.next = self.step.q.val() == Step::Store;
+        self.stored.next = self.row_next.val();
+        self.stops.next = self.step.q.val() == Step::Stop;
+        self.overrun.next = self.beyond.q.val();
+        self.again.next = self.step.q.val() == Step::Again;
+
+        if self.reset.val() {
+            self.step.d.next = Step::Idle;
+            self.begun_now.d.next = false;
+        }
+    }
+}
