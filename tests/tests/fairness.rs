@@ -14,7 +14,7 @@ use viaduct_tests::frame::{timed_capture, Reading};
 use viaduct_tests::raw::{Completion, Descriptor, RawVi};
 use viaduct_tests::world::{quick, World};
 
-/// Messages of a VI's turn: the tokens of a line of the ring, and the heads that may wait for gather.
+/// Messages of a VI's turn: the tokens that it has at hand.
 const TURN: usize = 8;
 /// Turns of every other VI between two of one VI.
 const OTHERS: usize = VIS - 1;
