@@ -64,6 +64,7 @@ impl Tally {
                 self.agreement.followed += agreement.followed;
                 self.agreement.searched += agreement.searched;
                 self.agreement.parts += agreement.parts;
+                self.agreement.open += agreement.open;
             }
             Err(_) => self.failed.push(program.seed),
         }
@@ -97,6 +98,7 @@ impl Tally {
         self.agreement.followed += other.agreement.followed;
         self.agreement.searched += other.agreement.searched;
         self.agreement.parts += other.agreement.parts;
+        self.agreement.open += other.agreement.open;
     }
 }
 
@@ -105,10 +107,11 @@ impl fmt::Display for Tally {
         for ((group, name), count) in &self.counts {
             writeln!(f, "{group:10} {name:40} {count:9}")?;
         }
-        let Agreement { exact, followed, searched, parts } = self.agreement;
+        let Agreement { exact, followed, searched, parts, open } = self.agreement;
         writeln!(f, "{:10} {:40} {exact:9}", "compared", "free of races: exactly")?;
         writeln!(f, "{:10} {:40} {followed:9}", "compared", "raced: told by the model")?;
         writeln!(f, "{:10} {:40} {searched:9}", "compared", "raced: told when looked for")?;
-        writeln!(f, "{:10} {:40} {parts:9}", "compared", "raced: told in parts")
+        writeln!(f, "{:10} {:40} {parts:9}", "compared", "raced: told in parts")?;
+        writeln!(f, "{:10} {:40} {open:9}", "compared", "raced: not explained")
     }
 }

@@ -247,6 +247,11 @@ impl<'a> Machine<'a> {
         while self.net.fabric().counters().frames < until && self.net.activity() == Activity::Busy {
             self.net.step(self.net.quantum().min(16));
         }
+        if let Some(random) = &mut self.jitter {
+            let most = [0, 100, 1000, 4000][random.random_range(0..4)];
+            let cycles = random.random_range(0..=most);
+            self.net.step(cycles);
+        }
     }
 
     /// Runs until nothing moves and no timer runs.
