@@ -360,8 +360,11 @@ fn no_error_ring(scene: &mut Scene) {
     retire(scene, vis);
 }
 
+/// A step's name, and what each NIC has counted in it.
+type Counted = (&'static str, [Vec<(&'static str, u64)>; 2]);
+
 /// What each step adds to the counters of both NICs.
-fn counted(kind: Kind) -> Vec<(&'static str, [Vec<(&'static str, u64)>; 2])> {
+fn counted(kind: Kind) -> Vec<Counted> {
     let mut scene = Scene::on(World::new(&Setup { kinds: vec![kind], ..quick(51) }));
     let mut all = Vec::new();
     for (name, step, wanted) in STEPS {
