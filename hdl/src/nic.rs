@@ -6,7 +6,8 @@
 //!                                       └─────┘
 //! ```
 //! Contract and ports: "The top's ports" in docs/architecture.md. `reset`, `cfg_function_reset` and the agent's RESET
-//! bit clear everything, the registers included.
+//! bit clear everything, the registers included; the last of them leaves the PCIe edge alone, and waits until nothing of the core's is half way
+//! over it. STATE says busy meanwhile.
 //!
 //! Latency: that of the blocks; there is no logic here but the counters' order and the reset.
 //!
@@ -156,6 +157,10 @@ pub struct Nic {
 
     /// Everything but the PCIe edge: the agent's RESET bit leaves that alone.
     clear: DFF<bool>,
+    /// The agent's RESET waits until nothing of the core's is half way over the edge.
+    ending: DFF<bool>,
+    /// It has come to that.
+    ended: Signal<Local, bool>,
     hard: Signal<Local, bool>,
     rx_beat: Signal<Local, TlpBeat>,
     eth_beat: Signal<Local, FrameBeat>,
@@ -176,7 +181,7 @@ pub struct Nic {
 impl Logic for Nic {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, clear, quiet);
+        dff_setup!(self, clock, clear, ending, quiet);
         clock!(self, clock, tlp_receive, tlp_complete, tlp_transmit, dma_read, dma_write, protect);
         clock!(self, clock, registers, command, broadcast, counters, vi_state, doorbell, fetch);
         clock!(self, clock, cq_pages, queues);
@@ -185,7 +190,15 @@ impl Logic for Nic {
 
         // Reset.
         self.hard.next = self.reset.val() | self.cfg_function_reset.val();
-        self.clear.d.next = self.hard.val() | self.registers.soft_reset.val();
+        // The edge lives on: it must not be left with half a packet, nor be brought the answer to a read of before.
+        self.ended.next = self.ending.q.val() & self.tlp_transmit.settled.val() & !self.dma_read.busy.val();
+        self.ending.d.next = (self.ending.q.val() | self.registers.soft_reset.val()) & !self.ended.val();
+        if self.hard.val() {
+            self.ending.d.next = false;
+        }
+        self.clear.d.next = self.hard.val() | self.ended.val();
+        self.tlp_transmit.hold.next = self.ending.q.val();
+        self.registers.restart.next = self.hard.val();
         self.tlp_receive.reset.next = self.hard.val();
         self.tlp_complete.reset.next = self.hard.val();
         self.tlp_transmit.reset.next = self.hard.val();
@@ -254,7 +267,7 @@ impl Logic for Nic {
         self.tlp_tx_class.next = self.tlp_transmit.tx_class.val();
 
         // DMA.
-        self.dma_read.command_valid.next = self.protect.read_valid.val();
+        self.dma_read.command_valid.next = self.protect.read_valid.val() & !self.ending.q.val();
         self.dma_read.command.next = self.protect.read.val();
         self.dma_read.completion_valid.next = self.tlp_receive.completion_valid.val();
         self.dma_read.completion.next = self.tlp_receive.completion.val();
@@ -291,7 +304,7 @@ impl Logic for Nic {
         self.protect.read_retire_epoch.next = self.dma_read.retire_epoch.val();
         self.protect.write_retire_valid.next = self.dma_write.retire_valid.val();
         self.protect.write_retire_epoch.next = self.dma_write.retire_epoch.val();
-        self.protect.read_ready.next = self.dma_read.command_ready.val();
+        self.protect.read_ready.next = self.dma_read.command_ready.val() & !self.ending.q.val();
         self.protect.write_ready.next = self.dma_write.command_ready.val();
 
         // Registers, commands, commits.
@@ -688,6 +701,9 @@ impl Logic for Nic {
 
         // Idle, and what the STATE register shows.
         self.quiet.d.next = !(self.command.busy.val()
+            | self.registers.soft_reset.val()
+            | self.ending.q.val()
+            | self.clear.q.val()
             | self.doorbell.busy.val()
             | self.fetch.busy.val()
             | self.protect.busy.val()
@@ -722,7 +738,13 @@ impl Logic for Nic {
         self.deadline_valid.next = self.due.val() | self.sends.deadline_valid.val();
         self.deadline.next = self.earliest.val();
         self.state.next = bits::<4>(0);
-        self.state.next = self.state.val().replace_bit(0, self.command.busy.val());
+        self.state.next = self.state.val().replace_bit(
+            0,
+            self.command.busy.val()
+                | self.registers.soft_reset.val()
+                | self.ending.q.val()
+                | self.clear.q.val(),
+        );
         self.state.next = self.state.val().replace_bit(1, self.command.error.val());
         self.state.next = self.state.val().replace_bit(2, self.quiet.q.val());
         self.state.next = self.state.val().replace_bit(3, self.dma_read.timed_out.val());

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::{Parser, ValueEnum};
 
 use crate::fabric::{Faults, Link};
-use crate::model::Choices;
 use crate::network;
 use crate::root_complex::{self, Dma, Split};
 use crate::setup::{Kind, Setup};
@@ -153,7 +152,7 @@ impl Arguments {
                     KindArgument::Model => Kind::Model,
                 })
                 .collect(),
-            choices: Choices::default(),
+            choices: Vec::new(),
             seed: self.seed,
             network: network::Options {
                 link: Link { latency: self.latency, rate: self.link_rate },

@@ -7,6 +7,7 @@ use std::time::Instant;
 use crate::clock::Cycle;
 use crate::fabric::Mac;
 use crate::memory::Memory;
+use crate::model::Choices;
 use crate::network::Probe;
 use crate::root_complex::{Access, BusCounters, Client, DmaAnswer, LoadId, MessageId, Violation};
 
@@ -81,6 +82,9 @@ pub trait Function: Send {
 
     /// Ends what has waited too long for a client.
     fn look_at_wall(&mut self, _now: Cycle, _wall: Instant) {}
+
+    /// What it makes from now on of what the specification leaves open, if it is a model.
+    fn choose(&mut self, _choices: Choices) {}
 
     /// Has its ports looked at from now on, if it has any.
     fn probe(&mut self, _probe: Probe) {}

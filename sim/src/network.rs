@@ -408,6 +408,11 @@ impl Network {
         self.slots[nic].backlog()
     }
 
+    /// Has a model make something else of what the specification leaves open.
+    pub fn choose(&mut self, nic: usize, choices: Choices) {
+        self.slots[nic].choose(choices);
+    }
+
     /// Has a NIC's ports looked at from now on; the model has none.
     pub fn probe(&mut self, nic: usize, probe: Probe) {
         self.slots[nic].probe(probe);

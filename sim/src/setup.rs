@@ -25,8 +25,9 @@ pub struct Setup {
     pub nics: usize,
     /// What each is; the last of the list stands for all that follow, and an empty one for the RTL.
     pub kinds: Vec<Kind>,
-    /// What the specification leaves open to a model.
-    pub choices: Choices,
+    /// What each model makes of what the specification leaves open; the last of the list stands for all that follow,
+    /// and an empty one for what is usual.
+    pub choices: Vec<Choices>,
     /// Seed of everything random: the NICs' uninitialised state and the root complexes.
     pub seed: u64,
     /// Links and root complexes; the latter's seed is the one above.
@@ -45,7 +46,7 @@ impl Default for Setup {
         Self {
             nics: 2,
             kinds: Vec::new(),
-            choices: Choices::default(),
+            choices: Vec::new(),
             seed: 1,
             network: network::Options::default(),
             faults: Faults::default(),
@@ -82,7 +83,8 @@ impl Setup {
         let mut ports = Vec::new();
         for nic in 0..self.nics {
             if self.kind(nic) == Kind::Model {
-                ports.push(Port::Model(self.choices));
+                let choices = self.choices.get(nic).or(self.choices.last());
+                ports.push(Port::Model(choices.copied().unwrap_or_default()));
                 continue;
             }
             let mut rtl = Rtl::new(self.seed.wrapping_add(nic as u64));

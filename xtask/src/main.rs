@@ -14,6 +14,7 @@ mod parts;
 mod project;
 mod setup;
 mod shell;
+mod soak;
 mod suite;
 mod version;
 mod vfio;
@@ -89,6 +90,8 @@ enum Task {
     },
     /// Runs the co-simulation suite with counters in the NIC's Verilog: the lines that it reaches, the bits that turn
     Coverage,
+    /// Random walks: holds the simulated NIC against the functional model, program by random program
+    Soak(soak::Options),
     /// Runs the proofs of the primitives
     Prove {
         /// Runs only the proof of this name
@@ -139,6 +142,7 @@ fn run(task: Task) -> Result<()> {
             setup::ensure(&project, &[Need::Synthesis])?;
             hardware::budget(&project, Exporter::Build, json.as_deref())
         }
+        Task::Soak(options) => soak::run(&project, &options),
         Task::Bench { json, timeline } => bench::run(&project, json.as_deref(), timeline),
         Task::Coverage => coverage::run(&project),
         Task::Prove { only } => {

@@ -5,7 +5,7 @@ use crate::hardware::{self, Exporter};
 use crate::need::Need;
 use crate::project::Project;
 use crate::suite::Suite;
-use crate::{alone, demo, setup, vfio};
+use crate::{alone, demo, setup, soak, vfio};
 use anyhow::{bail, Result};
 
 /// One part.
@@ -27,6 +27,8 @@ enum Action {
     Build,
     /// The tests of one package.
     Unit(&'static str),
+    /// Random walks.
+    Walks,
     /// The tests of every package.
     Units,
     Doc,
@@ -58,6 +60,8 @@ pub const PARTS: &[Part] = &[
     Part { name: "hdl", about: "unit tests: every block's exported Verilog in Verilator, and the source lint", needs: &[Simulator, Synthesis], action: Action::Unit("viaduct-hdl") },
     Part { name: "sim", about: "unit tests: root complex, fabric, functional model", needs: &[Simulator], action: Action::Unit("viaduct-sim") },
     Part { name: "bench", about: "unit tests: the bounds that figures are compared with", needs: &[Simulator], action: Action::Unit("viaduct-bench") },
+    Part { name: "walk", about: "unit tests: random walks find what is wrong, and make it small", needs: &[Simulator], action: Action::Unit("viaduct-walk") },
+    Part { name: "walks", about: "random walks: the RTL held against the functional model", needs: &[Simulator], action: Action::Walks },
     Part { name: "stack", about: "the co-simulation suite", needs: &[Simulator, Decode], action: Action::Unit("viaduct-tests") },
     Part { name: "doc", about: "the examples in the documentation of what users link", needs: &[], action: Action::Doc },
     Part { name: "lint", about: "the NIC exports to Verilog that Verilator and yosys find no fault in", needs: &[Simulator, Synthesis], action: Action::Lint },
@@ -145,6 +149,7 @@ impl Tests<'_> {
             Action::Alone => alone::build(project),
             Action::Build => project.cargo("build")?.args(["--workspace", "--all-targets"]).run(),
             Action::Unit(package) => self.unit(package)?.run(),
+            Action::Walks => soak::run(project, &soak::Options::part()),
             Action::Units => {
                 let all = ["--workspace", "--tests", "--no-fail-fast"];
                 project.cargo("test")?.args(all).run()

@@ -43,8 +43,10 @@ enum Step {
 pub struct Registers {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Back to the defaults.
+    /// Back to the defaults. A load under way is answered all the same.
     pub reset: Signal<In, bool>,
+    /// Nobody waits for an answer.
+    pub restart: Signal<In, bool>,
     /// A store to BAR 0 or BAR 2; those to BAR 2 are not looked at.
     pub mmio_write_valid: Signal<In, bool>,
     /// The store.
@@ -362,8 +364,10 @@ impl Logic for Registers {
             }
         }
 
-        if self.reset.val() {
+        if self.restart.val() {
             self.step.d.next = Step::Idle;
+        }
+        if self.reset.val() {
             self.receiving.d.next = false;
             self.sending.d.next = false;
             self.resetting.d.next = false;

@@ -44,7 +44,7 @@ const _: () = {
     const fn at(field: Field, lo: usize, width: usize) -> bool {
         field.lo == lo && field.width == width
     }
-    assert!(CQ_LOG2 + 1 <= WORD_LOG2 - 1 && QUEUE_LOG2 <= WORD_LOG2 - 1);
+    assert!(CQ_LOG2 < WORD_LOG2 - 1 && QUEUE_LOG2 < WORD_LOG2);
     assert!(at(work_queue::CQ, 104, 10) && at(work_queue::TO_CQ, 114, 1));
     assert!(at(completion_queue::RING_OFFSET, 0, 34) && at(completion_queue::RING_REGION, 34, 16));
     assert!(at(completion_queue::RING_LOG2, 50, 5) && at(completion_queue::LIVE, 55, 1));

@@ -11,7 +11,8 @@
 //! the credits for it, so no class ever waits for the credits of another. Interrupts (`message`) are posted, as memory
 //! writes are; one may be withdrawn (`message_valid` falls) until its first beat is taken. The order on `tx` is the order on the
 //! link: a block that must know its write to be ahead of something else waits until `tx` took it.
-//! With Bus Master off no posted or non-posted packet starts.
+//! With Bus Master off no posted or non-posted packet starts; under `hold` no posted one, and `settled` says that the last that has
+//! started is out.
 //!
 //! Credits are what may be sent now, by header and by 16 bytes. A packet starts when there is room for the
 //! largest of its class: for a posted one `max_payload` (its length is not looked at, and nothing is lost:
@@ -78,6 +79,10 @@ pub struct TlpTransmit {
     pub credit_cd: Signal<In, Bits<12>>,
     /// The function may send requests.
     pub bus_master: Signal<In, bool>,
+    /// No posted packet starts.
+    pub hold: Signal<In, bool>,
+    /// It has been so for a cycle, and no packet is half out.
+    pub settled: Signal<Out, bool>,
     /// Largest payload of a packet: 128 << n bytes.
     pub max_payload: Signal<In, Bits<3>>,
     /// A beat goes out.
@@ -98,6 +103,7 @@ pub struct TlpTransmit {
     allowed: DFF<Bits<4>>,
     /// Nothing is under way that the credits may not count yet.
     exact: DFF<bool>,
+    held: DFF<bool>,
 
     units: Signal<Local, Bits<12>>,
     header_p: Signal<Local, bool>,
@@ -117,7 +123,7 @@ pub struct TlpTransmit {
 impl Logic for TlpTransmit {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, active, current, allowed, exact);
+        dff_setup!(self, clock, active, current, allowed, exact, held);
         clock!(self, clock, arbiter, out);
         self.arbiter.reset.next = self.reset.val();
         self.out.reset.next = self.reset.val();
@@ -135,7 +141,7 @@ impl Logic for TlpTransmit {
         self.data_c.next = self.credit_cd.val().get_bits::<11>(1).any()
             | (self.exact.q.val() & self.credit_cd.val().get_bit(0));
         self.allowed.d.next = bits::<4>(0);
-        if self.bus_master.val() & self.header_p.val() & self.data_p.val() {
+        if self.bus_master.val() & self.header_p.val() & self.data_p.val() & !self.hold.val() {
             self.allowed.d.next = self.allowed.d.val() | bits::<4>(9);
         }
         if self.bus_master.val() & self.header_n.val() {
@@ -144,6 +150,9 @@ impl Logic for TlpTransmit {
         if self.header_c.val() & self.data_c.val() {
             self.allowed.d.next = self.allowed.d.val() | bits::<4>(4);
         }
+
+        self.held.d.next = self.hold.val();
+        self.settled.next = self.held.q.val() & !self.active.q.val();
 
         // Who goes next.
         self.waiting.next = bits::<4>(0);
@@ -220,6 +229,7 @@ impl Logic for TlpTransmit {
             self.active.d.next = false;
             self.allowed.d.next = bits::<4>(0);
             self.exact.d.next = false;
+            self.held.d.next = false;
         }
     }
 }

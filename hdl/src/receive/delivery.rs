@@ -732,6 +732,9 @@ impl Logic for Delivery {
                 self.counted_partial.d.next = true;
                 self.message.d.next.psn = self.next_psn.val();
             }
+            if (self.situation.val() == Situation::Nothing) & (self.verdict.q.val() == Verdict::Early) {
+                self.counted_partial.d.next = true;
+            }
         }
         if self.reset.val() {
             self.step.d.next = Step::Idle;

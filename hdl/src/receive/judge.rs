@@ -16,7 +16,8 @@
 //! | PSN behind the expected one (serial, within 2^23) | Behind | Behind |
 //! | PSN ahead of it | Gap | as if expected, but a message in progress has lost something: Partial |
 //! | First or Only in a message, Middle or Last of another kind, wrong payload length | Refuse | Partial: it ends, then look again |
-//! | Middle or Last in none | Refuse | Stray |
+//! | Middle or Last in none, at the expected PSN | Refuse | Stray |
+//! | Middle or Last in none, ahead of it | Gap | Early |
 //! | payload not exactly the MTU (First, Middle), or above it, or none in a Last | Refuse | Stray |
 //! | RDMA write: payload not what the RETH left (Last, Only), or not less (First, Middle) | Refuse | Stray |
 //! | RDMA read: payload, or more than 2^31 bytes | Refuse | |
@@ -55,6 +56,8 @@ pub enum Verdict {
     Partial,
     /// It belongs to no message that can still be whole (unreliable).
     Stray,
+    /// What its message begins with may come behind it (unreliable): it takes no PSN.
+    Early,
     /// A message begins.
     Take,
     /// A message goes on.
@@ -248,6 +251,9 @@ impl Logic for Judge {
         } else {
             if (!self.first.q.val() & !self.active.val()) | !self.fits.val() {
                 self.verdict.next = Verdict::Stray;
+            }
+            if !self.first.q.val() & !self.expected.val() {
+                self.verdict.next = Verdict::Early;
             }
             if self.active.val()
                 & (self.first.q.val() | !self.expected.val() | !self.fits.val() | self.differs.val())

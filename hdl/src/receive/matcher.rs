@@ -12,7 +12,7 @@
 //! unless it is for the same VI; it then waits until the context is saved. Flushes go before frames, and commits are
 //! taken when nothing is under way.
 //!
-//! In Error, the message in progress and every descriptor fetched ahead complete DESC_FLUSHED_ERROR, in order.
+//! In Error, the message in progress completes TRANSPORT_ERROR and every descriptor fetched ahead DESC_FLUSHED_ERROR, in order.
 //!
 //! Latency: a frame of one packet and one segment occupies lookup for 4 cycles, and then delivery for 3 plus
 //! scatter's 7 and the checker's.

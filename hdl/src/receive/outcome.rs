@@ -9,7 +9,7 @@
 //!
 //! | situation | receive | answer of a reliable VI | event | message |
 //! |---|---|---|---|---|
-//! | Flush | DESC_FLUSHED_ERROR | | | |
+//! | Flush | TRANSPORT_ERROR of a send in progress, otherwise DESC_FLUSHED_ERROR | | | |
 //! | Over | | the last word again | | |
 //! | Behind | | ACK of the newest PSN executed | | |
 //! | Gap | | NAK_SEQUENCE, the first time | | |
@@ -202,6 +202,10 @@ impl Logic for Outcome {
         match self.situation.val() {
             Situation::Flush => {
                 self.ending.next.errors = self.flushed_error.val();
+                // Of a message in progress nobody knows what became.
+                if self.active.val() & !self.writing.val() {
+                    self.ending.next.errors = self.transport_error.val();
+                }
                 self.ending.next.remote = false;
                 self.ending.next.write = self.has_receive.val();
                 self.ending.next.consume = true;

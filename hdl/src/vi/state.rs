@@ -7,8 +7,8 @@
 //! ```
 //! Contract: a commit of VI_STATE sets any state. A fault with `breaks` puts a connected VI into Error; an idle one
 //! only if it is a fault of its own queues (from fetch, writer or completion queues) and not of a connection. A fault with
-//! a code queues an event, but CONN_LOST only if the VI breaks by it, and what fetch finds only until the VI is in Error:
-//! then it is passed over. An event is counted in `count_lost` when 16 wait already: it waits for nobody. A fault is taken (`ready`) in the cycle in which the new state is on the bus: the source that goes on in
+//! a code queues an event, but CONN_LOST only if the VI breaks by it; and of a VI in Error nothing that fetch finds, nor
+//! anything that would break it again but COMP_PROT: it is passed over. An event is counted in `count_lost` when 16 wait already: it waits for nobody. A fault is taken (`ready`) in the cycle in which the new state is on the bus: the source that goes on in
 //! the next cycle finds its own copy up to date. Faults are served round robin.
 //!
 //! Latency: a fault 3 cycles, a commit 2. `query_state` follows `query_vi` in the same cycle.
@@ -91,8 +91,11 @@ pub struct ViState {
     passed_over: Signal<Local, bool>,
     broke: Signal<Local, bool>,
     told_of: Signal<Local, bool>,
+    /// It would break a VI that is in Error already.
+    again: Signal<Local, bool>,
     conn_lost: Number<8, { event_code::CONN_LOST as u64 }>,
     idle: Number<2, { vi_states::IDLE as u64 }>,
+    comp_prot: Number<8, { event_code::COMP_PROT as u64 }>,
     connected: Number<2, { vi_states::CONNECTED as u64 }>,
     error: Number<2, { vi_states::ERROR as u64 }>,
 }
@@ -125,7 +128,9 @@ impl Logic for ViState {
         self.broke.next = self.fault.q.val().breaks
             & ((self.vi_state.val() == self.connected.val())
                 | ((self.vi_state.val() == self.idle.val()) & self.own.val()));
-        self.passed_over.next = self.granted.q.val().get_bit(0) & (self.vi_state.val() == self.error.val());
+        self.again.next = self.fault.q.val().breaks & (self.fault.q.val().code != self.comp_prot.val());
+        self.passed_over.next =
+            (self.vi_state.val() == self.error.val()) & (self.granted.q.val().get_bit(0) | self.again.val());
         self.told_of.next = self.fault.q.val().code.any()
             & !self.passed_over.val()
             & (self.broke.val() | (self.fault.q.val().code != self.conn_lost.val()));

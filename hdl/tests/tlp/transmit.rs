@@ -261,3 +261,37 @@ fn sources_take_turns_at_full_rate() {
     }
     assert!(cycles <= all + 5, "{cycles} cycles for {all} beats");
 }
+
+/// Before a reset of what is behind it: a posted packet that has begun ends, no other begins, and nobody else is stopped.
+#[test]
+fn what_is_held_ends_whole_and_begins_no_more() {
+    let mut link = Link::new(1);
+    for round in 0..200u64 {
+        link.headers = [200; 3];
+        link.units = [4000; 3];
+        for source in 0..SOURCES {
+            link.packet(source);
+            link.packet(source);
+        }
+        link.first = true;
+        for _ in 0..round % 40 {
+            link.step(1.0, 0.7);
+        }
+        link.bench.set("hold", 1);
+        link.step(1.0, 0.7);
+        for _ in 0..200 {
+            link.step(1.0, 0.7);
+        }
+        assert_eq!(link.bench.get("settled"), 1, "round {round}");
+        assert!(link.collector.is_empty(), "round {round}: half a packet is out");
+        assert!(link.packets[1].is_empty() && link.packets[2].is_empty(), "round {round}");
+        let posted = link.seen[0] + link.seen[MESSAGE];
+        link.step(1.0, 1.0);
+        assert_eq!(link.seen[0] + link.seen[MESSAGE], posted);
+        link.bench.set("hold", 0);
+        for _ in 0..200 {
+            link.step(1.0, 1.0);
+        }
+        assert!(link.packets.iter().all(|packets| packets.is_empty()), "round {round}");
+    }
+}

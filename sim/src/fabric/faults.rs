@@ -31,10 +31,7 @@ impl Faults {
     /// What becomes of the RoCE frame of this number: the frame, and how often it comes.
     pub fn apply(&self, number: u64, frame: &mut Frame) -> usize {
         if self.flip_icrc.contains(&number) {
-            if let Some(at) = icrc(&frame.data) {
-                let bit = number as usize % (8 * ICRC_BYTES);
-                frame.data[at + bit / 8] ^= 1 << (bit % 8);
-            }
+            flip_icrc(&mut frame.data, number as usize);
         }
         frame.damaged |= self.damage.contains(&number);
         if self.drop.contains(&number) {
@@ -47,22 +44,33 @@ impl Faults {
     }
 }
 
+/// Flips one bit of a RoCE frame's ICRC, counted modulo its length.
+pub(super) fn flip_icrc(frame: &mut [u8], bit: usize) {
+    if let Some(at) = icrc(frame) {
+        let bit = bit % (8 * ICRC_BYTES);
+        frame[at + bit / 8] ^= 1 << (bit % 8);
+    }
+}
+
 fn be16(data: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes([*data.get(at)?, *data.get(at + 1)?]))
 }
 
-/// Where a RoCE frame's ICRC is: at the end of what the UDP length says, whatever pads the frame.
-/// `None` for any other frame.
-pub fn icrc(frame: &[u8]) -> Option<usize> {
+/// Where a RoCE frame's UDP header is. `None` for any other frame.
+pub(super) fn udp(frame: &[u8]) -> Option<usize> {
     let tagged = be16(frame, 12)? == 0x8100;
     let ip = ETHERNET_BYTES + if tagged { 4 } else { 0 };
     let udp = ip + IPV4_BYTES;
     if be16(frame, ip - 2)? != 0x0800 || *frame.get(ip)? != 0x45 || *frame.get(ip + 9)? != 17 {
         return None;
     }
-    if be16(frame, udp + 2)? != UDP_PORT {
-        return None;
-    }
+    (be16(frame, udp + 2)? == UDP_PORT).then_some(udp)
+}
+
+/// Where a RoCE frame's ICRC is: at the end of what the UDP length says, whatever pads the frame.
+/// `None` for any other frame.
+pub fn icrc(frame: &[u8]) -> Option<usize> {
+    let udp = udp(frame)?;
     let length = usize::from(be16(frame, udp + 4)?);
     let at = (udp + length).checked_sub(ICRC_BYTES).filter(|&at| at >= udp + UDP_BYTES)?;
     (at + ICRC_BYTES <= frame.len()).then_some(at)

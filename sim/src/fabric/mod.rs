@@ -10,6 +10,7 @@
 mod capture;
 mod faults;
 mod mac;
+mod weather;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
@@ -17,11 +18,14 @@ use std::io;
 use serde::Serialize;
 
 pub use capture::Capture;
+use faults::flip_icrc;
 pub use faults::{icrc, Faults, DELAY};
 pub use mac::{Frame, Mac, PortCounters, MAX_FRAME, MIN_FRAME};
+pub use weather::{Fate, Key, Weather, PATIENCE};
 
 use crate::clock::Cycle;
 use mac::{frame_cycles, gap_cycles};
+use weather::Held;
 
 /// Bytes that wait for one port before the others are asked to pause.
 const EGRESS_PAUSE: usize = 64 << 10;
@@ -79,6 +83,8 @@ struct Egress {
 pub struct Fabric {
     link: Link,
     faults: Faults,
+    weather: Option<Box<dyn Weather>>,
+    held: Vec<Held>,
     capture: Option<Capture>,
     /// Frames on their way into the switch, by the end of their last byte; and whether they have been delayed.
     incoming: BTreeMap<(Cycle, usize, u64), (Frame, bool)>,
@@ -94,6 +100,8 @@ impl Fabric {
         Self {
             link: Link { latency: link.latency.max(1), rate: link.rate.clamp(1, 8) },
             faults: Faults::default(),
+            weather: None,
+            held: Vec::new(),
             capture,
             incoming: BTreeMap::new(),
             order: 0,
@@ -123,9 +131,16 @@ impl Fabric {
         self.faults = faults;
     }
 
+    /// Lets RoCE frames have this weather from now on.
+    pub fn set_weather(&mut self, weather: Box<dyn Weather>) {
+        self.weather = Some(weather);
+    }
+
     /// Nothing is on its way.
     pub fn is_quiet(&self) -> bool {
-        self.incoming.is_empty() && self.egress.iter().all(|egress| egress.waiting.is_empty())
+        self.incoming.is_empty()
+            && self.held.is_empty()
+            && self.egress.iter().all(|egress| egress.waiting.is_empty())
     }
 
     /// Ends the capture with everything in its file.
@@ -156,6 +171,8 @@ impl Fabric {
                 self.enter((end, port, order), frame);
             }
         }
+        let late: Vec<Held> = extract(&mut self.held, |held| held.until <= now);
+        late.into_iter().for_each(|held| self.carry(held.until, held.port, &held.frame));
         for (port, mac) in macs.iter_mut().enumerate() {
             self.leave(now, port, mac);
         }
@@ -167,26 +184,53 @@ impl Fabric {
     }
 
     /// A frame's last byte has come into the switch.
-    fn enter(&mut self, (end, port, order): (Cycle, usize, u64), mut frame: Frame) {
+    fn enter(&mut self, at: (Cycle, usize, u64), mut frame: Frame) {
+        let (end, port, _) = at;
         self.counters.frames += 1;
         self.counters.bytes += frame.data.len() as u64;
-        let (mut copies, mut delay) = (1, 0);
-        if icrc(&frame.data).is_some() {
-            self.counters.roce_frames += 1;
-            let before = frame.clone();
-            copies = self.faults.apply(self.counters.roce_frames, &mut frame);
-            if self.faults.delay.contains(&self.counters.roce_frames) {
-                delay = DELAY;
-            }
-            self.counters.faults += u64::from(copies != 1 || delay != 0 || frame != before);
+        if icrc(&frame.data).is_none() {
+            return self.carry(end, port, &frame);
         }
-        for _ in 0..copies {
-            if delay == 0 {
-                self.carry(end, port, &frame);
-            } else {
-                self.incoming.insert((end + delay, port, order), (frame.clone(), true));
-                delay += DELAY;
-            }
+        self.counters.roce_frames += 1;
+        let before = frame.clone();
+        let mut copies = self.faults.apply(self.counters.roce_frames, &mut frame);
+        let delayed = self.faults.delay.contains(&self.counters.roce_frames);
+        let (key, fate) = self.ask(&frame);
+        copies *= fate.copies;
+        frame.damaged |= fate.damaged;
+        if let Some(flip) = fate.flip {
+            flip_icrc(&mut frame.data, flip.into());
+        }
+        let hit = copies != 1 || delayed || fate.behind != 0 || frame != before;
+        self.counters.faults += u64::from(hit);
+        if let (Some(key), 1..) = (key, fate.behind) {
+            let until = end + PATIENCE;
+            let held = |_| Held { key, behind: fate.behind, until, port, frame: frame.clone() };
+            self.held.extend((0..copies).map(held));
+            return;
+        }
+        match delayed {
+            true => self.delay(at, &frame, copies),
+            false => (0..copies).for_each(|_| self.carry(end, port, &frame)),
+        }
+        if let Some(key) = key {
+            let passed: Vec<Held> = extract(&mut self.held, |held| held.is_passed_by(key));
+            passed.into_iter().for_each(|held| self.carry(end, held.port, &held.frame));
+        }
+    }
+
+    /// Copies of a frame come later, one after the other.
+    fn delay(&mut self, (end, port, order): (Cycle, usize, u64), frame: &Frame, copies: usize) {
+        for copy in 1..=copies as u64 {
+            self.incoming.insert((end + copy * DELAY, port, order), (frame.clone(), true));
+        }
+    }
+
+    /// What the weather says of a frame.
+    fn ask(&mut self, frame: &Frame) -> (Option<Key>, Fate) {
+        match (Key::of(&frame.data), &mut self.weather) {
+            (Some(key), Some(weather)) => (Some(key), weather.fate(key, &frame.data)),
+            _ => (None, Fate::GOOD),
         }
     }
 
@@ -255,6 +299,20 @@ impl Fabric {
             }
         }
     }
+}
+
+/// Takes out what is wanted and keeps the rest, both in their order.
+fn extract(held: &mut Vec<Held>, mut wanted: impl FnMut(&mut Held) -> bool) -> Vec<Held> {
+    let (mut taken, mut kept) = (Vec::new(), Vec::new());
+    for mut one in held.drain(..) {
+        if wanted(&mut one) {
+            taken.push(one)
+        } else {
+            kept.push(one)
+        }
+    }
+    *held = kept;
+    taken
 }
 
 #[cfg(test)]

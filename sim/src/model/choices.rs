@@ -19,10 +19,35 @@ pub struct Choices {
     /// Cycles between the beginnings of two packets that the NIC makes; at least 1. A packet of a
     /// loopback VI arrives so many cycles after it was made. Frames on the wire leave at the link's rate besides.
     pub packet_cycles: u64,
+    /// Cycles that a packet of a loopback VI's takes besides.
+    pub loopback_cycles: u64,
+    /// Cycles from a doorbell of a send queue to the fetch of what it tells of.
+    pub send_cycles: u64,
+    /// Cycles from the last packet of an unreliable send to its completion, while its VI is well.
+    pub complete_cycles: u64,
+    /// A rule that is broken on purpose, for the tests of tests.
+    pub mutant: Option<Mutant>,
+}
+
+/// A rule that a model breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mutant {
+    /// After a gap inside a message, the receive is complete without an error.
+    SilentLoss,
+    /// On an unreliable connection the first packet of a message is taken whatever its PSN.
+    Twice,
+    /// A segment may reach one byte behind its region.
+    OneBehind,
+    /// ImmediateData is not told of in Status.
+    NoImmediate,
+    /// A duplicate of a message of one packet is executed again.
+    Again,
+    /// What a completion queue has no room for is lost without a word.
+    SilentOverrun,
 }
 
 impl Default for Choices {
     fn default() -> Self {
-        Self { packet_cycles: 16 }
+        Self { packet_cycles: 16, loopback_cycles: 0, send_cycles: 0, complete_cycles: 0, mutant: None }
     }
 }

@@ -4,6 +4,7 @@ use viaduct_spec::descriptor::{status, COMPLETION_OFFSET, IMMEDIATE_OFFSET};
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::work_queue;
 
+use super::choices::Mutant;
 use super::cq::Lost;
 use super::descriptor::Descriptor;
 use super::device::Device;
@@ -26,7 +27,8 @@ pub struct Ending {
 impl Device {
     /// Writes a completion. If its memory is no longer valid, or its completion queue has no room, the VI breaks.
     pub fn complete(&mut self, vi: usize, receive: bool, posted: &Posted, ending: Ending) {
-        let immediate = if ending.immediate.is_some() { status::IMMEDIATE } else { 0 };
+        let told = ending.immediate.is_some() && self.choices.mutant != Some(Mutant::NoImmediate);
+        let immediate = if told { status::IMMEDIATE } else { 0 };
         let word = u64::from(ending.status | status::DONE | immediate) << 32 | u64::from(ending.length);
         let access = Access {
             place: posted.place.plus(COMPLETION_OFFSET),
@@ -50,6 +52,7 @@ impl Device {
             self.skip_receives(vi);
         }
         match lost {
+            Some((_, Lost::Overrun)) if self.choices.mutant == Some(Mutant::SilentOverrun) => {}
             Some((queue, Lost::Overrun)) => self.overrun(queue, vi, receive),
             None if written.is_ok() => {}
             _ => self.unwritten(vi, receive),

@@ -191,8 +191,9 @@ impl Device {
         }
     }
 
-    /// A receive that is well formed. One that is not is the message under way when this fails.
-    fn good_receive(&mut self, vi: usize) -> Result<Receive, Refusal> {
+    /// A receive that is well formed. One that is not is the message under way when this fails; its status names this
+    /// operation.
+    fn good_receive(&mut self, vi: usize, operation: u32) -> Result<Receive, Refusal> {
         if !self.has_receive(vi) {
             return Err(Refusal::NotReady);
         }
@@ -200,7 +201,7 @@ impl Device {
         let error = receive.descriptor.check_receive();
         if error != 0 {
             self.vis[vi].responder.inbound = Some(Inbound::Send { receive, done: 0, ending: 0 });
-            return Err(Refusal::receive(syndrome::NAK_OPERATIONAL, error));
+            return Err(Refusal::receive(syndrome::NAK_OPERATIONAL, error | operation));
         }
         Ok(receive)
     }
@@ -208,7 +209,7 @@ impl Device {
     fn take_send(&mut self, vi: usize, part: &Part<'_>) -> Result<Inbound, Refusal> {
         let (receive, done) = match self.vis[vi].responder.inbound.take() {
             Some(Inbound::Send { receive, done, .. }) => (receive, done),
-            _ => (self.good_receive(vi)?, 0),
+            _ => (self.good_receive(vi, status::OP_RECEIVE)?, 0),
         };
         let tag = self.tables.receive[vi].get(receive::TAG) as u16;
         let delivered = self.scatter(&receive.descriptor, tag, done.into(), part.data);
@@ -253,7 +254,7 @@ impl Device {
             return Err(self.refuse_write(vi, part, syndrome::NAK_ACCESS));
         }
         let receive = match part.immediate {
-            Some(_) => Some(self.good_receive(vi)?),
+            Some(_) => Some(self.good_receive(vi, status::OP_REMOTE_RDMA_WRITE)?),
             None => None,
         };
         if count != 0 && self.write(access, part.data).is_err() {

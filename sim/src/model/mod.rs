@@ -48,7 +48,7 @@ use std::fs::File;
 
 use viaduct_driver::device::Bar;
 
-pub use choices::Choices;
+pub use choices::{Choices, Mutant};
 
 use crate::clock::Cycle;
 use crate::fabric::Mac;
@@ -319,6 +319,10 @@ impl Function for Model {
     fn set_vectors(&mut self, now: Cycle, start: usize, eventfds: Vec<Option<File>>) {
         let stores = self.device.host.interrupts.set(start, eventfds);
         self.write_table(now, stores);
+    }
+
+    fn choose(&mut self, choices: Choices) {
+        self.device.choices = choices;
     }
 
     fn raise(&mut self, vector: usize) {

@@ -90,6 +90,12 @@ impl Device {
         let row = self.tables.transmit[vi];
         let now = self.now;
         let requester = &mut self.vis[vi].requester;
+        if requester.begins.take_if(|when| *when <= now).is_some() {
+            return self.serve_queue(vi, false);
+        }
+        if requester.completes.is_some_and(|when| when <= now) {
+            return self.settle_sends(vi);
+        }
         let due = |timer: &mut Option<Cycle>| timer.take_if(|when| *when <= now).is_some();
         if due(&mut requester.pause) {
             requester.timer = timers::timeout(now, row.get(transmit::TIMEOUT));

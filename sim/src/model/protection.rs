@@ -5,6 +5,7 @@ use viaduct_spec::handle::memory_handle;
 use viaduct_spec::register::counter;
 use viaduct_spec::tables::{page, region};
 
+use super::choices::Mutant;
 use super::device::Device;
 
 /// An access was refused.
@@ -122,7 +123,8 @@ impl Device {
             && right
             && (!row.is(region::SYSTEM) || access.right.system())
             && !(row.is(region::READ_ONLY) && access.right.writes());
-        let end = u128::from(address) + u128::from(access.span);
+        let mutant = u128::from(self.choices.mutant == Some(Mutant::OneBehind));
+        let end = u128::from(address) + u128::from(access.span) - mutant.min(access.span.into());
         let inside = address >= base && end <= u128::from(base) + u128::from(row.get(region::LENGTH));
         (allowed && inside).then_some(address).ok_or(Refused)
     }

@@ -115,6 +115,10 @@ impl Device {
         }
         queue.posted = to;
         queue.inline = inline.filter(|_| distance(to, queue.fetched) == 1);
+        if !receive && self.choices.send_cycles != 0 {
+            let begins = &mut self.vis[vi].requester.begins;
+            *begins = begins.or(Some(self.now + self.choices.send_cycles));
+        }
         self.serve_queue(vi, receive);
     }
 

@@ -92,6 +92,10 @@ pub struct Requester {
     pub(super) rnr_retries: u64,
     /// The oldest PSN when the last implied NAK was taken: one is enough until something comes of it.
     pub(super) implied: Option<u32>,
+    /// What a doorbell has told of is not fetched before.
+    pub(super) begins: Option<Cycle>,
+    /// Unreliable sends that have left complete then.
+    pub(super) completes: Option<Cycle>,
     /// No progress until then: a time-out.
     pub(super) timer: Option<Cycle>,
     /// The receiver is not ready before.
@@ -107,7 +111,7 @@ impl Requester {
 
     /// The next moment at which something happens by itself.
     pub fn deadline(&self) -> Option<Cycle> {
-        self.pause.or(self.timer)
+        [self.pause.or(self.timer), self.begins, self.completes].into_iter().flatten().min()
     }
 
     /// Whether a PSN has been sent and is not acknowledged.
@@ -118,6 +122,17 @@ impl Requester {
     /// The message that holds a PSN.
     pub(super) fn holder(&mut self, number: u32) -> Option<&mut Message> {
         self.messages.iter_mut().find(|message| message.holds(number))
+    }
+
+    /// Messages that are acknowledged have their outcome, whatever comes of those before them.
+    fn note_acknowledged(&mut self) {
+        let oldest = self.oldest;
+        for message in &mut self.messages {
+            let whole = message.started && message.sent == message.packets;
+            if message.outcome.is_none() && whole && psn::ahead(oldest, message.end()) < psn::HALF {
+                message.outcome = Some(0);
+            }
+        }
     }
 
     /// Puts the cursor on a PSN that is not acknowledged, or on the first message that has none.
@@ -164,6 +179,9 @@ impl Device {
 
     /// Fetches descriptors while the window has room.
     pub fn fetch_sends(&mut self, vi: usize) {
+        if self.vis[vi].requester.begins.is_some() {
+            return;
+        }
         while self.vis[vi].requester.messages.len() < SEND_WINDOW && self.queue(vi, false).has_more() {
             match self.fetch(vi, false) {
                 Fetched::Descriptor(posted, descriptor) => {
@@ -185,14 +203,14 @@ impl Device {
     /// Completes, in order, what is done; and fetches what there is room for then.
     pub fn settle_sends(&mut self, vi: usize) {
         let reliable = is_reliable(self.tables.send_service(vi));
+        if reliable {
+            self.vis[vi].requester.note_acknowledged();
+        } else if self.waits_to_complete(vi) {
+            return self.fetch_more(vi);
+        }
         loop {
             let requester = &mut self.vis[vi].requester;
-            let Some(head) = requester.messages.front() else { break };
-            let acknowledged = reliable
-                && head.started
-                && head.sent == head.packets
-                && psn::ahead(requester.oldest, head.end()) < psn::HALF;
-            let Some(bits) = head.outcome.or(acknowledged.then_some(0)) else { break };
+            let Some(bits) = requester.messages.front().and_then(|head| head.outcome) else { break };
             requester.cursor.0 = match requester.cursor {
                 (0, _) => {
                     requester.cursor.1 = 0;
@@ -204,15 +222,29 @@ impl Device {
                 self.end_send(vi, &message, bits);
             }
         }
-        if self.vis[vi].state == ViState::Connected && self.may_serve() {
-            self.fetch_more_sends(vi);
+        self.fetch_more(vi);
+    }
+
+    fn fetch_more(&mut self, vi: usize) {
+        let serves = self.vis[vi].state == ViState::Connected && self.may_serve();
+        if serves && self.queue(vi, false).has_more() {
+            self.fetch_sends(vi);
         }
     }
 
-    fn fetch_more_sends(&mut self, vi: usize) {
-        if self.queue(vi, false).has_more() {
-            self.fetch_sends(vi);
+    /// Whether sends that have left are not complete yet.
+    fn waits_to_complete(&mut self, vi: usize) -> bool {
+        let (now, cycles) = (self.now, self.choices.complete_cycles);
+        let requester = &mut self.vis[vi].requester;
+        let done = requester.messages.front().is_some_and(|head| head.outcome.is_some());
+        if cycles != 0 && done && requester.completes.is_none() {
+            requester.completes = Some(now + cycles);
         }
+        if requester.completes.is_some_and(|when| when > now) {
+            return true;
+        }
+        requester.completes = None;
+        false
     }
 
     fn end_send(&mut self, vi: usize, message: &Message, bits: u32) {
@@ -251,7 +283,7 @@ impl Device {
 impl Requester {
     /// No timer runs any more.
     fn stop(&mut self) {
-        (self.timer, self.pause) = (None, None);
+        (self.timer, self.pause, self.completes) = (None, None, None);
     }
 
     /// What was begun begins anew.

@@ -9,6 +9,7 @@ use viaduct_spec::register::{counter, event_code};
 use viaduct_spec::tables::receive;
 use viaduct_spec::wire::{opcode, syndrome};
 
+use super::choices::Mutant;
 use super::completion::Ending;
 use super::device::Device;
 use super::frame::{acknowledge, Packet};
@@ -108,6 +109,13 @@ impl Device {
             return self.execute(vi, packet);
         }
         if distance >= psn::HALF {
+            let only = Request::of(packet).is_some_and(|request| request.is_first() && request.is_last());
+            if self.choices.mutant == Some(Mutant::Again) && only {
+                let expected = responder.expected;
+                self.execute(vi, packet);
+                self.vis[vi].responder.expected = expected;
+                return;
+            }
             return self.take_duplicate(vi, packet);
         }
         self.counters.count(counter::DROP_PSN);

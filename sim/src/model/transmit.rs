@@ -69,7 +69,12 @@ impl Device {
 
     fn give(&mut self, vi: usize, frame: Vec<u8>) {
         match self.way(vi) {
-            Way::Loopback => self.loopback.push_back((self.now + self.choices.packet_cycles, frame)),
+            Way::Loopback => {
+                // One behind the other, whatever is chosen meanwhile.
+                let arrives = self.now + self.choices.packet_cycles + self.choices.loopback_cycles;
+                let before = self.loopback.back().map_or(0, |(when, _)| *when);
+                self.loopback.push_back((arrives.max(before), frame));
+            }
             Way::Wire => self.outgoing = Some(frame),
         }
     }

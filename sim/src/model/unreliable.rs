@@ -4,6 +4,7 @@ use viaduct_spec::descriptor::status;
 use viaduct_spec::register::{counter, event_code};
 use viaduct_spec::tables::receive;
 
+use super::choices::Mutant;
 use super::device::Device;
 use super::events::Event;
 use super::frame::Packet;
@@ -17,7 +18,8 @@ impl Device {
         let Some(request) = Request::of(packet) else { return };
         let responder = &self.vis[vi].responder;
         let distance = psn::ahead(packet.psn, responder.expected);
-        if distance >= psn::HALF {
+        let twice = self.choices.mutant == Some(Mutant::Twice) && request.is_first();
+        if distance >= psn::HALF && !twice {
             return self.counters.count(counter::DROP_PSN);
         }
         if !request.is_first() {
@@ -88,6 +90,7 @@ impl Device {
             self.vis[vi].responder.inbound = None;
             self.report(Event { code: event_code::RDMAW_ABORT, index: vi, receive: true, broke: false });
         }
-        self.abandon_receive(vi, status::PARTIAL_ERROR);
+        let silent = self.choices.mutant == Some(Mutant::SilentLoss);
+        self.abandon_receive(vi, if silent { 0 } else { status::PARTIAL_ERROR });
     }
 }

@@ -1,0 +1,164 @@
+//! What is seen of the NICs: completions, entries of completion queues, events, states, memory.
+
+use std::io;
+
+use viaduct_driver::device::Bar;
+use viaduct_spec::doorbell;
+use viaduct_spec::profile::{DOORBELL_SHIFT, VIS};
+use viaduct_spec::register::{command_op, event, event_code, registers};
+use viaduct_spec::tables::{cq_entry, table};
+
+use super::Machine;
+use crate::operation::End;
+use crate::outcome::{Completion, Entry, Event, Outcome};
+use crate::rows;
+
+impl Machine<'_> {
+    /// Takes what is in a NIC's completion queues and in its error ring.
+    pub(super) fn take_entries(&mut self, nic: usize) -> io::Result<()> {
+        for queue in self.needed(nic) {
+            let before = self.queues[nic][queue].taken;
+            while let Some(words) = self.queues[nic][queue].take(queue, &mut self.memories[nic])? {
+                self.entry(nic, queue, words);
+            }
+            if self.queues[nic][queue].taken != before {
+                self.tell_index(nic, queue);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn tell_index(&mut self, nic: usize, queue: usize) {
+        let page = ((VIS + queue) as u64) << DOORBELL_SHIFT;
+        let word = self.queues[nic][queue].index();
+        self.store(nic, Bar::Doorbells, page + doorbell::cq_page::INDEX, 8, word);
+    }
+
+    /// An entry goes to the story of the connection that it is of.
+    pub(super) fn entry(&mut self, nic: usize, queue: usize, words: [u64; 2]) {
+        let token = [cq_entry::TOKEN.get(&words)];
+        let events = queue == rows::ERROR_RING;
+        let code = event::CODE.get(&token) as u8;
+        // Those of a ring that is given up are taken early. All count from the next rest on.
+        let number = match events {
+            true => event::VI.get(&token) as usize,
+            false => cq_entry::VI.get(&words) as usize,
+        };
+        let end = (0..self.sides.len()).find(|end| match events && code == event_code::CQ_OVERRUN {
+            // A queue that may run over is of one work queue.
+            true => self.nic(*end) == nic && self.queues_of(*end).contains(&Some(number)),
+            false => (self.nic(*end), self.vi(*end)) == (nic, number),
+        });
+        let Some(end) = end else {
+            return self
+                .faults
+                .push(format!("NIC {nic} has in queue {queue} an entry of nobody: {words:x?}"));
+        };
+        let receive = match events {
+            true => event::RECEIVE.get(&token) != 0,
+            false => cq_entry::RECEIVE.get(&words) != 0,
+        };
+        if events {
+            let broke = event::BROKE.get(&token) != 0;
+            let event = Event { at: usize::MAX, end: end % 2, code, receive, broke };
+            self.stories[end / 2].events.push(event);
+        } else if self.queues_of(end)[usize::from(receive)] == Some(queue) {
+            let entry = Entry { at: usize::MAX, end: end % 2, receive, token: token[0] };
+            self.stories[end / 2].entries.push(entry);
+        } else {
+            self.faults.push(format!("NIC {nic} has in queue {queue} an entry of another: {words:x?}"));
+        }
+    }
+
+    /// Completion queues of a NIC that the program uses.
+    pub(super) fn needed(&self, nic: usize) -> Vec<usize> {
+        let ends = (0..self.sides.len()).filter(|end| self.nic(*end) == nic);
+        let mut needed: Vec<usize> = ends.flat_map(|end| self.queues_of(end)).flatten().collect();
+        needed.push(rows::ERROR_RING);
+        needed.sort_unstable();
+        needed.dedup();
+        needed
+    }
+
+    pub(super) fn queues_of(&self, end: End) -> [Option<usize>; 2] {
+        [0, 1].map(|receive| rows::cq_of(&self.program.connections[end / 2], end, receive))
+    }
+
+    /// Looks which descriptors of an end are complete.
+    pub(super) fn look(&mut self, end: End) -> io::Result<()> {
+        let memory = &self.memories[self.nic(end)];
+        for (receive, queue) in self.sides[end].queues.iter_mut().enumerate() {
+            let mut gap = false;
+            for posted in &mut queue.posted {
+                if posted.complete {
+                    continue;
+                }
+                let words = memory.read(end, posted.place + 16, 16)?;
+                let word = |at: usize| {
+                    words[at..at + 4].iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
+                };
+                let (immediate, length, status) = (word(4), word(8), word(12));
+                if u64::from(status) << 32 | u64::from(length) == posted.before {
+                    gap = true;
+                    continue;
+                }
+                if gap {
+                    self.faults
+                        .push(format!("end {end}: operation {} is complete too early", posted.operation));
+                }
+                posted.complete = true;
+                queue.complete += 1;
+                let seen = self.at;
+                let receive = receive == 1;
+                let place = posted.place;
+                let completion = Completion {
+                    place,
+                    seen,
+                    end: end % 2,
+                    receive,
+                    operation: posted.operation,
+                    length,
+                    status,
+                    immediate,
+                };
+                self.stories[end / 2].completions.push(completion);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> io::Result<Outcome> {
+        if self.faults.is_empty() {
+            self.settle()?;
+        }
+        for end in 0..self.sides.len() {
+            let nic = self.nic(end);
+            if self.sides[end].open && self.faults.is_empty() {
+                self.command(nic, command_op::QUERY, table::VI_STATE, self.vi(end));
+                let state = self.load(nic, registers::RESULT, 8);
+                self.stories[end / 2].states[end % 2] = Some(state);
+            }
+            let mut slice = self.memories[nic].read(end, 0, crate::memory::SLICE as usize)?;
+            for (_, at, length) in self.forgotten.iter().filter(|(of, ..)| *of == end) {
+                let end = (at + length).min(crate::memory::SLICE);
+                slice[*at as usize..end as usize].fill(0);
+            }
+            self.stories[end / 2].memories[end % 2] = slice;
+        }
+        for nic in 0..2 {
+            let Self { net, faults, .. } = &mut self;
+            faults.extend(net.violations(nic).iter().map(|violation| format!("NIC {nic}: {violation:?}")));
+            let unsupported = net.counters(nic).0.unsupported;
+            if unsupported != 0 {
+                faults.push(format!("NIC {nic} reached {unsupported} times for what is not there"));
+            }
+            // What has not been taken of completion queues is only known when everything has come to rest.
+            if self.faults.is_empty() && !self.memories[nic].arena_is_whole()? {
+                self.faults.push(format!("NIC {nic} wrote into the arena"));
+            }
+        }
+        self.net.fabric_mut().finish_capture()?;
+        let met = self.met.lock().map(|met| met.clone()).unwrap_or_default();
+        Ok(Outcome { stories: self.stories, faults: self.faults, cycles: self.net.now(), met })
+    }
+}

@@ -1,0 +1,97 @@
+//! Faults on the wire by (flow, opcode, PSN, n-th copy): every network that carries the same messages meets the same.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use viaduct_sim::fabric::{Fate, Key, Weather};
+use viaduct_spec::wire::opcode;
+
+/// How often each thing happens to a frame, of 1000.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rates {
+    /// It is lost.
+    pub lose: u32,
+    /// It comes twice.
+    pub repeat: u32,
+    /// Its ICRC is wrong.
+    pub flip: u32,
+    /// Its FCS is wrong.
+    pub damage: u32,
+    /// Later frames overtake it.
+    pub delay: u32,
+    /// Reliable connections have the weather too.
+    pub reliable: bool,
+}
+
+/// What has happened, by its name.
+pub type Met = Arc<Mutex<BTreeMap<&'static str, u64>>>;
+
+/// The weather.
+#[derive(Debug)]
+pub struct Keyed {
+    seed: u64,
+    rates: Rates,
+    /// Copies of each frame so far.
+    copies: BTreeMap<Key, u64>,
+    met: Met,
+}
+
+impl Keyed {
+    /// From a seed.
+    pub fn new(seed: u64, rates: Rates, met: Met) -> Self {
+        Self { seed, rates, copies: BTreeMap::new(), met }
+    }
+}
+
+/// Whether an opcode is of a reliable connection.
+pub fn is_reliable(code: u8) -> bool {
+    code < opcode::UC_SEND_FIRST
+}
+
+impl Weather for Keyed {
+    fn fate(&mut self, key: Key, _: &[u8]) -> Fate {
+        let copy = self.copies.entry(key).and_modify(|copies| *copies += 1).or_insert(0);
+        let rates = &self.rates;
+        if is_reliable(key.opcode) && !rates.reliable {
+            return Fate::GOOD;
+        }
+        // Acknowledgements are coalesced as time has it, and say the same PSN again and again: what happens to them is
+        // a race, and the programs in which anything may happen to them are judged so.
+        let mut words = [0u8; 32];
+        let parts = [
+            self.seed,
+            u64::from(key.source) << 32 | u64::from(key.queue_pair),
+            u64::from(key.opcode) << 32 | u64::from(key.psn),
+            *copy,
+        ];
+        for (bytes, part) in words.chunks_exact_mut(8).zip(parts) {
+            bytes.copy_from_slice(&part.to_le_bytes());
+        }
+        let mut random = ChaCha8Rng::from_seed(words);
+        let mut fate = Fate::GOOD;
+        let mut happens = |rate: u32, name| {
+            let does = random.random_range(0..1000) < rate;
+            if does {
+                *self.met.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_insert(0) += 1;
+            }
+            does
+        };
+        if happens(rates.lose, "frame lost") {
+            fate.copies = 0;
+        } else if happens(rates.repeat, "frame repeated") {
+            fate.copies = 2;
+        }
+        let flips = happens(rates.flip, "ICRC wrong");
+        fate.damaged = happens(rates.damage, "FCS wrong");
+        let late = happens(rates.delay, "frame overtaken");
+        if flips {
+            fate.flip = Some(random.random());
+        }
+        if late {
+            fate.behind = random.random_range(1..4);
+        }
+        fate
+    }
+}

@@ -1,0 +1,100 @@
+//! The agent's RESET while everything moves: the NIC answers, comes up again and works.
+
+use viaduct_sim::root_complex::{Limits, Split};
+use viaduct_sim::setup::Kind;
+use viaduct_spec::descriptor::status;
+use viaduct_spec::tables::service;
+use viaduct_walk::ability::Abilities;
+use viaduct_walk::conditions::Schedule;
+use viaduct_walk::generator;
+use viaduct_walk::machine::{run, Run};
+use viaduct_walk::memory::{DESCRIPTORS, SOURCE_BYTES};
+use viaduct_walk::operation::{Bell, End, Flaw, Operation, Piece, Post, Request};
+use viaduct_walk::program::{Program, Told};
+use viaduct_walk::weather::Rates;
+
+/// Bytes of a message.
+const LENGTH: u32 = 1500;
+
+/// A message from or to an end, the n-th.
+fn post(end: End, receive: bool, n: u32) -> Operation {
+    let at = if receive { SOURCE_BYTES + n * LENGTH } else { n * 100 };
+    Operation::Post(Post {
+        end,
+        receive,
+        request: Request::Message,
+        place: DESCRIPTORS + 128 * (2 * n + u32::from(receive)),
+        pieces: vec![Piece { slot: 0, at, length: LENGTH }],
+        remote: (0, 0),
+        immediate: None,
+        fence: false,
+        flaw: Flaw::None,
+        bell: Bell::Token,
+    })
+}
+
+/// Both ways over all connections, as many messages as said.
+fn burst(program: &mut Program, from: u32, count: u32) {
+    for receive in [true, false] {
+        for n in from..from + count {
+            for end in 0..2 * program.connections.len() {
+                program.operations.push(post(end, receive, n));
+            }
+        }
+        program.operations.push(Operation::Arrive);
+    }
+}
+
+/// A reset of NIC 0 when so many frames of what moves have passed; then all is made anew and used.
+fn program(frames: u32) -> Program {
+    let mut program = generator::program(1, Abilities::rtl());
+    let pattern = program.connections[0];
+    let connection = |n: usize, service| viaduct_walk::program::Connection {
+        nics: [0, 1],
+        vis: [3 + n, 9 + n],
+        service,
+        mtu: 1,
+        ring_log2: 5,
+        max_transfer: 0x1_0000,
+        retries: (10, 100),
+        not_ready: 0,
+        scattered: false,
+        high: false,
+        told: [[Told::Nowhere; 2]; 2],
+        ..pattern
+    };
+    program.connections = vec![connection(0, service::UNRELIABLE), connection(1, service::RELIABLE_DELIVERY)];
+    let conditions = &mut program.conditions;
+    (conditions.seed, conditions.rates) = (u64::from(frames), Rates::default());
+    // Slow enough that a packet is half way over the edge more often than not.
+    (conditions.stall, conditions.gap, conditions.reorder) = (400, 100, 100);
+    (conditions.split, conditions.round_trip) = (Split::Boundary, 60);
+    conditions.credits = Limits::default();
+    program.operations = vec![Operation::Connect(0), Operation::Connect(1)];
+    burst(&mut program, 0, 4);
+    program.operations.push(Operation::Pause(frames));
+    program.operations.push(Operation::Reset(0));
+    program.operations.extend([Operation::Connect(0), Operation::Connect(1)]);
+    burst(&mut program, 4, 4);
+    program.operations.push(Operation::Settle);
+    program
+}
+
+#[test]
+fn a_reset_leaves_no_half_packet_and_takes_no_old_answer() {
+    for frames in (0..24).step_by(2) {
+        let program = program(frames);
+        let made = Run::of([Kind::Rtl; 2], Schedule::default());
+        let outcome = run(&program, &made, Abilities::rtl()).expect("files can be made");
+        assert_eq!(outcome.faults, [""; 0], "reset behind {frames} frames");
+        let reset = program.operations.iter().position(|operation| *operation == Operation::Reset(0));
+        for story in &outcome.stories {
+            let after = story.completions.iter().filter(|completion| Some(completion.operation) > reset);
+            let done = after.filter(|completion| {
+                completion.status & (status::DONE | status::ERROR_MASK) == status::DONE
+                    && completion.length == LENGTH
+            });
+            assert_eq!(done.count(), 16, "reset behind {frames} frames: {:#?}", story.completions);
+        }
+    }
+}
