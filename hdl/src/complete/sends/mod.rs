@@ -216,8 +216,6 @@ pub struct Sends {
     /// It is time to fetch again what was parked.
     resumes: Signal<Local, bool>,
     again: Signal<Local, bool>,
-    kept: Signal<Local, Bits<5>>,
-    goes_on: Signal<Local, Position>,
     read_ends: Signal<Local, bool>,
     busy_there: Signal<Local, bool>,
     free: Signal<Local, bool>,
@@ -386,16 +384,8 @@ impl Logic for Sends {
         self.epoch_valid.next = self.epoch_out.q.val();
         self.epoch.next.vi = self.vi.q.val();
         self.epoch.next.epoch = self.window.q.val().epoch;
-        self.again.next = self.able.val() & self.in_flight.val() & self.connected.val();
-        self.resumes.next = self.parking.val().parked
-            & !self.window.q.val().rewinding
-            & ((self.parking.val().done != self.parking.val().seen) | !self.connected.val());
-        // What was parked goes on behind what is known.
-        self.kept.next = bits::<5>(0);
-        if !self.again.val() {
-            self.kept.next = self.window.q.val().known;
-        }
-        self.goes_on.next = self.window.q.val().completed + bit_cast::<14, 5>(self.kept.val());
+        self.again.next = false;
+        self.resumes.next = false;
 
         self.counted_message.d.next = false;
         self.counted_ack.d.next = false;
@@ -652,6 +642,10 @@ impl Logic for Sends {
             }
             Step::Settle => {
                 self.step.d.next = Step::Idle;
+                self.again.next = self.able.val() & self.in_flight.val() & self.connected.val();
+                self.resumes.next = self.parking.val().parked
+                    & !self.window.q.val().rewinding
+                    & ((self.parking.val().done != self.parking.val().seen) | !self.connected.val());
                 if (self.again.val() | self.resumes.val()) & self.rewind_waits.q.val() {
                     // Another VI's turn. It is looked at again.
                     self.intake.again_valid.next = true;
@@ -662,7 +656,8 @@ impl Logic for Sends {
                     self.rewind_waits.d.next = true;
                     self.rewind_out.d.next.vi = self.vi.q.val();
                     self.rewind_out.d.next.epoch = !self.window.q.val().epoch;
-                    self.rewind_out.d.next.position = self.goes_on.val();
+                    self.rewind_out.d.next.position =
+                        self.window.q.val().completed + bit_cast::<14, 5>(self.window.q.val().known);
                     self.rewind_out.d.next.skip = bits::<24>(0);
                     self.rewind_out.d.next.psn = self.window.q.val().fresh;
                     self.rewind_out.d.next.resume = true;
@@ -686,7 +681,7 @@ impl Logic for Sends {
                     self.rewind_waits.d.next = true;
                     self.rewind_out.d.next.vi = self.vi.q.val();
                     self.rewind_out.d.next.epoch = !self.window.q.val().epoch;
-                    self.rewind_out.d.next.position = self.goes_on.val();
+                    self.rewind_out.d.next.position = self.window.q.val().completed;
                     self.rewind_out.d.next.skip = self.skip.val();
                     self.rewind_out.d.next.psn = self.window.q.val().oldest;
                     self.window.d.next.epoch = !self.window.q.val().epoch;
