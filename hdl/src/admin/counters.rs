@@ -7,14 +7,14 @@
 //! ```
 //! Contract: bit n of `events` adds one to counter n. Nothing is lost as long as no event comes in more than every
 //! second cycle, which no block's can: each takes two beats at least. Five bits per counter collect events until the
-//! scan, one counter a cycle, moves them into the memory, which is distributed RAM: block RAM is short. A read of a counter below 36 is answered when the scan passes
-//! it; `read_index` stays until then. Reset clears all counters within 36 cycles.
+//! scan, one counter a cycle, moves them into the memory. A read of a counter below 36 is answered when the scan passes
+//! it; `read_index` stays until then. Reset clears all counters within 38 cycles.
 //!
-//! Latency: a read 2 to 38 cycles; an event shows in a read that starts 37 cycles later.
+//! Latency: a read 2 to 38 cycles; an event shows in a read that starts 38 cycles later.
 //!
 //! Tests: `tests/admin/counters.rs`.
 
-use crate::prims::{LutRam, Number};
+use crate::prims::{Number, Ram};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -34,7 +34,8 @@ pub struct Counters {
     pub read_done: Signal<Out, bool>,
     /// Its value.
     pub read_value: Signal<Out, Bits<36>>,
-    rows: LutRam<Bits<36>, 6>,
+    rows: Ram<Bits<36>, 6>,
+    /// Block RAM is slow: nothing but a register behind it.
     row: DFF<Bits<36>>,
     low: Pending,
     high: Pending,
@@ -42,11 +43,14 @@ pub struct Counters {
     scan: DFF<Bits<6>>,
     /// The same, one bit a counter: cheaper than 36 comparisons.
     turn: DFF<Bits<36>>,
-    /// The one before, whose row has just been read.
+    /// The one before, whose row comes; and the one before that, whose row is in `row`.
+    passed: DFF<Bits<6>>,
     moved: DFF<Bits<6>>,
+    taken: DFF<Bits<5>>,
     amount: DFF<Bits<5>>,
     /// The first round after reset: rows are written and not added to.
     clearing: DFF<bool>,
+    clear_next: DFF<bool>,
     clear_row: DFF<bool>,
     value: DFF<Bits<36>>,
     done: DFF<bool>,
@@ -59,7 +63,8 @@ pub struct Counters {
 impl Logic for Counters {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, row, scan, turn, moved, amount, clearing, clear_row, value, done);
+        dff_setup!(self, clock, row, scan, turn, passed, moved, taken, amount, value, done);
+        dff_setup!(self, clock, clearing, clear_next, clear_row);
         clock!(self, clock, rows);
         self.turns.next = self.turn.q.val();
 
@@ -75,9 +80,12 @@ impl Logic for Counters {
 
         self.scan.d.next = self.scan.q.val() + 1;
         self.turn.d.next = self.turn.q.val() << 1;
-        self.moved.d.next = self.scan.q.val();
-        self.amount.d.next = self.scanned.val();
-        self.clear_row.d.next = self.clearing.q.val();
+        self.passed.d.next = self.scan.q.val();
+        self.moved.d.next = self.passed.q.val();
+        self.taken.d.next = self.scanned.val();
+        self.amount.d.next = self.taken.q.val();
+        self.clear_next.d.next = self.clearing.q.val();
+        self.clear_row.d.next = self.clear_next.q.val();
         if self.scan.q.val() == self.last.val() {
             self.scan.d.next = bits::<6>(0);
             self.turn.d.next = bits::<36>(1);
@@ -104,6 +112,7 @@ impl Logic for Counters {
             self.scan.d.next = bits::<6>(0);
             self.turn.d.next = bits::<36>(1);
             self.clearing.d.next = true;
+            self.clear_next.d.next = true;
             self.clear_row.d.next = true;
             self.done.d.next = false;
         }
