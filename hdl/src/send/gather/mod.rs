@@ -228,7 +228,18 @@ impl Logic for Gather {
         self.packets.in_valid.next = self.walker.packet_valid.val() | self.replier.packet_valid.val();
         self.packets.in_data.next = self.walker.packet.val();
         if self.replier.packet_valid.val() {
-            self.packets.in_data.next = self.replier.packet.val();
+            // What only a message has stays the walker's: transmit does not look at it.
+            self.packets.in_data.next.vi = self.reply.val().vi;
+            self.packets.in_data.next.send = true;
+            self.packets.in_data.next.first = self.reply.val().first;
+            self.packets.in_data.next.last = self.reply.val().last;
+            self.packets.in_data.next.length = self.reply.val().length;
+            self.packets.in_data.next.has_immediate = self.reply.val().first | self.reply.val().last;
+            self.packets.in_data.next.immediate = self.replier.aeth.val();
+            self.packets.in_data.next.restart = false;
+            self.packets.in_data.next.psn = self.reply.val().psn;
+            self.packets.in_data.next.operation = bits::<2>(0);
+            self.packets.in_data.next.reply = true;
         }
         self.walker.packet_ready.next = self.packets.in_ready.val();
         self.packet_valid.next = self.packets.out_valid.val();

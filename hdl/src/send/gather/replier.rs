@@ -1,7 +1,7 @@
 //! Makes a packet of the answer to a peer's read: one access, between two packets of our own.
 //!
 //! ```text
-//!    reply ──►┌─────────┐──► access, packet, reserve
+//!    reply ──►┌─────────┐──► access, aeth, reserve
 //!  resting ──►│ Replier │──► active           (the walker rests)
 //!     room ──►└─────────┘──► read_row ◄── row
 //! ```
@@ -15,7 +15,7 @@
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::syndrome;
 
-use crate::bus::{remote, Access, Packet, Reply};
+use crate::bus::{remote, Access, Reply};
 use crate::prims::Number;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -58,8 +58,8 @@ pub struct Replier {
     pub access_ready: Signal<In, bool>,
     /// A packet.
     pub packet_valid: Signal<Out, bool>,
-    /// The packet.
-    pub packet: Signal<Out, Packet>,
+    /// Its AETH. The rest of it is the reply's.
+    pub aeth: Signal<Out, Bits<32>>,
     /// It is taken.
     pub packet_ready: Signal<In, bool>,
     /// Words of payload that it needs.
@@ -78,7 +78,7 @@ pub struct Replier {
     starts: Signal<Local, bool>,
     announces: Signal<Local, bool>,
     peer_reads: Number<2, { remote::READ }>,
-    aeth: Number<32, { (syndrome::ACK as u64) << 24 }>,
+    acknowledges: Number<32, { (syndrome::ACK as u64) << 24 }>,
 }
 
 impl Logic for Replier {
@@ -113,29 +113,7 @@ impl Logic for Replier {
         self.access.next.remote = self.peer_reads.val();
         self.access.next.user = bits::<8>(2);
 
-        self.packet.next.vi = self.reply.val().vi;
-        self.packet.next.send = true;
-        self.packet.next.first = self.reply.val().first;
-        self.packet.next.last = self.reply.val().last;
-        self.packet.next.length = self.reply.val().length;
-        self.packet.next.has_immediate = self.reply.val().first | self.reply.val().last;
-        self.packet.next.immediate = self.aeth.val() | bit_cast::<32, 24>(self.reply.val().msn);
-        self.packet.next.region = bits::<16>(0);
-        self.packet.next.offset = bits::<34>(0);
-        self.packet.next.message_length = bits::<32>(0);
-        self.packet.next.errors = bits::<9>(0);
-        self.packet.next.lost = false;
-        self.packet.next.epoch = false;
-        self.packet.next.restart = false;
-        self.packet.next.psn = self.reply.val().psn;
-        self.packet.next.operation = bits::<2>(0);
-        self.packet.next.remote_address = bits::<64>(0);
-        self.packet.next.rkey = bits::<32>(0);
-        self.packet.next.beyond = bits::<24>(0);
-        self.packet.next.segments = bits::<8>(0);
-        self.packet.next.number = bits::<3>(0);
-        self.packet.next.parked = false;
-        self.packet.next.reply = true;
+        self.aeth.next = self.acknowledges.val() | bit_cast::<32, 24>(self.reply.val().msn);
         self.packet_valid.next = (self.state.q.val() == State::Announce) & self.room.val();
         self.announces.next = self.packet_ready.val() & self.room.val();
         self.reserve.next = false;

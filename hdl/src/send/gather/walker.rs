@@ -145,7 +145,9 @@ pub struct Walker {
     outstanding: Signal<Local, Bits<3>>,
     parked: Signal<Local, bool>,
     parks: Signal<Local, bool>,
-    others: Signal<Local, Bits<24>>,
+    exact: Signal<Local, bool>,
+    borrow: Signal<Local, Bits<25>>,
+    others: Signal<Local, Bits<25>>,
     beyond_now: Signal<Local, Bits<24>>,
     /// Packets still to skip.
     skip: DFF<Bits<24>>,
@@ -333,11 +335,15 @@ impl Logic for Walker {
         self.count_next.next = bit_cast::<4, 3>(self.next_read.val());
         self.resting.next = (self.state.q.val() == State::Idle) | (self.state.q.val() == State::Cut);
         // Packets of the whole answer less one, then of what is asked for.
-        self.others.next = self.segment_left.q.val().get_bits::<24>(0);
-        if !self.over.q.val() & self.segment_left.q.val().any() {
-            self.others.next = self.segment_left.q.val().get_bits::<24>(0) - 1;
+        // One subtraction: the one less is a borrow from below.
+        self.exact.next = !self.over.q.val() & self.segment_left.q.val().any();
+        self.borrow.next = bits::<25>(0);
+        if self.exact.val() {
+            self.borrow.next = bits::<25>(1);
         }
-        self.beyond_now.next = self.others.val() - self.skip.q.val();
+        self.others.next = (bit_cast::<25, 24>(self.segment_left.q.val().get_bits::<24>(0)) << 1)
+            - ((bit_cast::<25, 24>(self.skip.q.val()) << 1) | self.borrow.val());
+        self.beyond_now.next = self.others.val().get_bits::<24>(1);
         // What comes behind a message that is parked comes again.
         self.stale.next =
             (self.head.val().epoch != self.epoch.val()) | (self.parked.val() & !self.head.val().restart);
