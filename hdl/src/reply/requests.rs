@@ -21,8 +21,13 @@
 //!
 //! Latency: 9 to 14 cycles from a new request to its answer, 5 more to its first reply; a reply every 8 cycles.
 //!
-//! How: a request has two rows of one memory, {address, handle} and {first PSN of the original, next PSN, MSN, bytes left}; both
-//! move on with each packet. Its end is next PSN plus bytes left in packets.
+//! How: a request has two rows of one memory. Its end is next PSN plus bytes left in packets. The columns that move on
+//! with each packet are written with each packet, the others with the request:
+//!
+//! | row | `moving` | `fixed` |
+//! |---|---|---|
+//! | 0 | address | handle |
+//! | 1 | next PSN, bytes left, first of its answer, MSN 23:9 | PSN of the original's first packet, MSN 8:0 |
 //!
 //! Tests: `tests/reply/requests.rs`.
 
@@ -61,7 +66,7 @@ struct Queue {
     mark: Bits<8>,
 }
 
-/// Second row of a slot: how far.
+/// Where a request stands.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct Progress {
     /// PSN of the original's first packet.
@@ -190,7 +195,9 @@ pub struct Requests {
     pub busy: Signal<Out, bool>,
     queues: LutRam<Queue, VI_LOG2>,
     holds: LutRam<bool, VI_LOG2>,
-    places: Ram<Bits<108>, ROW_LOG2>,
+    /// The memory's columns: what moves on with a packet, and what stays as the request brought it.
+    moving: Ram<Bits<72>, ROW_LOG2>,
+    fixed: Ram<Bits<36>, ROW_LOG2>,
     turn: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
     tails: Fifo<Tail, 4, 5>,
     step: DFF<Step>,
@@ -206,6 +213,9 @@ pub struct Requests {
     shifts: DFF<Bits<3>>,
     sticky: DFF<bool>,
     packets: DFF<Bits<24>>,
+    /// PSN behind the request's, and behind the slot's.
+    request_end: DFF<Bits<24>>,
+    slot_end: DFF<Bits<24>>,
     offered: DFF<bool>,
     offer: DFF<Reply>,
     /// Replies taken and not gone, modulo 256 each.
@@ -231,20 +241,22 @@ pub struct Requests {
     past: Signal<Local, Mark>,
     left_tail: Signal<Local, bool>,
     next_slot: Signal<Local, Bits<2>>,
+    round_up: Signal<Local, Bits<1>>,
     counted: Signal<Local, Bits<24>>,
     length: Signal<Local, Bits<32>>,
     left: Signal<Local, Bits<32>>,
     distance: Signal<Local, Bits<24>>,
-    slot_end: Signal<Local, Bits<24>>,
-    request_end: Signal<Local, Bits<24>>,
+    reach: Signal<Local, Bits<24>>,
     room: Signal<Local, Bits<24>>,
     covered: Signal<Local, bool>,
     mtu: Signal<Local, Bits<13>>,
     is_last: Signal<Local, bool>,
     piece: Signal<Local, Bits<13>>,
-    row: Signal<Local, Bits<108>>,
+    row: Signal<Local, Bits<ROW_LOG2>>,
+    moving_row: Signal<Local, Bits<72>>,
+    fixed_row: Signal<Local, Bits<36>>,
     place: Signal<Local, Bits<64>>,
-    handle: Signal<Local, Bits<32>>,
+    new_msn: Signal<Local, Bits<24>>,
     start: Signal<Local, Bits<24>>,
     psn: Signal<Local, Bits<24>>,
     msn: Signal<Local, Bits<24>>,
@@ -261,7 +273,8 @@ impl Logic for Requests {
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, slot, tries, at, mark, scaled, shifts, sticky, packets);
         dff_setup!(self, clock, offered, offer, begun, ended, failure, told, kept, denied);
-        clock!(self, clock, queues, holds, places, turn, tails);
+        dff_setup!(self, clock, request_end, slot_end);
+        clock!(self, clock, queues, holds, moving, fixed, turn, tails);
         self.turn.reset.next = self.reset.val();
         self.tails.reset.next = self.reset.val();
 
@@ -345,18 +358,20 @@ impl Logic for Requests {
         // Packets of so many bytes: a shift at a time, rounded up.
         self.length.next = self.request.val().length;
         self.left.next = self.at.q.val().left;
-        self.counted.next = self.scaled.q.val();
+        self.round_up.next = bits::<1>(0);
         if self.sticky.q.val() {
-            self.counted.next = self.scaled.q.val() + 1;
+            self.round_up.next = bits::<1>(1);
         }
-        // PSNs of a request and of a slot, from the slot's first on.
+        self.counted.next = self.scaled.q.val() + bit_cast::<24, 1>(self.round_up.val());
+        // PSNs of a request and of a slot. Both ends are known the cycle before they are compared, and wait in
+        // registers: sums of three are dear.
+        self.request_end.d.next = self.request.val().psn + self.packets.q.val();
+        self.slot_end.d.next = self.at.q.val().psn + self.counted.val();
         self.distance.next = self.request.val().psn - self.at.q.val().start;
-        self.request_end.next = self.distance.val() + self.packets.q.val();
-        self.slot_end.next = (self.at.q.val().psn - self.at.q.val().start) + self.counted.val();
-        self.room.next = self.slot_end.val() - self.request_end.val();
-        self.covered.next = !self.distance.val().get_bit(23)
-            & !self.room.val().get_bit(23)
-            & !self.request_end.val().get_bit(23);
+        self.reach.next = self.request_end.q.val() - self.at.q.val().start;
+        self.room.next = self.slot_end.q.val() - self.request_end.q.val();
+        self.covered.next =
+            !self.distance.val().get_bit(23) & !self.room.val().get_bit(23) & !self.reach.val().get_bit(23);
 
         // The packet at hand.
         self.mtu.next = bits::<13>(256);
@@ -388,55 +403,60 @@ impl Logic for Requests {
         }
 
         // The memory: rows {VI, slot, 0} and {VI, slot, 1}.
-        self.row.next = self.places.read_data.val();
-        self.places.read_address.next = (bit_cast::<ROW_LOG2, VI_LOG2>(self.vi.q.val()) << 3)
+        self.moving_row.next = self.moving.read_data.val();
+        self.fixed_row.next = self.fixed.read_data.val();
+        self.row.next = (bit_cast::<ROW_LOG2, VI_LOG2>(self.vi.q.val()) << 3)
             | (bit_cast::<ROW_LOG2, 2>(self.slot.q.val()) << 1);
-        self.places.write_address.next = (bit_cast::<ROW_LOG2, VI_LOG2>(self.vi.q.val()) << 3)
-            | (bit_cast::<ROW_LOG2, 2>(self.slot.q.val()) << 1);
-        self.places.write_enable.next = false;
+        self.moving.read_address.next = self.row.val();
+        self.fixed.read_address.next = self.row.val();
+        if (self.step.q.val() == Step::Search) | (self.step.q.val() == Step::Place) {
+            self.moving.read_address.next = self.row.val() | bits::<ROW_LOG2>(1);
+            self.fixed.read_address.next = self.row.val() | bits::<ROW_LOG2>(1);
+        }
+        self.moving.write_address.next = self.row.val();
+        self.fixed.write_address.next = self.row.val();
+        self.moving.write_enable.next = false;
+        self.fixed.write_enable.next = false;
         // A request is written as it came, and a reply moved on. The first packet of an answer is so marked.
+        self.new_msn.next = self.request.val().msn;
         self.place.next = self.offer.q.val().address + bit_cast::<64, 13>(self.offer.q.val().length);
-        self.handle.next = self.offer.q.val().rkey;
-        self.start.next = self.at.q.val().start;
         self.psn.next = self.at.q.val().psn + 1;
         self.msn.next = self.at.q.val().msn;
         self.rest.next = self.at.q.val().left - bit_cast::<32, 13>(self.offer.q.val().length);
         self.begins.next = bits::<1>(0);
         if (self.step.q.val() == Step::Keep) | (self.step.q.val() == Step::Note) {
             self.place.next = self.request.val().address;
-            self.handle.next = self.request.val().rkey;
             self.psn.next = self.request.val().psn;
             self.msn.next = self.request.val().msn;
             self.rest.next = self.request.val().length;
             self.begins.next = bits::<1>(1);
-            if !self.request.val().again {
-                self.start.next = self.request.val().psn;
-            }
         }
-        self.places.write_data.next =
-            (bit_cast::<108, 32>(self.handle.val()) << 64) | bit_cast::<108, 64>(self.place.val());
+        self.moving.write_data.next = bit_cast::<72, 64>(self.place.val());
         if (self.step.q.val() == Step::Note) | (self.step.q.val() == Step::Store) {
-            self.places.write_address.next = (bit_cast::<ROW_LOG2, VI_LOG2>(self.vi.q.val()) << 3)
-                | (bit_cast::<ROW_LOG2, 2>(self.slot.q.val()) << 1)
-                | bits::<ROW_LOG2>(1);
-            self.places.write_data.next = (bit_cast::<108, 1>(self.begins.val()) << 104)
-                | (bit_cast::<108, 32>(self.rest.val()) << 72)
-                | (bit_cast::<108, 24>(self.msn.val()) << 48)
-                | (bit_cast::<108, 24>(self.psn.val()) << 24)
-                | bit_cast::<108, 24>(self.start.val());
+            self.moving.write_address.next = self.row.val() | bits::<ROW_LOG2>(1);
+            self.moving.write_data.next = (bit_cast::<72, 15>(self.msn.val().get_bits::<15>(9)) << 57)
+                | (bit_cast::<72, 1>(self.begins.val()) << 56)
+                | (bit_cast::<72, 32>(self.rest.val()) << 24)
+                | bit_cast::<72, 24>(self.psn.val());
         }
-        if (self.step.q.val() == Step::Search) | (self.step.q.val() == Step::Place) {
-            self.places.read_address.next = (bit_cast::<ROW_LOG2, VI_LOG2>(self.vi.q.val()) << 3)
-                | (bit_cast::<ROW_LOG2, 2>(self.slot.q.val()) << 1)
-                | bits::<ROW_LOG2>(1);
+        self.start.next = self.request.val().psn;
+        if self.request.val().again {
+            self.start.next = self.at.q.val().start;
+        }
+        self.fixed.write_data.next = bit_cast::<36, 32>(self.request.val().rkey);
+        if self.step.q.val() == Step::Note {
+            self.fixed.write_address.next = self.row.val() | bits::<ROW_LOG2>(1);
+            self.fixed.write_data.next = (bit_cast::<36, 9>(self.new_msn.val().get_bits::<9>(0)) << 24)
+                | bit_cast::<36, 24>(self.start.val());
         }
 
         if (self.step.q.val() == Step::Fetch) | (self.step.q.val() == Step::Progress) {
-            self.at.d.next.start = self.row.val().get_bits::<24>(0);
-            self.at.d.next.psn = self.row.val().get_bits::<24>(24);
-            self.at.d.next.msn = self.row.val().get_bits::<24>(48);
-            self.at.d.next.left = self.row.val().get_bits::<32>(72);
-            self.at.d.next.first = self.row.val().get_bit(104);
+            self.at.d.next.start = self.fixed_row.val().get_bits::<24>(0);
+            self.at.d.next.psn = self.moving_row.val().get_bits::<24>(0);
+            self.at.d.next.msn = (bit_cast::<24, 15>(self.moving_row.val().get_bits::<15>(57)) << 9)
+                | bit_cast::<24, 9>(self.fixed_row.val().get_bits::<9>(24));
+            self.at.d.next.left = self.moving_row.val().get_bits::<32>(24);
+            self.at.d.next.first = self.moving_row.val().get_bit(56);
         }
 
         // Commits.
@@ -590,7 +610,8 @@ impl Logic for Requests {
                 }
             }
             Step::Keep => {
-                self.places.write_enable.next = true;
+                self.moving.write_enable.next = true;
+                self.fixed.write_enable.next = true;
                 self.step.d.next = Step::Note;
             }
             Step::Note => {
@@ -602,7 +623,8 @@ impl Logic for Requests {
                     self.stored.next.oldest = self.next_slot.val();
                 }
                 if !self.turn.busy.val() {
-                    self.places.write_enable.next = true;
+                    self.moving.write_enable.next = true;
+                    self.fixed.write_enable.next = true;
                     self.stores.next = true;
                     self.holds.write_enable.next = true;
                     self.holds.write_data.next = true;
@@ -634,8 +656,8 @@ impl Logic for Requests {
             Step::Give => {
                 self.offered.d.next = true;
                 self.offer.d.next.vi = self.vi.q.val();
-                self.offer.d.next.address = self.row.val().get_bits::<64>(0);
-                self.offer.d.next.rkey = self.row.val().get_bits::<32>(64);
+                self.offer.d.next.address = self.moving_row.val().get_bits::<64>(0);
+                self.offer.d.next.rkey = self.fixed_row.val().get_bits::<32>(0);
                 self.offer.d.next.span = self.left.val();
                 self.offer.d.next.length = self.piece.val();
                 self.offer.d.next.first = self.at.q.val().first;
@@ -657,11 +679,11 @@ impl Logic for Requests {
                 self.step.d.next = Step::Shift;
             }
             Step::Shift => {
-                self.places.write_enable.next = true;
+                self.moving.write_enable.next = true;
                 self.step.d.next = Step::Store;
             }
             Step::Store => {
-                self.places.write_enable.next = true;
+                self.moving.write_enable.next = true;
                 self.turn.push_valid.next = self.pending.val().any();
                 self.step.d.next = Step::Idle;
             }
