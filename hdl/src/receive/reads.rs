@@ -292,13 +292,9 @@ impl Logic for Reads {
         self.job_region.next = bit_cast::<16, 8>(self.read.q.val().region);
         self.job_offset.next = self.read.q.val().offset;
         self.job_segments.next = self.read.q.val().segments;
-        self.job_index.next = bits::<8>(1);
-        self.job_position.next = bits::<32>(0);
+        self.job_index.next = self.place.q.val().index;
+        self.job_position.next = self.place.q.val().position;
         self.job_fresh.next = !self.begun.val();
-        if self.begun.val() {
-            self.job_index.next = self.place.q.val().index;
-            self.job_position.next = self.place.q.val().position;
-        }
         self.sent_ready.next = false;
         self.commit_ready.next = false;
         self.moves_on.next = false;
@@ -320,6 +316,8 @@ impl Logic for Reads {
                     self.place.d.next.started = bits::<1>(0);
                     self.place.d.next.again = bits::<1>(0);
                     self.place.d.next.missed = bits::<1>(0);
+                    self.place.d.next.index = bits::<8>(1);
+                    self.place.d.next.position = bits::<32>(0);
                     self.commit_ready.next = true;
                     self.step.d.next = Step::Save;
                 }
@@ -433,6 +431,8 @@ impl Logic for Reads {
                 self.place.d.next.oldest = self.place.q.val().oldest + 1;
                 self.place.d.next.started = bits::<1>(0);
                 self.place.d.next.again = bits::<1>(0);
+                self.place.d.next.index = bits::<8>(1);
+                self.place.d.next.position = bits::<32>(0);
             }
         }
         if self.reset.val() {
