@@ -247,7 +247,8 @@ pub struct Delivery {
 
     reliable: Signal<Local, bool>,
     next_psn: Signal<Local, Bits<24>>,
-    previous_psn: Signal<Local, Bits<24>>,
+    one_back: Signal<Local, Bits<1>>,
+    answered_psn: Signal<Local, Bits<24>>,
     next_position: Signal<Local, Position>,
     place: Signal<Local, Bits<64>>,
     /// Where a send goes on, as in [`Message`].
@@ -262,6 +263,7 @@ pub struct Delivery {
     /// It is the answer to a read.
     responds: Signal<Local, bool>,
     packets: Signal<Local, Bits<24>>,
+    one_more: Signal<Local, Bits<1>>,
     next_msn: Signal<Local, Bits<24>>,
     /// What came of the order is known.
     settles: Signal<Local, bool>,
@@ -295,13 +297,23 @@ impl Logic for Delivery {
         self.opcode.next = self.packet.q.val().opcode;
         self.responds.next = (self.verdict.q.val() == Verdict::Answer)
             & !(self.opcode.val().get_bit(4) & self.opcode.val().get_bit(0));
-        self.next_msn.next = self.message.q.val().msn + 1;
+        // A read that comes again is no new message, and leaves the number.
+        self.one_more.next = bits::<1>(1);
+        if self.verdict.q.val() == Verdict::Behind {
+            self.one_more.next = bits::<1>(0);
+        }
+        self.next_msn.next = self.message.q.val().msn + bit_cast::<24, 1>(self.one_more.val());
         self.packets.next = bits::<24>(1);
         if self.reads.q.val() {
             self.packets.next = self.request_packets.val();
         }
         self.next_psn.next = self.packet.q.val().psn + self.packets.val();
-        self.previous_psn.next = self.message.q.val().psn - 1;
+        // What is acknowledged lies before the PSN expected; what is refused is that.
+        self.one_back.next = bits::<1>(1);
+        if self.ending.q.val().negative {
+            self.one_back.next = bits::<1>(0);
+        }
+        self.answered_psn.next = self.message.q.val().psn - bit_cast::<24, 1>(self.one_back.val());
         self.next_position.next = self.consumed.q.val() + 1;
 
         // Outputs.
@@ -352,10 +364,7 @@ impl Logic for Delivery {
         self.close_completion.next.has_immediate = self.ending.q.val().immediate;
         self.close_completion.next.immediate = self.packet.q.val().extension;
         self.close_completion.next.acknowledge = self.ending.q.val().acknowledge;
-        self.close_completion.next.psn = self.previous_psn.val();
-        if self.ending.q.val().negative {
-            self.close_completion.next.psn = self.message.q.val().psn;
-        }
+        self.close_completion.next.psn = self.answered_psn.val();
         self.close_completion.next.msn = self.message.q.val().msn;
         self.close_completion.next.syndrome = self.ending.q.val().syndrome;
         self.close_completion.next.kind = self.ending.q.val().kind;
@@ -370,10 +379,7 @@ impl Logic for Delivery {
         self.request.next.rkey = self.packet.q.val().rkey;
         self.request.next.length = self.packet.q.val().size;
         self.request.next.psn = self.packet.q.val().psn;
-        self.request.next.msn = self.message.q.val().msn;
-        if self.verdict.q.val() == Verdict::Read {
-            self.request.next.msn = self.next_msn.val();
-        }
+        self.request.next.msn = self.next_msn.val();
         // Opcodes of answers: FIRST 13, MIDDLE 14, LAST 15, ONLY 16.
         self.answer_valid.next = self.step.q.val() == Step::Ask;
         self.answer_mtu.next = self.peer.q.val().mtu;
@@ -418,8 +424,10 @@ impl Logic for Delivery {
         self.begins.next = self.verdict.q.val() == Verdict::Take;
         self.needs.next =
             (self.writes.q.val() & self.carries.q.val()) | (!self.writes.q.val() & self.begins.val());
-        self.send_place.next =
-            (bit_cast::<64, 8>(self.done_index.val()) << 32) | bit_cast::<64, 32>(self.done_position.val());
+        // Above these 40 bits a send's place is 0 and stays so.
+        self.send_place.next = ((self.place.val() >> 40) << 40)
+            | (bit_cast::<64, 8>(self.done_index.val()) << 32)
+            | bit_cast::<64, 32>(self.done_position.val());
         self.takes.next = false;
         self.settles.next = false;
         self.situation.next = Situation::Nothing;
