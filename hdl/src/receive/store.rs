@@ -90,6 +90,8 @@ pub struct Store {
     count: Signal<Local, Bits<13>>,
     pop: Signal<Local, bool>,
     next_cursor: Signal<Local, Bits<11>>,
+    /// Words of the frame in front of the first with payload, less those of a plain send.
+    headers: Signal<Local, Bits<11>>,
     next_left: Signal<Local, Bits<13>>,
     /// The ring may not be filled to the last word, and up to four come after `store_ready` went low.
     most: Number<11, 2040>,
@@ -173,21 +175,21 @@ impl Logic for Store {
         self.payload_valid.next = self.skid.out_valid.val();
         self.payload.next = self.skid.out_data.val();
         self.skid.out_ready.next = self.payload_ready.val();
+        self.headers.next = bits::<11>(0);
+        if self.frame.val().extended {
+            self.headers.next = bits::<11>(1);
+        }
+        if self.frame.val().reth {
+            self.headers.next = self.headers.val() | bits::<11>(2);
+        }
         if self.payload_start.val() {
             self.streaming.d.next = self.frame.val().length.any();
             self.valid.d.next = false;
             self.left.d.next = self.frame.val().length;
-            self.cursor.d.next = self.frame.val().start;
+            self.cursor.d.next = self.frame.val().start + self.headers.val();
             self.lane.d.next = bits::<3>(6);
-            if self.frame.val().reth {
-                self.cursor.d.next = self.frame.val().start + 2;
-            }
             if self.frame.val().extended {
-                self.cursor.d.next = self.frame.val().start + 1;
                 self.lane.d.next = bits::<3>(2);
-                if self.frame.val().reth {
-                    self.cursor.d.next = self.frame.val().start + 3;
-                }
             }
         }
         if self.release_valid.val() {
