@@ -263,7 +263,6 @@ impl Logic for Doorbell {
         self.write.next = self.taken.val();
         self.write_queue.next = self.queue.val();
         if self.commit_taken.val() {
-            self.row.next.token = bits::<50>(0);
             self.row.next.posted = bits::<14>(0);
             self.row.next.with_token = false;
             self.write.next = bit_cast::<16, QUEUE_LOG2>(bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val()))
