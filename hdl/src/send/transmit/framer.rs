@@ -95,9 +95,8 @@ pub(super) struct Framer {
     tag_turn: DFF<bool>,
     /// Word of the frame that is being made.
     index: DFF<Bits<10>>,
-    /// The frame's last word, and the one before it.
+    /// The frame's last word.
     last_index: DFF<Bits<10>>,
-    before_last: DFF<Bits<10>>,
     words_left: DFF<Bits<10>>,
     carry: DFF<Bits<48>>,
     vlan: DFF<Bits<32>>,
@@ -142,10 +141,10 @@ pub(super) struct Framer {
     field_pad: Signal<Local, Bits<2>>,
     field_quads: Signal<Local, Bits<11>>,
     field_psn: Signal<Local, Bits<24>>,
-    ip_quads: Signal<Local, Bits<16>>,
+    ip_quads: Signal<Local, Bits<12>>,
     ip_length: Signal<Local, Bits<16>>,
     ip_length_wire: Signal<Local, Bits<16>>,
-    udp_quads: Signal<Local, Bits<16>>,
+    udp_quads: Signal<Local, Bits<12>>,
     udp_length: Signal<Local, Bits<16>>,
     udp_length_wire: Signal<Local, Bits<16>>,
     rest: Signal<Local, Bits<16>>,
@@ -186,7 +185,6 @@ impl Logic for Framer {
             clock,
             current,
             last_index,
-            before_last,
             active,
             tag_turn,
             index,
@@ -228,7 +226,6 @@ impl Logic for Framer {
         self.half_quads.next = self.field_quads.val().get_bits::<10>(1);
         if self.tag_turn.q.val() {
             self.last_index.d.next = self.half_quads.val() + 7;
-            self.before_last.d.next = self.half_quads.val() + 6;
         }
         self.is_last.next = (self.index.q.val() == self.last_index.q.val()) & !self.tag_turn.q.val();
         self.ends.next = self.active.q.val() & self.is_last.val() & self.moves.val();
@@ -270,11 +267,11 @@ impl Logic for Framer {
         }
 
         // The fields to patch, most significant byte first on the wire.
-        self.ip_quads.next = bit_cast::<16, 11>(self.field_quads.val()) + bits::<16>(11);
-        self.ip_length.next = self.ip_quads.val() << 2;
+        self.ip_quads.next = bit_cast::<12, 11>(self.field_quads.val()) + bits::<12>(11);
+        self.ip_length.next = bit_cast::<16, 12>(self.ip_quads.val()) << 2;
         self.ip_length_wire.next = (self.ip_length.val() << 8) | (self.ip_length.val() >> 8);
-        self.udp_quads.next = bit_cast::<16, 11>(self.field_quads.val()) + bits::<16>(6);
-        self.udp_length.next = self.udp_quads.val() << 2;
+        self.udp_quads.next = bit_cast::<12, 11>(self.field_quads.val()) + bits::<12>(6);
+        self.udp_length.next = bit_cast::<16, 12>(self.udp_quads.val()) << 2;
         self.udp_length_wire.next = (self.udp_length.val() << 8) | (self.udp_length.val() >> 8);
         self.rest.next = self.template.val().get_bits::<16>(0);
         self.rest_host.next = (self.rest.val() << 8) | (self.rest.val() >> 8);
@@ -388,7 +385,7 @@ impl Logic for Framer {
             self.a_first.d.next = !self.index.q.val().any();
             self.a_last.d.next = self.is_last.val();
             self.a_odd.d.next = self.odd.val();
-            self.a_next_last.d.next = self.index.q.val() == self.before_last.q.val();
+            self.a_next_last.d.next = self.next_index.val() == self.last_index.q.val();
             self.a_feed.d.next =
                 (self.index.q.val() >= bits::<10>(2)) & !(self.is_last.val() & !self.odd.val());
             self.a_preset.d.next = self.index.q.val() == bits::<10>(1);

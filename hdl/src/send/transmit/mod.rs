@@ -160,7 +160,9 @@ pub struct Transmit {
     response_opcode: Signal<Local, Bits<8>>,
     op_read: Number<2, { control::OP_RDMAREAD as u64 }>,
     read_request: Number<8, { opcode::RC_READ_REQUEST as u64 }>,
-    to_response: Number<8, { (opcode::RC_READ_RESPONSE_FIRST - opcode::RC_SEND_FIRST) as u64 }>,
+    response_first: Number<8, { opcode::RC_READ_RESPONSE_FIRST as u64 }>,
+    response_middle: Number<8, { opcode::RC_READ_RESPONSE_MIDDLE as u64 }>,
+    response_last: Number<8, { opcode::RC_READ_RESPONSE_LAST as u64 }>,
     response_only: Number<8, { opcode::RC_READ_RESPONSE_ONLY as u64 }>,
     nak_access: Number<8, { syndrome::NAK_ACCESS as u64 }>,
     nak_operational: Number<8, { syndrome::NAK_OPERATIONAL as u64 }>,
@@ -222,6 +224,7 @@ pub struct Transmit {
     rkey: Signal<Local, Bits<32>>,
     size: Signal<Local, Bits<32>>,
     payload_quads: Signal<Local, Bits<11>>,
+    header_quads: Signal<Local, Bits<11>>,
     quads: Signal<Local, Bits<11>>,
     transmit_table: Number<8, { table::TRANSMIT as u64 }>,
     template_table: Number<8, { table::TEMPLATE as u64 }>,
@@ -233,8 +236,10 @@ pub struct Transmit {
     send_middle: Number<8, { opcode::RC_SEND_MIDDLE as u64 }>,
     send_last: Number<8, { opcode::RC_SEND_LAST as u64 }>,
     send_only: Number<8, { opcode::RC_SEND_ONLY as u64 }>,
-    /// From a send's opcode to the same of an RDMA write.
-    to_write: Number<8, { (opcode::RC_WRITE_FIRST - opcode::RC_SEND_FIRST) as u64 }>,
+    write_first: Number<8, { opcode::RC_WRITE_FIRST as u64 }>,
+    write_middle: Number<8, { opcode::RC_WRITE_MIDDLE as u64 }>,
+    write_last: Number<8, { opcode::RC_WRITE_LAST as u64 }>,
+    write_only: Number<8, { opcode::RC_WRITE_ONLY as u64 }>,
     op_write: Number<2, { control::OP_RDMAWRITE as u64 }>,
     /// The opcode with immediate data is the next one.
     with_immediate: Number<8, { (opcode::RC_SEND_ONLY_IMMEDIATE - opcode::RC_SEND_ONLY) as u64 }>,
@@ -332,14 +337,24 @@ impl Logic for Transmit {
             }
         }
         self.writes.next = self.packet.val().operation == self.op_write.val();
-        self.write_opcode.next = self.send_opcode.val() + self.to_write.val();
+        // Not by adding: the opcodes are few, an adder is eight bits.
+        self.write_opcode.next = self.write_middle.val();
+        self.response_opcode.next = self.response_middle.val();
+        if self.packet.val().first {
+            self.write_opcode.next = self.write_first.val();
+            self.response_opcode.next = self.response_first.val();
+        }
+        if self.packet.val().last {
+            self.write_opcode.next = self.write_last.val();
+            self.response_opcode.next = self.response_last.val();
+            if self.packet.val().first {
+                self.write_opcode.next = self.write_only.val();
+                self.response_opcode.next = self.response_only.val();
+            }
+        }
         self.plain_opcode.next = self.send_opcode.val();
         if self.writes.val() {
             self.plain_opcode.next = self.write_opcode.val();
-        }
-        self.response_opcode.next = self.send_opcode.val() + self.to_response.val();
-        if self.packet.val().first & self.packet.val().last {
-            self.response_opcode.next = self.response_only.val();
         }
         if self.reads.val() {
             self.plain_opcode.next = self.read_request.val();
@@ -366,16 +381,14 @@ impl Logic for Transmit {
         self.framer.job.next.words = self.up_eight.val().get_bits::<10>(3);
         self.reth.next = (self.writes.val() | self.reads.val()) & self.packet.val().first;
         self.payload_quads.next = self.up_four.val().get_bits::<11>(2);
-        self.quads.next = self.payload_quads.val();
+        self.header_quads.next = bits::<11>(0);
         if self.packet.val().has_immediate {
-            self.quads.next = self.payload_quads.val() + 1;
+            self.header_quads.next = bits::<11>(1);
         }
         if self.reth.val() {
-            self.quads.next = self.payload_quads.val() + 4;
-            if self.packet.val().has_immediate {
-                self.quads.next = self.payload_quads.val() + 5;
-            }
+            self.header_quads.next = self.header_quads.val() | bits::<11>(4);
         }
+        self.quads.next = self.payload_quads.val() + self.header_quads.val();
         self.framer.job.next.loopback = self.context_row.val().get_bit(26);
         if self.acking.q.val() {
             self.framer.job.next.opcode = self.acknowledge.val();
