@@ -84,7 +84,7 @@ pub fn all() -> Vec<Entry> {
         entry("receive/outcome", || verilog(receive::Outcome::default()), 60, 0),
         entry("receive/delivery", || verilog(receive::Delivery::default()), 870, 0),
         entry("receive/closing", || verilog(receive::Closing::default()), 15, 0),
-        entry("receive/matcher", || verilog(receive::Matcher::default()), 1880, 5),
+        entry("receive/matcher", || verilog(receive::Matcher::default()), 2585, 8),
         entry("receive/scatter", || verilog(receive::Scatter::default()), 1020, 0),
         entry("receive/path", || verilog(receive::Receive::default()), 5500, 21),
         entry("receive/reads", || verilog(receive::Reads::default()), 550, 3),
