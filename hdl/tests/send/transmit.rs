@@ -499,6 +499,42 @@ fn bad_packets_end_their_message() {
     world.run(false);
 }
 
+/// Gather puts answers to a peer's reads between the packets of a message; what becomes of that is nothing to them.
+#[test]
+fn an_answer_between_packets_that_are_dropped_goes_out() {
+    let mut world = world();
+    let find = |world: &World, service: u8| {
+        let of = |vi: &Vi| vi.service == service && vi.state == vi_states::CONNECTED;
+        world.vis.iter().position(of).expect("one of 64") as u64
+    };
+    let (sender, peer) = (find(&world, service::UNRELIABLE), find(&world, service::RELIABLE_DELIVERY));
+    let packet = |first: bool, last: bool| {
+        fields(&[
+            ("vi", sender),
+            ("first", first.into()),
+            ("last", last.into()),
+            ("send", 1),
+            ("length", 64),
+            ("message_length", 192),
+        ])
+    };
+    let payload: Vec<u8> = (0..64).map(|_| world.rng.random()).collect();
+    let data = || Some((payload.clone(), false, false));
+    world.packets.push_back(Given { packet: packet(true, false), payload: Some((Vec::new(), true, false)) });
+    // The middle of an answer.
+    let answer = [("vi", peer), ("send", 1), ("reply", 1), ("length", 64), ("psn", 77), ("operation", 2)];
+    world.packets.push_back(Given { packet: fields(&answer), payload: data() });
+    world.packets.push_back(Given { packet: packet(false, true), payload: data() });
+    let vi = &world.vis[peer as usize];
+    let frame =
+        frames::Fields { opcode: opcode::RC_READ_RESPONSE_MIDDLE, psn: 77, payload, ..frames::Fields::default() };
+    let (bytes, loopback, vlan) = (vi.headers.frame(&frame), vi.loopback, vi.headers.vlan);
+    world.frames.push_back(Expected { bytes, loopback, vlan });
+    let errors = u64::from(status::PROTECTION_ERROR);
+    world.sent.push_back(fields(&[("vi", sender), ("ends", 1), ("errors", errors), ("acknowledged", 0)]));
+    world.run(true);
+}
+
 #[test]
 fn a_small_send_takes_ten_cycles() {
     let mut world = world();
