@@ -706,11 +706,11 @@ fn every_descriptor_once_and_in_order() {
 fn a_reset_forgets_what_is_in_flight() {
     let mut world = World::new(&[0, 1, 7]);
     world.settle();
-    (world.latency, world.gather, world.errors) = (200, 0.05, 0.01);
+    (world.latency, world.gather, world.errors) = (200, 0.01, 0.001);
     let names: Vec<_> = world.queues.keys().copied().collect();
     let (mut lines, mut heads) = (0, 0);
     for _ in 0..60 {
-        for _ in 0..world.rng.random_range(100..600) {
+        for _ in 0..world.rng.random_range(100..1500) {
             for name in &names {
                 if world.commits.is_empty() && world.rng.random_bool(0.1) {
                     world.post(*name);
