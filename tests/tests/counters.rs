@@ -17,7 +17,7 @@ use viaduct_driver::device::{Bar, PciDevice};
 use viaduct_driver::rows::{self, Rights};
 use viaduct_sim::fabric::Faults;
 use viaduct_sim::setup::{Kind, Setup};
-use viaduct_spec::register::{command, command_op, control, counter, registers};
+use viaduct_spec::register::{command, command_op, counter, registers};
 use viaduct_spec::tables::{receive, table, transmit};
 use viaduct_spec::wire::{opcode, syndrome};
 use viaduct_tests::frame::Frame;
@@ -36,6 +36,7 @@ const AT: usize = 0x8000;
 const NOT_HERE: [(u64, &str); 3] = [
     // Nor does an RTL NIC here: `hdl/tests/receive/ingress.rs` counts them.
     (counter::DROP_OVERFLOW, "the fabric pauses in time, as the NIC asks"),
+    // Nor does an RTL NIC here, whose reset waits for its reads: `hdl/tests/tlp/receive.rs` counts them.
     (counter::TLP_DROPPED, "it has no TLPs"),
     (counter::COMMAND_IGNORED, "its commands take no time"),
 ];
@@ -404,12 +405,7 @@ fn two_rtl_nics_and_two_models_count_the_same() {
 
 #[test]
 fn the_rtl_counts_what_the_model_cannot() {
-    const ROUND_TRIP: u64 = 2000;
-    let mut setup = Setup { kinds: vec![Kind::Rtl], ..quick(52) };
-    setup.network.bus.round_trip = ROUND_TRIP;
-    let mut scene = Scene::on(World::new(&setup));
-    let mut vis = pair(&scene.hosts, UNRELIABLE, 1024);
-
+    let scene = Scene::on(World::new(&Setup { kinds: vec![Kind::Rtl], ..quick(52) }));
     // Two commands at once.
     let mut order = [0];
     command::OP.put(&mut order, command_op::DRAIN.into());
@@ -421,17 +417,4 @@ fn the_rtl_counts_what_the_model_cannot() {
     }
     scene.world.settle();
     assert_eq!(scene.world.counter(1, counter::COMMAND_IGNORED), 1);
-
-    // A completion for a request that a reset has forgotten.
-    let a = &mut scene.hosts[0];
-    vis[0].send(a, &Descriptor::of(a, 0, 100));
-    scene.world.net.network().step(ROUND_TRIP / 2 + 100);
-    let mut reset = [0];
-    control::RESET.put(&mut reset, 1);
-    scene.hosts[0]
-        .device
-        .write32(Bar::Registers, registers::CONTROL, reset[0] as u32)
-        .expect("the NIC is there");
-    scene.world.run(2 * ROUND_TRIP);
-    assert_eq!(scene.world.counter(0, counter::TLP_DROPPED), 1);
 }

@@ -239,7 +239,7 @@ mod tests {
             parts.iter().map(|part| part.name).collect::<Vec<_>>()
         };
         assert_eq!(names(&[], true).len(), PARTS.len());
-        let shown = ["format", "clippy", "alone", "build", "units", "doc", "lint"];
+        let shown = ["format", "clippy", "alone", "build", "units", "walks", "doc"];
         assert_eq!(names(&[], false)[..7], shown);
         assert_eq!(names(&["vipl".into()], false), ["vipl"]);
     }

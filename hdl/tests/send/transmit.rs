@@ -522,12 +522,16 @@ fn an_answer_between_packets_that_are_dropped_goes_out() {
     let data = || Some((payload.clone(), false, false));
     world.packets.push_back(Given { packet: packet(true, false), payload: Some((Vec::new(), true, false)) });
     // The middle of an answer.
-    let answer = [("vi", peer), ("send", 1), ("reply", 1), ("length", 64), ("psn", 77), ("operation", 2)];
+    let answer = [("vi", peer), ("send", 1), ("reply", 1), ("length", 64), ("psn", 77)];
     world.packets.push_back(Given { packet: fields(&answer), payload: data() });
     world.packets.push_back(Given { packet: packet(false, true), payload: data() });
     let vi = &world.vis[peer as usize];
-    let frame =
-        frames::Fields { opcode: opcode::RC_READ_RESPONSE_MIDDLE, psn: 77, payload, ..frames::Fields::default() };
+    let frame = frames::Fields {
+        opcode: opcode::RC_READ_RESPONSE_MIDDLE,
+        psn: 77,
+        payload,
+        ..frames::Fields::default()
+    };
     let (bytes, loopback, vlan) = (vi.headers.frame(&frame), vi.loopback, vi.headers.vlan);
     world.frames.push_back(Expected { bytes, loopback, vlan });
     let errors = u64::from(status::PROTECTION_ERROR);

@@ -504,7 +504,6 @@ impl Logic for Transmit {
         self.failed.next.reception = false;
         self.sends.next = self.packet.val().send
             & (!self.was_dropping.val() | self.replies.val())
-            & !self.was_dropping.val()
             & !self.error.val().any()
             & !self.stale.val();
 
