@@ -1,7 +1,8 @@
 //! Every block with its budget: what `export` writes, `lint` checks and `budget` measures.
 //!
 //! A block that is not here is not checked. Budgets are the measured size and a little room; one that is exceeded
-//! fails the build, so that growth is a decision. The whole core must fit 26 000 LUT4 and 75 block RAMs.
+//! fails the build, so that growth is a decision. The whole core is to fit 26 000 LUT4 and 75 block RAMs;
+//! it is 74 LUT4 and one block RAM above that since queues are read ahead (docs/decisions.md).
 
 use rust_hdl::prelude::*;
 
@@ -43,12 +44,12 @@ pub fn all() -> Vec<Entry> {
         entry("prims/packer", || verilog(prims::Packer::default()), 360, 0),
         entry("prims/crc32", || verilog(prims::Crc32::default()), 490, 0),
         // What the agent sees.
-        entry("admin/broadcast", || verilog(admin::Broadcast::default()), 75, 0),
+        entry("admin/broadcast", || verilog(admin::Broadcast::default()), 90, 0),
         entry("admin/command", || verilog(admin::Command::default()), 110, 0),
-        entry("admin/counters", || verilog(admin::Counters::default()), 665, 1),
-        entry("admin/registers", || verilog(admin::Registers::default()), 610, 0),
+        entry("admin/counters", || verilog(admin::Counters::default()), 740, 1),
+        entry("admin/registers", || verilog(admin::Registers::default()), 550, 0),
         // The virtual interfaces.
-        entry("vi/state", || verilog(vi::ViState::default()), 315, 0),
+        entry("vi/state", || verilog(vi::ViState::default()), 260, 0),
         // The edge: TLPs and the host's loads and stores.
         entry("edge/receive", || verilog(edge::TlpReceive::default()), 280, 0),
         entry("edge/complete", || verilog(edge::TlpComplete::default()), 130, 0),
@@ -62,31 +63,31 @@ pub fn all() -> Vec<Entry> {
         entry("fetch/landing", || verilog(fetch::Landing::default()), 355, 2),
         entry("protect", || verilog(protect::Protect::default()), 1890, 9),
         // Sending, receiving, completing.
-        entry("send/gather", || verilog(send::Gather::default()), 3420, 8),
-        entry("send/transmit", || verilog(send::Transmit::default()), 1720, 3),
+        entry("send/gather", || verilog(send::Gather::default()), 3530, 8),
+        entry("send/transmit", || verilog(send::Transmit::default()), 1860, 3),
         entry("send/flush_read", || verilog(send::FlushRead::default()), 180, 0),
-        entry("send/ack", || verilog(send::Ack::default()), 700, 2),
+        entry("send/ack", || verilog(send::Ack::default()), 800, 2),
         entry("send/egress", || verilog(send::Egress::default()), 150, 0),
-        entry("complete/sends", || verilog(complete::Sends::default()), 2040, 10),
+        entry("complete/sends", || verilog(complete::Sends::default()), 2290, 10),
         entry("complete/indices", || verilog(complete::Indices::default()), 640, 0),
         entry("complete/queues", || verilog(complete::Queues::default()), 1040, 1),
         entry("complete/writer", || verilog(complete::Writer::default()), 600, 0),
         entry("receive/untag", || verilog(receive::Untag::default()), 140, 0),
         entry("receive/ingress", || verilog(receive::Ingress::default()), 580, 2),
         entry("receive/icrc", || verilog(receive::Icrc::default()), 550, 0),
-        entry("receive/parse", || verilog(receive::Parse::default()), 1160, 0),
-        entry("receive/store", || verilog(receive::Store::default()), 705, 8),
+        entry("receive/parse", || verilog(receive::Parse::default()), 1290, 0),
+        entry("receive/store", || verilog(receive::Store::default()), 740, 8),
         entry("receive/ahead", || verilog(receive::Ahead::default()), 230, 6),
         entry("receive/contexts", || verilog(receive::Contexts::default()), 460, 5),
         entry("receive/flush", || verilog(receive::Flush::default()), 280, 0),
-        entry("receive/judge", || verilog(receive::Judge::default()), 240, 0),
-        entry("receive/lookup", || verilog(receive::Lookup::default()), 330, 0),
-        entry("receive/outcome", || verilog(receive::Outcome::default()), 60, 0),
+        entry("receive/judge", || verilog(receive::Judge::default()), 270, 0),
+        entry("receive/lookup", || verilog(receive::Lookup::default()), 360, 0),
+        entry("receive/outcome", || verilog(receive::Outcome::default()), 70, 0),
         entry("receive/delivery", || verilog(receive::Delivery::default()), 870, 0),
         entry("receive/closing", || verilog(receive::Closing::default()), 15, 0),
-        entry("receive/matcher", || verilog(receive::Matcher::default()), 2585, 8),
+        entry("receive/matcher", || verilog(receive::Matcher::default()), 2710, 8),
         entry("receive/scatter", || verilog(receive::Scatter::default()), 1020, 0),
-        entry("receive/path", || verilog(receive::Receive::default()), 5500, 21),
+        entry("receive/path", || verilog(receive::Receive::default()), 6450, 24),
         entry("receive/reads", || verilog(receive::Reads::default()), 550, 3),
         // Answering RDMA reads.
         entry("reply/requests", || verilog(reply::Requests::default()), 1400, 3),
@@ -94,6 +95,6 @@ pub fn all() -> Vec<Entry> {
         entry("interrupt/notify", || verilog(interrupt::Notify::default()), 140, 1),
         entry("interrupt/vectors", || verilog(interrupt::Vectors::default()), 600, 0),
         // All of it.
-        entry(CORE, || verilog(nic::Nic::default()), 26_000, 75),
+        entry(CORE, || verilog(nic::Nic::default()), 26_150, 76),
     ]
 }

@@ -366,6 +366,10 @@ impl Logic for Delivery {
         self.close_completion.next.region = self.receive.q.val().region;
         self.close_completion.next.offset = self.receive.q.val().offset;
         self.close_completion.next.length = self.message.q.val().received;
+        // The bytes of an RDMA write that failed are not the receive's.
+        if self.message.q.val().writing & self.ending.q.val().errors.any() {
+            self.close_completion.next.length = bits::<32>(0);
+        }
         self.status.next = self.status_receive.val();
         if self.ending.q.val().remote {
             self.status.next = self.status_write.val();

@@ -414,24 +414,27 @@ fn receiver_not_ready() {
 fn a_receive_that_is_malformed_or_lost() {
     for service in SERVICES {
         let unreliable = service == service::UNRELIABLE;
-        let mut world = world(service);
-        let mut descriptor = Descriptor::new(&[]);
-        descriptor.words[2] |= 1;
-        world.post(VI, descriptor, true);
-        send(&mut world, &message(class(service), 0, (TARGET, RKEY), b"data", true));
-        world.settle();
-        let error = complete(0, 0, WRITTEN | u64::from(status::FORMAT_ERROR));
-        let nak = acknowledge(0, 0, syndrome::NAK_OPERATIONAL);
+        let nak = |n| acknowledge(n, 0, syndrome::NAK_OPERATIONAL);
         let broken = fault(event_code::CONN_LOST, true);
-        let expect = [error, nak.clone(), broken.clone()];
-        assert_eq!(world.take(), expect[..if unreliable { 1 } else { 3 }]);
-        assert_eq!(world.written, 0);
+        // The bytes of the packets before are written, and are not the receive's.
+        for (length, last) in [(4, 0), (300, 1)] {
+            let mut world = world(service);
+            let mut descriptor = Descriptor::new(&[]);
+            descriptor.words[2] |= 1;
+            world.post(VI, descriptor, true);
+            send(&mut world, &message(class(service), 0, (TARGET, RKEY), &fill(length, 7), true));
+            world.settle();
+            let error = complete(0, 0, WRITTEN | u64::from(status::FORMAT_ERROR));
+            let expect = [error, nak(last), broken.clone()];
+            assert_eq!(world.take(), expect[..if unreliable { 1 } else { 3 }], "{length} bytes");
+            assert_eq!(world.written, 256 * last);
+        }
 
         let mut world = self::world(service);
         world.post(VI, Descriptor { lost: true, ..Descriptor::new(&[]) }, true);
         send(&mut world, &message(class(service), 0, (TARGET, RKEY), b"data", true));
         world.settle();
-        assert_eq!(world.take(), [nak, broken][..if unreliable { 0 } else { 2 }]);
+        assert_eq!(world.take(), [nak(0), broken][..if unreliable { 0 } else { 2 }]);
         assert_eq!((world.written, world.count("count_no_receive")), (0, 1));
     }
 }
