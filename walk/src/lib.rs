@@ -22,6 +22,7 @@ pub mod generator;
 pub mod judge;
 pub mod machine;
 pub mod memory;
+pub mod open;
 pub mod operation;
 pub mod outcome;
 pub mod program;

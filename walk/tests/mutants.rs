@@ -20,6 +20,7 @@ fn soak(mutant: Option<Mutant>, seeds: u64) -> (Tally, Vec<String>) {
         folder: folder.path().to_owned(),
         most: 1,
         attempts: 40,
+        open: false,
         threads: 1,
     };
     let said = Mutex::new(Vec::new());
