@@ -296,6 +296,33 @@ fn a_segment_of_ones_own_that_may_not_be_written_breaks_the_vi() {
     readers.scene.others_go_on();
 }
 
+/// Status and events of a message that nobody answers; 3 retries.
+fn unanswered(read: bool) -> (u32, Vec<u8>) {
+    let mut readers = Readers::new(1024);
+    let own = readers.vis[0].vi.info();
+    let mut words = rows::transmit(own.first_psn, RELIABLE, false, 4);
+    transmit::TIMEOUT.put(&mut words, TIMEOUT);
+    transmit::RETRIES.put(&mut words, 3);
+    readers.scene.world.commit(0, table::TRANSMIT, readers.vis[0].index().into(), &words);
+    readers.lose(&(1..20).collect::<Vec<u64>>());
+    let place = if read {
+        readers.read(0, 0, &[(0x1000, 3000)])
+    } else {
+        let send = Descriptor::of(&readers.scene.hosts[0], 0x1000, 3000);
+        readers.post(0, &send)
+    };
+    let status = readers.status(0, place);
+    readers.scene.world.settle();
+    (status, readers.scene.events(0).iter().map(|event| event.code).collect())
+}
+
+#[test]
+fn a_read_that_nobody_answers_is_an_event_of_its_own() {
+    let lost = (READ | status::TRANSPORT_ERROR, vec![event_code::RDMA_TRANSPORT]);
+    assert_eq!(unanswered(true), lost);
+    assert_eq!(unanswered(false), (SENT | status::TRANSPORT_ERROR, vec![event_code::CONN_LOST]));
+}
+
 #[test]
 fn a_peer_that_allows_no_reads_refuses_and_counts() {
     let mut readers = Readers::new(1024);

@@ -17,7 +17,8 @@
 //!   turns in the same cycle, and the rewind is under way until something of the new epoch has left. One rewind waits
 //!   for fetch at a time. Beyond 2^22 packets in flight the VI is rewound too.
 //! - A message that comes again, whole or in part, and is not the same breaks its VI with POST_DESC.
-//! - A refusal, or retries that are used up, break the VI with CONN_LOST, behind what is acknowledged.
+//! - A refusal, or retries that are used up, break the VI with CONN_LOST, behind what is acknowledged; with
+//!   RDMA_TRANSPORT if it is a read that time-outs end.
 //! - A commit of TRANSMIT empties the ring and sets the position to 0, the epoch to 0 and the PSNs.
 //! - `sent` is always taken after a while, whatever waits: transmit needs it to let a rewind through.
 //!
@@ -236,6 +237,7 @@ pub struct Sends {
     operational: Number<3, { refusal::OPERATIONAL }>,
     conn_lost: Number<8, { event_code::CONN_LOST as u64 }>,
     post_desc: Number<8, { event_code::POST_DESC as u64 }>,
+    rdma_transport: Number<8, { event_code::RDMA_TRANSPORT as u64 }>,
 }
 
 impl Logic for Sends {
@@ -602,6 +604,12 @@ impl Logic for Sends {
                     self.step.d.next = Step::Emit;
                 } else if self.breaks.q.val() {
                     self.step.d.next = Step::Break;
+                    if (self.source.q.val() == Source::Expired)
+                        & !self.ended.q.val().rested
+                        & self.read_ends.val()
+                    {
+                        self.code.d.next = self.rdma_transport.val();
+                    }
                 }
             }
             Step::Break => {
