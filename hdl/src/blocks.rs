@@ -2,7 +2,7 @@
 //!
 //! A block that is not here is not checked. Budgets are the measured size and a little room; one that is exceeded
 //! fails the build, so that growth is a decision. The whole core is to fit 26 000 LUT4 and 75 block RAMs;
-//! it is 74 LUT4 and one block RAM above that since queues are read ahead (docs/decisions.md).
+//! it is one block RAM above that since queues are read ahead (docs/decisions.md).
 
 use rust_hdl::prelude::*;
 
@@ -83,7 +83,7 @@ pub fn all() -> Vec<Entry> {
         entry("receive/judge", || verilog(receive::Judge::default()), 270, 0),
         entry("receive/lookup", || verilog(receive::Lookup::default()), 360, 0),
         entry("receive/outcome", || verilog(receive::Outcome::default()), 70, 0),
-        entry("receive/delivery", || verilog(receive::Delivery::default()), 870, 0),
+        entry("receive/delivery", || verilog(receive::Delivery::default()), 915, 0),
         entry("receive/closing", || verilog(receive::Closing::default()), 15, 0),
         entry("receive/matcher", || verilog(receive::Matcher::default()), 2710, 8),
         entry("receive/scatter", || verilog(receive::Scatter::default()), 1020, 0),
@@ -95,6 +95,6 @@ pub fn all() -> Vec<Entry> {
         entry("interrupt/notify", || verilog(interrupt::Notify::default()), 140, 1),
         entry("interrupt/vectors", || verilog(interrupt::Vectors::default()), 600, 0),
         // All of it.
-        entry(CORE, || verilog(nic::Nic::default()), 26_150, 76),
+        entry(CORE, || verilog(nic::Nic::default()), 26_000, 76),
     ]
 }
