@@ -40,7 +40,7 @@ fn build() -> Result<(), String> {
     if model.exists() {
         fs::remove_dir_all(&model).map_err(|error| format!("{}: {error}", model.display()))?;
     }
-    // `cargo xtask coverage` asks for counts.
+    // Whoever sets it wants counts: a model that is several times as slow.
     println!("cargo:rerun-if-env-changed={COVERAGE}");
     let coverage = env::var_os(COVERAGE).is_some();
     // Tracing is compiled in: off, it costs a few per cent, and a second model would double the

@@ -4,7 +4,6 @@
 mod alone;
 mod bench;
 mod command;
-mod coverage;
 mod demo;
 mod doctor;
 mod fit;
@@ -88,8 +87,6 @@ enum Task {
         #[arg(long)]
         timeline: bool,
     },
-    /// Runs the co-simulation suite with counters in the NIC's Verilog: the lines that it reaches, the bits that turn
-    Coverage,
     /// Random walks: holds the simulated NIC against the functional model, program by random program
     Soak(soak::Options),
     /// Runs the proofs of the primitives
@@ -144,7 +141,6 @@ fn run(task: Task) -> Result<()> {
         }
         Task::Soak(options) => soak::run(&project, &options),
         Task::Bench { json, timeline } => bench::run(&project, json.as_deref(), timeline),
-        Task::Coverage => coverage::run(&project),
         Task::Prove { only } => {
             setup::ensure(&project, &[Need::Proof])?;
             hardware::prove(&project, Exporter::Build, only.as_deref())
