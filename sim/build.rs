@@ -53,7 +53,13 @@ fn build() -> Result<(), String> {
         .std("gnu++17")
         // The large profile runs one test that is shorter than its compilation; and over counters an optimiser takes
         // hours.
-        .opt_level(if coverage { 0 } else if cfg!(feature = "large") { 1 } else { 2 })
+        .opt_level(if coverage {
+            0
+        } else if cfg!(feature = "large") {
+            1
+        } else {
+            2
+        })
         .debug(false)
         .warnings(false)
         .define("VM_COVERAGE", if coverage { "1" } else { "0" })
