@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use viaduct_hdl::nic::Nic;
-use viaduct_verilate::{generate, Options, COVERAGE};
+use viaduct_verilate::{generate, Options};
 
 /// The header that `verilated` 0.1.2 needs with Verilator 5; `cargo xtask` adds it to CXXFLAGS.
 const HEADER: &str = "verilated-compat.h";
@@ -40,29 +40,19 @@ fn build() -> Result<(), String> {
     if model.exists() {
         fs::remove_dir_all(&model).map_err(|error| format!("{}: {error}", model.display()))?;
     }
-    // Whoever sets it wants counts: a model that is several times as slow.
-    println!("cargo:rerun-if-env-changed={COVERAGE}");
-    let coverage = env::var_os(COVERAGE).is_some();
     // Tracing is compiled in: off, it costs a few per cent, and a second model would double the
     // time to build.
-    let options = Options { trace: true, coverage, ..Options::named("nic") };
+    let options = Options { trace: true, ..Options::named("nic") };
     let generated = generate(&verilog, &model, &options).map_err(|error| error.to_string())?;
     write(&out.join("model.rs"), &generated.rust)?;
     cc::Build::new()
         .cpp(true)
         .std("gnu++17")
-        // The large profile runs one test that is shorter than its compilation; and over counters an optimiser takes
-        // hours.
-        .opt_level(if coverage {
-            0
-        } else if cfg!(feature = "large") {
-            1
-        } else {
-            2
-        })
+        // The large profile runs one test, which is shorter than its compilation.
+        .opt_level(if cfg!(feature = "large") { 1 } else { 2 })
         .debug(false)
         .warnings(false)
-        .define("VM_COVERAGE", if coverage { "1" } else { "0" })
+        .define("VM_COVERAGE", "0")
         .define("VM_SC", "0")
         .define("VM_TRACE", "1")
         .define("VM_TRACE_FST", "1")

@@ -214,7 +214,7 @@ impl ConnectionInfo {
             }
         };
         let number = u64::from(peer.queue_pair);
-        let sound = number >> queue_pair::BITS == 0 && queue_pair::GENERATION.get(&[number]) != 0;
+        let sound = number >> queue_pair::BITS == 0 && peer.generation() != 0;
         range("queue pair number", peer.queue_pair, sound)?;
         range("first PSN", peer.first_psn, peer.first_psn >> 24 == 0)?;
         if !peer.mac.is_unicast() {
@@ -230,6 +230,11 @@ impl ConnectionInfo {
             return Err(PeerError::MaxTransfer { own: self.max_transfer, peer: peer.max_transfer });
         }
         Ok(())
+    }
+
+    /// The generation in its queue pair number: tells a VI's connections apart.
+    pub fn generation(&self) -> u16 {
+        queue_pair::GENERATION.get(&[self.queue_pair.into()]) as u16
     }
 
     /// As a line of JSON.

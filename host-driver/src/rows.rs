@@ -7,7 +7,7 @@ use viaduct_spec::{
     tables::{completion_queue, gather, receive, region, transmit, work_queue},
 };
 
-use crate::address::{Mtu, Service};
+use crate::address::{ConnectionInfo, Mtu, Service};
 
 fn row<const N: usize>(fields: &[(Field, u64)]) -> [u64; N] {
     let mut row = [0; N];
@@ -132,7 +132,7 @@ pub fn gather(tag: u16, service: Service, mtu: Mtu, max_transfer: u32) -> [u64; 
         (gather::TAG, tag.into()),
         (gather::MTU, mtu.code().into()),
         (gather::MAX_TRANSFER, max_transfer.into()),
-        (gather::RDMA_READ, (service != Service::UnreliableDelivery).into()),
+        (gather::RDMA_READ, service.is_reliable().into()),
     ])
 }
 
@@ -189,6 +189,19 @@ pub struct Rights {
 }
 
 impl Receive {
+    /// Of the VI that `own` describes, with no peer.
+    pub fn idle(own: &ConnectionInfo, tag: u16, rights: Rights) -> Self {
+        let ConnectionInfo { service, mtu, .. } = *own;
+        let (peer, psn) = (Ipv4Addr::UNSPECIFIED, 0);
+        Self { peer, psn, service, mtu, tag, generation: own.generation(), rights }
+    }
+
+    /// The same, connected to `peer`.
+    pub fn connected(own: &ConnectionInfo, peer: &ConnectionInfo, tag: u16, rights: Rights) -> Self {
+        let mtu = own.mtu.min(peer.mtu);
+        Self { peer: peer.ip, psn: peer.first_psn, mtu, ..Self::idle(own, tag, rights) }
+    }
+
     /// The row.
     pub fn words(&self) -> [u64; 2] {
         row(&[

@@ -176,6 +176,11 @@ impl Reading {
 pub struct Tape(Arc<Mutex<Vec<u8>>>);
 
 impl Tape {
+    /// Bytes so far: it has grown if there are more.
+    pub fn bytes(&self) -> usize {
+        self.0.lock().expect("no thread panics here").len()
+    }
+
     /// The frames so far, in order.
     pub fn frames(&self) -> Vec<Vec<u8>> {
         untimed(read(&self.0.lock().expect("no thread panics here")[..]))

@@ -150,15 +150,7 @@ impl Guests {
             transmit::RNR_RETRIES.put(&mut words, retries.into());
         }
         world.commit(nic, table::TRANSMIT, row, &words);
-        let receive = rows::Receive {
-            peer: peer.ip,
-            psn: peer.first_psn,
-            service: own.service,
-            mtu: own.mtu,
-            tag: host.tag,
-            generation: 0,
-            rights: terms.rights,
-        };
+        let receive = rows::Receive::connected(&own, &peer, host.tag, terms.rights);
         let mut words = receive.words();
         if let Some((_, timer)) = terms.not_ready {
             receive_row::RNR_STAY.put(&mut words, 1);

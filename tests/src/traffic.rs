@@ -273,7 +273,10 @@ impl Flow {
 }
 
 /// The head of a queue, if it is complete and well.
-fn taken(result: Result<Descriptor, Error>) -> Option<Descriptor> {
+///
+/// # Panics
+/// It is complete and not well.
+pub fn taken(result: Result<Descriptor, Error>) -> Option<Descriptor> {
     match result {
         Ok(descriptor) => Some(descriptor),
         Err(Error::NotDone | Error::Empty) => None,

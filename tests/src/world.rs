@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use viaduct_driver::address::Mac;
 use viaduct_driver::agent::{Agent, MemoryAttributes, Options};
 use viaduct_driver::device::{Bar, DmaAccess, PciDevice};
-use viaduct_sim::fabric::{Frame, Link};
+use viaduct_sim::fabric::{Faults, Frame, Link};
 use viaduct_sim::in_process::{InProcess, InProcessDevice};
 use viaduct_sim::network::Activity;
 use viaduct_sim::root_complex::{Limits, Split};
@@ -189,6 +189,14 @@ impl World {
     /// All counters of a NIC.
     pub fn counters(&self, nic: usize) -> Counters {
         Counters(counter::CODES.codes.iter().map(|code| self.counter(nic, code.value)).collect())
+    }
+
+    /// From now on these frames are lost, and no others; they are counted from the next one, which is 1.
+    pub fn lose(&self, frames: impl IntoIterator<Item = u64>) {
+        let mut network = self.net.network();
+        let before = network.fabric().counters().roce_frames;
+        let drop = frames.into_iter().map(|number| before + number).collect();
+        network.fabric_mut().set_faults(Faults { drop, ..Faults::default() });
     }
 
     /// A frame of nobody's comes to a NIC.

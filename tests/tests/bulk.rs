@@ -8,7 +8,9 @@ use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_sim::fabric::Faults;
 use viaduct_sim::setup::Kind::{self, Model, Rtl};
+use viaduct_sim::setup::Setup;
 use viaduct_spec::register::counter;
+use viaduct_tests::traffic::taken;
 use viaduct_tests::world::{quick, seeds, World};
 use vipl::{Descriptor, Error, MemAttributes, Mtu, Nic, Region, Vi, ViAttributes};
 
@@ -146,12 +148,12 @@ impl Flow {
     /// Goes on up to `messages`; whether anything has happened.
     fn poll(&mut self, messages: usize) -> bool {
         let mut moved = false;
-        while self.way == Way::Send && taken(self.taker.vi.recv_done()) {
+        while self.way == Way::Send && done(self.taker.vi.recv_done()) {
             self.take();
             self.receive((self.arrived - 1) % WINDOW);
             moved = true;
         }
-        while taken(self.ends()[0].vi.send_done()) {
+        while done(self.ends()[0].vi.send_done()) {
             if self.way != Way::Send {
                 self.take();
             }
@@ -166,15 +168,10 @@ impl Flow {
     }
 }
 
-fn taken(result: Result<Descriptor, Error>) -> bool {
-    match result {
-        Ok(descriptor) => {
-            assert_eq!(descriptor.length(), MESSAGE);
-            true
-        }
-        Err(Error::NotDone | Error::Empty) => false,
-        Err(error) => panic!("{error}"),
-    }
+/// A message is through at this end.
+fn done(result: Result<Descriptor, Error>) -> bool {
+    let descriptor = taken(result);
+    descriptor.inspect(|descriptor| assert_eq!(descriptor.length(), MESSAGE)).is_some()
 }
 
 /// Moves `messages` on each of six connections, with `percent` of all frames lost.
@@ -183,11 +180,8 @@ fn run(kinds: [Kind; 2], percent: u32, messages: usize, seed: u64) {
     // More than there can be: each message has 17 frames of data and few acknowledgements.
     let frames = 40 * 6 * 20 * messages as u64;
     let lost = (1..frames).filter(|_| random.random_ratio(percent, 100)).collect::<BTreeSet<u64>>();
-    let setup = viaduct_sim::setup::Setup {
-        kinds: kinds.to_vec(),
-        faults: Faults { drop: lost, ..Faults::default() },
-        ..quick(seed)
-    };
+    let setup =
+        Setup { kinds: kinds.to_vec(), faults: Faults { drop: lost, ..Faults::default() }, ..quick(seed) };
     let world = World::new(&setup);
     let nics = [0, 1].map(|nic| world.nic(nic));
     let mut flows = Vec::new();

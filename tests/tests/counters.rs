@@ -103,11 +103,9 @@ fn reliable(scene: &Scene, stay: bool) -> [RawVi; 2] {
     transmit::TIMEOUT.put(&mut row, 1000);
     transmit::RNR_RETRIES.put(&mut row, 5);
     scene.world.commit(0, table::TRANSMIT, vis[0].index().into(), &row);
-    let (tag, generation) = (scene.hosts[1].tag, (own.queue_pair >> 10) as u16);
     let rights = Rights { write: true, read: true, reads: 4 };
-    let mut row =
-        rows::Receive { peer: peer.ip, psn: PSN, service: RELIABLE, mtu: own.mtu, tag, generation, rights }
-            .words();
+    let row = rows::Receive::connected(&own, &peer, scene.hosts[1].tag, rights);
+    let mut row = rows::Receive { psn: PSN, ..row }.words();
     receive::RNR_STAY.put(&mut row, stay.into());
     receive::RNR_TIMER.put(&mut row, 20);
     scene.world.commit(1, table::RECEIVE, vis[1].index().into(), &row);
@@ -116,13 +114,6 @@ fn reliable(scene: &Scene, stay: bool) -> [RawVi; 2] {
 
 fn retire(scene: &Scene, vis: [RawVi; 2]) {
     vis.into_iter().for_each(|vi| vi.retire(&scene.world));
-}
-
-fn lose(scene: &Scene, frames: &[u64]) {
-    let mut network = scene.world.net.network();
-    let before = network.fabric().counters().roce_frames;
-    let drop = frames.iter().map(|number| before + number).collect();
-    network.fabric_mut().set_faults(Faults { drop, ..Faults::default() });
 }
 
 /// Posts a receive and sends a message; both complete.
@@ -188,14 +179,14 @@ fn reads(scene: &mut Scene) {
 
 fn lost_packet(scene: &mut Scene) {
     let mut vis = reliable(scene, false);
-    lose(scene, &[1]);
+    scene.world.lose([1]);
     message(scene, &mut vis, 1500);
     retire(scene, vis);
 }
 
 fn lost_acknowledgement(scene: &mut Scene) {
     let mut vis = reliable(scene, false);
-    lose(scene, &[2]);
+    scene.world.lose([2]);
     message(scene, &mut vis, 900);
     retire(scene, vis);
 }
@@ -234,11 +225,11 @@ fn partial(scene: &mut Scene) {
     let b = &mut scene.hosts[1];
     vis[1].receive(b, &Descriptor::of(b, 0x1000, 3000));
     scene.world.settle();
-    lose(scene, &[1]);
+    scene.world.lose([1]);
     send(scene, &mut vis, 3000);
-    lose(scene, &[2]);
+    scene.world.lose([2]);
     send(scene, &mut vis, 3000);
-    lose(scene, &[]);
+    scene.world.lose([]);
     retire(scene, vis);
 }
 

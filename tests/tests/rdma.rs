@@ -8,7 +8,7 @@ use viaduct_sim::fabric::Faults;
 use viaduct_sim::setup::Setup;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::{counter, event_code};
-use viaduct_spec::tables::{receive, table, transmit};
+use viaduct_spec::tables::{table, transmit};
 use viaduct_tests::raw::{pair, Completion, Descriptor, RawVi, Region};
 use viaduct_tests::scene::Scene;
 use viaduct_tests::world::{moody, quick, seeds, World};
@@ -40,19 +40,8 @@ impl Writer {
         let mut row = rows::transmit(peer.first_psn, service, false, 0);
         transmit::TIMEOUT.put(&mut row, 200);
         scene.world.commit(0, table::TRANSMIT, vis[0].index().into(), &row);
-        let generation = (own.queue_pair >> 10) as u16;
-        let (psn, tag) = (peer.first_psn, host.tag);
-        let mut row = rows::Receive {
-            peer: peer.ip,
-            psn,
-            service,
-            mtu: own.mtu,
-            tag,
-            generation,
-            rights: Rights::default(),
-        }
-        .words();
-        receive::RDMA_WRITE.put(&mut row, 1);
+        let rights = Rights { write: true, ..Rights::default() };
+        let row = rows::Receive::connected(&own, &peer, host.tag, rights).words();
         scene.world.commit(1, table::RECEIVE, vis[1].index().into(), &row);
         Self { scene, vis, region }
     }

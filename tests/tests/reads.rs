@@ -7,7 +7,7 @@ use viaduct_driver::rows::{self, Rights};
 use viaduct_sim::fabric::Faults;
 use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::register::{counter, event_code};
-use viaduct_spec::tables::{gather, receive, table, transmit};
+use viaduct_spec::tables::{table, transmit};
 use viaduct_tests::raw::{pair, Completion, Descriptor, RawVi, Region};
 use viaduct_tests::scene::Scene;
 use viaduct_tests::world::{moody, quick, seeds, World};
@@ -35,7 +35,7 @@ impl Readers {
         Self::on(World::new(&quick(5)), mtu, 4)
     }
 
-    fn on(world: World, mtu: u32, depth: u64) -> Self {
+    fn on(world: World, mtu: u32, depth: u32) -> Self {
         let scene = Scene::on(world);
         let vis = pair(&scene.hosts, RELIABLE, mtu);
         let regions = [0, 1].map(|n| {
@@ -46,27 +46,12 @@ impl Readers {
         for (n, vi) in vis.iter().enumerate() {
             let (own, peer, tag) = (vi.vi.info(), vis[1 - n].vi.info(), scene.hosts[n].tag);
             let row = |table, words: &[u64]| scene.world.commit(n, table, vi.index().into(), words);
-            let mut words = rows::gather(tag, RELIABLE, own.mtu, 1 << 16);
-            gather::RDMA_READ.put(&mut words, 1);
-            row(table::GATHER, &words);
-            let mut words = rows::transmit(own.first_psn, RELIABLE, false, 0);
-            transmit::READ_DEPTH.put(&mut words, depth);
+            row(table::GATHER, &rows::gather(tag, RELIABLE, own.mtu, 1 << 16));
+            let mut words = rows::transmit(own.first_psn, RELIABLE, false, depth);
             transmit::TIMEOUT.put(&mut words, TIMEOUT);
             row(table::TRANSMIT, &words);
-            let generation = (own.queue_pair >> 10) as u16;
-            let (peer_ip, psn, mtu) = (peer.ip, peer.first_psn, own.mtu);
-            let mut words = rows::Receive {
-                peer: peer_ip,
-                psn,
-                service: RELIABLE,
-                mtu,
-                tag,
-                generation,
-                rights: Rights::default(),
-            }
-            .words();
-            receive::RDMA_READ.put(&mut words, 1);
-            receive::READ_DEPTH.put(&mut words, 4);
+            let rights = Rights { write: false, read: true, reads: 4 };
+            let words = rows::Receive::connected(&own, &peer, tag, rights).words();
             row(table::RECEIVE, &words);
         }
         Self { scene, vis, regions }
@@ -111,11 +96,6 @@ impl Readers {
 
     fn status(&self, host: usize, place: usize) -> u32 {
         self.scene.world.complete(&self.scene.hosts[host], place).status
-    }
-
-    fn lose(&self, frames: &[u64]) {
-        let faults = Faults { drop: frames.iter().copied().collect(), ..Faults::default() };
-        self.scene.world.net.network().fabric_mut().set_faults(faults);
     }
 }
 
@@ -221,7 +201,7 @@ fn a_lost_frame_is_made_good() {
     // Two reads: request, request, 5 packets, 3 packets; the first frame has number 0 or 1.
     for lost in 0..11 {
         let mut readers = Readers::new(1024);
-        readers.lose(&[lost]);
+        readers.scene.world.lose([lost]);
         let first = readers.read(0, 11, &[(0x1001, 4500), (0x4003, 600)]);
         let second = readers.read(0, 6000, &[(0x6000, 3000)]);
         readers.done(0, first, 5100);
@@ -229,7 +209,7 @@ fn a_lost_frame_is_made_good() {
         readers.arrived(0, 11, &[(0x1001, 4500), (0x4003, 600)]);
         readers.arrived(0, 6000, &[(0x6000, 3000)]);
         assert!(readers.vis.iter().all(|vi| vi.state() == ViState::Connected));
-        readers.lose(&[]);
+        readers.scene.world.lose([]);
         readers.scene.others_go_on();
     }
 }
@@ -304,7 +284,7 @@ fn unanswered(read: bool) -> (u32, Vec<u8>) {
     transmit::TIMEOUT.put(&mut words, TIMEOUT);
     transmit::RETRIES.put(&mut words, 3);
     readers.scene.world.commit(0, table::TRANSMIT, readers.vis[0].index().into(), &words);
-    readers.lose(&(1..20).collect::<Vec<u64>>());
+    readers.scene.world.lose(1..20);
     let place = if read {
         readers.read(0, 0, &[(0x1000, 3000)])
     } else {
@@ -327,16 +307,7 @@ fn a_read_that_nobody_answers_is_an_event_of_its_own() {
 fn a_peer_that_allows_no_reads_refuses_and_counts() {
     let mut readers = Readers::new(1024);
     let [own, peer] = [readers.vis[1].vi.info(), readers.vis[0].vi.info()];
-    let (tag, generation) = (readers.scene.hosts[1].tag, (own.queue_pair >> 10) as u16);
-    let row = rows::Receive {
-        peer: peer.ip,
-        psn: peer.first_psn,
-        service: RELIABLE,
-        mtu: own.mtu,
-        tag,
-        generation,
-        rights: Rights::default(),
-    };
+    let row = rows::Receive::connected(&own, &peer, readers.scene.hosts[1].tag, Rights::default());
     readers.scene.world.commit(1, table::RECEIVE, readers.vis[1].index().into(), &row.words());
     let place = readers.read(0, 0, &[(0x1000, 10)]);
     assert_eq!(readers.status(0, place), READ | status::RDMA_PROT_ERROR);

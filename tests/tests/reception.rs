@@ -11,7 +11,7 @@ use viaduct_sim::setup::Setup;
 use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::refusal::REFUSALS;
 use viaduct_spec::register::event_code;
-use viaduct_spec::tables::{receive, table, transmit};
+use viaduct_spec::tables::{table, transmit};
 use viaduct_spec::wire::syndrome;
 use viaduct_tests::raw::{pair, Completion, Descriptor, RawVi};
 use viaduct_tests::scene::Scene;
@@ -161,19 +161,9 @@ fn what_the_receiver_refuses_completes_as_the_table_says() {
             transmit::TIMEOUT.put(&mut row, 50);
             transmit::RETRIES.put(&mut row, 2);
             scene.world.commit(0, table::TRANSMIT, vis[0].index().into(), &row);
-            let (generation, psn, tag) = ((own.queue_pair >> 10) as u16, peer.first_psn, b.tag);
-            let mut row = rows::Receive {
-                peer: peer.ip,
-                psn,
-                service: RECEPTION,
-                mtu: own.mtu,
-                tag,
-                generation,
-                rights: rows::Rights::default(),
-            }
-            .words();
-            let may_write = case.syndrome == Some(syndrome::NAK_ACCESS);
-            receive::RDMA_WRITE.put(&mut row, may_write.into());
+            let write = case.syndrome == Some(syndrome::NAK_ACCESS);
+            let rights = rows::Rights { write, ..rows::Rights::default() };
+            let row = rows::Receive::connected(&own, &peer, b.tag, rights).words();
             scene.world.commit(1, table::RECEIVE, vis[1].index().into(), &row);
             let attributes = MemoryAttributes { tag: b.tag, rdma_write: true, rdma_read: false };
             let region = b.register_as(0x1000, 4096, attributes);

@@ -410,9 +410,16 @@ fn answer(play: &Play) -> Vec<Vec<u8>> {
             let needed = times(&client_before(*n), reading.psn).max(1);
             let limit =
                 stage.world.now() + if play.case.terms.not_ready.is_some() { 12_000_000 } else { LATE };
-            let sent = || stage.frames(0).iter().map(|frame| Reading::of(frame)).collect::<Vec<_>>();
-            while times(&sent(), reading.psn) < needed && stage.world.now() < limit {
-                stage.world.run(500);
+            let mut read = usize::MAX;
+            let mut sent = 0;
+            while sent < needed && stage.world.now() < limit {
+                if stage.tape.bytes() == read {
+                    stage.world.run(500);
+                    continue;
+                }
+                read = stage.tape.bytes();
+                let frames: Vec<Reading> = stage.frames(0).iter().map(|frame| Reading::of(frame)).collect();
+                sent = times(&frames, reading.psn);
             }
             if !play.case.lost.contains(&index) {
                 stage.world.inject(0, &play.frames[*n]);

@@ -4,7 +4,6 @@ use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::ViState;
 use viaduct_driver::agent::Event;
 use viaduct_driver::rows::{self, Rights};
-use viaduct_sim::fabric::Faults;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::{counter, event_code};
 use viaduct_spec::tables::{receive, table, transmit};
@@ -53,29 +52,11 @@ impl Connection {
         transmit::RETRIES.put(&mut row, RETRIES);
         transmit::RNR_RETRIES.put(&mut row, rnr_retries);
         scene.world.commit(0, table::TRANSMIT, vis[0].index().into(), &row);
-        let (tag, service) = (scene.hosts[1].tag, Service::ReliableDelivery);
-        let generation = (own.queue_pair >> 10) as u16;
-        let mut row = rows::Receive {
-            peer: peer.ip,
-            psn,
-            service,
-            mtu: own.mtu,
-            tag,
-            generation,
-            rights: Rights::default(),
-        }
-        .words();
+        let row = rows::Receive::connected(&own, &peer, scene.hosts[1].tag, Rights::default());
+        let mut row = rows::Receive { psn, ..row }.words();
         bits.iter().for_each(|(field, value)| field.put(&mut row, *value));
         scene.world.commit(1, table::RECEIVE, vis[1].index().into(), &row);
         Self { scene, vis, psn, messages: 0, receives: 0 }
-    }
-
-    /// From now on these frames are lost, counted from the next one.
-    fn lose(&self, frames: impl IntoIterator<Item = u64>) {
-        let mut network = self.scene.world.net.network();
-        let before = network.fabric().counters().roce_frames;
-        let drop = frames.into_iter().map(|number| before + number).collect();
-        network.fabric_mut().set_faults(Faults { drop, ..Faults::default() });
     }
 
     fn send(&mut self, length: usize) -> Message {
@@ -135,7 +116,7 @@ impl Connection {
 #[test]
 fn a_sequence_error_sends_again_what_was_lost_and_all_behind_it() {
     let mut connection = Connection::new(None, 0, &[]);
-    connection.lose([2]);
+    connection.scene.world.lose([2]);
     let messages = connection.post([5000, 100]);
     connection.arrives(&messages);
     let [naks, again, timeouts] =
@@ -149,7 +130,7 @@ fn a_sequence_error_sends_again_what_was_lost_and_all_behind_it() {
 fn an_acknowledgement_lost_at_the_last_packet_is_given_again_and_nothing_delivered_twice() {
     let mut connection = Connection::new(None, 0, &[]);
     // Three packets and their acknowledgement.
-    connection.lose([4]);
+    connection.scene.world.lose([4]);
     let messages = connection.post([2500]);
     let start = connection.scene.world.now();
     connection.arrives(&messages);
@@ -163,7 +144,7 @@ fn an_acknowledgement_lost_at_the_last_packet_is_given_again_and_nothing_deliver
 #[test]
 fn a_last_packet_that_is_lost_comes_again_after_the_time_out() {
     let mut connection = Connection::new(None, 0, &[]);
-    connection.lose([3]);
+    connection.scene.world.lose([3]);
     let messages = connection.post([2500]);
     let start = connection.scene.world.now();
     connection.arrives(&messages);
@@ -178,7 +159,7 @@ fn retries_that_are_used_up_break_the_vi() {
     let mut connection = Connection::new(None, 0, &[]);
     let whole = connection.post([1500]);
     connection.arrives(&whole);
-    connection.lose(1..1000);
+    connection.scene.world.lose(1..1000);
     let start = connection.scene.world.now();
     let messages = connection.post([1500, 100]);
     let unposted = connection.sent(&messages[0]);
@@ -188,7 +169,7 @@ fn retries_that_are_used_up_break_the_vi() {
     assert!(took > (RETRIES + 1) * CYCLES && took < (RETRIES + 2) * CYCLES, "{took}");
     assert_eq!(connection.counts(0, [counter::TIMEOUTS, counter::RETRANSMITTED]), [RETRIES + 1, 3 * RETRIES]);
     connection.broke(event_code::CONN_LOST);
-    connection.lose([]);
+    connection.scene.world.lose([]);
     connection.scene.others_go_on();
 }
 
@@ -197,7 +178,7 @@ fn the_psn_wraps_in_a_message_that_is_sent_again() {
     let mut repaired = 0;
     for lost in 1..=6 {
         let mut connection = Connection::new(Some(0xFF_FFFD), 0, &[]);
-        connection.lose([lost]);
+        connection.scene.world.lose([lost]);
         let messages = connection.post([6000, 100]);
         connection.arrives(&messages);
         repaired += usize::from(connection.counts(0, [counter::RETRANSMITTED])[0] > 0);
@@ -228,13 +209,13 @@ fn an_answer_of_no_packet_in_flight_is_a_ghost() {
         [counter::DROP_RESPONSE, counter::ACKS_RECEIVED, counter::NAKS_RECEIVED, counter::RETRANSMITTED];
     assert_eq!(connection.counts(0, counters), [4, 1, 0, 0]);
     // A message that nobody has received, acknowledged beyond its end.
-    connection.lose(1..1000);
+    connection.scene.world.lose(1..1000);
     let messages = connection.post([100]);
     connection.scene.world.run(500);
     connection.scene.world.inject(0, &answer(first + 4, syndrome::ACK));
     connection.scene.world.run(500);
     assert!(!Completion::read(&connection.scene.hosts[0].memory, messages[0].send).is_complete());
-    connection.lose([]);
+    connection.scene.world.lose([]);
     connection.arrives(&messages);
     connection.scene.others_go_on();
 }
@@ -245,7 +226,7 @@ fn what_is_sent_again_may_be_lost_again() {
     for lost in [&[2, 8][..], &[2, 9], &[1, 2, 3, 7, 8, 9], &[5, 10, 15], &[2, 3, 9, 10, 16, 17], &[6, 7, 8]]
     {
         let mut connection = Connection::new(None, 0, &[]);
-        connection.lose(lost.iter().copied());
+        connection.scene.world.lose(lost.iter().copied());
         let messages = connection.post([5000, 100, 1500]);
         connection.arrives(&messages);
         let [again, naks, timeouts] =
@@ -287,7 +268,7 @@ fn a_peer_without_a_receive_is_asked_again_after_the_time_that_it_says() {
 fn a_descriptor_that_changes_while_it_is_in_flight_breaks_its_vi() {
     for (length, lost) in [(5001, [1, 2, 3]), (100, [3, 4, 5]), (0, [3, 4, 5])] {
         let mut connection = Connection::new(None, 0, &[]);
-        connection.lose(lost);
+        connection.scene.world.lose(lost);
         let messages = connection.post([5000, 100]);
         connection.scene.world.until("all to have left", 10_000, || {
             connection.scene.world.counter(0, counter::MESSAGES_SENT) == 2

@@ -45,9 +45,8 @@ fn receive_row(
     service: Service,
     tag: u16,
 ) -> [u64; 2] {
-    let generation = (own.queue_pair >> 10) as u16;
-    rows::Receive { peer: peer.ip, psn, service, mtu: own.mtu, tag, generation, rights: Rights::default() }
-        .words()
+    let row = rows::Receive::connected(own, peer, tag, Rights::default());
+    rows::Receive { psn, service, ..row }.words()
 }
 
 impl Target {

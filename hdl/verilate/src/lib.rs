@@ -31,9 +31,6 @@ pub use port::{Direction, Port};
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The environment variable with the folder that counts of [`Options::coverage`] go to; without it they are dropped.
-pub const COVERAGE: &str = "VIADUCT_COVERAGE";
-
 /// How a model is made.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -45,9 +42,6 @@ pub struct Options {
     pub prefix: String,
     /// Compile FST tracing in. It is a fifth slower when off and ten times slower when on.
     pub trace: bool,
-    /// Count how often each line runs and each bit changes. A model writes its counts into the folder [`COVERAGE`] when it
-    /// is dropped. It is about half as fast then.
-    pub coverage: bool,
     /// g++'s optimisation for [`Dut::build`]; short block tests are compiled longer than they run.
     pub optimise: String,
 }
@@ -59,7 +53,6 @@ impl Default for Options {
             clock: "clock".into(),
             prefix: "viaduct".into(),
             trace: std::env::var_os("VIADUCT_TRACE").is_some(),
-            coverage: false,
             optimise: "-O1".into(),
         }
     }
@@ -99,9 +92,6 @@ pub fn generate(verilog: &str, out_dir: &Path, options: &Options) -> Result<Gene
     let mut sources = vec![unit, include.join("verilated_threads.cpp")];
     if options.trace {
         sources.push(include.join("verilated_fst_c.cpp"));
-    }
-    if options.coverage {
-        sources.push(include.join("verilated_cov.cpp"));
     }
     Ok(Generated {
         sources,

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::{Direction, Options, Port, COVERAGE};
+use crate::{Direction, Options, Port};
 
 /// The C++ type of a port's storage, as Verilator chooses it.
 fn cpp_field(port: &Port) -> String {
@@ -80,18 +80,6 @@ pub(crate) fn cpp(ports: &[Port], options: &Options) -> String {
     } else {
         ("", "", "", "  (void)m; (void)path; return 0;\n", "false")
     };
-    let (coverage_include, coverage_write) = if options.coverage {
-        (
-            "#include <atomic>\n#include <cstdlib>\n#include <string>\n#include <unistd.h>\n#include \"verilated_cov.h\"\n",
-            format!(
-                "  if (const char* folder = std::getenv(\"{COVERAGE}\")) {{\n    static std::atomic<unsigned> number;\n    \
-                 const std::string name = std::to_string(getpid()) + \"-\" + std::to_string(number++) + \".dat\";\n    \
-                 m->context.coveragep()->write((std::string(folder) + \"/\" + name).c_str());\n  }}\n"
-            ),
-        )
-    } else {
-        ("", String::new())
-    };
     let (low, high) = if has_clock(ports, options) {
         (format!("  m->top.{} = 0;\n", options.clock), format!("  m->top.{} = 1;\n", options.clock))
     } else {
@@ -104,7 +92,7 @@ pub(crate) fn cpp(ports: &[Port], options: &Options) -> String {
 #include <memory>
 #include "V{p}.h"
 #include "verilated.h"
-{trace_include}{coverage_include}
+{trace_include}
 namespace {{
 {inputs}{outputs}
 struct Context : VerilatedContext {{
@@ -131,7 +119,7 @@ struct Model {{
 VIADUCT_API Model* {p}_new(uint64_t seed) {{ return new Model(seed); }}
 VIADUCT_API void {p}_delete(Model* m) {{
   m->top.final();
-{coverage_write}  delete m;
+  delete m;
 }}
 VIADUCT_API void* {p}_port(Model* m, uint32_t index) {{
   switch (index) {{

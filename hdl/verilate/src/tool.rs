@@ -66,10 +66,6 @@ pub(crate) fn verilate(verilog: &str, dir: &Path, ports: &[Port], options: &Opti
     if options.trace {
         command.arg("--trace-fst");
     }
-    if options.coverage {
-        // In short functions: the compiler takes hours over long ones that are full of counters.
-        command.args(["--coverage-line", "--coverage-toggle", "--output-split-cfuncs", "300"]);
-    }
     run(command.arg(&source), &options.name)?;
 
     let mut parts = Vec::new();

@@ -2,7 +2,6 @@
 
 use std::{
     fmt,
-    net::Ipv4Addr,
     sync::{
         atomic::{AtomicU32, AtomicU64, Ordering},
         Arc, Mutex, PoisonError,
@@ -246,15 +245,7 @@ impl Vi {
         let loopback = peer.mac == own.mac && peer.ip == own.ip;
         let ViAttributes { tag, service, max_transfer, .. } = entry.attributes;
         let reads = agent.limits.read_depth;
-        let receive = rows::Receive {
-            peer: peer.ip,
-            psn: peer.first_psn,
-            service,
-            mtu,
-            tag,
-            generation: generation(&own),
-            rights: self.rights(&entry.attributes),
-        };
+        let receive = rows::Receive::connected(&own, peer, tag, self.rights(&entry.attributes));
         admin.commit(table::GATHER, vi, &rows::gather(tag, service, mtu, max_transfer))?;
         admin.commit(table::TRANSMIT, vi, &rows::transmit(own.first_psn, service, loopback, reads))?;
         admin.commit(table::RECEIVE, vi, &receive.words())?;
@@ -364,15 +355,7 @@ impl Vi {
     fn open(&self, admin: &Admin<'_>, entry: &Entry) -> Result<(), AgentError> {
         let ViAttributes { tag, service, mtu, max_transfer, .. } = entry.attributes;
         let (vi, own) = (u32::from(self.index), self.info());
-        let receive = rows::Receive {
-            peer: Ipv4Addr::UNSPECIFIED,
-            psn: 0,
-            service,
-            mtu,
-            tag,
-            generation: generation(&own),
-            rights: self.rights(&entry.attributes),
-        };
+        let receive = rows::Receive::idle(&own, tag, self.rights(&entry.attributes));
         admin.commit(table::GATHER, vi, &rows::gather(tag, service, mtu, max_transfer))?;
         admin.commit(table::TRANSMIT, vi, &rows::transmit(own.first_psn, service, false, 0))?;
         admin.commit(table::RECEIVE, vi, &receive.words())?;
@@ -479,11 +462,6 @@ impl super::State {
         queue_pair::GENERATION.put(&mut number, generation.into());
         (number[0] as u32, self.random.random::<u32>() & 0xff_ffff)
     }
-}
-
-/// The generation in a queue pair number.
-fn generation(info: &ConnectionInfo) -> u16 {
-    queue_pair::GENERATION.get(&[info.queue_pair.into()]) as u16
 }
 
 /// The generation after `now`, never 0.
