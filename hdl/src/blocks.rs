@@ -44,7 +44,7 @@ pub fn all() -> Vec<Entry> {
         entry("prims/packer", || verilog(prims::Packer::default()), 360, 0),
         entry("prims/crc32", || verilog(prims::Crc32::default()), 490, 0),
         // What the agent sees.
-        entry("admin/broadcast", || verilog(admin::Broadcast::default()), 90, 0),
+        entry("admin/broadcast", || verilog(admin::Broadcast::default()), 45, 0),
         entry("admin/command", || verilog(admin::Command::default()), 110, 0),
         entry("admin/counters", || verilog(admin::Counters::default()), 740, 1),
         entry("admin/registers", || verilog(admin::Registers::default()), 550, 0),
@@ -53,9 +53,9 @@ pub fn all() -> Vec<Entry> {
         // The edge: TLPs and the host's loads and stores.
         entry("edge/receive", || verilog(edge::TlpReceive::default()), 280, 0),
         entry("edge/complete", || verilog(edge::TlpComplete::default()), 130, 0),
-        entry("edge/transmit", || verilog(edge::TlpTransmit::default()), 400, 0),
+        entry("edge/transmit", || verilog(edge::TlpTransmit::default()), 390, 0),
         entry("dma/read", || verilog(dma::DmaRead::default()), 1020, 4),
-        entry("dma/write", || verilog(dma::DmaWrite::default()), 920, 0),
+        entry("dma/write", || verilog(dma::DmaWrite::default()), 975, 0),
         // Work queues and protection.
         entry("doorbell", || verilog(doorbell::Doorbell::default()), 825, 2),
         entry("doorbell/cq_pages", || verilog(doorbell::CqPages::default()), 20, 0),

@@ -7,9 +7,10 @@
 //! ```
 //! Contract: `valid` of a listener is high until it has taken the commit, once; `ready` ends the commit when all
 //! have. The commit itself goes to all listeners by wire and holds still meanwhile. The receive side hears of a work
-//! queue only when fetch has taken it: so no descriptor of the old queue comes behind.
+//! queue only when fetch has taken it: so no descriptor of the old queue comes behind. `valid` and `ready` come from
+//! registers, so that no listener's path begins in the table's number or ends in another listener.
 //!
-//! Latency: none beyond the slowest listener's.
+//! Latency: 1 cycle to the listeners, 1 back, beyond the slowest listener's.
 //!
 //! Tests: `tests/admin/command.rs`.
 
@@ -64,12 +65,13 @@ pub struct Broadcast {
     pub valid: Signal<Out, Bits<13>>,
     /// Who takes it now.
     pub taken: Signal<In, Bits<13>>,
-    had: DFF<Bits<13>>,
+    /// The commit is with the listeners.
+    told: DFF<bool>,
+    /// Who has not taken it.
+    waiting: DFF<Bits<13>>,
     hears: Signal<Local, Bits<13>>,
-    waiting: Signal<Local, Bits<13>>,
     shown: Signal<Local, Bits<13>>,
     takes: Signal<Local, Bits<13>>,
-    left: Signal<Local, Bits<13>>,
     region: Number<8, { table::REGION as u64 }>,
     page: Number<8, { table::PAGE as u64 }>,
     work_queue: Number<8, { table::WORK_QUEUE as u64 }>,
@@ -104,7 +106,7 @@ pub struct Broadcast {
 impl Logic for Broadcast {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, had);
+        dff_setup!(self, clock, told, waiting);
         if (self.target.val() == self.region.val()) | (self.target.val() == self.page.val()) {
             self.hears.next = self.hears_protect.val();
         } else if self.target.val() == self.work_queue.val() {
@@ -124,25 +126,23 @@ impl Logic for Broadcast {
         } else {
             self.hears.next = self.hears_state.val();
         }
-        self.waiting.next = self.hears.val() & !self.had.q.val();
-        self.shown.next = self.waiting.val();
-        if (self.waiting.val() & self.fetch.val()).any() {
-            self.shown.next = self.waiting.val() & self.not_receive.val();
+        self.shown.next = self.waiting.q.val();
+        if (self.waiting.q.val() & self.fetch.val()).any() {
+            self.shown.next = self.waiting.q.val() & self.not_receive.val();
         }
+        self.valid.next = self.shown.val();
         self.takes.next = self.shown.val() & self.taken.val();
-        self.left.next = self.waiting.val() & !self.takes.val();
-        self.valid.next = bits::<13>(0);
-        self.commit_ready.next = false;
-        if self.commit_valid.val() {
-            self.valid.next = self.shown.val();
-            self.had.d.next = self.had.q.val() | self.takes.val();
-            if !self.left.val().any() {
-                self.commit_ready.next = true;
-                self.had.d.next = bits::<13>(0);
-            }
+        self.waiting.d.next = self.waiting.q.val() & !self.takes.val();
+        self.commit_ready.next = self.told.q.val() & !self.waiting.q.val().any();
+        if self.told.q.val() {
+            self.told.d.next = self.waiting.q.val().any();
+        } else if self.commit_valid.val() {
+            self.told.d.next = true;
+            self.waiting.d.next = self.hears.val();
         }
         if self.reset.val() {
-            self.had.d.next = bits::<13>(0);
+            self.told.d.next = false;
+            self.waiting.d.next = bits::<13>(0);
         }
     }
 }

@@ -7,8 +7,9 @@
 //!        message ─►│             │
 //!   credits, cfg ─►└─────────────┘
 //! ```
-//! Contract: packets leave whole, in order within a source, round robin among the sources that have a packet and
-//! the credits for it, so no class ever waits for the credits of another. Interrupts (`message`) are posted, as memory
+//! Contract: packets leave whole, in order within a source, and whose turn it is stands in a register: behind each packet, and
+//! when the source has none or no credits for it, the turn goes round robin to another one that has both. So no
+//! class ever waits for the credits of another, and no source's path goes through another's. Interrupts (`message`) are posted, as memory
 //! writes are; one may be withdrawn (`message_valid` falls) until its first beat is taken. The order on `tx` is the order on the
 //! link: a block that must know its write to be ahead of something else waits until `tx` took it.
 //! With Bus Master off no posted or non-posted packet starts; under `hold` no posted one, and `settled` says that the last that has
@@ -20,7 +21,7 @@
 //! holds our 8 bytes. What is on its way is not counted yet, so until it has left twice as much is asked for.
 //! That is enough if the source of the credits has counted a packet in the cycle after its last beat was taken.
 //!
-//! Latency: 1 cycle; throughput: one beat every cycle. Outputs are those of a queue of two beats, and `tx_ready` reaches no input of
+//! Latency: 1 cycle, 1 more if the turn was another's; throughput: one beat every cycle. Outputs are those of a queue of two beats, and `tx_ready` reaches no input of
 //! this block in the same cycle. Tests: `tests/tlp/transmit.rs`.
 
 use crate::bus::TlpBeat;
@@ -96,9 +97,10 @@ pub struct TlpTransmit {
 
     arbiter: Arbiter<4, 2>,
     out: Fifo<Outgoing, 1, 2>,
-    /// In the middle of a packet of source `current`: the class, or 3 for interrupts.
+    /// Whose turn it is: its class, or 3 for interrupts.
+    turn: DFF<Bits<2>>,
+    /// It is in the middle of a packet.
     active: DFF<bool>,
-    current: DFF<Bits<2>>,
     /// Which sources have the credits for a packet.
     allowed: DFF<Bits<4>>,
     /// Nothing is under way that the credits may not count yet.
@@ -112,8 +114,9 @@ pub struct TlpTransmit {
     data_p: Signal<Local, bool>,
     data_c: Signal<Local, bool>,
     waiting: Signal<Local, Bits<4>>,
-    chosen: Signal<Local, Bits<2>>,
+    others: Signal<Local, Bits<4>>,
     go: Signal<Local, bool>,
+    passes: Signal<Local, bool>,
     offered: Signal<Local, bool>,
     moved: Signal<Local, bool>,
     beat: Signal<Local, TlpBeat>,
@@ -123,7 +126,7 @@ pub struct TlpTransmit {
 impl Logic for TlpTransmit {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, active, current, allowed, exact, held);
+        dff_setup!(self, clock, turn, active, allowed, exact, held);
         clock!(self, clock, arbiter, out);
         self.arbiter.reset.next = self.reset.val();
         self.out.reset.next = self.reset.val();
@@ -154,7 +157,7 @@ impl Logic for TlpTransmit {
         self.held.d.next = self.hold.val();
         self.settled.next = self.held.q.val() & !self.active.q.val();
 
-        // Who goes next.
+        // Who could go.
         self.waiting.next = bits::<4>(0);
         if self.posted_valid.val() {
             self.waiting.next = self.waiting.val() | bits::<4>(1);
@@ -168,50 +171,55 @@ impl Logic for TlpTransmit {
         if self.message_valid.val() {
             self.waiting.next = self.waiting.val() | bits::<4>(8);
         }
-        self.arbiter.request.next = self.waiting.val() & self.allowed.q.val();
-        self.chosen.next = self.arbiter.index.val();
-        self.go.next = self.arbiter.valid.val();
-        if self.active.q.val() {
-            self.chosen.next = self.current.q.val();
-            self.go.next = true;
-        }
-        self.current.d.next = self.chosen.val();
-
-        // Its beat.
+        // Whose turn it is, and its beat.
         self.posted_ready.next = false;
         self.nonposted_ready.next = false;
         self.completion_ready.next = false;
         self.message_ready.next = false;
         self.beat.next = self.posted.val();
-        self.offered.next = false;
-        if self.chosen.val() == bits::<2>(0) {
+        self.others.next = self.waiting.val() & self.allowed.q.val();
+        if self.turn.q.val() == bits::<2>(0) {
+            self.go.next = self.active.q.val() | self.allowed.q.val().get_bit(0);
             self.offered.next = self.posted_valid.val() & self.go.val();
             self.posted_ready.next = self.out.in_ready.val() & self.go.val();
-        } else if self.chosen.val() == bits::<2>(1) {
+            self.others.next = self.waiting.val() & self.allowed.q.val() & bits::<4>(14);
+        } else if self.turn.q.val() == bits::<2>(1) {
+            self.go.next = self.active.q.val() | self.allowed.q.val().get_bit(1);
             self.beat.next = self.nonposted.val();
             self.offered.next = self.nonposted_valid.val() & self.go.val();
             self.nonposted_ready.next = self.out.in_ready.val() & self.go.val();
-        } else if self.chosen.val() == bits::<2>(2) {
+            self.others.next = self.waiting.val() & self.allowed.q.val() & bits::<4>(13);
+        } else if self.turn.q.val() == bits::<2>(2) {
+            self.go.next = self.active.q.val() | self.allowed.q.val().get_bit(2);
             self.beat.next = self.completion.val();
             self.offered.next = self.completion_valid.val() & self.go.val();
             self.completion_ready.next = self.out.in_ready.val() & self.go.val();
+            self.others.next = self.waiting.val() & self.allowed.q.val() & bits::<4>(11);
         } else {
+            self.go.next = self.active.q.val() | self.allowed.q.val().get_bit(3);
             self.beat.next = self.message.val();
             self.offered.next = self.message_valid.val() & self.go.val();
             self.message_ready.next = self.out.in_ready.val() & self.go.val();
+            self.others.next = self.waiting.val() & self.allowed.q.val() & bits::<4>(7);
         }
         self.out.in_valid.next = self.offered.val();
         self.out.in_data.next.data = self.beat.val().data;
         self.out.in_data.next.keep = self.beat.val().keep;
         self.out.in_data.next.last = self.beat.val().last;
-        self.out.in_data.next.class = self.chosen.val();
-        if self.chosen.val().all() {
+        self.out.in_data.next.class = self.turn.q.val();
+        if self.turn.q.val().all() {
             self.out.in_data.next.class = bits::<2>(0);
         }
         self.moved.next = self.offered.val() & self.out.in_ready.val();
-        self.arbiter.advance.next = self.moved.val() & !self.active.q.val();
         if self.moved.val() {
             self.active.d.next = !self.beat.val().last;
+        }
+        self.passes.next =
+            (self.moved.val() & self.beat.val().last) | (!self.offered.val() & !self.active.q.val());
+        self.arbiter.request.next = self.others.val();
+        self.arbiter.advance.next = self.passes.val();
+        if self.passes.val() & self.arbiter.valid.val() {
+            self.turn.d.next = self.arbiter.index.val();
         }
 
         // Out.
@@ -226,6 +234,7 @@ impl Logic for TlpTransmit {
         self.exact.d.next = !self.moved.val() & !self.active.q.val() & !self.out.out_valid.val();
 
         if self.reset.val() {
+            self.turn.d.next = bits::<2>(0);
             self.active.d.next = false;
             self.allowed.d.next = bits::<4>(0);
             self.exact.d.next = false;

@@ -8,12 +8,15 @@
 //!     hold ──►│        │
 //!   commit ──►└────────┘
 //! ```
-//! Contract: round robin. What is on show holds still until `next`; `region` and `extent` are the halves of the row
-//! of the access's region, if `member` (the number is a row of the table, and not 0). `access` is there a cycle before
-//! `valid`. Nothing is taken in a cycle with `hold`. `write` puts the commit's row into the table, which takes two cycles:
+//! Contract: whose turn it is stands in a register, so that no client's path goes through another's. Who has the turn is taken
+//! when there is room. Behind its access, or if it asks for nothing, the turn goes round robin to another one that asks;
+//! if nobody does, to the mover of data on its side: gather behind fetch, scatter behind complete. What is on show holds
+//! still until `next`; `region` and `extent` are the halves of the row of the access's region, if `member` (the number is
+//! a row of the table, and not 0). `access` is there a cycle before `valid`. Nothing is taken in a cycle with `hold`.
+//! `write` puts the commit's row into the table, which takes two cycles:
 //! `written` is high in the second; only while `empty`. All outputs but the four `ready` are registers, and `extent` that of the RAM.
 //!
-//! Latency: 2 cycles from taken to on show; one access every 3 cycles. Tests: with the checker, `tests/protect`.
+//! Latency: 2 cycles from taken to on show, 1 more if the turn was another's; one access every 3 cycles. Tests: with the checker, `tests/protect`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::REGION_LOG2;
@@ -80,6 +83,8 @@ pub struct Intake {
 
     arbiter: Arbiter<4, 2>,
     rows: RegionTable,
+    /// Whose turn it is, one bit a client; nobody's after reset.
+    turn: DFF<Bits<4>>,
     /// The row is being read.
     reading: DFF<bool>,
     shown: DFF<bool>,
@@ -92,8 +97,13 @@ pub struct Intake {
     half: DFF<bool>,
 
     request: Signal<Local, Bits<4>>,
+    others: Signal<Local, Bits<4>>,
+    mover: Signal<Local, Bits<4>>,
+    room: Signal<Local, bool>,
+    asks: Signal<Local, bool>,
     take: Signal<Local, bool>,
     chosen: Signal<Local, Access>,
+    whose: Signal<Local, Bits<2>>,
     number: Signal<Local, Bits<16>>,
     number_low: Signal<Local, Bits<REGION_LOG2>>,
     held_number: Signal<Local, Bits<16>>,
@@ -102,7 +112,7 @@ pub struct Intake {
 impl Logic for Intake {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, reading, shown, held, held_client, held_member, held_region, half);
+        dff_setup!(self, clock, turn, reading, shown, held, held_client, held_member, held_region, half);
         clock!(self, clock, arbiter, rows);
         self.arbiter.reset.next = self.reset.val();
 
@@ -119,22 +129,43 @@ impl Logic for Intake {
         if self.complete_valid.val() {
             self.request.next = self.request.val() | bits::<4>(8);
         }
-        self.take.next = !self.hold.val() & !self.reading.q.val() & !self.shown.q.val();
-        self.arbiter.request.next = self.request.val();
-        self.arbiter.advance.next = self.take.val();
-        self.fetch_ready.next = self.take.val() & self.arbiter.grant.val().get_bit(0);
-        self.gather_ready.next = self.take.val() & self.arbiter.grant.val().get_bit(1);
-        self.scatter_ready.next = self.take.val() & self.arbiter.grant.val().get_bit(2);
-        self.complete_ready.next = self.take.val() & self.arbiter.grant.val().get_bit(3);
+        self.room.next = !self.hold.val() & !self.reading.q.val() & !self.shown.q.val();
+        self.asks.next = (self.request.val() & self.turn.q.val()).any();
+        self.take.next = self.room.val() & self.asks.val();
+        self.fetch_ready.next = self.room.val() & self.turn.q.val().get_bit(0);
+        self.gather_ready.next = self.room.val() & self.turn.q.val().get_bit(1);
+        self.scatter_ready.next = self.room.val() & self.turn.q.val().get_bit(2);
+        self.complete_ready.next = self.room.val() & self.turn.q.val().get_bit(3);
+
+        // Whose turn it is next.
+        self.others.next = self.request.val() & !self.turn.q.val();
+        self.mover.next = bits::<4>(4);
+        if (self.turn.q.val() & bits::<4>(3)).any() {
+            self.mover.next = bits::<4>(2);
+        }
+        self.arbiter.request.next = self.others.val();
+        self.arbiter.advance.next = self.take.val() | !self.asks.val();
+        if self.take.val() | !self.asks.val() {
+            if self.arbiter.valid.val() {
+                self.turn.d.next = self.arbiter.grant.val();
+            } else if self.take.val() {
+                self.turn.d.next = self.mover.val();
+            }
+        }
+
         self.chosen.next = self.fetch.val();
-        if self.arbiter.grant.val().get_bit(1) {
+        self.whose.next = bits::<2>(0);
+        if self.turn.q.val().get_bit(1) {
             self.chosen.next = self.gather.val();
+            self.whose.next = bits::<2>(1);
         }
-        if self.arbiter.grant.val().get_bit(2) {
+        if self.turn.q.val().get_bit(2) {
             self.chosen.next = self.scatter.val();
+            self.whose.next = bits::<2>(2);
         }
-        if self.arbiter.grant.val().get_bit(3) {
+        if self.turn.q.val().get_bit(3) {
             self.chosen.next = self.complete.val();
+            self.whose.next = bits::<2>(3);
         }
 
         self.number.next = self.chosen.val().region;
@@ -163,10 +194,10 @@ impl Logic for Intake {
             self.shown.d.next = true;
             self.held_region.d.next = self.rows.region.val();
         }
-        if self.take.val() & self.arbiter.valid.val() {
+        if self.take.val() {
             self.reading.d.next = true;
             self.held.d.next = self.chosen.val();
-            self.held_client.d.next = self.arbiter.index.val();
+            self.held_client.d.next = self.whose.val();
             self.held_member.d.next = self.number_low.val().any()
                 & (bit_cast::<16, REGION_LOG2>(self.number_low.val()) == self.number.val());
         }
@@ -180,6 +211,7 @@ impl Logic for Intake {
         self.empty.next = !self.reading.q.val() & !self.shown.q.val();
 
         if self.reset.val() {
+            self.turn.d.next = bits::<4>(0);
             self.reading.d.next = false;
             self.shown.d.next = false;
             self.half.d.next = false;

@@ -11,7 +11,7 @@
 //! anything that would break it again but COMP_PROT: it is passed over. An event is counted in `count_lost` when 16 wait already: it waits for nobody. A fault is taken (`ready`) in the cycle in which the new state is on the bus: the source that goes on in
 //! the next cycle finds its own copy up to date. Faults are served round robin.
 //!
-//! Latency: a fault 3 cycles, a commit 2. `query_state` follows `query_vi` in the same cycle.
+//! Latency: a fault 5 cycles, a commit 2. Who offers a fault, and what, goes into registers first. `query_state` follows `query_vi` in the same cycle.
 //!
 //! Tests: `tests/admin/state.rs`.
 
@@ -25,6 +25,7 @@ use viaduct_spec::tables::vi_states;
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum Step {
     Idle,
+    Take,
     Decide,
     Tell,
 }
@@ -78,6 +79,8 @@ pub struct ViState {
     states: LutRam<Bits<2>, VI_LOG2>,
     query_states: LutRam<Bits<2>, VI_LOG2>,
     arbiter: Arbiter<6, 3>,
+    /// Who offered a fault in the last cycle, if that was an idle one: with the states as they are now.
+    offered: DFF<Bits<6>>,
     granted: DFF<Bits<6>>,
     fault: DFF<Fault>,
     told: DFF<StateWrite>,
@@ -103,7 +106,7 @@ pub struct ViState {
 impl Logic for ViState {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, granted, fault, told, telling, by_commit, lost);
+        dff_setup!(self, clock, step, offered, granted, fault, told, telling, by_commit, lost);
         clock!(self, clock, states, query_states, arbiter, events);
         self.arbiter.reset.next = self.reset.val();
         self.events.reset.next = self.reset.val();
@@ -144,7 +147,8 @@ impl Logic for ViState {
         self.event_valid.next = self.events.out_valid.val();
         self.event_word.next = self.events.out_data.val();
 
-        self.arbiter.request.next = self.fault_valid.val();
+        self.arbiter.request.next = self.offered.q.val();
+        self.offered.d.next = bits::<6>(0);
         self.arbiter.advance.next = false;
         self.fault_ready.next = bits::<6>(0);
         self.commit_ready.next = false;
@@ -164,21 +168,25 @@ impl Logic for ViState {
                     self.arbiter.advance.next = true;
                     self.granted.d.next = self.arbiter.grant.val();
                     self.by_commit.d.next = false;
-                    self.step.d.next = Step::Decide;
-                    if self.arbiter.grant.val().get_bit(0) {
-                        self.fault.d.next = self.fetch_fault.val();
-                    } else if self.arbiter.grant.val().get_bit(1) {
-                        self.fault.d.next = self.transmit_fault.val();
-                    } else if self.arbiter.grant.val().get_bit(2) {
-                        self.fault.d.next = self.receive_fault.val();
-                    } else if self.arbiter.grant.val().get_bit(3) {
-                        self.fault.d.next = self.sends_fault.val();
-                    } else if self.arbiter.grant.val().get_bit(4) {
-                        self.fault.d.next = self.writer_fault.val();
-                    } else {
-                        self.fault.d.next = self.queues_fault.val();
-                    }
+                    self.step.d.next = Step::Take;
+                } else {
+                    self.offered.d.next = self.fault_valid.val();
                 }
+            }
+            Step::Take => {
+                self.fault.d.next = self.queues_fault.val();
+                if self.granted.q.val().get_bit(0) {
+                    self.fault.d.next = self.fetch_fault.val();
+                } else if self.granted.q.val().get_bit(1) {
+                    self.fault.d.next = self.transmit_fault.val();
+                } else if self.granted.q.val().get_bit(2) {
+                    self.fault.d.next = self.receive_fault.val();
+                } else if self.granted.q.val().get_bit(3) {
+                    self.fault.d.next = self.sends_fault.val();
+                } else if self.granted.q.val().get_bit(4) {
+                    self.fault.d.next = self.writer_fault.val();
+                }
+                self.step.d.next = Step::Decide;
             }
             Step::Decide => {
                 self.told.d.next.vi = self.fault.q.val().vi;
@@ -203,6 +211,7 @@ impl Logic for ViState {
         if self.reset.val() {
             self.step.d.next = Step::Idle;
             self.telling.d.next = false;
+            self.offered.d.next = bits::<6>(0);
         }
     }
 }

@@ -175,6 +175,8 @@ fn speed() {
     harness.commit_region(1, plain());
     harness.settle();
     harness.offer(0, good());
+    // It was nobody's turn.
+    assert_eq!(harness.step(), []);
     assert_eq!(harness.step(), [0]);
     let mut latency = 1;
     while harness.bench.get("read_valid") == 0 {

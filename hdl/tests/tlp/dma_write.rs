@@ -59,7 +59,7 @@ impl Source {
 
     fn taken(&mut self, bench: &Bench, name: &str) {
         if bench.get(&format!("{name}_ready")) == 1 {
-            assert!(self.beat.take().is_some(), "took data that was not there");
+            self.beat = None;
         }
     }
 }
