@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use viaduct_spec::{handle::queue_pair, tables::service};
 
 /// An Ethernet address.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Mac(pub [u8; 6]);
 
@@ -85,6 +85,13 @@ impl Service {
         }
     }
 
+    /// The level with this number in the NIC's tables.
+    pub fn from_code(code: u8) -> Option<Self> {
+        [Self::UnreliableDelivery, Self::ReliableDelivery, Self::ReliableReception]
+            .into_iter()
+            .find(|level| level.code() == code)
+    }
+
     /// Whether what is lost is sent again, and an error breaks the connection.
     pub fn is_reliable(self) -> bool {
         self != Self::UnreliableDelivery
@@ -120,6 +127,16 @@ impl Mtu {
     /// Its number in the NIC's tables.
     pub fn code(self) -> u8 {
         self.0
+    }
+
+    /// Its number on the wire, in messages that make connections: 1 to 5.
+    pub fn wire_code(self) -> u8 {
+        self.0 + 1
+    }
+
+    /// The one with this number on the wire.
+    pub fn from_wire_code(code: u8) -> Option<Self> {
+        (1..=Self::MAX.wire_code()).contains(&code).then(|| Self(code - 1))
     }
 }
 
