@@ -221,8 +221,16 @@ pub enum PeerError {
 }
 
 impl ConnectionInfo {
-    /// Whether a connection from this end (`self`) to `peer` can be.
+    /// Whether a connection from this end (`self`) to the VI that `peer` describes can be.
     pub fn check(&self, peer: &Self) -> Result<(), PeerError> {
+        if peer.generation() == 0 {
+            return Err(PeerError::Range { what: "queue pair number", value: peer.queue_pair.into() });
+        }
+        self.check_any(peer)
+    }
+
+    /// The same, whatever `peer`'s NIC is: not all have generations in their queue pair numbers.
+    pub fn check_any(&self, peer: &Self) -> Result<(), PeerError> {
         let range = |what, value: u32, good: bool| {
             if good {
                 Ok(())
@@ -230,9 +238,7 @@ impl ConnectionInfo {
                 Err(PeerError::Range { what, value: value.into() })
             }
         };
-        let number = u64::from(peer.queue_pair);
-        let sound = number >> queue_pair::BITS == 0 && peer.generation() != 0;
-        range("queue pair number", peer.queue_pair, sound)?;
+        range("queue pair number", peer.queue_pair, u64::from(peer.queue_pair) >> queue_pair::BITS == 0)?;
         range("first PSN", peer.first_psn, peer.first_psn >> 24 == 0)?;
         if !peer.mac.is_unicast() {
             return Err(PeerError::Address(peer.mac.to_string()));

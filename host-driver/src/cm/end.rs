@@ -73,8 +73,10 @@ impl End {
         let mut info = peer.info;
         if info.max_transfer == 0 {
             info.max_transfer = self.info.max_transfer;
+            self.info.check_any(&info)?;
+        } else {
+            self.info.check(&info)?;
         }
-        self.info.check(&info)?;
         Ok(Agreement {
             peer: info,
             reads_asked: self.reads_asked.min(peer.reads_answered),

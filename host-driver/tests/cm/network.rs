@@ -14,7 +14,7 @@ use viaduct_driver::{
         config::Config,
         datagram::Datagram,
         mad::Mad,
-        manager::{ConnectionId, Request, Target},
+        manager::{CmError, ConnectionId, Request, Target},
         message::Message,
         Discriminator, End, Event, Host, Manager,
     },
@@ -56,7 +56,9 @@ pub struct Network {
     pub events: Vec<(usize, Event)>,
     /// Who is asked whether a frame is lost.
     pub fate: Fate,
-    /// Frames that were sent, by sender.
+    /// How many frames were sent.
+    pub frames: usize,
+    /// The first thousands of them, by sender.
     pub sent: Vec<(usize, Frame)>,
     flying: BTreeMap<(Duration, u64), (usize, Vec<u8>)>,
     flights: u64,
@@ -91,6 +93,7 @@ impl Network {
             weather: FINE,
             events: Vec::new(),
             fate: Box::new(|_, _| false),
+            frames: 0,
             sent: Vec::new(),
             flying: BTreeMap::new(),
             flights: 0,
@@ -157,7 +160,10 @@ impl Network {
         let datagram = Datagram::decode(&bytes).expect("what we send is right");
         let message = datagram.map(|datagram| Mad::decode(&datagram.mad).expect("as well").message);
         let frame = Frame { bytes, message };
-        self.sent.push((from, frame.clone()));
+        self.frames += 1;
+        if self.frames < 5000 {
+            self.sent.push((from, frame.clone()));
+        }
         let Weather { loss, doubling, delay } = self.weather;
         if (self.fate)(from, &frame) || self.random.random_range(0..100) < loss {
             return;
@@ -223,15 +229,17 @@ impl Network {
         }
     }
 
+    /// Accepts a request with a new end.
+    pub fn say_yes(&mut self, n: usize, id: ConnectionId) -> Result<(), CmError> {
+        let own = self.end(n);
+        self.managers[n].accept(id, own, &[], self.now)
+    }
+
     /// Accepts the next request with a new end.
     pub fn accept(&mut self, n: usize) -> ConnectionId {
         let event = self.event(n);
-        let Event::Incoming { id, request, .. } = event else { panic!("{event:?}") };
-        let own = End {
-            info: ConnectionInfo { service: request.peer.info.service, ..self.end(n).info },
-            ..self.end(n)
-        };
-        self.managers[n].accept(id, own, &[], self.now).expect("it fits");
+        let Event::Incoming { id, .. } = event else { panic!("{event:?}") };
+        self.say_yes(n, id).expect("it fits");
         id
     }
 
