@@ -1,4 +1,4 @@
-//! Connection management: its messages as tshark reads them.
+//! The messages that are sent, as tshark reads them.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -10,7 +10,8 @@ use viaduct_driver::cm::config::Timing;
 use viaduct_driver::cm::manager::{Request, Target};
 use viaduct_driver::cm::{Config, Discriminator, End, Event, Host, Manager};
 use viaduct_spec::cm::{attribute, PORT, TCP_SERVICE};
-use viaduct_tests::tshark::{self, Management};
+
+use super::tshark::{self, Management};
 
 fn host(n: u8) -> Host {
     Host { mac: Mac([2, 0, 0, 0, 0, n]), ip: Ipv4Addr::new(10, 0, 0, n) }
