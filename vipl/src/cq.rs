@@ -27,6 +27,11 @@ impl ViId {
         static LAST: AtomicU64 = AtomicU64::new(0);
         Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
     }
+
+    /// The number; never 0.
+    pub fn number(self) -> u64 {
+        self.0
+    }
 }
 
 /// What a completion queue says: a descriptor of this work queue is complete.

@@ -67,6 +67,9 @@ pub enum Error {
     /// The work queue has a completion queue: that one is waited for.
     #[error("the work queue has a completion queue: wait for that, and then ask the work queue whether it is done")]
     HasCq,
+    /// The queue is not empty.
+    #[error("receives are posted, under the protection tag that the virtual interface has")]
+    Posted,
     /// A name that no NIC has.
     #[error("{name:?} is no name of a NIC: {reason}")]
     Name {
@@ -121,6 +124,7 @@ impl Error {
             Self::NotDone => Return::NotDone,
             Self::Empty | Self::Descriptor(_) => Return::DescriptorError,
             Self::Timeout => Return::Timeout,
+            Self::Posted => Return::InvalidState,
             Self::Overrun(_) | Self::Memory(_) => Return::ErrorResource,
             Self::Name { .. }
             | Self::Range { .. }

@@ -1,6 +1,10 @@
 //! Registered memory.
 
-use std::{mem::ManuallyDrop, ptr::NonNull, sync::Arc};
+use std::{
+    mem::ManuallyDrop,
+    ptr::NonNull,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use viaduct_driver::{agent::MemoryAttributes, memory::Mapping};
 
@@ -35,7 +39,8 @@ pub struct Region(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     nic: Nic,
-    _ptag: Ptag,
+    /// Kept as long as the region has it.
+    ptag: Mutex<Ptag>,
     handle: u32,
     start: NonNull<u8>,
     length: usize,
@@ -102,7 +107,7 @@ impl Nic {
         let handle = unsafe { self.agent().register(start.as_ptr() as usize, length, wanted) }?;
         Ok(Region(Arc::new(Inner {
             nic: self.clone(),
-            _ptag: attributes.ptag.clone(),
+            ptag: Mutex::new(attributes.ptag.clone()),
             handle,
             start,
             length,
@@ -155,6 +160,23 @@ impl Region {
     /// Pointer to the first byte, for access in place. The NIC may change the bytes at any time.
     pub fn as_ptr(&self) -> NonNull<u8> {
         self.0.start
+    }
+
+    /// Gives it another tag and other rights (VipSetMemAttributes); its handle stays. When it returns, nobody reaches the memory
+    /// by what it was registered for before.
+    ///
+    /// # Errors
+    /// A tag of another NIC's; a right to write read-only memory; the device's errors.
+    pub fn set_attributes(&self, attributes: &MemAttributes) -> Result<(), Error> {
+        let mut ptag = self.0.ptag.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = MemoryAttributes {
+            tag: attributes.ptag.tag_of(self.nic())?,
+            rdma_write: attributes.enable_rdma_write,
+            rdma_read: attributes.enable_rdma_read,
+        };
+        self.nic().agent().set_memory_attributes(self.handle(), wanted)?;
+        *ptag = attributes.ptag.clone();
+        Ok(())
     }
 
     /// Copies bytes into the region.

@@ -64,6 +64,22 @@ pub struct ViAttributes {
 }
 
 impl ViAttributes {
+    /// Whether there can be such a VI.
+    fn check(&self) -> Result<(), AgentError> {
+        if self.rdma_read && !self.service.is_reliable() {
+            return Err(AgentError::RdmaRead);
+        }
+        for log2 in [self.send_log2, self.receive_log2] {
+            if !(MIN_RING_LOG2..=MAX_RING_LOG2).contains(&log2) {
+                return Err(AgentError::Ring(log2));
+            }
+        }
+        if !(1..=MAX_TRANSFER).contains(&self.max_transfer) {
+            return Err(AgentError::MaxTransfer(self.max_transfer));
+        }
+        Ok(())
+    }
+
     fn cq(&self, direction: Direction) -> Option<u16> {
         match direction {
             Direction::Send => self.send_cq,
@@ -287,6 +303,44 @@ impl Vi {
         self.query(&Admin::of(&*self.agent.device))
     }
 
+    /// Gives an idle VI other attributes; rings and completion queues stay. With `anew` both rings start anew at position 0:
+    /// nothing may be posted that is not complete. Without it, what is posted to receive stays posted, and the tag is to be
+    /// the same.
+    ///
+    /// # Errors
+    /// Not idle; as [`Agent::create_vi`].
+    pub fn set_attributes(&self, new: ViAttributes, anew: bool) -> Result<(), AgentError> {
+        new.check()?;
+        let mut guard = self.agent.state();
+        let state = &mut *guard;
+        let Entry { life, attributes: old } = *state.vi(self)?;
+        let admin = Admin::of(&*self.agent.device);
+        let now = self.query(&admin)?;
+        if now != ViState::Idle {
+            let rule = "only an idle one can have other attributes";
+            return Err(AgentError::State { vi: self.index, state: now.name(), rule });
+        }
+        if new.tag == self.agent.system_tag || (!anew && new.tag != old.tag) {
+            return Err(AgentError::UnknownTag(new.tag));
+        }
+        state.tags.take(new.tag)?;
+        let rings = (old.send_log2, old.receive_log2, old.send_cq, old.receive_cq);
+        let (send_log2, receive_log2, send_cq, receive_cq) = rings;
+        let entry =
+            Entry { life, attributes: ViAttributes { send_log2, receive_log2, send_cq, receive_cq, ..new } };
+        {
+            let mut info = self.info.lock().unwrap_or_else(PoisonError::into_inner);
+            (info.mtu, info.service, info.max_transfer) = (new.mtu, new.service, new.max_transfer);
+        }
+        match anew {
+            true => self.open(&admin, &entry)?,
+            false => self.rest(&admin, &entry)?,
+        }
+        state.tags.give_back(old.tag);
+        state.vis[usize::from(self.index)] = Some(entry);
+        Ok(())
+    }
+
     /// Destroys the VI: doorbells and frames for it are ignored from now on. To be called when all
     /// that was posted is complete.
     pub fn destroy(&self) -> Result<(), AgentError> {
@@ -353,18 +407,23 @@ impl Vi {
 
     /// Writes the rows of an idle VI; the doorbells open last.
     fn open(&self, admin: &Admin<'_>, entry: &Entry) -> Result<(), AgentError> {
-        let ViAttributes { tag, service, mtu, max_transfer, .. } = entry.attributes;
-        let (vi, own) = (u32::from(self.index), self.info());
-        let receive = rows::Receive::idle(&own, tag, self.rights(&entry.attributes));
-        admin.commit(table::GATHER, vi, &rows::gather(tag, service, mtu, max_transfer))?;
-        admin.commit(table::TRANSMIT, vi, &rows::transmit(own.first_psn, service, false, 0))?;
-        admin.commit(table::RECEIVE, vi, &receive.words())?;
+        self.rest(admin, entry)?;
         for direction in [Direction::Send, Direction::Receive] {
             self.ring(direction).clear();
             let (row, words) = self.work_queue(direction, &entry.attributes);
             admin.commit(table::WORK_QUEUE, row, &words)?;
         }
         Ok(())
+    }
+
+    /// Writes the rows of an idle VI that are not its work queues'.
+    fn rest(&self, admin: &Admin<'_>, entry: &Entry) -> Result<(), AgentError> {
+        let ViAttributes { tag, service, mtu, max_transfer, .. } = entry.attributes;
+        let (vi, own) = (u32::from(self.index), self.info());
+        let receive = rows::Receive::idle(&own, tag, self.rights(&entry.attributes));
+        admin.commit(table::GATHER, vi, &rows::gather(tag, service, mtu, max_transfer))?;
+        admin.commit(table::TRANSMIT, vi, &rows::transmit(own.first_psn, service, false, 0))?;
+        admin.commit(table::RECEIVE, vi, &receive.words())
     }
 }
 
@@ -375,17 +434,7 @@ impl Agent {
     /// A ring size or transfer size that the NIC has not, RDMA reads without reliability; a tag or completion queue
     /// that does not exist; no VI left.
     pub fn create_vi(self: &Arc<Self>, attributes: ViAttributes) -> Result<Vi, AgentError> {
-        if attributes.rdma_read && !attributes.service.is_reliable() {
-            return Err(AgentError::RdmaRead);
-        }
-        for log2 in [attributes.send_log2, attributes.receive_log2] {
-            if !(MIN_RING_LOG2..=MAX_RING_LOG2).contains(&log2) {
-                return Err(AgentError::Ring(log2));
-            }
-        }
-        if !(1..=MAX_TRANSFER).contains(&attributes.max_transfer) {
-            return Err(AgentError::MaxTransfer(attributes.max_transfer));
-        }
+        attributes.check()?;
         let mut guard = self.state();
         let state = &mut *guard;
         if attributes.tag == self.system_tag {
