@@ -146,6 +146,16 @@ impl Cq {
         Ok(self.0.cq.resize(entries)?)
     }
 
+    /// Whether a VI or a clone has it: it is not destroyed yet when this one is dropped.
+    pub fn is_used(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
+    /// Its number on its NIC, which another queue may have later: what [`crate::Event`]s call it.
+    pub fn index(&self) -> u16 {
+        self.0.cq.index()
+    }
+
     /// The NIC that it is on.
     pub fn nic(&self) -> &Nic {
         &self.0.nic

@@ -29,6 +29,7 @@
 //! VIA gives no flow control: on a reliable VI a message that finds no receive posted breaks the
 //! connection. Receives are posted before the peer sends; how many, the two programs agree.
 
+pub mod connections;
 mod cq;
 mod descriptor;
 mod error;

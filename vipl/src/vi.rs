@@ -217,6 +217,19 @@ impl<D: Form> Vi<D> {
         self.queue(direction).wait(&self.vi, timeout)
     }
 
+    /// What it was created with, or given since.
+    pub fn attributes(&self) -> ViAttributes {
+        self.lock_attributes().clone()
+    }
+
+    /// Breaks the connection: the VI goes into Error, and everything posted is flushed.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn break_off(&self) -> Result<(), Error> {
+        Ok(self.vi.break_off()?)
+    }
+
     /// State, attributes, and whether the queues are empty (VipQueryVi).
     pub fn query(&self) -> Result<ViQuery, Error> {
         Ok(ViQuery {
