@@ -3,7 +3,7 @@
 use std::{
     io::{Read, Write},
     ptr::NonNull,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -114,7 +114,7 @@ impl Nic {
     /// # Errors
     /// As [`Nic::create_vi`].
     pub fn create_vi_of<D: Form>(&self, attributes: &ViAttributes) -> Result<Vi<D>, Error> {
-        let vi = self.agent().create_vi(self.agent_attributes(attributes)?)?;
+        let vi = Arc::clone(self.agent()).create_vi(self.agent_attributes(attributes)?)?;
         let vi = Vi {
             nic: self.clone(),
             id: ViId::new(),

@@ -6,34 +6,31 @@ use std::{
     ptr::NonNull,
     sync::{
         atomic::{AtomicBool, Ordering},
-        Once,
+        OnceLock,
     },
     time::{Duration, Instant},
 };
 
 use via::{Error, Return};
+use viaduct_driver::fork::Birth;
 
 use crate::types::VipReturn;
 
-/// This process is a child of the one that opened a NIC.
-static CHILD: AtomicBool = AtomicBool::new(false);
+/// The process that has opened NICs. In a child of its, handles, threads and locks are the parent's.
+static BIRTH: OnceLock<Birth> = OnceLock::new();
 
-extern "C" fn in_child() {
-    CHILD.store(true, Ordering::Relaxed);
+/// From now on a child of this process gets errors.
+pub fn watch_forks() {
+    BIRTH.get_or_init(Birth::now);
 }
 
-/// From now on a child of this process gets errors: NICs, threads and locks are its parent's.
-pub fn watch_forks() {
-    static WATCH: Once = Once::new();
-    WATCH.call_once(|| {
-        // SAFETY: the handler only stores a flag. Should there be no memory for it, children are not told.
-        let _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-    });
+fn is_child() -> bool {
+    BIRTH.get().is_some_and(|birth| !birth.is_here())
 }
 
 /// Runs the body of an entry point.
 pub fn call(body: impl FnOnce() -> Result<(), Return>) -> VipReturn {
-    let code = if CHILD.load(Ordering::Relaxed) {
+    let code = if is_child() {
         Return::ErrorResource
     } else {
         // What the body leaves behind in a panic are locks that are taken all the same, around data that is whole.
@@ -48,7 +45,7 @@ pub fn call(body: impl FnOnce() -> Result<(), Return>) -> VipReturn {
 
 /// [`call`], for what answers something else than a code.
 pub fn value<T>(otherwise: T, body: impl FnOnce() -> Option<T>) -> T {
-    if CHILD.load(Ordering::Relaxed) {
+    if is_child() {
         return otherwise;
     }
     catch_unwind(AssertUnwindSafe(body)).ok().flatten().unwrap_or(otherwise)
