@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use viaduct_driver::queues::Direction;
 use viaduct_spec::descriptor::{
     address_segment, control, control_segment, data_segment, status, CONTROL_SEGMENT_BYTES, MAX_SEGMENTS,
     SEGMENT_BYTES,
@@ -246,8 +247,12 @@ impl Descriptor {
 }
 
 impl sealed::Form for Descriptor {
-    fn segment(&self) -> Segment {
-        self.segment
+    fn is_complete(&self) -> bool {
+        self.segment.is_complete()
+    }
+
+    fn flush(&self, direction: Direction) {
+        self.segment.flush(direction);
     }
 
     fn token(&self, position: u16) -> u64 {

@@ -4,7 +4,10 @@
 use std::{
     fmt,
     ptr::NonNull,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        atomic::{AtomicBool, AtomicU64, Ordering},
+        Arc,
+    },
 };
 
 use viaduct_driver::agent::vis::Direction;
@@ -22,11 +25,13 @@ pub trait Form: sealed::Form {}
 impl<D: sealed::Form> Form for D {}
 
 pub(crate) mod sealed {
-    use super::{fmt, Segment};
+    use super::{fmt, Direction};
 
     pub trait Form: fmt::Debug + Send {
-        /// Its control segment in memory.
-        fn segment(&self) -> Segment;
+        /// Whether the NIC is done with it. What it wrote before is visible when this is true.
+        fn is_complete(&self) -> bool;
+        /// Completes it in the NIC's place: flushed. For a NIC that can no longer write to it.
+        fn flush(&self, direction: Direction);
         /// Its token at ring position `position`.
         fn token(&self, position: u16) -> u64;
         /// It is about to be posted: status 0.
@@ -124,6 +129,8 @@ pub struct RawDescriptor {
     region: u32,
     /// First byte of its region.
     base: usize,
+    /// The region is registered. When it is not any more, its memory may be gone, and is not touched; nor will the NIC.
+    live: Arc<AtomicBool>,
 }
 
 impl RawDescriptor {
@@ -139,7 +146,7 @@ impl RawDescriptor {
         region.place(offset.ok_or_else(|| range(usize::MAX))?, CONTROL_SEGMENT_BYTES)?;
         // SAFETY: the caller's promise.
         let segment = unsafe { Segment::new(region, start) }?;
-        Ok(Self { segment, region: region.handle(), base: region.address() })
+        Ok(Self { segment, region: region.handle(), base: region.address(), live: Arc::clone(region.live()) })
     }
 
     /// Where it lies.
@@ -147,15 +154,28 @@ impl RawDescriptor {
         self.segment.start()
     }
 
-    /// How it completed.
+    /// How it completed. Of one whose region has been deregistered nobody knows: a protection error.
     pub fn status(&self) -> Status {
+        if !self.is_live() {
+            return Status::DONE | Status::PROTECTION_ERROR;
+        }
         Status::from_bits_truncate(control_segment::STATUS.get(&self.segment.load()) as u32)
+    }
+
+    fn is_live(&self) -> bool {
+        self.live.load(Ordering::Acquire)
     }
 }
 
 impl sealed::Form for RawDescriptor {
-    fn segment(&self) -> Segment {
-        self.segment
+    fn is_complete(&self) -> bool {
+        !self.is_live() || self.segment.is_complete()
+    }
+
+    fn flush(&self, direction: Direction) {
+        if self.is_live() {
+            self.segment.flush(direction);
+        }
     }
 
     fn token(&self, position: u16) -> u64 {

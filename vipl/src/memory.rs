@@ -3,7 +3,10 @@
 use std::{
     mem::ManuallyDrop,
     ptr::NonNull,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        Arc, Mutex, PoisonError,
+    },
 };
 
 use viaduct_driver::{agent::MemoryAttributes, memory::Mapping};
@@ -47,6 +50,7 @@ struct Inner {
     /// The region's own memory, if it has any.
     owned: ManuallyDrop<Option<Mapping>>,
     read_only: bool,
+    live: Arc<AtomicBool>,
 }
 
 // SAFETY: the pointer is to memory that stays as long as this does, and every access to it is a copy
@@ -113,12 +117,14 @@ impl Nic {
             length,
             owned: ManuallyDrop::new(owned),
             read_only,
+            live: Arc::new(AtomicBool::new(true)),
         })))
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        self.live.store(false, Ordering::Release);
         // After an error the NIC may still reach the memory: then it stays.
         if self.nic.agent().deregister(self.handle).is_ok() {
             // SAFETY: dropped here and nowhere else.
@@ -205,6 +211,11 @@ impl Region {
         }
         // SAFETY: inside the region.
         Ok(unsafe { self.0.start.add(offset) })
+    }
+
+    /// Whether it is registered, for those who do not keep it so.
+    pub(crate) fn live(&self) -> &Arc<AtomicBool> {
+        &self.0.live
     }
 
     pub(crate) fn is_read_only(&self) -> bool {

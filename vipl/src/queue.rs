@@ -152,7 +152,7 @@ impl<D: Form> Queue<D> {
         // Under the lock: the position is of the queue as it is, and not of one that was reset meanwhile.
         let posted = self.lock();
         match posted.descriptors.front() {
-            Some(head) if !head.segment().is_complete() => Ok(vi.arm(self.direction, posted.oldest())?),
+            Some(head) if !head.is_complete() => Ok(vi.arm(self.direction, posted.oldest())?),
             _ => Ok(()),
         }
     }
@@ -161,7 +161,7 @@ impl<D: Form> Queue<D> {
         let mut posted = self.lock();
         match posted.descriptors.front() {
             None => return Some(Err(Error::Empty)),
-            Some(head) if !head.segment().is_complete() => return None,
+            Some(head) if !head.is_complete() => return None,
             Some(_) => {}
         }
         let mut head = posted.descriptors.pop_front()?;
@@ -184,15 +184,15 @@ impl<D: Form> Posted<D> {
 
     /// Everything posted is complete. The NIC completes in order: the last one tells.
     pub(crate) fn is_complete(&self) -> bool {
-        self.descriptors.back().is_none_or(|last| last.segment().is_complete())
+        self.descriptors.back().is_none_or(|last| last.is_complete())
     }
 
     /// The NIC has forgotten the queue: what it did not complete is flushed, and the ring starts
     /// anew. How many it did not complete.
     pub(crate) fn reset(&mut self, direction: Direction) -> usize {
         let mut flushed = 0;
-        for segment in self.descriptors.iter().map(D::segment).filter(|segment| !segment.is_complete()) {
-            segment.flush(direction);
+        for descriptor in self.descriptors.iter().filter(|descriptor| !descriptor.is_complete()) {
+            descriptor.flush(direction);
             flushed += 1;
         }
         self.position = 0;

@@ -400,8 +400,8 @@ impl Vi<RawDescriptor> {
     /// As [`Vi::post_send`]; an address that is not in the region, or no multiple of 64.
     ///
     /// # Safety
-    /// Until the descriptor is off the queue again, or the VI is gone, its memory stays mapped and is the library's and the
-    /// NIC's.
+    /// Until the descriptor is off the queue again, or its region is deregistered, or the VI is gone, its memory stays mapped and
+    /// is the library's and the NIC's.
     pub unsafe fn post_at(
         &self,
         direction: Direction,

@@ -5,71 +5,15 @@ use std::{
     fs,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    thread::sleep,
-    time::{Duration, Instant},
+    process::Command,
 };
+
+mod common;
+use common::{built, Simulator};
 
 const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 /// How old programs were compiled.
 const STANDARD: &str = "-std=gnu89";
-
-/// What is built beside this test.
-fn built(name: &str) -> PathBuf {
-    let test = std::env::current_exe().expect("a test has a path");
-    let path = test.ancestors().nth(2).expect("target/<profile>/deps/<test>").join(name);
-    assert!(path.exists(), "{} is not built: run the suite by `cargo xtask test`", path.display());
-    path
-}
-
-/// Two NICs, functional models, in a process of their own.
-struct Simulator {
-    process: Child,
-    folder: tempfile::TempDir,
-}
-
-impl Simulator {
-    fn start() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let process = Command::new(built("viaduct-sim"))
-            .args(["--nics", "2", "--nic", "model", "--dir"])
-            .arg(folder.path())
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("the simulator starts");
-        let simulator = Self { process, folder };
-        let start = Instant::now();
-        while !simulator.socket(1).exists() {
-            assert!(start.elapsed() < Duration::from_secs(60), "no sockets");
-            sleep(Duration::from_millis(10));
-        }
-        simulator
-    }
-
-    fn socket(&self, nic: usize) -> PathBuf {
-        self.folder.path().join(format!("nic{nic}.sock"))
-    }
-
-    /// What programs are told of the NICs.
-    fn names(&self) -> String {
-        let name = |nic: usize| {
-            let socket = self.socket(nic);
-            format!(
-                "nic{nic} = vfio-user:{},mac=02:00:00:00:00:0{1},ip=10.0.0.{1}",
-                socket.display(),
-                nic + 1
-            )
-        };
-        format!("{};{}", name(0), name(1))
-    }
-}
-
-impl Drop for Simulator {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
 
 /// Compiles a program of tests/c.
 fn compile(name: &str, folder: &Path) -> PathBuf {

@@ -1,4 +1,6 @@
 /* Virtual interfaces and their work queues, not connected. */
+#include <sys/mman.h>
+
 #include "check.h"
 
 static void attributes_that_are_not_offered_have_their_own_codes(void)
@@ -254,6 +256,33 @@ static void a_wait_ends_with_its_time_in_milliseconds(void)
     free(world.memory);
 }
 
+static void memory_that_is_gone_is_not_touched(void)
+{
+    struct world world;
+    VIP_VI_HANDLE vi;
+    VIP_DESCRIPTOR *d;
+    VIP_MEM_HANDLE handle;
+    VIP_MEM_ATTRIBUTES attributes;
+    size_t bytes = 1 << 20;
+    char *memory;
+    begin(&world, "nic0");
+    vi = create_vi(&world, NULL, NULL);
+    memory = (char *)mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != (char *)MAP_FAILED);
+    attributes.Ptag = world.ptag;
+    attributes.EnableRdmaWrite = attributes.EnableRdmaRead = VIP_FALSE;
+    OK(VipRegisterMem(world.nic, memory, bytes, &attributes, &handle));
+    OK(VipPostRecv(vi, (VIP_DESCRIPTOR *)memory, handle));
+    OK(VipPostRecv(vi, (VIP_DESCRIPTOR *)(memory + 64), handle));
+    OK(VipDeregisterMem(world.nic, memory, handle));
+    CHECK(munmap(memory, bytes) == 0);
+    IS(VipRecvDone(vi, &d), VIP_DESCRIPTOR_ERROR);
+    CHECK((char *)d == memory);
+    OK(VipDisconnect(vi));
+    OK(VipCloseNic(world.nic));
+    free(world.memory);
+}
+
 static void the_compatibility_switch_is_off(void)
 {
     struct world world;
@@ -275,6 +304,7 @@ static const struct test tests[] = {
     TEST(a_queue_takes_as_many_as_its_attribute_says),
     TEST(a_status_that_is_not_0_does_not_look_like_a_completion),
     TEST(a_wait_ends_with_its_time_in_milliseconds),
+    TEST(memory_that_is_gone_is_not_touched),
     TEST(the_compatibility_switch_is_off),
 };
 
