@@ -93,6 +93,12 @@ pub trait KernelAgent: Send + Sync {
     /// Ends a registration. When it returns without an error, nothing reaches the memory through the handle any
     /// more. After an error the NIC may still do so: the memory must stay.
     fn deregister(&self, handle: u32) -> Result<(), AgentError>;
+    /// Gives a registered region another tag and other rights; its handle stays. When it returns without an error, nobody
+    /// reaches the memory by what it was registered for before.
+    ///
+    /// # Errors
+    /// No such handle or tag; a right to write read-only memory.
+    fn set_memory_attributes(&self, handle: u32, attributes: MemoryAttributes) -> Result<(), AgentError>;
     /// What a handle was registered with.
     fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError>;
 
@@ -102,6 +108,18 @@ pub trait KernelAgent: Send + Sync {
     /// A ring size or transfer size that the NIC has not, RDMA reads without reliability; a tag or completion queue
     /// that does not exist; no VI left.
     fn create_vi(self: Arc<Self>, attributes: ViAttributes) -> Result<Vi, AgentError>;
+    /// Gives an idle VI other attributes; the sizes of its rings and its completion queues stay. With `anew` both rings start
+    /// anew at position 0: nothing may be posted that is not complete. Without it what is posted to receive stays posted, and
+    /// the tag is to be the same. It answers what its next peer is to know.
+    ///
+    /// # Errors
+    /// Not idle; as [`KernelAgent::create_vi`].
+    fn set_vi_attributes(
+        &self,
+        vi: ViName,
+        attributes: ViAttributes,
+        anew: bool,
+    ) -> Result<ConnectionInfo, AgentError>;
     /// Connects an idle VI to the one that `peer` describes. The send ring starts anew at position 0, so nothing
     /// may be posted to it that is not complete; posted receives stay.
     fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError>;

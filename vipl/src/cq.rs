@@ -27,6 +27,11 @@ impl ViId {
         static LAST: AtomicU64 = AtomicU64::new(0);
         Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
     }
+
+    /// The number; never 0.
+    pub fn number(self) -> u64 {
+        self.0
+    }
 }
 
 /// What a completion queue says: a descriptor of this work queue is complete.
@@ -139,6 +144,16 @@ impl Cq {
     /// As [`Nic::create_cq`].
     pub fn resize(&self, entries: usize) -> Result<(), Error> {
         Ok(self.0.cq.resize(entries)?)
+    }
+
+    /// Whether a VI or a clone has it: it is not destroyed yet when this one is dropped.
+    pub fn is_used(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
+    /// Its number on its NIC, which another queue may have later: what [`crate::Event`]s call it.
+    pub fn index(&self) -> u16 {
+        self.0.cq.index()
     }
 
     /// The NIC that it is on.

@@ -1,21 +1,17 @@
 //! Descriptors: what is posted, and what comes back.
 
-use std::{
-    fmt,
-    ptr::NonNull,
-    sync::atomic::{AtomicU64, Ordering},
+use std::fmt;
+
+use viaduct_driver::queues::Direction;
+use viaduct_spec::descriptor::{
+    address_segment, control, control_segment, data_segment, status, CONTROL_SEGMENT_BYTES, MAX_SEGMENTS,
+    SEGMENT_BYTES,
 };
 
-use viaduct_spec::{
-    descriptor::{
-        address_segment, control, control_segment, data_segment, status, ALIGNMENT, CONTROL_SEGMENT_BYTES,
-        MAX_SEGMENTS, SEGMENT_BYTES,
-    },
-    doorbell,
-    handle::memory_handle,
+use crate::{
+    form::{sealed, Segment, Words},
+    Error, Region,
 };
-
-use crate::{Error, Region};
 
 bitflags::bitflags! {
     /// The status word of a completed descriptor, without the operation.
@@ -77,8 +73,7 @@ pub enum Operation {
 #[derive(Debug)]
 pub struct Descriptor {
     region: Region,
-    /// Its 64-byte aligned place.
-    place: Place,
+    segment: Segment,
     segments: u16,
     control: u16,
     immediate: u32,
@@ -88,15 +83,6 @@ pub struct Descriptor {
     _data: Vec<Region>,
     completion: Completion,
 }
-
-/// The first 32 bytes of a descriptor in memory.
-#[derive(Debug, Clone, Copy)]
-struct Place(NonNull<AtomicU64>);
-
-// SAFETY: it is inside a region, which may be used from any thread, and only ever accessed as atomics.
-unsafe impl Send for Place {}
-// SAFETY: as above.
-unsafe impl Sync for Place {}
 
 /// A place in a peer's memory: what the two programs tell each other before an RDMA operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,20 +158,14 @@ impl DescriptorBuilder {
     /// memory belongs to it from now on.
     pub fn build(self, region: &Region, offset: usize) -> Result<Descriptor, Error> {
         let start = region.place(offset, self.bytes())?;
-        if start.as_ptr() as usize % ALIGNMENT != 0 {
-            return Err(Error::Alignment(start.as_ptr() as usize));
-        }
-        if region.is_read_only() {
-            return Err(Error::ReadOnly);
-        }
-        let place = Place(start.cast());
-        for (word, value) in (CONTROL_SEGMENT_BYTES / 8..).zip(self.segments.iter().flatten()) {
-            place.word(word).store(*value, Ordering::Relaxed);
-        }
+        // SAFETY: the descriptor keeps a clone of the region, hence the memory, into which nobody makes references.
+        let segment = unsafe { Segment::new(region, start) }?;
+        let words: Vec<u8> = self.segments.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
+        region.write(offset + CONTROL_SEGMENT_BYTES, &words)?;
         let flags = if self.immediate.is_some() { control::IMMEDIATE } else { 0 };
         Ok(Descriptor {
             region: region.clone(),
-            place,
+            segment,
             // At most MAX_SEGMENTS.
             segments: self.segments.len() as u16,
             control: self.control | flags,
@@ -194,15 +174,6 @@ impl DescriptorBuilder {
             _data: self.data,
             completion: Completion::default(),
         })
-    }
-}
-
-impl Place {
-    /// A word of the descriptor. Private to this file, which keeps `word` inside what was checked.
-    fn word(&self, word: usize) -> &AtomicU64 {
-        // SAFETY: `build` has checked that the descriptor lies in its region, aligned to 64 bytes,
-        // and the descriptor's clone of the region keeps the memory.
-        unsafe { self.0.add(word).as_ref() }
     }
 }
 
@@ -232,7 +203,7 @@ impl Descriptor {
 
     /// Its virtual address.
     pub fn address(&self) -> usize {
-        self.place.0.as_ptr() as usize
+        self.segment.start().as_ptr() as usize
     }
 
     /// The region that it lies in.
@@ -273,48 +244,37 @@ impl Descriptor {
         let flag = if data.is_some() { control::IMMEDIATE } else { 0 };
         self.control = self.control & !control::IMMEDIATE | flag;
     }
+}
 
-    /// Writes the control segment as it has to be when posted: status 0.
-    pub(crate) fn prepare(&mut self) {
+impl sealed::Form for Descriptor {
+    fn is_complete(&self) -> bool {
+        self.segment.is_complete()
+    }
+
+    fn flush(&self, direction: Direction) {
+        self.segment.flush(direction);
+    }
+
+    fn token(&self, position: u16) -> u64 {
+        self.segment.token(self.region.handle(), self.region.address(), position)
+    }
+
+    fn prepare(&mut self) {
         self.completion = Completion::default();
-        let mut words = [0; CONTROL_SEGMENT_BYTES / 8];
+        let mut words: Words = [0; 4];
         control_segment::SEG_COUNT.put(&mut words, self.segments.into());
         control_segment::CONTROL.put(&mut words, self.control.into());
         control_segment::IMMEDIATE.put(&mut words, self.immediate.into());
         control_segment::LENGTH.put(&mut words, self.total.into());
-        for (word, value) in words.into_iter().enumerate() {
-            self.place.word(word).store(value, Ordering::Relaxed);
-        }
+        self.segment.store(words);
     }
 
-    /// Its token at ring position `position`.
-    pub(crate) fn token(&self, position: u16) -> u64 {
-        let index = memory_handle::INDEX.get(&[self.region.handle().into()]);
-        let base = self.region.address() & !(ALIGNMENT - 1);
-        doorbell::encode(index as u16, ((self.address() - base) / ALIGNMENT) as u64, position)
-    }
-
-    /// Whether the NIC is done with it. What it wrote before is visible when this is true.
-    pub(crate) fn is_complete(&self) -> bool {
-        // Length and Status are one aligned 8-byte word, and the NIC writes it at once.
-        let word = [0, 0, 0, self.place.word(3).load(Ordering::Acquire)];
-        control_segment::STATUS.get(&word) as u32 & (status::DONE | status::ERROR_MASK) != 0
-    }
-
-    /// Takes over what the NIC wrote. To be called when it is complete.
-    pub(crate) fn finish(&mut self) {
-        let words: [u64; 4] = std::array::from_fn(|word| self.place.word(word).load(Ordering::Acquire));
+    fn finish(&mut self) {
+        let words = self.segment.load();
         self.completion = Completion {
             status: control_segment::STATUS.get(&words) as u32,
             length: control_segment::LENGTH.get(&words) as u32,
             immediate: control_segment::IMMEDIATE.get(&words) as u32,
         };
-    }
-
-    /// Completes it in the NIC's place: flushed. For a NIC that can no longer write to it.
-    pub(crate) fn flush(&mut self) {
-        let mut words = [0; 4];
-        control_segment::STATUS.put(&mut words, (status::DONE | status::DESC_FLUSHED_ERROR).into());
-        self.place.word(3).store(words[3], Ordering::Release);
     }
 }

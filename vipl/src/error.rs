@@ -67,6 +67,21 @@ pub enum Error {
     /// The work queue has a completion queue: that one is waited for.
     #[error("the work queue has a completion queue: wait for that, and then ask the work queue whether it is done")]
     HasCq,
+    /// The queue is not empty.
+    #[error("receives are posted, under the protection tag that the virtual interface has")]
+    Posted,
+    /// Nobody waits for the connection.
+    #[error("nobody waits for a connection at that address")]
+    NoMatch,
+    /// The peer does not want the connection.
+    #[error("the peer rejected the connection")]
+    Rejected,
+    /// No way to the peer.
+    #[error("there is no way to {0}")]
+    NotReachable(String),
+    /// Something that is not there.
+    #[error("{0} is not supported")]
+    NotSupported(&'static str),
     /// A name that no NIC has.
     #[error("{name:?} is no name of a NIC: {reason}")]
     Name {
@@ -121,6 +136,11 @@ impl Error {
             Self::NotDone => Return::NotDone,
             Self::Empty | Self::Descriptor(_) => Return::DescriptorError,
             Self::Timeout => Return::Timeout,
+            Self::Posted => Return::InvalidState,
+            Self::NoMatch => Return::NoMatch,
+            Self::Rejected => Return::Reject,
+            Self::NotReachable(_) => Return::NotReachable,
+            Self::NotSupported(_) => Return::ErrorNotSupported,
             Self::Overrun(_) | Self::Memory(_) => Return::ErrorResource,
             Self::Name { .. }
             | Self::Range { .. }

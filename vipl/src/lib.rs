@@ -29,9 +29,11 @@
 //! VIA gives no flow control: on a reliable VI a message that finds no receive posted breaks the
 //! connection. Receives are posted before the peer sends; how many, the two programs agree.
 
+pub mod connections;
 mod cq;
 mod descriptor;
 mod error;
+mod form;
 mod memory;
 mod nic;
 mod queue;
@@ -40,9 +42,10 @@ mod vi;
 pub use cq::{Cq, CqEntry, ViId};
 pub use descriptor::{Descriptor, DescriptorBuilder, Operation, Remote, Status};
 pub use error::{Error, Return};
+pub use form::{Form, RawDescriptor};
 pub use memory::{MemAttributes, Region};
 pub use nic::{Nic, NicAttributes, Ptag};
-pub use vi::{ReliabilityLevel, Vi, ViAttributes, ViQuery, ViState};
+pub use vi::{Direction, ReliabilityLevel, Vi, ViAttributes, ViQuery, ViState};
 pub use viaduct_driver::{
     address::{ConnectionInfo, Mac, Mtu},
     agent::{Event, NicKind},

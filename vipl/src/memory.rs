@@ -1,6 +1,13 @@
 //! Registered memory.
 
-use std::{mem::ManuallyDrop, ptr::NonNull, sync::Arc};
+use std::{
+    mem::ManuallyDrop,
+    ptr::NonNull,
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        Arc, Mutex, PoisonError,
+    },
+};
 
 use viaduct_driver::{agent::MemoryAttributes, memory::Mapping};
 
@@ -35,13 +42,15 @@ pub struct Region(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     nic: Nic,
-    _ptag: Ptag,
+    /// Kept as long as the region has it.
+    ptag: Mutex<Ptag>,
     handle: u32,
     start: NonNull<u8>,
     length: usize,
     /// The region's own memory, if it has any.
     owned: ManuallyDrop<Option<Mapping>>,
     read_only: bool,
+    live: Arc<AtomicBool>,
 }
 
 // SAFETY: the pointer is to memory that stays as long as this does, and every access to it is a copy
@@ -102,18 +111,20 @@ impl Nic {
         let handle = unsafe { self.agent().register(start.as_ptr() as usize, length, wanted) }?;
         Ok(Region(Arc::new(Inner {
             nic: self.clone(),
-            _ptag: attributes.ptag.clone(),
+            ptag: Mutex::new(attributes.ptag.clone()),
             handle,
             start,
             length,
             owned: ManuallyDrop::new(owned),
             read_only,
+            live: Arc::new(AtomicBool::new(true)),
         })))
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        self.live.store(false, Ordering::Release);
         // After an error the NIC may still reach the memory: then it stays.
         if self.nic.agent().deregister(self.handle).is_ok() {
             // SAFETY: dropped here and nowhere else.
@@ -157,6 +168,23 @@ impl Region {
         self.0.start
     }
 
+    /// Gives it another tag and other rights (VipSetMemAttributes); its handle stays. When it returns, nobody reaches the memory
+    /// by what it was registered for before.
+    ///
+    /// # Errors
+    /// A tag of another NIC's; a right to write read-only memory; the device's errors.
+    pub fn set_attributes(&self, attributes: &MemAttributes) -> Result<(), Error> {
+        let mut ptag = self.0.ptag.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = MemoryAttributes {
+            tag: attributes.ptag.tag_of(self.nic())?,
+            rdma_write: attributes.enable_rdma_write,
+            rdma_read: attributes.enable_rdma_read,
+        };
+        self.nic().agent().set_memory_attributes(self.handle(), wanted)?;
+        *ptag = attributes.ptag.clone();
+        Ok(())
+    }
+
     /// Copies bytes into the region.
     pub fn write(&self, offset: usize, bytes: &[u8]) -> Result<(), Error> {
         let to = self.place(offset, bytes.len())?;
@@ -183,6 +211,11 @@ impl Region {
         }
         // SAFETY: inside the region.
         Ok(unsafe { self.0.start.add(offset) })
+    }
+
+    /// Whether it is registered, for those who do not keep it so.
+    pub(crate) fn live(&self) -> &Arc<AtomicBool> {
+        &self.0.live
     }
 
     pub(crate) fn is_read_only(&self) -> bool {

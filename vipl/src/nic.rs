@@ -233,6 +233,13 @@ impl Ptag {
     }
 }
 
+impl Ptag {
+    /// Whether a VI, a region or a clone has it: it is not destroyed yet when this one is dropped.
+    pub fn is_used(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+}
+
 impl Drop for Tag {
     fn drop(&mut self) {
         // Regions and VIs hold clones, so nobody uses it; a region that could not be deregistered

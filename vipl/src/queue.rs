@@ -16,7 +16,7 @@ use viaduct_driver::agent::{
 };
 use viaduct_spec::doorbell::token;
 
-use crate::{Descriptor, Error};
+use crate::{form::Form, Error};
 
 /// Misses in a row after which a *Wait sleeps, and a *Done lets others run. On a machine with few processors a
 /// simulated NIC otherwise waits for those who wait for it.
@@ -27,37 +27,37 @@ pub(crate) const CHECK: u32 = 1024;
 
 /// One of the two work queues of a VI.
 #[derive(Debug)]
-pub(crate) struct Queue {
+pub(crate) struct Queue<D> {
     direction: Direction,
     slots: usize,
-    posted: Mutex<Posted>,
+    posted: Mutex<Posted<D>>,
     misses: AtomicU32,
 }
 
 /// The descriptors on a work queue.
-#[derive(Debug, Default)]
-pub(crate) struct Posted {
+#[derive(Debug)]
+pub(crate) struct Posted<D> {
     /// Ring position of the next one: counts every descriptor, in the token's bits.
     position: u16,
-    descriptors: VecDeque<Descriptor>,
+    descriptors: VecDeque<D>,
 }
 
-impl Queue {
+impl<D: Form> Queue<D> {
     pub(crate) fn new(vi: &AgentVi, direction: Direction) -> Self {
         Self {
             direction,
             slots: vi.ring(direction).slots(),
-            posted: Mutex::default(),
+            posted: Mutex::new(Posted { position: 0, descriptors: VecDeque::new() }),
             misses: AtomicU32::new(0),
         }
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Posted> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Posted<D>> {
         self.posted.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Posts a descriptor: token into the ring, then the doorbell.
-    pub(crate) fn post(&self, vi: &AgentVi, mut descriptor: Descriptor) -> Result<(), Error> {
+    pub(crate) fn post(&self, vi: &AgentVi, mut descriptor: D) -> Result<(), Error> {
         vi.check_process()?;
         let mut posted = self.lock();
         // The NIC has completed, hence read, what is off the queue: its slot is free.
@@ -75,8 +75,8 @@ impl Queue {
         Ok(vi.ring_doorbell(self.direction, token)?)
     }
 
-    /// Takes the head off the queue if it is complete.
-    pub(crate) fn done(&self, vi: &AgentVi) -> Result<Descriptor, Error> {
+    /// Takes the head off the queue if it is complete, however it completed.
+    pub(crate) fn done(&self, vi: &AgentVi) -> Result<D, Error> {
         vi.check_process()?;
         if let Some(result) = self.try_done() {
             self.misses.store(0, Ordering::Relaxed);
@@ -104,7 +104,7 @@ impl Queue {
     ///
     /// Other queues share the vector, and other threads may wait for this queue: who is woken and finds
     /// nothing arms anew, with the head as it is then.
-    pub(crate) fn wait(&self, vi: &AgentVi, timeout: Option<Duration>) -> Result<Descriptor, Error> {
+    pub(crate) fn wait(&self, vi: &AgentVi, timeout: Option<Duration>) -> Result<D, Error> {
         vi.check_process()?;
         let start = Instant::now();
         let agent = vi.agent();
@@ -135,7 +135,7 @@ impl Queue {
     }
 
     /// [`Queue::done`], again and again until `timeout` after `start`, or for ever: where one must not sleep.
-    fn poll(&self, vi: &AgentVi, start: Instant, timeout: Option<Duration>) -> Result<Descriptor, Error> {
+    fn poll(&self, vi: &AgentVi, start: Instant, timeout: Option<Duration>) -> Result<D, Error> {
         loop {
             match self.done(vi) {
                 Err(Error::NotDone) => {}
@@ -157,7 +157,7 @@ impl Queue {
         }
     }
 
-    fn try_done(&self) -> Option<Result<Descriptor, Error>> {
+    fn try_done(&self) -> Option<Result<D, Error>> {
         let mut posted = self.lock();
         match posted.descriptors.front() {
             None => return Some(Err(Error::Empty)),
@@ -166,11 +166,11 @@ impl Queue {
         }
         let mut head = posted.descriptors.pop_front()?;
         head.finish();
-        Some(if head.status().is_error() { Err(Error::Descriptor(Box::new(head))) } else { Ok(head) })
+        Some(Ok(head))
     }
 }
 
-impl Posted {
+impl<D: Form> Posted<D> {
     /// Nothing is posted.
     pub(crate) fn is_empty(&self) -> bool {
         self.descriptors.is_empty()
@@ -184,15 +184,15 @@ impl Posted {
 
     /// Everything posted is complete. The NIC completes in order: the last one tells.
     pub(crate) fn is_complete(&self) -> bool {
-        self.descriptors.back().is_none_or(Descriptor::is_complete)
+        self.descriptors.back().is_none_or(|last| last.is_complete())
     }
 
     /// The NIC has forgotten the queue: what it did not complete is flushed, and the ring starts
     /// anew. How many it did not complete.
-    pub(crate) fn reset(&mut self) -> usize {
+    pub(crate) fn reset(&mut self, direction: Direction) -> usize {
         let mut flushed = 0;
-        for descriptor in self.descriptors.iter_mut().filter(|d| !d.is_complete()) {
-            descriptor.flush();
+        for descriptor in self.descriptors.iter().filter(|descriptor| !descriptor.is_complete()) {
+            descriptor.flush(direction);
             flushed += 1;
         }
         self.position = 0;

@@ -2,19 +2,21 @@
 
 use std::{
     io::{Read, Write},
-    sync::Arc,
+    ptr::NonNull,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-pub use viaduct_driver::agent::vis::ViState;
+pub use viaduct_driver::agent::vis::{Direction, ViState};
 use viaduct_driver::{
     address::{ConnectionInfo, Mtu, Service},
-    agent::vis::{Direction, Vi as AgentVi, ViAttributes as AgentViAttributes, MAX_RING_LOG2},
+    agent::vis::{Vi as AgentVi, ViAttributes as AgentViAttributes, MAX_RING_LOG2},
 };
 
 use crate::{
+    form::{Form, RawDescriptor},
     queue::{Posted, Queue},
-    Cq, Descriptor, Error, Nic, Ptag, ViId,
+    Cq, Descriptor, Error, Nic, Ptag, Region, ViId,
 };
 
 /// VIA's reliability levels.
@@ -83,14 +85,19 @@ pub struct ViQuery {
 }
 
 /// A virtual interface. Dropping it disconnects and destroys it.
+///
+/// `D` is the form of its descriptors: [`Descriptor`]s that own their memory, or those that a C program has written
+/// ([`RawDescriptor`]).
 #[derive(Debug)]
-pub struct Vi {
+pub struct Vi<D: Form = Descriptor> {
     nic: Nic,
     id: ViId,
     vi: AgentVi,
-    attributes: ViAttributes,
-    send: Queue,
-    receive: Queue,
+    attributes: Mutex<ViAttributes>,
+    send_cq: Option<Cq>,
+    receive_cq: Option<Cq>,
+    send: Queue<D>,
+    receive: Queue<D>,
 }
 
 impl Nic {
@@ -99,9 +106,36 @@ impl Nic {
     /// # Errors
     /// A reliability level or size that the NIC does not offer; no VI left.
     pub fn create_vi(&self, attributes: &ViAttributes) -> Result<Vi, Error> {
+        self.create_vi_of(attributes)
+    }
+
+    /// [`Nic::create_vi`], for descriptors of another form.
+    ///
+    /// # Errors
+    /// As [`Nic::create_vi`].
+    pub fn create_vi_of<D: Form>(&self, attributes: &ViAttributes) -> Result<Vi<D>, Error> {
+        let vi = Arc::clone(self.agent()).create_vi(self.agent_attributes(attributes)?)?;
+        let vi = Vi {
+            nic: self.clone(),
+            id: ViId::new(),
+            send: Queue::new(&vi, Direction::Send),
+            receive: Queue::new(&vi, Direction::Receive),
+            vi,
+            attributes: Mutex::new(attributes.clone()),
+            send_cq: attributes.send_cq.clone(),
+            receive_cq: attributes.receive_cq.clone(),
+        };
+        for cq in vi.cqs() {
+            cq.add(vi.vi.index(), vi.id)?;
+        }
+        Ok(vi)
+    }
+
+    /// A VI's attributes as the agent has them.
+    fn agent_attributes(&self, attributes: &ViAttributes) -> Result<AgentViAttributes, Error> {
         let log2 = attributes.depth.clamp(8, 1 << MAX_RING_LOG2).next_power_of_two().ilog2();
         let index = |cq: &Option<Cq>| cq.as_ref().map(|cq| cq.index_on(self)).transpose();
-        let vi = Arc::clone(self.agent()).create_vi(AgentViAttributes {
+        Ok(AgentViAttributes {
             tag: attributes.ptag.tag_of(self)?,
             service: attributes.reliability_level,
             mtu: attributes.mtu,
@@ -112,23 +146,11 @@ impl Nic {
             rdma_read: attributes.enable_rdma_read,
             send_cq: index(&attributes.send_cq)?,
             receive_cq: index(&attributes.receive_cq)?,
-        })?;
-        let vi = Vi {
-            nic: self.clone(),
-            id: ViId::new(),
-            send: Queue::new(&vi, Direction::Send),
-            receive: Queue::new(&vi, Direction::Receive),
-            vi,
-            attributes: attributes.clone(),
-        };
-        for cq in vi.cqs() {
-            cq.add(vi.vi.index(), vi.id)?;
-        }
-        Ok(vi)
+        })
     }
 }
 
-impl Vi {
+impl<D: Form> Vi<D> {
     /// The NIC that it is on.
     pub fn nic(&self) -> &Nic {
         &self.nic
@@ -137,6 +159,11 @@ impl Vi {
     /// What completion queues call it.
     pub fn id(&self) -> ViId {
         self.id
+    }
+
+    /// Its number on its NIC, which another VI may have later: what [`crate::Event`]s call it.
+    pub fn index(&self) -> u16 {
+        self.vi.index()
     }
 
     /// What the peer has to know to connect to this VI. It is new for each connection.
@@ -171,6 +198,147 @@ impl Vi {
         }
     }
 
+    /// Takes the oldest descriptor off a work queue if it is complete, however it completed.
+    ///
+    /// # Errors
+    /// [`Error::NotDone`]; [`Error::Empty`] when nothing is posted; now and then, the device's errors.
+    pub fn done(&self, direction: Direction) -> Result<D, Error> {
+        self.queue(direction).done(&self.vi)
+    }
+
+    /// [`Vi::done`], as soon as it is complete; it looks for a moment, then sleeps until the NIC's interrupt. None: for ever,
+    /// but never longer than five seconds for a device that is gone.
+    ///
+    /// # Errors
+    /// As [`Vi::done`], and [`Error::Timeout`] in place of [`Error::NotDone`]; [`Error::HasCq`]: with a completion
+    /// queue one waits for that ([`Cq::wait`]).
+    pub fn wait(&self, direction: Direction, timeout: Option<Duration>) -> Result<D, Error> {
+        self.alone(direction)?;
+        self.queue(direction).wait(&self.vi, timeout)
+    }
+
+    /// What it was created with, or given since.
+    pub fn attributes(&self) -> ViAttributes {
+        self.lock_attributes().clone()
+    }
+
+    /// Breaks the connection: the VI goes into Error, and everything posted is flushed.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn break_off(&self) -> Result<(), Error> {
+        Ok(self.vi.break_off()?)
+    }
+
+    /// State, attributes, and whether the queues are empty (VipQueryVi).
+    pub fn query(&self) -> Result<ViQuery, Error> {
+        Ok(ViQuery {
+            state: self.vi.state()?,
+            attributes: self.lock_attributes().clone(),
+            send_queue_empty: self.send.lock().is_empty(),
+            receive_queue_empty: self.receive.lock().is_empty(),
+        })
+    }
+
+    /// Gives an idle VI another tag, level, size and other rights (VipSetViAttributes). Depth, packets and completion queues
+    /// stay as they are.
+    ///
+    /// # Errors
+    /// [`crate::Return::InvalidState`] unless idle, and of another tag while receives are posted: they were posted under the
+    /// one that it has; otherwise as [`Nic::create_vi`].
+    pub fn set_attributes(&self, new: &ViAttributes) -> Result<(), Error> {
+        let (mut sends, mut receives) = (self.send.lock(), self.receive.lock());
+        let mut attributes = self.lock_attributes();
+        let new = ViAttributes {
+            mtu: attributes.mtu,
+            depth: attributes.depth,
+            send_cq: self.send_cq.clone(),
+            receive_cq: self.receive_cq.clone(),
+            ..new.clone()
+        };
+        let wanted = self.nic.agent_attributes(&new)?;
+        // Sends posted to an idle VI are flushed.
+        self.wait_complete(&[&sends])?;
+        let anew = receives.is_complete();
+        if wanted.tag != attributes.ptag.tag_of(&self.nic)? && !anew {
+            return Err(Error::Posted);
+        }
+        self.vi.set_attributes(wanted, anew)?;
+        if anew {
+            self.reset(Direction::Send, &mut sends)?;
+            self.reset(Direction::Receive, &mut receives)?;
+        }
+        *attributes = new;
+        Ok(())
+    }
+
+    /// Ends the connection (VipDisconnect): what is posted on either queue completes, flushed at the
+    /// latest, and stays on the queue for send_done and recv_done. The VI is idle then. Of an idle
+    /// VI nothing is changed.
+    pub fn disconnect(&self) -> Result<(), Error> {
+        let (mut sends, mut receives) = (self.send.lock(), self.receive.lock());
+        if self.vi.state()? == ViState::Idle {
+            return Ok(());
+        }
+        self.flush(&mut sends, &mut receives)
+    }
+
+    /// Completes everything and makes the VI idle.
+    fn flush(&self, sends: &mut Posted<D>, receives: &mut Posted<D>) -> Result<(), Error> {
+        self.vi.break_off()?;
+        self.wait_complete(&[sends, receives])?;
+        self.vi.make_idle()?;
+        // Both, whatever the first one says.
+        let first = self.reset(Direction::Send, sends);
+        first.and(self.reset(Direction::Receive, receives))
+    }
+
+    /// The NIC has forgotten a queue.
+    fn reset(&self, direction: Direction, posted: &mut Posted<D>) -> Result<(), Error> {
+        let flushed = posted.reset(direction);
+        self.cq(direction).map_or(Ok(()), |cq| cq.flushed(self.id, direction, flushed))
+    }
+
+    fn queue(&self, direction: Direction) -> &Queue<D> {
+        match direction {
+            Direction::Send => &self.send,
+            Direction::Receive => &self.receive,
+        }
+    }
+
+    fn lock_attributes(&self) -> MutexGuard<'_, ViAttributes> {
+        // Written whole.
+        self.attributes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn cqs(&self) -> impl Iterator<Item = &Cq> {
+        [&self.send_cq, &self.receive_cq].into_iter().flatten()
+    }
+
+    fn cq(&self, direction: Direction) -> Option<&Cq> {
+        match direction {
+            Direction::Send => self.send_cq.as_ref(),
+            Direction::Receive => self.receive_cq.as_ref(),
+        }
+    }
+
+    /// A work queue that has a completion queue is not waited for.
+    fn alone(&self, direction: Direction) -> Result<(), Error> {
+        self.cq(direction).map_or(Ok(()), |_| Err(Error::HasCq))
+    }
+
+    /// Waits until the NIC has completed what is posted, or will not any more.
+    fn wait_complete(&self, queues: &[&Posted<D>]) -> Result<(), Error> {
+        let start = Instant::now();
+        while !queues.iter().all(|posted| posted.is_complete()) && start.elapsed() < FLUSH_LIMIT {
+            self.nic.agent().pause();
+            self.nic.agent().check()?;
+        }
+        Ok(())
+    }
+}
+
+impl Vi {
     /// Posts a send (VipPostSend).
     ///
     /// # Errors
@@ -195,103 +363,69 @@ impl Vi {
     /// [`Error::NotDone`]; [`Error::Descriptor`] with the descriptor when it completed in error;
     /// [`Error::Empty`] when nothing is posted; now and then, the device's errors.
     pub fn send_done(&self) -> Result<Descriptor, Error> {
-        self.send.done(&self.vi)
+        judged(self.done(Direction::Send)?)
     }
 
     /// Takes the oldest receive off the queue if it is complete (VipRecvDone): as [`Vi::send_done`].
     pub fn recv_done(&self) -> Result<Descriptor, Error> {
-        self.receive.done(&self.vi)
+        judged(self.done(Direction::Receive)?)
     }
 
-    /// Waits until the oldest send is complete (VipSendWait); it looks for a moment, then sleeps until the NIC's
-    /// interrupt. None: for ever, but never longer than five seconds for a device that is gone.
+    /// Waits until the oldest send is complete (VipSendWait): [`Vi::wait`].
     ///
     /// # Errors
     /// As [`Vi::send_done`], and [`Error::Timeout`] in place of [`Error::NotDone`]; [`Error::HasCq`]: with a completion
     /// queue one waits for that ([`Cq::wait`]).
     pub fn send_wait(&self, timeout: Option<Duration>) -> Result<Descriptor, Error> {
-        self.alone(Direction::Send)?;
-        self.send.wait(&self.vi, timeout)
+        judged(self.wait(Direction::Send, timeout)?)
     }
 
     /// Waits until the oldest receive is complete (VipRecvWait): as [`Vi::send_wait`].
     pub fn recv_wait(&self, timeout: Option<Duration>) -> Result<Descriptor, Error> {
-        self.alone(Direction::Receive)?;
-        self.receive.wait(&self.vi, timeout)
+        judged(self.wait(Direction::Receive, timeout)?)
     }
 
-    /// State, attributes, and whether the queues are empty (VipQueryVi).
-    pub fn query(&self) -> Result<ViQuery, Error> {
-        Ok(ViQuery {
-            state: self.vi.state()?,
-            attributes: self.attributes.clone(),
-            send_queue_empty: self.send.lock().is_empty(),
-            receive_queue_empty: self.receive.lock().is_empty(),
-        })
-    }
-
-    /// Ends the connection (VipDisconnect): what is posted on either queue completes, flushed at the
-    /// latest, and stays on the queue for send_done and recv_done. The VI is idle then. Of an idle
-    /// VI nothing is changed.
-    pub fn disconnect(&self) -> Result<(), Error> {
-        let (mut sends, mut receives) = (self.send.lock(), self.receive.lock());
-        if self.vi.state()? == ViState::Idle {
-            return Ok(());
-        }
-        self.flush(&mut sends, &mut receives)
-    }
-
-    fn post(&self, queue: &Queue, descriptor: Descriptor) -> Result<(), Error> {
+    fn post(&self, queue: &Queue<Descriptor>, descriptor: Descriptor) -> Result<(), Error> {
         if !descriptor.region().nic().is(&self.nic) {
             return Err(Error::OtherNic);
         }
         queue.post(&self.vi, descriptor)
     }
+}
 
-    /// Completes everything and makes the VI idle.
-    fn flush(&self, sends: &mut Posted, receives: &mut Posted) -> Result<(), Error> {
-        self.vi.break_off()?;
-        self.wait_complete(&[sends, receives])?;
-        self.vi.make_idle()?;
-        // Both, whatever the first one says.
-        let first = self.reset(Direction::Send, sends);
-        first.and(self.reset(Direction::Receive, receives))
-    }
-
-    /// The NIC has forgotten a queue.
-    fn reset(&self, direction: Direction, posted: &mut Posted) -> Result<(), Error> {
-        let flushed = posted.reset();
-        self.cq(direction).map_or(Ok(()), |cq| cq.flushed(self.id, direction, flushed))
-    }
-
-    fn cqs(&self) -> impl Iterator<Item = &Cq> {
-        [&self.attributes.send_cq, &self.attributes.receive_cq].into_iter().flatten()
-    }
-
-    fn cq(&self, direction: Direction) -> Option<&Cq> {
-        match direction {
-            Direction::Send => self.attributes.send_cq.as_ref(),
-            Direction::Receive => self.attributes.receive_cq.as_ref(),
+impl Vi<RawDescriptor> {
+    /// Posts the descriptor at `address` of `region` that the program has written there.
+    ///
+    /// # Errors
+    /// As [`Vi::post_send`]; an address that is not in the region, or no multiple of 64.
+    ///
+    /// # Safety
+    /// Until the descriptor is off the queue again, or its region is deregistered, or the VI is gone, its memory stays mapped and
+    /// is the library's and the NIC's.
+    pub unsafe fn post_at(
+        &self,
+        direction: Direction,
+        region: &Region,
+        address: NonNull<u8>,
+    ) -> Result<(), Error> {
+        if !region.nic().is(&self.nic) {
+            return Err(Error::OtherNic);
         }
-    }
-
-    /// A work queue that has a completion queue is not waited for.
-    fn alone(&self, direction: Direction) -> Result<(), Error> {
-        self.cq(direction).map_or(Ok(()), |_| Err(Error::HasCq))
-    }
-
-    /// Waits until the NIC has completed what is posted, or will not any more.
-    fn wait_complete(&self, queues: &[&Posted]) -> Result<(), Error> {
-        let start = Instant::now();
-        while !queues.iter().all(|posted| posted.is_complete()) && start.elapsed() < FLUSH_LIMIT {
-            self.nic.agent().pause();
-            self.nic.agent().check()?;
-        }
-        Ok(())
+        // SAFETY: the caller's promise.
+        let descriptor = unsafe { RawDescriptor::new(region, address) }?;
+        self.queue(direction).post(&self.vi, descriptor)
     }
 }
 
-impl Drop for Vi {
+/// An error of the descriptor's is one of the call's.
+fn judged(descriptor: Descriptor) -> Result<Descriptor, Error> {
+    if descriptor.status().is_error() {
+        return Err(Error::Descriptor(Box::new(descriptor)));
+    }
+    Ok(descriptor)
+}
+
+impl<D: Form> Drop for Vi<D> {
     fn drop(&mut self) {
         let (mut sends, mut receives) = (self.send.lock(), self.receive.lock());
         let unused = sends.is_empty() && receives.is_empty() && matches!(self.vi.state(), Ok(ViState::Idle));

@@ -83,12 +83,25 @@ impl KernelAgent for Agent {
         Agent::deregister(self, handle)
     }
 
+    fn set_memory_attributes(&self, handle: u32, attributes: MemoryAttributes) -> Result<(), AgentError> {
+        Agent::set_memory_attributes(self, handle, attributes)
+    }
+
     fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
         Agent::memory_attributes(self, handle)
     }
 
     fn create_vi(self: Arc<Self>, attributes: ViAttributes) -> Result<Vi, AgentError> {
         Agent::create_vi(&self, attributes)
+    }
+
+    fn set_vi_attributes(
+        &self,
+        vi: ViName,
+        attributes: ViAttributes,
+        anew: bool,
+    ) -> Result<ConnectionInfo, AgentError> {
+        Agent::set_vi_attributes(self, vi, attributes, anew)
     }
 
     fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError> {

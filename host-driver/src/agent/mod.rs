@@ -385,6 +385,23 @@ impl Agent {
         state.regions.deregister(&*self.device, &mut state.tags, handle)
     }
 
+    /// Gives a registered region another tag and other rights; its handle stays. When it returns without an error, nobody
+    /// reaches the memory by what it was registered for before.
+    ///
+    /// # Errors
+    /// No such handle or tag; a right to write read-only memory.
+    pub fn set_memory_attributes(&self, handle: u32, attributes: MemoryAttributes) -> Result<(), AgentError> {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        if state.regions.is_system(handle) {
+            return Err(AgentError::UnknownHandle(handle));
+        }
+        if attributes.tag == self.system_tag {
+            return Err(AgentError::UnknownTag(attributes.tag));
+        }
+        state.regions.set_attributes(&*self.device, &mut state.tags, handle, attributes)
+    }
+
     /// What a handle was registered with.
     pub fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
         self.state().regions.attributes(handle)

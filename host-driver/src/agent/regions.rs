@@ -164,6 +164,31 @@ impl Regions {
         Ok(())
     }
 
+    /// Gives a region another tag and other rights. When it returns without an error, nothing reaches the memory by the former
+    /// ones any more.
+    pub fn set_attributes(
+        &mut self,
+        device: &dyn PciDevice,
+        tags: &mut Tags,
+        handle: u32,
+        attributes: MemoryAttributes,
+    ) -> Result<(), AgentError> {
+        let (index, Entry { row: old, place }) = self.find(handle)?;
+        if attributes.rdma_write && old.read_only {
+            return Err(AgentError::RightToWrite(old.base));
+        }
+        tags.take(attributes.tag)?;
+        let MemoryAttributes { tag, rdma_write, rdma_read } = attributes;
+        let row = rows::Region { tag, rdma_write, rdma_read, ..old };
+        let admin = Admin::of(device);
+        // Of a device that fails here nobody knows which row it has: both tags stay.
+        admin.commit(table::REGION, index.into(), &row.words())?;
+        self.rows[usize::from(index)] = Some(Entry { row, place });
+        admin.drain()?;
+        tags.give_back(old.tag);
+        Ok(())
+    }
+
     /// Takes all memory back from a function that is reset, whose tables mean nothing any more. After
     /// an error it may still reach some of it.
     pub fn unmap_all(&mut self, device: &dyn PciDevice) -> Result<(), DeviceError> {

@@ -75,6 +75,22 @@ pub struct ViAttributes {
 }
 
 impl ViAttributes {
+    /// Whether there can be such a VI.
+    fn check(&self) -> Result<(), AgentError> {
+        if self.rdma_read && !self.service.is_reliable() {
+            return Err(AgentError::RdmaRead);
+        }
+        for log2 in [self.send_log2, self.receive_log2] {
+            if !(MIN_RING_LOG2..=MAX_RING_LOG2).contains(&log2) {
+                return Err(AgentError::Ring(log2));
+            }
+        }
+        if !(1..=MAX_TRANSFER).contains(&self.max_transfer) {
+            return Err(AgentError::MaxTransfer(self.max_transfer));
+        }
+        Ok(())
+    }
+
     fn cq(&self, direction: Direction) -> Option<u16> {
         match direction {
             Direction::Send => self.send_cq,
@@ -190,17 +206,7 @@ impl Agent {
         place: Option<usize>,
         attributes: ViAttributes,
     ) -> Result<NewVi, AgentError> {
-        if attributes.rdma_read && !attributes.service.is_reliable() {
-            return Err(AgentError::RdmaRead);
-        }
-        for log2 in [attributes.send_log2, attributes.receive_log2] {
-            if !(MIN_RING_LOG2..=MAX_RING_LOG2).contains(&log2) {
-                return Err(AgentError::Ring(log2));
-            }
-        }
-        if !(1..=MAX_TRANSFER).contains(&attributes.max_transfer) {
-            return Err(AgentError::MaxTransfer(attributes.max_transfer));
-        }
+        attributes.check()?;
         let mut guard = self.state();
         let state = &mut *guard;
         if attributes.tag == self.system_tag {
@@ -307,6 +313,42 @@ impl Agent {
         query(&Admin::of(&*self.device), vi.index)
     }
 
+    pub(super) fn set_vi_attributes(
+        &self,
+        vi: ViName,
+        new: ViAttributes,
+        anew: bool,
+    ) -> Result<ConnectionInfo, AgentError> {
+        new.check()?;
+        let mut guard = self.state();
+        let state = &mut *guard;
+        let mut entry = state.vi(vi)?.clone();
+        let old = entry.attributes;
+        let admin = Admin::of(&*self.device);
+        let now = query(&admin, vi.index)?;
+        if now != ViState::Idle {
+            let rule = "only an idle one can have other attributes";
+            return Err(AgentError::State { vi: vi.index, state: now.name(), rule });
+        }
+        if new.tag == self.system_tag || (!anew && new.tag != old.tag) {
+            return Err(AgentError::UnknownTag(new.tag));
+        }
+        state.tags.take(new.tag)?;
+        let ViAttributes { send_log2, receive_log2, send_cq, receive_cq, .. } = old;
+        entry.attributes = ViAttributes { send_log2, receive_log2, send_cq, receive_cq, ..new };
+        let info = &mut entry.info;
+        (info.mtu, info.service, info.max_transfer) = (new.mtu, new.service, new.max_transfer);
+        let info = *info;
+        if anew {
+            self.open_vi(&admin, &entry)?;
+        } else {
+            self.idle_rows(&admin, &entry)?;
+        }
+        state.tags.give_back(old.tag);
+        *state.vi(vi)? = entry;
+        Ok(info)
+    }
+
     pub(super) fn destroy_vi(&self, vi: ViName) -> Result<(), AgentError> {
         let mut state = self.state();
         let ViAttributes { tag, send_cq, receive_cq, .. } = state.vi(vi)?.attributes;
@@ -355,18 +397,23 @@ impl Agent {
 
     /// Writes the rows of an idle VI; the doorbells open last.
     fn open_vi(&self, admin: &Admin<'_>, entry: &Entry) -> Result<(), AgentError> {
-        let ViAttributes { tag, service, mtu, max_transfer, .. } = entry.attributes;
-        let (vi, own) = (u32::from(entry.name.index), &entry.info);
-        let receive = rows::Receive::idle(own, tag, self.rights(&entry.attributes));
-        admin.commit(table::GATHER, vi, &rows::gather(tag, service, mtu, max_transfer))?;
-        admin.commit(table::TRANSMIT, vi, &rows::transmit(own.first_psn, service, false, 0))?;
-        admin.commit(table::RECEIVE, vi, &receive.words())?;
+        self.idle_rows(admin, entry)?;
         for direction in [Direction::Send, Direction::Receive] {
             entry.ring(direction).clear();
             let (row, words) = self.work_queue(direction, entry);
             admin.commit(table::WORK_QUEUE, row, &words)?;
         }
         Ok(())
+    }
+
+    /// Writes the rows of an idle VI that are not its work queues'.
+    fn idle_rows(&self, admin: &Admin<'_>, entry: &Entry) -> Result<(), AgentError> {
+        let ViAttributes { tag, service, mtu, max_transfer, .. } = entry.attributes;
+        let (vi, own) = (u32::from(entry.name.index), &entry.info);
+        let receive = rows::Receive::idle(own, tag, self.rights(&entry.attributes));
+        admin.commit(table::GATHER, vi, &rows::gather(tag, service, mtu, max_transfer))?;
+        admin.commit(table::TRANSMIT, vi, &rows::transmit(own.first_psn, service, false, 0))?;
+        admin.commit(table::RECEIVE, vi, &receive.words())
     }
 }
 

@@ -13,7 +13,7 @@ use viaduct_spec::doorbell::{arm, page};
 use super::{doorbells::Doorbells, ring::Ring, Direction, ViState};
 use crate::{
     address::ConnectionInfo,
-    agent::AgentError,
+    agent::{vis::ViAttributes, AgentError},
     device::DeviceError,
     kernel_agent::{KernelAgent, ViName},
 };
@@ -125,6 +125,13 @@ impl Vi {
     /// Makes a broken VI idle again, with both rings empty at position 0: [`KernelAgent::idle_vi`].
     pub fn make_idle(&self) -> Result<(), AgentError> {
         let info = self.agent.idle_vi(self.name)?;
+        *self.info.lock().unwrap_or_else(PoisonError::into_inner) = info;
+        Ok(())
+    }
+
+    /// Gives an idle VI other attributes: [`KernelAgent::set_vi_attributes`].
+    pub fn set_attributes(&self, attributes: ViAttributes, anew: bool) -> Result<(), AgentError> {
+        let info = self.agent.set_vi_attributes(self.name, attributes, anew)?;
         *self.info.lock().unwrap_or_else(PoisonError::into_inner) = info;
         Ok(())
     }

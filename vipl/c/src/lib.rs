@@ -1,1 +1,24 @@
-//! libvipl.
+//! libvipl: VIPL's C interface (vipl.h) over the library in Rust. Each file has the entry points of one section of the header;
+//! `entry` is what they have in common, `handles` what C programs hold.
+//!
+//! The library does not see a descriptor's or a buffer's bytes move: programs write descriptors into memory that they have
+//! registered, the NIC reads them there, and completes them there.
+#![allow(non_snake_case)]
+// VIPL's own documentation says what a caller owes: vipl.h.
+#![allow(clippy::missing_safety_doc)]
+
+mod config;
+mod connect;
+mod cq;
+mod entry;
+mod events;
+mod extras;
+mod handles;
+mod hosts;
+mod memory;
+mod names;
+mod nic;
+mod notify;
+mod types;
+mod vi;
+mod work_queues;

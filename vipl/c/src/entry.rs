@@ -1,0 +1,146 @@
+//! What every entry point does: no panic leaves it, a forked child gets an error, and pointers are looked at before they are used.
+
+use std::{
+    ffi::c_ulong,
+    panic::{catch_unwind, AssertUnwindSafe},
+    ptr::NonNull,
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        OnceLock,
+    },
+    time::{Duration, Instant},
+};
+
+use via::{Error, Return};
+use viaduct_driver::fork::Birth;
+
+use crate::types::VipReturn;
+
+/// The process that has opened NICs. In a child of its, handles, threads and locks are the parent's.
+static BIRTH: OnceLock<Birth> = OnceLock::new();
+
+/// From now on a child of this process gets errors.
+pub fn watch_forks() {
+    BIRTH.get_or_init(Birth::now);
+}
+
+fn is_child() -> bool {
+    BIRTH.get().is_some_and(|birth| !birth.is_here())
+}
+
+/// Runs the body of an entry point.
+pub fn call(body: impl FnOnce() -> Result<(), Return>) -> VipReturn {
+    let code = if is_child() {
+        Return::ErrorResource
+    } else {
+        // What the body leaves behind in a panic are locks that are taken all the same, around data that is whole.
+        match catch_unwind(AssertUnwindSafe(body)) {
+            Ok(Ok(())) => Return::Success,
+            Ok(Err(code)) => code,
+            Err(_) => Return::ErrorResource,
+        }
+    };
+    code as VipReturn
+}
+
+/// [`call`], for what answers something else than a code.
+pub fn value<T>(otherwise: T, body: impl FnOnce() -> Option<T>) -> T {
+    if is_child() {
+        return otherwise;
+    }
+    catch_unwind(AssertUnwindSafe(body)).ok().flatten().unwrap_or(otherwise)
+}
+
+/// VIA's code for an error.
+pub fn code(error: Error) -> Return {
+    error.code()
+}
+
+/// Where a result goes. C programs need not align it.
+pub struct Out<T>(NonNull<T>);
+
+impl<T> Out<T> {
+    /// # Safety
+    /// NULL, or a place for a `T` that this call alone uses.
+    pub unsafe fn new(pointer: *mut T) -> Result<Self, Return> {
+        NonNull::new(pointer).map(Self).ok_or(Return::InvalidParameter)
+    }
+
+    pub fn put(&self, value: T) {
+        // SAFETY: `new`.
+        unsafe { self.0.as_ptr().write_unaligned(value) };
+    }
+}
+
+/// What a pointer points to.
+///
+/// # Safety
+/// NULL, or a `T`.
+pub unsafe fn read<T: Copy>(pointer: *const T) -> Result<T, Return> {
+    let pointer = NonNull::new(pointer.cast_mut()).ok_or(Return::InvalidParameter)?;
+    // SAFETY: the caller's promise.
+    Ok(unsafe { pointer.as_ptr().read_unaligned() })
+}
+
+/// When a wait ends. 0xFFFFFFFF and ~0UL: never.
+#[derive(Clone, Copy)]
+pub struct Deadline(Option<Instant>);
+
+/// A wait looks that often whether what it waits for has been destroyed.
+const SLICE: Duration = Duration::from_secs(1);
+
+impl Deadline {
+    pub fn after(milliseconds: c_ulong) -> Self {
+        Self(timeout(milliseconds).and_then(|time| Instant::now().checked_add(time)))
+    }
+
+    /// How long to wait now, and whether that is all.
+    pub fn slice(self) -> (Duration, bool) {
+        match self.0.map(|end| end.saturating_duration_since(Instant::now())) {
+            Some(left) if left <= SLICE => (left, true),
+            _ => (SLICE, false),
+        }
+    }
+}
+
+/// A time-out; None: none.
+pub fn timeout(milliseconds: c_ulong) -> Option<Duration> {
+    let infinite = milliseconds == c_ulong::from(u32::MAX) || milliseconds == c_ulong::MAX;
+    (!infinite).then(|| Duration::from_millis(milliseconds))
+}
+
+/// Waits in slices: until `once` has an answer, the time is up, or `dead` is set.
+pub fn wait<T>(
+    deadline: Deadline,
+    dead: &AtomicBool,
+    mut once: impl FnMut(Duration) -> Result<T, Error>,
+) -> Result<T, Error> {
+    loop {
+        let (slice, last) = deadline.slice();
+        match once(slice) {
+            Err(Error::Timeout) if !last && !dead.load(Ordering::Acquire) => {}
+            result => return result,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_panic_leaves() {
+        assert_eq!(call(|| panic!("on purpose")), Return::ErrorResource as VipReturn);
+        assert_eq!(value(7, || panic!("on purpose")), 7);
+        assert_eq!(call(|| Ok(())), 0);
+        assert_eq!(call(|| Err(Return::Timeout)), 4);
+    }
+
+    #[test]
+    fn both_infinities_are_for_ever() {
+        assert_eq!(timeout(0xffff_ffff), None);
+        assert_eq!(timeout(c_ulong::MAX), None);
+        assert_eq!(timeout(0xffff_fffe), Some(Duration::from_millis(0xffff_fffe)));
+        assert_eq!(timeout(0), Some(Duration::ZERO));
+    }
+}

@@ -1,0 +1,279 @@
+//! NICs and protection tags.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{c_char, c_ulong, CStr},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak,
+    },
+    thread::JoinHandle,
+};
+
+use via::{connections::MAX_DISCRIMINATOR, Mac, Nic, Ptag, ReliabilityLevel, Return};
+
+use crate::{
+    config::Config,
+    entry::{call, code, watch_forks, Out},
+    events,
+    handles::Table,
+    hosts::Hosts,
+    memory::Memory,
+    types::{ErrorHandler, NicAttributes, Pvoid, VipReturn, SMI_AUTODISCOVERY},
+};
+
+/// What VipOpenNic gave.
+pub static NICS: Table<OpenNic> = Table::new(1);
+/// What VipCreatePtag gave.
+pub static PTAGS: Table<Tag> = Table::new(4);
+/// The NICs that are open: a process may open one several times.
+static DEVICES: Mutex<BTreeMap<String, Weak<Device>>> = Mutex::new(BTreeMap::new());
+
+/// A NIC, however often it is open.
+pub struct Device {
+    pub nic: Nic,
+    pub mac: Mac,
+    /// Its registered memory, by handle.
+    pub memory: RwLock<BTreeMap<u32, Memory>>,
+    /// Hears of asynchronous errors.
+    listener: Mutex<Option<JoinHandle<()>>>,
+    /// The listener shall end.
+    pub closed: AtomicBool,
+}
+
+/// A NIC as one VipOpenNic gave it.
+pub struct OpenNic {
+    pub handle: Pvoid,
+    name: String,
+    pub device: Arc<Device>,
+    /// The tag of what has none: see `config`.
+    default_tag: Option<OnceLock<Ptag>>,
+    pub names: Mutex<Option<Hosts>>,
+    /// The program's handler of asynchronous errors, and its word for it.
+    pub handler: Mutex<Option<(ErrorHandler, Pvoid)>>,
+}
+
+/// A protection tag.
+pub struct Tag {
+    pub open: Pvoid,
+    pub ptag: Ptag,
+}
+
+// SAFETY: the pointers in it are handles, and the program's word for its handler, which the library only gives back.
+unsafe impl Send for OpenNic {}
+// SAFETY: as above.
+unsafe impl Sync for OpenNic {}
+// SAFETY: as above.
+unsafe impl Send for Tag {}
+// SAFETY: as above.
+unsafe impl Sync for Tag {}
+
+/// Takes a lock around what is whole after each step.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Device {
+    fn open(target: &str) -> Result<Arc<Self>, Return> {
+        // Two threads that open one NIC open it once.
+        let mut devices = lock(&DEVICES);
+        if let Some(device) = devices.get(target).and_then(Weak::upgrade) {
+            return Ok(device);
+        }
+        let nic = Nic::open(target).map_err(|error| {
+            eprintln!("vipl: {target}: {error}");
+            code(error)
+        })?;
+        let device = Arc::new(Self {
+            mac: nic.attributes().local_nic_address,
+            nic,
+            memory: RwLock::default(),
+            listener: Mutex::default(),
+            closed: AtomicBool::new(false),
+        });
+        *lock(&device.listener) = events::listen(&device);
+        devices.insert(target.into(), Arc::downgrade(&device));
+        Ok(device)
+    }
+
+    /// Ends the listener, if nobody has the NIC open any more.
+    fn close(self: Arc<Self>) {
+        let mut devices = lock(&DEVICES);
+        if NICS.find(|open| Arc::ptr_eq(&open.device, &self)).is_some() {
+            return;
+        }
+        devices.retain(|_, device| !std::ptr::eq(device.as_ptr(), Arc::as_ptr(&self)));
+        self.closed.store(true, Ordering::Release);
+        let listener = lock(&self.listener).take();
+        drop(devices);
+        // A handler may close the NIC.
+        if let Some(listener) =
+            listener.filter(|listener| listener.thread().id() != std::thread::current().id())
+        {
+            let _ = listener.join();
+        }
+    }
+}
+
+impl OpenNic {
+    /// The tag that a handle names; NULL is the default one's where the program is allowed that.
+    pub fn tag(&self, handle: Pvoid) -> Result<(Ptag, Option<Arc<Tag>>), Return> {
+        if let (true, Some(default)) = (handle.is_null(), &self.default_tag) {
+            if let Some(ptag) = default.get() {
+                return Ok((ptag.clone(), None));
+            }
+            let made = self.device.nic.create_ptag().map_err(code)?;
+            return Ok((default.get_or_init(|| made).clone(), None));
+        }
+        let tag = PTAGS.get(handle).map_err(|_| Return::InvalidPtag)?;
+        Ok((tag.ptag.clone(), Some(tag)))
+    }
+
+    /// Whether things without attributes are taken.
+    pub fn is_lenient(&self) -> bool {
+        self.default_tag.is_some()
+    }
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipOpenNic(device_name: *const c_char, nic_handle: *mut Pvoid) -> VipReturn {
+    call(|| {
+        // SAFETY: vipl.h.
+        let out = unsafe { Out::new(nic_handle) }?;
+        if device_name.is_null() {
+            return Err(Return::InvalidParameter);
+        }
+        // SAFETY: vipl.h: a string.
+        let name = unsafe { CStr::from_ptr(device_name) }.to_str().map_err(|_| Return::InvalidParameter)?;
+        let config = Config::read();
+        let target = config.nic(name).ok_or_else(|| {
+            eprintln!("vipl: {name:?} is no NIC: no entry in VIPL_NICS or the configuration file");
+            Return::InvalidParameter
+        })?;
+        watch_forks();
+        let handle = NICS.next();
+        let open = Arc::new(OpenNic {
+            handle,
+            name: name.into(),
+            device: Device::open(&target)?,
+            default_tag: config.null_ptag.then(OnceLock::new),
+            names: Mutex::default(),
+            handler: Mutex::default(),
+        });
+        NICS.insert(handle, open)?;
+        out.put(handle);
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn VipCloseNic(nic_handle: Pvoid) -> VipReturn {
+    call(|| {
+        let open = NICS.remove(nic_handle, |_| Ok(()))?;
+        // What was made with this handle ends with it.
+        crate::connect::close(nic_handle);
+        crate::vi::close(nic_handle);
+        crate::cq::close(nic_handle);
+        crate::memory::close(&open);
+        drop(PTAGS.remove_all(|tag| tag.open == nic_handle));
+        let device = Arc::clone(&open.device);
+        drop(open);
+        device.close();
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipQueryNic(nic_handle: Pvoid, attributes: *mut NicAttributes) -> VipReturn {
+    call(|| {
+        let open = NICS.get(nic_handle)?;
+        // SAFETY: vipl.h.
+        let out = unsafe { Out::new(attributes) }?;
+        let is = open.device.nic.attributes();
+        let mut name = [0; 64];
+        for (to, from) in name[..63].iter_mut().zip(open.name.bytes()) {
+            *to = from as c_char;
+        }
+        out.put(NicAttributes {
+            name,
+            hardware_version: is.hardware_version.into(),
+            provider_version: is.provider_version.into(),
+            nic_address_length: 6,
+            local_nic_address: open.device.mac.0.as_ptr(),
+            thread_safe: is.thread_safe.into(),
+            max_discriminator_length: MAX_DISCRIMINATOR as u16,
+            max_register_bytes: is.max_register_bytes,
+            max_register_regions: is.max_register_regions.into(),
+            max_register_block_bytes: is.max_register_block_bytes,
+            max_vi: is.max_vi.into(),
+            max_descriptors_per_queue: is.max_descriptors_per_queue.into(),
+            max_segments_per_desc: is.max_segments_per_desc.into(),
+            max_cq: is.max_cq.into(),
+            max_cq_entries: is.max_cq_entries.into(),
+            max_transfer_size: is.max_transfer_size.into(),
+            native_mtu: is.native_mtu.into(),
+            max_ptags: is.max_ptags.into(),
+            reliability_level_support: mask(&is.reliability_level_support),
+            rdma_read_support: mask(&is.rdma_read_support),
+        });
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipQuerySystemManagementInfo(
+    nic_handle: Pvoid,
+    info_type: c_ulong,
+    info: Pvoid,
+) -> VipReturn {
+    call(|| {
+        NICS.get(nic_handle)?;
+        if info.is_null() || info_type != SMI_AUTODISCOVERY {
+            return Err(Return::InvalidParameter);
+        }
+        Err(Return::ErrorNotSupported)
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipCreatePtag(nic_handle: Pvoid, ptag: *mut Pvoid) -> VipReturn {
+    call(|| {
+        let open = NICS.get(nic_handle)?;
+        // SAFETY: vipl.h.
+        let out = unsafe { Out::new(ptag) }?;
+        let tag = Tag { open: nic_handle, ptag: open.device.nic.create_ptag().map_err(code)? };
+        let handle = PTAGS.next();
+        PTAGS.insert(handle, Arc::new(tag))?;
+        out.put(handle);
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn VipDestroyPtag(nic_handle: Pvoid, ptag: Pvoid) -> VipReturn {
+    call(|| {
+        NICS.get(nic_handle)?;
+        PTAGS.remove(ptag, |tag| {
+            if tag.open != nic_handle {
+                return Err(Return::InvalidParameter);
+            }
+            // A call that is about to use it holds the thing itself, whoever uses it a clone of the tag.
+            let used = Arc::strong_count(tag) > 1 || tag.ptag.is_used();
+            (!used).then_some(()).ok_or(Return::ErrorResource)
+        })?;
+        Ok(())
+    })
+}
+
+/// VIP_RELIABILITY_LEVEL of one level.
+pub fn level(level: ReliabilityLevel) -> u16 {
+    match level {
+        ReliabilityLevel::UnreliableDelivery => 1,
+        ReliabilityLevel::ReliableDelivery => 2,
+        ReliabilityLevel::ReliableReception => 4,
+    }
+}
+
+fn mask(levels: &[ReliabilityLevel]) -> u16 {
+    levels.iter().fold(0, |mask, &one| mask | level(one))
+}

@@ -1,0 +1,221 @@
+//! Virtual interfaces.
+
+use std::{
+    ptr::null_mut,
+    sync::{
+        atomic::{AtomicBool, AtomicPtr, Ordering},
+        Arc, Mutex,
+    },
+};
+
+use via::{
+    connections::{PeerRequest, RemoteAttributes},
+    Direction, RawDescriptor, Return, ViState,
+};
+
+use crate::{
+    cq::CQS,
+    entry::{call, code, read, Out},
+    handles::Table,
+    nic::{level, lock, OpenNic, Tag, NICS},
+    notify::Notifier,
+    types::{state, Boolean, Pvoid, ViAttributes, ViCallback, VipReturn},
+};
+
+/// What VipCreateVi gave. The number in a handle is the one that completion queues call the VI by.
+pub static VIS: Table<Vi> = Table::new(2);
+
+/// A virtual interface.
+pub struct Vi {
+    pub handle: Pvoid,
+    pub open: Arc<OpenNic>,
+    pub vi: via::Vi<RawDescriptor>,
+    /// The tag's handle, and what keeps it from being destroyed.
+    tag: Mutex<(Pvoid, Option<Arc<Tag>>)>,
+    pub send_notifier: Notifier<ViCallback>,
+    pub receive_notifier: Notifier<ViCallback>,
+    /// It is being connected.
+    pub connecting: AtomicBool,
+    /// The peer request that is on its way.
+    pub peer_request: Mutex<Option<Arc<dyn PeerRequest>>>,
+    pub user_data: AtomicPtr<std::ffi::c_void>,
+    /// It has been destroyed: waits end.
+    pub dead: AtomicBool,
+}
+
+// SAFETY: the pointers in it are handles, and words of the program's that the library only gives back.
+unsafe impl Send for Vi {}
+// SAFETY: as above.
+unsafe impl Sync for Vi {}
+
+impl Vi {
+    pub fn notifier(&self, direction: Direction) -> &Notifier<ViCallback> {
+        match direction {
+            Direction::Send => &self.send_notifier,
+            Direction::Receive => &self.receive_notifier,
+        }
+    }
+
+    fn end(&self) {
+        self.dead.store(true, Ordering::Release);
+        self.send_notifier.stop();
+        self.receive_notifier.stop();
+    }
+
+    pub fn is_connecting(&self) -> bool {
+        self.connecting.load(Ordering::Acquire) || lock(&self.peer_request).is_some()
+    }
+}
+
+/// Ends the VIs that were made with a handle of a NIC.
+pub fn close(nic_handle: Pvoid) {
+    for vi in VIS.remove_all(|vi| vi.open.handle == nic_handle) {
+        lock(&vi.peer_request).take();
+        crate::connect::tell_peer(&vi);
+        // Whoever waits for it finds its descriptors flushed.
+        let _ = vi.vi.disconnect();
+        vi.end();
+    }
+}
+
+/// Attributes as the library has them, from what a program gave.
+fn wanted(open: &OpenNic, given: &ViAttributes) -> Result<(via::ViAttributes, Option<Arc<Tag>>), Return> {
+    let is = open.device.nic.attributes();
+    let reliability_level = is
+        .reliability_level_support
+        .into_iter()
+        .find(|&offered| level(offered) == given.reliability_level)
+        .ok_or(Return::InvalidReliabilityLevel)?;
+    let max_transfer_size = u32::try_from(given.max_transfer_size).map_err(|_| Return::InvalidMtu)?;
+    if !given.qos.is_null() {
+        return Err(Return::InvalidQos);
+    }
+    let (ptag, tag) = open.tag(given.ptag)?;
+    if given.enable_rdma_read != 0 && !is.rdma_read_support.contains(&reliability_level) {
+        return Err(Return::InvalidRdmaRead);
+    }
+    let attributes = via::ViAttributes {
+        reliability_level,
+        max_transfer_size,
+        enable_rdma_write: given.enable_rdma_write != 0,
+        enable_rdma_read: given.enable_rdma_read != 0,
+        ..via::ViAttributes::new(&ptag)
+    };
+    Ok((attributes, tag))
+}
+
+/// A peer's attributes, as programs get them: its tag is its own business.
+pub fn of_peer(is: &RemoteAttributes) -> ViAttributes {
+    ViAttributes {
+        reliability_level: level(is.reliability_level),
+        max_transfer_size: is.max_transfer_size.into(),
+        qos: null_mut(),
+        ptag: null_mut(),
+        enable_rdma_write: is.enable_rdma_write.into(),
+        enable_rdma_read: is.enable_rdma_read.into(),
+    }
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipCreateVi(
+    nic_handle: Pvoid,
+    attributes: *const ViAttributes,
+    send_cq: Pvoid,
+    receive_cq: Pvoid,
+    vi_handle: *mut Pvoid,
+) -> VipReturn {
+    call(|| {
+        let open = NICS.get(nic_handle)?;
+        // SAFETY: vipl.h.
+        let out = unsafe { Out::new(vi_handle) }?;
+        // SAFETY: vipl.h.
+        let given = unsafe { read(attributes) }?;
+        let (mut wanted, tag) = wanted(&open, &given)?;
+        let cq = |handle: Pvoid| (!handle.is_null()).then(|| CQS.get(handle)).transpose();
+        let (send_cq, receive_cq) = (cq(send_cq)?, cq(receive_cq)?);
+        wanted.send_cq = send_cq.map(|cq| cq.cq.clone());
+        wanted.receive_cq = receive_cq.map(|cq| cq.cq.clone());
+        let vi = open.device.nic.create_vi_of(&wanted).map_err(code)?;
+        let handle = VIS.of(vi.id().number());
+        let vi = Arc::new(Vi {
+            handle,
+            open,
+            vi,
+            tag: Mutex::new((given.ptag, tag)),
+            send_notifier: Notifier::new(),
+            receive_notifier: Notifier::new(),
+            connecting: AtomicBool::new(false),
+            peer_request: Mutex::default(),
+            user_data: AtomicPtr::default(),
+            dead: AtomicBool::new(false),
+        });
+        VIS.insert(handle, vi)?;
+        out.put(handle);
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn VipDestroyVi(vi_handle: Pvoid) -> VipReturn {
+    call(|| {
+        let vi = VIS.remove(vi_handle, |vi| {
+            let is = vi.vi.query().map_err(code)?;
+            let idle = is.state == ViState::Idle && is.send_queue_empty && is.receive_queue_empty;
+            (idle && !vi.is_connecting()).then_some(()).ok_or(Return::ErrorResource)
+        })?;
+        vi.end();
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipSetViAttributes(vi_handle: Pvoid, attributes: *const ViAttributes) -> VipReturn {
+    call(|| {
+        let vi = VIS.get(vi_handle)?;
+        // SAFETY: vipl.h.
+        let given = unsafe { read(attributes) }?;
+        if vi.is_connecting() {
+            return Err(Return::InvalidState);
+        }
+        let (wanted, tag) = wanted(&vi.open, &given)?;
+        let mut held = lock(&vi.tag);
+        vi.vi.set_attributes(&wanted).map_err(code)?;
+        *held = (given.ptag, tag);
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipQueryVi(
+    vi_handle: Pvoid,
+    vi_state: *mut std::ffi::c_int,
+    attributes: *mut ViAttributes,
+    send_queue_empty: *mut Boolean,
+    receive_queue_empty: *mut Boolean,
+) -> VipReturn {
+    call(|| {
+        let vi = VIS.get(vi_handle)?;
+        // SAFETY: vipl.h.
+        let (state_out, attributes_out) = unsafe { (Out::new(vi_state)?, Out::new(attributes)?) };
+        // SAFETY: vipl.h.
+        let empty_out = unsafe { (Out::new(send_queue_empty)?, Out::new(receive_queue_empty)?) };
+        let is = vi.vi.query().map_err(code)?;
+        state_out.put(match is.state {
+            ViState::Idle if vi.is_connecting() => state::CONNECT_PENDING,
+            ViState::Idle => state::IDLE,
+            ViState::Connected => state::CONNECTED,
+            ViState::Error => state::ERROR,
+        });
+        attributes_out.put(ViAttributes {
+            reliability_level: level(is.attributes.reliability_level),
+            max_transfer_size: is.attributes.max_transfer_size.into(),
+            qos: null_mut(),
+            ptag: lock(&vi.tag).0,
+            enable_rdma_write: is.attributes.enable_rdma_write.into(),
+            enable_rdma_read: is.attributes.enable_rdma_read.into(),
+        });
+        empty_out.0.put(is.send_queue_empty.into());
+        empty_out.1.put(is.receive_queue_empty.into());
+        Ok(())
+    })
+}

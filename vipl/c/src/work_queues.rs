@@ -1,0 +1,163 @@
+//! Posting descriptors, and taking them when they are complete.
+
+use std::{ffi::c_ulong, ptr::null_mut, ptr::NonNull, sync::Arc, time::Duration};
+
+use via::{Direction, Error, RawDescriptor, Return};
+
+use crate::{
+    entry::{call, code, wait, Deadline, Out},
+    notify::{self, Notified, Notifier},
+    types::{DescriptorPtr, MemHandle, Pvoid, ViCallback, VipReturn},
+    vi::{Vi, VIS},
+};
+
+/// VipPostSend and VipPostRecv.
+unsafe fn post(direction: Direction, vi: Pvoid, descriptor: DescriptorPtr, handle: MemHandle) -> VipReturn {
+    call(|| {
+        let vi = VIS.get(vi)?;
+        let address = NonNull::new(descriptor.cast::<u8>()).ok_or(Return::InvalidParameter)?;
+        let memory = vi.open.device.memory();
+        let memory = memory.get(&handle).ok_or(Return::InvalidParameter)?;
+        // SAFETY: vipl.h: a posted descriptor is the library's, and its memory stays, until it is taken off the queue.
+        unsafe { vi.vi.post_at(direction, &memory.region, address) }.map_err(code)?;
+        vi.notifier(direction).poke();
+        Ok(())
+    })
+}
+
+/// The descriptor that a queue gave, and what a program hears of it.
+fn tell(out: &Out<DescriptorPtr>, taken: Result<RawDescriptor, Error>) -> Result<(), Return> {
+    match taken {
+        Ok(descriptor) => {
+            out.put(descriptor.address().as_ptr().cast());
+            (!descriptor.status().is_error()).then_some(()).ok_or(Return::DescriptorError)
+        }
+        Err(error) => {
+            out.put(null_mut());
+            Err(code(error))
+        }
+    }
+}
+
+unsafe fn done(direction: Direction, vi: Pvoid, descriptor: *mut DescriptorPtr) -> VipReturn {
+    call(|| {
+        let vi = VIS.get(vi)?;
+        // SAFETY: vipl.h.
+        let out = unsafe { Out::new(descriptor) }?;
+        tell(&out, vi.vi.done(direction))
+    })
+}
+
+unsafe fn wait_for(
+    direction: Direction,
+    vi: Pvoid,
+    timeout: c_ulong,
+    descriptor: *mut DescriptorPtr,
+) -> VipReturn {
+    call(|| {
+        let vi = VIS.get(vi)?;
+        // SAFETY: vipl.h.
+        let out = unsafe { Out::new(descriptor) }?;
+        tell(&out, wait(Deadline::after(timeout), &vi.dead, |slice| vi.vi.wait(direction, Some(slice))))
+    })
+}
+
+/// A work queue whose head is waited for.
+struct Queue {
+    vi: Arc<Vi>,
+    direction: Direction,
+}
+
+impl Notified for Queue {
+    type Handler = ViCallback;
+    type Item = RawDescriptor;
+
+    fn notifier(&self) -> &Notifier<ViCallback> {
+        self.vi.notifier(self.direction)
+    }
+
+    fn look(&self) -> Result<RawDescriptor, Error> {
+        self.vi.vi.done(self.direction)
+    }
+
+    fn wait(&self, time: Duration) -> Result<RawDescriptor, Error> {
+        self.vi.vi.wait(self.direction, Some(time))
+    }
+
+    fn call(&self, handler: ViCallback, context: Pvoid, descriptor: RawDescriptor) {
+        let pointer = descriptor.address().as_ptr().cast();
+        // SAFETY: the program gave it: vipl.h.
+        unsafe { handler(context, self.vi.open.handle, self.vi.handle, pointer) };
+    }
+}
+
+fn notify_of(direction: Direction, vi: Pvoid, context: Pvoid, handler: Option<ViCallback>) -> VipReturn {
+    call(|| {
+        let vi = VIS.get(vi)?;
+        let handler = handler.ok_or(Return::InvalidParameter)?;
+        // Of a queue with a completion queue, that one is waited for.
+        let attributes = vi.vi.attributes();
+        let cq = match direction {
+            Direction::Send => attributes.send_cq,
+            Direction::Receive => attributes.receive_cq,
+        };
+        if cq.is_some() {
+            return Err(Return::InvalidParameter);
+        }
+        notify::notify(Queue { vi, direction }, handler, context)
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipPostSend(vi: Pvoid, descriptor: DescriptorPtr, handle: MemHandle) -> VipReturn {
+    // SAFETY: the caller's promise.
+    unsafe { post(Direction::Send, vi, descriptor, handle) }
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipPostRecv(vi: Pvoid, descriptor: DescriptorPtr, handle: MemHandle) -> VipReturn {
+    // SAFETY: the caller's promise.
+    unsafe { post(Direction::Receive, vi, descriptor, handle) }
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipSendDone(vi: Pvoid, descriptor: *mut DescriptorPtr) -> VipReturn {
+    // SAFETY: the caller's promise.
+    unsafe { done(Direction::Send, vi, descriptor) }
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipRecvDone(vi: Pvoid, descriptor: *mut DescriptorPtr) -> VipReturn {
+    // SAFETY: the caller's promise.
+    unsafe { done(Direction::Receive, vi, descriptor) }
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipSendWait(
+    vi: Pvoid,
+    timeout: c_ulong,
+    descriptor: *mut DescriptorPtr,
+) -> VipReturn {
+    // SAFETY: the caller's promise.
+    unsafe { wait_for(Direction::Send, vi, timeout, descriptor) }
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipRecvWait(
+    vi: Pvoid,
+    timeout: c_ulong,
+    descriptor: *mut DescriptorPtr,
+) -> VipReturn {
+    // SAFETY: the caller's promise.
+    unsafe { wait_for(Direction::Receive, vi, timeout, descriptor) }
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipSendNotify(vi: Pvoid, context: Pvoid, handler: Option<ViCallback>) -> VipReturn {
+    notify_of(Direction::Send, vi, context, handler)
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipRecvNotify(vi: Pvoid, context: Pvoid, handler: Option<ViCallback>) -> VipReturn {
+    notify_of(Direction::Receive, vi, context, handler)
+}
