@@ -138,7 +138,7 @@ pub struct MmioRead {
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Commit {
     /// `viaduct_spec::tables::table`.
-    pub target: Bits<8>,
+    pub target: Bits<4>,
     /// The row.
     pub row: Bits<16>,
     /// Bits 63:0 of the row.

@@ -58,7 +58,7 @@ pub struct Broadcast {
     /// There is a commit.
     pub commit_valid: Signal<In, bool>,
     /// Its table.
-    pub target: Signal<In, Bits<8>>,
+    pub target: Signal<In, Bits<4>>,
     /// Everybody has taken it.
     pub commit_ready: Signal<Out, bool>,
     /// The commit, for each listener of its table that has not taken it: see [`listener`].
@@ -72,13 +72,13 @@ pub struct Broadcast {
     hears: Signal<Local, Bits<13>>,
     shown: Signal<Local, Bits<13>>,
     takes: Signal<Local, Bits<13>>,
-    region: Number<8, { table::REGION as u64 }>,
-    page: Number<8, { table::PAGE as u64 }>,
-    work_queue: Number<8, { table::WORK_QUEUE as u64 }>,
-    template: Number<8, { table::TEMPLATE as u64 }>,
-    gather: Number<8, { table::GATHER as u64 }>,
-    transmit: Number<8, { table::TRANSMIT as u64 }>,
-    receive: Number<8, { table::RECEIVE as u64 }>,
+    region: Number<4, { table::REGION as u64 }>,
+    page: Number<4, { table::PAGE as u64 }>,
+    work_queue: Number<4, { table::WORK_QUEUE as u64 }>,
+    template: Number<4, { table::TEMPLATE as u64 }>,
+    gather: Number<4, { table::GATHER as u64 }>,
+    transmit: Number<4, { table::TRANSMIT as u64 }>,
+    receive: Number<4, { table::RECEIVE as u64 }>,
     hears_protect: Number<13, { 1 << listener::PROTECT }>,
     hears_work_queue: Number<
         13,
@@ -97,8 +97,8 @@ pub struct Broadcast {
     hears_cq: Number<13, { 1 << listener::QUEUES }>,
     hears_moderation: Number<13, { 1 << listener::VECTORS }>,
     hears_state: Number<13, { 1 << listener::STATE }>,
-    completion_queue: Number<8, { table::COMPLETION_QUEUE as u64 }>,
-    moderation: Number<8, { table::MODERATION as u64 }>,
+    completion_queue: Number<4, { table::COMPLETION_QUEUE as u64 }>,
+    moderation: Number<4, { table::MODERATION as u64 }>,
     fetch: Number<13, { 1 << listener::FETCH }>,
     not_receive: Number<13, { 0x1fff & !(1 << listener::RECEIVE) }>,
 }

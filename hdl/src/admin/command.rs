@@ -78,6 +78,8 @@ pub struct Command {
     step: DFF<Step>,
     op: DFF<Bits<8>>,
     row: DFF<Commit>,
+    /// The table's number is larger than any.
+    strange: DFF<bool>,
     refused: DFF<bool>,
     answer: DFF<Bits<64>>,
     ignored: DFF<bool>,
@@ -87,16 +89,16 @@ pub struct Command {
     op_commit: Number<8, { command_op::COMMIT as u64 }>,
     op_drain: Number<8, { command_op::DRAIN as u64 }>,
     op_query: Number<8, { command_op::QUERY as u64 }>,
-    region: Number<8, { table::REGION as u64 }>,
-    page: Number<8, { table::PAGE as u64 }>,
-    work_queue: Number<8, { table::WORK_QUEUE as u64 }>,
-    template: Number<8, { table::TEMPLATE as u64 }>,
-    gather: Number<8, { table::GATHER as u64 }>,
-    transmit: Number<8, { table::TRANSMIT as u64 }>,
-    receive: Number<8, { table::RECEIVE as u64 }>,
-    vi_state: Number<8, { table::VI_STATE as u64 }>,
-    completion_queue: Number<8, { table::COMPLETION_QUEUE as u64 }>,
-    moderation: Number<8, { table::MODERATION as u64 }>,
+    region: Number<4, { table::REGION as u64 }>,
+    page: Number<4, { table::PAGE as u64 }>,
+    work_queue: Number<4, { table::WORK_QUEUE as u64 }>,
+    template: Number<4, { table::TEMPLATE as u64 }>,
+    gather: Number<4, { table::GATHER as u64 }>,
+    transmit: Number<4, { table::TRANSMIT as u64 }>,
+    receive: Number<4, { table::RECEIVE as u64 }>,
+    vi_state: Number<4, { table::VI_STATE as u64 }>,
+    completion_queue: Number<4, { table::COMPLETION_QUEUE as u64 }>,
+    moderation: Number<4, { table::MODERATION as u64 }>,
     beyond_regions: Number<16, { 0x1_0000 - REGIONS as u64 }>,
     beyond_pages: Number<16, { 0x1_0000 - PAGES as u64 }>,
     beyond_queues: Number<16, { 0x1_0000 - 2 * VIS as u64 }>,
@@ -109,7 +111,7 @@ pub struct Command {
 impl Logic for Command {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, op, row, refused, answer, ignored);
+        dff_setup!(self, clock, step, op, row, strange, refused, answer, ignored);
         self.commit.next = self.row.q.val();
         self.commit_valid.next = false;
         self.drain.next = false;
@@ -172,7 +174,8 @@ impl Logic for Command {
                 self.ignored.d.next = false;
                 if self.command_valid.val() {
                     self.op.d.next = self.command.val().get_bits::<8>(0);
-                    self.row.d.next.target = self.command.val().get_bits::<8>(8);
+                    self.row.d.next.target = self.command.val().get_bits::<4>(8);
+                    self.strange.d.next = self.command.val().get_bits::<4>(12).any();
                     self.row.d.next.row = self.command.val().get_bits::<16>(16);
                     self.row.d.next.word0 = self.stage0.val();
                     self.row.d.next.word1 = self.stage1.val();
@@ -187,7 +190,10 @@ impl Logic for Command {
                 if self.op.q.val() == self.op_drain.val() {
                     self.refused.d.next = false;
                     self.step.d.next = Step::Drain;
-                } else if self.known.val() & !(self.row.q.val().row & self.beyond.val()).any() {
+                } else if self.known.val()
+                    & !self.strange.q.val()
+                    & !(self.row.q.val().row & self.beyond.val()).any()
+                {
                     if self.op.q.val() == self.op_commit.val() {
                         self.refused.d.next = false;
                         self.step.d.next = Step::Commit;

@@ -182,7 +182,7 @@ pub struct Queues {
     place: Signal<Local, Bits<36>>,
     slot_q: Signal<Local, Bits<18>>,
     one: Number<18, 1>,
-    work_queue_table: Number<8, { table::WORK_QUEUE as u64 }>,
+    work_queue_table: Number<4, { table::WORK_QUEUE as u64 }>,
     work_rows: Number<WORD_LOG2, { 1 << (WORD_LOG2 - 1) }>,
     second_word: Number<WORD_LOG2, 1>,
     receive_row: Number<WORD_LOG2, 1>,

@@ -169,7 +169,7 @@ pub struct Doorbell {
     shown: Signal<Local, Row>,
 
     vis: Number<PAGE_NUMBER_LOG2, { VIS as u64 }>,
-    work_queue_table: Number<8, { table::WORK_QUEUE as u64 }>,
+    work_queue_table: Number<4, { table::WORK_QUEUE as u64 }>,
 }
 
 // The slices below are the specification's.

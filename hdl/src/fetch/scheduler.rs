@@ -182,7 +182,7 @@ pub struct Fetch {
     whose_position: Signal<Local, Bits<14>>,
     arrived: Signal<Local, SendHead>,
 
-    work_queue_table: Number<8, { table::WORK_QUEUE as u64 }>,
+    work_queue_table: Number<4, { table::WORK_QUEUE as u64 }>,
     post_desc: Number<8, { event_code::POST_DESC as u64 }>,
     vi_overrun: Number<8, { event_code::VI_OVERRUN as u64 }>,
     minus_one: Number<4, 0xF>,

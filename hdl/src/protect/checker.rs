@@ -156,8 +156,8 @@ pub struct Protect {
     look: Signal<Local, bool>,
     command: Signal<Local, DmaCommand>,
 
-    region_table: Number<8, { table::REGION as u64 }>,
-    page_table: Number<8, { table::PAGE as u64 }>,
+    region_table: Number<4, { table::REGION as u64 }>,
+    page_table: Number<4, { table::PAGE as u64 }>,
 }
 
 impl Logic for Protect {

@@ -120,7 +120,7 @@ pub struct Ahead {
     row: Signal<Local, Bits<16>>,
     wanted: Signal<Local, bool>,
     empties: Signal<Local, bool>,
-    target: Number<8, { table::WORK_QUEUE as u64 }>,
+    target: Number<4, { table::WORK_QUEUE as u64 }>,
     control_mask: Number<16, { (control::RESERVED | control::OP_MASK) as u64 }>,
     most_segments: Number<16, { MAX_SEGMENTS as u64 }>,
 }

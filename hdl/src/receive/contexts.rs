@@ -149,8 +149,8 @@ pub struct Contexts {
     row: Signal<Local, Bits<16>>,
     is_receive: Signal<Local, bool>,
     is_queue: Signal<Local, bool>,
-    receive_table: Number<8, { table::RECEIVE as u64 }>,
-    queue_table: Number<8, { table::WORK_QUEUE as u64 }>,
+    receive_table: Number<4, { table::RECEIVE as u64 }>,
+    queue_table: Number<4, { table::WORK_QUEUE as u64 }>,
 }
 
 // The numbers in `update` are these fields'.

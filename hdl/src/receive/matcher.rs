@@ -199,7 +199,7 @@ pub struct Matcher {
     closing: Closing,
     reads: Reads,
     reads_taken: Signal<Local, bool>,
-    receive_table: Number<8, { table::RECEIVE as u64 }>,
+    receive_table: Number<4, { table::RECEIVE as u64 }>,
     committing: Signal<Local, bool>,
     quiet: Signal<Local, bool>,
 }

@@ -83,7 +83,7 @@ pub struct FlushRead {
     fails: Signal<Local, bool>,
     word_0: Signal<Local, Bits<64>>,
     word_1: Signal<Local, Bits<64>>,
-    work_queues: Number<8, { table::WORK_QUEUE as u64 }>,
+    work_queues: Number<4, { table::WORK_QUEUE as u64 }>,
     me: Number<2, { client::COMPLETE }>,
 }
 

@@ -73,6 +73,8 @@ fn a_commit_carries_the_staged_row_and_bad_rows_are_refused() {
     for (target, row) in [
         (0, 0),
         (table::MODERATION + 1, 0),
+        (table::PAGE + 0x10, 5),
+        (table::PAGE + 0x80, 5),
         (table::MODERATION, VECTORS),
         (table::COMPLETION_QUEUE, CQS),
         (table::REGION, REGIONS),

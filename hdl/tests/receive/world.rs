@@ -297,7 +297,7 @@ impl World {
         let commit = self.commits.front().copied();
         self.bench.set("commit_valid", commit.is_some().into());
         if let Some((target, row, words)) = commit {
-            let bits = Pack::new().put(target.into(), 8).put(row, 16);
+            let bits = Pack::new().put(target.into(), 4).put(row, 16);
             let bits = bits.put(words[0], 64).put(words[1], 64).put(0, 64);
             self.bench.set_wide("commit", bits.words());
         }

@@ -70,7 +70,7 @@ pub struct Inbox {
     row: Signal<Local, Vi>,
     takes_commit: Signal<Local, bool>,
     rows: Number<MEMORY_LOG2, { 1 << VI_LOG2 }>,
-    gather_table: Number<8, { table::GATHER as u64 }>,
+    gather_table: Number<4, { table::GATHER as u64 }>,
 }
 
 impl Logic for Inbox {
