@@ -40,6 +40,8 @@ pub enum Ability {
     /// Receive queues of reliable VIs may have a completion queue that overruns: what it has no room for is refused with
     /// NAK_OPERATIONAL. (The RTL has acknowledged it then.)
     Overrun,
+    /// Interrupts that consumers ask for.
+    Arm,
 }
 
 /// What the RTL can do. Switching on is one line.
@@ -49,17 +51,18 @@ pub const RTL: &[(Ability, bool)] = &[
     (Ability::Retransmission, true),
     (Ability::NotReady, true),
     (Ability::Write, true),
-    (Ability::Read, false),
+    (Ability::Read, true),
     (Ability::Fence, true),
-    (Ability::Misplaced, false),
+    (Ability::Misplaced, true),
     (Ability::Doubt, true),
     (Ability::Last, true),
     (Ability::Overtaken, true),
     (Ability::Interrupted, true),
     (Ability::Queues, true),
-    (Ability::Denied, false),
-    (Ability::Late, false),
-    (Ability::Overrun, false),
+    (Ability::Denied, true),
+    (Ability::Late, true),
+    (Ability::Overrun, true),
+    (Ability::Arm, true),
 ];
 
 /// A set of abilities.

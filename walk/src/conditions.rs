@@ -153,6 +153,7 @@ impl Schedule {
                     packet_cycles: [4, 16, 100, 600][random.random_range(0..4)],
                     loopback_cycles: [0, 30, 300, 3000][random.random_range(0..4)],
                     send_cycles: [0, 100, 500, 3000][random.random_range(0..4)],
+                    receive_cycles: [0, 0, 200, 2000][random.random_range(0..4)],
                     complete_cycles: [0, 0, 60, 300][random.random_range(0..4)],
                     ..usual
                 });

@@ -6,8 +6,8 @@
 //! | matter | the model | where |
 //! |---|---|---|
 //! | host memory | an access takes no time and is whole | `host` |
-//! | receives | fetched as soon as they are posted, RECEIVE_AHEAD of them; checked when a message takes them | `queues`, `message` |
-//! | sends | fetched as soon as they are posted, SEND_WINDOW of them; checked when their first packet is made | `requester`, `packets` |
+//! | receives | fetched as soon as they are posted, RECEIVE_AHEAD of them, or when the packet that made room for them is done with; checked when a message takes them | `queues`, `message` |
+//! | sends | fetched as soon as they are posted, SEND_WINDOW of them; checked when their first packet is made, their memory with each packet | `requester`, `packets` |
 //! | a packet whose place is partly refused | the bytes before the refused segment are written | `scatter` |
 //! | whose turn it is | virtual interfaces in a circle, a packet each; answers and requests of one in turn | `transmit` |
 //! | acknowledgements | one for each packet that asks, at once, unless one of the same VI still waits: then the newer one stands for both | `responder` |
@@ -23,6 +23,8 @@ pub struct Choices {
     pub loopback_cycles: u64,
     /// Cycles from a doorbell of a send queue to the fetch of what it tells of.
     pub send_cycles: u64,
+    /// Cycles from the beginning of a message that takes a receive to the fetch of the next one that is posted.
+    pub receive_cycles: u64,
     /// Cycles from the last packet of an unreliable send to its completion, while its VI is well.
     pub complete_cycles: u64,
     /// A rule that is broken on purpose, for the tests of tests.
@@ -48,6 +50,13 @@ pub enum Mutant {
 
 impl Default for Choices {
     fn default() -> Self {
-        Self { packet_cycles: 16, loopback_cycles: 0, send_cycles: 0, complete_cycles: 0, mutant: None }
+        Self {
+            packet_cycles: 16,
+            loopback_cycles: 0,
+            send_cycles: 0,
+            receive_cycles: 0,
+            complete_cycles: 0,
+            mutant: None,
+        }
     }
 }

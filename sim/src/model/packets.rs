@@ -120,12 +120,6 @@ impl Device {
         if packets > u64::from(psn::HALF / 2) {
             return Err(status::LENGTH_ERROR);
         }
-        if descriptor.operation() == Operation::Read {
-            if descriptor.sum() != u64::from(descriptor.length) {
-                return Err(status::LENGTH_ERROR);
-            }
-            self.probe_segments(descriptor, row.get(gather::TAG) as u16)?;
-        }
         Ok(packets as u32)
     }
 
@@ -168,9 +162,6 @@ impl Device {
         }
         let count = if code == service::RAW { length } else { length.saturating_sub(from).min(mtu as u64) };
         let data = self.gather(descriptor, tag, from, count as usize)?;
-        if last && descriptor.sum() != length {
-            return Err(status::LENGTH_ERROR);
-        }
         self.counters.add(counter::BYTES_SENT, count);
         if code == service::RAW {
             return Ok(Made::Frame(data));
