@@ -23,7 +23,8 @@ pub struct Choices {
     pub loopback_cycles: u64,
     /// Cycles from a doorbell of a send queue to the fetch of what it tells of.
     pub send_cycles: u64,
-    /// Cycles from the beginning of a message that takes a receive to the fetch of the next one that is posted.
+    /// Cycles from a doorbell of a receive queue, and from the packet that takes a receive, to the fetch of those that
+    /// there is room for then. A packet that needs one does not wait so long.
     pub receive_cycles: u64,
     /// Cycles from the last packet of an unreliable send to its completion, while its VI is well.
     pub complete_cycles: u64,

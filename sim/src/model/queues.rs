@@ -117,6 +117,9 @@ impl Device {
             let begins = &mut self.vis[vi].requester.begins;
             *begins = begins.or(Some(self.now + self.choices.send_cycles));
         }
+        if receive && self.choices.receive_cycles != 0 {
+            return self.refill_later(vi);
+        }
         self.serve_queue(vi, receive);
     }
 
@@ -240,10 +243,14 @@ impl Device {
         }
         let taken = self.vis[vi].ahead.pop_front().flatten();
         if self.queue(vi, true).has_more() {
-            let when = self.now + self.choices.receive_cycles;
-            self.vis[vi].refills = self.vis[vi].refills.or(Some(when));
+            self.refill_later(vi);
         }
         taken
+    }
+
+    fn refill_later(&mut self, vi: usize) {
+        let when = self.now + self.choices.receive_cycles;
+        self.vis[vi].refills = self.vis[vi].refills.or(Some(when));
     }
 
     /// A VI in Error: every receive is flushed.

@@ -92,7 +92,7 @@ fn rule_2_the_segments_of_a_read_are_looked_at_when_its_answer_comes() {
         bench.settle();
         assert_eq!(bench.peek(0, read), (0, status::DONE | status::OP_RDMA_READ | error));
         assert_eq!(bench.state(A), vi_states::ERROR);
-        assert_eq!(bench.events(0), [], "the descriptor says it");
+        assert_eq!(bench.events(0), [(event_code::CONN_LOST, 1, false, true)]);
         // The peer has nothing against a read that it may answer.
         let other = if error == status::PROTECTION_ERROR { vi_states::CONNECTED } else { vi_states::ERROR };
         assert_eq!(bench.state(B), other);
