@@ -55,7 +55,11 @@ impl Device {
         vi_state.state == ViState::Connected
             && self.may_serve()
             && requester.pause.is_none()
-            && (message.started || message.outcome.is_some() || requester.may_start(message, depth))
+            && (message.started
+                || message.outcome.is_some()
+                || requester.may_start(message, depth)
+                // What is wrong in itself waits for no read.
+                || self.check_send(vi, &message.descriptor).is_err())
     }
 
     /// Makes the next request packet; what goes wrong with it completes its descriptor.
@@ -101,7 +105,7 @@ impl Device {
     }
 
     /// The rules for a descriptor on the send queue; its packets, or the error bit.
-    fn check_send(&mut self, vi: usize, descriptor: &Descriptor) -> Result<u32, u32> {
+    fn check_send(&self, vi: usize, descriptor: &Descriptor) -> Result<u32, u32> {
         let row = self.tables.gather[vi];
         let code = self.tables.send_service(vi);
         let depth = self.tables.transmit[vi].get(transmit::READ_DEPTH);
