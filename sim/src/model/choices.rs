@@ -47,6 +47,8 @@ pub enum Mutant {
     Again,
     /// What a completion queue has no room for is lost without a word.
     SilentOverrun,
+    /// Who waits for an interrupt of a work queue waits for ever.
+    Deaf,
 }
 
 impl Default for Choices {

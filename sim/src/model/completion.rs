@@ -70,7 +70,7 @@ impl Device {
 
     /// The next position of a queue is done with; its interrupt comes if it is armed.
     pub fn consume(&mut self, vi: usize, receive: bool) {
-        if self.queue(vi, receive).complete() {
+        if self.queue(vi, receive).complete() && self.choices.mutant != Some(Mutant::Deaf) {
             let vector = self.queue_row(vi, receive).get(work_queue::VECTOR);
             self.raise(vector);
         }
