@@ -182,7 +182,8 @@ impl Device {
         if self.vis[vi].requester.begins.is_some() {
             return;
         }
-        while self.vis[vi].requester.messages.len() < SEND_WINDOW && self.queue(vi, false).has_more() {
+        let most = self.choices.send_ahead.clamp(1, SEND_WINDOW);
+        while self.vis[vi].requester.messages.len() < most && self.queue(vi, false).has_more() {
             match self.fetch(vi, false) {
                 Fetched::Descriptor(posted, descriptor) => {
                     self.vis[vi].requester.messages.push_back(Message::new(Some(posted), descriptor));
