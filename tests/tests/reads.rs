@@ -273,6 +273,8 @@ fn a_segment_of_ones_own_that_may_not_be_written_breaks_the_vi() {
     let place = readers.post(0, &read);
     assert_eq!(readers.status(0, place), READ | status::PROTECTION_ERROR);
     assert_eq!(readers.vis[0].state(), ViState::Error);
+    let events = readers.scene.events(0);
+    assert_eq!(events.iter().map(|event| event.code).collect::<Vec<_>>(), [event_code::CONN_LOST]);
     readers.scene.others_go_on();
 }
 

@@ -18,7 +18,7 @@ pub enum Ability {
     Read,
     /// Queue fence.
     Fence,
-    /// Descriptors in places where none can be, on unreliable connections: they count as consumed. (The RTL breaks the VI.)
+    /// Descriptors in places where none can be, on unreliable connections: their VI breaks, too.
     Misplaced,
     /// A message whose delivery is not known when its VI breaks says TRANSPORT_ERROR; otherwise what is flushed and what
     /// is not known are not told apart.
@@ -27,19 +27,19 @@ pub enum Ability {
     Last,
     /// Frames of unreliable connections may overtake one another.
     Overtaken,
-    /// Resets while something moves. (After some the RTL answers no load.)
+    /// Resets while something moves.
     Interrupted,
     /// Completion queues.
     Queues,
-    /// RDMA writes with immediate data may be refused for their range: that comes before the look for a receive. (The RTL
-    /// looks for the receive first: without one it says RECVQ_EMPTY.)
+    /// RDMA writes with immediate data may be refused for their range: that comes behind the look for a receive.
     Denied,
-    /// Descriptors of more than 64 bytes may have a wrong Length: the packets before the one in which it shows have left.
-    /// (The RTL sees it earlier than the model: it reads segments ahead of the packets.)
+    /// Descriptors of more than 64 bytes may have a wrong Length: nothing of them leaves.
     Late,
-    /// Receive queues of reliable VIs may have a completion queue that overruns: what it has no room for is refused with
-    /// NAK_OPERATIONAL. (The RTL has acknowledged it then.)
+    /// Receive queues of reliable VIs may have a completion queue that overruns: the message whose entry is lost is
+    /// acknowledged, and the VI breaks behind it.
     Overrun,
+    /// Interrupts that consumers ask for.
+    Arm,
 }
 
 /// What the RTL can do. Switching on is one line.
@@ -49,17 +49,18 @@ pub const RTL: &[(Ability, bool)] = &[
     (Ability::Retransmission, true),
     (Ability::NotReady, true),
     (Ability::Write, true),
-    (Ability::Read, false),
+    (Ability::Read, true),
     (Ability::Fence, true),
-    (Ability::Misplaced, false),
+    (Ability::Misplaced, true),
     (Ability::Doubt, true),
     (Ability::Last, true),
     (Ability::Overtaken, true),
     (Ability::Interrupted, true),
     (Ability::Queues, true),
-    (Ability::Denied, false),
-    (Ability::Late, false),
-    (Ability::Overrun, false),
+    (Ability::Denied, true),
+    (Ability::Late, true),
+    (Ability::Overrun, true),
+    (Ability::Arm, true),
 ];
 
 /// A set of abilities.

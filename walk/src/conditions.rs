@@ -6,6 +6,7 @@ use viaduct_sim::fabric::Link;
 use viaduct_sim::model::{Choices, Mutant};
 use viaduct_sim::network;
 use viaduct_sim::root_complex::{Limits, Options, Split};
+use viaduct_spec::profile::SEND_WINDOW;
 
 use crate::weather::Rates;
 
@@ -153,6 +154,8 @@ impl Schedule {
                     packet_cycles: [4, 16, 100, 600][random.random_range(0..4)],
                     loopback_cycles: [0, 30, 300, 3000][random.random_range(0..4)],
                     send_cycles: [0, 100, 500, 3000][random.random_range(0..4)],
+                    send_ahead: [SEND_WINDOW, SEND_WINDOW, 2, 1][random.random_range(0..4)],
+                    receive_cycles: [0, 0, 200, 2000][random.random_range(0..4)],
                     complete_cycles: [0, 0, 60, 300][random.random_range(0..4)],
                     ..usual
                 });

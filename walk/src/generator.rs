@@ -116,7 +116,7 @@ fn connections(random: &mut ChaCha8Rng, abilities: Abilities) -> Vec<Connection>
             // So many that nothing ends for want of them: what would is a matter of time.
             retries: if resends { (60, random.random_range(30..200)) } else { (0, 0) },
             not_ready: if abilities.has(Ability::NotReady) && random.random() { 20 } else { 0 },
-            depth: random.random_range(1..5),
+            depth: random.random_range(0..5),
             max_transfer: [0x1_0000, 0x1_0000, 0x1_0000, 900][random.random_range(0..4)],
             rights: [0, 1].map(|_| random.random_range(0..8) != 0),
             scattered: random.random_range(0..4) == 0,
@@ -275,10 +275,13 @@ impl Generator {
                 }
             }
             self.operations.extend(mixed);
+            self.arm();
         } else {
             self.operations.extend(receives.into_iter().map(Operation::Post));
+            self.arm();
             self.operations.push(Operation::Arrive);
             self.operations.extend(sends.into_iter().map(Operation::Post));
+            self.arm();
         }
         if self.wild && self.random.random() {
             self.operations.push(Operation::Pause(self.random.random_range(1..20)));
@@ -298,6 +301,14 @@ impl Generator {
                 }
                 _ => self.stray(end),
             }
+        }
+    }
+
+    /// Now and then a consumer asks to be told.
+    fn arm(&mut self) {
+        if self.abilities.has(Ability::Arm) && self.chance(3) {
+            let end = self.random.random_range(0..2 * self.connections.len());
+            self.operations.push(Operation::Arm(end, self.random.random()));
         }
     }
 
@@ -532,6 +543,7 @@ impl Generator {
             (1, _) => Flaw::Length(0u32.wrapping_sub(self.random.random_range(1..20))),
             (2, _) => Flaw::Status(status::DONE | self.random.random::<u32>()),
             (3, _) => Flaw::Reserved(1 << self.random.random_range(0..32)),
+            (4, _) if post.request == Request::Read => Flaw::Control(control::IMMEDIATE),
             (4, _) => Flaw::Control(reserved),
             (5, _) if !rdma => Flaw::Control(control::OP_MASK),
             (5, _) if remote => Flaw::RemoteKey,

@@ -147,6 +147,9 @@ pub enum Operation {
     Deregister(End, usize),
     /// A store that is none of the end's doorbells.
     Stray(End, bool, Stray),
+    /// The end's consumer asks for one interrupt of a queue, unless it waits for one: of its completion queue, if that is
+    /// its own, otherwise of the queue itself.
+    Arm(End, bool),
     /// The agent of this NIC resets it. Its connections are gone.
     Reset(usize),
     /// A shared completion queue of this NIC's gets a ring of another size.
@@ -180,6 +183,7 @@ impl Operation {
             Self::Register(..) => "register",
             Self::Deregister(..) => "deregister",
             Self::Stray(..) => "stray store",
+            Self::Arm(..) => "arm",
             Self::Reset(_) => "reset",
             Self::Resize(..) => "completion queue resized",
         }

@@ -55,6 +55,17 @@ pub struct Entry {
     pub token: u64,
 }
 
+/// Interrupts of an end's vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interrupt {
+    /// The operation at which they were seen.
+    pub at: usize,
+    /// Which end: 0 or 1.
+    pub end: usize,
+    /// How many since the last look.
+    pub count: u64,
+}
+
 /// What came of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Story {
@@ -64,6 +75,8 @@ pub struct Story {
     pub events: Vec<Event>,
     /// Entries of completion queues, of each work queue in their order.
     pub entries: Vec<Entry>,
+    /// Interrupts.
+    pub interrupts: Vec<Interrupt>,
     /// State of each end's VI.
     pub states: [Option<u64>; 2],
     /// Memory of each end.
@@ -114,7 +127,11 @@ impl Story {
         let entries = |story: &Self| -> Vec<Entry> {
             story.entries.iter().filter(|entry| entry.at <= through).copied().collect()
         };
+        let interrupts = |story: &Self| -> Vec<Interrupt> {
+            story.interrupts.iter().filter(|interrupt| interrupt.at <= through).copied().collect()
+        };
         completions(self) == completions(other)
+            && interrupts(self) == interrupts(other)
             && events(self) == events(other)
             && entries(self) == entries(other)
     }
@@ -135,6 +152,9 @@ impl Story {
         }
         for item in &self.entries {
             untold("entry", item, others.iter().any(|other| other.entries.contains(item)));
+        }
+        for item in &self.interrupts {
+            untold("interrupt", item, others.iter().any(|other| other.interrupts.contains(item)));
         }
         for end in 0..2 {
             untold(
@@ -170,6 +190,7 @@ impl Story {
         }
         let parts = [
             ("entry", self.entries != other.entries),
+            ("interrupt", self.interrupts != other.interrupts),
             ("state", self.states != other.states),
             ("memory", self.memories != other.memories),
             ("order", true),
@@ -184,6 +205,7 @@ impl Story {
             ("completion", lines(&self.completions), lines(&other.completions)),
             ("event", lines(&self.events), lines(&other.events)),
             ("entry", lines(&self.entries), lines(&other.entries)),
+            ("interrupt", lines(&self.interrupts), lines(&other.interrupts)),
             ("state", lines(&self.states), lines(&other.states)),
         ] {
             for line in own.iter().filter(|line| !theirs.contains(line)) {

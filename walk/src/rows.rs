@@ -3,6 +3,7 @@
 use viaduct_sim::memory::PAGE;
 use viaduct_spec::handle::{memory_handle, queue_pair};
 use viaduct_spec::layout::Field;
+use viaduct_spec::profile::VECTORS;
 use viaduct_spec::tables::{completion_queue, gather, receive, region, table, transmit, work_queue};
 use viaduct_spec::wire::UDP_PORT;
 
@@ -145,6 +146,19 @@ pub fn cq_of(connection: &Connection, end: End, receive: usize) -> Option<usize>
     }
 }
 
+/// Whose a completion queue is, if it is one work queue's.
+fn owner(queue: usize) -> Option<End> {
+    queue.checked_sub(1 + SHARED).map(|number| number / 2)
+}
+
+/// Interrupt vector of an end: that of its work queues, and of the completion queues that are theirs alone.
+pub fn vector(end: End) -> u64 {
+    end as u64
+}
+
+// Each end has its own.
+const _: () = assert!(2 * CONNECTIONS <= VECTORS);
+
 /// log2 of a completion queue's entries, in this or in its other ring.
 pub fn cq_log2(queue: usize, other: bool) -> u64 {
     match queue {
@@ -172,6 +186,7 @@ pub fn completion_queue(queue: usize, other: bool) -> [u64; 3] {
         (completion_queue::LIVE, 1),
         (completion_queue::EVENTS, (queue == ERROR_RING).into()),
         (completion_queue::SYSTEM_TAG, SYSTEM_TAG),
+        (completion_queue::VECTOR, owner(queue).map_or(0, vector)),
     ])
 }
 
@@ -187,6 +202,7 @@ pub fn work_queue(connection: &Connection, end: End, receive: usize) -> [u64; 3]
         (work_queue::TAG, tag(end)),
         (work_queue::CQ, queue.unwrap_or(0) as u64),
         (work_queue::TO_CQ, queue.is_some().into()),
+        (work_queue::VECTOR, vector(end)),
     ])
 }
 

@@ -49,6 +49,7 @@ fn the_model_agrees_with_itself_and_everything_is_met() {
         ("operation", "reset"),
         ("operation", "disconnect"),
         ("operation", "stray store"),
+        ("operation", "arm"),
         ("operation", "flawed receive"),
         ("status", "receive: PARTIAL_ERROR"),
         ("status", "receive: LENGTH_ERROR"),
@@ -106,4 +107,9 @@ fn a_duplicate_that_is_executed_again_is_found() {
 #[test]
 fn an_entry_that_is_lost_without_a_word_is_found() {
     is_found(Mutant::SilentOverrun, 150);
+}
+
+#[test]
+fn an_interrupt_that_does_not_come_is_found() {
+    is_found(Mutant::Deaf, 40);
 }

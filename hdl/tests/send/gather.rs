@@ -10,7 +10,7 @@ use viaduct_hdl::export::verilog;
 use viaduct_hdl::send::Gather;
 use viaduct_spec::descriptor::{control, control_segment, data_segment, status};
 use viaduct_spec::handle::memory_handle;
-use viaduct_spec::tables::{gather, table, vi_states};
+use viaduct_spec::tables::{gather, table, transmit, vi_states};
 use viaduct_verilate::Bench;
 
 use crate::bundle::{self, fields, Fields};
@@ -684,6 +684,49 @@ fn a_message_of_a_past_epoch_ends_without_a_word() {
     }
     assert!((3..8).contains(&old), "{old}");
     assert_eq!(taken, 2, "heads of the past epoch");
+}
+
+/// What makes an RDMA read none: no right, no depth, immediate data.
+#[test]
+fn a_read_that_may_not_be_one_is_malformed() {
+    for (right, depth, immediate) in [(1, 4, 0), (0, 4, 0), (1, 0, 0), (1, 4, control::IMMEDIATE)] {
+        let Setup { mut bench, .. } = setup();
+        bundle::state(&mut bench, 7, vi_states::CONNECTED);
+        let mut row = [0; 3];
+        gather::TAG.put(&mut row, 1);
+        gather::MAX_TRANSFER.put(&mut row, 100_000);
+        gather::RDMA_READ.put(&mut row, right);
+        bundle::commit(&mut bench, table::GATHER, 7, row);
+        let mut row = [0; 3];
+        transmit::READ_DEPTH.put(&mut row, depth);
+        bundle::commit(&mut bench, table::TRANSMIT, 7, row);
+        let flags = u64::from(control::OP_RDMAREAD | immediate) << 48;
+        for word in [0, flags | 2 << 32, 0, 600, 0x1000, 5, 0x2000, 600 << 32 | 5] {
+            bench.set("word_valid", 1);
+            bench.set("word", word);
+            bench.tick();
+        }
+        bench.set("word_valid", 0);
+        bundle::set::<SendHead>(&mut bench, "head", &[("vi", 7), ("words", 8), ("offset", 77)]);
+        bench.set("head_valid", 1);
+        bench.tick();
+        bench.set("head_valid", 0);
+        bench.set("packet_ready", 1);
+        bench.eval();
+        while bench.get("packet_valid") == 0 {
+            bench.tick();
+            bench.eval();
+            assert!(bench.cycles() < 10_000);
+        }
+        let packet = bundle::get::<Packet>(&bench, "packet");
+        let good = right == 1 && depth != 0 && immediate == 0;
+        let error = if good { 0 } else { status::FORMAT_ERROR };
+        assert_eq!(
+            (packet["send"], packet["errors"], packet["parked"]),
+            (good.into(), error.into(), 0),
+            "right {right}, depth {depth}, immediate {immediate}"
+        );
+    }
 }
 
 /// Without waiting for data: messages of 8 bytes follow each other at the walker's pace, whatever the latency.

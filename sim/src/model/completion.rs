@@ -25,8 +25,9 @@ pub struct Ending {
 }
 
 impl Device {
-    /// Writes a completion. If its memory is no longer valid, or its completion queue has no room, the VI breaks.
-    pub fn complete(&mut self, vi: usize, receive: bool, posted: &Posted, ending: Ending) {
+    /// Writes a completion, and gives whether it is there. If its memory is no longer valid, or its completion queue has
+    /// no room, the VI breaks.
+    pub fn complete(&mut self, vi: usize, receive: bool, posted: &Posted, ending: Ending) -> bool {
         let told = ending.immediate.is_some() && self.choices.mutant != Some(Mutant::NoImmediate);
         let immediate = if told { status::IMMEDIATE } else { 0 };
         let word = u64::from(ending.status | status::DONE | immediate) << 32 | u64::from(ending.length);
@@ -48,15 +49,13 @@ impl Device {
             lost = self.add_entry(queue, posted.token, vi as u64, receive).err().map(|lost| (queue, lost));
         }
         self.consume(vi, receive);
-        if receive {
-            self.skip_receives(vi);
-        }
         match lost {
             Some((_, Lost::Overrun)) if self.choices.mutant == Some(Mutant::SilentOverrun) => {}
             Some((queue, Lost::Overrun)) => self.overrun(queue, vi, receive),
             None if written.is_ok() => {}
             _ => self.unwritten(vi, receive),
         }
+        written.is_ok()
     }
 
     /// A completion could not be written.
@@ -71,7 +70,7 @@ impl Device {
 
     /// The next position of a queue is done with; its interrupt comes if it is armed.
     pub fn consume(&mut self, vi: usize, receive: bool) {
-        if self.queue(vi, receive).complete() {
+        if self.queue(vi, receive).complete() && self.choices.mutant != Some(Mutant::Deaf) {
             let vector = self.queue_row(vi, receive).get(work_queue::VECTOR);
             self.raise(vector);
         }

@@ -136,18 +136,13 @@ impl Descriptor {
         self.data().iter().map(|segment| segment.length).sum()
     }
 
-    /// It fits into the first read, so all of it is known before anything is done.
-    pub fn is_short(&self) -> bool {
-        usize::from(self.count) <= FIRST_SEGMENTS
-    }
-
     /// What is wrong on either queue.
     fn is_well_formed(&self) -> bool {
         self.clean && self.count <= MAX_SEGMENTS && self.control & control::RESERVED == 0
     }
 
     /// The rules of a send queue (semantics, work queues 2): 0, or the error bit of the first that is broken. `rdma`
-    /// and `reads` say what the service has; a longer sum than the first read shows is not looked at.
+    /// and `reads` say what the service has.
     pub fn check_send(&self, rdma: bool, reads: bool, max_transfer: u64) -> u32 {
         let operation = match self.operation() {
             Operation::Send => true,
@@ -162,7 +157,7 @@ impl Descriptor {
             return status::FORMAT_ERROR;
         }
         let length = u64::from(self.length);
-        if length > max_transfer || self.is_short() && self.sum() != length {
+        if length > max_transfer || self.sum() != length {
             return status::LENGTH_ERROR;
         }
         0
@@ -248,8 +243,9 @@ mod tests {
     }
 
     #[test]
-    fn a_long_sum_is_known_at_its_end_only() {
-        assert_eq!(check(control::OP_SENDRECV, 8, &[(0, 1, 3), (9, 1, 4), (0, 0, 0)]), 0);
+    fn a_long_sum_is_known_before_anything_leaves() {
+        assert_eq!(check(control::OP_SENDRECV, 7, &[(0, 1, 3), (9, 1, 4), (0, 0, 0)]), 0);
+        assert_eq!(check(control::OP_SENDRECV, 8, &[(0, 1, 3), (9, 1, 4), (0, 0, 0)]), status::LENGTH_ERROR);
     }
 
     #[test]

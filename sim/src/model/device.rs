@@ -26,12 +26,21 @@ pub struct Vi {
     pub queues: [WorkQueue; 2],
     /// Receives that are fetched; `None`: a place without a descriptor.
     pub ahead: VecDeque<Option<Receive>>,
+    /// Receives that there is room for now are fetched then.
+    pub refills: Option<Cycle>,
     /// What it sends.
     pub requester: Requester,
     /// What it receives.
     pub responder: Responder,
     /// Its last packet was an answer.
     pub answered: bool,
+}
+
+impl Vi {
+    /// The next moment at which something happens by itself.
+    fn deadline(&self) -> Option<Cycle> {
+        [self.requester.deadline(), self.refills].into_iter().flatten().min()
+    }
 }
 
 /// The NIC.
@@ -104,15 +113,15 @@ impl Device {
 
     /// When the first timer ends.
     pub fn deadline(&self) -> Option<Cycle> {
-        let requesters = self.vis.iter().filter_map(|vi| vi.requester.deadline()).min();
-        [requesters, self.vectors.deadline(self.now)].into_iter().flatten().min()
+        let vis = self.vis.iter().filter_map(Vi::deadline).min();
+        [vis, self.vectors.deadline(self.now)].into_iter().flatten().min()
     }
 
     /// Lets all timers end that are due.
     pub fn serve_timers(&mut self) {
         self.send_interrupts();
         for vi in 0..self.vis.len() {
-            if self.vis[vi].requester.deadline().is_some_and(|when| when <= self.now) {
+            if self.vis[vi].deadline().is_some_and(|when| when <= self.now) {
                 self.serve_timer(vi);
             }
         }

@@ -10,6 +10,7 @@ use super::device::Device;
 use super::frame::{be32, Packet};
 use super::protection::{Access, Place, Right};
 use super::queues::Receive;
+use super::tables::ViState;
 
 /// A message under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -194,10 +195,11 @@ impl Device {
     /// A receive that is well formed. One that is not is the message under way when this fails; its status names this
     /// operation.
     fn good_receive(&mut self, vi: usize, operation: u32) -> Result<Receive, Refusal> {
-        if !self.has_receive(vi) {
-            return Err(Refusal::NotReady);
-        }
-        let receive = self.take_receive(vi).ok_or(Refusal::NotReady)?;
+        let receive = self.take_receive(vi).ok_or_else(|| match self.vis[vi].state {
+            ViState::Connected => Refusal::NotReady,
+            // The one that was waited for lies nowhere.
+            _ => Refusal::Broken,
+        })?;
         let error = receive.descriptor.check_receive();
         if error != 0 {
             self.vis[vi].responder.inbound = Some(Inbound::Send { receive, done: 0, ending: 0 });
@@ -243,22 +245,21 @@ impl Device {
             (None, _) => return Err(Refusal::lost(syndrome::NAK_INVALID)),
         };
         if !row.is(receive::RDMA_WRITE) {
-            return Err(self.refuse_write(vi, part, syndrome::NAK_INVALID));
+            let receive = part.immediate.and_then(|_| self.take_receive(vi));
+            return Err(self.refuse_write(vi, receive, syndrome::NAK_INVALID));
         }
         let (left, count) = (length.saturating_sub(done), part.data.len() as u64);
         if if part.last { count != left } else { count >= left } {
             return Err(Refusal::lost(syndrome::NAK_INVALID));
         }
         let access = Access { place: place.plus(done), span: left, tag, right: Right::RemoteWrite };
-        if left != 0 && self.probe(access).is_err() {
-            return Err(self.refuse_write(vi, part, syndrome::NAK_ACCESS));
-        }
         let receive = match part.immediate {
             Some(_) => Some(self.good_receive(vi, status::OP_REMOTE_RDMA_WRITE)?),
             None => None,
         };
+        // The span is all that is to come, the first packet's the whole range.
         if count != 0 && self.write(access, part.data).is_err() {
-            return Err(self.refuse_write(vi, part, syndrome::NAK_ACCESS));
+            return Err(self.refuse_write(vi, receive, syndrome::NAK_ACCESS));
         }
         self.counters.add(counter::BYTES_RECEIVED, count);
         self.vis[vi].responder.inbound = None;
@@ -266,8 +267,7 @@ impl Device {
     }
 
     /// An RDMA write is refused: told by an event, or by the receive of the immediate data that the packet carries.
-    fn refuse_write(&mut self, vi: usize, part: &Part<'_>, code: u8) -> Refusal {
-        let receive = part.immediate.and_then(|_| self.take_receive(vi));
+    fn refuse_write(&mut self, vi: usize, receive: Option<Receive>, code: u8) -> Refusal {
         match receive {
             Some(receive) => {
                 self.vis[vi].responder.inbound = Some(Inbound::Send { receive, done: 0, ending: 0 });
@@ -277,19 +277,19 @@ impl Device {
         }
     }
 
-    /// A whole message has come.
-    pub fn deliver(&mut self, vi: usize, inbound: Inbound, immediate: Option<u32>) {
+    /// A whole message has come. Whether its receive, if it has one, says so.
+    pub fn deliver(&mut self, vi: usize, inbound: Inbound, immediate: Option<u32>) -> bool {
         self.counters.count(counter::MESSAGES_RECEIVED);
         match inbound {
             Inbound::Send { receive, done, .. } => {
                 let ending = Ending { status: status::OP_RECEIVE, length: done, immediate };
-                self.complete(vi, true, &receive.posted, ending);
+                self.complete(vi, true, &receive.posted, ending)
             }
             Inbound::Write { receive: Some(receive), length, .. } => {
                 let status = status::OP_REMOTE_RDMA_WRITE;
-                self.complete(vi, true, &receive.posted, Ending { status, length: length as u32, immediate });
+                self.complete(vi, true, &receive.posted, Ending { status, length: length as u32, immediate })
             }
-            Inbound::Write { receive: None, .. } | Inbound::Dropped => {}
+            Inbound::Write { receive: None, .. } | Inbound::Dropped => true,
         }
     }
 }

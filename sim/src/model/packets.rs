@@ -55,7 +55,11 @@ impl Device {
         vi_state.state == ViState::Connected
             && self.may_serve()
             && requester.pause.is_none()
-            && (message.started || message.outcome.is_some() || requester.may_start(message, depth))
+            && (message.started
+                || message.outcome.is_some()
+                || requester.may_start(message, depth)
+                // What is wrong in itself waits for no read.
+                || self.check_send(vi, &message.descriptor).is_err())
     }
 
     /// Makes the next request packet; what goes wrong with it completes its descriptor.
@@ -101,7 +105,7 @@ impl Device {
     }
 
     /// The rules for a descriptor on the send queue; its packets, or the error bit.
-    fn check_send(&mut self, vi: usize, descriptor: &Descriptor) -> Result<u32, u32> {
+    fn check_send(&self, vi: usize, descriptor: &Descriptor) -> Result<u32, u32> {
         let row = self.tables.gather[vi];
         let code = self.tables.send_service(vi);
         let depth = self.tables.transmit[vi].get(transmit::READ_DEPTH);
@@ -119,12 +123,6 @@ impl Device {
         let packets = psn::packets(descriptor.length.into(), Tables::mtu(row.get(gather::MTU)));
         if packets > u64::from(psn::HALF / 2) {
             return Err(status::LENGTH_ERROR);
-        }
-        if descriptor.operation() == Operation::Read {
-            if descriptor.sum() != u64::from(descriptor.length) {
-                return Err(status::LENGTH_ERROR);
-            }
-            self.probe_segments(descriptor, row.get(gather::TAG) as u16)?;
         }
         Ok(packets as u32)
     }
@@ -168,9 +166,6 @@ impl Device {
         }
         let count = if code == service::RAW { length } else { length.saturating_sub(from).min(mtu as u64) };
         let data = self.gather(descriptor, tag, from, count as usize)?;
-        if last && descriptor.sum() != length {
-            return Err(status::LENGTH_ERROR);
-        }
         self.counters.add(counter::BYTES_SENT, count);
         if code == service::RAW {
             return Ok(Made::Frame(data));

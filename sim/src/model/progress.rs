@@ -89,6 +89,9 @@ impl Device {
     pub fn serve_timer(&mut self, vi: usize) {
         let row = self.tables.transmit[vi];
         let now = self.now;
+        if self.vis[vi].refills.take_if(|when| *when <= now).is_some() {
+            return self.serve_queue(vi, true);
+        }
         let requester = &mut self.vis[vi].requester;
         if requester.begins.take_if(|when| *when <= now).is_some() {
             return self.serve_queue(vi, false);

@@ -3,13 +3,12 @@
 use viaduct_spec::doorbell::token;
 use viaduct_spec::profile::RECEIVE_AHEAD;
 use viaduct_spec::register::event_code;
-use viaduct_spec::tables::{receive, work_queue};
+use viaduct_spec::tables::work_queue;
 
 use super::descriptor::Descriptor;
 use super::device::Device;
-use super::events::Event;
 use super::protection::{Access, Place, Right};
-use super::tables::{is_reliable, Row, ViState};
+use super::tables::{Row, ViState};
 
 /// Positions count modulo this.
 const POSITIONS: u16 = 1 << 14;
@@ -73,10 +72,9 @@ impl Posted {
 pub enum Fetched {
     /// A descriptor.
     Descriptor(Posted, Descriptor),
-    /// A token of memory that is none of the VI's.
-    Refused,
-    /// The slot cannot be read, or does not hold the token of its position.
-    Slot,
+    /// None: the slot cannot be read, or does not hold the token of its position, or that names memory that is none of
+    /// the VI's.
+    Misplaced,
 }
 
 /// A receive descriptor that waits for its message.
@@ -119,6 +117,9 @@ impl Device {
             let begins = &mut self.vis[vi].requester.begins;
             *begins = begins.or(Some(self.now + self.choices.send_cycles));
         }
+        if receive && self.choices.receive_cycles != 0 {
+            return self.refill_later(vi);
+        }
         self.serve_queue(vi, receive);
     }
 
@@ -142,6 +143,7 @@ impl Device {
         *self.queue(vi, receive) = WorkQueue::default();
         if receive {
             self.vis[vi].ahead.clear();
+            self.vis[vi].refills = None;
         } else {
             self.vis[vi].requester.forget();
         }
@@ -198,28 +200,17 @@ impl Device {
         let named = |word: &u64| {
             token::POSITION.get(&[*word]) == u64::from(position) && token::REGION.get(&[*word]) != 0
         };
-        let Some(word) = word.filter(named) else { return Fetched::Slot };
+        let Some(word) = word.filter(named) else { return Fetched::Misplaced };
         let posted = Posted::new(word);
         match self.read_descriptor(posted.place, self.descriptor_tag(vi, receive)) {
             Ok(descriptor) => Fetched::Descriptor(posted, descriptor),
-            Err(_) => Fetched::Refused,
+            Err(_) => Fetched::Misplaced,
         }
     }
 
-    /// A slot or a token of a queue was wrong: reported. Whether the VI broke: always if its ring cannot be
-    /// followed, otherwise if it is reliable.
-    pub fn misplaced(&mut self, vi: usize, receive: bool, always: bool) -> bool {
-        let service = match receive {
-            true => self.tables.receive[vi].get(receive::SERVICE) as u8,
-            false => self.tables.send_service(vi),
-        };
-        let code = event_code::POST_DESC;
-        if always || is_reliable(service) {
-            self.break_vi(vi, Some((code, receive)));
-            return true;
-        }
-        self.report(Event { code, index: vi, receive, broke: false });
-        false
+    /// A slot or a token of a queue was wrong: the VI breaks.
+    pub fn misplaced(&mut self, vi: usize, receive: bool) {
+        self.break_vi(vi, Some((event_code::POST_DESC, receive)));
     }
 
     fn fetch_receives(&mut self, vi: usize) {
@@ -228,39 +219,38 @@ impl Device {
                 Fetched::Descriptor(posted, descriptor) => {
                     self.vis[vi].ahead.push_back(Some(Receive { posted, descriptor }));
                 }
-                wrong => {
-                    // It counts as consumed when its turn comes.
+                Fetched::Misplaced => {
+                    // It has its place among those that are flushed.
                     self.vis[vi].ahead.push_back(None);
-                    if self.misplaced(vi, true, wrong == Fetched::Slot) {
-                        return;
-                    }
+                    return self.misplaced(vi, true);
                 }
             }
-            self.skip_receives(vi);
         }
     }
 
-    /// Takes the places without a descriptor off the queue's head, when all before them is complete.
-    pub fn skip_receives(&mut self, vi: usize) {
-        while !self.vis[vi].responder.is_receiving()
-            && self.vis[vi].ahead.front().is_some_and(Option::is_none)
-        {
-            self.vis[vi].ahead.pop_front();
-            self.consume(vi, true);
+    /// Whether a receive waits for a message. One that is posted and not fetched is waited for.
+    fn has_receive(&mut self, vi: usize) -> bool {
+        if self.vis[vi].ahead.is_empty() && self.vis[vi].refills.take().is_some() {
+            self.serve_queue(vi, true);
         }
-    }
-
-    /// Whether a receive waits for a message.
-    pub fn has_receive(&self, vi: usize) -> bool {
-        self.vis[vi].ahead.iter().any(Option::is_some)
+        !self.vis[vi].ahead.is_empty()
     }
 
     /// Takes the next receive.
     pub fn take_receive(&mut self, vi: usize) -> Option<Receive> {
-        self.skip_receives(vi);
+        if !self.has_receive(vi) {
+            return None;
+        }
         let taken = self.vis[vi].ahead.pop_front().flatten();
-        self.fetch_receives(vi);
+        if self.queue(vi, true).has_more() {
+            self.refill_later(vi);
+        }
         taken
+    }
+
+    fn refill_later(&mut self, vi: usize) {
+        let when = self.now + self.choices.receive_cycles;
+        self.vis[vi].refills = self.vis[vi].refills.or(Some(when));
     }
 
     /// A VI in Error: every receive is flushed.
@@ -270,7 +260,7 @@ impl Device {
                 Some(next) => next,
                 None if self.queue(vi, true).has_more() => match self.fetch(vi, true) {
                     Fetched::Descriptor(posted, descriptor) => Some(Receive { posted, descriptor }),
-                    _ => None,
+                    Fetched::Misplaced => None,
                 },
                 None => return,
             };

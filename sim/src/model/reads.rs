@@ -135,7 +135,8 @@ impl Device {
                 if let Some(message) = found {
                     message.outcome = Some(bits);
                 }
-                self.break_vi(vi, None);
+                // As if the peer had refused it: the request was good.
+                self.break_vi(vi, Some((event_code::CONN_LOST, false)));
             }
         }
     }

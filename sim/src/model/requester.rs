@@ -24,7 +24,7 @@ use crate::clock::Cycle;
 /// A descriptor on the send queue, from fetch to completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// What names it; `None`: a place without a descriptor, which is skipped.
+    /// What names it; `None`: a place without a descriptor, which is passed over.
     pub(super) posted: Option<Posted>,
     /// The descriptor.
     pub descriptor: Descriptor,
@@ -182,19 +182,18 @@ impl Device {
         if self.vis[vi].requester.begins.is_some() {
             return;
         }
-        while self.vis[vi].requester.messages.len() < SEND_WINDOW && self.queue(vi, false).has_more() {
+        let most = self.choices.send_ahead.clamp(1, SEND_WINDOW);
+        while self.vis[vi].requester.messages.len() < most && self.queue(vi, false).has_more() {
             match self.fetch(vi, false) {
                 Fetched::Descriptor(posted, descriptor) => {
                     self.vis[vi].requester.messages.push_back(Message::new(Some(posted), descriptor));
                 }
-                wrong => {
+                Fetched::Misplaced => {
+                    // It has its place among those that are flushed.
                     let mut skipped = Message::new(None, Descriptor::none());
                     skipped.outcome = Some(0);
                     self.vis[vi].requester.messages.push_back(skipped);
-                    if self.misplaced(vi, false, wrong == Fetched::Slot) {
-                        return;
-                    }
-                    self.settle_sends(vi);
+                    return self.misplaced(vi, false);
                 }
             }
         }
@@ -268,13 +267,11 @@ impl Device {
             match self.fetch(vi, false) {
                 Fetched::Descriptor(posted, descriptor) => self.flush(vi, false, &posted, &descriptor),
                 // An idle VI breaks by it. Then the rest of the queue has ended when that is done.
-                wrong if self.vis[vi].state == ViState::Idle => {
+                Fetched::Misplaced if self.vis[vi].state == ViState::Idle => {
                     self.consume(vi, false);
-                    if self.misplaced(vi, false, wrong == Fetched::Slot) {
-                        return;
-                    }
+                    return self.misplaced(vi, false);
                 }
-                _ => self.consume(vi, false),
+                Fetched::Misplaced => self.consume(vi, false),
             }
         }
     }

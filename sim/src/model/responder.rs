@@ -17,7 +17,7 @@ use super::message::{Inbound, Refusal, Request};
 use super::protection::{Access, Place, Right};
 use super::psn;
 use super::reads::response_opcode;
-use super::tables::{Tables, ViState};
+use super::tables::Tables;
 
 /// What is to be sent back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,11 +56,6 @@ pub struct Responder {
 }
 
 impl Responder {
-    /// A message is under way that has taken a receive.
-    pub fn is_receiving(&self) -> bool {
-        matches!(self.inbound, Some(Inbound::Send { .. }))
-    }
-
     /// Something is to be sent back.
     pub fn has_answer(&self) -> bool {
         !self.answers.is_empty()
@@ -166,20 +161,19 @@ impl Device {
         let inbound = self.take_payload(vi, request, mtu)?;
         let responder = &mut self.vis[vi].responder;
         responder.expected = psn::add(packet.psn, 1);
-        if last {
-            responder.msn = psn::add(responder.msn, 1);
-            self.deliver(vi, inbound, request.immediate());
-        } else {
+        if !last {
             responder.inbound = Some(inbound);
+            return Ok(());
         }
-        // A completion that could not be written: the VI has broken.
-        if self.vis[vi].state != ViState::Connected {
-            let reason = (packet.psn, syndrome::NAK_OPERATIONAL);
-            self.vis[vi].responder.last_nak = Some(reason);
-            self.answer(vi, reason.0, reason.1);
-            return Err(Refusal::Broken);
+        responder.msn = psn::add(responder.msn, 1);
+        if self.deliver(vi, inbound, request.immediate()) {
+            return Ok(());
         }
-        Ok(())
+        // The status could not be written: the VI has broken.
+        let reason = (packet.psn, syndrome::NAK_OPERATIONAL);
+        self.vis[vi].responder.last_nak = Some(reason);
+        self.answer(vi, reason.0, reason.1);
+        Err(Refusal::Broken)
     }
 
     /// No receive is posted: later, or never.

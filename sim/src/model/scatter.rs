@@ -56,13 +56,4 @@ impl Device {
             (_, false) => Err(status::LENGTH_ERROR),
         }
     }
-
-    /// Whether all of a descriptor's segments may be written.
-    pub fn probe_segments(&mut self, descriptor: &Descriptor, tag: u16) -> Result<(), u32> {
-        for segment in descriptor.data().iter().filter(|segment| segment.length != 0) {
-            let access = Access { place: segment.place, span: segment.length, tag, right: Right::Write };
-            self.probe(access).map_err(|_| status::PROTECTION_ERROR)?;
-        }
-        Ok(())
-    }
 }

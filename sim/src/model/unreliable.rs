@@ -49,7 +49,9 @@ impl Device {
         let mtu = Tables::mtu(self.tables.receive[vi].get(receive::MTU));
         let immediate = request.immediate();
         match self.take_payload(vi, request, mtu) {
-            Ok(inbound) if request.is_last() => self.deliver(vi, inbound, immediate),
+            Ok(inbound) if request.is_last() => {
+                self.deliver(vi, inbound, immediate);
+            }
             Ok(inbound) => self.vis[vi].responder.inbound = Some(inbound),
             Err(refusal) => {
                 self.refuse_unreliable(vi, refusal);

@@ -10,6 +10,7 @@ use viaduct_spec::tables::{table, vi_state, vi_states};
 use super::{Machine, Side};
 use crate::consumer::Consumer;
 use crate::operation::{End, Operation, Registration, Request};
+use crate::program::Told;
 use crate::rows::{self, row, ENTRY_BYTES};
 
 impl Machine<'_> {
@@ -68,6 +69,8 @@ impl Machine<'_> {
         for queue in self.needed(nic) {
             self.queues[nic][queue] =
                 Consumer { stores: self.queues[nic][queue].stores, ..Consumer::default() };
+            // What was not taken before the reset is in either.
+            self.clear_ring(nic, queue, true)?;
             self.clear_ring(nic, queue, false)?;
             self.commit(nic, table::COMPLETION_QUEUE, queue, &rows::completion_queue(queue, false)[..2]);
         }
@@ -120,6 +123,8 @@ impl Machine<'_> {
                 self.commit(nic, table::WORK_QUEUE, 2 * vi + receive, &words[..2]);
             }
             self.sides[end].queues = Default::default();
+            // Of its queues; a completion queue of its own is what it was.
+            self.sides[end].armed &= self.program.connections[end / 2].told[end % 2].contains(&Told::Small);
             self.sides[end].open = true;
         }
         ends.into_iter().for_each(|end| self.set_state(end, vi_states::CONNECTED));

@@ -4,6 +4,7 @@ mod agent;
 mod user;
 mod watch;
 
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
@@ -71,6 +72,8 @@ struct Queue {
     complete: usize,
     /// A stray store has told the NIC of descriptors that there are not.
     wrecked: bool,
+    /// A descriptor of it lies nowhere: how many are complete is not known.
+    vague: bool,
 }
 
 /// An end of a connection.
@@ -81,6 +84,8 @@ struct Side {
     /// Registrations, and how many there have been in each slot.
     slots: [(Option<Registration>, u16); SLOTS],
     home: bool,
+    /// Its consumer waits for an interrupt.
+    armed: bool,
 }
 
 /// Everything.
@@ -102,6 +107,8 @@ pub struct Machine<'a> {
     met: Met,
     /// Completion queues of each NIC.
     queues: [[Consumer; rows::CQS]; 2],
+    /// Each end's interrupts. None if no consumer asks for any.
+    interrupts: Vec<File>,
 }
 
 /// Goes through a program. What the abilities do not tell apart is the same in the outcome.
@@ -167,6 +174,7 @@ impl<'a> Machine<'a> {
             at: 0,
             met,
             queues: Default::default(),
+            interrupts: Vec::new(),
         };
         for nic in 0..2 {
             let Machine { memories, net, .. } = &mut machine;
@@ -174,6 +182,9 @@ impl<'a> Machine<'a> {
             // Memory Enable and Bus Master.
             machine.net.config_write(nic, 4, &[6, 0]);
             machine.set_up(nic)?;
+        }
+        if program.operations.iter().any(|operation| matches!(operation, Operation::Arm(..))) {
+            machine.listen()?;
         }
         Ok(machine)
     }
@@ -217,6 +228,7 @@ impl<'a> Machine<'a> {
             Operation::Register(end, slot, made) => self.register(*end, *slot, made),
             Operation::Deregister(end, slot) => self.deregister(*end, *slot),
             Operation::Stray(end, receive, stray) => self.stray(*end, *receive, *stray)?,
+            Operation::Arm(end, receive) => self.arm(*end, *receive),
             Operation::Reset(nic) => self.reset(*nic)?,
             Operation::Resize(nic, number) if self.needed(*nic).contains(&(1 + number)) => {
                 self.resize(*nic, 1 + number)?;
@@ -275,6 +287,7 @@ impl<'a> Machine<'a> {
             self.take_entries(nic)?;
         }
         self.stories.iter_mut().for_each(|story| story.stamp(self.at));
+        self.count_interrupts();
         (0..self.sides.len()).try_for_each(|end| self.look(end))
     }
 }

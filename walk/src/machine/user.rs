@@ -4,12 +4,13 @@ use std::io;
 
 use viaduct_driver::device::Bar;
 use viaduct_spec::doorbell;
-use viaduct_spec::profile::DOORBELL_SHIFT;
+use viaduct_spec::profile::{DOORBELL_SHIFT, VIS};
 
 use super::{Machine, Posted};
 use crate::descriptor;
 use crate::memory::DESCRIPTORS;
 use crate::operation::{Bell, End, Flaw, Post, Stray};
+use crate::program::Told;
 use crate::rows;
 
 impl Machine<'_> {
@@ -74,12 +75,38 @@ impl Machine<'_> {
         let queue = &mut self.sides[end].queues[receive];
         queue.posted.push(Posted { operation: self.at, place: post.place, before, complete });
         queue.complete += usize::from(complete);
+        queue.vague |= complete;
         match post.bell {
             Bell::Token => self.ring(end, receive, token, 8),
             Bell::High => self.ring(end, receive, token, 4),
             Bell::Silent => {}
         }
         Ok(())
+    }
+
+    pub(super) fn arm(&mut self, end: End, receive: bool) {
+        let side = &mut self.sides[end];
+        let queue = &side.queues[usize::from(receive)];
+        if !side.open || queue.wrecked || queue.vague || std::mem::replace(&mut side.armed, true) {
+            return;
+        }
+        let seen = side.queues[usize::from(receive)].complete;
+        let nic = self.nic(end);
+        match self.program.connections[end / 2].told[end % 2][usize::from(receive)] {
+            Told::Small => {
+                let queue = self.queues_of(end)[usize::from(receive)].unwrap_or(0);
+                let page = ((VIS + queue) as u64) << DOORBELL_SHIFT;
+                let word = self.queues[nic][queue].index();
+                self.store(nic, Bar::Doorbells, page + doorbell::cq_page::ARM, 8, word);
+            }
+            Told::Nowhere | Told::Shared(_) => {
+                let page = (self.vi(end) as u64) << DOORBELL_SHIFT;
+                let at = if receive { doorbell::page::RECEIVE_ARM } else { doorbell::page::SEND_ARM };
+                let position = seen as u64 & doorbell::arm::POSITION.mask();
+                let word = rows::row(&[(doorbell::arm::POSITION, position)])[0];
+                self.store(nic, Bar::Doorbells, page + at, 8, word);
+            }
+        }
     }
 
     pub(super) fn stray(&mut self, end: End, receive: bool, stray: Stray) -> io::Result<()> {

@@ -1,7 +1,9 @@
 //! What is seen of the NICs: completions, entries of completion queues, events, states, memory.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 
+use rustix::event::{eventfd, EventfdFlags};
 use viaduct_driver::device::Bar;
 use viaduct_spec::doorbell;
 use viaduct_spec::profile::{DOORBELL_SHIFT, VIS};
@@ -10,7 +12,7 @@ use viaduct_spec::tables::{cq_entry, table};
 
 use super::Machine;
 use crate::operation::End;
-use crate::outcome::{Completion, Entry, Event, Outcome};
+use crate::outcome::{Completion, Entry, Event, Interrupt, Outcome};
 use crate::rows;
 
 impl Machine<'_> {
@@ -67,6 +69,35 @@ impl Machine<'_> {
             self.stories[end / 2].entries.push(entry);
         } else {
             self.faults.push(format!("NIC {nic} has in queue {queue} an entry of another: {words:x?}"));
+        }
+    }
+
+    /// Gives each end's vector an eventfd.
+    pub(super) fn listen(&mut self) -> io::Result<()> {
+        let ends = 0..self.sides.len();
+        let made = ends.map(|_| eventfd(0, EventfdFlags::NONBLOCK).map(File::from));
+        self.interrupts = made.collect::<Result<_, _>>()?;
+        for nic in 0..2 {
+            let own = |(end, file): (End, &File)| match self.nic(end) == nic {
+                true => file.try_clone().map(Some),
+                false => Ok(None),
+            };
+            let eventfds = self.interrupts.iter().enumerate().map(own).collect::<io::Result<_>>()?;
+            self.net.set_vectors(nic, 0, eventfds);
+        }
+        Ok(())
+    }
+
+    /// Counts the interrupts since the last look.
+    pub(super) fn count_interrupts(&mut self) {
+        for (end, mut file) in self.interrupts.iter().enumerate() {
+            let mut count = [0; 8];
+            // Nothing to read: there were none.
+            if file.read(&mut count).is_ok() {
+                let interrupt = Interrupt { at: self.at, end: end % 2, count: u64::from_ne_bytes(count) };
+                self.stories[end / 2].interrupts.push(interrupt);
+                self.sides[end].armed = false;
+            }
         }
     }
 

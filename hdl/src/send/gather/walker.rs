@@ -589,7 +589,10 @@ impl Logic for Walker {
                     self.state.d.next = State::Finish;
                 }
                 if self.malformed.q.val()
-                    | (self.reading.val() & !self.low.val().get_bit(21))
+                    | (self.reading.val()
+                        & (!self.low.val().get_bit(21)
+                            | self.has_immediate.q.val()
+                            | !self.depth.val().any()))
                     | (self.raw.val() & (self.rdma.q.val() | self.has_immediate.q.val()))
                 {
                     self.errors.d.next = self.format_error.val();
