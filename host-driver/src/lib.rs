@@ -22,6 +22,7 @@ pub mod rows;
 pub mod template;
 pub mod vfio;
 pub mod vfio_user;
+pub mod viad;
 
 #[cfg(test)]
 mod ledger;
