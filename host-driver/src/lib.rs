@@ -15,6 +15,7 @@ pub mod dma_space;
 pub mod fork;
 pub mod kernel_agent;
 pub mod memory;
+pub mod name;
 pub mod pages;
 pub mod pci;
 pub mod queues;

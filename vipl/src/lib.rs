@@ -33,6 +33,7 @@ mod cq;
 mod descriptor;
 mod error;
 mod memory;
+mod names;
 mod nic;
 mod queue;
 mod vi;

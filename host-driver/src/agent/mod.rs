@@ -466,6 +466,11 @@ impl Agent {
         }
     }
 
+    /// Asks for one interrupt of [`EVENT_VECTOR`]: when there is an event that has not been taken, or at once.
+    pub fn arm_events(&self) -> Result<(), AgentError> {
+        Ok(self.errors.arm()?)
+    }
+
     /// Device time in ticks of 1.024 us; it wraps.
     pub fn time(&self) -> Result<u32, AgentError> {
         Ok(self.device.read32(Bar::Registers, registers::TIME)?)
