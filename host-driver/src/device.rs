@@ -75,6 +75,12 @@ pub trait PciDevice: Send + Sync {
     fn write32(&self, bar: Bar, offset: u64, value: u32) -> Result<(), DeviceError>;
     /// Writes 8 bytes of a BAR in one access. Posted, as [`PciDevice::write32`].
     fn write64(&self, bar: Bar, offset: u64, value: u64) -> Result<(), DeviceError>;
+    /// [`PciDevice::write64`], but when it returns the device has it: nothing that another device does from now on, because it
+    /// was told of this, comes before. On a bus a posted write has that by itself, being faster than any message; a
+    /// server's socket has not.
+    fn write64_taken(&self, bar: Bar, offset: u64, value: u64) -> Result<(), DeviceError> {
+        self.write64(bar, offset, value)
+    }
     /// Reads 4 bytes of configuration space.
     fn config_read32(&self, offset: u16) -> Result<u32, DeviceError>;
     /// Writes 4 bytes of configuration space.

@@ -56,19 +56,17 @@ impl Mapping {
         Ok((mapping, file))
     }
 
-    /// Maps the first `length` bytes of a memfd that another process made.
+    /// Maps the first `length` bytes, rounded up to whole pages, of a memfd that another process made.
     ///
     /// # Errors
     /// One that is shorter, or that can become so: who reads behind its end dies.
     pub fn of(file: BorrowedFd<'_>, length: usize, access: DmaAccess) -> io::Result<Self> {
+        let length = length.max(1).checked_next_multiple_of(4096).ok_or(io::ErrorKind::OutOfMemory)?;
         let long = u64::try_from(fstat(file)?.st_size).is_ok_and(|size| size >= length as u64);
         if !long || !fcntl_get_seals(file)?.contains(SealFlags::SHRINK) {
             return Err(io::Error::other("shared memory that is shorter than agreed, or can become so"));
         }
         let mapping = Self::reserve(length)?;
-        if mapping.length != length {
-            return Err(io::Error::other("shared memory in parts of pages"));
-        }
         let rights = match access {
             DmaAccess::Read => ProtFlags::READ,
             DmaAccess::ReadWrite => ProtFlags::READ | ProtFlags::WRITE,

@@ -262,6 +262,11 @@ impl PciDevice for VfioUser {
         self.write(self.region(bar), offset, &value.to_le_bytes(), true)
     }
 
+    fn write64_taken(&self, bar: Bar, offset: u64, value: u64) -> Result<(), DeviceError> {
+        // The server answers when it has handed it on.
+        self.write(self.region(bar), offset, &value.to_le_bytes(), false)
+    }
+
     fn config_read32(&self, offset: u16) -> Result<u32, DeviceError> {
         let bytes = self.read(self.config, offset.into(), 4)?;
         message::u32_at(&bytes, 0).map_err(|reason| self.end(reason))

@@ -2,6 +2,7 @@
 
 use std::{
     fs::{File, OpenOptions},
+    hint::spin_loop,
     io,
     net::Ipv4Addr,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
@@ -21,7 +22,7 @@ use rustix::{
         SocketFlags, SocketType,
     },
 };
-use viaduct_spec::{layout::Code, register::counter};
+use viaduct_spec::{doorbell::page, layout::Code, register::counter};
 
 use super::{
     notice::{self, Notice},
@@ -52,6 +53,8 @@ use crate::{
 const ANSWER: Duration = Duration::from_secs(15);
 /// What [`KernelAgent::pause`] sleeps.
 const PAUSE: Duration = Duration::from_micros(20);
+/// Looks at a doorbell that is not taken yet, before others may run.
+const SPINS: u32 = 4000;
 /// How often those who sleep are woken when viad has gone: each may be between its look and its sleep.
 const LAST_WAKES: u32 = 40;
 /// And how long after each other.
@@ -98,8 +101,16 @@ impl Bell {
     }
 }
 
+/// What a doorbell page is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Vi,
+    Cq,
+}
+
 /// A doorbell page that viad looks at.
 struct Polled {
+    kind: Kind,
     memory: Mapping,
     bell: Arc<Bell>,
 }
@@ -107,19 +118,44 @@ struct Polled {
 impl Page for Polled {
     fn store(&self, offset: u64, word: u64) -> Result<(), DeviceError> {
         self.bell.check()?;
-        let offset = usize::try_from(offset).ok().filter(|at| at % 8 == 0 && at + 8 <= self.memory.length());
-        let Some(offset) = offset else {
+        if offset % 8 != 0 || offset >= notice::TAKEN {
             return Err(DeviceError::Refused {
                 request: "a doorbell".into(),
                 reason: "it is outside its page".into(),
             });
-        };
-        // SAFETY: aligned and inside the page (above), which lives as long as `self`, and is accessed as atomics only.
-        let place = unsafe { self.memory.start().add(offset).cast::<AtomicU64>().as_ref() };
-        place.store(word, Ordering::Release);
+        }
+        self.word(offset).store(word, Ordering::Release);
         if self.bell.notice.must_wake() {
             // It only fails when it is full, and then it wakes.
             let _ = rustix::io::write(&self.bell.wake, &1u64.to_ne_bytes());
+        }
+        if self.kind == Kind::Vi && offset == page::RECEIVE {
+            self.wait_taken(word)?;
+        }
+        Ok(())
+    }
+}
+
+impl Polled {
+    fn word(&self, offset: u64) -> &AtomicU64 {
+        // SAFETY: the callers' offsets are multiples of 8 in the page, which lives as long as `self` and is accessed as
+        // atomics only.
+        unsafe { self.memory.start().add(offset as usize).cast::<AtomicU64>().as_ref() }
+    }
+
+    /// A receive counts as posted when the call returns, whatever the program then tells its peer, in whatever way: so the
+    /// device has its doorbell by then. A forwarder that is awake takes it within microseconds.
+    fn wait_taken(&self, word: u64) -> Result<(), DeviceError> {
+        let mut looks = 0u32;
+        while self.word(notice::TAKEN + page::RECEIVE).load(Ordering::Acquire) != word {
+            looks = looks.wrapping_add(1);
+            if looks < SPINS {
+                spin_loop();
+            } else {
+                // It has no processor, or the device takes nothing.
+                std::thread::yield_now();
+                self.bell.check()?;
+            }
         }
         Ok(())
     }
@@ -211,10 +247,10 @@ impl Client {
         }
     }
 
-    fn page(&self, file: Option<OwnedFd>) -> Result<Doorbells, AgentError> {
+    fn page(&self, kind: Kind, file: Option<OwnedFd>) -> Result<Doorbells, AgentError> {
         let file = file.ok_or_else(|| self.broken("a doorbell page is missing"))?;
         let memory = Mapping::of(file.as_fd(), 4096, DmaAccess::ReadWrite).map_err(|e| self.broken(e))?;
-        Ok(Doorbells::of_page(Polled { memory, bell: Arc::clone(&self.bell) }))
+        Ok(Doorbells::of_page(Polled { kind, memory, bell: Arc::clone(&self.bell) }))
     }
 
     fn entries(&self, file: Option<OwnedFd>, entries: usize) -> Result<Entries, AgentError> {
@@ -382,7 +418,7 @@ impl KernelAgent for Client {
             send: ring(rings[0], attributes.send_log2)?,
             receive: ring(rings[1], attributes.receive_log2)?,
             vectors,
-            doorbells: self.page(files.into_iter().next())?,
+            doorbells: self.page(Kind::Vi, files.into_iter().next())?,
         };
         Ok(Vi::new(self, name, info, parts))
     }
@@ -419,7 +455,7 @@ impl KernelAgent for Client {
         let Answer::Cq { name, vector } = answer else { return Err(self.wrong(&answer)) };
         let mut files = files.into_iter();
         let ring = self.entries(files.next(), entries)?;
-        let consumer = Consumer::new(self.page(files.next())?, ring);
+        let consumer = Consumer::new(self.page(Kind::Cq, files.next())?, ring);
         Ok(Cq::new(self, name, vector, consumer))
     }
 

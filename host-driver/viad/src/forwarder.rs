@@ -21,7 +21,7 @@ use rustix::event::{epoll, eventfd, EventfdFlags};
 use viaduct_driver::{
     device::{Bar, DeviceError, PciDevice},
     memory::Mapping,
-    viad::notice::Notice,
+    viad::notice::{Notice, TAKEN},
 };
 use viaduct_spec::doorbell::{cq_page, page};
 
@@ -75,6 +75,13 @@ pub struct Page {
     seen: [AtomicU64; 4],
 }
 
+/// A word to be passed on.
+struct New<'a> {
+    page: &'a Page,
+    offset: u64,
+    value: u64,
+}
+
 impl Page {
     /// A new page, and the descriptor by which its client maps it.
     pub fn create(kind: Kind, at: u64) -> io::Result<(Arc<Self>, OwnedFd)> {
@@ -88,13 +95,17 @@ impl Page {
         unsafe { self.memory.start().add(offset as usize).cast::<AtomicU64>().as_ref() }
     }
 
-    /// The words of a sort that are new, and where they go.
-    fn news(&self, word: Word) -> impl Iterator<Item = (u64, u64)> + '_ {
+    /// The words of a sort that are new.
+    fn news(&self, word: Word) -> impl Iterator<Item = New<'_>> {
         self.kind.offsets(word).iter().filter_map(move |&offset| {
             let now = self.word(offset).load(Ordering::Acquire);
             let seen = self.seen.get(offset as usize / 8)?;
             // 0 is no token and no sequence number: the page as it is at first.
-            (seen.swap(now, Ordering::Relaxed) != now && now != 0).then_some((self.at + offset, now))
+            (seen.swap(now, Ordering::Relaxed) != now && now != 0).then_some(New {
+                page: self,
+                offset,
+                value: now,
+            })
         })
     }
 
@@ -229,19 +240,30 @@ impl Forwarder {
 
     /// Passes on what is new on some pages; the lock is held. Whether there was anything.
     fn forward(&self, pages: &[Arc<Page>]) -> Result<bool, DeviceError> {
-        let mut news: [Vec<(u64, u64)>; 4] = Default::default();
+        let mut news: [Vec<New<'_>>; 4] = Default::default();
         for word in TAKE {
             news[word as usize].extend(pages.iter().flat_map(|page| page.news(word)));
             // The next sort is read behind this one.
             fence(Ordering::SeqCst);
         }
-        let mut any = false;
         for word in WRITE {
-            for &(offset, value) in &news[word as usize] {
-                self.device.write64(Bar::Doorbells, offset, value)?;
-                any = true;
+            let news = &news[word as usize];
+            for (New { page, offset, value }, left) in news.iter().zip((0..news.len()).rev()) {
+                let at = page.at + offset;
+                if word == Word::Receive && left == 0 {
+                    self.device.write64_taken(Bar::Doorbells, at, *value)?;
+                } else {
+                    self.device.write64(Bar::Doorbells, at, *value)?;
+                }
+            }
+            if word == Word::Receive {
+                // From here on they are posted, and their clients go on.
+                for New { page, offset, value } in news {
+                    page.word(TAKEN + offset).store(*value, Ordering::Release);
+                }
             }
         }
+        let any = news.iter().any(|news| !news.is_empty());
         Ok(any)
     }
 
