@@ -125,7 +125,7 @@ mod tests {
             ("vfio-user:x,a=b", "\"a=b\": the options are"),
         ];
         for (name, reason) in wrongs {
-            let error = parse(name).err().expect("no name").to_string();
+            let error = parse(name).expect_err("no name").to_string();
             assert!(error.contains(reason), "{error}");
         }
     }

@@ -298,12 +298,7 @@ fn three(files: Vec<OwnedFd>) -> Result<[OwnedFd; 3], String> {
 /// Ends with the session. When viad is gone, those who sleep are woken.
 fn watch(socket: &OwnedFd, bell: &Bell) {
     let mut files = [PollFd::new(socket, PollFlags::RDHUP)];
-    loop {
-        match poll(&mut files, None) {
-            Err(Errno::INTR) => {}
-            _ => break,
-        }
-    }
+    while let Err(Errno::INTR) = poll(&mut files, None) {}
     for _ in 0..LAST_WAKES {
         bell.end("viad ended, or closed the session (its log says why)".into());
         std::thread::sleep(BETWEEN_WAKES);

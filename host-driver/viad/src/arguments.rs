@@ -64,4 +64,18 @@ mod tests {
     fn the_command_line_is_well_formed() {
         Arguments::command().debug_assert();
     }
+
+    /// `VIAD_MANUAL=write cargo test -p viad manual` writes it anew.
+    #[test]
+    fn the_manual_is_that_of_the_command_line() {
+        let mut page = Vec::new();
+        let manual = clap_mangen::Man::new(Arguments::command()).section("8").date("").manual("Viaduct");
+        manual.render(&mut page).expect("into memory");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/viad.8");
+        if std::env::var_os("VIAD_MANUAL").is_some_and(|what| what == "write") {
+            std::fs::write(path, &page).expect("writable");
+        }
+        let written = std::fs::read(path).expect("it is there");
+        assert_eq!(String::from_utf8_lossy(&written), String::from_utf8_lossy(&page));
+    }
 }

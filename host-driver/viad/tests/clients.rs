@@ -22,7 +22,7 @@ fn messages_go_between_the_clients_of_two_viads() {
             let events = nics.each_ref().map(Nic::take_events);
             panic!("round {round}: {error}, {:?}, {events:?}", from.vi.send_done().map_err(|e| e.to_string()))
         });
-        assert_eq!(received.length() as usize, message.len());
+        assert_eq!(received.length(), message.len());
         assert_eq!(to.bytes(BUFFER, message.len()), message);
         from.vi.send_wait(Some(LONG)).expect("it is acknowledged");
     }
@@ -127,7 +127,7 @@ fn what_a_program_has_can_be_registered() {
         other.post_recv(1, BUFFER, stage::BYTES - BUFFER);
         let send = Descriptor::new().segment(region, 0, region.length()).expect("inside");
         vi.post_send(send.build(&words, 0).expect("aligned")).expect("posted");
-        assert_eq!(other.vi.recv_wait(Some(LONG)).expect("it arrives").length() as usize, region.length());
+        assert_eq!(other.vi.recv_wait(Some(LONG)).expect("it arrives").length(), region.length());
         assert!(other.bytes(BUFFER, region.length()).iter().all(|byte| *byte == value));
         vi.send_wait(Some(LONG)).expect("sent");
     }

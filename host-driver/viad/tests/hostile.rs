@@ -62,6 +62,8 @@ fn a_client_process() {
         ("honest", rounds) => honest(&nic, rounds.parse().expect("a number")),
         // It does everything at once, until it is killed.
         ("victim", _) => victim(&nic),
+        // It forks; the child may do nothing, and lives on.
+        ("forker", _) => forker(&nic),
         _ => panic!("{role}"),
     }
 }
@@ -73,7 +75,7 @@ fn honest(nic: &Nic, rounds: usize) {
         other.post_recv(1, BUFFER, 8192);
         one.send(0, BUFFER, &message);
         let received = other.vi.recv_wait(Some(LONG)).expect("it arrives");
-        assert_eq!(received.length() as usize, message.len());
+        assert_eq!(received.length(), message.len());
         assert_eq!(other.bytes(BUFFER, message.len()), message, "round {round}");
         one.vi.send_wait(Some(LONG)).expect("it is acknowledged");
     }
@@ -101,6 +103,65 @@ fn victim(nic: &Nic) {
         }
         cq.resize(100).expect("room");
     }
+}
+
+fn forker(nic: &Nic) {
+    let (one, other) = connected(nic, nic);
+    other.post_recv(1, BUFFER, 64);
+    // SAFETY: the child calls what returns errors, and ends without running anything of the parent's.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0);
+    if child == 0 {
+        let forked = |error: Error| error.to_string().contains("fork");
+        let refused = [
+            one.vi.post_send(one.descriptor(0, BUFFER, 4)).is_err_and(forked),
+            other.vi.recv_done().is_err_and(forked),
+            other.vi.recv_wait(None).is_err_and(forked),
+            nic.create_ptag().is_err_and(forked),
+            other.vi.disconnect().is_err_and(forked),
+        ];
+        drop((one, other));
+        // SAFETY: sleeping and ending are always allowed.
+        unsafe {
+            libc::sleep(if refused.iter().all(|refused| *refused) { 20 } else { 0 });
+            libc::_exit(0);
+        }
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    let mut status = 0;
+    // SAFETY: our child, and our variable.
+    let ended = unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) };
+    assert_eq!(ended, 0, "every call of the child's was an error, and it sleeps");
+    // Neither its posts nor its end of our VIs reached the NIC.
+    one.send(0, BUFFER, b"still here");
+    assert_eq!(other.vi.recv_wait(Some(LONG)).expect("it arrives").length(), 10);
+    honest(nic, 20);
+    println!("child {child}");
+    std::io::stdout().flush().expect("a pipe");
+    // Killed, with the child alive.
+    std::thread::sleep(LONG);
+}
+
+#[test]
+fn a_forked_child_gets_errors_and_keeps_no_session_alive() {
+    let stage = Stage::new(1);
+    let mut parent = child("forker", &stage.name(0), None);
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(parent.0.stdout.take().expect("piped")));
+    let pid = loop {
+        let line = lines.next().expect("it says the child's number").expect("text");
+        if let Some((_, pid)) = line.split_once("child ") {
+            if let Ok(pid) = pid.trim().parse::<i32>() {
+                break pid;
+            }
+        }
+    };
+    parent.0.kill().expect("it lives");
+    assert!(until(LONG, || stage.log(0).contains("its process ended")), "{}", stage.log(0));
+    let child = rustix::process::Pid::from_raw(pid).expect("a number");
+    assert!(rustix::process::test_kill_process(child).is_ok(), "the child lives");
+    assert!(!stage.log(0).contains("not everything was given back"), "{}", stage.log(0));
+    // Not to leave it behind.
+    let _ = rustix::process::kill_process(child, rustix::process::Signal::KILL);
 }
 
 #[test]
