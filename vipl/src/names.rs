@@ -153,7 +153,9 @@ mod tests {
 
     #[test]
     fn what_a_name_begins_with_says_what_it_is() {
-        assert!(matches!(resolve("viad:/run/x"), Ok(Target::Viad(path)) if path == std::path::Path::new("/run/x")));
+        assert!(
+            matches!(resolve("viad:/run/x"), Ok(Target::Viad(path)) if path == std::path::Path::new("/run/x"))
+        );
         assert!(matches!(resolve("vfio-user:/run/x,seed=3"), Ok(Target::Device(_))));
         for (name, reason) in
             [("viad:", "no path"), ("vfio-user:", "no path"), ("vfio:x", "no PCI address"), ("", "none of")]
