@@ -75,6 +75,12 @@ pub trait PciDevice: Send + Sync {
     fn write32(&self, bar: Bar, offset: u64, value: u32) -> Result<(), DeviceError>;
     /// Writes 8 bytes of a BAR in one access. Posted, as [`PciDevice::write32`].
     fn write64(&self, bar: Bar, offset: u64, value: u64) -> Result<(), DeviceError>;
+    /// [`PciDevice::write64`], but when it returns the device has it: nothing that another device does from now on, because it
+    /// was told of this, comes before. On a bus a posted write has that by itself, being faster than any message; a
+    /// server's socket has not.
+    fn write64_taken(&self, bar: Bar, offset: u64, value: u64) -> Result<(), DeviceError> {
+        self.write64(bar, offset, value)
+    }
     /// Reads 4 bytes of configuration space.
     fn config_read32(&self, offset: u16) -> Result<u32, DeviceError>;
     /// Writes 4 bytes of configuration space.
@@ -93,6 +99,25 @@ pub trait PciDevice: Send + Sync {
         length: usize,
         access: DmaAccess,
     ) -> Result<(), DeviceError>;
+    /// Lets the device reach `length` bytes of a file, from `offset` on: of another process's memory, where that is its
+    /// `/proc/self/mem` (offset = virtual address). A server of the vfio-user protocol can; what translates addresses of this process alone
+    /// cannot, and refuses.
+    fn map_file(
+        &self,
+        iova: u64,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        length: usize,
+        access: DmaAccess,
+    ) -> Result<(), DeviceError> {
+        let _ = (file, access);
+        Err(DeviceError::Refused {
+            request: format!("a map of {length:#x} bytes at {offset:#x} of another process to DMA address {iova:#x}"),
+            reason: "its IOMMU mappings are of the process that owns it: programs that register memory of their own \
+                     open the NIC themselves (vfio:ADDRESS), not through viad"
+                .into(),
+        })
+    }
     /// Takes the memory back; returns when no access of the device can still come.
     fn unmap_dma(&self, iova: u64, length: usize) -> Result<(), DeviceError>;
     /// DMA addresses at which memory may be mapped, first and last, lowest first: what the IOMMU

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Names a VI to the agent that made it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct ViName {
     /// The row of its tables, the number of its doorbell page on the device.
     pub index: u16,
@@ -32,7 +32,7 @@ pub struct ViName {
 }
 
 /// Names a completion queue to the agent that made it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct CqName {
     /// The row of its table.
     pub index: u16,

@@ -16,6 +16,7 @@ pub mod dma_space;
 pub mod fork;
 pub mod kernel_agent;
 pub mod memory;
+pub mod name;
 pub mod pages;
 pub mod pci;
 pub mod queues;
@@ -23,6 +24,7 @@ pub mod rows;
 pub mod template;
 pub mod vfio;
 pub mod vfio_user;
+pub mod viad;
 
 #[cfg(test)]
 mod ledger;

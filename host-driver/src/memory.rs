@@ -1,15 +1,23 @@
 //! Memory of this process: mappings that are owned, and what is known about any address.
 
-use std::{ffi::c_void, fs, io, ptr::NonNull};
+use std::{
+    ffi::c_void,
+    fs, io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    ptr::NonNull,
+};
 
-use rustix::mm::{mmap_anonymous, mprotect, munmap, MapFlags, MprotectFlags, ProtFlags};
+use rustix::{
+    fs::{fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create, MemfdFlags, SealFlags},
+    mm::{mmap, mmap_anonymous, mprotect, munmap, MapFlags, MprotectFlags, ProtFlags},
+};
 
 use crate::device::DmaAccess;
 
 /// The largest alignment of a [`Mapping`].
 pub const LARGEST_ALIGNMENT: usize = 1 << 30;
 
-/// Anonymous memory in whole pages, zero at first. It is for a device to read and write, so no
+/// Memory in whole pages, zero at first. It is for a device to read and write, so no
 /// reference into it is ever made: everything goes through the pointer.
 #[derive(Debug)]
 pub struct Mapping {
@@ -28,6 +36,51 @@ impl Mapping {
     /// as [`LARGEST_ALIGNMENT`]: so it costs one row of the NIC's page table wherever it lies, and a
     /// simulation goes the same way each time.
     pub fn new(length: usize) -> io::Result<Self> {
+        let mapping = Self::reserve(length)?;
+        // SAFETY: all of the mapping, which nobody uses yet.
+        unsafe {
+            let rights = MprotectFlags::READ | MprotectFlags::WRITE;
+            mprotect(mapping.start.as_ptr().cast(), mapping.length, rights)?;
+        }
+        Ok(mapping)
+    }
+
+    /// Memory in common with other processes: [`Mapping::new`] of a memfd that nobody can make shorter or longer. It
+    /// is called `name` where processes list their memory.
+    pub fn shared(name: &str, length: usize) -> io::Result<(Self, OwnedFd)> {
+        let length = length.max(1).checked_next_multiple_of(4096).ok_or(io::ErrorKind::OutOfMemory)?;
+        let file = memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+        ftruncate(&file, length as u64)?;
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW)?;
+        let mapping = Self::of(file.as_fd(), length, DmaAccess::ReadWrite)?;
+        Ok((mapping, file))
+    }
+
+    /// Maps the first `length` bytes, rounded up to whole pages, of a memfd that another process made.
+    ///
+    /// # Errors
+    /// One that is shorter, or that can become so: who reads behind its end dies.
+    pub fn of(file: BorrowedFd<'_>, length: usize, access: DmaAccess) -> io::Result<Self> {
+        let length = length.max(1).checked_next_multiple_of(4096).ok_or(io::ErrorKind::OutOfMemory)?;
+        let long = u64::try_from(fstat(file)?.st_size).is_ok_and(|size| size >= length as u64);
+        if !long || !fcntl_get_seals(file)?.contains(SealFlags::SHRINK) {
+            return Err(io::Error::other("shared memory that is shorter than agreed, or can become so"));
+        }
+        let mapping = Self::reserve(length)?;
+        let rights = match access {
+            DmaAccess::Read => ProtFlags::READ,
+            DmaAccess::ReadWrite => ProtFlags::READ | ProtFlags::WRITE,
+        };
+        // SAFETY: over all of the reservation, which nobody uses yet.
+        unsafe {
+            let flags = MapFlags::SHARED | MapFlags::FIXED;
+            mmap(mapping.start.as_ptr().cast(), length, rights, flags, file, 0)?;
+        }
+        Ok(mapping)
+    }
+
+    /// Addresses without memory, aligned to their size.
+    fn reserve(length: usize) -> io::Result<Self> {
         let length = length.max(1).checked_next_multiple_of(4096).ok_or(io::ErrorKind::OutOfMemory)?;
         let alignment =
             length.checked_next_power_of_two().map_or(LARGEST_ALIGNMENT, |a| a.min(LARGEST_ALIGNMENT));
@@ -45,11 +98,7 @@ impl Mapping {
             unsafe { munmap(part, bytes)? };
         }
         let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))?;
-        // From here on dropped if it fails.
-        let mapping = Self { start, length };
-        // SAFETY: all of the mapping, which nobody uses yet.
-        unsafe { mprotect(start.as_ptr().cast(), length, MprotectFlags::READ | MprotectFlags::WRITE)? };
-        Ok(mapping)
+        Ok(Self { start, length })
     }
 
     /// Its first byte; page aligned.
@@ -65,7 +114,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: this is the mapping made in `new`, and its owner is done with it. Failure would
+        // SAFETY: this is the mapping made in `reserve`, and its owner is done with it. Failure would
         // leave it mapped, which harms nobody.
         let _ = unsafe { munmap(self.start.as_ptr().cast::<c_void>(), self.length) };
     }
@@ -90,7 +139,8 @@ pub fn access(start: u64, end: u64) -> Result<DmaAccess, MemoryError> {
     access_in(&fs::read_to_string("/proc/self/maps")?, start, end)
 }
 
-fn access_in(maps: &str, start: u64, end: u64) -> Result<DmaAccess, MemoryError> {
+/// What a process may do with all of `start .. end`, by its `/proc/PID/maps`.
+pub fn access_in(maps: &str, start: u64, end: u64) -> Result<DmaAccess, MemoryError> {
     let mut access = DmaAccess::ReadWrite;
     let mut at = start;
     for (from, to, rights) in maps.lines().filter_map(line) {

@@ -2,7 +2,10 @@
 
 use std::io;
 
-use viaduct_driver::{address::PeerError, agent::AgentError, device::DeviceError};
+use viaduct_driver::{
+    agent::{AgentError, ErrorClass},
+    device::DeviceError,
+};
 
 use crate::Descriptor;
 
@@ -161,7 +164,7 @@ impl Error {
 
     /// Whether the device is gone: the simulator ended, or the function was removed.
     pub fn is_gone(&self) -> bool {
-        matches!(self, Self::Agent(AgentError::Device(DeviceError::Gone { .. })))
+        matches!(self, Self::Agent(error) if error.class() == ErrorClass::Gone)
     }
 }
 
@@ -172,41 +175,15 @@ impl From<DeviceError> for Error {
 }
 
 fn agent_code(error: &AgentError) -> Return {
-    match error {
-        AgentError::UnknownTag(_) => Return::InvalidPtag,
-        AgentError::RdmaRead => Return::InvalidRdmaRead,
-        AgentError::MaxTransfer(_) => Return::InvalidMtu,
-        AgentError::State { .. } | AgentError::RawBroken(_) => Return::InvalidState,
-        AgentError::Peer(PeerError::Service { .. }) => Return::InvalidReliabilityLevel,
-        AgentError::Peer(PeerError::MaxTransfer { .. }) => Return::InvalidMtu,
-        AgentError::Peer(_) => Return::Reject,
-        AgentError::Memory(_)
-        | AgentError::Range { .. }
-        | AgentError::RightToWrite(_)
-        | AgentError::UnknownHandle(_)
-        | AgentError::UnknownVi(_)
-        | AgentError::UnknownCq(_)
-        | AgentError::Entries(_)
-        | AgentError::UnknownVector(_)
-        | AgentError::Holdoff(_)
-        | AgentError::OwnAddress(_)
-        | AgentError::Ring(_)
-        | AgentError::Frame(_) => Return::InvalidParameter,
-        AgentError::Device(_)
-        | AgentError::NotViaduct { .. }
-        | AgentError::Version { .. }
-        | AgentError::Kind(_)
-        | AgentError::Limits { .. }
-        | AgentError::Stuck(_)
-        | AgentError::Command(_)
-        | AgentError::TagInUse { .. }
-        | AgentError::NoTag
-        | AgentError::CqInUse { .. }
-        | AgentError::RawOpen
-        | AgentError::RawFull
-        | AgentError::DmaAddresses { .. }
-        | AgentError::Arena(_)
-        | AgentError::Full(..) => Return::ErrorResource,
+    match error.class() {
+        ErrorClass::Parameter => Return::InvalidParameter,
+        ErrorClass::Resource | ErrorClass::Gone => Return::ErrorResource,
+        ErrorClass::Ptag => Return::InvalidPtag,
+        ErrorClass::RdmaRead => Return::InvalidRdmaRead,
+        ErrorClass::Mtu => Return::InvalidMtu,
+        ErrorClass::ReliabilityLevel => Return::InvalidReliabilityLevel,
+        ErrorClass::State => Return::InvalidState,
+        ErrorClass::Reject => Return::Reject,
     }
 }
 

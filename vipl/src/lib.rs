@@ -35,6 +35,7 @@ mod descriptor;
 mod error;
 mod form;
 mod memory;
+mod names;
 mod nic;
 mod queue;
 mod vi;

@@ -1,6 +1,6 @@
 //! A NIC, and its protection tags.
 
-use std::{fmt, net::Ipv4Addr, str::FromStr, sync::Arc, time::Duration};
+use std::{fmt, net::Ipv4Addr, sync::Arc, time::Duration};
 
 use viaduct_driver::{
     address::{Mac, Mtu},
@@ -10,28 +10,13 @@ use viaduct_driver::{
     },
     device::PciDevice,
     kernel_agent::KernelAgent,
-    pci::{Address, AddressError},
-    vfio::Vfio,
-    vfio_user::VfioUser,
 };
 use viaduct_spec::{descriptor::MAX_SEGMENTS, layout::Code, register::VERSION_VALUE};
 
-use crate::{Error, ReliabilityLevel};
-
-/// The name of a NIC, taken apart.
-struct Name<'a> {
-    place: Place<'a>,
-    options: Options,
-}
-
-/// Where a NIC is.
-#[derive(Debug, PartialEq, Eq)]
-enum Place<'a> {
-    /// Behind the kernel's VFIO, at a PCI address.
-    Vfio(Address),
-    /// Behind a vfio-user socket, at a path.
-    VfioUser(&'a str),
-}
+use crate::{
+    names::{self, Target},
+    Error, ReliabilityLevel,
+};
 
 /// An open NIC (VIP_NIC_HANDLE). Clones are the same NIC; it is closed when the last clone and all
 /// that was made with it are dropped.
@@ -89,26 +74,30 @@ pub struct NicAttributes {
 }
 
 impl Nic {
-    /// Opens a NIC by its name (VipOpenNic), with the Kernel Agent in this process.
+    /// Opens a NIC by its name (VipOpenNic).
     ///
+    /// - `viad:SOCKET` is the NIC of the Kernel Agent that serves this socket, and many processes share.
     /// - `vfio:0000:01:00.0` is the PCI function at this address, handed out by the kernel's driver
     ///   vfio-pci: a board, or a function of a virtual machine's. `viaduct devices` lists those that
-    ///   are there, and what each still needs.
-    /// - `vfio-user:PATH` is a PCI function behind a vfio-user socket: a simulator's NIC.
+    ///   are there, and what each still needs. The Kernel Agent is in this process, which owns the NIC alone.
+    /// - `vfio-user:PATH` is a PCI function behind a vfio-user socket: a simulator's NIC. The agent is in this process.
+    /// - An alias of one of these, from the variable `VIADUCT_NICS`, the file `/etc/viaduct/nics`, or the names
+    ///   that programs were written with (`nic0`, `VINIC0`, `/dev/via_eth0`, `/dev/clanvi0`: `viad:/run/viad.sock`).
     ///
-    /// Behind either, each after a comma: `mac=02:00:00:00:00:01`, `ip=10.0.0.1` (both random when not
+    /// Behind a device, each after a comma: `mac=02:00:00:00:00:01`, `ip=10.0.0.1` (both random when not
     /// given; peers learn them when they connect), `seed=N` (random numbers repeat).
     ///
     /// # Errors
     /// A name of another form, no NIC there, or one that this library does not know. What keeps this
     /// user from a function of the kernel's is named, with the way to mend it.
     pub fn open(name: &str) -> Result<Self, Error> {
-        let Name { place, options } = parse(name)?;
-        let device: Arc<dyn PciDevice> = match place {
-            Place::Vfio(address) => Arc::new(Vfio::open(&address.to_string())?),
-            Place::VfioUser(path) => Arc::new(VfioUser::open(path)?),
-        };
-        Self::open_device(name, device, options)
+        match names::resolve(name)? {
+            Target::Device(device) => Self::open_device(name, device.open()?, device.options),
+            Target::Viad(socket) => {
+                let agent = viaduct_driver::viad::Client::open(socket)?;
+                Ok(Self(Arc::new(Inner { name: name.into(), agent })))
+            }
+        }
     }
 
     /// Opens a NIC behind any [`PciDevice`].
@@ -252,85 +241,4 @@ impl Drop for Tag {
 fn version() -> u32 {
     let number = |text: &str| text.parse::<u32>().unwrap_or(0);
     number(env!("CARGO_PKG_VERSION_MAJOR")) << 16 | number(env!("CARGO_PKG_VERSION_MINOR"))
-}
-
-/// Takes a NIC's name apart.
-fn parse(name: &str) -> Result<Name<'_>, Error> {
-    let wrong = |reason: String| Error::Name { name: name.into(), reason };
-    let mut parts = name.split(',');
-    let place = place(parts.next().unwrap_or_default()).map_err(wrong)?;
-    let [a, b, c]: [u8; 3] = rand::random();
-    // Locally administered; host part neither all zeros nor all ones.
-    let mut options = Options::new(Mac([2, 0, 0, a, b, c | 1]), Ipv4Addr::new(10, a, b, c.clamp(1, 254)));
-    for part in parts {
-        set(&mut options, part).map_err(|reason| wrong(format!("{part:?}: {reason}")))?;
-    }
-    Ok(Name { place, options })
-}
-
-/// What a name begins with.
-fn place(text: &str) -> Result<Place<'_>, String> {
-    match text.split_once(':') {
-        Some(("vfio", address)) => {
-            address.parse().map(Place::Vfio).map_err(|error: AddressError| error.to_string())
-        }
-        Some(("vfio-user", "")) => Err("no path".into()),
-        Some(("vfio-user", path)) => Ok(Place::VfioUser(path)),
-        _ => Err("it begins with neither vfio: nor vfio-user:".into()),
-    }
-}
-
-/// Sets the option that `part`, `KEY=VALUE`, names.
-fn set(options: &mut Options, part: &str) -> Result<(), String> {
-    fn value<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {
-        text.parse().map_err(|error: T::Err| error.to_string())
-    }
-    match part.split_once('=') {
-        Some(("mac", text)) => options.mac = value(text)?,
-        Some(("ip", text)) => options.ip = value(text)?,
-        Some(("seed", text)) => options.seed = Some(value(text)?),
-        _ => return Err("the options are mac=, ip= and seed=".into()),
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_parsed() {
-        let name = parse("vfio-user:/a:b.sock,mac=02:00:00:00:00:07,ip=10.0.0.7,seed=5").expect("a name");
-        assert_eq!(name.place, Place::VfioUser("/a:b.sock"));
-        assert_eq!(name.options.mac, Mac([2, 0, 0, 0, 0, 7]));
-        assert_eq!(name.options.ip, Ipv4Addr::new(10, 0, 0, 7));
-        assert_eq!(name.options.seed, Some(5));
-        for _ in 0..100 {
-            let options = parse("vfio-user:x").expect("a name").options;
-            assert!(options.mac.is_unicast() && options.ip.octets()[0] == 10);
-        }
-        let name = parse("vfio:0001:02:03.4,seed=6").expect("a name");
-        let Place::Vfio(address) = name.place else { panic!("{:?}", name.place) };
-        assert_eq!((address.to_string().as_str(), name.options.seed), ("0001:02:03.4", Some(6)));
-    }
-
-    #[test]
-    fn what_is_wrong_with_a_name_is_named() {
-        let wrongs = [
-            ("", "neither vfio: nor vfio-user:"),
-            ("eth0", "neither vfio: nor vfio-user:"),
-            ("vfio", "neither vfio: nor vfio-user:"),
-            ("vfio-user:", "no path"),
-            ("vfio-user:,ip=10.0.0.1", "no path"),
-            ("vfio:", "no PCI address"),
-            ("vfio:../0000:01:00.0", "no PCI address"),
-            ("vfio:0000:01:00.0,fast", "\"fast\": the options are"),
-            ("vfio-user:x,ip=1", "\"ip=1\": "),
-            ("vfio-user:x,a=b", "\"a=b\": the options are"),
-        ];
-        for (name, reason) in wrongs {
-            let error = parse(name).err().expect("no name");
-            assert!(matches!(error, Error::Name { .. }) && error.to_string().contains(reason), "{error}");
-        }
-    }
 }

@@ -46,7 +46,10 @@ pub fn build(project: &Project) -> Result<()> {
     write(&sources.join("Cargo.toml"), replace_list(&manifest, "members", &crates)?)?;
     fs::copy(project.root.join("Cargo.lock"), sources.join("Cargo.lock"))?;
     for name in &crates {
-        copy(&project.root.join(name), &sources.join(name))?;
+        // A crate in another one's folder came with it.
+        if !sources.join(name).exists() {
+            copy(&project.root.join(name), &sources.join(name))?;
+        }
     }
 
     let programs = elsewhere.0.join("bin");

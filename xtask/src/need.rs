@@ -16,7 +16,7 @@ pub enum Need {
     Simulator,
     /// The other C compiler, beside Debian's gcc: the C header is for both.
     C,
-    /// tshark and scapy: independent readers of the frames on the wire.
+    /// tshark, scapy, strace: independent readers of the frames on the wire, and of system calls.
     Decode,
     /// yosys: checks of the exported Verilog, and its size.
     Synthesis,
@@ -99,6 +99,7 @@ pub const TOOLS: &[Tool] = &[
     Tool { name: "clang", need: Need::C, minimum: "11.0", probe: Probe::Program(&["clang", "--version"]), source: Source::Debian("clang") },
     Tool { name: "tshark", need: Need::Decode, minimum: "4.0", probe: Probe::Program(&["tshark", "--version"]), source: Source::Debian("tshark") },
     Tool { name: "scapy", need: Need::Decode, minimum: "", probe: Probe::Python("decode.txt"), source: Source::Pip },
+    Tool { name: "strace", need: Need::Decode, minimum: "", probe: Probe::Present("strace"), source: Source::Debian("strace") },
     Tool { name: "yosys", need: Need::Synthesis, minimum: "0.23", probe: Probe::Program(&["yosys", "-V"]), source: Source::Debian("yosys") },
     Tool { name: "yosys-smtbmc", need: Need::Proof, minimum: "", probe: Probe::Present("yosys-smtbmc"), source: Source::Debian("yosys") },
     Tool { name: "z3", need: Need::Proof, minimum: "4.8", probe: Probe::Program(&["z3", "--version"]), source: Source::Debian("z3") },

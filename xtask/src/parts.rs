@@ -64,6 +64,7 @@ pub const PARTS: &[Part] = &[
     Part { name: "walk", about: "unit tests: random walks find what is wrong, and make it small", needs: &[Simulator], action: Action::Unit("viaduct-walk") },
     Part { name: "walks", about: "random walks: the RTL held against the functional model", needs: &[Simulator], action: Action::Walks },
     Part { name: "stack", about: "the co-simulation suite", needs: &[Simulator, Decode], action: Action::Unit("viaduct-tests") },
+    Part { name: "viad", about: "viad: its clients, honest and hostile, over model NICs", needs: &[Simulator, Decode], action: Action::Unit("viad") },
     Part { name: "doc", about: "the examples in the documentation of what users link", needs: &[], action: Action::Doc },
     Part { name: "lint", about: "the NIC exports to Verilog that Verilator and yosys find no fault in", needs: &[Simulator, Synthesis], action: Action::Lint },
     Part { name: "budget", about: "every block fits its budget on ECP5", needs: &[Synthesis], action: Action::Budget },

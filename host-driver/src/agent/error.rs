@@ -148,7 +148,81 @@ pub enum AgentError {
     /// A descriptor of the raw channel's failed.
     #[error("the raw channel broke (status {0:#x}): close it and open it again")]
     RawBroken(u32),
+    /// viad's answer.
+    #[error("{text}")]
+    Remote {
+        /// What kind of error it is.
+        class: ErrorClass,
+        /// The error, in words.
+        text: String,
+    },
     /// What the peer said of itself is wrong.
     #[error(transparent)]
     Peer(#[from] PeerError),
+}
+
+/// Kinds of errors, by VIA's return code for them (VIP_RETURN).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum ErrorClass {
+    /// VIP_INVALID_PARAMETER.
+    Parameter,
+    /// VIP_ERROR_RESOURCE.
+    Resource,
+    /// VIP_INVALID_PTAG.
+    Ptag,
+    /// VIP_INVALID_RDMAREAD.
+    RdmaRead,
+    /// VIP_INVALID_MTU.
+    Mtu,
+    /// VIP_INVALID_RELIABILITY_LEVEL.
+    ReliabilityLevel,
+    /// VIP_INVALID_STATE.
+    State,
+    /// VIP_REJECT.
+    Reject,
+    /// VIP_ERROR_RESOURCE: the device is gone.
+    Gone,
+}
+
+impl AgentError {
+    /// What kind of error it is.
+    pub fn class(&self) -> ErrorClass {
+        match self {
+            Self::Remote { class, .. } => *class,
+            Self::Device(DeviceError::Gone { .. }) => ErrorClass::Gone,
+            Self::UnknownTag(_) => ErrorClass::Ptag,
+            Self::RdmaRead => ErrorClass::RdmaRead,
+            Self::MaxTransfer(_) | Self::Peer(PeerError::MaxTransfer { .. }) => ErrorClass::Mtu,
+            Self::State { .. } | Self::RawBroken(_) => ErrorClass::State,
+            Self::Peer(PeerError::Service { .. }) => ErrorClass::ReliabilityLevel,
+            Self::Peer(_) => ErrorClass::Reject,
+            Self::Memory(_)
+            | Self::Range { .. }
+            | Self::RightToWrite(_)
+            | Self::UnknownHandle(_)
+            | Self::UnknownVi(_)
+            | Self::UnknownCq(_)
+            | Self::Entries(_)
+            | Self::UnknownVector(_)
+            | Self::Holdoff(_)
+            | Self::OwnAddress(_)
+            | Self::Ring(_)
+            | Self::Frame(_) => ErrorClass::Parameter,
+            Self::Device(_)
+            | Self::NotViaduct { .. }
+            | Self::Version { .. }
+            | Self::Kind(_)
+            | Self::Limits { .. }
+            | Self::Stuck(_)
+            | Self::Command(_)
+            | Self::TagInUse { .. }
+            | Self::NoTag
+            | Self::CqInUse { .. }
+            | Self::RawOpen
+            | Self::RawFull
+            | Self::DmaAddresses { .. }
+            | Self::Arena(_)
+            | Self::Full(..) => ErrorClass::Resource,
+        }
+    }
 }

@@ -9,7 +9,7 @@
 use std::{
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError},
     thread::JoinHandle,
     time::Duration,
 };
@@ -32,9 +32,13 @@ pub const EVENT_VECTOR: u8 = 0;
 pub struct Interrupts {
     born: Birth,
     vectors: Arc<[Vector]>,
+    listener: Arc<OnceLock<Listener>>,
     stop: OwnedFd,
     thread: Option<JoinHandle<()>>,
 }
+
+/// Who else wants to hear each vector.
+type Listener = Box<dyn Fn(u8) + Send + Sync>;
 
 /// One vector: how often it was heard, and who waits for the next time.
 #[derive(Default)]
@@ -63,11 +67,18 @@ impl Interrupts {
         let vectors: Arc<[Vector]> = (0..count).map(|_| Vector::default()).collect();
         // The thread knows of the vectors alone: it keeps neither agent nor device alive.
         let heard = Arc::clone(&vectors);
+        let listener = Arc::<OnceLock<Listener>>::default();
+        let told = Arc::clone(&listener);
         let thread = std::thread::Builder::new()
             .name("viaduct-interrupts".into())
-            .spawn(move || listen(&heard, &events, &stopped))
+            .spawn(move || listen(&heard, &events, &stopped, &told))
             .map_err(system)?;
-        Ok(Some(Self { born: Birth::now(), vectors, stop, thread: Some(thread) }))
+        Ok(Some(Self { born: Birth::now(), vectors, listener, stop, thread: Some(thread) }))
+    }
+
+    /// From now on `listener` is told of each vector that is heard. The first one stays.
+    pub fn listen(&self, listener: Listener) {
+        let _ = self.listener.set(listener);
     }
 
     /// How many there are.
@@ -131,7 +142,7 @@ impl Drop for Interrupts {
 
 /// Hears interrupts until it is told to stop. Should the system not let it, those who sleep wake by
 /// themselves now and then, and find what is there.
-fn listen(vectors: &[Vector], events: &[OwnedFd], stop: &OwnedFd) {
+fn listen(vectors: &[Vector], events: &[OwnedFd], stop: &OwnedFd, listener: &OnceLock<Listener>) {
     let mut files: Vec<PollFd<'_>> =
         events.iter().chain([stop]).map(|file| PollFd::new(file, PollFlags::IN)).collect();
     loop {
@@ -142,11 +153,14 @@ fn listen(vectors: &[Vector], events: &[OwnedFd], stop: &OwnedFd) {
         if files.last().is_none_or(|stop| !stop.revents().is_empty()) {
             return;
         }
-        for ((file, event), vector) in files.iter().zip(events).zip(vectors) {
+        for (((file, event), vector), number) in files.iter().zip(events).zip(vectors).zip(0..) {
             // However often it was raised, it is read once: first taken, then told. What is raised in
             // between is told once more.
             if !file.revents().is_empty() && rustix::io::read(event, &mut [0; 8]).is_ok() {
                 vector.hear();
+                if let Some(listener) = listener.get() {
+                    listener(number);
+                }
             }
         }
     }

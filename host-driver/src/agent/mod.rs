@@ -17,6 +17,7 @@ pub mod vis;
 
 use std::{
     net::Ipv4Addr,
+    os::fd::BorrowedFd,
     sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
 };
@@ -32,13 +33,13 @@ use viaduct_spec::{
 };
 
 pub use crate::queues::entries::{Entry as CqEntry, MAX_CQ_ENTRIES};
-pub use error::AgentError;
+pub use error::{AgentError, ErrorClass};
 pub use interrupts::EVENT_VECTOR;
 pub use regions::MemoryAttributes;
 
 use crate::{
     address::Mac,
-    device::{Bar, DeviceError, PciDevice},
+    device::{Bar, DeviceError, DmaAccess, PciDevice},
     dma_space::DmaSpace,
     fork::Birth,
     memory::Mapping,
@@ -88,7 +89,7 @@ impl Options {
 }
 
 /// What carries out the work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum NicKind {
     /// The RTL: on a chip, or Verilated.
     Rtl,
@@ -97,7 +98,7 @@ pub enum NicKind {
 }
 
 /// What the NIC's registers say of its size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Limits {
     /// Virtual interfaces.
     pub vis: u16,
@@ -116,7 +117,7 @@ pub struct Limits {
 }
 
 /// Something that no descriptor can report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Event {
     /// One of `register::event_code`.
     pub code: u8,
@@ -374,6 +375,37 @@ impl Agent {
         unsafe { state.regions.register(&*self.device, &mut state.tags, request) }
     }
 
+    /// Registers memory of another process, which is `file` (its `/proc/self/mem`), and in which it may do as `access` says. As
+    /// [`Agent::register`], but that nothing of this process is reached.
+    pub fn register_file(
+        &self,
+        file: BorrowedFd<'_>,
+        (address, length): (u64, u64),
+        access: DmaAccess,
+        attributes: MemoryAttributes,
+    ) -> Result<u32, AgentError> {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        if attributes.tag == self.system_tag {
+            return Err(AgentError::UnknownTag(attributes.tag));
+        }
+        let request = Request { address, length, attributes, system: false, key: state.random.random() };
+        state.regions.register_file(&*self.device, &mut state.tags, request, file, access)
+    }
+
+    /// From now on `listener` is called with the number of each vector that was raised, in the thread that hears interrupts.
+    /// The first listener stays.
+    pub fn listen(&self, listener: Box<dyn Fn(u8) + Send + Sync>) {
+        if let Some(interrupts) = &self.interrupts {
+            interrupts.listen(listener);
+        }
+    }
+
+    /// The device that it owns.
+    pub fn device(&self) -> &Arc<dyn PciDevice> {
+        &self.device
+    }
+
     /// Ends a registration. When it returns without an error, nothing reaches the memory through the
     /// handle any more. After an error the NIC may still do so: the memory must stay.
     pub fn deregister(&self, handle: u32) -> Result<(), AgentError> {
@@ -449,6 +481,11 @@ impl Agent {
                 self.check()?;
             }
         }
+    }
+
+    /// Asks for one interrupt of [`EVENT_VECTOR`]: when there is an event that has not been taken, or at once.
+    pub fn arm_events(&self) -> Result<(), AgentError> {
+        Ok(self.errors.arm()?)
     }
 
     /// Device time in ticks of 1.024 us; it wraps.

@@ -1,6 +1,6 @@
 //! Registered memory: rows of the region and page tables, and the handles that name them.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, os::fd::BorrowedFd};
 
 use viaduct_spec::{
     handle::memory_handle,
@@ -71,6 +71,15 @@ pub struct Request {
     pub key: u16,
 }
 
+impl Request {
+    /// The whole pages that it touches: first byte, and bytes.
+    pub fn pages(&self) -> Result<(u64, u64), AgentError> {
+        let &Self { address, length, .. } = self;
+        let whole = (length <= region::LENGTH.mask()).then(|| pages::whole(address, length)).flatten();
+        whole.ok_or(AgentError::Range { address, length })
+    }
+}
+
 impl Regions {
     /// Empty tables of a NIC, and all DMA addresses of its function free.
     pub fn new(rows: u16, pages: u32, space: DmaSpace) -> Self {
@@ -93,14 +102,40 @@ impl Regions {
         tags: &mut Tags,
         request: Request,
     ) -> Result<u32, AgentError> {
+        let (start, bytes) = request.pages()?;
+        let access = memory::access(start, start + bytes)?;
+        self.enter(device, tags, request, access, |iova| {
+            // SAFETY: the caller's promise.
+            unsafe { device.map_dma(iova, start as usize, bytes as usize, access) }
+        })
+    }
+
+    /// Registers memory of another process, which is `file`, and in which it may do as `access` says.
+    pub fn register_file(
+        &mut self,
+        device: &dyn PciDevice,
+        tags: &mut Tags,
+        request: Request,
+        file: BorrowedFd<'_>,
+        access: DmaAccess,
+    ) -> Result<u32, AgentError> {
+        let (start, bytes) = request.pages()?;
+        self.enter(device, tags, request, access, |iova| {
+            device.map_file(iova, file, start, bytes as usize, access)
+        })
+    }
+
+    fn enter(
+        &mut self,
+        device: &dyn PciDevice,
+        tags: &mut Tags,
+        request: Request,
+        access: DmaAccess,
+        map: impl FnOnce(u64) -> Result<(), DeviceError>,
+    ) -> Result<u32, AgentError> {
         let Request { address, length, attributes, system, key } = request;
         tags.check(attributes.tag)?;
-        let range = || AgentError::Range { address, length };
-        if length > region::LENGTH.mask() {
-            return Err(range());
-        }
-        let (start, bytes) = pages::whole(address, length).ok_or_else(range)?;
-        let access = memory::access(start, start + bytes)?;
+        let (start, bytes) = request.pages()?;
         if attributes.rdma_write && access == DmaAccess::Read {
             return Err(AgentError::RightToWrite(address));
         }
@@ -119,9 +154,7 @@ impl Regions {
             read_only: access == DmaAccess::Read,
         };
 
-        // SAFETY: the caller's promise.
-        let mapped = unsafe { device.map_dma(place.iova, start as usize, bytes as usize, access) };
-        if let Err(error) = mapped {
+        if let Err(error) = map(place.iova) {
             self.space.release(place.iova, bytes);
             return Err(error.into());
         }

@@ -48,13 +48,29 @@ pub struct Entries {
 impl Entries {
     /// A ring in which the NIC finds room for `entries` that are not taken, at any time; None if it cannot have so many.
     pub fn new(entries: usize) -> Option<io::Result<Self>> {
+        let bytes = Self::bytes(entries)?;
+        // Zero at first: phase 0, which no entry of the first lap has.
+        Some(Mapping::new(bytes).and_then(|memory| {
+            Self::over(Arc::new(memory), entries).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+        }))
+    }
+
+    /// Bytes of a ring for so many entries.
+    pub fn bytes(entries: usize) -> Option<usize> {
+        Some(BYTES << Self::log2_of(entries)?)
+    }
+
+    /// [`Entries::new`] in memory that is there, and zero; None also if it is too small.
+    pub fn over(memory: Arc<Mapping>, entries: usize) -> Option<Self> {
+        let log2 = Self::log2_of(entries)?;
+        let slack = ((1 << log2) - entries).max(1) as u32;
+        (BYTES << log2 <= memory.length()).then_some(Self { memory, log2, taken: 0, told: 0, slack })
+    }
+
+    fn log2_of(entries: usize) -> Option<u32> {
         let wanted = (1..=MAX_CQ_ENTRIES).contains(&entries).then_some(entries)?;
         // Room beside, so that not every entry that is taken must be told at once.
-        let log2 = (wanted + wanted / 4).next_power_of_two().ilog2().clamp(MIN_LOG2, MAX_LOG2);
-        let slack = ((1 << log2) - wanted).max(1) as u32;
-        // Zero at first: phase 0, which no entry of the first lap has.
-        let ring = |memory| Self { memory: Arc::new(memory), log2, taken: 0, told: 0, slack };
-        Some(Mapping::new(BYTES << log2).map(ring))
+        Some((wanted + wanted / 4).next_power_of_two().ilog2().clamp(MIN_LOG2, MAX_LOG2))
     }
 
     /// The ring's memory.

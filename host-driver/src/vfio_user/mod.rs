@@ -262,6 +262,11 @@ impl PciDevice for VfioUser {
         self.write(self.region(bar), offset, &value.to_le_bytes(), true)
     }
 
+    fn write64_taken(&self, bar: Bar, offset: u64, value: u64) -> Result<(), DeviceError> {
+        // The server answers when it has handed it on.
+        self.write(self.region(bar), offset, &value.to_le_bytes(), false)
+    }
+
     fn config_read32(&self, offset: u16) -> Result<u32, DeviceError> {
         let bytes = self.read(self.config, offset.into(), 4)?;
         message::u32_at(&bytes, 0).map_err(|reason| self.end(reason))
@@ -279,14 +284,29 @@ impl PciDevice for VfioUser {
         length: usize,
         access: DmaAccess,
     ) -> Result<(), DeviceError> {
-        let request = || format!("a map of {length:#x} bytes at {address:#x} to DMA address {iova:#x}");
-        check_pages(&[iova, address as u64, length as u64], request)?;
-        let (flags, memory) = match access {
-            DmaAccess::Read => (message::DMA_READ, &self.readable),
-            DmaAccess::ReadWrite => (message::DMA_READ | message::DMA_WRITE, &self.writable),
+        let file = match access {
+            DmaAccess::Read => &self.readable,
+            DmaAccess::ReadWrite => &self.writable,
         };
-        let body = message::dma_map(flags, address as u64, iova, length as u64);
-        self.call(request, Command::DmaMap, &[&body], &[memory.as_fd()]).map(drop)
+        self.map_file(iova, file.as_fd(), address as u64, length, access)
+    }
+
+    fn map_file(
+        &self,
+        iova: u64,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        length: usize,
+        access: DmaAccess,
+    ) -> Result<(), DeviceError> {
+        let request = || format!("a map of {length:#x} bytes at {offset:#x} to DMA address {iova:#x}");
+        check_pages(&[iova, offset, length as u64], request)?;
+        let flags = match access {
+            DmaAccess::Read => message::DMA_READ,
+            DmaAccess::ReadWrite => message::DMA_READ | message::DMA_WRITE,
+        };
+        let body = message::dma_map(flags, offset, iova, length as u64);
+        self.call(request, Command::DmaMap, &[&body], &[file]).map(drop)
     }
 
     fn unmap_dma(&self, iova: u64, length: usize) -> Result<(), DeviceError> {

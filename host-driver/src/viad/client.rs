@@ -1,0 +1,506 @@
+//! The library's side: the Kernel Agent that a `viad` is, at the other end of a socket.
+
+use std::{
+    fs::{File, OpenOptions},
+    hint::spin_loop,
+    io,
+    net::Ipv4Addr,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::Path,
+    sync::{
+        atomic::{AtomicBool, AtomicU64, Ordering},
+        Arc, Mutex, OnceLock, PoisonError,
+    },
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{poll, PollFd, PollFlags},
+    io::Errno,
+    net::{
+        connect, shutdown, socket_with, sockopt, AddressFamily, RecvFlags, Shutdown, SocketAddrUnix,
+        SocketFlags, SocketType,
+    },
+};
+use viaduct_spec::{doorbell::page, layout::Code, register::counter};
+
+use super::{
+    notice::{self, Notice},
+    protocol::{self, Answer, Reply, Request, Welcome},
+    socket,
+};
+use crate::{
+    address::{ConnectionInfo, Mac},
+    agent::{
+        vis::ViAttributes, AgentError, Event, Limits, MemoryAttributes, NicKind, EVENT_VECTOR, LONGEST_SLEEP,
+    },
+    device::{DeviceError, DmaAccess},
+    fork::Birth,
+    kernel_agent::{CqName, KernelAgent, ViName},
+    memory::Mapping,
+    queues::{
+        cq::{Consumer, Cq},
+        doorbells::{Doorbells, Page},
+        entries::Entries,
+        ring::Ring,
+        vi::{Parts, Vi},
+        ViState,
+    },
+};
+
+/// How long viad may take to answer. The end of one that died is seen at once; a simulated NIC on a loaded machine is
+/// slow, and viad itself gives a silent one up after four seconds.
+const ANSWER: Duration = Duration::from_secs(15);
+/// What [`KernelAgent::pause`] sleeps.
+const PAUSE: Duration = Duration::from_micros(20);
+/// Looks at a doorbell that is not taken yet, before others may run.
+const SPINS: u32 = 4000;
+/// How often those who sleep are woken when viad has gone: each may be between its look and its sleep.
+const LAST_WAKES: u32 = 40;
+/// And how long after each other.
+const BETWEEN_WAKES: Duration = Duration::from_millis(25);
+
+/// A session with a `viad`. Dropping it gives everything back.
+pub struct Client {
+    born: Birth,
+    bell: Arc<Bell>,
+    socket: OwnedFd,
+    /// One request at a time.
+    turn: Mutex<()>,
+    welcome: Welcome,
+    arena: Arc<Mapping>,
+}
+
+/// What doorbell pages and sleepers have in common.
+struct Bell {
+    place: String,
+    notice: Notice,
+    wake: OwnedFd,
+    /// Why viad is gone, once it is.
+    reason: OnceLock<String>,
+    gone: AtomicBool,
+}
+
+impl Bell {
+    fn check(&self) -> Result<(), DeviceError> {
+        if !self.gone.load(Ordering::Relaxed) && !self.notice.has_ended() {
+            return Ok(());
+        }
+        let reason = self.reason.get().map_or("viad ended", String::as_str);
+        Err(DeviceError::Gone { place: self.place.clone(), reason: reason.into() })
+    }
+
+    /// viad is gone: nobody sleeps on.
+    fn end(&self, reason: String) -> DeviceError {
+        // The first reason counts.
+        let _ = self.reason.set(reason);
+        self.gone.store(true, Ordering::SeqCst);
+        (0..=u8::MAX).take_while(|&n| self.notice.generation(n).is_some()).for_each(|n| self.notice.wake(n));
+        let reason = self.reason.get().cloned().unwrap_or_default();
+        DeviceError::Gone { place: self.place.clone(), reason }
+    }
+}
+
+/// What a doorbell page is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Vi,
+    Cq,
+}
+
+/// A doorbell page that viad looks at.
+struct Polled {
+    kind: Kind,
+    memory: Mapping,
+    bell: Arc<Bell>,
+}
+
+impl Page for Polled {
+    fn store(&self, offset: u64, word: u64) -> Result<(), DeviceError> {
+        self.bell.check()?;
+        if offset % 8 != 0 || offset >= notice::TAKEN {
+            return Err(DeviceError::Refused {
+                request: "a doorbell".into(),
+                reason: "it is outside its page".into(),
+            });
+        }
+        self.word(offset).store(word, Ordering::Release);
+        if self.bell.notice.must_wake() {
+            // It only fails when it is full, and then it wakes.
+            let _ = rustix::io::write(&self.bell.wake, &1u64.to_ne_bytes());
+        }
+        if self.kind == Kind::Vi && offset == page::RECEIVE {
+            self.wait_taken(word)?;
+        }
+        Ok(())
+    }
+}
+
+impl Polled {
+    fn word(&self, offset: u64) -> &AtomicU64 {
+        // SAFETY: the callers' offsets are multiples of 8 in the page, which lives as long as `self` and is accessed as
+        // atomics only.
+        unsafe { self.memory.start().add(offset as usize).cast::<AtomicU64>().as_ref() }
+    }
+
+    /// A receive counts as posted when the call returns, whatever the program then tells its peer, in whatever way: so the
+    /// device has its doorbell by then. A forwarder that is awake takes it within microseconds.
+    fn wait_taken(&self, word: u64) -> Result<(), DeviceError> {
+        let mut looks = 0u32;
+        while self.word(notice::TAKEN + page::RECEIVE).load(Ordering::Acquire) != word {
+            looks = looks.wrapping_add(1);
+            if looks < SPINS {
+                spin_loop();
+            } else {
+                // It has no processor, or the device takes nothing.
+                std::thread::yield_now();
+                self.bell.check()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Client {
+    /// Opens a session with the viad whose socket is at `path`.
+    ///
+    /// # Errors
+    /// [`DeviceError::Gone`] when nobody answers there; [`AgentError::Remote`] with viad's reason when it does not want to.
+    pub fn open(path: impl AsRef<Path>) -> Result<Arc<Self>, AgentError> {
+        let path = path.as_ref();
+        let place = path.display().to_string();
+        let gone = |reason: String| DeviceError::Gone { place: place.clone(), reason };
+        let system = |request: &str| {
+            let request = request.to_string();
+            move |source: io::Error| DeviceError::System { request, source }
+        };
+        let memory = |write| {
+            let opened = OpenOptions::new().read(true).write(write).open("/proc/self/mem");
+            opened.map_err(system("open /proc/self/mem"))
+        };
+        let memories: [File; 2] = [memory(true)?, memory(false)?];
+        let connected = (|| -> io::Result<OwnedFd> {
+            let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+            connect(&socket, &SocketAddrUnix::new(path)?)?;
+            sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(ANSWER))?;
+            Ok(socket)
+        })();
+        let socket = connected.map_err(|error| gone(format!("connect: {error}")))?;
+        let hello = Request::Hello { magic: protocol::MAGIC, version: protocol::VERSION };
+        let files = [memories[0].as_fd(), memories[1].as_fd()];
+        let (reply, files) = exchange(&socket, &hello, &files).map_err(gone)?;
+        let welcome = match reply? {
+            Answer::Welcome(welcome) => welcome,
+            other => return Err(gone(unexpected(&other)).into()),
+        };
+        let [notice, arena, wake] = three(files).map_err(gone)?;
+        let map = |file: BorrowedFd<'_>, length, access| {
+            Mapping::of(file, length, access).map_err(|error| gone(format!("its memory: {error}")))
+        };
+        let notice = Notice::of(map(notice.as_fd(), notice::BYTES, DmaAccess::Read)?)
+            .ok_or_else(|| gone("its notice page is short".into()))?;
+        let arena = Arc::new(map(arena.as_fd(), welcome.arena as usize, DmaAccess::ReadWrite)?);
+        let watched = socket.try_clone().map_err(system("a descriptor"))?;
+        let bell = Arc::new(Bell {
+            place: place.clone(),
+            notice,
+            wake,
+            reason: OnceLock::new(),
+            gone: AtomicBool::new(false),
+        });
+        let told = Arc::clone(&bell);
+        std::thread::Builder::new()
+            .name("viad-watch".into())
+            .spawn(move || watch(&watched, &told))
+            .map_err(system("a thread"))?;
+        let born = Birth::now();
+        Ok(Arc::new(Self { born, bell, socket, turn: Mutex::new(()), welcome, arena }))
+    }
+
+    fn call(&self, request: &Request) -> Result<(Answer, Vec<OwnedFd>), AgentError> {
+        self.born.check()?;
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        self.bell.check()?;
+        let (reply, files) = exchange(&self.socket, request, &[]).map_err(|reason| {
+            // Whatever comes later would be taken for another's answer.
+            let _ = shutdown(&self.socket, Shutdown::Both);
+            self.bell.end(reason)
+        })?;
+        Ok((reply?, files))
+    }
+
+    /// viad answers what was not asked.
+    fn wrong(&self, answer: &Answer) -> AgentError {
+        let _ = shutdown(&self.socket, Shutdown::Both);
+        self.bell.end(unexpected(answer)).into()
+    }
+
+    fn broken(&self, reason: impl ToString) -> AgentError {
+        let _ = shutdown(&self.socket, Shutdown::Both);
+        self.bell.end(reason.to_string()).into()
+    }
+
+    fn done(&self, request: &Request) -> Result<(), AgentError> {
+        match self.call(request)?.0 {
+            Answer::Done => Ok(()),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
+    fn page(&self, kind: Kind, file: Option<OwnedFd>) -> Result<Doorbells, AgentError> {
+        let file = file.ok_or_else(|| self.broken("a doorbell page is missing"))?;
+        let memory = Mapping::of(file.as_fd(), 4096, DmaAccess::ReadWrite).map_err(|e| self.broken(e))?;
+        Ok(Doorbells::of_page(Polled { kind, memory, bell: Arc::clone(&self.bell) }))
+    }
+
+    fn entries(&self, file: Option<OwnedFd>, entries: usize) -> Result<Entries, AgentError> {
+        let file = file.ok_or_else(|| self.broken("a ring is missing"))?;
+        let bytes = Entries::bytes(entries).ok_or(AgentError::Entries(entries))?;
+        let memory = Mapping::of(file.as_fd(), bytes, DmaAccess::ReadWrite).map_err(|e| self.broken(e))?;
+        Entries::over(Arc::new(memory), entries).ok_or(AgentError::Entries(entries))
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        if self.born.is_here() {
+            // viad gives everything back, and the watch ends.
+            let _ = shutdown(&self.socket, Shutdown::Both);
+        }
+    }
+}
+
+/// One question and its answer.
+fn exchange(
+    socket: &OwnedFd,
+    request: &Request,
+    files: &[BorrowedFd<'_>],
+) -> Result<(Reply, Vec<OwnedFd>), String> {
+    let bytes = protocol::encode(request).map_err(|error| format!("a request: {error}"))?;
+    socket::send(socket, &bytes, files).map_err(|error| format!("it takes no request: {error}"))?;
+    let (bytes, files) = socket::receive(socket, RecvFlags::empty())
+        .map_err(|error| format!("it does not answer: {error}"))?;
+    if bytes.is_empty() {
+        return Err("viad ended, or closed the session (its log says why)".into());
+    }
+    let reply = protocol::decode(&bytes).map_err(|error| format!("its answer: {error}"))?;
+    Ok((reply, files))
+}
+
+fn unexpected(answer: &Answer) -> String {
+    format!("it answered what was not asked: {answer:?}")
+}
+
+fn three(files: Vec<OwnedFd>) -> Result<[OwnedFd; 3], String> {
+    files.try_into().map_err(|files: Vec<_>| format!("it sent {} descriptors, not three", files.len()))
+}
+
+/// Ends with the session. When viad is gone, those who sleep are woken.
+fn watch(socket: &OwnedFd, bell: &Bell) {
+    let mut files = [PollFd::new(socket, PollFlags::RDHUP)];
+    while let Err(Errno::INTR) = poll(&mut files, None) {}
+    for _ in 0..LAST_WAKES {
+        bell.end("viad ended, or closed the session (its log says why)".into());
+        std::thread::sleep(BETWEEN_WAKES);
+    }
+}
+
+impl KernelAgent for Client {
+    fn kind(&self) -> NicKind {
+        self.welcome.kind
+    }
+
+    fn limits(&self) -> Limits {
+        self.welcome.limits
+    }
+
+    fn mac(&self) -> Mac {
+        self.welcome.mac
+    }
+
+    fn ip(&self) -> Ipv4Addr {
+        self.welcome.ip
+    }
+
+    fn dma_bytes(&self) -> u64 {
+        self.welcome.bytes
+    }
+
+    fn check(&self) -> Result<(), AgentError> {
+        self.done(&Request::Check)
+    }
+
+    fn pause(&self) {
+        std::thread::sleep(PAUSE);
+    }
+
+    fn vectors(&self) -> u8 {
+        self.welcome.vectors
+    }
+
+    fn generation(&self, vector: u8) -> Option<u64> {
+        // 32 bits there: it is compared for equality alone, and nobody sleeps for 2^32 interrupts.
+        let generation = (vector < self.welcome.vectors).then(|| self.bell.notice.generation(vector));
+        generation.flatten().map(u64::from)
+    }
+
+    fn sleep(&self, vector: u8, seen: u64, timeout: Duration) -> bool {
+        let start = Instant::now();
+        loop {
+            if self.generation(vector) != Some(seen) {
+                return true;
+            }
+            let left = timeout.saturating_sub(start.elapsed());
+            // Who asks next whether the NIC still answers hears that viad is gone.
+            if left.is_zero() || self.bell.check().is_err() {
+                return false;
+            }
+            self.bell.notice.sleep(vector, seen as u32, left);
+        }
+    }
+
+    fn hold_off(&self, _vector: u8, _holdoff: Duration) -> Result<(), AgentError> {
+        Err(DeviceError::Refused {
+            request: "interrupt moderation".into(),
+            reason: "the vectors of a viad's NIC are common to its clients: its configuration sets it".into(),
+        }
+        .into())
+    }
+
+    fn create_tag(&self) -> Result<u16, AgentError> {
+        match self.call(&Request::CreateTag)?.0 {
+            Answer::Tag(tag) => Ok(tag),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
+    fn destroy_tag(&self, tag: u16) -> Result<(), AgentError> {
+        self.done(&Request::DestroyTag(tag))
+    }
+
+    unsafe fn register(
+        &self,
+        address: usize,
+        length: usize,
+        attributes: MemoryAttributes,
+    ) -> Result<u32, AgentError> {
+        let request = Request::Register { address: address as u64, length: length as u64, attributes };
+        match self.call(&request)?.0 {
+            Answer::Handle(handle) => Ok(handle),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
+    fn deregister(&self, handle: u32) -> Result<(), AgentError> {
+        self.done(&Request::Deregister(handle))
+    }
+
+    fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
+        match self.call(&Request::MemoryAttributes(handle))?.0 {
+            Answer::Attributes(attributes) => Ok(attributes),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
+    fn create_vi(self: Arc<Self>, attributes: ViAttributes) -> Result<Vi, AgentError> {
+        let (answer, files) = self.call(&Request::CreateVi(attributes))?;
+        let Answer::Vi { name, info, rings, vectors } = answer else { return Err(self.wrong(&answer)) };
+        let ring = |offset: u32, log2| {
+            Ring::new(&self.arena, offset as usize, log2)
+                .ok_or_else(|| self.broken("a ring outside the arena"))
+        };
+        let parts = Parts {
+            send: ring(rings[0], attributes.send_log2)?,
+            receive: ring(rings[1], attributes.receive_log2)?,
+            vectors,
+            doorbells: self.page(Kind::Vi, files.into_iter().next())?,
+        };
+        Ok(Vi::new(self, name, info, parts))
+    }
+
+    fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError> {
+        self.done(&Request::ConnectVi(vi, *peer))
+    }
+
+    fn break_vi(&self, vi: ViName) -> Result<(), AgentError> {
+        self.done(&Request::BreakVi(vi))
+    }
+
+    fn idle_vi(&self, vi: ViName) -> Result<ConnectionInfo, AgentError> {
+        match self.call(&Request::IdleVi(vi))?.0 {
+            Answer::Info(info) => Ok(info),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
+    fn vi_state(&self, vi: ViName) -> Result<ViState, AgentError> {
+        match self.call(&Request::ViState(vi))?.0 {
+            Answer::State(state) => Ok(state),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
+    fn destroy_vi(&self, vi: ViName) -> Result<(), AgentError> {
+        self.done(&Request::DestroyVi(vi))
+    }
+
+    fn create_cq(self: Arc<Self>, entries: usize) -> Result<Cq, AgentError> {
+        let count = u32::try_from(entries).map_err(|_| AgentError::Entries(entries))?;
+        let (answer, files) = self.call(&Request::CreateCq(count))?;
+        let Answer::Cq { name, vector } = answer else { return Err(self.wrong(&answer)) };
+        let mut files = files.into_iter();
+        let ring = self.entries(files.next(), entries)?;
+        let consumer = Consumer::new(self.page(Kind::Cq, files.next())?, ring);
+        Ok(Cq::new(self, name, vector, consumer))
+    }
+
+    fn resize_cq(&self, cq: CqName, entries: usize) -> Result<(Entries, u32), AgentError> {
+        let count = u32::try_from(entries).map_err(|_| AgentError::Entries(entries))?;
+        let (answer, files) = self.call(&Request::ResizeCq(cq, count))?;
+        let Answer::Resized { written } = answer else { return Err(self.wrong(&answer)) };
+        Ok((self.entries(files.into_iter().next(), entries)?, written))
+    }
+
+    fn destroy_cq(&self, cq: CqName) -> Result<(), AgentError> {
+        self.done(&Request::DestroyCq(cq))
+    }
+
+    fn take_events(&self) -> Result<Vec<Event>, AgentError> {
+        match self.call(&Request::TakeEvents)?.0 {
+            Answer::Events(events) => Ok(events),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
+    fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, AgentError> {
+        let start = Instant::now();
+        loop {
+            // viad raises the vector when it has the events.
+            let seen = self.generation(EVENT_VECTOR);
+            let events = self.take_events()?;
+            let left = timeout.saturating_sub(start.elapsed());
+            if !events.is_empty() || left.is_zero() {
+                return Ok(events);
+            }
+            match seen {
+                Some(seen) => drop(self.sleep(EVENT_VECTOR, seen, left.min(LONGEST_SLEEP))),
+                None => self.pause(),
+            }
+        }
+    }
+
+    fn time(&self) -> Result<u32, AgentError> {
+        match self.call(&Request::Time)?.0 {
+            Answer::Time(time) => Ok(time),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
+    fn counters(&self) -> Result<Vec<(&'static Code, u64)>, AgentError> {
+        static CODES: &[Code] = counter::CODES.codes;
+        match self.call(&Request::Counters)?.0 {
+            Answer::Counters(values) => Ok(CODES.iter().zip(values).collect()),
+            other => Err(self.wrong(&other)),
+        }
+    }
+}

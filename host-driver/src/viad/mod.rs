@@ -1,0 +1,9 @@
+//! The Kernel Agent in another process: what a library and `viad` say to each other, and the library's side of it.
+//! docs/viad.md has the picture.
+
+mod client;
+pub mod notice;
+pub mod protocol;
+pub mod socket;
+
+pub use client::Client;

@@ -1,0 +1,155 @@
+//! The notice page: what viad tells all its clients without being asked. viad writes it, clients can only read it.
+//!
+//! ```text
+//!   0    asleep: the forwarder sleeps, or is about to; who has posted writes its eventfd
+//!   4    ended: viad ends
+//!   64 + 64 n   generation of vector n, a futex
+//! ```
+
+use std::{
+    io,
+    os::fd::OwnedFd,
+    ptr::NonNull,
+    sync::atomic::{fence, AtomicU32, Ordering},
+    time::Duration,
+};
+
+use rustix::{
+    fs::{fcntl_add_seals, SealFlags},
+    thread::futex,
+    time::Timespec,
+};
+use viaduct_spec::profile::VECTORS;
+
+use crate::memory::Mapping;
+
+/// Where a doorbell page says which words the device has been given: the word at this offset and its own. viad writes it
+/// for receive doorbells.
+pub const TAKEN: u64 = 0x800;
+
+/// Bytes of the page.
+pub const BYTES: usize = 4096;
+const ASLEEP: usize = 0;
+const ENDED: usize = 4;
+const FIRST_VECTOR: usize = 64;
+/// Each has a cache line of its own.
+const STRIDE: usize = 64;
+
+/// The notice page, mapped.
+#[derive(Debug)]
+pub struct Notice(Mapping);
+
+impl Notice {
+    /// viad's: a new page, and the descriptor by which clients can map it for reading only.
+    pub fn create() -> io::Result<(Self, OwnedFd)> {
+        let (memory, file) = Mapping::shared("viad-notice", BYTES)?;
+        // This mapping stays writable; nobody makes another that is.
+        fcntl_add_seals(&file, SealFlags::FUTURE_WRITE | SealFlags::SEAL)?;
+        Ok((Self(memory), file))
+    }
+
+    /// A client's.
+    pub fn of(memory: Mapping) -> Option<Self> {
+        (memory.length() >= BYTES).then_some(Self(memory))
+    }
+
+    fn word(&self, offset: usize) -> &AtomicU32 {
+        let start: NonNull<u8> = self.0.start();
+        // SAFETY: offsets are of this file, aligned and inside the page, which lives as long as `self` and is accessed as atomics
+        // only. A client's page is mapped for reading, and only read.
+        unsafe { start.add(offset).cast::<AtomicU32>().as_ref() }
+    }
+
+    fn vector(&self, vector: u8) -> Option<&AtomicU32> {
+        let vector = usize::from(vector);
+        (vector < VECTORS).then(|| self.word(FIRST_VECTOR + STRIDE * vector))
+    }
+
+    /// Whether the forwarder must be woken for what was stored before. The caller's stores come first.
+    pub fn must_wake(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.word(ASLEEP).load(Ordering::Relaxed) != 0
+    }
+
+    /// viad: the forwarder is about to sleep, or awake. It looks once more after the former.
+    pub fn set_asleep(&self, asleep: bool) {
+        self.word(ASLEEP).store(asleep.into(), Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Whether viad has said that it ends.
+    pub fn has_ended(&self) -> bool {
+        self.word(ENDED).load(Ordering::Acquire) != 0
+    }
+
+    /// viad: it ends. Everybody wakes.
+    pub fn end(&self) {
+        self.word(ENDED).store(1, Ordering::Release);
+        (0..VECTORS as u8).for_each(|vector| self.raise(vector));
+    }
+
+    /// How often a vector was raised.
+    pub fn generation(&self, vector: u8) -> Option<u32> {
+        Some(self.vector(vector)?.load(Ordering::Acquire))
+    }
+
+    /// viad: a vector was raised.
+    pub fn raise(&self, vector: u8) {
+        if let Some(word) = self.vector(vector) {
+            word.fetch_add(1, Ordering::AcqRel);
+            self.wake(vector);
+        }
+    }
+
+    /// Wakes all who sleep on a vector.
+    pub fn wake(&self, vector: u8) {
+        if let Some(word) = self.vector(vector) {
+            // It fails for no word that is mapped.
+            let _ = futex::wake(word, futex::Flags::empty(), i32::MAX as u32);
+        }
+    }
+
+    /// Sleeps while the generation of a vector is `seen`, at most for `timeout`; it may wake early.
+    pub fn sleep(&self, vector: u8, seen: u32, timeout: Duration) {
+        let (Some(word), Ok(time)) = (self.vector(vector), Timespec::try_from(timeout)) else { return };
+        let _ = futex::wait(word, futex::Flags::empty(), seen, Some(&time));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{os::fd::AsFd, sync::Arc};
+
+    use super::*;
+    use crate::device::DmaAccess;
+
+    fn both() -> (Notice, Arc<Notice>) {
+        let (server, file) = Notice::create().expect("memory");
+        assert!(Mapping::of(file.as_fd(), BYTES, DmaAccess::ReadWrite).is_err(), "clients cannot write it");
+        let memory = Mapping::of(file.as_fd(), BYTES, DmaAccess::Read).expect("mapped");
+        (server, Arc::new(Notice::of(memory).expect("a page")))
+    }
+
+    #[test]
+    fn no_vector_that_is_raised_is_slept_through() {
+        let (server, client) = both();
+        let turns = 20_000;
+        let sleeper = std::thread::spawn(move || {
+            let mut seen = client.generation(3).expect("a vector");
+            while seen < turns {
+                client.sleep(3, seen, Duration::from_secs(60));
+                seen = client.generation(3).expect("a vector");
+            }
+            client
+        });
+        (0..turns).for_each(|_| server.raise(3));
+        let client = sleeper.join().expect("it woke each time");
+        assert_eq!(client.generation(2), Some(0));
+        assert_eq!(client.generation(VECTORS as u8), None);
+        assert!(!client.has_ended() && !client.must_wake());
+        server.set_asleep(true);
+        assert!(client.must_wake());
+        server.end();
+        assert!(client.has_ended() && client.generation(0) == Some(1));
+    }
+}

@@ -1,0 +1,128 @@
+//! What each user has, and may have: all of its sessions together.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use viaduct_driver::agent::{AgentError, ErrorClass};
+
+use crate::config::Limits;
+
+/// Things that are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Good {
+    /// Sessions.
+    Session,
+    /// Virtual interfaces.
+    Vi,
+    /// Completion queues.
+    Cq,
+    /// Regions.
+    Region,
+    /// Protection tags.
+    Tag,
+    /// Bytes in regions.
+    Bytes,
+}
+
+const GOODS: usize = 6;
+const NAMES: [&str; GOODS] =
+    ["sessions", "virtual interfaces", "completion queues", "regions", "protection tags", "bytes in regions"];
+
+/// All users' accounts.
+#[derive(Debug)]
+pub struct Accounts {
+    limits: [u64; GOODS],
+    users: Mutex<HashMap<u32, [u64; GOODS]>>,
+}
+
+impl Accounts {
+    /// Nobody has anything.
+    pub fn new(limits: &Limits) -> Arc<Self> {
+        let Limits { sessions, vis, cqs, regions, tags, bytes } = *limits;
+        Arc::new(Self { limits: [sessions, vis, cqs, regions, tags, bytes], users: Mutex::default() })
+    }
+
+    /// What one user may have.
+    pub fn limit(&self, good: Good) -> u64 {
+        self.limits[good as usize]
+    }
+
+    /// Gives `amount` to a user until the result is dropped.
+    ///
+    /// # Errors
+    /// It would be more than the limit.
+    pub fn take(self: &Arc<Self>, uid: u32, good: Good, amount: u64) -> Result<Share, AgentError> {
+        let mut users = self.users();
+        let has = &mut users.entry(uid).or_default()[good as usize];
+        let limit = self.limits[good as usize];
+        match has.checked_add(amount).filter(|&sum| sum <= limit) {
+            Some(sum) => *has = sum,
+            None => {
+                let (name, has) = (NAMES[good as usize], *has);
+                if users.get(&uid).is_some_and(|all| all.iter().all(|&n| n == 0)) {
+                    users.remove(&uid);
+                }
+                let text = format!(
+                    "user {uid} has {has} {name} and asks for {amount} more: viad's limit is {limit}"
+                );
+                return Err(AgentError::Remote { class: ErrorClass::Resource, text });
+            }
+        }
+        Ok(Share { accounts: Arc::clone(self), uid, good, amount })
+    }
+
+    /// What a user has.
+    pub fn has(&self, uid: u32, good: Good) -> u64 {
+        self.users().get(&uid).map_or(0, |all| all[good as usize])
+    }
+
+    fn users(&self) -> MutexGuard<'_, HashMap<u32, [u64; GOODS]>> {
+        // Each change is one addition.
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a user has been given; dropping it gives it back.
+#[derive(Debug)]
+pub struct Share {
+    accounts: Arc<Accounts>,
+    uid: u32,
+    good: Good,
+    amount: u64,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut users = self.accounts.users();
+        if let Some(all) = users.get_mut(&self.uid) {
+            all[self.good as usize] -= self.amount;
+            if all.iter().all(|&n| n == 0) {
+                users.remove(&self.uid);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_has_what_its_sessions_have_together_and_nobody_else() {
+        let accounts = Accounts::new(&Limits { vis: 3, bytes: 100, ..Limits::default() });
+        let one = accounts.take(7, Good::Vi, 2).expect("within");
+        let error = accounts.take(7, Good::Vi, 2).expect_err("too many").to_string();
+        assert!(error.contains("user 7 has 2 virtual interfaces") && error.contains("limit is 3"), "{error}");
+        let _other = accounts.take(8, Good::Vi, 3).expect("another user");
+        let two = accounts.take(7, Good::Vi, 1).expect("within");
+        drop(one);
+        assert_eq!((accounts.has(7, Good::Vi), accounts.has(8, Good::Vi)), (1, 3));
+        drop(two);
+        assert!(
+            accounts.take(7, Good::Bytes, u64::MAX).is_err() && accounts.take(9, Good::Bytes, 101).is_err()
+        );
+        assert_eq!(accounts.users().len(), 1, "who has nothing is forgotten");
+    }
+}

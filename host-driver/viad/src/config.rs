@@ -1,0 +1,128 @@
+//! The configuration file: TOML. `viad.toml` beside the sources holds the defaults, each with its meaning.
+
+use std::path::PathBuf;
+
+use anyhow::{ensure, Result};
+use serde::{Deserialize, Serialize};
+
+/// What viad does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// The NIC: `vfio:ADDRESS` or `vfio-user:PATH`, and after commas `mac=`, `ip=`, `seed=`.
+    pub nic: String,
+    /// Path of the Unix socket.
+    pub socket: PathBuf,
+    /// Its permissions: who may write the socket may use the NIC.
+    pub mode: u32,
+    /// The group that owns it, by number; viad's own if there is none.
+    pub group: Option<u32>,
+    /// How long the forwarder looks for doorbells before it sleeps, in microseconds.
+    pub poll_us: u64,
+    /// How long an interrupt vector rests after each interrupt, in microseconds.
+    pub holdoff_us: u64,
+    /// What one client may do.
+    pub client: Client,
+    /// What all clients of one user may have.
+    pub user: Limits,
+}
+
+/// What one client may do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Client {
+    /// VIs: its arena has room for their rings.
+    pub vis: u16,
+    /// Requests a second; more of them wait.
+    pub requests: u32,
+    /// Requests at once, after a time without.
+    pub burst: u32,
+}
+
+/// What all clients of one user may have at a time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Sessions.
+    pub sessions: u64,
+    /// Virtual interfaces.
+    pub vis: u64,
+    /// Completion queues.
+    pub cqs: u64,
+    /// Regions.
+    pub regions: u64,
+    /// Protection tags.
+    pub tags: u64,
+    /// Bytes in regions, whole pages.
+    pub bytes: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            nic: String::new(),
+            socket: "/run/viad.sock".into(),
+            mode: 0o660,
+            group: None,
+            poll_us: 50,
+            holdoff_us: 0,
+            client: Client::default(),
+            user: Limits::default(),
+        }
+    }
+}
+
+impl Default for Client {
+    fn default() -> Self {
+        Self { vis: 64, requests: 20_000, burst: 2000 }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { sessions: 64, vis: 64, cqs: 32, regions: 4096, tags: 1024, bytes: 1 << 40 }
+    }
+}
+
+impl Config {
+    /// Whether it makes sense.
+    pub fn check(&self) -> Result<()> {
+        ensure!(!self.nic.is_empty(), "no NIC is named: `nic` in the configuration, or --nic");
+        ensure!(self.mode <= 0o777, "mode {:o} is no file's", self.mode);
+        ensure!((1..=1024).contains(&self.client.vis), "client.vis is 1 to 1024");
+        ensure!(
+            self.client.requests > 0 && self.client.burst > 0,
+            "client.requests and client.burst are more than 0"
+        );
+        ensure!(self.holdoff_us <= 33_000, "holdoff_us is at most 33000");
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documented_file_holds_the_defaults() {
+        let text = include_str!("../viad.toml");
+        let documented: Config = toml::from_str(text).expect("it is TOML");
+        assert_eq!(documented, Config { nic: documented.nic.clone(), ..Config::default() });
+        documented.check().expect("it makes sense");
+        // Every key is there, if only in a comment.
+        let all = toml::to_string(&Config { group: Some(0), ..Config::default() }).expect("TOML");
+        for key in all.lines().filter_map(|line| line.split_once(" = ")).map(|(key, _)| key) {
+            assert!(text.contains(&format!("{key} = ")), "{key} is not documented");
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        assert!(toml::from_str::<Config>("nick = 1").is_err(), "an unknown key");
+        for text in
+            ["", "nic = 'x'\nmode = 0o7777", "nic = 'x'\nclient.vis = 0", "nic = 'x'\nholdoff_us = 40000"]
+        {
+            assert!(toml::from_str::<Config>(text).expect("TOML").check().is_err(), "{text}");
+        }
+    }
+}

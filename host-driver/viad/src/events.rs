@@ -1,0 +1,117 @@
+//! Asynchronous errors: each goes to the session whose VI it is of.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+    },
+    time::Duration,
+};
+
+use viaduct_driver::{
+    agent::{Agent, AgentError, Event, EVENT_VECTOR, LONGEST_SLEEP},
+    viad::{notice::Notice, protocol::MOST_EVENTS},
+};
+
+/// How often one looks where there are no interrupts.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// A session's events that it has not taken.
+#[derive(Debug, Default)]
+pub struct Queue(Mutex<VecDeque<Event>>);
+
+impl Queue {
+    /// Takes them, oldest first.
+    pub fn take(&self) -> Vec<Event> {
+        self.lock().drain(..).collect()
+    }
+
+    /// A client that takes none loses the oldest.
+    fn put(&self, event: Event) {
+        let mut events = self.lock();
+        if events.len() >= MOST_EVENTS {
+            events.pop_front();
+        }
+        events.push_back(event);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Event>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes the NIC's events and hands them out.
+pub struct Events {
+    agent: Arc<Agent>,
+    notice: Arc<Notice>,
+    /// By index of the VI.
+    owners: Mutex<HashMap<u16, Arc<Queue>>>,
+    stopped: AtomicBool,
+}
+
+impl Events {
+    /// Of VIs that nobody has yet.
+    pub fn new(agent: Arc<Agent>, notice: Arc<Notice>) -> Self {
+        Self { agent, notice, owners: Mutex::default(), stopped: AtomicBool::new(false) }
+    }
+
+    /// The VI of this index is a session's.
+    pub fn own(&self, vi: u16, queue: &Arc<Queue>) {
+        self.lock().insert(vi, Arc::clone(queue));
+    }
+
+    /// It is nobody's any more. What it has reported by now still goes to its owner.
+    pub fn disown(&self, vi: u16) -> Result<(), AgentError> {
+        let collected = self.collect();
+        self.lock().remove(&vi);
+        collected.map(drop)
+    }
+
+    /// Hands out what there is: how many.
+    pub fn collect(&self) -> Result<usize, AgentError> {
+        let owners = self.lock();
+        let events = self.agent.take_events()?;
+        for event in &events {
+            match owners.get(&event.vi) {
+                Some(queue) => queue.put(*event),
+                None => tracing::warn!(?event, "an event of a VI that no client has"),
+            }
+        }
+        drop(owners);
+        if !events.is_empty() {
+            self.notice.raise(EVENT_VECTOR);
+        }
+        Ok(events.len())
+    }
+
+    /// Hands out events until [`Events::stop`].
+    ///
+    /// # Errors
+    /// The device's: it is gone.
+    pub fn run(&self) -> Result<(), AgentError> {
+        while !self.stopped.load(Ordering::Relaxed) {
+            let Some(seen) = self.agent.generation(EVENT_VECTOR) else {
+                if self.collect()? == 0 {
+                    std::thread::sleep(LOOK);
+                }
+                continue;
+            };
+            // Whatever is there when the arm word is seen, or comes behind it, ends the sleep.
+            self.agent.arm_events()?;
+            if self.collect()? == 0 && !self.agent.sleep(EVENT_VECTOR, seen, LONGEST_SLEEP) {
+                self.agent.check()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends [`Events::run`] within [`LONGEST_SLEEP`].
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u16, Arc<Queue>>> {
+        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,237 @@
+//! The daemon: the NIC that it owns, its socket, and the threads.
+
+use std::{
+    fs, io,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::fs::{FileTypeExt, PermissionsExt},
+    },
+    path::Path,
+    sync::{
+        atomic::{AtomicUsize, Ordering},
+        Arc,
+    },
+    time::{Duration, Instant},
+};
+
+use anyhow::{bail, Context, Result};
+use rustix::{
+    event::{eventfd, poll, EventfdFlags, PollFd, PollFlags},
+    io::Errno,
+    net::{
+        accept_with, bind, connect, listen, socket_with, AddressFamily, SocketAddrUnix, SocketFlags,
+        SocketType,
+    },
+};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use viaduct_driver::{
+    agent::{Agent, Limits, EVENT_VECTOR},
+    name::DeviceName,
+    viad::notice::Notice,
+};
+
+use crate::{
+    accounts::{Accounts, Good},
+    config::Config,
+    events::Events,
+    forwarder::Forwarder,
+    session,
+};
+
+/// Sessions at a time: each has a thread.
+const MOST_SESSIONS: usize = 1024;
+/// How long the sessions have to give everything back when viad ends.
+const ENDING: Duration = Duration::from_secs(5);
+
+/// The NIC, and what all sessions have in common.
+pub struct Nic {
+    /// What is in force.
+    pub config: Config,
+    /// The agent.
+    pub agent: Arc<Agent>,
+    /// What each user has.
+    pub accounts: Arc<Accounts>,
+    /// Passes doorbells on.
+    pub forwarder: Forwarder,
+    /// Hands events out.
+    pub events: Events,
+    /// What clients see without asking.
+    pub notice: Arc<Notice>,
+    /// Its descriptor.
+    pub notice_file: OwnedFd,
+    /// Readable when viad ends.
+    pub stop: OwnedFd,
+    /// Sessions that live.
+    sessions: AtomicUsize,
+}
+
+impl Nic {
+    /// What one client may have.
+    pub fn client_limits(&self) -> Limits {
+        let limits = self.agent.limits();
+        let most = |good, own: u64| self.accounts.limit(good).min(own);
+        let vis = most(Good::Vi, limits.vis.into()).min(self.config.client.vis.into());
+        Limits {
+            vis: vis as u16,
+            // One is the agent's; the library leaves it out.
+            cqs: (most(Good::Cq, u64::from(limits.cqs) - 1) + 1) as u16,
+            // Row 0 and two of the agent's, in the same way.
+            regions: (most(Good::Region, u64::from(limits.regions) - 3) + 3) as u32,
+            ..limits
+        }
+    }
+
+    /// Ends viad. The first reason is logged.
+    pub fn end(&self, reason: &str) {
+        if !is_readable(&self.stop) {
+            tracing::info!(reason, "viad ends");
+        }
+        // A counter takes some more.
+        let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
+    }
+}
+
+fn is_readable(file: &OwnedFd) -> bool {
+    let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
+    matches!(poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&now)), Ok(1))
+}
+
+/// Serves until a signal comes or the NIC is gone.
+pub fn run(config: &Config) -> Result<()> {
+    let nic = || format!("{:?} as the NIC", config.nic);
+    let name: DeviceName = config.nic.parse().with_context(nic)?;
+    let agent = Agent::open(name.open().with_context(nic)?, name.options).with_context(nic)?;
+    let holdoff = Duration::from_micros(config.holdoff_us);
+    for vector in 0..if holdoff.is_zero() { 0 } else { agent.vectors() } {
+        agent.hold_off(vector, holdoff)?;
+    }
+    let (notice, notice_file) = Notice::create()?;
+    let notice = Arc::new(notice);
+    let poll_time = Duration::from_micros(config.poll_us);
+    let nic = Arc::new(Nic {
+        config: config.clone(),
+        accounts: Accounts::new(&config.user),
+        forwarder: Forwarder::new(Arc::clone(agent.device()), Arc::clone(&notice), poll_time)?,
+        events: Events::new(Arc::clone(&agent), Arc::clone(&notice)),
+        agent,
+        notice,
+        notice_file,
+        stop: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+        sessions: AtomicUsize::new(0),
+    });
+    let (told, alone) = (Arc::clone(&nic.notice), nic.agent.vectors() == 1);
+    nic.agent.listen(Box::new(move |vector| {
+        // Events are told when they are handed out.
+        if vector != EVENT_VECTOR || alone {
+            told.raise(vector);
+        }
+    }));
+    let signalled = Arc::clone(&nic);
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT])?;
+    std::thread::Builder::new().name("viad-signals".into()).spawn(move || {
+        if signals.forever().next().is_some() {
+            signalled.end("a signal");
+        }
+    })?;
+    let listener = open_socket(config).with_context(|| format!("socket {}", config.socket.display()))?;
+    tracing::info!(
+        nic = config.nic,
+        mac = %nic.agent.mac(),
+        ip = %nic.agent.ip(),
+        socket = %config.socket.display(),
+        "serving"
+    );
+    std::thread::scope(|scope| {
+        let threads = [
+            scope.spawn(|| nic.forwarder.run().map_err(|error| nic.end(&error.to_string()))),
+            scope.spawn(|| nic.events.run().map_err(|error| nic.end(&error.to_string()))),
+        ];
+        let served = accept(&nic, &listener);
+        // First of all, so that nobody comes.
+        let _ = fs::remove_file(&config.socket);
+        drop(listener);
+        nic.end("");
+        nic.notice.end();
+        let start = Instant::now();
+        while nic.sessions.load(Ordering::Acquire) > 0 && start.elapsed() < ENDING {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        nic.forwarder.stop();
+        nic.events.stop();
+        let failed = threads.into_iter().any(|thread| !matches!(thread.join(), Ok(Ok(()))));
+        served?;
+        if failed {
+            bail!("the NIC is gone");
+        }
+        Ok(())
+    })
+}
+
+/// Takes clients until viad ends.
+fn accept(nic: &Arc<Nic>, listener: &OwnedFd) -> Result<()> {
+    loop {
+        let mut files = [PollFd::new(listener, PollFlags::IN), PollFd::new(&nic.stop, PollFlags::IN)];
+        match poll(&mut files, None) {
+            Err(Errno::INTR) => continue,
+            result => result?,
+        };
+        if !files[1].revents().is_empty() {
+            return Ok(());
+        }
+        let socket = match accept_with(listener, SocketFlags::CLOEXEC) {
+            Ok(socket) => socket,
+            Err(Errno::INTR | Errno::AGAIN | Errno::CONNABORTED) => continue,
+            Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS)) => {
+                tracing::warn!(%error, "no more clients now");
+                std::thread::sleep(Duration::from_millis(100));
+                continue;
+            }
+            Err(error) => return Err(io::Error::from(error).into()),
+        };
+        if nic.sessions.fetch_add(1, Ordering::AcqRel) >= MOST_SESSIONS {
+            nic.sessions.fetch_sub(1, Ordering::AcqRel);
+            tracing::warn!("more than {MOST_SESSIONS} sessions: a client is turned away");
+            continue;
+        }
+        let alive = Alive(Arc::clone(nic));
+        let started = std::thread::Builder::new().name("viad-session".into()).spawn(move || {
+            // The reason is logged.
+            let _ = session::serve(&alive.0, &socket);
+        });
+        if let Err(error) = started {
+            tracing::warn!(%error, "no thread for a client");
+        }
+    }
+}
+
+/// A session that lives.
+struct Alive(Arc<Nic>);
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.sessions.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// A socket of no other viad's.
+fn open_socket(config: &Config) -> Result<OwnedFd> {
+    let path: &Path = &config.socket;
+    let address = SocketAddrUnix::new(path)?;
+    let new = || socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
+    if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
+        if connect(&new()?, &address).is_ok() {
+            bail!("another viad serves it");
+        }
+        fs::remove_file(path)?;
+    }
+    let listener = new()?;
+    // Nobody can connect before it has its owner and its permissions.
+    let before = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o777));
+    let bound = bind(&listener, &address);
+    rustix::process::umask(before);
+    bound?;
+    std::os::unix::fs::chown(path, None, config.group)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(config.mode))?;
+    listen(listener.as_fd(), 128)?;
+    Ok(listener)
+}

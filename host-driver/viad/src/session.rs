@@ -1,0 +1,243 @@
+//! One client: what it asks, one request after the other, in a thread of its own.
+
+use std::{
+    io,
+    os::fd::{AsFd, OwnedFd},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{poll, PollFd, PollFlags},
+    io::Errno,
+    net::RecvFlags,
+    time::Timespec,
+};
+use viaduct_driver::{
+    agent::{vis::NewVi, AgentError, ErrorClass},
+    viad::{
+        protocol::{self, Answer, Malformed, Refusal, Reply, Request, Welcome},
+        socket,
+    },
+};
+
+use crate::{accounts::Good, peer::Peer, server::Nic, table::Table, throttle::Throttle};
+
+/// How long a client may take to say hello.
+const HELLO: Duration = Duration::from_secs(5);
+
+/// Why a session ended.
+#[derive(Debug, thiserror::Error)]
+pub enum End {
+    /// The client closed the socket.
+    #[error("the client closed it")]
+    Closed,
+    /// The client's process ended.
+    #[error("its process ended")]
+    Dead,
+    /// viad ends.
+    #[error("viad ends")]
+    Stopped,
+    /// What it sent is no request.
+    #[error("it sent what is no request: {0}")]
+    Malformed(#[from] Malformed),
+    /// Out of turn.
+    #[error("{0}")]
+    Protocol(&'static str),
+    /// It did not say hello in time.
+    #[error("it did not say hello within five seconds")]
+    Silent,
+    /// The socket.
+    #[error("its socket: {0}")]
+    Socket(#[from] io::Error),
+}
+
+/// Serves a client until it ends.
+pub fn serve(nic: &Arc<Nic>, socket: &OwnedFd) -> Result<(), End> {
+    let peer = Peer::of(socket)?;
+    let (pid, uid) = (peer.pid.as_raw_nonzero(), peer.uid);
+    tracing::info!(pid, uid, "a client");
+    let result = talk(nic, socket, peer);
+    match &result {
+        Err(End::Malformed(_) | End::Protocol(_) | End::Silent) => {
+            let reason = result.as_ref().err().map(ToString::to_string);
+            tracing::warn!(pid, uid, reason, "session closed");
+        }
+        result => {
+            tracing::info!(pid, uid, reason = result.as_ref().err().map(ToString::to_string), "session ended")
+        }
+    }
+    result
+}
+
+fn talk(nic: &Arc<Nic>, socket: &OwnedFd, peer: Peer) -> Result<(), End> {
+    wait(nic, socket, &peer, Some(HELLO))?;
+    let (bytes, files) = receive(socket)?;
+    let mut table = match hello(nic, peer, &bytes, files)? {
+        Ok((table, welcome, arena)) => {
+            let files = [nic.notice_file.as_fd(), arena.as_fd(), table.wake().as_fd()];
+            reply(socket, &Ok(Answer::Welcome(welcome)), &files)?;
+            table
+        }
+        Err(error) => {
+            tracing::warn!(%error, "a client is refused");
+            return reply(socket, &Err(error.into()), &[]);
+        }
+    };
+    let limits = &nic.config.client;
+    let mut throttle = Throttle::new(limits.requests, limits.burst, Instant::now());
+    loop {
+        wait(nic, socket, table.peer(), None)?;
+        let (bytes, files) = receive(socket)?;
+        let request: Request = protocol::decode(&bytes)?;
+        if !files.is_empty() {
+            return Err(End::Protocol("it sent descriptors with a request that takes none"));
+        }
+        let pause = throttle.take(Instant::now());
+        if !pause.is_zero() {
+            std::thread::sleep(pause);
+        }
+        match answer(nic, &mut table, request)? {
+            Ok((answer, files)) => {
+                let files: Vec<_> = files.iter().map(AsFd::as_fd).collect();
+                reply(socket, &Ok(answer), &files)?;
+            }
+            Err(error) => {
+                tracing::debug!(?request, %error, "refused");
+                if error.class() == ErrorClass::Gone {
+                    nic.end(&error.to_string());
+                }
+                reply(socket, &Err(error.into()), &[])?;
+            }
+        }
+    }
+}
+
+/// A first message, and its two descriptors.
+fn hello(
+    nic: &Arc<Nic>,
+    peer: Peer,
+    bytes: &[u8],
+    files: Vec<OwnedFd>,
+) -> Result<Result<(Table, Welcome, OwnedFd), AgentError>, End> {
+    let Request::Hello { magic, version } = protocol::decode(bytes)? else {
+        return Err(End::Protocol("its first request is not Hello"));
+    };
+    if magic != protocol::MAGIC {
+        return Err(End::Protocol("it is no library of viad's"));
+    }
+    let refuse = |text: String| Ok(Err(AgentError::Remote { class: ErrorClass::Parameter, text }));
+    if version != protocol::VERSION {
+        let own = protocol::VERSION;
+        return refuse(format!(
+            "this viad speaks version {own} of its protocol, the library version {version}"
+        ));
+    }
+    let Ok(memories) = <[OwnedFd; 2]>::try_from(files) else {
+        return Err(End::Protocol("its Hello comes without the two descriptors of its memory"));
+    };
+    if !peer.is_memory(&memories[0], true) || !peer.is_memory(&memories[1], false) {
+        return refuse(format!(
+            "the descriptors with Hello are not /proc/{}/mem, read-write and read-only: it must be opened by the process that connects",
+            peer.pid.as_raw_nonzero()
+        ));
+    }
+    let made = nic.accounts.take(peer.uid, Good::Session, 1).and_then(|session| {
+        let (table, arena) = Table::new(Arc::clone(nic), peer, memories, session)?;
+        let welcome = Welcome {
+            kind: nic.agent.kind(),
+            limits: nic.client_limits(),
+            mac: nic.agent.mac(),
+            ip: nic.agent.ip(),
+            bytes: nic.agent.dma_bytes().min(nic.accounts.limit(Good::Bytes)),
+            vectors: nic.agent.vectors(),
+            arena: table.arena_bytes() as u32,
+        };
+        Ok((table, welcome, arena))
+    });
+    Ok(made)
+}
+
+type Answered = Result<(Answer, Vec<OwnedFd>), AgentError>;
+
+fn answer(nic: &Nic, table: &mut Table, request: Request) -> Result<Answered, End> {
+    let plain = |answer: Answer| (answer, Vec::new());
+    let done = |()| plain(Answer::Done);
+    Ok(match request {
+        Request::Hello { .. } => return Err(End::Protocol("it said Hello twice")),
+        Request::CreateTag => table.create_tag().map(|tag| plain(Answer::Tag(tag))),
+        Request::DestroyTag(tag) => table.destroy_tag(tag).map(done),
+        Request::Register { address, length, attributes } => {
+            table.register(address, length, attributes).map(|handle| plain(Answer::Handle(handle)))
+        }
+        Request::Deregister(handle) => table.deregister(handle).map(done),
+        Request::MemoryAttributes(handle) => {
+            table.memory_attributes(handle).map(|attributes| plain(Answer::Attributes(attributes)))
+        }
+        Request::CreateVi(attributes) => table.create_vi(attributes).map(|(new, file)| {
+            let NewVi { name, info, send, receive, vectors } = new;
+            let rings = [send.offset() as u32, receive.offset() as u32];
+            (Answer::Vi { name, info, rings, vectors }, vec![file])
+        }),
+        Request::ConnectVi(vi, peer) => table.connect_vi(vi, &peer).map(done),
+        Request::BreakVi(vi) => table.break_vi(vi).map(done),
+        Request::IdleVi(vi) => table.idle_vi(vi).map(|info| plain(Answer::Info(info))),
+        Request::ViState(vi) => table.vi_state(vi).map(|state| plain(Answer::State(state))),
+        Request::DestroyVi(vi) => table.destroy_vi(vi).map(done),
+        Request::CreateCq(entries) => table
+            .create_cq(entries as usize)
+            .map(|(name, vector, files)| (Answer::Cq { name, vector }, files.into())),
+        Request::ResizeCq(cq, entries) => table
+            .resize_cq(cq, entries as usize)
+            .map(|(written, file)| (Answer::Resized { written }, vec![file])),
+        Request::DestroyCq(cq) => table.destroy_cq(cq).map(done),
+        Request::TakeEvents => table.take_events().map(|events| plain(Answer::Events(events))),
+        Request::Check => nic.agent.check().map(done),
+        Request::Time => nic.agent.time().map(|time| plain(Answer::Time(time))),
+        Request::Counters => nic
+            .agent
+            .counters()
+            .map(|counters| plain(Answer::Counters(counters.into_iter().map(|(_, value)| value).collect()))),
+    })
+}
+
+/// Waits for a request.
+fn wait(nic: &Nic, socket: &OwnedFd, peer: &Peer, limit: Option<Duration>) -> Result<(), End> {
+    let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
+    let mut files = [
+        PollFd::new(socket, PollFlags::IN),
+        PollFd::new(&peer.pidfd, PollFlags::IN),
+        PollFd::new(&nic.stop, PollFlags::IN),
+    ];
+    loop {
+        match poll(&mut files, limit.as_ref()) {
+            Ok(0) => return Err(End::Silent),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(io::Error::from(error).into()),
+            Ok(_) => break,
+        }
+    }
+    let [request, dead, stopped] = files.map(|file| !file.revents().is_empty());
+    match (dead, stopped, request) {
+        // A child of a fork may still have the socket.
+        (true, ..) => Err(End::Dead),
+        (_, true, _) => Err(End::Stopped),
+        _ => Ok(()),
+    }
+}
+
+fn receive(socket: &OwnedFd) -> Result<(Vec<u8>, Vec<OwnedFd>), End> {
+    let (bytes, files) = socket::receive(socket, RecvFlags::DONTWAIT)?;
+    if bytes.is_empty() {
+        return Err(End::Closed);
+    }
+    Ok((bytes, files))
+}
+
+fn reply(socket: &OwnedFd, reply: &Reply, files: &[std::os::fd::BorrowedFd<'_>]) -> Result<(), End> {
+    let bytes = protocol::encode(reply).or_else(|error| {
+        let class = ErrorClass::Resource;
+        protocol::encode(&Reply::Err(Refusal { class, text: format!("viad's answer: {error}") }))
+    })?;
+    Ok(socket::send(socket, &bytes, files)?)
+}

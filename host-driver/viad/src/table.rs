@@ -1,0 +1,369 @@
+//! What one session has. Nothing in it means anything to another; dropping it gives everything back.
+
+use std::{collections::BTreeMap, io, os::fd::OwnedFd, sync::Arc, time::Duration};
+
+use viaduct_driver::{
+    address::ConnectionInfo,
+    agent::{
+        vis::{arena_bytes, Arena, NewVi, ViAttributes},
+        AgentError, Event, MemoryAttributes,
+    },
+    device::DmaAccess,
+    kernel_agent::{CqName, KernelAgent, ViName},
+    memory::Mapping,
+    pages,
+    queues::{entries::Entries, ViState},
+};
+
+use crate::{
+    accounts::{Good, Share},
+    events::Queue,
+    forwarder::{Kind, Page},
+    peer::Peer,
+    server::Nic,
+};
+
+/// What the NIC has to flush what is posted on broken VIs. Its memory may be gone, so nobody can look.
+const FLUSH: Duration = Duration::from_millis(3);
+
+/// What one session has.
+pub struct Table {
+    nic: Arc<Nic>,
+    peer: Peer,
+    /// The client's memory, for reading and writing, and for reading.
+    memories: [OwnedFd; 2],
+    arena: Arc<Arena>,
+    /// Pairs of rings in the arena, and whether they are taken.
+    places: Vec<bool>,
+    wake: OwnedFd,
+    tags: BTreeMap<u16, Share>,
+    regions: BTreeMap<u32, [Share; 2]>,
+    vis: BTreeMap<ViName, Vi>,
+    cqs: BTreeMap<CqName, Cq>,
+    events: Arc<Queue>,
+    _session: Share,
+}
+
+struct Vi {
+    page: Arc<Page>,
+    place: usize,
+    /// Positions count from 0 again when it is made idle.
+    _share: Share,
+}
+
+struct Cq {
+    page: Arc<Page>,
+    _share: Share,
+}
+
+/// Shared memory, or why there is none.
+fn memory<T>(made: io::Result<T>) -> Result<T, AgentError> {
+    made.map_err(AgentError::Arena)
+}
+
+impl Table {
+    /// A session of `peer`, with nothing yet; the arena's descriptor.
+    pub fn new(
+        nic: Arc<Nic>,
+        peer: Peer,
+        memories: [OwnedFd; 2],
+        session: Share,
+    ) -> Result<(Self, OwnedFd), AgentError> {
+        let vis = nic.client_limits().vis;
+        let (mapping, file) = memory(Mapping::shared("viad-arena", arena_bytes(vis)))?;
+        let wake = memory(nic.forwarder.add_client())?;
+        let arena = match nic.agent.create_arena(Arc::new(mapping)) {
+            Ok(arena) => arena,
+            Err(error) => {
+                nic.forwarder.remove_client(&wake);
+                return Err(error);
+            }
+        };
+        let table = Self {
+            nic,
+            peer,
+            memories,
+            arena,
+            places: vec![false; vis.into()],
+            wake,
+            tags: BTreeMap::new(),
+            regions: BTreeMap::new(),
+            vis: BTreeMap::new(),
+            cqs: BTreeMap::new(),
+            events: Arc::default(),
+            _session: session,
+        };
+        Ok((table, file))
+    }
+
+    /// Who has it.
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// The eventfd that wakes the forwarder.
+    pub fn wake(&self) -> &OwnedFd {
+        &self.wake
+    }
+
+    /// Bytes of the arena.
+    pub fn arena_bytes(&self) -> usize {
+        self.arena.memory().length()
+    }
+
+    fn share(&self, good: Good, amount: u64) -> Result<Share, AgentError> {
+        self.nic.accounts.take(self.peer.uid, good, amount)
+    }
+
+    fn own_tag(&self, tag: u16) -> Result<(), AgentError> {
+        self.tags.contains_key(&tag).then_some(()).ok_or(AgentError::UnknownTag(tag))
+    }
+
+    fn own_vi(&self, vi: ViName) -> Result<&Vi, AgentError> {
+        self.vis.get(&vi).ok_or(AgentError::UnknownVi(vi.index))
+    }
+
+    fn own_region(&self, handle: u32) -> Result<(), AgentError> {
+        self.regions.contains_key(&handle).then_some(()).ok_or(AgentError::UnknownHandle(handle))
+    }
+
+    /// Makes a protection tag.
+    pub fn create_tag(&mut self) -> Result<u16, AgentError> {
+        let share = self.share(Good::Tag, 1)?;
+        let tag = self.nic.agent.create_tag()?;
+        self.tags.insert(tag, share);
+        Ok(tag)
+    }
+
+    /// Destroys one.
+    pub fn destroy_tag(&mut self, tag: u16) -> Result<(), AgentError> {
+        self.own_tag(tag)?;
+        self.nic.agent.destroy_tag(tag)?;
+        self.tags.remove(&tag);
+        Ok(())
+    }
+
+    /// Registers memory of the client's.
+    pub fn register(
+        &mut self,
+        address: u64,
+        length: u64,
+        attributes: MemoryAttributes,
+    ) -> Result<u32, AgentError> {
+        self.own_tag(attributes.tag)?;
+        let (start, bytes) = pages::whole(address, length).ok_or(AgentError::Range { address, length })?;
+        let shares = [self.share(Good::Region, 1)?, self.share(Good::Bytes, bytes)?];
+        let end = start.checked_add(bytes).ok_or(AgentError::Range { address, length })?;
+        // Writes through its descriptor would ignore that a page is read-only.
+        let access = self.peer.access(start, end)?;
+        let file = &self.memories[usize::from(access == DmaAccess::Read)];
+        use std::os::fd::AsFd;
+        let handle = self.nic.agent.register_file(file.as_fd(), (address, length), access, attributes)?;
+        self.regions.insert(handle, shares);
+        Ok(handle)
+    }
+
+    /// Ends a registration.
+    pub fn deregister(&mut self, handle: u32) -> Result<(), AgentError> {
+        self.own_region(handle)?;
+        self.nic.agent.deregister(handle)?;
+        self.regions.remove(&handle);
+        Ok(())
+    }
+
+    /// What a handle was registered with.
+    pub fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
+        self.own_region(handle)?;
+        self.nic.agent.memory_attributes(handle)
+    }
+
+    /// Creates a VI: what it is, and the descriptor of its doorbell page.
+    pub fn create_vi(&mut self, attributes: ViAttributes) -> Result<(NewVi, OwnedFd), AgentError> {
+        self.own_tag(attributes.tag)?;
+        for cq in [attributes.send_cq, attributes.receive_cq].into_iter().flatten() {
+            if !self.cqs.keys().any(|name| name.index == cq) {
+                return Err(AgentError::UnknownCq(cq));
+            }
+        }
+        let count = self.places.len();
+        let free = self.places.iter().position(|taken| !taken);
+        let place = free.ok_or(AgentError::Full(count, "client's virtual interface"))?;
+        let share = self.share(Good::Vi, 1)?;
+        let new = self.nic.agent.new_vi(&self.arena, Some(place), attributes)?;
+        let at = u64::from(new.name.index) << self.nic.agent.limits().doorbell_shift;
+        let (page, file) = match memory(Page::create(Kind::Vi, at)) {
+            Ok(made) => made,
+            Err(error) => {
+                // Of the two errors the first one counts.
+                let _ = self.nic.agent.destroy_vi(new.name);
+                return Err(error);
+            }
+        };
+        self.places[place] = true;
+        self.nic.events.own(new.name.index, &self.events);
+        self.nic.forwarder.add(&page);
+        self.vis.insert(new.name, Vi { page, place, _share: share });
+        Ok((new, file))
+    }
+
+    /// Connects a VI.
+    pub fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError> {
+        let page = &self.own_vi(vi)?.page;
+        if self.nic.agent.vi_state(vi)? == ViState::Idle {
+            // The send queue starts anew; what was posted to it while idle is to be flushed first.
+            self.nic.forwarder.renew(page, true)?;
+        }
+        self.nic.agent.connect_vi(vi, peer)
+    }
+
+    /// Breaks a VI.
+    pub fn break_vi(&self, vi: ViName) -> Result<(), AgentError> {
+        // What was posted is flushed too.
+        self.nic.forwarder.settle(&self.own_vi(vi)?.page)?;
+        self.nic.agent.break_vi(vi)
+    }
+
+    /// Makes a broken VI idle.
+    pub fn idle_vi(&self, vi: ViName) -> Result<ConnectionInfo, AgentError> {
+        let page = &self.own_vi(vi)?.page;
+        let state = self.nic.agent.vi_state(vi)?;
+        if state != ViState::Error {
+            let state = if state == ViState::Idle { "idle" } else { "connected" };
+            return Err(AgentError::State { vi: vi.index, state, rule: "only a broken one is made idle" });
+        }
+        self.nic.forwarder.renew(page, false)?;
+        self.nic.agent.idle_vi(vi)
+    }
+
+    /// A VI's state.
+    pub fn vi_state(&self, vi: ViName) -> Result<ViState, AgentError> {
+        self.own_vi(vi)?;
+        self.nic.agent.vi_state(vi)
+    }
+
+    /// Destroys a VI, whatever is posted on it.
+    pub fn destroy_vi(&mut self, vi: ViName) -> Result<(), AgentError> {
+        self.own_vi(vi)?;
+        self.retire(&[vi])
+    }
+
+    /// Destroys VIs, whatever is posted on them. All of them, whatever the first error is.
+    fn retire(&mut self, vis: &[ViName]) -> Result<(), AgentError> {
+        let nic = Arc::clone(&self.nic);
+        let mut result = Ok(());
+        let mut broken = Vec::new();
+        for &name in vis {
+            let Some(vi) = self.vis.get(&name) else { continue };
+            let mut stop = || -> Result<(), AgentError> {
+                let rung = nic.forwarder.renew(&vi.page, false)?;
+                nic.forwarder.remove(&vi.page);
+                if rung || nic.agent.vi_state(name)? != ViState::Idle {
+                    nic.agent.break_vi(name)?;
+                    broken.push(name);
+                }
+                Ok(())
+            };
+            result = result.and(stop());
+            nic.forwarder.remove(&vi.page);
+        }
+        if !broken.is_empty() {
+            std::thread::sleep(FLUSH);
+        }
+        for &name in &broken {
+            result = result.and(nic.agent.idle_vi(name).map(drop));
+        }
+        for &name in vis {
+            let destroyed = nic.agent.destroy_vi(name);
+            result = result.and(nic.events.disown(name.index));
+            if destroyed.is_ok() {
+                if let Some(vi) = self.vis.remove(&name) {
+                    self.places[vi.place] = false;
+                }
+            }
+            result = result.and(destroyed);
+        }
+        result
+    }
+
+    /// Creates a completion queue: name, vector, and the descriptors of its ring and doorbell page.
+    pub fn create_cq(&mut self, entries: usize) -> Result<(CqName, u8, [OwnedFd; 2]), AgentError> {
+        let share = self.share(Good::Cq, 1)?;
+        let (ring, ring_file) = ring(entries)?;
+        let (name, vector) = self.nic.agent.new_cq(&ring)?;
+        let limits = self.nic.agent.limits();
+        let at = (u64::from(limits.vis) + u64::from(name.index)) << limits.doorbell_shift;
+        let (page, file) = match memory(Page::create(Kind::Cq, at)) {
+            Ok(made) => made,
+            Err(error) => {
+                // Of the two errors the first one counts.
+                let _ = self.nic.agent.destroy_cq(name);
+                return Err(error);
+            }
+        };
+        self.nic.forwarder.add(&page);
+        self.cqs.insert(name, Cq { page, _share: share });
+        Ok((name, vector, [ring_file, file]))
+    }
+
+    /// Gives a completion queue another ring: entries of the old one, and the new one's descriptor.
+    pub fn resize_cq(&self, cq: CqName, entries: usize) -> Result<(u32, OwnedFd), AgentError> {
+        let page = &self.cqs.get(&cq).ok_or(AgentError::UnknownCq(cq.index))?.page;
+        let (ring, file) = ring(entries)?;
+        // An index of the old ring is none of the new one's.
+        self.nic.forwarder.settle(page)?;
+        let written = self.nic.agent.replace_cq(cq, &ring)?;
+        Ok((written, file))
+    }
+
+    /// Destroys a completion queue that no VI has.
+    pub fn destroy_cq(&mut self, cq: CqName) -> Result<(), AgentError> {
+        let kept = self.cqs.get(&cq).ok_or(AgentError::UnknownCq(cq.index))?;
+        self.nic.agent.destroy_cq(cq)?;
+        self.nic.forwarder.remove(&kept.page);
+        self.cqs.remove(&cq);
+        Ok(())
+    }
+
+    /// Takes the events of its VIs.
+    pub fn take_events(&self) -> Result<Vec<Event>, AgentError> {
+        self.nic.events.collect()?;
+        Ok(self.events.take())
+    }
+
+    /// Gives everything back.
+    fn give_back(&mut self) -> Result<(), AgentError> {
+        let vis: Vec<ViName> = self.vis.keys().copied().collect();
+        // All of it, whatever the first error is.
+        let mut result = self.retire(&vis);
+        for cq in self.cqs.keys().copied().collect::<Vec<_>>() {
+            result = result.and(self.destroy_cq(cq));
+        }
+        for handle in self.regions.keys().copied().collect::<Vec<_>>() {
+            result = result.and(self.deregister(handle));
+        }
+        for tag in self.tags.keys().copied().collect::<Vec<_>>() {
+            result = result.and(self.destroy_tag(tag));
+        }
+        result.and(self.nic.agent.destroy_arena(&self.arena))
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        self.nic.forwarder.remove_client(&self.wake);
+        for page in self.vis.values().map(|vi| &vi.page).chain(self.cqs.values().map(|cq| &cq.page)) {
+            self.nic.forwarder.settle(page).unwrap_or_default();
+        }
+        if let Err(error) = self.give_back() {
+            tracing::warn!(pid = self.peer.pid.as_raw_nonzero(), %error, "not everything was given back");
+        }
+    }
+}
+
+/// A ring for a completion queue, and its descriptor.
+fn ring(entries: usize) -> Result<(Entries, OwnedFd), AgentError> {
+    let bytes = Entries::bytes(entries).ok_or(AgentError::Entries(entries))?;
+    let (mapping, file) = memory(Mapping::shared("viad-cq", bytes))?;
+    let ring = Entries::over(Arc::new(mapping), entries).ok_or(AgentError::Entries(entries))?;
+    Ok((ring, file))
+}

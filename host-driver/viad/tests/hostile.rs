@@ -1,0 +1,526 @@
+//! Clients that are against us. Whatever they do, an honest client's bytes and completions stay as they are, and everything
+//! that they had comes back.
+
+mod stage;
+
+use std::{
+    io::Write,
+    os::{
+        fd::{AsFd, AsRawFd, OwnedFd},
+        unix::process::CommandExt,
+    },
+    process::{Command, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rustix::net::{connect, socket_with, AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType};
+use stage::{connected, until, End, Process, Stage, BUFFER, LONG};
+use viaduct_driver::{
+    address::{Mtu, Service},
+    agent::{vis::ViAttributes, ErrorClass, MemoryAttributes},
+    device::DmaAccess,
+    kernel_agent::{CqName, KernelAgent, ViName},
+    memory::Mapping,
+    viad::{
+        protocol::{self, Answer, Reply, Request, Welcome},
+        socket, Client,
+    },
+};
+use vipl::{Error, MemAttributes, Nic};
+
+/// What a child process is to do, and with which NIC.
+const ROLE: &str = "VIAD_TEST_ROLE";
+const NIC: &str = "VIAD_TEST_NIC";
+
+/// Starts this test program once more, as a client.
+fn child(role: &str, nic: &str, uid: Option<u32>) -> Process {
+    let mut command = Command::new(std::env::current_exe().expect("a test has a path"));
+    command.args(["--ignored", "--exact", "a_client_process", "--nocapture"]);
+    command.env(ROLE, role).env(NIC, nic).stdin(Stdio::piped()).stdout(Stdio::piped());
+    if let Some(uid) = uid {
+        command.uid(uid).gid(uid);
+    }
+    Process(command.spawn().expect("it starts"))
+}
+
+/// Another user, if we may be one.
+fn user(n: u32) -> Option<u32> {
+    rustix::process::geteuid().is_root().then_some(3000 + n)
+}
+
+/// Not a test: what the children of the tests do.
+#[test]
+#[ignore = "a client process of the other tests"]
+fn a_client_process() {
+    let (Ok(role), Ok(name)) = (std::env::var(ROLE), std::env::var(NIC)) else { return };
+    let nic = Nic::open(&name).expect("it serves");
+    match role.split_once(' ').unwrap_or((&role, "0")) {
+        // Messages to itself, so many; each is looked at.
+        ("honest", rounds) => honest(&nic, rounds.parse().expect("a number")),
+        // It does everything at once, until it is killed.
+        ("victim", _) => victim(&nic),
+        // It forks; the child may do nothing, and lives on.
+        ("forker", _) => forker(&nic),
+        _ => panic!("{role}"),
+    }
+}
+
+fn honest(nic: &Nic, rounds: usize) {
+    let (one, other) = connected(nic, nic);
+    for round in 0..rounds {
+        let message: Vec<u8> = (0..200 + round % 3000).map(|n| (n * 31 + round) as u8).collect();
+        other.post_recv(1, BUFFER, 8192);
+        one.send(0, BUFFER, &message);
+        let received = other.vi.recv_wait(Some(LONG)).expect("it arrives");
+        assert_eq!(received.length(), message.len());
+        assert_eq!(other.bytes(BUFFER, message.len()), message, "round {round}");
+        one.vi.send_wait(Some(LONG)).expect("it is acknowledged");
+    }
+    let events = nic.take_events().expect("it answers");
+    assert!(events.is_empty(), "{events:?}");
+}
+
+fn victim(nic: &Nic) {
+    let mut said = false;
+    loop {
+        let (one, other) = connected(nic, nic);
+        let cq = nic.create_cq(50).expect("room");
+        for round in 0..50usize {
+            other.post_recv(1 + round % 8, BUFFER, 30_000);
+            one.send(10 + round % 8, BUFFER, &[7; 20_000]);
+            if !std::mem::replace(&mut said, true) {
+                println!("ready");
+                std::io::stdout().flush().expect("a pipe");
+            }
+            if round % 3 == 0 {
+                let _ = other.vi.recv_wait(Some(Duration::from_millis(5)));
+            }
+            let ptag = nic.create_ptag().expect("room");
+            drop(nic.allocate(5000, &MemAttributes::new(&ptag)).expect("room"));
+        }
+        cq.resize(100).expect("room");
+    }
+}
+
+fn forker(nic: &Nic) {
+    let (one, other) = connected(nic, nic);
+    other.post_recv(1, BUFFER, 64);
+    // SAFETY: the child calls what returns errors, and ends without running anything of the parent's.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0);
+    if child == 0 {
+        let forked = |error: Error| error.to_string().contains("fork");
+        let refused = [
+            one.vi.post_send(one.descriptor(0, BUFFER, 4)).is_err_and(forked),
+            other.vi.recv_done().is_err_and(forked),
+            other.vi.recv_wait(None).is_err_and(forked),
+            nic.create_ptag().is_err_and(forked),
+            other.vi.disconnect().is_err_and(forked),
+        ];
+        drop((one, other));
+        // SAFETY: sleeping and ending are always allowed.
+        unsafe {
+            libc::sleep(if refused.iter().all(|refused| *refused) { 20 } else { 0 });
+            libc::_exit(0);
+        }
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    let mut status = 0;
+    // SAFETY: our child, and our variable.
+    let ended = unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) };
+    assert_eq!(ended, 0, "every call of the child's was an error, and it sleeps");
+    // Neither its posts nor its end of our VIs reached the NIC.
+    one.send(0, BUFFER, b"still here");
+    assert_eq!(other.vi.recv_wait(Some(LONG)).expect("it arrives").length(), 10);
+    honest(nic, 20);
+    println!("child {child}");
+    std::io::stdout().flush().expect("a pipe");
+    // Killed, with the child alive.
+    std::thread::sleep(LONG);
+}
+
+#[test]
+fn a_forked_child_gets_errors_and_keeps_no_session_alive() {
+    let stage = Stage::new(1);
+    let mut parent = child("forker", &stage.name(0), None);
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(parent.0.stdout.take().expect("piped")));
+    let pid = loop {
+        let line = lines.next().expect("it says the child's number").expect("text");
+        if let Some((_, pid)) = line.split_once("child ") {
+            if let Ok(pid) = pid.trim().parse::<i32>() {
+                break pid;
+            }
+        }
+    };
+    parent.0.kill().expect("it lives");
+    assert!(until(LONG, || stage.log(0).contains("its process ended")), "{}", stage.log(0));
+    let child = rustix::process::Pid::from_raw(pid).expect("a number");
+    assert!(rustix::process::test_kill_process(child).is_ok(), "the child lives");
+    assert!(!stage.log(0).contains("not everything was given back"), "{}", stage.log(0));
+    // Not to leave it behind.
+    let _ = rustix::process::kill_process(child, rustix::process::Signal::KILL);
+}
+
+#[test]
+fn eight_processes_of_eight_users_share_a_nic() {
+    let stage = Stage::new(1);
+    let mut children: Vec<_> = (0..8).map(|n| child("honest 60", &stage.name(0), user(n))).collect();
+    for child in &mut children {
+        assert!(child.0.wait().expect("it ends").success());
+    }
+}
+
+#[test]
+fn processes_that_are_killed_at_any_time_leave_nothing_and_nobody_notices() {
+    let stage = Stage::new(1);
+    let seed: u64 = rand::random();
+    println!("seed {seed:#x}");
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut honest = child("honest 400", &stage.name(0), user(1));
+    for _ in 0..8 {
+        let mut victim = child("victim", &stage.name(0), user(2));
+        let mut line = [0; 5];
+        let ready = std::io::Read::read_exact(victim.0.stdout.as_mut().expect("piped"), &mut line);
+        // The test harness says something first; any of it shows that the process runs.
+        ready.expect("it runs");
+        std::thread::sleep(Duration::from_millis(random.random_range(0..400)));
+        victim.0.kill().expect("it lives");
+        let killed = Instant::now();
+        let over = |log: &str| log.matches("a client ").count() <= log.matches("session ended").count() + 1;
+        assert!(until(LONG, || over(&stage.log(0))), "{}", stage.log(0));
+        println!("given back {:?} after the kill", killed.elapsed());
+    }
+    assert!(honest.0.wait().expect("it ends").success());
+    assert!(!stage.log(0).contains("not everything was given back"), "{}", stage.log(0));
+}
+
+/// A client that says what it likes.
+struct Raw {
+    socket: OwnedFd,
+}
+
+impl Raw {
+    fn connect(stage: &Stage) -> Self {
+        let socket =
+            socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("one");
+        connect(&socket, &SocketAddrUnix::new(stage.socket(0)).expect("a path")).expect("it serves");
+        Self { socket }
+    }
+
+    fn hello(stage: &Stage) -> (Self, Welcome, Vec<OwnedFd>) {
+        let raw = Self::connect(stage);
+        let open =
+            |write| std::fs::OpenOptions::new().read(true).write(write).open("/proc/self/mem").expect("ours");
+        let memories = [open(true), open(false)];
+        let hello = protocol::encode(&Request::Hello { magic: protocol::MAGIC, version: protocol::VERSION });
+        socket::send(&raw.socket, &hello.expect("short"), &memories.each_ref().map(AsFd::as_fd))
+            .expect("it listens");
+        match raw.receive() {
+            Some((Ok(Answer::Welcome(welcome)), files)) => (raw, welcome, files),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn send(&self, bytes: &[u8]) -> std::io::Result<()> {
+        socket::send(&self.socket, bytes, &[])
+    }
+
+    fn receive(&self) -> Option<(Reply, Vec<OwnedFd>)> {
+        let (bytes, files) = socket::receive(&self.socket, RecvFlags::empty()).ok()?;
+        (!bytes.is_empty()).then(|| (protocol::decode(&bytes).expect("viad's"), files))
+    }
+
+    fn ask(&self, request: &Request) -> (Reply, Vec<OwnedFd>) {
+        self.send(&protocol::encode(request).expect("short")).expect("it listens");
+        self.receive().expect("it answers")
+    }
+}
+
+/// Runs an honest client beside `deed`.
+fn beside_an_honest_client(stage: &Stage, deed: impl FnOnce()) {
+    let done = AtomicBool::new(false);
+    let nic = Nic::open(&stage.name(0)).expect("it serves");
+    std::thread::scope(|scope| {
+        let honest = scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                honest(&nic, 20);
+            }
+            honest(&nic, 20);
+        });
+        // Also when it panics.
+        struct End<'a>(&'a AtomicBool);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        let end = End(&done);
+        deed();
+        drop(end);
+        honest.join().expect("nothing disturbs it");
+    });
+}
+
+#[test]
+fn numbers_of_others_do_not_exist() {
+    let stage = Stage::new(1);
+    let owner = Client::open(stage.socket(0)).expect("it serves");
+    let tag = owner.create_tag().expect("a tag");
+    let memory = Mapping::new(8192).expect("memory");
+    let attributes = MemoryAttributes { tag, rdma_write: true, rdma_read: true };
+    // SAFETY: the mapping outlives the client.
+    let handle =
+        unsafe { owner.register(memory.start().as_ptr() as usize, 8192, attributes) }.expect("memory");
+    let cq = owner.clone().create_cq(10).expect("a queue");
+    let vi_attributes = |tag, cq| ViAttributes {
+        tag,
+        service: Service::ReliableDelivery,
+        mtu: Mtu::DEFAULT,
+        max_transfer: 1 << 20,
+        send_log2: 3,
+        receive_log2: 3,
+        rdma_write: true,
+        rdma_read: true,
+        send_cq: cq,
+        receive_cq: None,
+    };
+    let vi = owner.clone().create_vi(vi_attributes(tag, Some(cq.index()))).expect("a VI");
+    let (thief, ..) = Raw::hello(&stage);
+    let class = |request: &Request| match thief.ask(request).0 {
+        Err(refusal) => refusal.class,
+        Ok(answer) => panic!("{request:?}: {answer:?}"),
+    };
+    let (Ok(Answer::Tag(own)), _) = thief.ask(&Request::CreateTag) else { panic!("no tag") };
+    assert_ne!(own, tag);
+    let address = memory.start().as_ptr() as u64;
+    assert_eq!(class(&Request::DestroyTag(tag)), ErrorClass::Ptag);
+    assert_eq!(class(&Request::Register { address, length: 10, attributes }), ErrorClass::Ptag);
+    assert_eq!(class(&Request::CreateVi(vi_attributes(tag, None))), ErrorClass::Ptag);
+    for index in 0..8 {
+        assert_eq!(
+            class(&Request::CreateVi(vi_attributes(own, Some(index)))),
+            ErrorClass::Parameter,
+            "{index}"
+        );
+    }
+    assert_eq!(class(&Request::Deregister(handle)), ErrorClass::Parameter);
+    assert_eq!(class(&Request::MemoryAttributes(handle)), ErrorClass::Parameter);
+    for name in [vi.name(), ViName { index: vi.index(), life: 0 }] {
+        for request in [
+            Request::BreakVi(name),
+            Request::IdleVi(name),
+            Request::ViState(name),
+            Request::DestroyVi(name),
+            Request::ConnectVi(name, vi.info()),
+        ] {
+            assert_eq!(class(&request), ErrorClass::Parameter);
+        }
+    }
+    for life in 0..4 {
+        let name = CqName { index: cq.index(), life };
+        assert_eq!(class(&Request::ResizeCq(name, 20)), ErrorClass::Parameter);
+        assert_eq!(class(&Request::DestroyCq(name)), ErrorClass::Parameter);
+    }
+    // None of it was touched.
+    assert_eq!(owner.memory_attributes(handle).expect("it is there"), attributes);
+    assert_eq!(vi.state().expect("it is there"), vipl::ViState::Idle);
+    vi.destroy().expect("it is there");
+    cq.destroy().expect("it is there");
+    owner.deregister(handle).expect("it is there");
+}
+
+#[test]
+fn garbage_ends_the_session_that_it_comes_from() {
+    let stage = Stage::new(1);
+    let seed: u64 = rand::random();
+    println!("seed {seed:#x}");
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    beside_an_honest_client(&stage, || {
+        for round in 0..200 {
+            let greeted = round % 2 == 0;
+            let raw = if greeted { Raw::hello(&stage).0 } else { Raw::connect(&stage) };
+            for _ in 0..random.random_range(1..20) {
+                let mut bytes = vec![0; random.random_range(1..300)];
+                random.fill(&mut bytes[..]);
+                bytes[0] %= 24;
+                if raw.send(&bytes).is_err() {
+                    break;
+                }
+            }
+        }
+        // Every one was ended, with its reason.
+        let hello = protocol::encode(&Request::Hello { magic: protocol::MAGIC, version: 99 }).expect("short");
+        let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null").expect("it is there");
+        let cases: [(&[u8], usize, &str); 5] = [
+            (b"\xff\xff\xff", 0, "what is no request"),
+            (&protocol::encode(&Request::CreateTag).expect("short"), 0, "its first request is not Hello"),
+            (&hello, 3, "speaks version"),
+            (
+                &protocol::encode(&Request::Hello { magic: *b"12345678", version: 1 }).expect("short"),
+                0,
+                "no library",
+            ),
+            (
+                &protocol::encode(&Request::Hello { magic: protocol::MAGIC, version: protocol::VERSION })
+                    .expect("short"),
+                2,
+                "are not /proc/",
+            ),
+        ];
+        for (bytes, files, reason) in cases {
+            let raw = Raw::connect(&stage);
+            socket::send(&raw.socket, bytes, &vec![null.as_fd(); files]).expect("it listens");
+            let _ = raw.receive();
+            assert!(raw.receive().is_none(), "it is closed");
+            assert!(until(LONG, || stage.log(0).contains(reason)), "{reason}: {}", stage.log(0));
+        }
+    });
+    assert!(!stage.log(0).contains("panicked"), "{}", stage.log(0));
+}
+
+#[test]
+fn floods_hold_up_nobody_else() {
+    let stage = Stage::with(1, "[client]\nrequests = 2000\nburst = 100\n");
+    beside_an_honest_client(&stage, || {
+        let start = Instant::now();
+        // One that asks and reads, one that never reads, one that wakes the forwarder.
+        let (asker, ..) = Raw::hello(&stage);
+        let (deaf, ..) = Raw::hello(&stage);
+        let (waker, _, files) = Raw::hello(&stage);
+        let request = protocol::encode(&Request::Counters).expect("short");
+        let mut answered = 0;
+        while start.elapsed() < Duration::from_secs(2) {
+            let _ = deaf.send(&request);
+            let _ = rustix::io::write(&files[2], &(u64::MAX / 2).to_ne_bytes());
+            if asker.send(&request).is_ok() && asker.receive().is_some() {
+                answered += 1;
+            }
+        }
+        let most = 100 + (start.elapsed().as_secs_f64() * 2000.0) as usize + 1;
+        println!("{answered} requests in {:?}", start.elapsed());
+        assert!((1..=most).contains(&answered), "{answered} of at most {most}");
+        drop(waker);
+    });
+}
+
+#[test]
+fn whatever_is_written_into_rings_and_pages_hurts_only_its_writer() {
+    let stage = Stage::new(1);
+    let seed: u64 = rand::random();
+    println!("seed {seed:#x}");
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    beside_an_honest_client(&stage, || {
+        for _ in 0..6 {
+            let (raw, welcome, files) = Raw::hello(&stage);
+            // Nothing there can be made shorter, and the notice page cannot be written.
+            for file in &files[..2] {
+                assert!(rustix::fs::ftruncate(file, 0).is_err());
+            }
+            assert!(Mapping::of(files[0].as_fd(), 4096, DmaAccess::ReadWrite).is_err());
+            assert!(rustix::io::pwrite(&files[0], &[1; 8], 0).is_err());
+            let arena =
+                Mapping::of(files[1].as_fd(), welcome.arena as usize, DmaAccess::ReadWrite).expect("ours");
+            let (Ok(Answer::Tag(tag)), _) = raw.ask(&Request::CreateTag) else { panic!("no tag") };
+            let (Ok(Answer::Cq { name: cq, .. }), cq_files) = raw.ask(&Request::CreateCq(8)) else {
+                panic!("no queue")
+            };
+            let attributes = ViAttributes {
+                tag,
+                service: Service::ReliableDelivery,
+                mtu: Mtu::DEFAULT,
+                max_transfer: 4096,
+                send_log2: 3,
+                receive_log2: 3,
+                rdma_write: true,
+                rdma_read: true,
+                send_cq: Some(cq.index),
+                receive_cq: Some(cq.index),
+            };
+            let (Ok(Answer::Vi { name, info, .. }), vi_files) = raw.ask(&Request::CreateVi(attributes))
+            else {
+                panic!("no VI")
+            };
+            assert!(raw.ask(&Request::ConnectVi(name, info)).0.is_ok());
+            let page = |file: &OwnedFd, length| {
+                Mapping::of(file.as_fd(), length, DmaAccess::ReadWrite).expect("ours")
+            };
+            let pages = [page(&vi_files[0], 4096), page(&cq_files[1], 4096)];
+            let start = Instant::now();
+            while start.elapsed() < Duration::from_millis(200) {
+                for memory in pages.iter().chain([&arena]) {
+                    let words = memory.length().min(64) / 8;
+                    let word = random.random_range(0..words);
+                    // Region indices that others have, any position.
+                    let value = u64::from(random.random_range(0..40u16)) << 34
+                        | random.random::<u64>() << 50
+                        | random.random_range(0..64);
+                    // SAFETY: inside the mapping, and accessed as atomics by everybody.
+                    let place =
+                        unsafe { &*memory.start().as_ptr().cast::<std::sync::atomic::AtomicU64>().add(word) };
+                    place.store(value, Ordering::Relaxed);
+                }
+                let _ = rustix::io::write(&files[2], &1u64.to_ne_bytes());
+            }
+            let _ = raw.ask(&Request::ResizeCq(cq, 20));
+            let _ = raw.ask(&Request::TakeEvents);
+            println!("descriptor {}", raw.socket.as_raw_fd());
+        }
+    });
+    assert!(!stage.log(0).contains("panicked"), "{}", stage.log(0));
+}
+
+/// When a call failed, and how.
+fn timed(wait: impl FnOnce() -> Error) -> (Instant, Error) {
+    let error = wait();
+    (Instant::now(), error)
+}
+
+#[test]
+fn when_viad_is_killed_every_caller_has_its_error_within_a_second() {
+    let mut stage = Stage::new(1);
+    let nic = Nic::open(&stage.name(0)).expect("it serves");
+    let (one, other) = connected(&nic, &nic);
+    let cq = nic.create_cq(4).expect("room");
+    other.post_recv(1, BUFFER, 64);
+    let sent = End::new(&nic);
+    std::thread::scope(|scope| {
+        let sleeper = scope.spawn(|| timed(|| other.vi.recv_wait(None).expect_err("nothing comes")));
+        let queue = scope.spawn(|| timed(|| cq.wait(None).expect_err("nothing comes")));
+        let events = scope.spawn(|| {
+            timed(|| loop {
+                if let Err(error) = nic.wait_events(LONG) {
+                    return error;
+                }
+            })
+        });
+        let caller = scope.spawn(|| {
+            timed(|| loop {
+                if let Err(error) = nic.create_ptag() {
+                    return error;
+                }
+            })
+        });
+        std::thread::sleep(Duration::from_millis(200));
+        stage.kill(0);
+        let killed = Instant::now();
+        for (who, thread) in [("sleeper", sleeper), ("queue", queue), ("events", events), ("caller", caller)]
+        {
+            let (when, error) = thread.join().expect("no panic");
+            let late = when.saturating_duration_since(killed);
+            println!("{who}: {late:?}");
+            assert!(error.is_gone() && late < Duration::from_secs(1), "{who}: {late:?}, {error}");
+        }
+    });
+    // Posts say so too, and a new viad serves a new session.
+    let error = one.vi.post_send(one.descriptor(0, BUFFER, 4)).expect_err("it is gone");
+    assert!(error.is_gone(), "{error}");
+    drop((one, other, sent, cq));
+    let viad = stage.start(0);
+    let again = Nic::open(&stage.name(0)).expect("it serves");
+    honest(&again, 3);
+    assert!(nic.create_ptag().expect_err("its session is gone").is_gone());
+    drop(viad);
+}

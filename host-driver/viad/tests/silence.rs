@@ -1,0 +1,85 @@
+//! Posts, and looks that find something, make no system call. What strace says is believed.
+
+mod stage;
+
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+};
+
+use stage::{connected, Stage, BUFFER};
+use vipl::Nic;
+
+const NIC: &str = "VIAD_TEST_NIC";
+const ROUNDS: usize = 200;
+/// Where the status of the descriptor in slot `n` is.
+fn status(slot: usize) -> usize {
+    slot * 64 + 28
+}
+
+/// Not a test: what strace looks at.
+#[test]
+#[ignore = "the process that the other test looks at"]
+fn a_quiet_client() {
+    let Ok(name) = std::env::var(NIC) else { return };
+    let nic = Nic::open(&name).expect("it serves");
+    let (one, other) = connected(&nic, &nic);
+    let complete = |end: &stage::End, slot: usize| loop {
+        let mut word = [0; 4];
+        end.memory.read(status(slot), &mut word).expect("inside");
+        if word != [0; 4] {
+            return;
+        }
+        std::hint::spin_loop();
+    };
+    let say = |what: &str| {
+        std::io::stdout().write_all(what.as_bytes()).expect("a pipe");
+        std::io::stdout().flush().expect("a pipe");
+    };
+    for round in 0..ROUNDS {
+        other.post_recv(1, BUFFER, 64);
+        one.memory.write(BUFFER, b"quiet").expect("inside");
+        let descriptor = one.descriptor(0, BUFFER, 5);
+        if round == ROUNDS / 2 {
+            say("begin\n");
+        }
+        one.vi.post_send(descriptor).expect("posted");
+        complete(&one, 0);
+        complete(&other, 1);
+        one.vi.send_done().expect("it is complete");
+        other.vi.recv_done().expect("it is complete");
+    }
+    say("end\n");
+}
+
+#[test]
+fn posts_and_looks_that_find_something_make_no_system_call() {
+    // The forwarder stays awake: it looks for a second.
+    let stage = Stage::with(1, "poll_us = 1000000\n");
+    let trace = stage.folder.path().join("trace");
+    let output = Command::new("strace")
+        .args(["-f", "-o"])
+        .arg(&trace)
+        .arg(std::env::current_exe().expect("a test has a path"))
+        .args(["--ignored", "--exact", "a_quiet_client", "--nocapture"])
+        .env(NIC, stage.name(0))
+        .stdin(Stdio::null())
+        .output()
+        .expect("strace is there: `cargo xtask setup`");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let trace = std::fs::read_to_string(trace).expect("strace wrote it");
+    let begin = trace.lines().find(|line| line.contains("write(1, \"begin")).expect("it began");
+    let thread = begin.split_whitespace().next().expect("a number");
+    let calls: Vec<&str> = trace
+        .lines()
+        .skip_while(|line| *line != begin)
+        .skip(1)
+        .take_while(|line| !line.contains("write(1, \"end"))
+        // Others of its process only sleep.
+        .filter(|line| line.split_whitespace().next() == Some(thread))
+        // A receive waits until the device has its doorbell: without a processor for the forwarder it lets others run.
+        .filter(|line| !line.contains("sched_yield"))
+        .collect();
+    assert!(trace.contains("write(1, \"end"), "it ended");
+    assert!(calls.is_empty(), "{} system calls in {} rounds: {calls:#?}", calls.len(), ROUNDS / 2);
+}
