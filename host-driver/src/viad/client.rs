@@ -395,6 +395,10 @@ impl KernelAgent for Client {
         self.done(&Request::Deregister(handle))
     }
 
+    fn set_memory_attributes(&self, handle: u32, attributes: MemoryAttributes) -> Result<(), AgentError> {
+        self.done(&Request::SetMemoryAttributes(handle, attributes))
+    }
+
     fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
         match self.call(&Request::MemoryAttributes(handle))?.0 {
             Answer::Attributes(attributes) => Ok(attributes),
@@ -416,6 +420,18 @@ impl KernelAgent for Client {
             doorbells: self.page(Kind::Vi, files.into_iter().next())?,
         };
         Ok(Vi::new(self, name, info, parts))
+    }
+
+    fn set_vi_attributes(
+        &self,
+        vi: ViName,
+        attributes: ViAttributes,
+        anew: bool,
+    ) -> Result<ConnectionInfo, AgentError> {
+        match self.call(&Request::SetViAttributes(vi, attributes, anew))?.0 {
+            Answer::Info(info) => Ok(info),
+            other => Err(self.wrong(&other)),
+        }
     }
 
     fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError> {

@@ -171,6 +171,9 @@ fn answer(nic: &Nic, table: &mut Table, request: Request) -> Result<Answered, En
             table.register(address, length, attributes).map(|handle| plain(Answer::Handle(handle)))
         }
         Request::Deregister(handle) => table.deregister(handle).map(done),
+        Request::SetMemoryAttributes(handle, attributes) => {
+            table.set_memory_attributes(handle, attributes).map(done)
+        }
         Request::MemoryAttributes(handle) => {
             table.memory_attributes(handle).map(|attributes| plain(Answer::Attributes(attributes)))
         }
@@ -179,6 +182,9 @@ fn answer(nic: &Nic, table: &mut Table, request: Request) -> Result<Answered, En
             let rings = [send.offset() as u32, receive.offset() as u32];
             (Answer::Vi { name, info, rings, vectors }, vec![file])
         }),
+        Request::SetViAttributes(vi, attributes, anew) => {
+            table.set_vi_attributes(vi, attributes, anew).map(|info| plain(Answer::Info(info)))
+        }
         Request::ConnectVi(vi, peer) => table.connect_vi(vi, &peer).map(done),
         Request::BreakVi(vi) => table.break_vi(vi).map(done),
         Request::IdleVi(vi) => table.idle_vi(vi).map(|info| plain(Answer::Info(info))),

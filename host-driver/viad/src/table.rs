@@ -171,6 +171,13 @@ impl Table {
         Ok(())
     }
 
+    /// Gives a region another tag and other rights.
+    pub fn set_memory_attributes(&self, handle: u32, attributes: MemoryAttributes) -> Result<(), AgentError> {
+        self.own_region(handle)?;
+        self.own_tag(attributes.tag)?;
+        self.nic.agent.set_memory_attributes(handle, attributes)
+    }
+
     /// What a handle was registered with.
     pub fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
         self.own_region(handle)?;
@@ -204,6 +211,21 @@ impl Table {
         self.nic.forwarder.add(&page);
         self.vis.insert(new.name, Vi { page, place, _share: share });
         Ok((new, file))
+    }
+
+    /// Gives an idle VI other attributes; with `anew` both of its rings start anew.
+    pub fn set_vi_attributes(
+        &self,
+        vi: ViName,
+        attributes: ViAttributes,
+        anew: bool,
+    ) -> Result<ConnectionInfo, AgentError> {
+        let page = &self.own_vi(vi)?.page;
+        self.own_tag(attributes.tag)?;
+        if anew && self.nic.agent.vi_state(vi)? == ViState::Idle {
+            self.nic.forwarder.renew(page, false)?;
+        }
+        self.nic.agent.set_vi_attributes(vi, attributes, anew)
     }
 
     /// Connects a VI.

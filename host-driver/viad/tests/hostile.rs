@@ -308,12 +308,14 @@ fn numbers_of_others_do_not_exist() {
     }
     assert_eq!(class(&Request::Deregister(handle)), ErrorClass::Parameter);
     assert_eq!(class(&Request::MemoryAttributes(handle)), ErrorClass::Parameter);
+    assert_eq!(class(&Request::SetMemoryAttributes(handle, attributes)), ErrorClass::Parameter);
     for name in [vi.name(), ViName { index: vi.index(), life: 0 }] {
         for request in [
             Request::BreakVi(name),
             Request::IdleVi(name),
             Request::ViState(name),
             Request::DestroyVi(name),
+            Request::SetViAttributes(name, vi_attributes(own, None), true),
             Request::ConnectVi(name, vi.info()),
         ] {
             assert_eq!(class(&request), ErrorClass::Parameter);
