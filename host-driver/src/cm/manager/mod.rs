@@ -385,6 +385,11 @@ impl Manager {
         self.state(id.0) == Some(State::Established)
     }
 
+    /// Whether a request waits for a decision.
+    pub fn is_pending(&self, id: ConnectionId) -> bool {
+        self.state(id.0) == Some(State::Pending)
+    }
+
     /// Connections that are not forgotten.
     pub fn connections(&self) -> usize {
         self.connections.len()
