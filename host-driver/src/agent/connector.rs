@@ -20,11 +20,8 @@ use super::{
 };
 use crate::{
     cm::{
-        config::Config,
-        end::Agreement,
-        event::Refusal,
-        manager::{CmError, ConnectionId, Heard, ListenerId, Manager, Request, Target},
-        Discriminator, End, Event, Host,
+        config::Config, end::Agreement, event::Refusal, manager::Heard, CmError, ConnectionId, Discriminator,
+        End, Event, Host, ListenerId, Manager, Request, Target,
     },
     kernel_agent::ViName,
 };
