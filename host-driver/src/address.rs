@@ -169,7 +169,7 @@ impl FromStr for Mtu {
 /// What one end of a connection tells the other, over whatever channel the two have.
 ///
 /// It comes from another process: [`ConnectionInfo::check`] is done before it is used. Connection
-/// management over the NIC itself (InfiniBand CM on queue pair 1) will carry the same facts.
+/// management over the NIC itself ([`crate::cm`]) carries the same facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionInfo {
     /// Ethernet address.

@@ -9,9 +9,9 @@ use super::{
     datagram::Host,
     discriminator::Discriminator,
     end::{End, NotReady, WITHOUT_END},
-    manager::Target,
     message::{Dreq, Message, Mra, Rej, Rep, Req, Rtu},
     rdma_cm::RdmaCm,
+    request::Target,
     via::Via,
 };
 use crate::{

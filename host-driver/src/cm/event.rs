@@ -1,7 +1,10 @@
 //! What the connection manager tells its owner.
 
 use super::{
-    datagram::Host, discriminator::Discriminator, end::End, manager::ConnectionId, manager::ListenerId,
+    datagram::Host,
+    discriminator::Discriminator,
+    end::End,
+    id::{ConnectionId, ListenerId},
 };
 
 /// Something that has happened to a connection.

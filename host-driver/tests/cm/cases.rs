@@ -11,9 +11,9 @@ use viaduct_driver::{
         end::{NotReady, WITHOUT_END},
         ethernet::BROADCAST,
         mad::Mad,
-        manager::{CmError, Heard, Request, Target},
+        manager::Heard,
         message::{Dreq, Message, Req, Rtu, SidrReq},
-        Config, Discriminator, End, Event, Host, Manager, Refusal,
+        CmError, Config, Discriminator, End, Event, Host, Manager, Refusal, Request, Target,
     },
 };
 use viaduct_spec::cm::{arp_operation, reason, subject, MAX_DISCRIMINATOR, PORT, TCP_SERVICE};

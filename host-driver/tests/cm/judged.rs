@@ -7,8 +7,7 @@ use std::time::Duration;
 use pcap_file::pcap::{PcapPacket, PcapWriter};
 use viaduct_driver::address::{ConnectionInfo, Mac, Mtu, Service};
 use viaduct_driver::cm::config::Timing;
-use viaduct_driver::cm::manager::{Request, Target};
-use viaduct_driver::cm::{Config, Discriminator, End, Event, Host, Manager};
+use viaduct_driver::cm::{Config, Discriminator, End, Event, Host, Manager, Request, Target};
 use viaduct_spec::cm::{attribute, PORT, TCP_SERVICE};
 
 use super::tshark::{self, Management};

@@ -11,12 +11,8 @@ use rand_chacha::ChaCha8Rng;
 use viaduct_driver::{
     address::{ConnectionInfo, Mac, Mtu, Service},
     cm::{
-        config::Config,
-        datagram::Datagram,
-        mad::Mad,
-        manager::{CmError, ConnectionId, Request, Target},
-        message::Message,
-        Discriminator, End, Event, Host, Manager,
+        config::Config, datagram::Datagram, mad::Mad, message::Message, CmError, ConnectionId, Discriminator,
+        End, Event, Host, Manager, Request, Target,
     },
 };
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use rand::Rng;
-use viaduct_driver::cm::{manager::CmError, manager::ConnectionId, Event};
+use viaduct_driver::cm::{CmError, ConnectionId, Event};
 
 use super::network::{name, Network, Weather};
 

@@ -12,13 +12,14 @@ use super::{
         discriminator::Discriminator,
         end::End,
         event::{Event, Incoming, Refusal},
+        id::{ConnectionId, ListenerId},
         mad::Mad,
         message::{Dreq, Message, Mra, Rej, Rep, Req, Rtu, SidrRep, SidrReq},
         rdma_cm::RdmaCm,
         via::Via,
         wrong::{need, Wrong},
     },
-    ConnectionId, Listener, ListenerId, Manager,
+    Listener, Manager,
 };
 
 /// SIDR_REP: the service is not supported.

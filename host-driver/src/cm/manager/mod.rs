@@ -4,12 +4,12 @@
 //! backwards) and by [`Manager::tick`] at [`Manager::deadline`]. After each call [`Manager::next_frame`] and
 //! [`Manager::next_event`] are taken until there is none.
 
+mod addresses;
 mod answers;
 mod timers;
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    net::Ipv4Addr,
     time::Duration,
 };
 
@@ -21,59 +21,19 @@ use super::{
     arp::Arp,
     config::Config,
     connection::{Connection, Model, State, NO_MESSAGE},
-    datagram::{Datagram, Host},
+    datagram::Datagram,
     discriminator::Discriminator,
     end::End,
+    error::CmError,
     event::{Event, Refusal},
+    id::{ConnectionId, ListenerId},
     mad::Mad,
+    message::Message,
     neighbours::Neighbours,
     outbox::Outbox,
+    request::Request,
     wrong::{need, Wrong},
 };
-use crate::address::{Mac, PeerError};
-
-/// A connection of a manager's: never used again in its life, or not for 2^32 others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConnectionId(pub(super) u32);
-
-impl ConnectionId {
-    /// Its number, as it stands in the messages.
-    pub fn number(self) -> u32 {
-        self.0
-    }
-}
-
-/// Somebody who waits for requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ListenerId(u64);
-
-/// A host, as far as it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
-    /// By both addresses.
-    Host(Host),
-    /// By its IPv4 address: ARP finds the other.
-    Ip(Ipv4Addr),
-    /// By its MAC address, the host part of VIA's addresses: inverse ARP finds the other, if the host speaks it.
-    Mac(Mac),
-}
-
-/// What is asked for.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// This end.
-    pub own: End,
-    /// The other one's host.
-    pub target: Target,
-    /// This side's discriminator.
-    pub from: Discriminator,
-    /// The discriminator that is asked for.
-    pub to: Discriminator,
-    /// The consumer's own: [`Manager::room`] bytes at most.
-    pub data: Vec<u8>,
-    /// How long it may take. None: as long as the other side lives.
-    pub timeout: Option<Duration>,
-}
 
 /// What [`Manager::frame`] made of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,34 +46,6 @@ pub enum Heard {
     Other,
     /// It was for the manager, and wrong.
     Wrong(Wrong),
-}
-
-/// Why a call did nothing.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum CmError {
-    /// Something of this end's that no message can say.
-    #[error(transparent)]
-    Own(#[from] Wrong),
-    /// The connection is gone, or not where this can be done.
-    #[error("connection {0:#010x} is gone, or there is nothing to be done about it now")]
-    Gone(u32),
-    /// More of the consumer's own than a message has room for.
-    #[error("{length} bytes of private data: there is room for {room}")]
-    Data {
-        /// Bytes.
-        length: usize,
-        /// Room.
-        room: usize,
-    },
-    /// The ends do not fit. Nothing was sent: with other attributes it may be tried again.
-    #[error("{0}")]
-    Peer(String),
-}
-
-impl From<PeerError> for CmError {
-    fn from(error: PeerError) -> Self {
-        Self::Peer(error.to_string())
-    }
 }
 
 /// What has been counted.
@@ -385,6 +317,11 @@ impl Manager {
         self.state(id.0) == Some(State::Established)
     }
 
+    /// Whether a request waits for a decision.
+    pub fn is_pending(&self, id: ConnectionId) -> bool {
+        self.state(id.0) == Some(State::Pending)
+    }
+
     /// Connections that are not forgotten.
     pub fn connections(&self) -> usize {
         self.connections.len()
@@ -421,78 +358,6 @@ impl Manager {
         let mad = Mad::decode(&datagram.mad)?;
         self.hear_mad(source, &mad, now)?;
         Ok(Heard::Connection)
-    }
-
-    fn hear_arp(&mut self, arp: &Arp, now: Duration) {
-        let Config { own, answer_arp, timing, limits, .. } = self.config;
-        if arp.sender.mac == own.mac {
-            return;
-        }
-        let asks = self.connections.values().any(|one| {
-            let wanted = match one.target {
-                Target::Ip(ip) => self.config.next_hop(ip) == arp.sender.ip,
-                Target::Mac(mac) => mac == arp.sender.mac,
-                Target::Host(_) => false,
-            };
-            one.state == State::Resolving && wanted
-        });
-        let for_us = arp.target.ip == own.ip;
-        if asks || for_us || self.neighbours.has(arp.sender.ip) {
-            self.neighbours.learn(arp.sender, now + timing.neighbour, limits.neighbours);
-        }
-        // Nobody else answers the inverse question.
-        let inverse = arp.operation == viaduct_spec::cm::arp_operation::INVERSE_REQUEST;
-        if let Some(answer) = arp.answer(own).filter(|_| answer_arp || inverse) {
-            self.outbox.arp(&answer);
-        }
-        let waiting: Vec<u32> =
-            self.connections.values().filter(|one| one.state == State::Resolving).map(|one| one.id).collect();
-        for id in waiting {
-            self.resolve(id, now);
-        }
-    }
-
-    /// Begins to ask.
-    fn begin(&mut self, id: u32, now: Duration) {
-        if !self.resolve(id, now) {
-            let interval = self.config.timing.response;
-            if let Some(connection) = self.connections.get_mut(&id) {
-                connection.state = State::Resolving;
-                connection.begin_timer(now, interval);
-            }
-            self.ask_address(id);
-        }
-    }
-
-    /// Sends the REQ if the host's addresses are known.
-    fn resolve(&mut self, id: u32, now: Duration) -> bool {
-        let Some(connection) = self.connections.get_mut(&id) else { return false };
-        let own = self.config.own;
-        let known = match connection.target {
-            Target::Host(host) => Some(host),
-            Target::Ip(ip) if ip == own.ip => Some(own),
-            Target::Mac(mac) if mac == own.mac => Some(own),
-            Target::Ip(ip) => {
-                let mac = self.neighbours.mac(self.config.next_hop(ip), now);
-                mac.map(|mac| Host { mac, ip })
-            }
-            Target::Mac(mac) => self.neighbours.ip(mac, now).map(|ip| Host { mac, ip }),
-        };
-        if known.is_some() {
-            connection.host = known;
-            self.ask(id, now);
-        }
-        known.is_some()
-    }
-
-    fn ask_address(&mut self, id: u32) {
-        let Some(connection) = self.connections.get(&id) else { return };
-        let own = self.config.own;
-        match connection.target {
-            Target::Ip(ip) => self.outbox.arp(&Arp::who_has(own, self.config.next_hop(ip))),
-            Target::Mac(mac) => self.outbox.arp(&Arp::which_has(own, mac)),
-            Target::Host(_) => {}
-        }
     }
 
     /// Sends the REQ, for the first time or after a pause.
@@ -548,7 +413,7 @@ impl Manager {
     }
 
     /// It is over; it is remembered for a while.
-    fn linger(&mut self, id: u32, answer: Option<super::message::Message>, now: Duration) {
+    fn linger(&mut self, id: u32, answer: Option<Message>, now: Duration) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         connection.state = State::Over;
         connection.answer = answer;
@@ -576,14 +441,14 @@ impl Manager {
         self.leave(id, now);
     }
 
-    fn send_some(&mut self, id: u32, message: Option<super::message::Message>) {
+    fn send_some(&mut self, id: u32, message: Option<Message>) {
         if let Some(message) = message {
             self.send(id, &message);
         }
     }
 
     /// Sends a message to the other end of a connection.
-    fn send(&mut self, id: u32, message: &super::message::Message) {
+    fn send(&mut self, id: u32, message: &Message) {
         let Some(connection) = self.connections.get(&id) else { return };
         if let Some(host) = connection.host {
             self.outbox.message(host, connection.transaction, message);

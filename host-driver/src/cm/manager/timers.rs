@@ -8,8 +8,9 @@ use super::{
     super::{
         connection::{Model, State, NO_MESSAGE},
         event::{Event, Refusal},
+        id::ConnectionId,
     },
-    ConnectionId, Manager,
+    Manager,
 };
 
 impl Manager {
