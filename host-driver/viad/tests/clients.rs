@@ -91,6 +91,27 @@ fn a_sleeper_is_woken_and_a_time_out_is_one() {
 }
 
 #[test]
+fn eight_threads_wait_for_eight_queues_and_miss_nothing() {
+    let stage = Stage::new(1);
+    let nic = Nic::open(&stage.name(0)).expect("it serves");
+    let pairs: Vec<_> = (0..8).map(|_| connected(&nic, &nic)).collect();
+    std::thread::scope(|scope| {
+        for (one, other) in &pairs {
+            scope.spawn(move || {
+                for round in 0..150usize {
+                    let (from, to) = if round % 2 == 0 { (one, other) } else { (other, one) };
+                    to.post_recv(1, BUFFER, 64);
+                    from.send(0, BUFFER, &round.to_le_bytes());
+                    to.vi.recv_wait(Some(LONG)).expect("it arrives");
+                    assert_eq!(to.bytes(BUFFER, 8), round.to_le_bytes());
+                    from.vi.send_wait(Some(LONG)).expect("sent");
+                }
+            });
+        }
+    });
+}
+
+#[test]
 fn what_a_program_has_can_be_registered() {
     static mut STATIC: [u8; 10_000] = [3; 10_000];
     static CONSTANT: [u8; 100] = [9; 100];
