@@ -115,7 +115,7 @@ fn eight_threads_wait_for_eight_queues_and_miss_nothing() {
 fn what_a_program_has_can_be_registered() {
     static mut STATIC: [u8; 10_000] = [3; 10_000];
     static CONSTANT: [u8; 100] = [9; 100];
-    let stage = Stage::new(1);
+    let stage = Stage::with(1, "[user]\nregions = 220\n");
     let nic = Nic::open(&stage.name(0)).expect("it serves");
     let (one, other) = connected(&nic, &nic);
     let ptag = nic.create_ptag().expect("a tag");
