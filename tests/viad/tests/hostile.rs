@@ -1,8 +1,6 @@
 //! Clients that are against us. Whatever they do, an honest client's bytes and completions stay as they are, and everything
 //! that they had comes back.
 
-mod stage;
-
 use std::{
     io::Write,
     os::{
@@ -17,7 +15,6 @@ use std::{
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::net::{connect, socket_with, AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType};
-use stage::{connected, until, End, Process, Stage, BUFFER, LONG};
 use viaduct_driver::{
     address::{Mtu, Service},
     agent::{vis::ViAttributes, ErrorClass, MemoryAttributes},
@@ -29,6 +26,8 @@ use viaduct_driver::{
         socket, Client,
     },
 };
+use viaduct_viad_tests::program::program;
+use viaduct_viad_tests::stage::{connected, until, End, Process, Stage, BUFFER, LONG};
 use vipl::{Error, MemAttributes, Nic};
 
 /// What a child process is to do, and with which NIC.
@@ -532,7 +531,7 @@ fn a_signal_ends_viad_in_order() {
     let (one, other) = connected(&nic, &nic);
     other.post_recv(1, BUFFER, 64);
     // Nobody else serves there meanwhile.
-    let second = Command::new(env!("CARGO_BIN_EXE_viad"))
+    let second = Command::new(program("viad"))
         .args(["--nic", "vfio-user:/nowhere", "--socket"])
         .arg(stage.socket(0))
         .output()

@@ -1,10 +1,8 @@
 //! Clients of a viad exchange messages, as with an agent of their own.
 
-mod stage;
-
 use std::time::{Duration, Instant};
 
-use stage::{connect, connected, until, End, Stage, BUFFER, LONG};
+use viaduct_viad_tests::stage::{connect, connected, until, End, Stage, BUFFER, BYTES, LONG};
 use vipl::{Descriptor, Error, MemAttributes, Nic, Return, ViAttributes, ViState};
 
 #[test]
@@ -44,7 +42,7 @@ fn two_clients_of_one_viad_talk_over_one_nic_and_a_completion_queue_grows() {
     let nics = [(); 2].map(|()| Nic::open(&stage.name(0)).expect("it serves"));
     let ptag = nics[1].create_ptag().expect("a tag");
     let cq = nics[1].create_cq(4).expect("a queue");
-    let memory = nics[1].allocate(stage::BYTES, &MemAttributes::new(&ptag)).expect("memory");
+    let memory = nics[1].allocate(BYTES, &MemAttributes::new(&ptag)).expect("memory");
     let attributes = ViAttributes { receive_cq: Some(cq.clone()), ..ViAttributes::new(&ptag) };
     let vi = nics[1].create_vi(&attributes).expect("a VI");
     let (one, other) = (End::new(&nics[0]), End { vi, memory, nic: nics[1].clone() });
@@ -145,7 +143,7 @@ fn what_a_program_has_can_be_registered() {
     vi.connect(&other.vi.connection_info()).expect("idle");
     other.vi.connect(&vi.connection_info()).expect("idle");
     for (region, value) in regions.iter().zip([1u8, 2, 2, 3, 9]) {
-        other.post_recv(1, BUFFER, stage::BYTES - BUFFER);
+        other.post_recv(1, BUFFER, BYTES - BUFFER);
         let send = Descriptor::new().segment(region, 0, region.length()).expect("inside");
         vi.post_send(send.build(&words, 0).expect("aligned")).expect("posted");
         assert_eq!(other.vi.recv_wait(Some(LONG)).expect("it arrives").length(), region.length());
