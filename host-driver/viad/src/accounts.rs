@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use viaduct_driver::agent::{AgentError, ErrorClass};
+use viaduct_driver::agent::{self, AgentError, ErrorClass};
 
 use crate::config::Limits;
 
@@ -39,8 +39,11 @@ pub struct Accounts {
 
 impl Accounts {
     /// Nobody has anything.
-    pub fn new(limits: &Limits) -> Arc<Self> {
+    pub fn new(limits: &Limits, nic: &agent::Limits) -> Arc<Self> {
         let Limits { sessions, vis, cqs, regions, tags, bytes } = *limits;
+        let half = |limit: Option<u64>, all: u64| limit.unwrap_or((all / 2).max(1));
+        let (vis, cqs) = (half(vis, nic.vis.into()), half(cqs, nic.cqs.into()));
+        let regions = half(regions, nic.regions.into());
         Arc::new(Self { limits: [sessions, vis, cqs, regions, tags, bytes], users: Mutex::default() })
     }
 
@@ -111,7 +114,17 @@ mod tests {
 
     #[test]
     fn a_user_has_what_its_sessions_have_together_and_nobody_else() {
-        let accounts = Accounts::new(&Limits { vis: 3, bytes: 100, ..Limits::default() });
+        let nic = agent::Limits {
+            vis: 64,
+            cqs: 5,
+            regions: 1,
+            pages: 1,
+            doorbell_shift: 12,
+            receive_ahead: 1,
+            read_depth: 1,
+        };
+        let accounts = Accounts::new(&Limits { vis: Some(3), bytes: 100, ..Limits::default() }, &nic);
+        assert_eq!([Good::Vi, Good::Cq, Good::Region].map(|good| accounts.limit(good)), [3, 2, 1]);
         let one = accounts.take(7, Good::Vi, 2).expect("within");
         let error = accounts.take(7, Good::Vi, 2).expect_err("too many").to_string();
         assert!(error.contains("user 7 has 2 virtual interfaces") && error.contains("limit is 3"), "{error}");

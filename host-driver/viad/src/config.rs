@@ -45,12 +45,12 @@ pub struct Client {
 pub struct Limits {
     /// Sessions.
     pub sessions: u64,
-    /// Virtual interfaces.
-    pub vis: u64,
-    /// Completion queues.
-    pub cqs: u64,
-    /// Regions.
-    pub regions: u64,
+    /// Virtual interfaces; half of the NIC's if it is not said.
+    pub vis: Option<u64>,
+    /// Completion queues; half of the NIC's if it is not said.
+    pub cqs: Option<u64>,
+    /// Regions; half of the NIC's if it is not said.
+    pub regions: Option<u64>,
     /// Protection tags.
     pub tags: u64,
     /// Bytes in regions, whole pages.
@@ -80,7 +80,7 @@ impl Default for Client {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { sessions: 64, vis: 64, cqs: 32, regions: 4096, tags: 1024, bytes: 1 << 40 }
+        Self { sessions: 64, vis: None, cqs: None, regions: None, tags: 1024, bytes: 1 << 40 }
     }
 }
 
@@ -110,7 +110,8 @@ mod tests {
         assert_eq!(documented, Config { nic: documented.nic.clone(), ..Config::default() });
         documented.check().expect("it makes sense");
         // Every key is there, if only in a comment.
-        let all = toml::to_string(&Config { group: Some(0), ..Config::default() }).expect("TOML");
+        let user = Limits { vis: Some(1), cqs: Some(1), regions: Some(1), ..Limits::default() };
+        let all = toml::to_string(&Config { group: Some(0), user, ..Config::default() }).expect("TOML");
         for key in all.lines().filter_map(|line| line.split_once(" = ")).map(|(key, _)| key) {
             assert!(text.contains(&format!("{key} = ")), "{key} is not documented");
         }

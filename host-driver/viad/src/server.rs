@@ -110,7 +110,7 @@ pub fn run(config: &Config) -> Result<()> {
     let poll_time = Duration::from_micros(config.poll_us);
     let nic = Arc::new(Nic {
         config: config.clone(),
-        accounts: Accounts::new(&config.user),
+        accounts: Accounts::new(&config.user, &agent.limits()),
         forwarder: Forwarder::new(Arc::clone(agent.device()), Arc::clone(&notice), poll_time)?,
         events: Events::new(Arc::clone(&agent), Arc::clone(&notice)),
         agent,

@@ -1,13 +1,11 @@
 //! Posts, and looks that find something, make no system call. What strace says is believed.
 
-mod stage;
-
 use std::{
     io::Write,
     process::{Command, Stdio},
 };
 
-use stage::{connected, Stage, BUFFER};
+use viaduct_viad_tests::stage::{connected, End, Stage, BUFFER};
 use vipl::Nic;
 
 const NIC: &str = "VIAD_TEST_NIC";
@@ -24,7 +22,7 @@ fn a_quiet_client() {
     let Ok(name) = std::env::var(NIC) else { return };
     let nic = Nic::open(&name).expect("it serves");
     let (one, other) = connected(&nic, &nic);
-    let complete = |end: &stage::End, slot: usize| loop {
+    let complete = |end: &End, slot: usize| loop {
         let mut word = [0; 4];
         end.memory.read(status(slot), &mut word).expect("inside");
         if word != [0; 4] {

@@ -1,13 +1,12 @@
 //! A simulator with model NICs, and a viad for each.
 
-#![allow(dead_code)] // Each test file uses its part.
-
 use std::{
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
+use crate::program::program;
 use vipl::{Descriptor, MemAttributes, Nic, Region, Vi, ViAttributes};
 
 /// How long anything may take on a machine that is busy with other things.
@@ -25,22 +24,13 @@ impl Drop for Process {
 
 /// The stage.
 pub struct Stage {
+    /// One for each NIC.
     pub viads: Vec<Process>,
     sim: Process,
+    /// Sockets, logs, configuration.
     pub folder: tempfile::TempDir,
     /// More of the configuration.
     config: String,
-}
-
-/// The simulator: named by the environment, or built beside this test.
-fn simulator() -> PathBuf {
-    if let Some(path) = std::env::var_os("VIADUCT_SIM") {
-        return path.into();
-    }
-    let test = std::env::current_exe().expect("a test has a path");
-    let path = test.ancestors().nth(2).expect("target/<profile>/deps/<test>").join("viaduct-sim");
-    assert!(path.exists(), "{} is not built: run the suite by `cargo xtask test`", path.display());
-    path
 }
 
 impl Stage {
@@ -56,7 +46,7 @@ impl Stage {
         let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(folder.path(), everybody).expect("ours");
         let log = std::fs::File::create(folder.path().join("sim.log")).expect("a file");
-        let child = Command::new(simulator())
+        let child = Command::new(program("viaduct-sim"))
             .args(["--nics", &nics.to_string(), "--nic", "model", "--dir"])
             .arg(folder.path())
             .stdin(Stdio::null())
@@ -89,7 +79,7 @@ impl Stage {
             nic + 1,
             nic + 1
         );
-        let child = Command::new(env!("CARGO_BIN_EXE_viad"))
+        let child = Command::new(program("viad"))
             .args(["--nic", &device, "--config"])
             .arg(&config)
             .arg("--socket")
@@ -159,8 +149,11 @@ pub fn until(limit: Duration, mut so: impl FnMut() -> bool) -> bool {
 
 /// A VI with memory for messages: descriptors at the start, `BUFFER` and up for data.
 pub struct End {
+    /// The VI.
     pub vi: Vi,
+    /// Its memory.
     pub memory: Region,
+    /// Its NIC.
     pub nic: Nic,
 }
 
@@ -170,6 +163,7 @@ pub const BUFFER: usize = 64 * 64;
 pub const BYTES: usize = 1 << 20;
 
 impl End {
+    /// A new one, idle.
     pub fn new(nic: &Nic) -> Self {
         let ptag = nic.create_ptag().expect("a tag");
         let memory = nic.allocate(BYTES, &MemAttributes::new(&ptag)).expect("memory");
@@ -183,15 +177,18 @@ impl End {
         one.build(&self.memory, slot * 64).expect("aligned")
     }
 
+    /// Posts a receive.
     pub fn post_recv(&self, slot: usize, offset: usize, length: usize) {
         self.vi.post_recv(self.descriptor(slot, offset, length)).expect("posted");
     }
 
+    /// Posts a send of these bytes.
     pub fn send(&self, slot: usize, offset: usize, bytes: &[u8]) {
         self.memory.write(offset, bytes).expect("inside");
         self.vi.post_send(self.descriptor(slot, offset, bytes.len())).expect("posted");
     }
 
+    /// Bytes of its memory.
     pub fn bytes(&self, offset: usize, length: usize) -> Vec<u8> {
         let mut bytes = vec![0; length];
         self.memory.read(offset, &mut bytes).expect("inside");
@@ -206,6 +203,7 @@ pub fn connected(one: &Nic, other: &Nic) -> (End, End) {
     (one, other)
 }
 
+/// Connects two ends.
 pub fn connect(one: &End, other: &End) {
     let infos = [one.vi.connection_info(), other.vi.connection_info()];
     one.vi.connect(&infos[1]).expect("idle");

@@ -1,8 +1,6 @@
 //! Clients that are against us. Whatever they do, an honest client's bytes and completions stay as they are, and everything
 //! that they had comes back.
 
-mod stage;
-
 use std::{
     io::Write,
     os::{
@@ -17,7 +15,6 @@ use std::{
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::net::{connect, socket_with, AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType};
-use stage::{connected, until, End, Process, Stage, BUFFER, LONG};
 use viaduct_driver::{
     address::{Mtu, Service},
     agent::{vis::ViAttributes, ErrorClass, MemoryAttributes},
@@ -29,6 +26,8 @@ use viaduct_driver::{
         socket, Client,
     },
 };
+use viaduct_viad_tests::program::program;
+use viaduct_viad_tests::stage::{connected, until, End, Process, Stage, BUFFER, LONG};
 use vipl::{Error, MemAttributes, Nic};
 
 /// What a child process is to do, and with which NIC.
@@ -525,4 +524,34 @@ fn when_viad_is_killed_every_caller_has_its_error_within_a_second() {
     honest(&again, 3);
     assert!(nic.create_ptag().expect_err("its session is gone").is_gone());
     drop(viad);
+}
+
+#[test]
+fn a_signal_ends_viad_in_order() {
+    let mut stage = Stage::new(1);
+    let nic = Nic::open(&stage.name(0)).expect("it serves");
+    let (one, other) = connected(&nic, &nic);
+    other.post_recv(1, BUFFER, 64);
+    // Nobody else serves there meanwhile.
+    let second = Command::new(program("viad"))
+        .args(["--nic", "vfio-user:/nowhere", "--socket"])
+        .arg(stage.socket(0))
+        .output()
+        .expect("it starts");
+    let said = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert!(!second.status.success() && said.contains("/nowhere"), "{said}");
+    std::thread::scope(|scope| {
+        let sleeper = scope.spawn(|| timed(|| other.vi.recv_wait(None).expect_err("nothing comes")));
+        std::thread::sleep(Duration::from_millis(100));
+        let pid = rustix::process::Pid::from_child(&stage.viads[0].0);
+        let told = Instant::now();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it lives");
+        let (when, error) = sleeper.join().expect("no panic");
+        assert!(error.is_gone() && when.saturating_duration_since(told) < Duration::from_secs(1), "{error}");
+    });
+    let ended = stage.viads[0].0.wait().expect("it ends");
+    assert!(ended.success(), "{}", stage.log(0));
+    assert!(!stage.socket(0).exists(), "its socket is gone");
+    assert!(!stage.log(0).contains("not everything was given back"), "{}", stage.log(0));
+    drop((one, other));
 }

@@ -1,10 +1,8 @@
 //! Clients of a viad exchange messages, as with an agent of their own.
 
-mod stage;
-
 use std::time::{Duration, Instant};
 
-use stage::{connect, connected, until, End, Stage, BUFFER, LONG};
+use viaduct_viad_tests::stage::{connect, connected, until, End, Stage, BUFFER, BYTES, LONG};
 use vipl::{Descriptor, Error, MemAttributes, Nic, Return, ViAttributes, ViState};
 
 #[test]
@@ -44,7 +42,7 @@ fn two_clients_of_one_viad_talk_over_one_nic_and_a_completion_queue_grows() {
     let nics = [(); 2].map(|()| Nic::open(&stage.name(0)).expect("it serves"));
     let ptag = nics[1].create_ptag().expect("a tag");
     let cq = nics[1].create_cq(4).expect("a queue");
-    let memory = nics[1].allocate(stage::BYTES, &MemAttributes::new(&ptag)).expect("memory");
+    let memory = nics[1].allocate(BYTES, &MemAttributes::new(&ptag)).expect("memory");
     let attributes = ViAttributes { receive_cq: Some(cq.clone()), ..ViAttributes::new(&ptag) };
     let vi = nics[1].create_vi(&attributes).expect("a VI");
     let (one, other) = (End::new(&nics[0]), End { vi, memory, nic: nics[1].clone() });
@@ -91,10 +89,31 @@ fn a_sleeper_is_woken_and_a_time_out_is_one() {
 }
 
 #[test]
+fn eight_threads_wait_for_eight_queues_and_miss_nothing() {
+    let stage = Stage::new(1);
+    let nic = Nic::open(&stage.name(0)).expect("it serves");
+    let pairs: Vec<_> = (0..8).map(|_| connected(&nic, &nic)).collect();
+    std::thread::scope(|scope| {
+        for (one, other) in &pairs {
+            scope.spawn(move || {
+                for round in 0..150usize {
+                    let (from, to) = if round % 2 == 0 { (one, other) } else { (other, one) };
+                    to.post_recv(1, BUFFER, 64);
+                    from.send(0, BUFFER, &round.to_le_bytes());
+                    to.vi.recv_wait(Some(LONG)).expect("it arrives");
+                    assert_eq!(to.bytes(BUFFER, 8), round.to_le_bytes());
+                    from.vi.send_wait(Some(LONG)).expect("sent");
+                }
+            });
+        }
+    });
+}
+
+#[test]
 fn what_a_program_has_can_be_registered() {
     static mut STATIC: [u8; 10_000] = [3; 10_000];
     static CONSTANT: [u8; 100] = [9; 100];
-    let stage = Stage::new(1);
+    let stage = Stage::with(1, "[user]\nregions = 220\n");
     let nic = Nic::open(&stage.name(0)).expect("it serves");
     let (one, other) = connected(&nic, &nic);
     let ptag = nic.create_ptag().expect("a tag");
@@ -124,7 +143,7 @@ fn what_a_program_has_can_be_registered() {
     vi.connect(&other.vi.connection_info()).expect("idle");
     other.vi.connect(&vi.connection_info()).expect("idle");
     for (region, value) in regions.iter().zip([1u8, 2, 2, 3, 9]) {
-        other.post_recv(1, BUFFER, stage::BYTES - BUFFER);
+        other.post_recv(1, BUFFER, BYTES - BUFFER);
         let send = Descriptor::new().segment(region, 0, region.length()).expect("inside");
         vi.post_send(send.build(&words, 0).expect("aligned")).expect("posted");
         assert_eq!(other.vi.recv_wait(Some(LONG)).expect("it arrives").length(), region.length());

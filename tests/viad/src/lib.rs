@@ -1,0 +1,5 @@
+//! What the tests of viad share. They start the programs as users do, and need them built: `viad`, and `viaduct-sim`
+//! (which the variable VIADUCT_SIM may name).
+
+pub mod program;
+pub mod stage;
