@@ -13,7 +13,7 @@ use std::{
 use via::{connections::MAX_DISCRIMINATOR, Mac, Nic, Ptag, ReliabilityLevel, Return};
 
 use crate::{
-    config::Config,
+    config,
     entry::{call, code, watch_forks, Out},
     events,
     handles::Table,
@@ -145,18 +145,13 @@ pub unsafe extern "C" fn VipOpenNic(device_name: *const c_char, nic_handle: *mut
         }
         // SAFETY: vipl.h: a string.
         let name = unsafe { CStr::from_ptr(device_name) }.to_str().map_err(|_| Return::InvalidParameter)?;
-        let config = Config::read();
-        let target = config.nic(name).ok_or_else(|| {
-            eprintln!("vipl: {name:?} is no NIC: no entry in VIPL_NICS or the configuration file");
-            Return::InvalidParameter
-        })?;
         watch_forks();
         let handle = NICS.next();
         let open = Arc::new(OpenNic {
             handle,
             name: name.into(),
-            device: Device::open(&target)?,
-            default_tag: config.null_ptag.then(OnceLock::new),
+            device: Device::open(&config::nic(name))?,
+            default_tag: config::is_null_ptag_taken().then(OnceLock::new),
             names: Mutex::default(),
             handler: Mutex::default(),
         });
