@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use viaduct_spec::{handle::queue_pair, tables::service};
 
 /// An Ethernet address.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Mac(pub [u8; 6]);
 
@@ -85,6 +85,13 @@ impl Service {
         }
     }
 
+    /// The level with this number in the NIC's tables.
+    pub fn from_code(code: u8) -> Option<Self> {
+        [Self::UnreliableDelivery, Self::ReliableDelivery, Self::ReliableReception]
+            .into_iter()
+            .find(|level| level.code() == code)
+    }
+
     /// Whether what is lost is sent again, and an error breaks the connection.
     pub fn is_reliable(self) -> bool {
         self != Self::UnreliableDelivery
@@ -121,6 +128,16 @@ impl Mtu {
     pub fn code(self) -> u8 {
         self.0
     }
+
+    /// Its number on the wire, in messages that make connections: 1 to 5.
+    pub fn wire_code(self) -> u8 {
+        self.0 + 1
+    }
+
+    /// The one with this number on the wire.
+    pub fn from_wire_code(code: u8) -> Option<Self> {
+        (1..=Self::MAX.wire_code()).contains(&code).then(|| Self(code - 1))
+    }
 }
 
 /// Not one of the five.
@@ -152,7 +169,7 @@ impl FromStr for Mtu {
 /// What one end of a connection tells the other, over whatever channel the two have.
 ///
 /// It comes from another process: [`ConnectionInfo::check`] is done before it is used. Connection
-/// management over the NIC itself (InfiniBand CM on queue pair 1) will carry the same facts.
+/// management over the NIC itself ([`crate::cm`]) carries the same facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionInfo {
     /// Ethernet address.
@@ -204,8 +221,16 @@ pub enum PeerError {
 }
 
 impl ConnectionInfo {
-    /// Whether a connection from this end (`self`) to `peer` can be.
+    /// Whether a connection from this end (`self`) to the VI that `peer` describes can be.
     pub fn check(&self, peer: &Self) -> Result<(), PeerError> {
+        if peer.generation() == 0 {
+            return Err(PeerError::Range { what: "queue pair number", value: peer.queue_pair.into() });
+        }
+        self.check_any(peer)
+    }
+
+    /// The same, whatever `peer`'s NIC is: not all have generations in their queue pair numbers.
+    pub fn check_any(&self, peer: &Self) -> Result<(), PeerError> {
         let range = |what, value: u32, good: bool| {
             if good {
                 Ok(())
@@ -213,9 +238,7 @@ impl ConnectionInfo {
                 Err(PeerError::Range { what, value: value.into() })
             }
         };
-        let number = u64::from(peer.queue_pair);
-        let sound = number >> queue_pair::BITS == 0 && peer.generation() != 0;
-        range("queue pair number", peer.queue_pair, sound)?;
+        range("queue pair number", peer.queue_pair, u64::from(peer.queue_pair) >> queue_pair::BITS == 0)?;
         range("first PSN", peer.first_psn, peer.first_psn >> 24 == 0)?;
         if !peer.mac.is_unicast() {
             return Err(PeerError::Address(peer.mac.to_string()));

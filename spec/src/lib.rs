@@ -1,10 +1,12 @@
 //! Every layout of Viaduct, each defined once: the RTL, the driver, the library, the simulator and
 //! the tables in docs/ all come from here.
 
+pub mod cm;
 pub mod descriptor;
 pub mod doorbell;
 pub mod handle;
 pub mod layout;
+pub mod packet;
 pub mod profile;
 pub mod reference;
 pub mod refusal;

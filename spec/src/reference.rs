@@ -4,17 +4,19 @@ use std::fmt::Write;
 
 use crate::descriptor::status;
 use crate::layout::{Codes, Layout};
+use crate::packet::Packet;
 use crate::refusal::REFUSALS;
-use crate::{descriptor, doorbell, handle, register, tables, tlp, wire};
+use crate::{cm, descriptor, doorbell, handle, register, tables, tlp, wire};
 
 enum Part {
     Layout(Layout),
     Codes(Codes),
+    Packet(Packet),
     Refusals,
 }
 
 fn chapters() -> Vec<(&'static str, Vec<Part>)> {
-    use Part::{Codes, Layout, Refusals};
+    use Part::{Codes, Layout, Packet, Refusals};
     vec![
         (
             "Descriptors",
@@ -83,6 +85,29 @@ fn chapters() -> Vec<(&'static str, Vec<Part>)> {
             ],
         ),
         (
+            "Connections",
+            vec![
+                Packet(cm::deth::PACKET),
+                Packet(cm::mad::PACKET),
+                Codes(cm::attribute::CODES),
+                Packet(cm::req::PACKET),
+                Codes(cm::transport::CODES),
+                Packet(cm::mra::PACKET),
+                Codes(cm::subject::CODES),
+                Packet(cm::rej::PACKET),
+                Codes(cm::reason::CODES),
+                Packet(cm::rep::PACKET),
+                Packet(cm::rtu::PACKET),
+                Packet(cm::dreq::PACKET),
+                Packet(cm::sidr_req::PACKET),
+                Packet(cm::sidr_rep::PACKET),
+                Packet(cm::rdma_cm::PACKET),
+                Packet(cm::via::PACKET),
+                Packet(cm::arp::PACKET),
+                Codes(cm::arp_operation::CODES),
+            ],
+        ),
+        (
             "TLPs",
             vec![
                 Layout(tlp::dw0::LAYOUT),
@@ -103,6 +128,12 @@ pub fn layouts() -> Vec<Layout> {
     parts.filter_map(|part| if let Part::Layout(layout) = part { Some(layout) } else { None }).collect()
 }
 
+/// Every packet, as it is drawn in the tables: for tests.
+pub fn packets() -> Vec<Packet> {
+    let parts = chapters().into_iter().flat_map(|(_, parts)| parts);
+    parts.filter_map(|part| if let Part::Packet(packet) = part { Some(packet) } else { None }).collect()
+}
+
 /// The whole reference as Markdown.
 pub fn markdown() -> String {
     let mut out = String::from(
@@ -115,6 +146,7 @@ pub fn markdown() -> String {
             match part {
                 Part::Layout(layout) => print_layout(&mut out, &layout),
                 Part::Codes(codes) => print_codes(&mut out, &codes),
+                Part::Packet(packet) => print_packet(&mut out, &packet),
                 Part::Refusals => print_refusals(&mut out),
             }
         }
@@ -134,6 +166,29 @@ fn print_layout(out: &mut String, layout: &Layout) {
     for field in layout.fields {
         let high = field.lo + field.width - 1;
         writeln!(out, "| {high}:{} | {} | {} |", field.lo, field.name, field.doc.trim())
+            .expect("a String takes all");
+    }
+}
+
+fn print_packet(out: &mut String, packet: &Packet) {
+    write!(
+        out,
+        "\n### {} ({} bytes)\n\n{} Big-endian; bits count from 7, the first of a byte.\n\n| bytes | bits | name | meaning |\n|---|---|---|---|\n",
+        packet.name,
+        packet.bytes,
+        packet.doc.trim()
+    )
+    .expect("a String takes all");
+    for member in packet.members {
+        let last = member.end() - 1;
+        let bytes = if last == member.byte { last.to_string() } else { format!("{}-{last}", member.byte) };
+        let low = 8 * (last + 1 - member.byte) - member.bit - member.width;
+        let bits = match (member.bit, low, member.width) {
+            (0, 0, _) => String::new(),
+            (bit, low, 1) if 7 - bit == low => low.to_string(),
+            (bit, low, _) => format!("{}:{low}", 7 - bit),
+        };
+        writeln!(out, "| {bytes} | {bits} | {} | {} |", member.name, member.doc.trim())
             .expect("a String takes all");
     }
 }

@@ -21,6 +21,20 @@ fn fields_are_in_order_do_not_overlap_and_fit() {
 }
 
 #[test]
+fn members_are_in_order_do_not_overlap_and_fit() {
+    for packet in reference::packets() {
+        let mut end = 0;
+        for member in packet.members {
+            let first = 8 * member.byte + member.bit;
+            assert!(first >= end && member.bit < 8, "{}.{}", packet.name, member.name);
+            assert!(member.width <= 64 || (member.bit == 0 && member.width % 8 == 0), "{}", member.name);
+            end = first + member.width;
+        }
+        assert!(end <= 8 * packet.bytes, "{}", packet.name);
+    }
+}
+
+#[test]
 fn the_reference_is_not_stale() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference.md");
     let printed = std::fs::read_to_string(path).expect("docs/reference.md is there");

@@ -6,6 +6,7 @@
 //! it shares with them.
 
 mod admin;
+pub mod connector;
 pub mod cqs;
 mod error;
 mod interrupts;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::Rng;
 use viaduct_spec::{
     handle::{memory_handle, queue_pair},
-    tables::{table, vi_state, vi_states},
+    tables::{table, transmit, vi_state, vi_states},
 };
 
 use super::{
@@ -21,6 +21,7 @@ pub use crate::queues::{
 };
 use crate::{
     address::{ConnectionInfo, Mtu, Service},
+    cm::end::{Agreement, End},
     kernel_agent::ViName,
     memory::Mapping,
     queues::{doorbells::Doorbells, ring::RING_BYTES, vi::Parts},
@@ -259,10 +260,30 @@ impl Agent {
     }
 
     pub(super) fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError> {
+        self.state().vi(vi)?.info.check(peer)?;
+        // At most eight.
+        let reads = self.limits.read_depth as u8;
+        let not_ready_retries = rows::RNR_RETRIES;
+        let agreement =
+            Agreement { peer: *peer, reads_asked: reads, reads_answered: reads, not_ready_retries };
+        self.connect_vi_as(vi, &agreement)
+    }
+
+    /// What a VI's end tells the other one, for its next connection.
+    pub(super) fn vi_end(&self, vi: ViName) -> Result<End, AgentError> {
+        let mut state = self.state();
+        let entry = state.vi(vi)?;
+        let ViAttributes { rdma_write, rdma_read, .. } = entry.attributes;
+        Ok(End { rdma_write, rdma_read, ..End::new(entry.info, self.limits.read_depth as u8) })
+    }
+
+    /// Connects an idle VI as it was agreed on.
+    pub(super) fn connect_vi_as(&self, vi: ViName, agreement: &Agreement) -> Result<(), AgentError> {
+        let Agreement { peer, reads_asked, reads_answered, not_ready_retries } = agreement;
         let mut state = self.state();
         let entry = state.vi(vi)?;
         let own = entry.info;
-        own.check(peer)?;
+        own.check_any(peer)?;
         let admin = Admin::of(&*self.device);
         let now = query(&admin, vi.index)?;
         if now != ViState::Idle {
@@ -276,10 +297,12 @@ impl Agent {
         }
         let loopback = peer.mac == own.mac && peer.ip == own.ip;
         let ViAttributes { tag, service, max_transfer, .. } = entry.attributes;
-        let reads = self.limits.read_depth;
-        let receive = rows::Receive::connected(&own, peer, tag, self.rights(&entry.attributes));
+        let rights = rows::Rights { reads: (*reads_answered).into(), ..self.rights(&entry.attributes) };
+        let receive = rows::Receive::connected(&own, peer, tag, rights);
+        let mut send = rows::transmit(own.first_psn, service, loopback, (*reads_asked).into());
+        transmit::RNR_RETRIES.put(&mut send, (*not_ready_retries).into());
         admin.commit(table::GATHER, index, &rows::gather(tag, service, mtu, max_transfer))?;
-        admin.commit(table::TRANSMIT, index, &rows::transmit(own.first_psn, service, loopback, reads))?;
+        admin.commit(table::TRANSMIT, index, &send)?;
         admin.commit(table::RECEIVE, index, &receive.words())?;
         let (row, words) = self.work_queue(Direction::Send, entry);
         admin.commit(table::WORK_QUEUE, row, &words)?;

@@ -1,0 +1,398 @@
+//! Connections of an agent's VIs over the wire: the connection manager ([`crate::cm`]) on the raw channel, and VIs made ready for
+//! what it has agreed on.
+//!
+//! It has no thread of its own. Whoever waits for something turns it ([`Connector::wait`]): a library's thread in a call that blocks, or
+//! `viad`'s loop. Any number of threads may.
+//!
+//! A VI is connected when [`Event::Met`] is heard or [`Connector::accept`] returns, and its messages may be sent from [`Event::Established`]
+//! on. A connection that ends after that leaves it in Error: its owner makes it idle when all that was posted is complete. Events are kept until
+//! they are taken: who has asked or accepted takes those of its connection.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use super::{
+    raw::{Filter, RawChannel},
+    Agent, AgentError, TICK_NS,
+};
+use crate::{
+    cm::{
+        config::Config, end::Agreement, event::Refusal, manager::Heard, CmError, ConnectionId, Discriminator,
+        End, Event, Host, ListenerId, Manager, Request, Target,
+    },
+    kernel_agent::ViName,
+};
+
+/// Frames for others that wait for [`Connector::next_other`], at most.
+const OTHERS: usize = 256;
+/// Frames that are taken in a turn.
+const FRAMES: usize = 64;
+/// How long a thread sleeps before it looks whether another one has heard what it waits for.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// Why a connection could not be asked for or accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectorError {
+    /// The agent or its device failed.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// The connection manager refused.
+    #[error(transparent)]
+    Manager(#[from] CmError),
+}
+
+/// What is asked for: see [`Request`].
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// This end: an idle VI.
+    pub vi: ViName,
+    /// The other one's host.
+    pub target: Target,
+    /// This side's discriminator.
+    pub from: Discriminator,
+    /// The discriminator that is asked for.
+    pub to: Discriminator,
+    /// The consumer's own.
+    pub data: Vec<u8>,
+    /// How long it may take, by the wall's clock and by the device's.
+    pub timeout: Option<Duration>,
+}
+
+/// Connection management of an agent's NIC.
+pub struct Connector {
+    agent: Arc<Agent>,
+    raw: RawChannel,
+    state: Mutex<State>,
+}
+
+struct State {
+    manager: Manager,
+    clock: Clock,
+    links: BTreeMap<ConnectionId, Link>,
+    news: VecDeque<Event>,
+    others: VecDeque<Vec<u8>>,
+    /// A frame that the raw channel had no room for.
+    unsent: Option<Vec<u8>>,
+}
+
+/// What a connection connects.
+#[derive(Debug, Clone, Copy, Default)]
+struct Link {
+    vi: Option<ViName>,
+    own: Option<End>,
+    peer: Option<End>,
+    /// The VI's rows are written.
+    connected: bool,
+}
+
+/// Time that has passed for both the wall and the device: a simulator may be slower than its users.
+#[derive(Debug)]
+struct Clock {
+    /// None: only the device's time counts.
+    wall: Option<Instant>,
+    ticks: u32,
+    now: Duration,
+}
+
+impl Clock {
+    fn advance(&mut self, ticks: u32) -> Duration {
+        let passed = u64::from(ticks.wrapping_sub(self.ticks)) * TICK_NS as u64;
+        let mut passed = Duration::from_nanos(passed);
+        self.ticks = ticks;
+        if let Some(wall) = &mut self.wall {
+            passed = passed.min(wall.elapsed());
+            *wall = Instant::now();
+        }
+        self.now += passed;
+        self.now
+    }
+}
+
+impl Connector {
+    /// Opens the raw channel and waits for messages. ARP is answered if `answer_arp`: nobody else has the NIC's address.
+    ///
+    /// # Errors
+    /// Those of [`Agent::open_raw`].
+    pub fn open(agent: &Arc<Agent>, answer_arp: bool, seed: u64) -> Result<Self, AgentError> {
+        let own = Host { mac: agent.mac(), ip: agent.ip() };
+        let config = Config { pkey: agent.pkey, answer_arp, ..Config::new(own, seed) };
+        Self::with(agent, config)
+    }
+
+    /// The same, with a set-up of the caller's.
+    ///
+    /// # Errors
+    /// Those of [`Agent::open_raw`].
+    pub fn with(agent: &Arc<Agent>, config: Config) -> Result<Self, AgentError> {
+        // Questions of ARP's are broadcast.
+        let raw = agent.open_raw(Filter { broadcast: true, ..Filter::default() })?;
+        let wall = agent.device.may_sleep().then(Instant::now);
+        let clock = Clock { wall, ticks: agent.time()?, now: Duration::ZERO };
+        let state = State {
+            manager: Manager::new(config),
+            clock,
+            links: BTreeMap::new(),
+            news: VecDeque::new(),
+            others: VecDeque::new(),
+            unsent: None,
+        };
+        Ok(Self { agent: Arc::clone(agent), raw, state: Mutex::new(state) })
+    }
+
+    /// The raw channel, for frames that are nobody's connection.
+    pub fn raw(&self) -> &RawChannel {
+        &self.raw
+    }
+
+    /// Waits for requests: [`Manager::listen`].
+    pub fn listen(&self, discriminator: Discriminator, once: bool) -> ListenerId {
+        self.state().manager.listen(discriminator, once)
+    }
+
+    /// Waits no longer. Requests that are there already stay.
+    pub fn unlisten(&self, listener: ListenerId) {
+        self.state().manager.unlisten(listener);
+    }
+
+    /// Asks somebody who listens. What comes of it is an event.
+    ///
+    /// # Errors
+    /// No such VI; data that has no room.
+    pub fn connect(&self, ask: Ask) -> Result<ConnectionId, ConnectorError> {
+        self.ask(ask, Manager::connect)
+    }
+
+    /// Asks somebody who asks us. What comes of it is an event.
+    ///
+    /// # Errors
+    /// As [`Connector::connect`].
+    pub fn peer_request(&self, ask: Ask) -> Result<ConnectionId, ConnectorError> {
+        self.ask(ask, Manager::peer_request)
+    }
+
+    fn ask(
+        &self,
+        ask: Ask,
+        how: fn(&mut Manager, Request, Duration) -> Result<ConnectionId, CmError>,
+    ) -> Result<ConnectionId, ConnectorError> {
+        let Ask { vi, target, from, to, data, timeout } = ask;
+        let own = self.agent.vi_end(vi)?;
+        let mut state = self.state();
+        let now = state.clock.advance(self.agent.time()?);
+        let id = how(&mut state.manager, Request { own, target, from, to, data, timeout }, now)?;
+        state.links.insert(id, Link { vi: Some(vi), own: Some(own), ..Link::default() });
+        self.settle(&mut state, now)?;
+        Ok(id)
+    }
+
+    /// Accepts a request with an idle VI, which is connected when this returns: [`Event::Established`] says when its messages may be
+    /// sent.
+    ///
+    /// # Errors
+    /// [`CmError::Gone`]: whoever asked has given up. [`CmError::Peer`]: the ends do not fit, and nothing was done.
+    pub fn accept(&self, id: ConnectionId, vi: ViName, data: &[u8]) -> Result<(), ConnectorError> {
+        let own = self.agent.vi_end(vi)?;
+        let mut state = self.state();
+        let now = state.clock.advance(self.agent.time()?);
+        let peer = state.links.get(&id).and_then(|link| link.peer);
+        let peer = peer.filter(|_| state.manager.is_pending(id)).ok_or(CmError::Gone(id.number()))?;
+        let agreement = own.agree(&peer).map_err(CmError::from)?;
+        self.agent.connect_vi_as(vi, &agreement)?;
+        if let Err(error) = state.manager.accept(id, own, data, now) {
+            self.agent.break_vi(vi)?;
+            return Err(error.into());
+        }
+        state.links.insert(id, Link { vi: Some(vi), own: Some(own), peer: Some(peer), connected: true });
+        self.settle(&mut state, now)?;
+        Ok(())
+    }
+
+    /// Refuses a request.
+    ///
+    /// # Errors
+    /// [`CmError::Gone`], [`CmError::Data`].
+    pub fn reject(&self, id: ConnectionId, data: &[u8]) -> Result<(), ConnectorError> {
+        let mut state = self.state();
+        let now = state.clock.advance(self.agent.time()?);
+        state.manager.reject(id, data, now)?;
+        state.links.remove(&id);
+        Ok(self.settle(&mut state, now)?)
+    }
+
+    /// Ends a connection or an attempt at one: the other end is told, and no event comes any more. The VI is its owner's to break and make
+    /// idle.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn disconnect(&self, id: ConnectionId) -> Result<(), AgentError> {
+        let mut state = self.state();
+        let now = state.clock.advance(self.agent.time()?);
+        // What has not been dealt with yet, is not any more.
+        state.manager.disconnect(id, now);
+        state.links.remove(&id);
+        state.news.retain(|event| event.id() != id);
+        self.settle(&mut state, now)
+    }
+
+    /// A message of the other end's has come: it is ready, even if that could not be said.
+    pub fn heard_data(&self, id: ConnectionId) -> Result<(), AgentError> {
+        let mut state = self.state();
+        let now = state.clock.advance(self.agent.time()?);
+        state.manager.heard_data(id, now);
+        self.settle(&mut state, now)
+    }
+
+    /// Takes the oldest event that `is` holds of.
+    pub fn take_event(&self, is: impl FnMut(&Event) -> bool) -> Option<Event> {
+        let mut state = self.state();
+        let at = state.news.iter().position(is)?;
+        state.news.remove(at)
+    }
+
+    /// Takes the oldest frame that is nobody's connection: ARP, IP, anything else.
+    pub fn next_other(&self) -> Option<Vec<u8>> {
+        self.state().others.pop_front()
+    }
+
+    /// Does what there is to do, without waiting.
+    ///
+    /// # Errors
+    /// The device's; [`AgentError::RawBroken`].
+    pub fn turn(&self) -> Result<(), AgentError> {
+        for _ in 0..FRAMES {
+            let Some(frame) = self.raw.receive()? else { break };
+            self.take(frame)?;
+        }
+        let mut state = self.state();
+        let now = state.clock.advance(self.agent.time()?);
+        state.manager.tick(now);
+        self.settle(&mut state, now)
+    }
+
+    /// Waits for something to do, for `timeout` at most and not for long, and does it.
+    ///
+    /// # Errors
+    /// As [`Connector::turn`].
+    pub fn wait(&self, timeout: Duration) -> Result<(), AgentError> {
+        if self.agent.device.may_sleep() {
+            let span = {
+                let state = self.state();
+                let deadline = state.manager.deadline();
+                let left = deadline.map_or(SLICE, |deadline| deadline.saturating_sub(state.clock.now));
+                left.min(SLICE).min(timeout).max(Duration::from_millis(1))
+            };
+            if let Some(frame) = self.raw.wait_receive(span)? {
+                self.take(frame)?;
+            }
+        } else {
+            self.agent.pause();
+        }
+        self.turn()
+    }
+
+    /// Waits for an event that `is` holds of, for `timeout` of the wall's clock at most.
+    ///
+    /// # Errors
+    /// As [`Connector::turn`].
+    pub fn wait_event(
+        &self,
+        timeout: Duration,
+        mut is: impl FnMut(&Event) -> bool,
+    ) -> Result<Option<Event>, AgentError> {
+        let start = Instant::now();
+        self.turn()?;
+        loop {
+            if let Some(event) = self.take_event(&mut is) {
+                return Ok(Some(event));
+            }
+            let left = timeout.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            self.wait(left)?;
+        }
+    }
+
+    fn take(&self, frame: Vec<u8>) -> Result<(), AgentError> {
+        let mut state = self.state();
+        let now = state.clock.advance(self.agent.time()?);
+        let heard = state.manager.frame(&frame, now);
+        if matches!(heard, Heard::Arp | Heard::Other) {
+            if state.others.len() == OTHERS {
+                state.others.pop_front();
+            }
+            state.others.push_back(frame);
+        }
+        self.settle(&mut state, now)
+    }
+
+    /// Deals with the manager's events, and sends its frames.
+    fn settle(&self, state: &mut State, now: Duration) -> Result<(), AgentError> {
+        while let Some(event) = state.manager.next_event() {
+            state.news.push_back(event.clone());
+            self.deal(state, &event, now)?;
+        }
+        loop {
+            let Some(frame) = state.unsent.take().or_else(|| state.manager.next_frame()) else {
+                return Ok(());
+            };
+            match self.raw.send(&frame) {
+                Ok(()) => {}
+                Err(AgentError::RawFull) => {
+                    state.unsent = Some(frame);
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn deal(&self, state: &mut State, event: &Event, now: Duration) -> Result<(), AgentError> {
+        let id = event.id();
+        match event {
+            Event::Incoming { request, .. } => {
+                state.links.insert(id, Link { peer: Some(request.peer), ..Link::default() });
+            }
+            Event::Met { peer, .. } => self.make_ready(state, id, peer, now),
+            Event::Established { .. } => {}
+            Event::Withdrawn { .. }
+            | Event::Refused { .. }
+            | Event::Disconnected { .. }
+            | Event::Lost { .. } => {
+                let link = state.links.remove(&id).filter(|link| link.connected);
+                if let Some(vi) = link.and_then(|link| link.vi) {
+                    match self.agent.break_vi(vi) {
+                        // Its owner was quicker.
+                        Ok(()) | Err(AgentError::UnknownVi(_)) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The other end is known: this one's VI is connected to it. If that cannot be, it is refused.
+    fn make_ready(&self, state: &mut State, id: ConnectionId, peer: &End, now: Duration) {
+        let Some(link) = state.links.get_mut(&id) else { return };
+        let connect = |vi: ViName, agreement: &Agreement| self.agent.connect_vi_as(vi, agreement).is_ok();
+        let agreed = link.own.and_then(|own| own.agree(peer).ok());
+        let connected = link.vi.zip(agreed).is_some_and(|(vi, agreement)| connect(vi, &agreement));
+        link.connected = connected;
+        if connected {
+            // Gone: its end is among the events.
+            let _ = state.manager.ready(id, now);
+        } else if state.manager.reject(id, &[], now).is_ok() {
+            state.links.remove(&id);
+            state.news.push_back(Event::Refused { id, refusal: Refusal::Mismatch, data: Vec::new() });
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Each change of it is whole: what a thread that panicked left is usable.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,102 @@
+//! One end of a connection: what it tells the other one.
+
+use crate::address::{ConnectionInfo, PeerError};
+
+use super::wrong::{need, Wrong};
+
+/// What a NIC does when a message finds no receive posted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotReady {
+    /// It breaks the connection: VIA's way.
+    Break,
+    /// It asks the sender to wait, and stays connected.
+    Stay {
+        /// Code of the time that it asks for: an index of `wire::RNR_DELAY`.
+        timer: u8,
+    },
+}
+
+/// How often in a row one sends again to an end that is not ready: without end.
+pub const WITHOUT_END: u8 = 7;
+
+/// One end of a connection: what it tells the other one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct End {
+    /// Addresses, numbers, level and sizes. MaxTransferSize is 0 if this end is no VI: an rdma_cm program's has none.
+    pub info: ConnectionInfo,
+    /// It lets the other one write memory that is open to it.
+    pub rdma_write: bool,
+    /// It lets the other one read memory that is open to it.
+    pub rdma_read: bool,
+    /// RDMA reads that it answers at a time.
+    pub reads_answered: u8,
+    /// RDMA reads that it asks for at a time.
+    pub reads_asked: u8,
+    /// What it does when a message finds no receive.
+    pub not_ready: NotReady,
+    /// How often the other one is to send again then, 0 to 6, or [`WITHOUT_END`].
+    pub not_ready_retries: u8,
+}
+
+/// What two ends have agreed on, as one of them needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Agreement {
+    /// The other one.
+    pub peer: ConnectionInfo,
+    /// RDMA reads that this end may ask for at a time.
+    pub reads_asked: u8,
+    /// RDMA reads that it answers at a time.
+    pub reads_answered: u8,
+    /// How often it sends again to a peer that is not ready, as the NIC counts: 255 is without end.
+    pub not_ready_retries: u8,
+}
+
+impl End {
+    /// An end as VIA has it: it breaks when a message finds no receive.
+    pub fn new(info: ConnectionInfo, reads: u8) -> Self {
+        Self {
+            info,
+            rdma_write: false,
+            rdma_read: false,
+            reads_answered: reads,
+            reads_asked: reads,
+            not_ready: NotReady::Break,
+            not_ready_retries: 0,
+        }
+    }
+
+    /// Whether a connection from this end to `peer` can be, and how.
+    ///
+    /// # Errors
+    /// [`ConnectionInfo::check`].
+    pub fn agree(&self, peer: &Self) -> Result<Agreement, PeerError> {
+        let mut info = peer.info;
+        if info.max_transfer == 0 {
+            info.max_transfer = self.info.max_transfer;
+            self.info.check_any(&info)?;
+        } else {
+            self.info.check(&info)?;
+        }
+        Ok(Agreement {
+            peer: info,
+            reads_asked: self.reads_asked.min(peer.reads_answered),
+            reads_answered: self.reads_answered.min(peer.reads_asked),
+            not_ready_retries: if peer.not_ready_retries >= WITHOUT_END {
+                u8::MAX
+            } else {
+                peer.not_ready_retries
+            },
+        })
+    }
+
+    /// Whether its numbers fit the messages.
+    pub(super) fn fits(&self) -> Result<(), Wrong> {
+        let ConnectionInfo { queue_pair, first_psn, .. } = self.info;
+        need(queue_pair >> 24 == 0, "the queue pair number", queue_pair, "24 bits")?;
+        need(first_psn >> 24 == 0, "the first PSN", first_psn, "24 bits")?;
+        let retries = self.not_ready_retries;
+        need(retries <= WITHOUT_END, "the retries to one not ready", retries, "0 to 7")?;
+        let timer = if let NotReady::Stay { timer } = self.not_ready { timer } else { 0 };
+        need(timer < 32, "the timer of one not ready", timer, "0 to 31")
+    }
+}

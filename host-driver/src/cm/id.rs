@@ -1,0 +1,16 @@
+//! Names that the connection manager gives.
+
+/// A connection of a manager's: never used again in its life, or not for 2^32 others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub(super) u32);
+
+impl ConnectionId {
+    /// Its number, as it stands in the messages.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// Somebody who waits for requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ListenerId(pub(super) u64);
