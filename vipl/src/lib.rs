@@ -38,6 +38,7 @@ mod memory;
 mod nic;
 mod queue;
 mod vi;
+mod wire;
 
 pub use cq::{Cq, CqEntry, ViId};
 pub use descriptor::{Descriptor, DescriptorBuilder, Operation, Remote, Status};

@@ -16,7 +16,10 @@ use viaduct_driver::{
 };
 use viaduct_spec::{descriptor::MAX_SEGMENTS, layout::Code, register::VERSION_VALUE};
 
-use crate::{Error, ReliabilityLevel};
+use crate::{
+    wire::{lost_events, Embedded, Wire},
+    Error, ReliabilityLevel,
+};
 
 /// The name of a NIC, taken apart.
 struct Name<'a> {
@@ -40,6 +43,7 @@ pub struct Nic(Arc<Inner>);
 
 struct Inner {
     name: String,
+    embedded: Embedded,
     agent: Arc<dyn KernelAgent>,
 }
 
@@ -113,7 +117,9 @@ impl Nic {
 
     /// Opens a NIC behind any [`PciDevice`].
     pub fn open_device(name: &str, device: Arc<dyn PciDevice>, options: Options) -> Result<Self, Error> {
-        Ok(Self(Arc::new(Inner { name: name.into(), agent: Agent::open(device, options)? })))
+        let agent = Agent::open(device, options)?;
+        let embedded = Embedded::new(&agent);
+        Ok(Self(Arc::new(Inner { name: name.into(), agent, embedded })))
     }
 
     /// What it can do (VipQueryNic).
@@ -173,12 +179,27 @@ impl Nic {
     /// Takes what the NIC reported that no descriptor can tell, oldest first: VIA's asynchronous
     /// errors.
     pub fn take_events(&self) -> Result<Vec<Event>, Error> {
-        Ok(self.agent().take_events()?)
+        let mut events = self.agent().take_events()?;
+        events.extend(self.lost());
+        Ok(events)
     }
 
     /// [`Nic::take_events`], as soon as there is one; sleeps for `timeout` at most, then there are none.
     pub fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, Error> {
-        Ok(self.agent().wait_events(timeout)?)
+        let lost = self.lost();
+        let timeout = if lost.is_empty() { timeout } else { Duration::ZERO };
+        let mut events = self.agent().wait_events(timeout)?;
+        events.extend(lost);
+        Ok(events)
+    }
+
+    /// Connections that their peers have ended: no error of the NIC's.
+    fn lost(&self) -> Vec<Event> {
+        self.0.embedded.begun().map_or_else(Vec::new, |wire| lost_events(&wire))
+    }
+
+    pub(crate) fn wire(&self) -> Result<Arc<Wire>, Error> {
+        self.0.embedded.wire()
     }
 
     /// Whether the device still answers. What waits for completions asks this now and then by itself.

@@ -104,3 +104,8 @@ fn completion_queues_and_handlers() {
 fn errors_names_and_forks() {
     all_pass("system");
 }
+
+#[test]
+fn connections_and_what_moves_over_them() {
+    all_pass("connect");
+}
