@@ -2,7 +2,7 @@
 
 use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 
-use viaduct_driver::address::{ConnectionInfo, Mac};
+use viaduct_driver::{address::Mac, kernel_agent::ViName};
 
 use crate::{form::Form, Error, Nic, ReliabilityLevel, Vi};
 
@@ -34,25 +34,26 @@ pub struct RemoteAttributes {
 
 /// A VI, as a connection manager sees it.
 pub trait Endpoint: Send + Sync {
-    /// What its peer needs to know, for its next connection.
-    fn info(&self) -> ConnectionInfo;
+    /// What its agent calls it.
+    fn name(&self) -> ViName;
     /// What its peer is told.
     fn attributes(&self) -> RemoteAttributes;
-    /// Connects it to the peer that has been agreed upon: from then on the peer's messages are received.
-    ///
-    /// # Errors
-    /// As [`Vi::connect`].
-    fn connect(&self, peer: &ConnectionInfo) -> Result<(), Error>;
-    /// The connection is lost: it breaks, and everything posted is flushed.
+    /// The agent may connect it from now on: the NIC has nothing of its send queue, and gets nothing. What is posted to it is
+    /// flushed, as in any state but Connected.
     ///
     /// # Errors
     /// The device's.
-    fn break_off(&self) -> Result<(), Error>;
+    fn begin(&self) -> Result<(), Error>;
+    /// The agent has connected it, both ends are ready, and it may send; or it has not, and the VI is idle.
+    ///
+    /// # Errors
+    /// The device's.
+    fn end(&self, connected: bool) -> Result<(), Error>;
 }
 
 impl<D: Form> Endpoint for Vi<D> {
-    fn info(&self) -> ConnectionInfo {
-        self.connection_info()
+    fn name(&self) -> ViName {
+        Self::name(self)
     }
 
     fn attributes(&self) -> RemoteAttributes {
@@ -65,12 +66,12 @@ impl<D: Form> Endpoint for Vi<D> {
         }
     }
 
-    fn connect(&self, peer: &ConnectionInfo) -> Result<(), Error> {
-        Self::connect(self, peer)
+    fn begin(&self) -> Result<(), Error> {
+        self.begin_connect()
     }
 
-    fn break_off(&self) -> Result<(), Error> {
-        Self::break_off(self)
+    fn end(&self, connected: bool) -> Result<(), Error> {
+        self.end_connect(connected)
     }
 }
 
@@ -79,11 +80,16 @@ pub trait Connections: Send + Sync {
     /// The NIC at `host` has this IPv4 address: a hosts file says so. What nobody told is asked for on the wire.
     fn learn(&self, host: Mac, ip: Ipv4Addr);
 
-    /// Waits until somebody asks for `local` (VipConnectWait).
+    /// Waits until somebody asks for `local` (VipConnectWait), or until `give_up` says so.
     ///
     /// # Errors
     /// [`Error::Timeout`]; the device's.
-    fn wait(&self, local: &NetAddress, timeout: Option<Duration>) -> Result<Box<dyn Incoming>, Error>;
+    fn wait(
+        &self,
+        local: &NetAddress,
+        timeout: Option<Duration>,
+        give_up: &dyn Fn() -> bool,
+    ) -> Result<Box<dyn Incoming>, Error>;
 
     /// Asks whoever waits at `remote` for a connection with `vi`, and waits for the answer (VipConnectRequest). When it returns
     /// without an error the VI is connected.
@@ -155,8 +161,8 @@ impl Nic {
     /// Its connection manager.
     ///
     /// # Errors
-    /// [`Error::NotSupported`]: it has none.
-    pub fn connections(&self) -> Result<&dyn Connections, Error> {
-        Err(Error::NotSupported("connection management over the wire"))
+    /// The device's, when it is begun; [`Error::NotSupported`]: the agent is not in this process.
+    pub fn connections(&self) -> Result<Arc<dyn Connections>, Error> {
+        Ok(Arc::new(self.wire()?))
     }
 }

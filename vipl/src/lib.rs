@@ -39,12 +39,14 @@ mod names;
 mod nic;
 mod queue;
 mod vi;
+mod wire;
 
 pub use cq::{Cq, CqEntry, ViId};
 pub use descriptor::{Descriptor, DescriptorBuilder, Operation, Remote, Status};
 pub use error::{Error, Return};
 pub use form::{Form, RawDescriptor};
 pub use memory::{MemAttributes, Region};
+pub use names::full_name;
 pub use nic::{Nic, NicAttributes, Ptag};
 pub use vi::{Direction, ReliabilityLevel, Vi, ViAttributes, ViQuery, ViState};
 pub use viaduct_driver::{

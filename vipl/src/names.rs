@@ -43,22 +43,34 @@ pub(crate) enum Target {
     Viad(PathBuf),
 }
 
+/// The name without an alias: two names of one NIC have the same.
+///
+/// # Errors
+/// An alias that nobody has made; aliases that cannot be read.
+pub fn full_name(name: &str) -> Result<String, Error> {
+    if is_form(name) {
+        return Ok(name.into());
+    }
+    let wrong = |reason: String| Error::Name { name: name.into(), reason };
+    let variable = env::var_os(VARIABLE).map(text).transpose().map_err(wrong)?.unwrap_or_default();
+    let meaning = meaning(name, &variable, &file().map_err(wrong)?).map_err(wrong)?;
+    meaning.ok_or_else(|| {
+        wrong(format!(
+            "it begins with none of viad:, vfio: and vfio-user:, and is no alias (variable {VARIABLE}, file {FILE})"
+        ))
+    })
+}
+
 /// Finds out what a name means.
 pub(crate) fn resolve(name: &str) -> Result<Target, Error> {
-    let wrong = |reason: String| Error::Name { name: name.into(), reason };
-    if is_form(name) {
-        return target(name).map_err(wrong);
-    }
-    let variable = env::var_os(VARIABLE).map(text).transpose().map_err(wrong)?.unwrap_or_default();
-    let file = file().map_err(wrong)?;
-    let meaning = meaning(name, &variable, &file).map_err(wrong)?;
-    match meaning {
-        Some(meaning) => target(&meaning)
-            .map_err(|reason| wrong(format!("it is an alias of {meaning:?}, and that is none: {reason}"))),
-        None => Err(wrong(format!(
-            "it begins with none of viad:, vfio: and vfio-user:, and is no alias (variable {VARIABLE}, file {FILE})"
-        ))),
-    }
+    let full = full_name(name)?;
+    target(&full).map_err(|reason| {
+        let reason = match full == name {
+            true => reason,
+            false => format!("it is an alias of {full:?}, and that is none: {reason}"),
+        };
+        Error::Name { name: name.into(), reason }
+    })
 }
 
 fn is_form(name: &str) -> bool {

@@ -15,6 +15,7 @@ use viaduct_spec::{descriptor::MAX_SEGMENTS, layout::Code, register::VERSION_VAL
 
 use crate::{
     names::{self, Target},
+    wire::{lost_events, Embedded, Wire},
     Error, ReliabilityLevel,
 };
 
@@ -26,6 +27,8 @@ pub struct Nic(Arc<Inner>);
 struct Inner {
     name: String,
     agent: Arc<dyn KernelAgent>,
+    /// None: the agent is viad's.
+    embedded: Option<Embedded>,
 }
 
 /// What a NIC can do (VIP_NIC_ATTRIBUTES).
@@ -95,14 +98,16 @@ impl Nic {
             Target::Device(device) => Self::open_device(name, device.open()?, device.options),
             Target::Viad(socket) => {
                 let agent = viaduct_driver::viad::Client::open(socket)?;
-                Ok(Self(Arc::new(Inner { name: name.into(), agent })))
+                Ok(Self(Arc::new(Inner { name: name.into(), agent, embedded: None })))
             }
         }
     }
 
     /// Opens a NIC behind any [`PciDevice`].
     pub fn open_device(name: &str, device: Arc<dyn PciDevice>, options: Options) -> Result<Self, Error> {
-        Ok(Self(Arc::new(Inner { name: name.into(), agent: Agent::open(device, options)? })))
+        let agent = Agent::open(device, options)?;
+        let embedded = Some(Embedded::new(&agent));
+        Ok(Self(Arc::new(Inner { name: name.into(), agent, embedded })))
     }
 
     /// What it can do (VipQueryNic).
@@ -162,12 +167,29 @@ impl Nic {
     /// Takes what the NIC reported that no descriptor can tell, oldest first: VIA's asynchronous
     /// errors.
     pub fn take_events(&self) -> Result<Vec<Event>, Error> {
-        Ok(self.agent().take_events()?)
+        let mut events = self.agent().take_events()?;
+        events.extend(self.lost());
+        Ok(events)
     }
 
     /// [`Nic::take_events`], as soon as there is one; sleeps for `timeout` at most, then there are none.
     pub fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, Error> {
-        Ok(self.agent().wait_events(timeout)?)
+        let lost = self.lost();
+        let timeout = if lost.is_empty() { timeout } else { Duration::ZERO };
+        let mut events = self.agent().wait_events(timeout)?;
+        events.extend(lost);
+        Ok(events)
+    }
+
+    /// Connections that their peers have ended: no error of the NIC's.
+    fn lost(&self) -> Vec<Event> {
+        let begun = self.0.embedded.as_ref().and_then(Embedded::begun);
+        begun.map_or_else(Vec::new, |wire| lost_events(&wire))
+    }
+
+    pub(crate) fn wire(&self) -> Result<Arc<Wire>, Error> {
+        let none = || Error::NotSupported("connections over the wire through viad");
+        self.0.embedded.as_ref().ok_or_else(none)?.wire()
     }
 
     /// Whether the device still answers. What waits for completions asks this now and then by itself.

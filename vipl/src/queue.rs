@@ -40,6 +40,8 @@ pub(crate) struct Posted<D> {
     /// Ring position of the next one: counts every descriptor, in the token's bits.
     position: u16,
     descriptors: VecDeque<D>,
+    /// The VI is being connected: the NIC gets nothing, and what is posted is flushed.
+    pub(crate) held: bool,
 }
 
 impl<D: Form> Queue<D> {
@@ -47,17 +49,22 @@ impl<D: Form> Queue<D> {
         Self {
             direction,
             slots: vi.ring(direction).slots(),
-            posted: Mutex::new(Posted { position: 0, descriptors: VecDeque::new() }),
+            posted: Mutex::new(Posted { position: 0, descriptors: VecDeque::new(), held: false }),
             misses: AtomicU32::new(0),
         }
+    }
+
+    /// Which one it is.
+    pub(crate) fn direction(&self) -> Direction {
+        self.direction
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Posted<D>> {
         self.posted.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Posts a descriptor: token into the ring, then the doorbell.
-    pub(crate) fn post(&self, vi: &AgentVi, mut descriptor: D) -> Result<(), Error> {
+    /// Posts a descriptor: token into the ring, then the doorbell. Whether it was flushed at once: the VI is being connected.
+    pub(crate) fn post(&self, vi: &AgentVi, mut descriptor: D) -> Result<bool, Error> {
         vi.check_process()?;
         let mut posted = self.lock();
         // The NIC has completed, hence read, what is off the queue: its slot is free.
@@ -65,6 +72,11 @@ impl<D: Form> Queue<D> {
             return Err(Error::Overrun(self.slots));
         }
         descriptor.prepare();
+        if posted.held {
+            descriptor.flush(self.direction);
+            posted.descriptors.push_back(descriptor);
+            return Ok(true);
+        }
         let token = descriptor.token(posted.position);
         vi.ring(self.direction).store(posted.position, token);
         // Descriptor and slot are in memory before the doorbell can be seen.
@@ -72,7 +84,8 @@ impl<D: Form> Queue<D> {
         // From here on the NIC may find it, doorbell or not: it is posted.
         posted.position = next(posted.position);
         posted.descriptors.push_back(descriptor);
-        Ok(vi.ring_doorbell(self.direction, token)?)
+        vi.ring_doorbell(self.direction, token)?;
+        Ok(false)
     }
 
     /// Takes the head off the queue if it is complete, however it completed.

@@ -11,6 +11,7 @@ pub use viaduct_driver::agent::vis::{Direction, ViState};
 use viaduct_driver::{
     address::{ConnectionInfo, Mtu, Service},
     agent::vis::{Vi as AgentVi, ViAttributes as AgentViAttributes, MAX_RING_LOG2},
+    kernel_agent::ViName,
 };
 
 use crate::{
@@ -277,6 +278,7 @@ impl<D: Form> Vi<D> {
     /// VI nothing is changed.
     pub fn disconnect(&self) -> Result<(), Error> {
         let (mut sends, mut receives) = (self.send.lock(), self.receive.lock());
+        sends.held = false;
         if self.vi.state()? == ViState::Idle {
             return Ok(());
         }
@@ -297,6 +299,41 @@ impl<D: Form> Vi<D> {
     fn reset(&self, direction: Direction, posted: &mut Posted<D>) -> Result<(), Error> {
         let flushed = posted.reset(direction);
         self.cq(direction).map_or(Ok(()), |cq| cq.flushed(self.id, direction, flushed))
+    }
+
+    /// What was flushed when it was posted has an entry like any other.
+    fn posted(&self, direction: Direction, flushed: bool) -> Result<(), Error> {
+        match self.cq(direction) {
+            Some(cq) if flushed => cq.flushed(self.id, direction, 1),
+            _ => Ok(()),
+        }
+    }
+
+    /// What its agent calls it.
+    pub(crate) fn name(&self) -> ViName {
+        self.vi.name()
+    }
+
+    /// The agent may connect it from now on: see [`crate::connections::Endpoint::begin`].
+    pub(crate) fn begin_connect(&self) -> Result<(), Error> {
+        let mut sends = self.send.lock();
+        // Sends posted to an idle VI are flushed; the NIC is done with them before it starts anew.
+        self.wait_complete(&[&sends])?;
+        sends.held = true;
+        Ok(())
+    }
+
+    /// The agent has connected it, or has not: see [`crate::connections::Endpoint::end`].
+    pub(crate) fn end_connect(&self, connected: bool) -> Result<(), Error> {
+        let mut sends = self.send.lock();
+        sends.held = false;
+        if connected {
+            // The send ring has started anew.
+            return self.reset(Direction::Send, &mut sends);
+        }
+        drop(sends);
+        // It may have been connected, before it came to nothing.
+        self.disconnect()
     }
 
     fn queue(&self, direction: Direction) -> &Queue<D> {
@@ -389,7 +426,8 @@ impl Vi {
         if !descriptor.region().nic().is(&self.nic) {
             return Err(Error::OtherNic);
         }
-        queue.post(&self.vi, descriptor)
+        let flushed = queue.post(&self.vi, descriptor)?;
+        self.posted(queue.direction(), flushed)
     }
 }
 
@@ -413,7 +451,8 @@ impl Vi<RawDescriptor> {
         }
         // SAFETY: the caller's promise.
         let descriptor = unsafe { RawDescriptor::new(region, address) }?;
-        self.queue(direction).post(&self.vi, descriptor)
+        let flushed = self.queue(direction).post(&self.vi, descriptor)?;
+        self.posted(direction, flushed)
     }
 }
 

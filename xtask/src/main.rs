@@ -8,6 +8,7 @@ mod demo;
 mod doctor;
 mod fit;
 mod hardware;
+mod install;
 mod need;
 mod parts;
 mod project;
@@ -95,6 +96,18 @@ enum Task {
         #[arg(long, value_name = "NAME")]
         only: Option<String>,
     },
+    /// Puts VIPL's C interface under a prefix: vipl.h, libvipl, vipl.pc
+    Install {
+        /// The prefix: an absolute path
+        #[arg(long, value_name = "DIR")]
+        prefix: PathBuf,
+        /// The profile of cargo to build with
+        #[arg(long, default_value = "release")]
+        profile: String,
+        /// Puts the files under this folder, as packagers do
+        #[arg(long, value_name = "DIR")]
+        destdir: Option<PathBuf>,
+    },
     /// Places and routes the core for an ECP5, and tells its size and speed
     Fit {
         /// The seed of the placement
@@ -129,6 +142,9 @@ fn run(task: Task) -> Result<()> {
         Task::Test { only, .. } => parts::run(&project, &only),
         Task::Demo { args } => demo::run(&project, &args),
         Task::Vfio(options) => vfio::run(&project, &options, false),
+        Task::Install { prefix, profile, destdir } => {
+            install::run(&project, &prefix, &profile, destdir.as_deref())
+        }
         Task::Export { out } => {
             setup::ensure(&project, &[Need::Simulator, Need::Synthesis])?;
             let folder = out.map_or_else(|| project.scratch("verilog"), Ok)?;

@@ -14,7 +14,7 @@ pub enum Need {
     Lint,
     /// Verilator and a C++ compiler: the co-simulation.
     Simulator,
-    /// The other C compiler, beside Debian's gcc: the C header is for both.
+    /// The other C compiler, beside Debian's gcc: the C header is for both; and pkg-config.
     C,
     /// tshark, scapy, strace: independent readers of the frames on the wire, and of system calls.
     Decode,
@@ -97,6 +97,7 @@ pub const TOOLS: &[Tool] = &[
     Tool { name: "g++", need: Need::Simulator, minimum: "10.0", probe: Probe::Cxx, source: Source::Debian("g++") },
     Tool { name: "zlib", need: Need::Simulator, minimum: "", probe: Probe::Header("zlib.h"), source: Source::Debian("zlib1g-dev") },
     Tool { name: "clang", need: Need::C, minimum: "11.0", probe: Probe::Program(&["clang", "--version"]), source: Source::Debian("clang") },
+    Tool { name: "pkg-config", need: Need::C, minimum: "", probe: Probe::Program(&["pkg-config", "--version"]), source: Source::Debian("pkg-config") },
     Tool { name: "tshark", need: Need::Decode, minimum: "4.0", probe: Probe::Program(&["tshark", "--version"]), source: Source::Debian("tshark") },
     Tool { name: "scapy", need: Need::Decode, minimum: "", probe: Probe::Python("decode.txt"), source: Source::Pip },
     Tool { name: "strace", need: Need::Decode, minimum: "", probe: Probe::Present("strace"), source: Source::Debian("strace") },

@@ -5,7 +5,7 @@ use crate::hardware::{self, Exporter};
 use crate::need::Need;
 use crate::project::Project;
 use crate::suite::Suite;
-use crate::{alone, demo, setup, soak, vfio};
+use crate::{alone, demo, install, setup, soak, vfio};
 use anyhow::{bail, Result};
 
 /// One part.
@@ -38,6 +38,7 @@ enum Action {
     Budget,
     Prove,
     Demo,
+    Install,
     Vfio,
 }
 
@@ -71,6 +72,7 @@ pub const PARTS: &[Part] = &[
     Part { name: "budget", about: "every block fits its budget on ECP5", needs: &[Synthesis], action: Action::Budget },
     Part { name: "prove", about: "the proofs of the primitives", needs: &[Proof], action: Action::Prove },
     Part { name: "demo", about: "the demo, and its capture read by Wireshark", needs: &[Simulator, Decode], action: Action::Demo },
+    Part { name: "install", about: "VIPL's C interface under a prefix, and a C program that is compiled as the quick start says", needs: &[Need::C], action: Action::Install },
     Part { name: "vfio", about: "a guest's kernel, its IOMMU and vfio-pci with two simulated NICs", needs: &[Simulator], action: Action::Vfio },
     // Last: it leaves the large profile's viaduct-export where the board's was.
     Part { name: "large", about: "the large profile: 1024 VIs and 4096 regions, without a fault and at work", needs: &[Simulator, Synthesis], action: Action::Large },
@@ -170,6 +172,7 @@ impl Tests<'_> {
             Action::Budget => hardware::budget(project, exporter, None),
             Action::Prove => hardware::prove(project, exporter, None),
             Action::Demo => demo::smoke(project, self.whole),
+            Action::Install => install::smoke(project),
             Action::Vfio => vfio::run(project, &vfio::Options::default(), self.whole),
         }
     }

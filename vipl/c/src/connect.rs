@@ -11,7 +11,7 @@ use via::{
 };
 
 use crate::{
-    entry::{call, code, read, timeout, wait, Deadline, Out},
+    entry::{call, code, read, timeout, Out},
     handles::Table,
     names::{host, ADDRESS_BYTES},
     nic::{lock, OpenNic, NICS},
@@ -40,6 +40,9 @@ pub fn close(nic_handle: Pvoid) {
 
 /// Tells the peer of a VI that their connection ends.
 pub fn tell_peer(vi: &Vi) {
+    if !vi.has_connected.load(Ordering::Acquire) {
+        return;
+    }
     if let Ok(connections) = vi.open.device.nic.connections() {
         // The VI is disconnected whatever becomes of the peer.
         let _ = connections.disconnect(&vi.vi);
@@ -91,9 +94,8 @@ pub unsafe extern "C" fn VipConnectWait(
         // SAFETY: vipl.h.
         let _room = unsafe { Out::new(remote_address) }?;
         let connections = open.device.nic.connections().map_err(code)?;
-        let closed = &open.device.closed;
-        let request = wait(Deadline::after(time), closed, |slice| connections.wait(&local, Some(slice)));
-        let request = request.map_err(code)?;
+        let give_up = || NICS.get(nic_handle).is_err();
+        let request = connections.wait(&local, timeout(time), &give_up).map_err(code)?;
         attributes_out.put(of_peer(&request.attributes()));
         let from = request.remote();
         let head = NetAddressHead {
@@ -132,6 +134,7 @@ pub extern "C" fn VipConnectAccept(connection: Pvoid, vi_handle: Pvoid) -> VipRe
         if theirs.max_transfer_size != own.max_transfer_size {
             return Err(Return::InvalidMtu);
         }
+        vi.has_connected.store(true, Ordering::Release);
         peer.accept(&vi.vi).map_err(code)?;
         // It is used up; drop does no more than forget it.
         drop(request.take());
@@ -166,6 +169,7 @@ pub unsafe extern "C" fn VipConnectRequest(
         let out = unsafe { Out::new(remote_attributes) }?;
         let connections = vi.open.device.nic.connections().map_err(code)?;
         let _connecting = Connecting::begin(&vi)?;
+        vi.has_connected.store(true, Ordering::Release);
         let is = connections.request(&vi.vi, &local, &remote, timeout(time)).map_err(code)?;
         out.put(of_peer(&is));
         Ok(())
@@ -185,6 +189,7 @@ pub unsafe extern "C" fn VipConnectPeerRequest(
         let (local, remote) = unsafe { (local(&vi.open, local_address)?, address(remote_address)?) };
         let connections = vi.open.device.nic.connections().map_err(code)?;
         let _connecting = Connecting::begin(&vi)?;
+        vi.has_connected.store(true, Ordering::Release);
         let request = connections.peer_request(&vi.vi, &local, &remote, timeout(time)).map_err(code)?;
         *lock(&vi.peer_request) = Some(request);
         Ok(())

@@ -7,7 +7,6 @@
 // VIPL's own documentation says what a caller owes: vipl.h.
 #![allow(clippy::missing_safety_doc)]
 
-mod config;
 mod connect;
 mod cq;
 mod entry;

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    env,
     ffi::{c_char, c_ulong, CStr},
     sync::{
         atomic::{AtomicBool, Ordering},
@@ -10,10 +11,9 @@ use std::{
     thread::JoinHandle,
 };
 
-use via::{connections::MAX_DISCRIMINATOR, Mac, Nic, Ptag, ReliabilityLevel, Return};
+use via::{connections::MAX_DISCRIMINATOR, full_name, Mac, Nic, Ptag, ReliabilityLevel, Return};
 
 use crate::{
-    config::Config,
     entry::{call, code, watch_forks, Out},
     events,
     handles::Table,
@@ -46,7 +46,7 @@ pub struct OpenNic {
     pub handle: Pvoid,
     name: String,
     pub device: Arc<Device>,
-    /// The tag of what has none: see `config`.
+    /// The tag of what has none: see [`is_null_ptag_taken`].
     default_tag: Option<OnceLock<Ptag>>,
     pub names: Mutex<Option<Hosts>>,
     /// The program's handler of asynchronous errors, and its word for it.
@@ -67,6 +67,12 @@ unsafe impl Sync for OpenNic {}
 unsafe impl Send for Tag {}
 // SAFETY: as above.
 unsafe impl Sync for Tag {}
+
+/// Whether VIs and memory without a protection tag have the default one of their NIC's handle: the variable
+/// `VIPL_COMPAT` is `null-ptag`.
+fn is_null_ptag_taken() -> bool {
+    env::var("VIPL_COMPAT").is_ok_and(|value| value == "null-ptag")
+}
 
 /// Takes a lock around what is whole after each step.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -145,18 +151,16 @@ pub unsafe extern "C" fn VipOpenNic(device_name: *const c_char, nic_handle: *mut
         }
         // SAFETY: vipl.h: a string.
         let name = unsafe { CStr::from_ptr(device_name) }.to_str().map_err(|_| Return::InvalidParameter)?;
-        let config = Config::read();
-        let target = config.nic(name).ok_or_else(|| {
-            eprintln!("vipl: {name:?} is no NIC: no entry in VIPL_NICS or the configuration file");
-            Return::InvalidParameter
-        })?;
         watch_forks();
         let handle = NICS.next();
         let open = Arc::new(OpenNic {
             handle,
             name: name.into(),
-            device: Device::open(&target)?,
-            default_tag: config.null_ptag.then(OnceLock::new),
+            device: Device::open(&full_name(name).map_err(|error| {
+                eprintln!("vipl: {error}");
+                code(error)
+            })?)?,
+            default_tag: is_null_ptag_taken().then(OnceLock::new),
             names: Mutex::default(),
             handler: Mutex::default(),
         });

@@ -36,6 +36,8 @@ pub struct Vi {
     pub receive_notifier: Notifier<ViCallback>,
     /// It is being connected.
     pub connecting: AtomicBool,
+    /// A connection has been asked for or accepted: there may be a peer to tell when it ends.
+    pub has_connected: AtomicBool,
     /// The peer request that is on its way.
     pub peer_request: Mutex<Option<Arc<dyn PeerRequest>>>,
     pub user_data: AtomicPtr<std::ffi::c_void>,
@@ -145,6 +147,7 @@ pub unsafe extern "C" fn VipCreateVi(
             send_notifier: Notifier::new(),
             receive_notifier: Notifier::new(),
             connecting: AtomicBool::new(false),
+            has_connected: AtomicBool::new(false),
             peer_request: Mutex::default(),
             user_data: AtomicPtr::default(),
             dead: AtomicBool::new(false),

@@ -60,8 +60,8 @@ fn run(name: &str) -> Vec<String> {
     .expect("written");
     let output = Command::new(program)
         .env("LD_LIBRARY_PATH", folder)
-        .env("VIPL_NICS", simulator.names())
-        .env("VIPL_CONFIG", "/nonexistent")
+        .env("VIADUCT_NICS", simulator.names())
+        .env("VIADUCT_NICS_FILE", "/nonexistent")
         .env("VIPL_HOSTS", hosts)
         .env_remove("VIPL_COMPAT")
         .output()
@@ -103,4 +103,9 @@ fn completion_queues_and_handlers() {
 #[test]
 fn errors_names_and_forks() {
     all_pass("system");
+}
+
+#[test]
+fn connections_and_what_moves_over_them() {
+    all_pass("connect");
 }

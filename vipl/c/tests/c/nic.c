@@ -21,6 +21,8 @@ static void a_name_that_is_none_and_null_are_invalid_parameters(void)
     VIP_NIC_HANDLE nic = NULL;
     IS(VipOpenNic("no such NIC", &nic), VIP_INVALID_PARAMETER);
     IS(VipOpenNic("", &nic), VIP_INVALID_PARAMETER);
+    IS(VipOpenNic("vfio-user:", &nic), VIP_INVALID_PARAMETER);
+    IS(VipOpenNic("vfio-user:/no/such/socket", &nic), VIP_ERROR_RESOURCE);
     IS(VipOpenNic(NULL, &nic), VIP_INVALID_PARAMETER);
     IS(VipOpenNic("nic0", NULL), VIP_INVALID_PARAMETER);
     CHECK(nic == NULL);

@@ -52,15 +52,9 @@ impl Simulator {
 
     /// What C programs are told of the NICs.
     pub fn names(&self) -> String {
-        let name = |nic: usize| {
-            let socket = self.socket(nic);
-            format!(
-                "nic{nic} = vfio-user:{},mac=02:00:00:00:00:0{1},ip=10.0.0.{1}",
-                socket.display(),
-                nic + 1
-            )
-        };
-        format!("{};{}", name(0), name(1))
+        let names = ["nic", "VINIC", "/dev/via_eth", "/dev/clanvi"];
+        let aliases = |nic: usize| names.map(|name| format!("{name}{nic}={}", self.nic(nic)));
+        [aliases(0), aliases(1)].concat().join(";")
     }
 }
 

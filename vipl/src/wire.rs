@@ -1,0 +1,440 @@
+//! Connections over the wire, by the connector of the agent in this process.
+
+use std::{
+    collections::BTreeMap,
+    net::Ipv4Addr,
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use viaduct_driver::{
+    address::Mac,
+    agent::{
+        connector::{Ask, Connector, ConnectorError},
+        Agent,
+    },
+    cm::{CmError, ConnectionId, Discriminator, End, Event, Host, Refusal, Target},
+    kernel_agent::ViName,
+};
+
+use crate::{
+    connections::{Connections, Endpoint, Incoming, NetAddress, PeerRequest, RemoteAttributes},
+    Error,
+};
+
+/// How long one waits before one looks whether one still should.
+const SLICE: Duration = Duration::from_millis(100);
+/// How long the other side may take, after it was accepted, to say that it is ready.
+const READY: Duration = Duration::from_secs(20);
+
+/// The connections of a NIC.
+pub(crate) struct Wire {
+    connector: Connector,
+    state: Mutex<State>,
+    /// Nobody has the NIC open any more.
+    stop: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    /// Connections that both ends are ready for.
+    links: BTreeMap<ViName, ConnectionId>,
+    /// VIs whose connections the other side has ended.
+    lost: Vec<ViName>,
+    /// IPv4 addresses that a hosts file has told.
+    hosts: BTreeMap<Mac, Ipv4Addr>,
+}
+
+impl Wire {
+    /// Opens the raw channel.
+    pub fn open(agent: &Arc<Agent>) -> Result<Arc<Self>, Error> {
+        let connector = Connector::open(agent, true, rand::random())?;
+        Ok(Arc::new(Self { connector, state: Mutex::default(), stop: AtomicBool::new(false) }))
+    }
+
+    /// VIs whose connections the other side has ended since one last asked.
+    pub fn take_lost(&self) -> Vec<ViName> {
+        std::mem::take(&mut self.state().lost)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Whole after each step.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what has become of connections that nobody asks about.
+    fn note_ends(&self) {
+        let mut state = self.state();
+        let ended = |event: &Event, links: &BTreeMap<ViName, ConnectionId>| {
+            matches!(event, Event::Disconnected { .. } | Event::Lost { .. })
+                && links.values().any(|id| *id == event.id())
+        };
+        while let Some(event) = self.connector.take_event(|event| ended(event, &state.links)) {
+            let vi = state.links.iter().find(|(_, id)| **id == event.id()).map(|(vi, _)| *vi);
+            if let Some(vi) = vi {
+                state.links.remove(&vi);
+                state.lost.push(vi);
+            }
+        }
+    }
+
+    fn ask(
+        &self,
+        vi: ViName,
+        from: &NetAddress,
+        to: &NetAddress,
+        timeout: Option<Duration>,
+    ) -> Result<Ask, Error> {
+        let target = match self.state().hosts.get(&to.host) {
+            Some(&ip) => Target::Host(Host { mac: to.host, ip }),
+            None => Target::Mac(to.host),
+        };
+        let (from, to) = (discriminator(from)?, discriminator(to)?);
+        Ok(Ask { vi, target, from, to, data: Vec::new(), timeout })
+    }
+
+    /// How an attempt of `vi` ended, for the VI.
+    fn conclude(
+        &self,
+        vi: &dyn Endpoint,
+        id: ConnectionId,
+        outcome: Result<RemoteAttributes, Error>,
+    ) -> Result<RemoteAttributes, Error> {
+        if outcome.is_ok() {
+            self.state().links.insert(vi.name(), id);
+        } else {
+            // Nothing more is to come of it.
+            self.connector.disconnect(id)?;
+        }
+        vi.end(outcome.is_ok())?;
+        outcome
+    }
+}
+
+/// Turns the connector, so that peers are answered while nobody waits.
+fn listen(wire: &Wire) {
+    while !wire.stop.load(Ordering::Acquire) && wire.connector.wait(SLICE).is_ok() {
+        wire.note_ends();
+    }
+}
+
+/// Begins an attempt at a connection.
+trait Begin {
+    fn begin(
+        &self,
+        vi: &dyn Endpoint,
+        ask: impl FnOnce() -> Result<ConnectionId, ConnectorError>,
+    ) -> Result<Attempt, Error>;
+}
+
+impl Begin for Arc<Wire> {
+    fn begin(
+        &self,
+        vi: &dyn Endpoint,
+        ask: impl FnOnce() -> Result<ConnectionId, ConnectorError>,
+    ) -> Result<Attempt, Error> {
+        vi.begin()?;
+        match ask() {
+            Ok(id) => Ok(Attempt { wire: Arc::clone(self), id, progress: Mutex::default() }),
+            Err(error) => {
+                vi.end(false)?;
+                Err(error.into())
+            }
+        }
+    }
+}
+
+impl Connections for Arc<Wire> {
+    fn learn(&self, host: Mac, ip: Ipv4Addr) {
+        self.state().hosts.insert(host, ip);
+    }
+
+    fn wait(
+        &self,
+        local: &NetAddress,
+        timeout: Option<Duration>,
+        give_up: &dyn Fn() -> bool,
+    ) -> Result<Box<dyn Incoming>, Error> {
+        let start = Instant::now();
+        let own = self.connector.listen(discriminator(local)?, true);
+        let mine = |event: &Event| matches!(event, Event::Incoming { listener, .. } if *listener == own);
+        let result = loop {
+            let left = timeout.map_or(SLICE, |timeout| timeout.saturating_sub(start.elapsed()).min(SLICE));
+            match self.connector.wait_event(left, mine) {
+                Ok(Some(Event::Incoming { id, request, .. })) => break Ok((id, request)),
+                Ok(_) if left.is_zero() || give_up() => break Err(Error::Timeout),
+                Ok(_) => {}
+                Err(error) => break Err(error.into()),
+            }
+        };
+        self.connector.unlisten(own);
+        let (id, request) = match result {
+            Ok(asked) => asked,
+            Err(error) => {
+                // Who asked in the last moment is told that nobody waits any more.
+                if let Some(event) = self.connector.take_event(mine) {
+                    let _ = self.connector.reject(event.id(), &[]);
+                }
+                return Err(error);
+            }
+        };
+        let remote = NetAddress { host: request.host.mac, discriminator: request.from.as_bytes().to_vec() };
+        let attributes = of_end(&request.peer);
+        let asked = Asked { wire: Arc::clone(self), id, remote, attributes, settled: Mutex::new(false) };
+        Ok(Box::new(asked))
+    }
+
+    fn request(
+        &self,
+        vi: &dyn Endpoint,
+        local: &NetAddress,
+        remote: &NetAddress,
+        timeout: Option<Duration>,
+    ) -> Result<RemoteAttributes, Error> {
+        let ask = self.ask(vi.name(), local, remote, timeout)?;
+        // The manager knows the time: what is too late is refused.
+        self.begin(vi, || self.connector.connect(ask))?.wait(vi)
+    }
+
+    fn peer_request(
+        &self,
+        vi: &dyn Endpoint,
+        local: &NetAddress,
+        remote: &NetAddress,
+        timeout: Option<Duration>,
+    ) -> Result<Arc<dyn PeerRequest>, Error> {
+        let ask = self.ask(vi.name(), local, remote, timeout)?;
+        Ok(Arc::new(self.begin(vi, || self.connector.peer_request(ask))?))
+    }
+
+    fn disconnect(&self, vi: &dyn Endpoint) -> Result<(), Error> {
+        let id = self.state().links.remove(&vi.name());
+        Ok(id.map_or(Ok(()), |id| self.connector.disconnect(id))?)
+    }
+}
+
+/// Somebody has asked.
+struct Asked {
+    wire: Arc<Wire>,
+    id: ConnectionId,
+    remote: NetAddress,
+    attributes: RemoteAttributes,
+    settled: Mutex<bool>,
+}
+
+impl Asked {
+    fn settle(&self) -> bool {
+        std::mem::replace(&mut *self.settled.lock().unwrap_or_else(PoisonError::into_inner), true)
+    }
+}
+
+impl Incoming for Asked {
+    fn remote(&self) -> NetAddress {
+        self.remote.clone()
+    }
+
+    fn attributes(&self) -> RemoteAttributes {
+        self.attributes
+    }
+
+    fn accept(&self, vi: &dyn Endpoint) -> Result<(), Error> {
+        vi.begin()?;
+        if let Err(error) = self.wire.connector.accept(self.id, vi.name(), &[]) {
+            vi.end(false)?;
+            return Err(error.into());
+        }
+        self.settle();
+        let start = Instant::now();
+        let mine = |event: &Event| event.id() == self.id;
+        let outcome = loop {
+            match self.wire.connector.wait_event(SLICE, mine) {
+                Ok(Some(Event::Established { .. })) => break Ok(self.attributes()),
+                Ok(Some(Event::Met { .. } | Event::Incoming { .. })) => {}
+                Ok(Some(_)) => break Err(Error::Timeout),
+                Ok(None) if start.elapsed() > READY => break Err(Error::Timeout),
+                Ok(None) => {}
+                Err(error) => break Err(error.into()),
+            }
+        };
+        self.wire.conclude(vi, self.id, outcome).map(drop)
+    }
+
+    fn reject(self: Box<Self>) -> Result<(), Error> {
+        self.settle();
+        Ok(self.wire.connector.reject(self.id, &[])?)
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        if !self.settle() {
+            // Of a device that is gone nobody asks any more.
+            let _ = self.wire.connector.reject(self.id, &[]);
+        }
+    }
+}
+
+/// A request of ours on its way.
+struct Attempt {
+    wire: Arc<Wire>,
+    id: ConnectionId,
+    progress: Mutex<Progress>,
+}
+
+#[derive(Default)]
+struct Progress {
+    /// The other end, when it is known.
+    met: Option<End>,
+    settled: bool,
+}
+
+impl Attempt {
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn look(&self, vi: &dyn Endpoint, timeout: Duration) -> Result<RemoteAttributes, Error> {
+        let mut progress = self.progress();
+        if progress.settled {
+            return Err(Error::Timeout);
+        }
+        let start = Instant::now();
+        let outcome = loop {
+            let left = timeout.saturating_sub(start.elapsed());
+            match self.wire.connector.wait_event(left, |event| event.id() == self.id)? {
+                Some(Event::Met { peer, .. }) => progress.met = Some(peer),
+                Some(Event::Established { .. }) => {
+                    break progress.met.as_ref().map(of_end).ok_or(Error::Rejected);
+                }
+                Some(Event::Refused { refusal, .. }) => break Err(refused(refusal)),
+                Some(_) => break Err(Error::NotReachable("the other side any more".into())),
+                None if left.is_zero() => return Err(Error::NotDone),
+                None => {}
+            }
+        };
+        progress.settled = true;
+        self.wire.conclude(vi, self.id, outcome)
+    }
+}
+
+impl PeerRequest for Attempt {
+    fn done(&self, vi: &dyn Endpoint) -> Result<RemoteAttributes, Error> {
+        self.look(vi, Duration::ZERO)
+    }
+
+    fn wait(&self, vi: &dyn Endpoint) -> Result<RemoteAttributes, Error> {
+        loop {
+            match self.look(vi, SLICE) {
+                Err(Error::NotDone) => {}
+                result => return result,
+            }
+        }
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        if !self.progress().settled {
+            // Of a device that is gone nothing is to be withdrawn.
+            let _ = self.wire.connector.disconnect(self.id);
+        }
+    }
+}
+
+/// What a peer tells of its VI.
+fn of_end(end: &End) -> RemoteAttributes {
+    RemoteAttributes {
+        reliability_level: end.info.service,
+        max_transfer_size: end.info.max_transfer,
+        enable_rdma_write: end.rdma_write,
+        enable_rdma_read: end.rdma_read,
+    }
+}
+
+fn discriminator(address: &NetAddress) -> Result<Discriminator, Error> {
+    Discriminator::try_from(&address.discriminator[..]).map_err(|_| Error::Length)
+}
+
+fn refused(refusal: Refusal) -> Error {
+    match refusal {
+        Refusal::NoMatch => Error::NoMatch,
+        Refusal::Timeout => Error::Timeout,
+        Refusal::Unreachable => Error::NotReachable("that host".into()),
+        Refusal::Rejected | Refusal::Stale | Refusal::NoResources | Refusal::Mismatch | Refusal::Other(_) => {
+            Error::Rejected
+        }
+    }
+}
+
+impl From<ConnectorError> for Error {
+    fn from(error: ConnectorError) -> Self {
+        match error {
+            ConnectorError::Agent(error) => error.into(),
+            ConnectorError::Manager(CmError::Gone(_)) => Self::Timeout,
+            ConnectorError::Manager(CmError::Data { .. } | CmError::Own(_)) => Self::Length,
+            ConnectorError::Manager(CmError::Peer(_)) => Self::Rejected,
+        }
+    }
+}
+
+/// The events that stand for connections that the other side has ended.
+pub(crate) fn lost_events(wire: &Wire) -> Vec<viaduct_driver::agent::Event> {
+    wire.note_ends();
+    let event = |vi: ViName| viaduct_driver::agent::Event {
+        code: viaduct_spec::register::event_code::CONN_LOST,
+        vi: vi.index,
+        receive: false,
+        broke: true,
+    };
+    wire.take_lost().into_iter().map(event).collect()
+}
+
+/// What is kept of the agent in this process, for its connections.
+pub(crate) struct Embedded {
+    agent: Arc<Agent>,
+    wire: Mutex<Option<(Arc<Wire>, JoinHandle<()>)>>,
+}
+
+impl Embedded {
+    pub fn new(agent: &Arc<Agent>) -> Self {
+        Self { agent: Arc::clone(agent), wire: Mutex::default() }
+    }
+
+    /// Its connections, begun when they are first asked for: from then on a thread hears what peers say.
+    pub fn wire(&self) -> Result<Arc<Wire>, Error> {
+        let mut wire = self.lock();
+        if let Some((wire, _)) = &*wire {
+            return Ok(Arc::clone(wire));
+        }
+        let begun = Wire::open(&self.agent)?;
+        let heard = Arc::clone(&begun);
+        let thread =
+            std::thread::Builder::new().name("vipl-connections".into()).spawn(move || listen(&heard));
+        *wire = Some((Arc::clone(&begun), thread.map_err(Error::Memory)?));
+        Ok(begun)
+    }
+
+    /// Its connections, if they have been begun.
+    pub fn begun(&self) -> Option<Arc<Wire>> {
+        self.lock().as_ref().map(|(wire, _)| Arc::clone(wire))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<(Arc<Wire>, JoinHandle<()>)>> {
+        self.wire.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        let begun = self.lock().take();
+        if let Some((wire, thread)) = begun {
+            wire.stop.store(true, Ordering::Release);
+            drop(wire);
+            let _ = thread.join();
+        }
+    }
+}

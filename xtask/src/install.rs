@@ -1,0 +1,164 @@
+//! `install`: the C interface of VIPL under a prefix: header, shared and static library, pkg-config file.
+
+use crate::command::Cmd;
+use crate::project::{read, write, Project};
+use anyhow::{ensure, Context, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What the loader looks for: the soname that vipl/c/build.rs gives.
+const SONAME: &str = "libvipl.so.0";
+
+/// What a prefix gets.
+struct Place<'a> {
+    prefix: &'a Path,
+    /// Where the files are while they are put there, if not at once under the prefix (packagers' DESTDIR).
+    root: PathBuf,
+}
+
+/// Builds the library and puts it under `prefix`. Run again it puts the same there.
+pub fn run(project: &Project, prefix: &Path, profile: &str, destdir: Option<&Path>) -> Result<()> {
+    ensure!(prefix.is_absolute(), "--prefix {} is not an absolute path", prefix.display());
+    project.cargo("build")?.args(["-p", "vipl-c", "--profile", profile]).run()?;
+    let folder = match profile {
+        "dev" => "debug",
+        other => other,
+    };
+    let built = target(project)?.join(folder);
+    let version = version(&project.root)?;
+    let root = destdir.map_or_else(
+        || prefix.to_path_buf(),
+        |destdir| destdir.join(prefix.strip_prefix("/").unwrap_or(prefix)),
+    );
+    let place = Place { prefix, root };
+
+    let shared = format!("libvipl.so.{version}");
+    place.copy(&project.root.join("vipl/include/vipl.h"), "include/vipl.h")?;
+    place.copy(&built.join("libvipl.so"), &format!("lib/{shared}"))?;
+    place.link(&shared, &format!("lib/{SONAME}"))?;
+    place.link(SONAME, "lib/libvipl.so")?;
+    place.copy(&built.join("libvipl.a"), "lib/libvipl.a")?;
+    let text = read(&project.root.join("vipl/c/vipl.pc.in"))?;
+    place.write(&pkg_config(&text, prefix, &version), "lib/pkgconfig/vipl.pc")?;
+    print!("{}", place.advice());
+    Ok(())
+}
+
+impl Place<'_> {
+    /// A file's place; what is there goes first, so that programs that run keep the library that they have.
+    fn clear(&self, to: &str) -> Result<PathBuf> {
+        let path = self.root.join(to);
+        let folder = path.parent().context("a file has a folder")?;
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        if path.symlink_metadata().is_ok() {
+            fs::remove_file(&path).with_context(|| format!("cannot replace {}", path.display()))?;
+        }
+        println!("{}", path.display());
+        Ok(path)
+    }
+
+    fn copy(&self, from: &Path, to: &str) -> Result<()> {
+        let to = self.clear(to)?;
+        fs::copy(from, &to).with_context(|| format!("cannot copy {}", from.display()))?;
+        Ok(())
+    }
+
+    fn link(&self, from: &str, to: &str) -> Result<()> {
+        let to = self.clear(to)?;
+        std::os::unix::fs::symlink(from, &to).with_context(|| to.display().to_string())
+    }
+
+    fn write(&self, text: &str, to: &str) -> Result<()> {
+        write(&self.clear(to)?, text)
+    }
+
+    /// What a program needs to be compiled, and to find the library when it starts.
+    fn advice(&self) -> String {
+        let prefix = self.prefix.display();
+        let system = self.prefix == Path::new("/usr") || self.prefix == Path::new("/usr/local");
+        let find = match system {
+            true => "Run `ldconfig` once, so that programs find the library when they start.".to_string(),
+            false => format!(
+                "Programs find the library when they start if they are linked with -Wl,-rpath,{prefix}/lib, or if \
+                 LD_LIBRARY_PATH has {prefix}/lib."
+            ),
+        };
+        let path = match system {
+            true => String::new(),
+            false => format!("PKG_CONFIG_PATH={prefix}/lib/pkgconfig "),
+        };
+        format!("\n  cc prog.c $({path}pkg-config --cflags --libs vipl)\n\n{find}\n")
+    }
+}
+
+/// The folder where cargo builds: xtask is in one of its folders.
+fn target(project: &Project) -> Result<PathBuf> {
+    let text = project.cargo("metadata")?.args(["--no-deps", "--format-version", "1"]).read()?;
+    let at = text.split_once("\"target_directory\":\"").context("cargo names no target folder")?.1;
+    Ok(at.split('"').next().unwrap_or_default().into())
+}
+
+/// The version of the workspace.
+fn version(root: &Path) -> Result<String> {
+    let manifest = read(&root.join("Cargo.toml"))?;
+    let line = manifest.lines().find_map(|line| line.strip_prefix("version = ")).context("no version")?;
+    Ok(line.trim_matches('"').into())
+}
+
+/// The pkg-config file.
+fn pkg_config(text: &str, prefix: &Path, version: &str) -> String {
+    text.replace("@PREFIX@", &prefix.display().to_string())
+        .replace("@VERSION@", version)
+        // What Rust's library needs of the system, for those who link libvipl.a.
+        .replace("@PRIVATE@", "-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc")
+}
+
+/// `install` into a folder, and the quick start as its advice says it.
+pub fn smoke(project: &Project) -> Result<()> {
+    let prefix = project.scratch("install")?;
+    run(project, &prefix, "dev", None)?;
+    // Again: the same.
+    run(project, &prefix, "dev", None)?;
+    let program = prefix.join("prog.c");
+    write(
+        &program,
+        "#include <stdio.h>\n#include <vipl.h>\n\nint main(void)\n{\n    VIP_NIC_HANDLE nic;\n    \
+         return VipOpenNic(NULL, &nic) != VIP_INVALID_PARAMETER;\n}\n",
+    )?;
+    let (folder, lib) = (prefix.display(), prefix.join("lib"));
+    for (name, more) in
+        [("shared", format!("-Wl,-rpath,{}", lib.display())), ("static", "-static-libgcc".into())]
+    {
+        let out = prefix.join(name);
+        let libs = match name {
+            "shared" => "$(pkg-config --cflags --libs vipl)".to_string(),
+            _ => format!("-I{folder}/include {folder}/lib/libvipl.a $(pkg-config --static --libs-only-l vipl | sed s/-lvipl//)"),
+        };
+        let line = format!("PKG_CONFIG_PATH={folder}/lib/pkgconfig; export PKG_CONFIG_PATH; cc {folder}/prog.c {libs} {more} -o {}", out.display());
+        Cmd::new("sh").args(["-c", &line]).run()?;
+        Cmd::new(&out).run()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pkg_config_file_has_no_gaps() {
+        let root = Project::find().unwrap().root;
+        let text = read(&root.join("vipl/c/vipl.pc.in")).unwrap();
+        let made = pkg_config(&text, Path::new("/opt/viaduct"), &version(&root).unwrap());
+        assert!(made.contains("prefix=/opt/viaduct\n") && made.contains("Version: 0."), "{made}");
+        assert!(!made.contains('@'), "{made}");
+    }
+
+    #[test]
+    fn the_advice_fits_the_prefix() {
+        let advice = |prefix: &str| Place { prefix: Path::new(prefix), root: prefix.into() }.advice();
+        assert!(advice("/usr/local").contains("ldconfig") && !advice("/usr/local").contains("rpath"));
+        assert!(advice("/opt/via").contains("-Wl,-rpath,/opt/via/lib"));
+        assert!(advice("/opt/via").contains("PKG_CONFIG_PATH=/opt/via/lib/pkgconfig pkg-config"));
+    }
+}
