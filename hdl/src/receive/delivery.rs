@@ -237,6 +237,8 @@ pub struct Delivery {
     message: DFF<Message>,
     consumed: DFF<Position>,
     packet: DFF<FrameInfo>,
+    /// It has payload.
+    some: DFF<bool>,
     receive: DFF<AheadMeta>,
 
     outcome: Outcome,
@@ -246,6 +248,10 @@ pub struct Delivery {
     ending: Signal<Local, Ending>,
     /// The message behind it.
     after: Signal<Local, Message>,
+    /// Its message is lost, unless the VI is reliable and stays.
+    failed: Signal<Local, bool>,
+    /// The packet's PSN is done with.
+    advances: Signal<Local, bool>,
     /// The same frame is looked at again.
     retry: Signal<Local, bool>,
 
@@ -307,7 +313,7 @@ impl Logic for Delivery {
             self, clock, step, vi, flushing, verdict, ends, writes, reads, word, carries, present, peer,
             message, consumed, packet
         );
-        dff_setup!(self, clock, receive, came);
+        dff_setup!(self, clock, receive, some, came);
         dff_setup!(self, clock, counted_message, counted_no_vi, counted_psn, counted_duplicate);
         dff_setup!(self, clock, counted_no_receive, counted_partial, counted_response);
         dff_setup!(self, clock, counted_raw, counted_raw_dropped);
@@ -359,9 +365,6 @@ impl Logic for Delivery {
         if self.ending.val().loses {
             self.after.next.active = false;
             self.after.next.broken = self.ending.val().breaks;
-            if !self.ending.val().breaks {
-                self.after.next.psn = self.next_psn.val();
-            }
         }
         // A consumed descriptor ends the message.
         if self.ending.val().consume {
@@ -375,13 +378,24 @@ impl Logic for Delivery {
         self.counted_partial.d.next = false;
         self.counted_no_vi.d.next = false;
         self.counted_raw_dropped.d.next = false;
+        self.advances.next = false;
+        self.failed.next = (self.came.q.val() == Situation::Refuse)
+            | (self.came.q.val() == Situation::NoRight)
+            | (self.came.q.val() == Situation::NoReading)
+            | (self.came.q.val() == Situation::NotReady)
+            | (self.came.q.val() == Situation::Lost)
+            | (self.came.q.val() == Situation::Malformed)
+            | (self.came.q.val() == Situation::Denied)
+            | (self.came.q.val() == Situation::TooLong)
+            | (self.came.q.val() == Situation::Refused)
+            | (self.came.q.val() == Situation::Failed);
         match self.came.q.val() {
             Situation::Placed => {
                 self.after.next.received =
                     self.message.q.val().received + bit_cast::<32, 13>(self.packet.q.val().length);
                 self.after.next.left =
                     self.message.q.val().left - bit_cast::<32, 13>(self.packet.q.val().length);
-                self.after.next.psn = self.next_psn.val();
+                self.advances.next = true;
                 self.after.next.refused = false;
                 self.after.next.active = !self.ends.q.val();
                 self.after.next.writing = self.writes.q.val();
@@ -389,12 +403,6 @@ impl Logic for Delivery {
                 self.counted_raw.d.next = self.closes.val() & self.raw.val();
                 if self.ends.q.val() {
                     self.after.next.msn = self.next_msn.val();
-                }
-            }
-            Situation::Flush => {
-                // The bytes of an RDMA write are not the receive's.
-                if self.message.q.val().writing {
-                    self.after.next.received = bits::<32>(0);
                 }
             }
             Situation::Partial => {
@@ -406,7 +414,7 @@ impl Logic for Delivery {
             Situation::Read => {
                 self.counted_duplicate.d.next = self.closes.val() & (self.verdict.q.val() == Verdict::Behind);
                 if self.verdict.q.val() == Verdict::Read {
-                    self.after.next.psn = self.next_psn.val();
+                    self.advances.next = true;
                     self.after.next.msn = self.next_msn.val();
                     self.after.next.refused = false;
                 }
@@ -441,10 +449,17 @@ impl Logic for Delivery {
         }
         if (self.came.q.val() == Situation::Nothing) & (self.verdict.q.val() == Verdict::Stray) {
             self.counted_partial.d.next = self.closes.val();
-            self.after.next.psn = self.next_psn.val();
+            self.advances.next = true;
         }
         if (self.came.q.val() == Situation::Nothing) & (self.verdict.q.val() == Verdict::Early) {
             self.counted_partial.d.next = self.closes.val();
+        }
+        // An unreliable VI goes on behind what it has lost.
+        if !self.reliable.val() & self.failed.val() {
+            self.advances.next = true;
+        }
+        if self.advances.val() {
+            self.after.next.psn = self.next_psn.val();
         }
 
         self.begins.next = self.verdict.q.val() == Verdict::Take;
@@ -491,8 +506,11 @@ impl Logic for Delivery {
         self.close_completion.next.region = self.receive.q.val().region;
         self.close_completion.next.offset = self.receive.q.val().offset;
         self.close_completion.next.length = self.after.val().received;
-        // The bytes of an RDMA write that failed are not the receive's.
-        if self.after.val().writing & self.ending.val().errors.any() {
+        // The bytes of an RDMA write that failed are not those of the receive that says so.
+        if self.message.q.val().writing
+            & (self.came.q.val() != Situation::Placed)
+            & (self.came.q.val() != Situation::Lost)
+        {
             self.close_completion.next.length = bits::<32>(0);
         }
         self.status.next = self.status_receive.val();
@@ -588,6 +606,7 @@ impl Logic for Delivery {
                 self.message.d.next = self.order_message.val();
                 self.consumed.d.next = self.order_consumed.val();
                 self.packet.d.next = self.info.val();
+                self.some.d.next = self.info.val().length.any();
                 // Block RAM is slow: nothing but a register behind it.
                 self.receive.d.next = self.look.val();
                 if self.order_valid.val() {
@@ -668,7 +687,7 @@ impl Logic for Delivery {
                         self.situation.next = Situation::Lost;
                     } else if self.needs.val() & self.receive.q.val().malformed {
                         self.situation.next = Situation::Malformed;
-                    } else if self.packet.q.val().length.any() {
+                    } else if self.some.q.val() {
                         self.settles.next = false;
                         self.job_valid.next = true;
                         self.payload_start.next = true;
