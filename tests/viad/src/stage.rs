@@ -72,25 +72,35 @@ impl Stage {
         let folder = self.folder.path();
         let config = folder.join("viad.toml");
         std::fs::write(&config, format!("mode = 0o666\n{}", self.config)).expect("written");
-        let log = std::fs::File::create(folder.join(format!("viad{nic}.log"))).expect("a file");
         let device = format!(
             "vfio-user:{}/nic{nic}.sock,ip=10.0.0.{},mac=02:00:00:00:00:{:02x}",
             folder.display(),
             nic + 1,
             nic + 1
         );
-        let child = Command::new(program("viad"))
-            .args(["--nic", &device, "--config"])
-            .arg(&config)
-            .arg("--socket")
-            .arg(self.socket(nic))
-            .env("RUST_LOG", "viad=debug")
-            .stdin(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .expect("it starts");
-        let viad = Process(child);
-        assert!(until(LONG, || self.log(nic).contains("serving")), "viad serves: {}", self.log(nic));
+        let spawn = || {
+            let log = std::fs::File::create(folder.join(format!("viad{nic}.log"))).expect("a file");
+            let child = Command::new(program("viad"))
+                .args(["--nic", &device, "--config"])
+                .arg(&config)
+                .arg("--socket")
+                .arg(self.socket(nic))
+                .env("RUST_LOG", "viad=debug")
+                .stdin(Stdio::null())
+                .stderr(log)
+                .spawn();
+            Process(child.expect("it starts"))
+        };
+        let mut viad = spawn();
+        let serves = until(LONG, || {
+            // The simulator may not have noticed yet that the one before has ended: as systemd would, once more.
+            if viad.0.try_wait().ok().flatten().is_some() {
+                std::thread::sleep(Duration::from_millis(50));
+                viad = spawn();
+            }
+            self.log(nic).contains("serving")
+        });
+        assert!(serves, "viad serves: {}", self.log(nic));
         viad
     }
 

@@ -547,11 +547,15 @@ fn a_signal_ends_viad_in_order() {
         let told = Instant::now();
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it lives");
         let (when, error) = sleeper.join().expect("no panic");
-        assert!(error.is_gone() && when.saturating_duration_since(told) < Duration::from_secs(1), "{error}");
+        // Either it is woken first, or its receive is flushed first.
+        let flushed = matches!(&error, Error::Descriptor(head) if head.status().is_error());
+        assert!(error.is_gone() || flushed, "{error}");
+        assert!(when.saturating_duration_since(told) < Duration::from_secs(1), "{error}");
     });
     let ended = stage.viads[0].0.wait().expect("it ends");
     assert!(ended.success(), "{}", stage.log(0));
     assert!(!stage.socket(0).exists(), "its socket is gone");
     assert!(!stage.log(0).contains("not everything was given back"), "{}", stage.log(0));
+    assert!(nic.create_ptag().expect_err("it has ended").is_gone());
     drop((one, other));
 }
