@@ -73,3 +73,13 @@ fn errors_names_and_forks() {
 fn connections_and_what_moves_over_them() {
     all_pass("connect");
 }
+
+#[test]
+fn every_statement_is_in_the_documents() {
+    let text = fs::read_to_string(format!("{FOLDER}/../../docs/conformance.md")).expect("it is there");
+    for program in ["nic", "vi", "cq", "system", "connect"] {
+        for name in listed(program) {
+            assert!(text.contains(&name), "{program}.c: {name}");
+        }
+    }
+}
