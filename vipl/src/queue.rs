@@ -64,12 +64,21 @@ impl<D: Form> Queue<D> {
     }
 
     /// Posts a descriptor: token into the ring, then the doorbell. Whether it was flushed at once: the VI is being connected.
-    pub(crate) fn post(&self, vi: &AgentVi, mut descriptor: D) -> Result<bool, Error> {
+    /// `release` looks whether it still is.
+    pub(crate) fn post(
+        &self,
+        vi: &AgentVi,
+        mut descriptor: D,
+        release: impl FnOnce(&mut Posted<D>) -> Result<(), Error>,
+    ) -> Result<bool, Error> {
         vi.check_process()?;
         let mut posted = self.lock();
         // The NIC has completed, hence read, what is off the queue: its slot is free.
         if posted.descriptors.len() >= self.slots {
             return Err(Error::Overrun(self.slots));
+        }
+        if posted.held {
+            release(&mut posted)?;
         }
         descriptor.prepare();
         if posted.held {

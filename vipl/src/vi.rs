@@ -323,15 +323,22 @@ impl<D: Form> Vi<D> {
         Ok(())
     }
 
+    /// The send queue is held no longer, if the agent has connected the VI. One thread may hear from the peer, and answer, before
+    /// another hears that there is a connection.
+    fn release(&self, sends: &mut Posted<D>) -> Result<(), Error> {
+        if sends.held && self.vi.state()? == ViState::Connected {
+            sends.held = false;
+            // The send ring has started anew.
+            self.reset(Direction::Send, sends)?;
+        }
+        Ok(())
+    }
+
     /// The agent has connected it, or has not: see [`crate::connections::Endpoint::end`].
     pub(crate) fn end_connect(&self, connected: bool) -> Result<(), Error> {
-        let mut sends = self.send.lock();
-        sends.held = false;
         if connected {
-            // The send ring has started anew.
-            return self.reset(Direction::Send, &mut sends);
+            return self.release(&mut self.send.lock());
         }
-        drop(sends);
         // It may have been connected, before it came to nothing.
         self.disconnect()
     }
@@ -426,7 +433,7 @@ impl Vi {
         if !descriptor.region().nic().is(&self.nic) {
             return Err(Error::OtherNic);
         }
-        let flushed = queue.post(&self.vi, descriptor)?;
+        let flushed = queue.post(&self.vi, descriptor, |sends| self.release(sends))?;
         self.posted(queue.direction(), flushed)
     }
 }
@@ -451,7 +458,7 @@ impl Vi<RawDescriptor> {
         }
         // SAFETY: the caller's promise.
         let descriptor = unsafe { RawDescriptor::new(region, address) }?;
-        let flushed = self.queue(direction).post(&self.vi, descriptor)?;
+        let flushed = self.queue(direction).post(&self.vi, descriptor, |sends| self.release(sends))?;
         self.posted(direction, flushed)
     }
 }

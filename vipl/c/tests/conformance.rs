@@ -1,57 +1,21 @@
 //! C programs, one an area of VIPL, over two NICs of a simulator: what each of their tests says about VIPL is true of this library.
 //! docs/conformance.md has the statements.
 
-use std::{
-    fs,
-    os::unix::fs::symlink,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, path::Path, process::Command};
 
 mod common;
-use common::{built, Simulator};
+use common::{compile, Simulator};
 
 const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 /// How old programs were compiled.
 const STANDARD: &str = "-std=gnu89";
 
-/// Compiles a program of tests/c.
-fn compile(name: &str, folder: &Path) -> PathBuf {
-    let library = built("libvipl.so");
-    // As an installed library is found: by its soname.
-    let link = folder.join("libvipl.so.0");
-    if !link.exists() {
-        symlink(&library, link).expect("linked");
-    }
-    let program = folder.join(name);
-    let output = Command::new("cc")
-        .args([
-            STANDARD,
-            "-pedantic-errors",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-Wno-unused-function",
-            "-g",
-            "-pthread",
-        ])
-        .arg("-I")
-        .arg(format!("{FOLDER}/../include"))
-        .arg(format!("{FOLDER}/tests/c/{name}.c"))
-        .arg("-o")
-        .arg(&program)
-        .arg(&library)
-        .output()
-        .expect("cc runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    program
-}
-
 /// Runs one of the programs; the names of the tests that passed.
 fn run(name: &str) -> Vec<String> {
     let simulator = Simulator::start();
     let folder = simulator.folder.path();
-    let program = compile(name, folder);
+    let source = format!("{FOLDER}/tests/c/{name}.c");
+    let program = compile(Path::new(&source), STANDARD, folder);
     let hosts = folder.join("hosts");
     fs::write(
         &hosts,
@@ -108,4 +72,14 @@ fn errors_names_and_forks() {
 #[test]
 fn connections_and_what_moves_over_them() {
     all_pass("connect");
+}
+
+#[test]
+fn every_statement_is_in_the_documents() {
+    let text = fs::read_to_string(format!("{FOLDER}/../../docs/conformance.md")).expect("it is there");
+    for program in ["nic", "vi", "cq", "system", "connect"] {
+        for name in listed(program) {
+            assert!(text.contains(&name), "{program}.c: {name}");
+        }
+    }
 }

@@ -1,11 +1,14 @@
 //! What the tests of the C interface have in common: the simulator that they run over.
 
 use std::{
-    path::PathBuf,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread::sleep,
     time::{Duration, Instant},
 };
+
+const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 
 /// What is built beside this test.
 pub fn built(name: &str) -> PathBuf {
@@ -15,26 +18,32 @@ pub fn built(name: &str) -> PathBuf {
     path
 }
 
-/// Two NICs, functional models, in a process of their own.
+/// NICs, functional models, in a process of their own.
 pub struct Simulator {
+    nics: usize,
     process: Child,
     pub folder: tempfile::TempDir,
 }
 
 #[allow(dead_code, reason = "each test uses its own half")]
 impl Simulator {
+    /// With two NICs.
     pub fn start() -> Self {
+        Self::with(2)
+    }
+
+    pub fn with(nics: usize) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let process = Command::new(built("viaduct-sim"))
-            .args(["--nics", "2", "--nic", "model", "--dir"])
+            .args(["--nics", &nics.to_string(), "--nic", "model", "--dir"])
             .env("RUST_LOG", "warn")
             .arg(folder.path())
             .stdout(Stdio::null())
             .spawn()
             .expect("the simulator starts");
-        let simulator = Self { process, folder };
+        let simulator = Self { nics, process, folder };
         let start = Instant::now();
-        while !simulator.socket(1).exists() {
+        while !simulator.socket(nics - 1).exists() {
             assert!(start.elapsed() < Duration::from_secs(60), "no sockets");
             sleep(Duration::from_millis(10));
         }
@@ -54,7 +63,7 @@ impl Simulator {
     pub fn names(&self) -> String {
         let names = ["nic", "VINIC", "/dev/via_eth", "/dev/clanvi"];
         let aliases = |nic: usize| names.map(|name| format!("{name}{nic}={}", self.nic(nic)));
-        [aliases(0), aliases(1)].concat().join(";")
+        (0..self.nics).flat_map(aliases).collect::<Vec<_>>().join(";")
     }
 }
 
@@ -63,4 +72,37 @@ impl Drop for Simulator {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// Compiles a program of C, and links it with the library.
+#[allow(dead_code, reason = "not every test runs C")]
+pub fn compile(source: &Path, standard: &str, folder: &Path) -> PathBuf {
+    let library = built("libvipl.so");
+    // As an installed library is found: by its soname.
+    let link = folder.join("libvipl.so.0");
+    if !link.exists() {
+        symlink(&library, link).expect("linked");
+    }
+    let program = folder.join(source.file_stem().expect("a name"));
+    let output = Command::new("cc")
+        .args([
+            standard,
+            "-pedantic-errors",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-Wno-unused-function",
+            "-g",
+            "-pthread",
+        ])
+        .arg("-I")
+        .arg(format!("{FOLDER}/../include"))
+        .arg(source)
+        .arg("-o")
+        .arg(&program)
+        .arg(&library)
+        .output()
+        .expect("cc runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    program
 }
