@@ -103,7 +103,7 @@ fn a_client_and_a_server_connect_talk_and_part() {
             let ids = stage.connect(&vis);
             stage.world.exchange(&mut stage.hosts, &mut vis, 3000 + round);
             stage.world.settle();
-            let gone = round as usize % 2;
+            let gone = round % 2;
             stage.connectors[gone].disconnect(ids[gone]).expect("the NIC answers");
             assert_eq!(stage.event(1 - gone), Event::Disconnected { id: ids[1 - gone] });
             // The one that hears of it is in Error, and the other one still its owner's to break.

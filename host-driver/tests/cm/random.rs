@@ -123,7 +123,7 @@ fn play(seed: u64) -> (usize, usize) {
     let mut consumers = Consumers::default();
     const NAMES: [&str; 3] = ["a", "b", "a longer name"];
     let begin = net.now;
-    while net.now < begin + Duration::from_secs(40) {
+    while net.now < begin + Duration::from_secs(100) {
         let n = random(&mut net, hosts as u32) as usize;
         let to = random(&mut net, hosts as u32) as usize;
         let names = [0, 1].map(|_| NAMES[random(&mut net, 3) as usize]);
@@ -164,7 +164,14 @@ fn play(seed: u64) -> (usize, usize) {
                 }
             }
         }
-        let until = net.now + Duration::from_millis(random(&mut net, 800).into());
+        // Now and then nothing comes through for longer than anybody's patience.
+        let outage = random(&mut net, 30) == 0;
+        let loss = net.weather.loss;
+        if outage {
+            net.weather.loss = 100;
+        }
+        let until =
+            net.now + Duration::from_millis(random(&mut net, if outage { 60_000 } else { 800 }).into());
         loop {
             let more = net.step(until);
             let events = std::mem::take(&mut net.events);
@@ -173,6 +180,7 @@ fn play(seed: u64) -> (usize, usize) {
                 break;
             }
         }
+        net.weather.loss = loss;
     }
     // Until all that is under way has ended. Whoever waits for a decision gets one.
     let until = net.now + Duration::from_secs(200);
@@ -217,7 +225,7 @@ fn play(seed: u64) -> (usize, usize) {
 
 /// VIADUCT_RUNS says how many, if these are not enough; VIADUCT_SEED where they begin.
 fn play_all() {
-    let runs = std::env::var("VIADUCT_RUNS").map_or(120, |runs| runs.parse().expect("a number"));
+    let runs = std::env::var("VIADUCT_RUNS").map_or(80, |runs| runs.parse().expect("a number"));
     let base: u64 = match std::env::var("VIADUCT_SEED") {
         Ok(seed) => seed.parse().expect("a number"),
         Err(_) => rand::rng().random_range(0..1 << 40),
