@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::{Direction, Options, Port};
+use crate::{coverage, Direction, Options, Port};
 
 /// The C++ type of a port's storage, as Verilator chooses it.
 fn cpp_field(port: &Port) -> String {
@@ -39,8 +39,8 @@ pub(crate) fn has_clock(ports: &[Port], options: &Options) -> bool {
     ports.iter().any(|port| port.name == options.clock && port.direction == Direction::In)
 }
 
-/// The shim's C++.
-pub(crate) fn cpp(ports: &[Port], options: &Options) -> String {
+/// The shim's C++ for the model of `verilog`.
+pub(crate) fn cpp(verilog: &str, ports: &[Port], options: &Options) -> String {
     let p = &options.prefix;
     let structure = |name: &str, direction| {
         let fields: String =
@@ -80,6 +80,10 @@ pub(crate) fn cpp(ports: &[Port], options: &Options) -> String {
     } else {
         ("", "", "", "  (void)m; (void)path; return 0;\n", "false")
     };
+    let (counters, count) = match options.coverage {
+        Some(_) => (coverage::cpp(verilog), "  add_counts(m->context);\n"),
+        None => Default::default(),
+    };
     let (low, high) = if has_clock(ports, options) {
         (format!("  m->top.{} = 0;\n", options.clock), format!("  m->top.{} = 1;\n", options.clock))
     } else {
@@ -92,7 +96,7 @@ pub(crate) fn cpp(ports: &[Port], options: &Options) -> String {
 #include <memory>
 #include "V{p}.h"
 #include "verilated.h"
-{trace_include}
+{trace_include}{counters}
 namespace {{
 {inputs}{outputs}
 struct Context : VerilatedContext {{
@@ -119,7 +123,7 @@ struct Model {{
 VIADUCT_API Model* {p}_new(uint64_t seed) {{ return new Model(seed); }}
 VIADUCT_API void {p}_delete(Model* m) {{
   m->top.final();
-  delete m;
+{count}  delete m;
 }}
 VIADUCT_API void* {p}_port(Model* m, uint32_t index) {{
   switch (index) {{

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::{shim, Error, Options, Port, Result};
+use crate::{coverage, shim, Error, Options, Port, Result};
 
 /// Verilator's program: `VERILATOR` if set, else the one on PATH.
 fn verilator() -> String {
@@ -66,6 +66,12 @@ pub(crate) fn verilate(verilog: &str, dir: &Path, ports: &[Port], options: &Opti
     if options.trace {
         command.arg("--trace-fst");
     }
+    if let Some(coverage) = options.coverage {
+        let configuration = dir.join("coverage.vlt");
+        fs::write(&configuration, coverage::configuration(verilog, coverage))
+            .map_err(Error::io(&configuration))?;
+        command.args(["--coverage-line", "--coverage-toggle"]).arg(configuration);
+    }
     run(command.arg(&source), &options.name)?;
 
     let mut parts = Vec::new();
@@ -78,7 +84,7 @@ pub(crate) fn verilate(verilog: &str, dir: &Path, ports: &[Port], options: &Opti
     }
     parts.sort();
     let mut text: String = parts.iter().map(|part| format!("#include \"{part}\"\n")).collect();
-    text.push_str(&shim::cpp(ports, options));
+    text.push_str(&shim::cpp(verilog, ports, options));
     let unit = dir.join("model.cpp");
     fs::write(&unit, text).map_err(Error::io(&unit))?;
     Ok(unit)
@@ -99,11 +105,14 @@ fn flags(command: &mut Command, root: &Path, optimise: &str) {
 }
 
 /// Compiles Verilator's runtime to one relocatable object.
-pub(crate) fn compile_runtime(dir: &Path, trace: bool) -> Result<()> {
+pub(crate) fn compile_runtime(dir: &Path, options: &Options) -> Result<()> {
     let root = verilator_root()?;
     let mut parts = vec!["verilated.cpp", "verilated_threads.cpp"];
-    if trace {
+    if options.trace {
         parts.push("verilated_fst_c.cpp");
+    }
+    if options.coverage.is_some() {
+        parts.push("verilated_cov.cpp");
     }
     for part in &parts {
         let mut command = Command::new(compiler());
