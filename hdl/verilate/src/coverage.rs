@@ -13,33 +13,49 @@ use crate::cache;
 /// The environment variable with the folder that counts go to. Models that are built while it is set count.
 pub const COVERAGE: &str = "VIADUCT_COVERAGE";
 
-/// What a model counts.
+/// What a model counts beside its lines: the bits of ports and of what registers and memories hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
-    /// Lines, and the bits of every signal. Registers and memories are modules in what RustHDL writes: their bits are
-    /// counted where they are used, and not a second time inside.
+    /// Those of every module.
     Full,
-    /// Lines, and the bits of the signals of `module top`: what runs between its blocks.
+    /// Those of `module top`.
     Top,
 }
 
 /// Verilator's configuration: the declarations whose bits are not counted.
+///
+/// In what RustHDL writes, each register is a module, and what is connected to a sub-block has a signal of its own: a bit
+/// would be counted four times on its way. It is where it leaves the register, and where it enters a block that has logic.
 pub(crate) fn configuration(verilog: &str, coverage: Coverage) -> String {
     let mut text = String::from("`verilator_config\n");
     let lines: Vec<&str> = verilog.lines().collect();
     let starts: Vec<usize> = (0..lines.len()).filter(|n| lines[*n].starts_with("module ")).collect();
     for (index, start) in starts.iter().enumerate() {
         let body = &lines[*start..starts.get(index + 1).copied().unwrap_or(lines.len())];
-        let counted = match coverage {
+        let counts = match coverage {
             Coverage::Full => body.iter().any(|line| line.trim() == "always @(*) begin"),
             Coverage::Top => body[0].starts_with("module top("),
         };
-        let declarations = body.iter().position(|line| line.trim_start().starts_with("always "));
-        if let (false, Some(count)) = (counted, declarations) {
-            let _ = writeln!(text, "coverage_off -file \"*top.v\" -lines {}-{}", start + 1, start + count);
+        let declarations = body.iter().take_while(|line| !line.trim_start().starts_with("always "));
+        for (line, declaration) in (start + 1..).zip(declarations) {
+            if declares(declaration) && !(counts && counted(declaration)) {
+                let _ = writeln!(text, "coverage_off -file \"*top.v\" -lines {line}");
+            }
         }
     }
     text
+}
+
+/// Whether the line declares a port or a signal.
+fn declares(line: &str) -> bool {
+    ["input ", "output ", "reg ", "wire "].iter().any(|word| line.trim_start().starts_with(word))
+}
+
+/// Whether it is a port, or what a register or memory gives out.
+fn counted(declaration: &str) -> bool {
+    let words = declaration.trim().trim_end_matches(';');
+    let port = words.starts_with("input ") || words.starts_with("output ");
+    port || words.ends_with("$q") || words.ends_with("$read_data")
 }
 
 /// The function of the shim that adds a model's counts up.
@@ -84,16 +100,21 @@ static void add_counts(VerilatedContext& context) {{
 mod tests {
     use super::*;
 
-    const VERILOG: &str = "module top(a);\ninput wire a;\nalways @(*) begin\nend\nendmodule\n\
+    const VERILOG: &str =
+        "module top(a);\ninput wire a;\nreg r$d;\nwire r$q;\nalways @(*) begin\nend\nendmodule\n\
                            module top$r(q);\noutput reg q;\nalways @(posedge clock) begin\nend\nendmodule\n\
-                           module top$s(a);\ninput wire a;\nalways @(*) begin\nend\nendmodule\n\
-                           module top$c(q);\nassign q = 1;\nendmodule\n";
+                           module top$s(a);\ninput wire a;\nreg b;\nalways @(*) begin\nend\nendmodule\n";
 
     #[test]
     fn bits_are_counted_once() {
-        let off = |coverage| configuration(VERILOG, coverage);
-        assert_eq!(off(Coverage::Full), "`verilator_config\ncoverage_off -file \"*top.v\" -lines 6-7\n");
-        let top = off(Coverage::Top);
-        assert!(top.ends_with("6-7\ncoverage_off -file \"*top.v\" -lines 11-12\n"), "{top}");
+        let off = |coverage| {
+            let text = configuration(VERILOG, coverage);
+            let lines =
+                text.lines().filter_map(|line| line.strip_prefix("coverage_off -file \"*top.v\" -lines "));
+            lines.map(|line| line.parse().unwrap()).collect::<Vec<usize>>()
+        };
+        // What goes into the register, the register itself, a signal on the way.
+        assert_eq!(off(Coverage::Full), [3, 9, 15]);
+        assert_eq!(off(Coverage::Top), [3, 9, 14, 15]);
     }
 }
