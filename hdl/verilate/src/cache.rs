@@ -26,7 +26,7 @@ fn root() -> PathBuf {
 }
 
 /// A short name for everything in `parts`.
-pub(crate) fn key(parts: &[&str]) -> String {
+fn key(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_le_bytes());
@@ -63,17 +63,17 @@ pub(crate) fn model(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Po
     let ports = port::parse(verilog, &options.name)?;
     let version = tool::verilator_version()?;
     let trace = if options.trace { "fst" } else { "" };
-    let coverage = options.coverage.map(|coverage| format!("{coverage:?}")).unwrap_or_default();
+    let coverage = if options.coverage { "coverage" } else { "" };
     let runtime =
-        built(&key(&["runtime", version, trace, &coverage]), |dir| tool::compile_runtime(dir, options))?;
+        built(&key(&["runtime", version, trace, coverage]), |dir| tool::compile_runtime(dir, options))?;
     let key = key(&[
         version,
         trace,
-        &coverage,
+        coverage,
         &options.clock,
         &options.prefix,
         &options.optimise,
-        &crate::shim::cpp(verilog, &ports, options),
+        &crate::shim::cpp(&ports, options),
         verilog,
     ]);
     let dir = built(&key, |dir| {

@@ -25,7 +25,7 @@ mod tool;
 use std::path::{Path, PathBuf};
 
 pub use bench::Bench;
-pub use coverage::{Coverage, COVERAGE};
+pub use coverage::COVERAGE;
 pub use dut::{Dut, Handle};
 pub use error::Error;
 pub use port::{Direction, Port};
@@ -44,8 +44,8 @@ pub struct Options {
     pub prefix: String,
     /// Compile FST tracing in. It is a fifth slower when off and ten times slower when on.
     pub trace: bool,
-    /// Count what runs; a model is some times as slow then.
-    pub coverage: Option<Coverage>,
+    /// Count which lines run and which bits turn; a model is some times as slow then.
+    pub coverage: bool,
     /// g++'s optimisation for [`Dut::build`]; short block tests are compiled longer than they run.
     pub optimise: String,
 }
@@ -57,7 +57,7 @@ impl Default for Options {
             clock: "clock".into(),
             prefix: "viaduct".into(),
             trace: std::env::var_os("VIADUCT_TRACE").is_some(),
-            coverage: std::env::var_os(COVERAGE).map(|_| Coverage::Full),
+            coverage: std::env::var_os(COVERAGE).is_some(),
             optimise: "-O1".into(),
         }
     }
@@ -98,7 +98,7 @@ pub fn generate(verilog: &str, out_dir: &Path, options: &Options) -> Result<Gene
     if options.trace {
         sources.push(include.join("verilated_fst_c.cpp"));
     }
-    if options.coverage.is_some() {
+    if options.coverage {
         sources.push(include.join("verilated_cov.cpp"));
     }
     Ok(Generated {

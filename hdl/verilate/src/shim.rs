@@ -39,8 +39,8 @@ pub(crate) fn has_clock(ports: &[Port], options: &Options) -> bool {
     ports.iter().any(|port| port.name == options.clock && port.direction == Direction::In)
 }
 
-/// The shim's C++ for the model of `verilog`.
-pub(crate) fn cpp(verilog: &str, ports: &[Port], options: &Options) -> String {
+/// The shim's C++.
+pub(crate) fn cpp(ports: &[Port], options: &Options) -> String {
     let p = &options.prefix;
     let structure = |name: &str, direction| {
         let fields: String =
@@ -81,8 +81,8 @@ pub(crate) fn cpp(verilog: &str, ports: &[Port], options: &Options) -> String {
         ("", "", "", "  (void)m; (void)path; return 0;\n", "false")
     };
     let (counters, count) = match options.coverage {
-        Some(_) => (coverage::cpp(verilog), "  add_counts(m->context);\n"),
-        None => Default::default(),
+        true => (coverage::cpp(), "  add_counts(m->context);\n"),
+        false => Default::default(),
     };
     let (low, high) = if has_clock(ports, options) {
         (format!("  m->top.{} = 0;\n", options.clock), format!("  m->top.{} = 1;\n", options.clock))

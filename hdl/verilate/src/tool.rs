@@ -66,10 +66,9 @@ pub(crate) fn verilate(verilog: &str, dir: &Path, ports: &[Port], options: &Opti
     if options.trace {
         command.arg("--trace-fst");
     }
-    if let Some(coverage) = options.coverage {
+    if options.coverage {
         let configuration = dir.join("coverage.vlt");
-        fs::write(&configuration, coverage::configuration(verilog, coverage))
-            .map_err(Error::io(&configuration))?;
+        fs::write(&configuration, coverage::configuration(verilog)).map_err(Error::io(&configuration))?;
         command.args(["--coverage-line", "--coverage-toggle"]).arg(configuration);
     }
     run(command.arg(&source), &options.name)?;
@@ -84,7 +83,7 @@ pub(crate) fn verilate(verilog: &str, dir: &Path, ports: &[Port], options: &Opti
     }
     parts.sort();
     let mut text: String = parts.iter().map(|part| format!("#include \"{part}\"\n")).collect();
-    text.push_str(&shim::cpp(verilog, ports, options));
+    text.push_str(&shim::cpp(ports, options));
     let unit = dir.join("model.cpp");
     fs::write(&unit, text).map_err(Error::io(&unit))?;
     Ok(unit)
@@ -111,7 +110,7 @@ pub(crate) fn compile_runtime(dir: &Path, options: &Options) -> Result<()> {
     if options.trace {
         parts.push("verilated_fst_c.cpp");
     }
-    if options.coverage.is_some() {
+    if options.coverage {
         parts.push("verilated_cov.cpp");
     }
     for part in &parts {

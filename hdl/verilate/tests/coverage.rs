@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use viaduct_verilate::{Bench, Coverage, Dut, Options, COVERAGE};
+use viaduct_verilate::{Bench, COVERAGE};
 
 const GATE: &str = "module top(clock,open,load,q);\ninput wire clock;\ninput wire open;\ninput wire [1:0] load;\n\
                     output reg [1:0] q;\nalways @(*) begin\n  q = 2'h0;\n  if (open) begin\n    q = load;\n  end\n\
@@ -22,9 +22,8 @@ fn models_of_one_text_add_up_in_one_file() {
     let folder = std::env::temp_dir().join(format!("viaduct-coverage-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     std::env::set_var(COVERAGE, &folder);
-    let options = Options { coverage: Some(Coverage::Full), ..Options::named("gate") };
     let run = |open| {
-        let mut gate = Dut::build(GATE, &options).unwrap();
+        let mut gate = Bench::new("gate", GATE);
         gate.set("open", open);
         gate.set("load", 1);
         gate.tick();
@@ -46,7 +45,5 @@ fn models_of_one_text_add_up_in_one_file() {
     assert!(
         count(&counts(), &["v_branch/top", "if", "8-9"]) >= count(&twice, &["v_branch/top", "if", "8-9"])
     );
-    // The variable asks for counts by itself too: it is what the command sets.
-    drop(Bench::new("gate", GATE));
     fs::remove_dir_all(&folder).unwrap();
 }
