@@ -64,8 +64,8 @@ pub(crate) fn cpp() -> String {
 #include <unistd.h>
 #include "verilated_cov.h"
 
-// A line of a file of counts is a key, a space and a count. Files of one model have the same keys in the same order.
-static void add_counts(VerilatedContext& context) {{
+// A line of a file of counts is `C '<key>' <count>`, or a comment. Files of one model have the same keys in the same order.
+static void add_counts(VerilatedContext& context) noexcept {{
   const char* folder = std::getenv("{COVERAGE}");
   if (!folder) return;
   // This file is compiled once for each model, where the model's Verilog is, which the keys name.
@@ -79,7 +79,7 @@ static void add_counts(VerilatedContext& context) {{
   for (std::string line, old; std::getline(now, line); after << line << '\n') {{
     if (!std::getline(before, old)) continue;
     const size_t key = line.rfind(' ') + 1;
-    if (key && old.compare(0, key, line, 0, key) == 0)
+    if (line[0] == 'C' && old.compare(0, key, line, 0, key) == 0)
       line.replace(key, std::string::npos, std::to_string(std::stoull(line.substr(key)) + std::stoull(old.substr(key))));
   }}
   after.close();

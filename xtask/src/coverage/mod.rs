@@ -35,7 +35,7 @@ pub fn run(project: &Project, json: Option<&Path>) -> Result<()> {
     };
     counted("build")?.args(["-p", "viaduct-cli"]).run()?;
     match project.cargo("nextest")?.arg("--version").probe() {
-        Some(_) => counted("nextest")?.args(["run", "--no-fail-fast"]).args(TESTS).run()?,
+        Some(_) => counted("nextest")?.args(["run", "--profile", "coverage", "--no-fail-fast"]).args(TESTS).run()?,
         None => counted("test")?.args(["--tests", "--no-fail-fast"]).args(TESTS).run()?,
     }
     report(project, &folder, json)
