@@ -1,6 +1,6 @@
 //! `coverage`: which lines of the NIC's Verilog the tests run, and which bits they turn.
 //!
-//! The tests of the blocks and the co-simulation suite are built once more with Verilator's counters, in a target
+//! The tests of the blocks, and on demand the co-simulation suite, are built once more with Verilator's counters, in a target
 //! folder of their own. A block is the same module wherever it stands, by itself or in the NIC, so that what all models
 //! count adds up ([`counts`]). Lines that nothing reaches must stand in docs/coverage.md with a reason ([`reasons`]).
 
@@ -19,11 +19,9 @@ use std::path::{Path, PathBuf};
 
 /// The variable that `viaduct_verilate` reads: the folder for the counts.
 const VARIABLE: &str = "VIADUCT_COVERAGE";
-/// The tests of blocks, and those of the whole.
-const TESTS: [&str; 4] = ["-p", "viaduct-hdl", "-p", "viaduct-tests"];
 
 /// Runs the tests and judges what they reached.
-pub fn run(project: &Project, json: Option<&Path>) -> Result<()> {
+pub fn run(project: &Project, stack: bool, json: Option<&Path>) -> Result<()> {
     setup::ensure(project, &[Need::Simulator, Need::Synthesis, Need::Decode])?;
     let folder = project.scratch("coverage/counts")?;
     for old in files(&folder)? {
@@ -33,10 +31,15 @@ pub fn run(project: &Project, json: Option<&Path>) -> Result<()> {
     let counted = |subcommand: &str| -> Result<Cmd> {
         Ok(project.cargo(subcommand)?.env(VARIABLE, &folder).env("CARGO_TARGET_DIR", &target))
     };
-    counted("build")?.args(["-p", "viaduct-cli"]).run()?;
-    match project.cargo("nextest")?.arg("--version").probe() {
-        Some(_) => counted("nextest")?.args(["run", "--profile", "coverage", "--no-fail-fast"]).args(TESTS).run()?,
-        None => counted("test")?.args(["--tests", "--no-fail-fast"]).args(TESTS).run()?,
+    let nextest = project.cargo("nextest")?.arg("--version").probe().is_some();
+    let tests = |package| match nextest {
+        true => counted("nextest")?.args(["run", "--profile", "coverage", "-p", package]).run(),
+        false => counted("test")?.args(["--tests", "-p", package]).run(),
+    };
+    tests("viaduct-hdl")?;
+    if stack {
+        counted("build")?.args(["-p", "viaduct-cli"]).run()?;
+        tests("viaduct-tests")?;
     }
     report(project, &folder, json)
 }
