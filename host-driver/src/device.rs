@@ -42,6 +42,9 @@ pub enum DeviceError {
         /// The rule that it breaks.
         reason: String,
     },
+    /// The caller is a child of the process that opened the device.
+    #[error("this process is a fork of the one that opened the NIC: it must open the NIC itself")]
+    Forked,
     /// The machine is not set up for it.
     #[error("{request}: {obstacle}")]
     Obstacle {

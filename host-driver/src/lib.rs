@@ -4,15 +4,20 @@
 //! (a board, or a function of a virtual machine's), [`vfio_user::VfioUser`] one behind a socket (the
 //! simulator). [`pci`] finds functions, and says what keeps one from being used. [`agent::Agent`] owns
 //! such a function and does what VIA leaves to its Kernel Agent: memory registration, protection tags,
-//! creation and connection of virtual interfaces. It runs inside the process that uses the NIC.
+//! creation and connection of virtual interfaces. It runs inside the process that uses the NIC, or in `viad`, which
+//! many processes share: [`kernel_agent::KernelAgent`] is what a library asks of either. [`queues`] are what
+//! posts and looks need, past the agent.
 
 pub mod address;
 pub mod agent;
 pub mod device;
 pub mod dma_space;
+pub mod fork;
+pub mod kernel_agent;
 pub mod memory;
 pub mod pages;
 pub mod pci;
+pub mod queues;
 pub mod rows;
 pub mod template;
 pub mod vfio;

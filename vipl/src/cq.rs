@@ -68,7 +68,7 @@ impl Nic {
     /// # Errors
     /// No or too many entries; no queue or region left.
     pub fn create_cq(&self, entries: usize) -> Result<Cq, Error> {
-        let cq = self.agent().create_cq(entries)?;
+        let cq = Arc::clone(self.agent()).create_cq(entries)?;
         let (nic, state, misses) = (self.clone(), Mutex::default(), AtomicU32::new(0));
         Ok(Cq(Arc::new(Inner { nic, cq, state, misses })))
     }

@@ -9,6 +9,7 @@ use viaduct_driver::{
         Agent, AgentError, Event, NicKind, Options, EVENT_VECTOR, MAX_CQ_ENTRIES,
     },
     device::PciDevice,
+    kernel_agent::KernelAgent,
     pci::{Address, AddressError},
     vfio::Vfio,
     vfio_user::VfioUser,
@@ -39,7 +40,7 @@ pub struct Nic(Arc<Inner>);
 
 struct Inner {
     name: String,
-    agent: Arc<Agent>,
+    agent: Arc<dyn KernelAgent>,
 }
 
 /// What a NIC can do (VIP_NIC_ATTRIBUTES).
@@ -195,7 +196,7 @@ impl Nic {
         Ok(self.agent().counters()?)
     }
 
-    pub(crate) fn agent(&self) -> &Arc<Agent> {
+    pub(crate) fn agent(&self) -> &Arc<dyn KernelAgent> {
         &self.0.agent
     }
 

@@ -58,6 +58,7 @@ impl Queue {
 
     /// Posts a descriptor: token into the ring, then the doorbell.
     pub(crate) fn post(&self, vi: &AgentVi, mut descriptor: Descriptor) -> Result<(), Error> {
+        vi.check_process()?;
         let mut posted = self.lock();
         // The NIC has completed, hence read, what is off the queue: its slot is free.
         if posted.descriptors.len() >= self.slots {
@@ -76,6 +77,7 @@ impl Queue {
 
     /// Takes the head off the queue if it is complete.
     pub(crate) fn done(&self, vi: &AgentVi) -> Result<Descriptor, Error> {
+        vi.check_process()?;
         if let Some(result) = self.try_done() {
             self.misses.store(0, Ordering::Relaxed);
             return result;
@@ -103,6 +105,7 @@ impl Queue {
     /// Other queues share the vector, and other threads may wait for this queue: who is woken and finds
     /// nothing arms anew, with the head as it is then.
     pub(crate) fn wait(&self, vi: &AgentVi, timeout: Option<Duration>) -> Result<Descriptor, Error> {
+        vi.check_process()?;
         let start = Instant::now();
         let agent = vi.agent();
         let vector = vi.vector(self.direction);

@@ -2,6 +2,7 @@
 
 use std::{
     io::{Read, Write},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -100,7 +101,7 @@ impl Nic {
     pub fn create_vi(&self, attributes: &ViAttributes) -> Result<Vi, Error> {
         let log2 = attributes.depth.clamp(8, 1 << MAX_RING_LOG2).next_power_of_two().ilog2();
         let index = |cq: &Option<Cq>| cq.as_ref().map(|cq| cq.index_on(self)).transpose();
-        let vi = self.agent().create_vi(AgentViAttributes {
+        let vi = Arc::clone(self.agent()).create_vi(AgentViAttributes {
             tag: attributes.ptag.tag_of(self)?,
             service: attributes.reliability_level,
             mtu: attributes.mtu,

@@ -14,6 +14,8 @@ pub enum Need {
     Lint,
     /// Verilator and a C++ compiler: the co-simulation.
     Simulator,
+    /// The other C compiler, beside Debian's gcc: the C header is for both.
+    C,
     /// tshark and scapy: independent readers of the frames on the wire.
     Decode,
     /// yosys: checks of the exported Verilog, and its size.
@@ -26,14 +28,15 @@ pub enum Need {
 
 impl Need {
     /// Every group.
-    pub const ALL: [Need; 6] =
-        [Need::Lint, Need::Simulator, Need::Decode, Need::Synthesis, Need::Proof, Need::PlaceRoute];
+    pub const ALL: [Need; 7] =
+        [Need::Lint, Need::Simulator, Need::C, Need::Decode, Need::Synthesis, Need::Proof, Need::PlaceRoute];
 
     /// The commands that need the group; `doctor` prints it.
     pub fn commands(self) -> &'static str {
         match self {
             Need::Lint => "test",
             Need::Simulator => "demo, test, export",
+            Need::C => "test",
             Need::Decode => "test",
             Need::Synthesis => "test, export, budget",
             Need::Proof => "test, prove",
@@ -93,6 +96,7 @@ pub const TOOLS: &[Tool] = &[
     Tool { name: "verilator", need: Need::Simulator, minimum: "5.006", probe: Probe::Program(&["verilator", "--version"]), source: Source::Debian("verilator") },
     Tool { name: "g++", need: Need::Simulator, minimum: "10.0", probe: Probe::Cxx, source: Source::Debian("g++") },
     Tool { name: "zlib", need: Need::Simulator, minimum: "", probe: Probe::Header("zlib.h"), source: Source::Debian("zlib1g-dev") },
+    Tool { name: "clang", need: Need::C, minimum: "11.0", probe: Probe::Program(&["clang", "--version"]), source: Source::Debian("clang") },
     Tool { name: "tshark", need: Need::Decode, minimum: "4.0", probe: Probe::Program(&["tshark", "--version"]), source: Source::Debian("tshark") },
     Tool { name: "scapy", need: Need::Decode, minimum: "", probe: Probe::Python("decode.txt"), source: Source::Pip },
     Tool { name: "yosys", need: Need::Synthesis, minimum: "0.23", probe: Probe::Program(&["yosys", "-V"]), source: Source::Debian("yosys") },

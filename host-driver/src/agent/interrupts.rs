@@ -20,13 +20,17 @@ use rustix::{
 };
 use viaduct_spec::profile::VECTORS;
 
-use crate::device::{DeviceError, PciDevice};
+use crate::{
+    device::{DeviceError, PciDevice},
+    fork::Birth,
+};
 
 /// The interrupt vector of the error ring.
 pub const EVENT_VECTOR: u8 = 0;
 
 /// The interrupts of one device. Dropping it ends its thread.
 pub struct Interrupts {
+    born: Birth,
     vectors: Arc<[Vector]>,
     stop: OwnedFd,
     thread: Option<JoinHandle<()>>,
@@ -63,7 +67,7 @@ impl Interrupts {
             .name("viaduct-interrupts".into())
             .spawn(move || listen(&heard, &events, &stopped))
             .map_err(system)?;
-        Ok(Some(Self { vectors, stop, thread: Some(thread) }))
+        Ok(Some(Self { born: Birth::now(), vectors, stop, thread: Some(thread) }))
     }
 
     /// How many there are.
@@ -112,6 +116,11 @@ impl Vector {
 
 impl Drop for Interrupts {
     fn drop(&mut self) {
+        if !self.born.is_here() {
+            // The thread is the parent's, and its eventfd.
+            std::mem::forget(self.thread.take());
+            return;
+        }
         // A counter that starts at 0 takes a 1 at once.
         let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {

@@ -1,13 +1,15 @@
 //! VIA's Kernel Agent, embedded in the process that uses the NIC: it owns the function, and everyone
 //! in the process shares it.
 //!
-//! The data path goes past it: a post is a store into a ring ([`vis::Ring`]) and a doorbell.
+//! The data path goes past it: a post is a store into a ring ([`vis::Ring`]) and a doorbell. What a library asks
+//! of it is [`crate::kernel_agent::KernelAgent`]; what viad asks for its clients, beside that, is to make queues in memory that
+//! it shares with them.
 
 mod admin;
 pub mod cqs;
-mod entries;
 mod error;
 mod interrupts;
+mod kernel_agent;
 pub mod raw;
 mod regions;
 mod tags;
@@ -22,14 +24,14 @@ use std::{
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_spec::{
-    handle::{memory_handle, queue_pair},
+    handle::queue_pair,
     layout::Code,
     register::{control, counter, event, event_code, nic_kind, registers, MAGIC_VALUE, VERSION_VALUE},
     tables::{moderation, table},
     wire::DEFAULT_PKEY,
 };
 
-pub use entries::{Entry as CqEntry, MAX_CQ_ENTRIES};
+pub use crate::queues::entries::{Entry as CqEntry, MAX_CQ_ENTRIES};
 pub use error::AgentError;
 pub use interrupts::EVENT_VECTOR;
 pub use regions::MemoryAttributes;
@@ -38,12 +40,14 @@ use crate::{
     address::Mac,
     device::{Bar, DeviceError, PciDevice},
     dma_space::DmaSpace,
+    fork::Birth,
     memory::Mapping,
 };
 use admin::Admin;
 use interrupts::Interrupts;
 use regions::{Regions, Request};
 use tags::Tags;
+use vis::Arena;
 
 /// Configuration space: identifiers.
 const CONFIG_ID: u16 = 0x00;
@@ -134,19 +138,19 @@ impl Event {
 
 /// The Kernel Agent of one NIC.
 pub struct Agent {
+    born: Birth,
     device: Arc<dyn PciDevice>,
     kind: NicKind,
     limits: Limits,
     mac: Mac,
     ip: Ipv4Addr,
     pkey: u16,
-    arena: Arc<Mapping>,
-    arena_region: u16,
+    arena: Arc<Arena>,
     system_tag: u16,
     /// None: one polls.
     interrupts: Option<Interrupts>,
     /// Where the NIC puts events.
-    errors: cqs::Consumer,
+    errors: crate::queues::cq::Consumer,
     state: Mutex<State>,
 }
 
@@ -155,6 +159,8 @@ struct State {
     tags: Tags,
     regions: Regions,
     vis: Vec<Option<vis::Entry>>,
+    /// Memory of the arenas that are registered.
+    arenas: Vec<Arc<Mapping>>,
     /// Generation of the last VI with each index.
     generations: Vec<u16>,
     /// Where the search for a free VI starts.
@@ -205,13 +211,7 @@ impl Agent {
             DmaSpace::new(&device.dma_ranges()),
         );
         let arena = Arc::new(Mapping::new(vis::arena_bytes(limits.vis)).map_err(AgentError::Arena)?);
-        let request = Request {
-            address: arena.start().as_ptr() as u64,
-            length: arena.length() as u64,
-            attributes: MemoryAttributes { tag: system_tag, rdma_write: false, rdma_read: false },
-            system: true,
-            key: random.random(),
-        };
+        let request = vis::arena_request(&arena, system_tag, random.random());
         // SAFETY: the arena is the agent's own, accessed as atomics only, and Drop takes it back
         // from the device before it goes, or leaves it.
         let handle = unsafe { regions.register(&*device, &mut tags, request) }?;
@@ -219,23 +219,33 @@ impl Agent {
             (0..limits.vis).map(|_| random.random::<u16>() & queue_pair::GENERATION.mask() as u16).collect();
         let cqs: Vec<Option<cqs::Kept>> = (0..limits.cqs).map(|_| None).collect();
         let vis = vec![None; limits.vis.into()];
-        let mut state =
-            State { random, tags, regions, vis, generations, next_vi: 0, cqs, cq_lives: 0, raw_open: false };
-        let errors = state.open_error_ring(&*device, &limits, system_tag)?;
+        let mut state = State {
+            random,
+            tags,
+            regions,
+            vis,
+            arenas: vec![Arc::clone(&arena)],
+            generations,
+            next_vi: 0,
+            cqs,
+            cq_lives: 0,
+            raw_open: false,
+        };
+        let errors = state.open_error_ring(&device, &limits, system_tag)?;
         device.write64(Bar::Registers, registers::MAC, mac_register(mac))?;
         device.write32(Bar::Registers, registers::IP, ip.into())?;
         device.write32(Bar::Registers, registers::PKEY, pkey.into())?;
         let enables = 1 << control::RECEIVE_ENABLE.lo | 1 << control::SEND_ENABLE.lo;
         device.write32(Bar::Registers, registers::CONTROL, enables)?;
         Ok(Arc::new(Self {
+            born: Birth::now(),
             device,
             kind,
             limits,
             mac,
             ip,
             pkey,
-            arena,
-            arena_region: memory_handle::INDEX.get(&[handle.into()]) as u16,
+            arena: vis::arena(arena, handle),
             system_tag,
             interrupts,
             errors,
@@ -369,7 +379,7 @@ impl Agent {
     pub fn deregister(&self, handle: u32) -> Result<(), AgentError> {
         let mut guard = self.state();
         let state = &mut *guard;
-        if memory_handle::INDEX.get(&[handle.into()]) == u64::from(self.arena_region) {
+        if state.regions.is_system(handle) {
             return Err(AgentError::UnknownHandle(handle));
         }
         state.regions.deregister(&*self.device, &mut state.tags, handle)
@@ -385,7 +395,7 @@ impl Agent {
         let mut events = Vec::new();
         // A NIC that never runs dry is broken.
         while events.len() < 1024 {
-            let Some(entry) = self.errors.take(&*self.device)? else { break };
+            let Some(entry) = self.errors.take()? else { break };
             let word = [entry.token];
             events.push(Event {
                 code: event::CODE.get(&word) as u8,
@@ -417,7 +427,7 @@ impl Agent {
                 continue;
             };
             // Whatever is there when the arm word is seen, or comes behind it, ends the sleep.
-            self.errors.arm(&*self.device)?;
+            self.errors.arm()?;
             if !self.sleep(EVENT_VECTOR, seen, left.min(LONGEST_SLEEP)) {
                 self.check()?;
             }
@@ -448,6 +458,10 @@ impl Agent {
 
 impl Drop for Agent {
     fn drop(&mut self) {
+        if !self.born.is_here() {
+            // A copy in a child: the NIC and its memory are the parent's.
+            return;
+        }
         if self.interrupts.is_some() {
             // A device that is gone raises none.
             let _ = self.device.set_interrupts(&[]);
@@ -458,7 +472,7 @@ impl Drop for Agent {
         let back = state.regions.unmap_all(&*self.device);
         if stopped.is_err() || back.is_err() {
             // Nobody knows whether the device is done with the rings: they stay.
-            std::mem::forget(Arc::clone(&self.arena));
+            std::mem::forget(std::mem::take(&mut state.arenas));
             std::mem::forget(std::mem::take(&mut state.cqs));
         }
     }

@@ -68,6 +68,7 @@ pub struct Filter {
 
 /// The open channel. There is one of an agent; dropping it closes it.
 pub struct RawChannel {
+    agent: Arc<Agent>,
     vi: Vi,
     tag: u16,
     handle: u32,
@@ -144,7 +145,15 @@ impl Agent {
                 return Err(error);
             }
         };
-        let channel = RawChannel { vi, tag, handle, memory, closed: false, queues: Mutex::default() };
+        let channel = RawChannel {
+            agent: Arc::clone(self),
+            vi,
+            tag,
+            handle,
+            memory,
+            closed: false,
+            queues: Mutex::default(),
+        };
         // From here on dropping it gives everything back.
         channel.connect()?;
         for position in 0..RECEIVES as u64 {
@@ -158,7 +167,7 @@ impl Agent {
 impl RawChannel {
     /// The agent that opened it.
     pub fn agent(&self) -> &Arc<Agent> {
-        self.vi.agent()
+        &self.agent
     }
 
     /// Index of its VI.

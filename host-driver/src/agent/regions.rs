@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// What memory is registered for (VIP_MEM_ATTRIBUTES).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct MemoryAttributes {
     /// Protection tag.
     pub tag: u16,
@@ -185,6 +185,11 @@ impl Regions {
     pub fn attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
         let row = self.find(handle)?.1.row;
         Ok(MemoryAttributes { tag: row.tag, rdma_write: row.rdma_write, rdma_read: row.rdma_read })
+    }
+
+    /// Whether a handle names a region of the agent's own.
+    pub fn is_system(&self, handle: u32) -> bool {
+        self.find(handle).is_ok_and(|(_, entry)| entry.row.system)
     }
 
     fn find(&self, handle: u32) -> Result<(u16, Entry), AgentError> {

@@ -161,7 +161,7 @@ fn the_system_tag_and_the_arena_are_nobody_elses() {
     assert!(matches!(agent.create_vi(vi_attributes(agent.system_tag)), Err(AgentError::UnknownTag(_))));
     assert!(agent.destroy_tag(agent.system_tag).is_err());
     assert!((0..=u16::MAX)
-        .all(|key| agent.deregister(u32::from(key) << 16 | u32::from(agent.arena_region)).is_err()));
+        .all(|key| agent.deregister(u32::from(key) << 16 | u32::from(agent.arena.region())).is_err()));
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_vi_is_created_connected_and_destroyed() {
         assert_eq!(work_queue::RING_OFFSET.get(&words), 128 * receive as u64);
         assert_eq!(work_queue::SYSTEM_TAG.get(&words), u64::from(agent.system_tag));
         assert_eq!(work_queue::TAG.get(&words), u64::from(tag));
-        assert_eq!(work_queue::RING_REGION.get(&words), u64::from(agent.arena_region));
+        assert_eq!(work_queue::RING_REGION.get(&words), u64::from(agent.arena.region()));
     }
 
     let own = vi.info();
@@ -413,7 +413,12 @@ fn events_wake_who_waits_for_them() {
         event::CODE.put(&mut word, event_code::RECVQ_EMPTY.into());
         event::VI.put(&mut word, 3);
         event::BROKE.put(&mut word, 1);
-        entries::tests::write(start, log2, 0, CqEntry { token: word[0], vi: 3, receive: false });
+        crate::queues::entries::tests::write(
+            start,
+            log2,
+            0,
+            CqEntry { token: word[0], vi: 3, receive: false },
+        );
         ledger.interrupt(0);
         let events = waiter.join().expect("no panic").expect("the ledger answers");
         assert_eq!(events, [Event { code: event_code::RECVQ_EMPTY, vi: 3, receive: false, broke: true }]);
@@ -482,7 +487,7 @@ fn a_completion_queue_is_armed_told_and_resized() {
     assert_eq!(log2, 4);
     let entry = |n: u32| CqEntry { token: 1000 + u64::from(n), vi: 2, receive: n & 1 == 1 };
     for n in 0..9 {
-        entries::tests::write(start, log2, n, entry(n));
+        crate::queues::entries::tests::write(start, log2, n, entry(n));
     }
     for n in 0..7 {
         assert_eq!(cq.take().ok(), Some(Some(entry(n))));
@@ -503,7 +508,7 @@ fn a_completion_queue_is_armed_told_and_resized() {
     let (start, log2) = ring_of(&deeds, 1);
     assert_eq!(log2, 7);
     assert!(matches!(deeds.last(), Some(Deed::Unmap { .. })), "the old ring is given back");
-    entries::tests::write(start, log2, 0, entry(9));
+    crate::queues::entries::tests::write(start, log2, 0, entry(9));
     for n in 7..10 {
         assert_eq!(cq.take().ok(), Some(Some(entry(n))));
     }

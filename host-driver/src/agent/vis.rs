@@ -1,45 +1,56 @@
-//! Virtual interfaces: their rows in the NIC's tables, and the rings of their work queues.
+//! Virtual interfaces: their rows in the NIC's tables, and the arenas that hold the rings of their work queues.
 
-use std::{
-    fmt,
-    sync::{
-        atomic::{AtomicU32, AtomicU64, Ordering},
-        Arc, Mutex, PoisonError,
-    },
-};
+use std::sync::Arc;
 
 use rand::Rng;
 use viaduct_spec::{
-    doorbell::{arm, page},
-    handle::queue_pair,
+    handle::{memory_handle, queue_pair},
     tables::{table, vi_state, vi_states},
 };
 
-use super::{admin::Admin, interrupts::EVENT_VECTOR, Agent, AgentError};
+use super::{
+    admin::Admin,
+    interrupts::EVENT_VECTOR,
+    regions::{MemoryAttributes, Request},
+    Agent, AgentError,
+};
+pub use crate::queues::{
+    ring::{arena_bytes, Ring, MAX_RING_LOG2, MIN_RING_LOG2},
+    vi::Vi,
+    Direction, ViState,
+};
 use crate::{
     address::{ConnectionInfo, Mtu, Service},
-    device::{Bar, DeviceError},
+    kernel_agent::ViName,
     memory::Mapping,
+    queues::{doorbells::Doorbells, ring::RING_BYTES, vi::Parts},
     rows, template,
 };
 
-/// log2 of the most slots of a ring (VIP_NIC_ATTRIBUTES.MaxDescriptorsPerQueue).
-pub const MAX_RING_LOG2: u32 = 10;
-/// log2 of the fewest slots of a ring.
-pub const MIN_RING_LOG2: u32 = 3;
 /// Largest message in bytes: with the smallest packets it has 2^22 PSNs, well inside the window of
 /// 2^23 that tells old from new.
 pub const MAX_TRANSFER: u32 = 1 << 30;
-/// Bytes that each ring has in the arena.
-const RING_BYTES: usize = 8 << MAX_RING_LOG2;
 
-/// Bytes of the arena that holds the rings of `vis` VIs.
-pub fn arena_bytes(vis: u16) -> usize {
-    usize::from(vis) * 2 * RING_BYTES
+/// Memory for the rings of VIs, registered under the system tag.
+#[derive(Debug)]
+pub struct Arena {
+    memory: Arc<Mapping>,
+    handle: u32,
+}
+
+impl Arena {
+    /// Its memory.
+    pub fn memory(&self) -> &Arc<Mapping> {
+        &self.memory
+    }
+
+    pub(super) fn region(&self) -> u16 {
+        memory_handle::INDEX.get(&[self.handle.into()]) as u16
+    }
 }
 
 /// What a VI is created with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ViAttributes {
     /// Protection tag: its descriptors and buffers lie in memory of this tag.
     pub tag: u16,
@@ -72,309 +83,113 @@ impl ViAttributes {
     }
 }
 
-/// A state of a VI (VIP_VI_STATE).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ViState {
-    /// Not connected; receives may be posted and stay.
-    Idle,
-    /// Both queues are processed.
-    Connected,
-    /// Broken: everything posted is flushed, until the VI is disconnected.
-    Error,
-}
-
-impl ViState {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Connected => "connected",
-            Self::Error => "in error",
-        }
-    }
-}
-
-/// One of a VI's two work queues.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// Sends and RDMA.
-    Send,
-    /// Receives.
-    Receive,
-}
-
-/// A created VI: what its user needs to post without the agent.
-pub struct Vi {
-    agent: Arc<Agent>,
-    index: u16,
-    /// Tells it from an earlier VI of this index.
-    life: u16,
-    /// Its queue pair number and first PSN are new for each connection.
-    info: Mutex<ConnectionInfo>,
+/// What the agent remembers of a VI.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    name: ViName,
+    attributes: ViAttributes,
+    info: ConnectionInfo,
+    arena: Arc<Arena>,
     send: Ring,
     receive: Ring,
-    /// Arm words so far.
-    arms: AtomicU32,
 }
 
-/// What the agent remembers of a VI.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Entry {
-    life: u16,
-    attributes: ViAttributes,
-}
-
-/// The token ring of a work queue, in the agent's arena.
-pub struct Ring {
-    arena: Arc<Mapping>,
-    /// In bytes from the arena's start.
-    offset: usize,
-    log2: u32,
-}
-
-impl Ring {
-    /// Slots.
-    pub fn slots(&self) -> usize {
-        1 << self.log2
-    }
-
-    /// Writes the slot of ring position `position`.
-    pub fn store(&self, position: u16, token: u64) {
-        self.slot(usize::from(position) & (self.slots() - 1)).store(token, Ordering::Release);
-    }
-
-    fn slot(&self, slot: usize) -> &AtomicU64 {
-        // SAFETY: the ring lies inside the arena, which lives as long as `self`, is aligned to 64
-        // bytes and only ever accessed as atomics (and by the NIC).
-        unsafe { self.arena.start().cast::<u8>().add(self.offset + 8 * slot).cast::<AtomicU64>().as_ref() }
-    }
-
-    fn clear(&self) {
-        for slot in 0..self.slots() {
-            self.slot(slot).store(0, Ordering::Relaxed);
-        }
-    }
-}
-
-impl fmt::Debug for Vi {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Vi").field("index", &self.index).field("info", &self.info()).finish()
-    }
-}
-
-impl Vi {
-    /// Its index: the row of its tables, the number of its doorbell page.
-    pub fn index(&self) -> u16 {
-        self.index
-    }
-
-    /// What the other end needs to know for the next connection, or of this one: it changes when the
-    /// VI is made idle.
-    pub fn info(&self) -> ConnectionInfo {
-        // Written whole: what a thread that panicked left is as good as ever.
-        *self.info.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The agent that made it.
-    pub fn agent(&self) -> &Arc<Agent> {
-        &self.agent
-    }
-
-    /// One of its rings.
-    pub fn ring(&self, direction: Direction) -> &Ring {
+impl Entry {
+    fn ring(&self, direction: Direction) -> &Ring {
         match direction {
             Direction::Send => &self.send,
             Direction::Receive => &self.receive,
         }
     }
 
-    /// Rings the doorbell: one 8-byte store to the VI's page. The ring slot is written before.
-    pub fn ring_doorbell(&self, direction: Direction, token: u64) -> Result<(), DeviceError> {
-        let offset = match direction {
-            Direction::Send => page::SEND,
-            Direction::Receive => page::RECEIVE,
-        };
-        self.store(offset, token)
-    }
-
-    /// Asks for one interrupt of a queue's [`Vi::vector`]: when the descriptor at `position` is complete, or at
-    /// once if it is. Whoever sleeps has read the vector's generation before: [`Agent::sleep`].
-    pub fn arm(&self, direction: Direction, position: u16) -> Result<(), DeviceError> {
-        let offset = match direction {
-            Direction::Send => page::SEND_ARM,
-            Direction::Receive => page::RECEIVE_ARM,
-        };
-        let mut word = [0];
-        arm::POSITION.put(&mut word, u64::from(position) & arm::POSITION.mask());
-        arm::SEQUENCE.put(&mut word, self.arms.fetch_add(1, Ordering::Relaxed).wrapping_add(1).into());
-        self.store(offset, word[0])
-    }
-
-    /// The interrupt vector of a queue's completions.
-    pub fn vector(&self, direction: Direction) -> u8 {
-        self.agent.interrupts.as_ref().map_or(EVENT_VECTOR, |all| all.of_queue(self.row(direction)))
-    }
-
-    /// Stores a word into its doorbell page.
-    fn store(&self, offset: u64, word: u64) -> Result<(), DeviceError> {
-        let page = u64::from(self.index) << self.agent.limits.doorbell_shift;
-        self.agent.device.write64(Bar::Doorbells, page + offset, word)
-    }
-
-    /// Connects to the VI that `peer` describes. The send ring starts anew at position 0, so nothing
-    /// may be posted to it that is not complete; posted receives stay.
-    ///
-    /// When it returns, messages of the peer are received; but the peer can take ours only when it
-    /// has done the same.
-    pub fn connect(&self, peer: &ConnectionInfo) -> Result<(), AgentError> {
-        let own = self.info();
-        own.check(peer)?;
-        let agent = &*self.agent;
-        let state = agent.state();
-        let entry = *state.vi(self)?;
-        let admin = Admin::of(&*agent.device);
-        let now = self.query(&admin)?;
-        if now != ViState::Idle {
-            let rule = "only an idle one can be connected";
-            return Err(AgentError::State { vi: self.index, state: now.name(), rule });
-        }
-        let mtu = entry.attributes.mtu.min(peer.mtu);
-        let vi = u32::from(self.index);
-        for (word, row) in template::words(&own, peer, agent.pkey).iter().zip(8 * vi..) {
-            admin.commit(table::TEMPLATE, row, &[*word])?;
-        }
-        let loopback = peer.mac == own.mac && peer.ip == own.ip;
-        let ViAttributes { tag, service, max_transfer, .. } = entry.attributes;
-        let reads = agent.limits.read_depth;
-        let receive = rows::Receive::connected(&own, peer, tag, self.rights(&entry.attributes));
-        admin.commit(table::GATHER, vi, &rows::gather(tag, service, mtu, max_transfer))?;
-        admin.commit(table::TRANSMIT, vi, &rows::transmit(own.first_psn, service, loopback, reads))?;
-        admin.commit(table::RECEIVE, vi, &receive.words())?;
-        let (row, words) = self.work_queue(Direction::Send, &entry.attributes);
-        admin.commit(table::WORK_QUEUE, row, &words)?;
-        admin.commit(table::VI_STATE, vi, &[vi_states::CONNECTED.into()])?;
-        Ok(())
-    }
-
-    /// Breaks the VI: everything posted to either queue is completed, FLUSHED at the latest.
-    pub fn break_off(&self) -> Result<(), AgentError> {
-        let state = self.agent.state();
-        state.vi(self)?;
-        self.set_state(&Admin::of(&*self.agent.device), vi_states::ERROR)
-    }
-
-    /// Makes a broken VI idle again, with both rings empty at position 0. To be called when all that
-    /// was posted is complete; what is not then is lost to its owner. Its queue pair number and first
-    /// PSN are new from then on: frames of the connection that was match nothing.
-    pub fn make_idle(&self) -> Result<(), AgentError> {
-        let mut state = self.agent.state();
-        let entry = *state.vi(self)?;
-        let admin = Admin::of(&*self.agent.device);
-        self.set_state(&admin, vi_states::IDLE)?;
-        // Nothing that was granted to the old connection reaches memory after the rows are new.
-        admin.drain()?;
-        let next = state.next_connection(self.index.into());
-        {
-            let mut info = self.info.lock().unwrap_or_else(PoisonError::into_inner);
-            (info.queue_pair, info.first_psn) = next;
-        }
-        self.open(&admin, &entry)
-    }
-
-    /// The VI's state in the NIC.
-    pub fn state(&self) -> Result<ViState, AgentError> {
-        let state = self.agent.state();
-        state.vi(self)?;
-        self.query(&Admin::of(&*self.agent.device))
-    }
-
-    /// Destroys the VI: doorbells and frames for it are ignored from now on. To be called when all
-    /// that was posted is complete.
-    pub fn destroy(&self) -> Result<(), AgentError> {
-        let mut state = self.agent.state();
-        let ViAttributes { tag, send_cq, receive_cq, .. } = state.vi(self)?.attributes;
-        let admin = Admin::of(&*self.agent.device);
-        for direction in [Direction::Send, Direction::Receive] {
-            admin.commit(table::WORK_QUEUE, self.row(direction), &[0, 0])?;
-        }
-        self.set_state(&admin, vi_states::IDLE)?;
-        // Generation 0 is in no queue pair number.
-        admin.commit(table::RECEIVE, self.index.into(), &[0, 0])?;
-        admin.drain()?;
-        state.tags.give_back(tag);
-        for cq in [send_cq, receive_cq].into_iter().flatten() {
-            state.use_cq(cq, -1)?;
-        }
-        state.vis[usize::from(self.index)] = None;
-        Ok(())
-    }
-
-    fn set_state(&self, admin: &Admin<'_>, to: u8) -> Result<(), AgentError> {
-        let mut row = [0];
-        vi_state::STATE.put(&mut row, to.into());
-        admin.commit(table::VI_STATE, self.index.into(), &row)
-    }
-
-    fn query(&self, admin: &Admin<'_>) -> Result<ViState, AgentError> {
-        let result = admin.query_state(self.index)?;
-        match u8::try_from(result) {
-            Ok(vi_states::IDLE) => Ok(ViState::Idle),
-            Ok(vi_states::CONNECTED) => Ok(ViState::Connected),
-            Ok(vi_states::ERROR) => Ok(ViState::Error),
-            _ => Err(AgentError::Limits { what: "the state of a virtual interface", value: result as u32 }),
-        }
-    }
-
-    /// Row and contents of one of its work queues.
-    fn work_queue(&self, direction: Direction, attributes: &ViAttributes) -> (u32, [u64; 2]) {
-        let ring = self.ring(direction);
-        let words = rows::WorkQueue {
-            ring_offset: ring.offset as u64 / 64,
-            ring_region: self.agent.arena_region,
-            ring_log2: ring.log2,
-            system_tag: self.agent.system_tag,
-            tag: attributes.tag,
-            vector: self.vector(direction),
-            cq: attributes.cq(direction),
-        }
-        .words();
-        (self.row(direction), words)
-    }
-
-    /// What its peer may do.
-    fn rights(&self, attributes: &ViAttributes) -> rows::Rights {
-        let ViAttributes { rdma_write: write, rdma_read: read, .. } = *attributes;
-        rows::Rights { write, read, reads: self.agent.limits.read_depth }
-    }
-
     /// The row of one of its work queues.
     fn row(&self, direction: Direction) -> u32 {
-        2 * u32::from(self.index) + u32::from(direction == Direction::Receive)
+        row(self.name.index, direction)
     }
+}
 
-    /// Writes the rows of an idle VI; the doorbells open last.
-    fn open(&self, admin: &Admin<'_>, entry: &Entry) -> Result<(), AgentError> {
-        let ViAttributes { tag, service, mtu, max_transfer, .. } = entry.attributes;
-        let (vi, own) = (u32::from(self.index), self.info());
-        let receive = rows::Receive::idle(&own, tag, self.rights(&entry.attributes));
-        admin.commit(table::GATHER, vi, &rows::gather(tag, service, mtu, max_transfer))?;
-        admin.commit(table::TRANSMIT, vi, &rows::transmit(own.first_psn, service, false, 0))?;
-        admin.commit(table::RECEIVE, vi, &receive.words())?;
-        for direction in [Direction::Send, Direction::Receive] {
-            self.ring(direction).clear();
-            let (row, words) = self.work_queue(direction, &entry.attributes);
-            admin.commit(table::WORK_QUEUE, row, &words)?;
-        }
-        Ok(())
+/// A VI that the agent has made: what its consumer's end is built of.
+#[derive(Debug, Clone)]
+pub struct NewVi {
+    /// What the agent calls it.
+    pub name: ViName,
+    /// For its first connection.
+    pub info: ConnectionInfo,
+    /// Its send ring.
+    pub send: Ring,
+    /// Its receive ring.
+    pub receive: Ring,
+    /// Interrupt vectors of the send and the receive queue.
+    pub vectors: [u8; 2],
+}
+
+/// The row of a work queue.
+fn row(vi: u16, direction: Direction) -> u32 {
+    2 * u32::from(vi) + u32::from(direction == Direction::Receive)
+}
+
+fn set_state(admin: &Admin<'_>, vi: u16, to: u8) -> Result<(), AgentError> {
+    let mut row = [0];
+    vi_state::STATE.put(&mut row, to.into());
+    admin.commit(table::VI_STATE, vi.into(), &row)
+}
+
+fn query(admin: &Admin<'_>, vi: u16) -> Result<ViState, AgentError> {
+    let result = admin.query_state(vi)?;
+    match u8::try_from(result) {
+        Ok(vi_states::IDLE) => Ok(ViState::Idle),
+        Ok(vi_states::CONNECTED) => Ok(ViState::Connected),
+        Ok(vi_states::ERROR) => Ok(ViState::Error),
+        _ => Err(AgentError::Limits { what: "the state of a virtual interface", value: result as u32 }),
     }
 }
 
 impl Agent {
+    /// Registers an arena for rings: memory that the agent and the consumer have in common. The NIC reads it.
+    pub fn create_arena(&self, memory: Arc<Mapping>) -> Result<Arc<Arena>, AgentError> {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        let request = arena_request(&memory, self.system_tag, state.random.random());
+        // SAFETY: the memory is accessed as atomics only, and stays until `destroy_arena` has taken it back from the
+        // device, or for ever: a state that is dropped leaves it if the device does not give it back.
+        let handle = unsafe { state.regions.register(&*self.device, &mut state.tags, request) }?;
+        state.arenas.push(Arc::clone(&memory));
+        Ok(Arc::new(Arena { memory, handle }))
+    }
+
+    /// Takes an arena back. No VI has its rings there.
+    pub fn destroy_arena(&self, arena: &Arc<Arena>) -> Result<(), AgentError> {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        let users = state.vis.iter().flatten().filter(|entry| Arc::ptr_eq(&entry.arena, arena)).count();
+        if users > 0 {
+            return Err(AgentError::TagInUse { tag: self.system_tag, users });
+        }
+        // After an error it stays in `arenas`, and so for ever if the device is never reset.
+        state.regions.deregister(&*self.device, &mut state.tags, arena.handle)?;
+        state.arenas.retain(|memory| !Arc::ptr_eq(memory, &arena.memory));
+        Ok(())
+    }
+
     /// Creates a VI, idle.
     ///
     /// # Errors
     /// A ring size or transfer size that the NIC has not, RDMA reads without reliability; a tag or completion queue
     /// that does not exist; no VI left.
     pub fn create_vi(self: &Arc<Self>, attributes: ViAttributes) -> Result<Vi, AgentError> {
+        let NewVi { name, info, send, receive, vectors } = self.new_vi(&self.arena, None, attributes)?;
+        let page = u64::from(name.index) << self.limits.doorbell_shift;
+        let doorbells = Doorbells::of_device(Arc::clone(&self.device), page);
+        Ok(Vi::new(Arc::clone(self) as Arc<_>, name, info, Parts { send, receive, vectors, doorbells }))
+    }
+
+    /// Creates a VI with its rings at the `place`-th pair of an arena; None: the pair of its index.
+    pub fn new_vi(
+        &self,
+        arena: &Arc<Arena>,
+        place: Option<usize>,
+        attributes: ViAttributes,
+    ) -> Result<NewVi, AgentError> {
         if attributes.rdma_read && !attributes.service.is_reliable() {
             return Err(AgentError::RdmaRead);
         }
@@ -397,32 +212,25 @@ impl Agent {
             .map(|n| (state.next_vi + n) % count)
             .find(|n| state.vis[*n].is_none())
             .ok_or(AgentError::Full(count, "virtual interface"))?;
+        let place = place.unwrap_or(index);
+        let ring = |receive: usize, log2| {
+            let offset = place.saturating_mul(2).saturating_add(receive).saturating_mul(RING_BYTES);
+            Ring::new(&arena.memory, offset, log2).ok_or(AgentError::Ring(log2))
+        };
+        let (send, receive) = (ring(0, attributes.send_log2)?, ring(1, attributes.receive_log2)?);
 
         let (queue_pair, first_psn) = state.next_connection(index);
-        let life = state.generations[index];
-        let ring = |receive: usize, log2| Ring {
-            arena: Arc::clone(&self.arena),
-            offset: (2 * index + receive) * RING_BYTES,
-            log2,
+        let name = ViName { index: index as u16, life: state.generations[index] };
+        let info = ConnectionInfo {
+            mac: self.mac,
+            ip: self.ip,
+            queue_pair,
+            first_psn,
+            mtu: attributes.mtu,
+            service: attributes.service,
+            max_transfer: attributes.max_transfer,
         };
-        let entry = Entry { life, attributes };
-        let vi = Vi {
-            agent: Arc::clone(self),
-            index: index as u16,
-            life,
-            info: Mutex::new(ConnectionInfo {
-                mac: self.mac,
-                ip: self.ip,
-                queue_pair,
-                first_psn,
-                mtu: attributes.mtu,
-                service: attributes.service,
-                max_transfer: attributes.max_transfer,
-            }),
-            send: ring(0, attributes.send_log2),
-            receive: ring(1, attributes.receive_log2),
-            arms: AtomicU32::new(0),
-        };
+        let entry = Entry { name, attributes, info, arena: Arc::clone(arena), send, receive };
         let cqs = [attributes.send_cq, attributes.receive_cq];
         for (n, cq) in cqs.iter().enumerate().filter_map(|(n, cq)| Some((n, (*cq)?))) {
             if let Err(error) = state.use_cq(cq, 1) {
@@ -433,22 +241,158 @@ impl Agent {
             }
         }
         let admin = Admin::of(&*self.device);
-        vi.set_state(&admin, vi_states::IDLE)?;
-        vi.open(&admin, &entry)?;
+        set_state(&admin, name.index, vi_states::IDLE)?;
+        self.open_vi(&admin, &entry)?;
         state.tags.take(attributes.tag)?;
+        let vectors =
+            [Direction::Send, Direction::Receive].map(|direction| self.vi_vector(&entry, direction));
+        let (send, receive) = (entry.send.clone(), entry.receive.clone());
         state.vis[index] = Some(entry);
         state.next_vi = (index + 1) % count;
-        Ok(vi)
+        Ok(NewVi { name, info, send, receive, vectors })
     }
+
+    pub(super) fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError> {
+        let mut state = self.state();
+        let entry = state.vi(vi)?;
+        let own = entry.info;
+        own.check(peer)?;
+        let admin = Admin::of(&*self.device);
+        let now = query(&admin, vi.index)?;
+        if now != ViState::Idle {
+            let rule = "only an idle one can be connected";
+            return Err(AgentError::State { vi: vi.index, state: now.name(), rule });
+        }
+        let mtu = entry.attributes.mtu.min(peer.mtu);
+        let index = u32::from(vi.index);
+        for (word, row) in template::words(&own, peer, self.pkey).iter().zip(8 * index..) {
+            admin.commit(table::TEMPLATE, row, &[*word])?;
+        }
+        let loopback = peer.mac == own.mac && peer.ip == own.ip;
+        let ViAttributes { tag, service, max_transfer, .. } = entry.attributes;
+        let reads = self.limits.read_depth;
+        let receive = rows::Receive::connected(&own, peer, tag, self.rights(&entry.attributes));
+        admin.commit(table::GATHER, index, &rows::gather(tag, service, mtu, max_transfer))?;
+        admin.commit(table::TRANSMIT, index, &rows::transmit(own.first_psn, service, loopback, reads))?;
+        admin.commit(table::RECEIVE, index, &receive.words())?;
+        let (row, words) = self.work_queue(Direction::Send, entry);
+        admin.commit(table::WORK_QUEUE, row, &words)?;
+        admin.commit(table::VI_STATE, index, &[vi_states::CONNECTED.into()])?;
+        Ok(())
+    }
+
+    pub(super) fn break_vi(&self, vi: ViName) -> Result<(), AgentError> {
+        let mut state = self.state();
+        state.vi(vi)?;
+        set_state(&Admin::of(&*self.device), vi.index, vi_states::ERROR)
+    }
+
+    pub(super) fn idle_vi(&self, vi: ViName) -> Result<ConnectionInfo, AgentError> {
+        let mut state = self.state();
+        state.vi(vi)?;
+        let admin = Admin::of(&*self.device);
+        set_state(&admin, vi.index, vi_states::IDLE)?;
+        // Nothing that was granted to the old connection reaches memory after the rows are new.
+        admin.drain()?;
+        let next = state.next_connection(vi.index.into());
+        let entry = state.vi(vi)?;
+        (entry.info.queue_pair, entry.info.first_psn) = next;
+        self.open_vi(&admin, entry)?;
+        Ok(entry.info)
+    }
+
+    pub(super) fn vi_state(&self, vi: ViName) -> Result<ViState, AgentError> {
+        let mut state = self.state();
+        state.vi(vi)?;
+        query(&Admin::of(&*self.device), vi.index)
+    }
+
+    pub(super) fn destroy_vi(&self, vi: ViName) -> Result<(), AgentError> {
+        let mut state = self.state();
+        let ViAttributes { tag, send_cq, receive_cq, .. } = state.vi(vi)?.attributes;
+        let admin = Admin::of(&*self.device);
+        for direction in [Direction::Send, Direction::Receive] {
+            admin.commit(table::WORK_QUEUE, row(vi.index, direction), &[0, 0])?;
+        }
+        set_state(&admin, vi.index, vi_states::IDLE)?;
+        // Generation 0 is in no queue pair number.
+        admin.commit(table::RECEIVE, vi.index.into(), &[0, 0])?;
+        admin.drain()?;
+        state.tags.give_back(tag);
+        for cq in [send_cq, receive_cq].into_iter().flatten() {
+            state.use_cq(cq, -1)?;
+        }
+        state.vis[usize::from(vi.index)] = None;
+        Ok(())
+    }
+
+    /// The interrupt vector of one of a VI's queues.
+    fn vi_vector(&self, entry: &Entry, direction: Direction) -> u8 {
+        self.interrupts.as_ref().map_or(EVENT_VECTOR, |all| all.of_queue(entry.row(direction)))
+    }
+
+    /// Row and contents of one of its work queues.
+    fn work_queue(&self, direction: Direction, entry: &Entry) -> (u32, [u64; 2]) {
+        let ring = entry.ring(direction);
+        let words = rows::WorkQueue {
+            ring_offset: ring.offset() as u64 / 64,
+            ring_region: entry.arena.region(),
+            ring_log2: ring.log2(),
+            system_tag: self.system_tag,
+            tag: entry.attributes.tag,
+            vector: self.vi_vector(entry, direction),
+            cq: entry.attributes.cq(direction),
+        }
+        .words();
+        (entry.row(direction), words)
+    }
+
+    /// What its peer may do.
+    fn rights(&self, attributes: &ViAttributes) -> rows::Rights {
+        let ViAttributes { rdma_write: write, rdma_read: read, .. } = *attributes;
+        rows::Rights { write, read, reads: self.limits.read_depth }
+    }
+
+    /// Writes the rows of an idle VI; the doorbells open last.
+    fn open_vi(&self, admin: &Admin<'_>, entry: &Entry) -> Result<(), AgentError> {
+        let ViAttributes { tag, service, mtu, max_transfer, .. } = entry.attributes;
+        let (vi, own) = (u32::from(entry.name.index), &entry.info);
+        let receive = rows::Receive::idle(own, tag, self.rights(&entry.attributes));
+        admin.commit(table::GATHER, vi, &rows::gather(tag, service, mtu, max_transfer))?;
+        admin.commit(table::TRANSMIT, vi, &rows::transmit(own.first_psn, service, false, 0))?;
+        admin.commit(table::RECEIVE, vi, &receive.words())?;
+        for direction in [Direction::Send, Direction::Receive] {
+            entry.ring(direction).clear();
+            let (row, words) = self.work_queue(direction, entry);
+            admin.commit(table::WORK_QUEUE, row, &words)?;
+        }
+        Ok(())
+    }
+}
+
+/// The region of an arena.
+pub(super) fn arena_request(memory: &Mapping, system_tag: u16, key: u16) -> Request {
+    Request {
+        address: memory.start().as_ptr() as u64,
+        length: memory.length() as u64,
+        attributes: MemoryAttributes { tag: system_tag, rdma_write: false, rdma_read: false },
+        system: true,
+        key,
+    }
+}
+
+/// An arena that is registered already.
+pub(super) fn arena(memory: Arc<Mapping>, handle: u32) -> Arc<Arena> {
+    Arc::new(Arena { memory, handle })
 }
 
 impl super::State {
     /// The entry of a VI that still exists.
-    fn vi(&self, vi: &Vi) -> Result<&Entry, AgentError> {
+    fn vi(&mut self, vi: ViName) -> Result<&mut Entry, AgentError> {
         self.vis
-            .get(usize::from(vi.index))
-            .and_then(Option::as_ref)
-            .filter(|entry| entry.life == vi.life)
+            .get_mut(usize::from(vi.index))
+            .and_then(Option::as_mut)
+            .filter(|entry| entry.name == vi)
             .ok_or(AgentError::UnknownVi(vi.index))
     }
 
@@ -479,23 +423,5 @@ mod tests {
         assert_eq!(next_generation(0), 1);
         assert_eq!(next_generation(5), 6);
         assert_eq!(next_generation(0x3fff), 1);
-    }
-
-    #[test]
-    fn positions_wrap_in_the_ring_and_rings_do_not_touch() {
-        let arena = Arc::new(Mapping::new(arena_bytes(1)).expect("memory"));
-        let ring = |offset| Ring { arena: Arc::clone(&arena), offset, log2: 3 };
-        let (first, second) = (ring(0), ring(RING_BYTES));
-        for position in 0..9 {
-            first.store(position, 100 + u64::from(position));
-        }
-        first.store(0x3fff, 7);
-        second.store(0, 1);
-        let slots: Vec<u64> = (0..8).map(|n| first.slot(n).load(Ordering::Relaxed)).collect();
-        assert_eq!(slots, [108, 101, 102, 103, 104, 105, 106, 7]);
-        assert_eq!(second.slot(0).load(Ordering::Relaxed), 1);
-        first.clear();
-        assert_eq!(first.slot(7).load(Ordering::Relaxed), 0);
-        assert_eq!(second.slot(0).load(Ordering::Relaxed), 1);
     }
 }

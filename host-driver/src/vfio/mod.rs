@@ -30,6 +30,7 @@ use viaduct_spec::register::BAR0_BYTES;
 
 use crate::{
     device::{Bar, DeviceError, DmaAccess, PciDevice},
+    fork::Birth,
     pci::{Address, Function, Machine, Obstacle},
 };
 use info::{DeviceInfo, RegionInfo};
@@ -52,6 +53,7 @@ const MEMORY_ENABLE: u32 = 1 << 1;
 /// A PCI function behind VFIO. When it is dropped, its interrupts are turned off and its maps taken back
 /// before the kernel closes it, which stops its DMA and resets it.
 pub struct Vfio {
+    born: Birth,
     name: String,
     machine: Machine,
     function: Function,
@@ -134,6 +136,7 @@ impl Vfio {
         let command = config.read::<u32>(&device, CONFIG_COMMAND);
         let command = command.map_err(|source| system("configuration space", source))?;
         Ok(Self {
+            born: Birth::now(),
             machine,
             function,
             maps: Mutex::default(),
@@ -169,6 +172,7 @@ impl Vfio {
     }
 
     fn read<T: Word + Into<u64>>(&self, bar: Bar, offset: u64) -> Result<T, DeviceError> {
+        self.born.check()?;
         let request = || format!("a read of {} bytes at {offset:#x} of {bar:?}", size_of::<T>());
         let region = self.bar(bar);
         region.check(offset, size_of::<T>()).map_err(|rule| refusal(request(), rule))?;
@@ -185,6 +189,7 @@ impl Vfio {
     }
 
     fn write<T: Word>(&self, bar: Bar, offset: u64, value: T) -> Result<(), DeviceError> {
+        self.born.check()?;
         let request = || format!("a write of {} bytes at {offset:#x} of {bar:?}", size_of::<T>());
         let region = self.bar(bar);
         region.check(offset, size_of::<T>()).map_err(|rule| refusal(request(), rule))?;
@@ -268,6 +273,7 @@ impl PciDevice for Vfio {
 
     fn config_read32(&self, offset: u16) -> Result<u32, DeviceError> {
         let offset = u64::from(offset);
+        self.born.check()?;
         let request = || format!("a read of configuration space at {offset:#x}");
         self.config.check(offset, 4).map_err(|rule| refusal(request(), rule))?;
         let value = self.config.read(&self.device, offset).map_err(|error| self.failed(&request, error))?;
@@ -279,6 +285,7 @@ impl PciDevice for Vfio {
 
     fn config_write32(&self, offset: u16, value: u32) -> Result<(), DeviceError> {
         let offset = u64::from(offset);
+        self.born.check()?;
         let request = || format!("a write of {value:#x} to configuration space at {offset:#x}");
         self.config.check(offset, 4).map_err(|rule| refusal(request(), rule))?;
         let enables = offset == CONFIG_COMMAND && value & MEMORY_ENABLE != 0;
@@ -299,6 +306,7 @@ impl PciDevice for Vfio {
         length: usize,
         access: DmaAccess,
     ) -> Result<(), DeviceError> {
+        self.born.check()?;
         let request = || format!("a map of {length:#x} bytes at {address:#x} to DMA address {iova:#x}");
         check_pages(&[iova, address as u64, length as u64], &request)?;
         let mut maps = lock(&self.maps);
@@ -310,6 +318,7 @@ impl PciDevice for Vfio {
     }
 
     fn unmap_dma(&self, iova: u64, length: usize) -> Result<(), DeviceError> {
+        self.born.check()?;
         let request = || format!("the unmap of {length:#x} bytes at DMA address {iova:#x}");
         check_pages(&[iova, length as u64], &request)?;
         let mut maps = lock(&self.maps);
@@ -333,6 +342,7 @@ impl PciDevice for Vfio {
     }
 
     fn set_interrupts(&self, events: &[BorrowedFd<'_>]) -> Result<(), DeviceError> {
+        self.born.check()?;
         let request = || format!("interrupts on {} vectors", events.len());
         if events.len() > self.vectors {
             return Err(refusal(request(), format!("the function has {}", self.vectors)));
@@ -357,6 +367,7 @@ impl PciDevice for Vfio {
     }
 
     fn reset(&self) -> Result<(), DeviceError> {
+        self.born.check()?;
         let request = || "a function reset".to_string();
         if !self.resets {
             return Err(refusal(request(), format!("{} has none that the kernel knows", self.name)));
@@ -375,6 +386,10 @@ impl PciDevice for Vfio {
 
 impl Drop for Vfio {
     fn drop(&mut self) {
+        if !self.born.is_here() {
+            // A copy in a child.
+            return;
+        }
         // Nobody is left to tell; closing the function's file does the same once more.
         let _ = self.set_interrupts(&[]);
         for (iova, length) in lock(&self.maps).iter() {

@@ -27,7 +27,10 @@ use rustix::net::{
     SendFlags, SocketAddrUnix, SocketFlags, SocketType,
 };
 
-use crate::device::{Bar, DeviceError, DmaAccess, PciDevice};
+use crate::{
+    device::{Bar, DeviceError, DmaAccess, PciDevice},
+    fork::Birth,
+};
 
 /// How long a reply may take. A server that died is seen at once, by the end of its stream; this is
 /// for one that stopped answering.
@@ -60,6 +63,7 @@ pub struct VfioUser {
 }
 
 struct Connection {
+    born: Birth,
     stream: UnixStream,
     next_id: u16,
     timeout: Duration,
@@ -77,6 +81,8 @@ struct Region {
 enum Failure {
     /// The server said no, with an errno or 0. The connection goes on.
     Refused(u32),
+    /// This is a child of the process that opened it.
+    Forked,
     /// The connection is of no use any more.
     Gone(String),
 }
@@ -107,7 +113,7 @@ impl VfioUser {
             place: place.clone(),
             reason: format!("connect: {error}"),
         })?;
-        let mut connection = Connection { stream, next_id: 0, timeout, gone: None };
+        let mut connection = Connection { born: Birth::now(), stream, next_id: 0, timeout, gone: None };
         let named = |request: &str, failure| refused_or_gone(&place, request, failure);
 
         let answer =
@@ -355,6 +361,7 @@ impl Connection {
         body: &[&[u8]],
         files: &[BorrowedFd<'_>],
     ) -> Result<u16, Failure> {
+        self.born.check().map_err(|_| Failure::Forked)?;
         if let Some(reason) = &self.gone {
             return Err(Failure::Gone(reason.clone()));
         }
@@ -473,6 +480,7 @@ fn refused_or_gone(place: &str, request: &str, failure: Failure) -> DeviceError 
         Failure::Refused(errno) => {
             refusal(request, io::Error::from_raw_os_error(i32::try_from(errno).unwrap_or(0)).to_string())
         }
+        Failure::Forked => DeviceError::Forked,
         Failure::Gone(reason) => DeviceError::Gone { place: place.into(), reason },
     }
 }

@@ -52,8 +52,8 @@ impl Entries {
         // Room beside, so that not every entry that is taken must be told at once.
         let log2 = (wanted + wanted / 4).next_power_of_two().ilog2().clamp(MIN_LOG2, MAX_LOG2);
         let slack = ((1 << log2) - wanted).max(1) as u32;
-        let ring = |memory| Self { memory: Arc::new(memory), log2, taken: 0, told: 0, slack };
         // Zero at first: phase 0, which no entry of the first lap has.
+        let ring = |memory| Self { memory: Arc::new(memory), log2, taken: 0, told: 0, slack };
         Some(Mapping::new(BYTES << log2).map(ring))
     }
 
@@ -107,7 +107,7 @@ impl Entries {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// Writes an entry as the NIC does: the n-th of a ring of 2^`log2` at `start`.

@@ -1,0 +1,141 @@
+//! The agent, asked by a library in its own process.
+
+use std::{net::Ipv4Addr, sync::Arc, time::Duration};
+
+use viaduct_spec::layout::Code;
+
+use super::{
+    cqs::Cq,
+    vis::{Vi, ViAttributes, ViState},
+    Agent, AgentError, Event, Limits, MemoryAttributes, NicKind,
+};
+use crate::{
+    address::{ConnectionInfo, Mac},
+    kernel_agent::{CqName, KernelAgent, ViName},
+    queues::entries::Entries,
+};
+
+// Every call is the inherent one of this name.
+impl KernelAgent for Agent {
+    fn kind(&self) -> NicKind {
+        Agent::kind(self)
+    }
+
+    fn limits(&self) -> Limits {
+        Agent::limits(self)
+    }
+
+    fn mac(&self) -> Mac {
+        Agent::mac(self)
+    }
+
+    fn ip(&self) -> Ipv4Addr {
+        Agent::ip(self)
+    }
+
+    fn dma_bytes(&self) -> u64 {
+        Agent::dma_bytes(self)
+    }
+
+    fn check(&self) -> Result<(), AgentError> {
+        Agent::check(self)
+    }
+
+    fn pause(&self) {
+        Agent::pause(self);
+    }
+
+    fn vectors(&self) -> u8 {
+        Agent::vectors(self)
+    }
+
+    fn generation(&self, vector: u8) -> Option<u64> {
+        Agent::generation(self, vector)
+    }
+
+    fn sleep(&self, vector: u8, seen: u64, timeout: Duration) -> bool {
+        Agent::sleep(self, vector, seen, timeout)
+    }
+
+    fn hold_off(&self, vector: u8, holdoff: Duration) -> Result<(), AgentError> {
+        Agent::hold_off(self, vector, holdoff)
+    }
+
+    fn create_tag(&self) -> Result<u16, AgentError> {
+        Agent::create_tag(self)
+    }
+
+    fn destroy_tag(&self, tag: u16) -> Result<(), AgentError> {
+        Agent::destroy_tag(self, tag)
+    }
+
+    unsafe fn register(
+        &self,
+        address: usize,
+        length: usize,
+        attributes: MemoryAttributes,
+    ) -> Result<u32, AgentError> {
+        // SAFETY: the caller's promise.
+        unsafe { Agent::register(self, address, length, attributes) }
+    }
+
+    fn deregister(&self, handle: u32) -> Result<(), AgentError> {
+        Agent::deregister(self, handle)
+    }
+
+    fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
+        Agent::memory_attributes(self, handle)
+    }
+
+    fn create_vi(self: Arc<Self>, attributes: ViAttributes) -> Result<Vi, AgentError> {
+        Agent::create_vi(&self, attributes)
+    }
+
+    fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError> {
+        Agent::connect_vi(self, vi, peer)
+    }
+
+    fn break_vi(&self, vi: ViName) -> Result<(), AgentError> {
+        Agent::break_vi(self, vi)
+    }
+
+    fn idle_vi(&self, vi: ViName) -> Result<ConnectionInfo, AgentError> {
+        Agent::idle_vi(self, vi)
+    }
+
+    fn vi_state(&self, vi: ViName) -> Result<ViState, AgentError> {
+        Agent::vi_state(self, vi)
+    }
+
+    fn destroy_vi(&self, vi: ViName) -> Result<(), AgentError> {
+        Agent::destroy_vi(self, vi)
+    }
+
+    fn create_cq(self: Arc<Self>, entries: usize) -> Result<Cq, AgentError> {
+        Agent::create_cq(&self, entries)
+    }
+
+    fn resize_cq(&self, cq: CqName, entries: usize) -> Result<(Entries, u32), AgentError> {
+        Agent::resize_cq(self, cq, entries)
+    }
+
+    fn destroy_cq(&self, cq: CqName) -> Result<(), AgentError> {
+        Agent::destroy_cq(self, cq)
+    }
+
+    fn take_events(&self) -> Result<Vec<Event>, AgentError> {
+        Agent::take_events(self)
+    }
+
+    fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, AgentError> {
+        Agent::wait_events(self, timeout)
+    }
+
+    fn time(&self) -> Result<u32, AgentError> {
+        Agent::time(self)
+    }
+
+    fn counters(&self) -> Result<Vec<(&'static Code, u64)>, AgentError> {
+        Agent::counters(self)
+    }
+}

@@ -1,0 +1,47 @@
+//! Children of a fork. They have a copy of everything that their parent had of a NIC, and may use none of it: the
+//! queues are the parent's, and what the NIC reaches is the parent's memory. So every call of theirs is an error,
+//! and none reaches the NIC (docs/memory.md).
+
+use std::sync::{
+    atomic::{AtomicU32, Ordering},
+    Once,
+};
+
+use crate::device::DeviceError;
+
+/// Forks between the first process that used this library and this one.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// The process that something was made in.
+#[derive(Debug, Clone, Copy)]
+pub struct Birth(u32);
+
+impl Birth {
+    /// This process.
+    pub fn now() -> Self {
+        static WATCH: Once = Once::new();
+        extern "C" fn child() {
+            FORKS.fetch_add(1, Ordering::Relaxed);
+        }
+        WATCH.call_once(|| {
+            // SAFETY: the handler only adds to an atomic, which may be done in a child at any time. Should there
+            // be no memory for it, forks go unnoticed, as before this call.
+            unsafe { libc::pthread_atfork(None, None, Some(child)) };
+        });
+        Self(FORKS.load(Ordering::Relaxed))
+    }
+
+    /// An error in a child: [`DeviceError::Forked`]. It makes no system call.
+    pub fn check(self) -> Result<(), DeviceError> {
+        if self.is_here() {
+            Ok(())
+        } else {
+            Err(DeviceError::Forked)
+        }
+    }
+
+    /// Whether this is the process.
+    pub fn is_here(self) -> bool {
+        FORKS.load(Ordering::Relaxed) == self.0
+    }
+}

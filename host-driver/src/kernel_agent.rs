@@ -1,0 +1,138 @@
+//! What a library asks of VIA's Kernel Agent, wherever that is: in the same process
+//! ([`crate::agent::Agent`], which owns the NIC alone), or in `viad`, which many processes share
+//! ([`crate::viad::Client`]).
+//!
+//! ```text
+//!    vipl ── control ──> dyn KernelAgent ──> Agent (in this process)
+//!      │                            └──────> viad::Client ── socket ──> viad: Agent
+//!      └──── data ─────> queues::Vi, queues::Cq: rings in memory, doorbell pages
+//! ```
+//!
+//! The data path goes past it. What [`KernelAgent::create_vi`] and [`KernelAgent::create_cq`] give are the
+//! consumer's ends of queues: they have the ring's memory and a doorbell page, and ask the agent for nothing
+//! but control. A post, or a look that finds something, is no call of this trait.
+
+use std::{net::Ipv4Addr, sync::Arc, time::Duration};
+
+use viaduct_spec::layout::Code;
+
+use crate::{
+    address::{ConnectionInfo, Mac},
+    agent::{vis::ViAttributes, AgentError, Event, Limits, MemoryAttributes, NicKind},
+    queues::{cq::Cq, entries::Entries, vi::Vi, ViState},
+};
+
+/// Names a VI to the agent that made it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ViName {
+    /// The row of its tables, the number of its doorbell page on the device.
+    pub index: u16,
+    /// Tells it from an earlier VI of this index.
+    pub life: u16,
+}
+
+/// Names a completion queue to the agent that made it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CqName {
+    /// The row of its table.
+    pub index: u16,
+    /// Tells it from an earlier queue of this index.
+    pub life: u64,
+}
+
+/// VIA's Kernel Agent. Calls may come from any thread; those that change something may wait for the NIC,
+/// but never for a peer.
+///
+/// Names, tags and handles mean something only to the agent that gave them, and, behind viad, only to the
+/// process that it gave them to.
+pub trait KernelAgent: Send + Sync {
+    /// What carries out the work.
+    fn kind(&self) -> NicKind;
+    /// The sizes of the NIC, or of what this process may have of them.
+    fn limits(&self) -> Limits;
+    /// The NIC's Ethernet address.
+    fn mac(&self) -> Mac;
+    /// The NIC's IPv4 address.
+    fn ip(&self) -> Ipv4Addr;
+    /// Bytes of memory that may be registered at a time: each registration counts, whole pages.
+    fn dma_bytes(&self) -> u64;
+
+    /// Whether the NIC still answers. Who waits asks now and then.
+    fn check(&self) -> Result<(), AgentError>;
+    /// Lets time pass while something is waited for.
+    fn pause(&self);
+    /// How many interrupt vectors one can sleep on; 0: one polls.
+    fn vectors(&self) -> u8;
+    /// How often an interrupt vector was raised, as far as one can tell; None where one polls: [`KernelAgent::pause`].
+    fn generation(&self, vector: u8) -> Option<u64>;
+    /// Sleeps until `vector` is raised again after [`KernelAgent::generation`] was `seen`, at most for `timeout`.
+    /// Whether it was.
+    ///
+    /// To miss nothing: read the generation, ask for the interrupt ([`Vi::arm`], [`Cq::arm`]), look whether what one
+    /// waits for is there, and then sleep. A vector has many users: look again, and ask again, after each.
+    fn sleep(&self, vector: u8, seen: u64, timeout: Duration) -> bool;
+    /// Interrupt moderation: see [`crate::agent::Agent::hold_off`].
+    fn hold_off(&self, vector: u8, holdoff: Duration) -> Result<(), AgentError>;
+
+    /// Makes a protection tag; never 0.
+    fn create_tag(&self) -> Result<u16, AgentError>;
+    /// Destroys a protection tag that no region and no VI uses.
+    fn destroy_tag(&self, tag: u16) -> Result<(), AgentError>;
+    /// Registers `length` bytes of this process's memory from `address` on, of any alignment. Memory that this
+    /// process may only read becomes memory that the NIC may only read. The handle is never 0.
+    ///
+    /// # Safety
+    /// The memory stays mapped until [`KernelAgent::deregister`] has returned without an error, and no reference
+    /// exists that its being changed (if it is writable) by the NIC would break.
+    unsafe fn register(
+        &self,
+        address: usize,
+        length: usize,
+        attributes: MemoryAttributes,
+    ) -> Result<u32, AgentError>;
+    /// Ends a registration. When it returns without an error, nothing reaches the memory through the handle any
+    /// more. After an error the NIC may still do so: the memory must stay.
+    fn deregister(&self, handle: u32) -> Result<(), AgentError>;
+    /// What a handle was registered with.
+    fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError>;
+
+    /// Creates a VI, idle.
+    ///
+    /// # Errors
+    /// A ring size or transfer size that the NIC has not, RDMA reads without reliability; a tag or completion queue
+    /// that does not exist; no VI left.
+    fn create_vi(self: Arc<Self>, attributes: ViAttributes) -> Result<Vi, AgentError>;
+    /// Connects an idle VI to the one that `peer` describes. The send ring starts anew at position 0, so nothing
+    /// may be posted to it that is not complete; posted receives stay.
+    fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError>;
+    /// Breaks a VI: everything posted to either queue is completed, FLUSHED at the latest.
+    fn break_vi(&self, vi: ViName) -> Result<(), AgentError>;
+    /// Makes a broken VI idle again, with both rings empty at position 0. To be called when all that was posted is
+    /// complete; what is not then is lost to its owner. What it answers is for the next connection: frames of the
+    /// one that was match nothing.
+    fn idle_vi(&self, vi: ViName) -> Result<ConnectionInfo, AgentError>;
+    /// A VI's state in the NIC.
+    fn vi_state(&self, vi: ViName) -> Result<ViState, AgentError>;
+    /// Destroys a VI. To be called when all that was posted is complete.
+    fn destroy_vi(&self, vi: ViName) -> Result<(), AgentError>;
+
+    /// Creates a completion queue that has room for `entries` which are not taken, at any time.
+    ///
+    /// # Errors
+    /// No or too many entries; no queue, region or memory left.
+    fn create_cq(self: Arc<Self>, entries: usize) -> Result<Cq, AgentError>;
+    /// Gives a completion queue a new ring. It answers the ring, and how many entries the NIC has put into the old
+    /// one, modulo 2^18. Nobody takes entries or stores an index meanwhile: [`Cq::resize`] sees to that.
+    fn resize_cq(&self, cq: CqName, entries: usize) -> Result<(Entries, u32), AgentError>;
+    /// Destroys a completion queue that no work queue has.
+    fn destroy_cq(&self, cq: CqName) -> Result<(), AgentError>;
+
+    /// Takes what the NIC reported that no descriptor can tell, oldest first; of VIs of this process only.
+    fn take_events(&self) -> Result<Vec<Event>, AgentError>;
+    /// [`KernelAgent::take_events`], as soon as there is one; sleeps for `timeout` at most, then there are none.
+    fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, AgentError>;
+    /// Device time in ticks of 1.024 us; it wraps.
+    fn time(&self) -> Result<u32, AgentError>;
+    /// The NIC's counters, with their names and meanings.
+    fn counters(&self) -> Result<Vec<(&'static Code, u64)>, AgentError>;
+}

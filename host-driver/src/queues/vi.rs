@@ -1,0 +1,148 @@
+//! A virtual interface, as its consumer has it.
+
+use std::{
+    fmt,
+    sync::{
+        atomic::{AtomicU32, Ordering},
+        Arc, Mutex, PoisonError,
+    },
+};
+
+use viaduct_spec::doorbell::{arm, page};
+
+use super::{doorbells::Doorbells, ring::Ring, Direction, ViState};
+use crate::{
+    address::ConnectionInfo,
+    agent::AgentError,
+    device::DeviceError,
+    kernel_agent::{KernelAgent, ViName},
+};
+
+/// A created VI: what its user needs to post without the agent.
+pub struct Vi {
+    agent: Arc<dyn KernelAgent>,
+    name: ViName,
+    /// Its queue pair number and first PSN are new for each connection.
+    info: Mutex<ConnectionInfo>,
+    parts: Parts,
+    /// Arm words so far.
+    arms: AtomicU32,
+}
+
+/// What an agent makes a VI of.
+pub struct Parts {
+    /// Send ring.
+    pub send: Ring,
+    /// Receive ring.
+    pub receive: Ring,
+    /// Interrupt vectors of the send and the receive queue.
+    pub vectors: [u8; 2],
+    /// Doorbell page.
+    pub doorbells: Doorbells,
+}
+
+impl Vi {
+    /// The consumer's end of the VI that `agent` has made.
+    pub fn new(agent: Arc<dyn KernelAgent>, name: ViName, info: ConnectionInfo, parts: Parts) -> Self {
+        Self { agent, name, info: Mutex::new(info), parts, arms: AtomicU32::new(0) }
+    }
+
+    /// Its index: the row of its tables.
+    pub fn index(&self) -> u16 {
+        self.name.index
+    }
+
+    /// What its agent calls it.
+    pub fn name(&self) -> ViName {
+        self.name
+    }
+
+    /// What the other end needs to know for the next connection, or of this one: it changes when the
+    /// VI is made idle.
+    pub fn info(&self) -> ConnectionInfo {
+        // Written whole: what a thread that panicked left is as good as ever.
+        *self.info.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The agent that made it.
+    pub fn agent(&self) -> &Arc<dyn KernelAgent> {
+        &self.agent
+    }
+
+    /// One of its rings.
+    pub fn ring(&self, direction: Direction) -> &Ring {
+        match direction {
+            Direction::Send => &self.parts.send,
+            Direction::Receive => &self.parts.receive,
+        }
+    }
+
+    /// Whether this is the process that it was made in, and no child of a fork.
+    pub fn check_process(&self) -> Result<(), DeviceError> {
+        self.parts.doorbells.check_process()
+    }
+
+    /// Rings the doorbell: one 8-byte store to the VI's page. The ring slot is written before.
+    pub fn ring_doorbell(&self, direction: Direction, token: u64) -> Result<(), DeviceError> {
+        let offset = match direction {
+            Direction::Send => page::SEND,
+            Direction::Receive => page::RECEIVE,
+        };
+        self.parts.doorbells.store(offset, token)
+    }
+
+    /// Asks for one interrupt of a queue's [`Vi::vector`]: when the descriptor at `position` is complete, or at
+    /// once if it is. Whoever sleeps has read the vector's generation before: [`KernelAgent::sleep`].
+    pub fn arm(&self, direction: Direction, position: u16) -> Result<(), DeviceError> {
+        let offset = match direction {
+            Direction::Send => page::SEND_ARM,
+            Direction::Receive => page::RECEIVE_ARM,
+        };
+        let mut word = [0];
+        arm::POSITION.put(&mut word, u64::from(position) & arm::POSITION.mask());
+        arm::SEQUENCE.put(&mut word, self.arms.fetch_add(1, Ordering::Relaxed).wrapping_add(1).into());
+        self.parts.doorbells.store(offset, word[0])
+    }
+
+    /// The interrupt vector of a queue's completions.
+    pub fn vector(&self, direction: Direction) -> u8 {
+        self.parts.vectors[usize::from(direction == Direction::Receive)]
+    }
+
+    /// Connects to the VI that `peer` describes: [`KernelAgent::connect_vi`].
+    ///
+    /// When it returns, messages of the peer are received; but the peer can take ours only when it
+    /// has done the same.
+    pub fn connect(&self, peer: &ConnectionInfo) -> Result<(), AgentError> {
+        self.agent.connect_vi(self.name, peer)
+    }
+
+    /// Breaks the VI: everything posted to either queue is completed, FLUSHED at the latest.
+    pub fn break_off(&self) -> Result<(), AgentError> {
+        self.agent.break_vi(self.name)
+    }
+
+    /// Makes a broken VI idle again, with both rings empty at position 0: [`KernelAgent::idle_vi`].
+    pub fn make_idle(&self) -> Result<(), AgentError> {
+        let info = self.agent.idle_vi(self.name)?;
+        *self.info.lock().unwrap_or_else(PoisonError::into_inner) = info;
+        Ok(())
+    }
+
+    /// The VI's state in the NIC.
+    pub fn state(&self) -> Result<ViState, AgentError> {
+        self.agent.vi_state(self.name)
+    }
+
+    /// Destroys the VI: doorbells and frames for it are ignored from now on. To be called when all
+    /// that was posted is complete.
+    pub fn destroy(&self) -> Result<(), AgentError> {
+        self.agent.destroy_vi(self.name)
+    }
+}
+
+impl fmt::Debug for Vi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Vi").field("index", &self.index()).field("info", &self.info()).finish()
+    }
+}
