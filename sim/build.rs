@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use viaduct_hdl::nic::Nic;
-use viaduct_verilate::{generate, Options, COVERAGE};
+use viaduct_verilate::{generate, Options};
 
 /// The header that `verilated` 0.1.2 needs with Verilator 5; `cargo xtask` adds it to CXXFLAGS.
 const HEADER: &str = "verilated-compat.h";
@@ -40,7 +40,6 @@ fn build() -> Result<(), String> {
     if model.exists() {
         fs::remove_dir_all(&model).map_err(|error| format!("{}: {error}", model.display()))?;
     }
-    println!("cargo:rerun-if-env-changed={COVERAGE}");
     // Tracing is compiled in: off, it costs a few per cent, and a second model would double the
     // time to build.
     let options = Options { trace: true, ..Options::named("nic") };
@@ -49,8 +48,8 @@ fn build() -> Result<(), String> {
     cc::Build::new()
         .cpp(true)
         .std("gnu++17")
-        // The large profile runs one test, which is shorter than its compilation; and counters are slow to optimise.
-        .opt_level(if options.coverage || cfg!(feature = "large") { 1 } else { 2 })
+        // The large profile runs one test, which is shorter than its compilation.
+        .opt_level(if cfg!(feature = "large") { 1 } else { 2 })
         .debug(false)
         .warnings(false)
         .define("VM_COVERAGE", "0")
