@@ -4,6 +4,7 @@
 mod alone;
 mod bench;
 mod command;
+mod coverage;
 mod demo;
 mod doctor;
 mod fit;
@@ -88,6 +89,15 @@ enum Task {
         #[arg(long)]
         timeline: bool,
     },
+    /// Counts which lines of the NIC's Verilog the tests reach and which bits they turn; each other line needs a reason
+    Coverage {
+        /// Also runs the co-simulation suite
+        #[arg(long)]
+        stack: bool,
+        /// Also writes the figures into this file
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+    },
     /// Random walks: holds the simulated NIC against the functional model, program by random program
     Soak(soak::Options),
     /// Runs the proofs of the primitives
@@ -157,6 +167,7 @@ fn run(task: Task) -> Result<()> {
         }
         Task::Soak(options) => soak::run(&project, &options),
         Task::Bench { json, timeline } => bench::run(&project, json.as_deref(), timeline),
+        Task::Coverage { stack, json } => coverage::run(&project, stack, json.as_deref()),
         Task::Prove { only } => {
             setup::ensure(&project, &[Need::Proof])?;
             hardware::prove(&project, Exporter::Build, only.as_deref())

@@ -63,10 +63,13 @@ pub(crate) fn model(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Po
     let ports = port::parse(verilog, &options.name)?;
     let version = tool::verilator_version()?;
     let trace = if options.trace { "fst" } else { "" };
-    let runtime = built(&key(&["runtime", version, trace]), |dir| tool::compile_runtime(dir, options.trace))?;
+    let coverage = if options.coverage { "coverage" } else { "" };
+    let runtime =
+        built(&key(&["runtime", version, trace, coverage]), |dir| tool::compile_runtime(dir, options))?;
     let key = key(&[
         version,
         trace,
+        coverage,
         &options.clock,
         &options.prefix,
         &options.optimise,

@@ -15,6 +15,7 @@
 
 mod bench;
 mod cache;
+mod coverage;
 mod dut;
 mod error;
 mod port;
@@ -24,6 +25,7 @@ mod tool;
 use std::path::{Path, PathBuf};
 
 pub use bench::Bench;
+pub use coverage::COVERAGE;
 pub use dut::{Dut, Handle};
 pub use error::Error;
 pub use port::{Direction, Port};
@@ -42,6 +44,8 @@ pub struct Options {
     pub prefix: String,
     /// Compile FST tracing in. It is a fifth slower when off and ten times slower when on.
     pub trace: bool,
+    /// Count which lines run and which bits turn; a model is some times as slow then.
+    pub coverage: bool,
     /// g++'s optimisation for [`Dut::build`]; short block tests are compiled longer than they run.
     pub optimise: String,
 }
@@ -53,6 +57,7 @@ impl Default for Options {
             clock: "clock".into(),
             prefix: "viaduct".into(),
             trace: std::env::var_os("VIADUCT_TRACE").is_some(),
+            coverage: std::env::var_os(COVERAGE).is_some(),
             optimise: "-O1".into(),
         }
     }
@@ -92,6 +97,9 @@ pub fn generate(verilog: &str, out_dir: &Path, options: &Options) -> Result<Gene
     let mut sources = vec![unit, include.join("verilated_threads.cpp")];
     if options.trace {
         sources.push(include.join("verilated_fst_c.cpp"));
+    }
+    if options.coverage {
+        sources.push(include.join("verilated_cov.cpp"));
     }
     Ok(Generated {
         sources,

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::{Direction, Options, Port};
+use crate::{coverage, Direction, Options, Port};
 
 /// The C++ type of a port's storage, as Verilator chooses it.
 fn cpp_field(port: &Port) -> String {
@@ -80,6 +80,16 @@ pub(crate) fn cpp(ports: &[Port], options: &Options) -> String {
     } else {
         ("", "", "", "  (void)m; (void)path; return 0;\n", "false")
     };
+    let (counters, counters_field, counters_start, counters_end) = match options.coverage {
+        true => (
+            coverage::cpp(),
+            "  bool fresh = true;\n",
+            // The first evaluation finds what each bit was before to be random.
+            "    if (fresh) context.coveragep()->zero(), fresh = false;\n",
+            "  add_counts(m->context);\n",
+        ),
+        false => Default::default(),
+    };
     let (low, high) = if has_clock(ports, options) {
         (format!("  m->top.{} = 0;\n", options.clock), format!("  m->top.{} = 1;\n", options.clock))
     } else {
@@ -92,7 +102,7 @@ pub(crate) fn cpp(ports: &[Port], options: &Options) -> String {
 #include <memory>
 #include "V{p}.h"
 #include "verilated.h"
-{trace_include}
+{trace_include}{counters}
 namespace {{
 {inputs}{outputs}
 struct Context : VerilatedContext {{
@@ -106,10 +116,10 @@ struct Model {{
   Context context;
   V{p} top;
   uint64_t time = 0;
-{trace_field}  explicit Model(uint64_t seed) : context(seed), top(&context, "top") {{}}
+{trace_field}{counters_field}  explicit Model(uint64_t seed) : context(seed), top(&context, "top") {{}}
   void step(uint64_t by) {{
     top.eval();
-{trace_dump}    time += by;
+{counters_start}{trace_dump}    time += by;
   }}
 }};
 }}  // namespace
@@ -119,7 +129,7 @@ struct Model {{
 VIADUCT_API Model* {p}_new(uint64_t seed) {{ return new Model(seed); }}
 VIADUCT_API void {p}_delete(Model* m) {{
   m->top.final();
-  delete m;
+{counters_end}  delete m;
 }}
 VIADUCT_API void* {p}_port(Model* m, uint32_t index) {{
   switch (index) {{

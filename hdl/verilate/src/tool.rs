@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::{shim, Error, Options, Port, Result};
+use crate::{coverage, shim, Error, Options, Port, Result};
 
 /// Verilator's program: `VERILATOR` if set, else the one on PATH.
 fn verilator() -> String {
@@ -66,6 +66,11 @@ pub(crate) fn verilate(verilog: &str, dir: &Path, ports: &[Port], options: &Opti
     if options.trace {
         command.arg("--trace-fst");
     }
+    if options.coverage {
+        let configuration = dir.join("coverage.vlt");
+        fs::write(&configuration, coverage::configuration(verilog)).map_err(Error::io(&configuration))?;
+        command.args(["--coverage-line", "--coverage-toggle"]).arg(configuration);
+    }
     run(command.arg(&source), &options.name)?;
 
     let mut parts = Vec::new();
@@ -99,11 +104,14 @@ fn flags(command: &mut Command, root: &Path, optimise: &str) {
 }
 
 /// Compiles Verilator's runtime to one relocatable object.
-pub(crate) fn compile_runtime(dir: &Path, trace: bool) -> Result<()> {
+pub(crate) fn compile_runtime(dir: &Path, options: &Options) -> Result<()> {
     let root = verilator_root()?;
     let mut parts = vec!["verilated.cpp", "verilated_threads.cpp"];
-    if trace {
+    if options.trace {
         parts.push("verilated_fst_c.cpp");
+    }
+    if options.coverage {
+        parts.push("verilated_cov.cpp");
     }
     for part in &parts {
         let mut command = Command::new(compiler());
