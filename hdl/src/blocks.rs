@@ -37,6 +37,7 @@ pub fn all() -> Vec<Entry> {
         entry("prims/ram", || verilog(prims::Ram::<Bits<72>, 9>::default()), 0, 2),
         entry("prims/lut_ram", || verilog(prims::LutRam::<Bits<18>, 5>::default()), 80, 0),
         entry("prims/fifo", || verilog(prims::Fifo::<Bits<72>, 4, 5>::default()), 135, 0),
+        entry("prims/fifo_slice", || verilog(prims::FifoSlice::<Bits<72>, 4, 5>::default()), 140, 0),
         entry("prims/ram_fifo", || verilog(prims::RamFifo::<Bits<72>, 9, 10>::default()), 60, 2),
         entry("prims/skid", || verilog(prims::Skid::<Bits<72>>::default()), 80, 0),
         entry("prims/arbiter", || verilog(prims::Arbiter::<8, 3>::default()), 45, 0),
@@ -63,8 +64,8 @@ pub fn all() -> Vec<Entry> {
         entry("fetch/landing", || verilog(fetch::Landing::default()), 355, 2),
         entry("protect", || verilog(protect::Protect::default()), 1890, 9),
         // Sending, receiving, completing.
-        entry("send/gather", || verilog(send::Gather::default()), 3530, 8),
-        entry("send/transmit", || verilog(send::Transmit::default()), 1860, 3),
+        entry("send/gather", || verilog(send::Gather::default()), 3500, 8),
+        entry("send/transmit", || verilog(send::Transmit::default()), 1850, 3),
         entry("send/flush_read", || verilog(send::FlushRead::default()), 180, 0),
         entry("send/ack", || verilog(send::Ack::default()), 800, 2),
         entry("send/egress", || verilog(send::Egress::default()), 150, 0),
