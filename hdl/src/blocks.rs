@@ -84,14 +84,14 @@ pub fn all() -> Vec<Entry> {
         entry("receive/judge", || verilog(receive::Judge::default()), 270, 0),
         entry("receive/lookup", || verilog(receive::Lookup::default()), 360, 0),
         entry("receive/outcome", || verilog(receive::Outcome::default()), 70, 0),
-        entry("receive/delivery", || verilog(receive::Delivery::default()), 915, 0),
+        entry("receive/delivery", || verilog(receive::Delivery::default()), 815, 0),
         entry("receive/closing", || verilog(receive::Closing::default()), 15, 0),
         entry("receive/matcher", || verilog(receive::Matcher::default()), 2710, 8),
         entry("receive/scatter", || verilog(receive::Scatter::default()), 1020, 0),
-        entry("receive/path", || verilog(receive::Receive::default()), 6450, 24),
+        entry("receive/path", || verilog(receive::Receive::default()), 6355, 24),
         entry("receive/reads", || verilog(receive::Reads::default()), 550, 3),
         // Answering RDMA reads.
-        entry("reply/requests", || verilog(reply::Requests::default()), 1400, 3),
+        entry("reply/requests", || verilog(reply::Requests::default()), 1395, 3),
         // Interrupts.
         entry("interrupt/notify", || verilog(interrupt::Notify::default()), 140, 1),
         entry("interrupt/vectors", || verilog(interrupt::Vectors::default()), 600, 0),

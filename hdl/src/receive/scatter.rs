@@ -26,6 +26,9 @@
 //! Latency: 5 cycles from job to access for the first two segments; one cycle from payload to write, one beat every
 //! cycle; done two cycles after the last beat was taken.
 //!
+//! How: `place`, not the segment's number, is counted, and what the job says waits a cycle in registers: it comes through other blocks,
+//! and nobody looks at it before then.
+//!
 //! Tests: `tests/receive/path.rs`.
 
 use crate::bus::{client, remote, Access, ReadBeat, Vi, WriteBeat};
