@@ -44,6 +44,15 @@ impl Doorbells {
         }
     }
 
+    /// [`Doorbells::store`], but when it returns the device has the word: [`PciDevice::write64_taken`].
+    pub fn store_taken(&self, offset: u64, word: u64) -> Result<(), DeviceError> {
+        self.born.check()?;
+        match &self.place {
+            Place::Bar { device, page } => device.write64_taken(Bar::Doorbells, page + offset, word),
+            Place::Other(page) => page.store(offset, word),
+        }
+    }
+
     /// Whether this is the process that it was made in.
     pub fn check_process(&self) -> Result<(), DeviceError> {
         self.born.check()

@@ -84,11 +84,11 @@ impl Vi {
 
     /// Rings the doorbell: one 8-byte store to the VI's page. The ring slot is written before.
     pub fn ring_doorbell(&self, direction: Direction, token: u64) -> Result<(), DeviceError> {
-        let offset = match direction {
-            Direction::Send => page::SEND,
-            Direction::Receive => page::RECEIVE,
-        };
-        self.parts.doorbells.store(offset, token)
+        match direction {
+            Direction::Send => self.parts.doorbells.store(page::SEND, token),
+            // A receive counts as posted from now on: a peer that hears of it must find it.
+            Direction::Receive => self.parts.doorbells.store_taken(page::RECEIVE, token),
+        }
     }
 
     /// Asks for one interrupt of a queue's [`Vi::vector`]: when the descriptor at `position` is complete, or at
