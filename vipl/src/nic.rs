@@ -141,10 +141,7 @@ impl Nic {
                 ReliabilityLevel::ReliableDelivery,
                 ReliabilityLevel::ReliableReception,
             ],
-            rdma_read_support: vec![
-                ReliabilityLevel::ReliableDelivery,
-                ReliabilityLevel::ReliableReception,
-            ],
+            rdma_read_support: vec![ReliabilityLevel::ReliableDelivery, ReliabilityLevel::ReliableReception],
         }
     }
 
