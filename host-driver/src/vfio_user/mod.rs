@@ -28,6 +28,7 @@ use rustix::net::{
 };
 
 use crate::{
+    credentials::Credentials,
     device::{Bar, DeviceError, DmaAccess, PciDevice},
     fork::Birth,
 };
@@ -113,6 +114,9 @@ impl VfioUser {
             place: place.clone(),
             reason: format!("connect: {error}"),
         })?;
+        let server = Credentials::of_peer(&stream)
+            .map_err(|source| DeviceError::System { request: "SO_PEERCRED".into(), source })?;
+        server.check_server().map_err(|reason| refusal(&format!("a connection to {place}"), reason))?;
         let mut connection = Connection { born: Birth::now(), stream, next_id: 0, timeout, gone: None };
         let named = |request: &str, failure| refused_or_gone(&place, request, failure);
 

@@ -34,6 +34,7 @@ use crate::{
     agent::{
         vis::ViAttributes, AgentError, Event, Limits, MemoryAttributes, NicKind, EVENT_VECTOR, LONGEST_SLEEP,
     },
+    credentials::Credentials,
     device::{DeviceError, DmaAccess},
     fork::Birth,
     kernel_agent::{CqName, KernelAgent, ViName},
@@ -186,6 +187,8 @@ impl Client {
             Ok(socket)
         })();
         let socket = connected.map_err(|error| gone(format!("connect: {error}")))?;
+        let server = Credentials::of_peer(&socket).map_err(system("SO_PEERCRED"))?;
+        server.check_server().map_err(gone)?;
         let hello = Request::Hello { magic: protocol::MAGIC, version: protocol::VERSION };
         let files = [memories[0].as_fd(), memories[1].as_fd()];
         let (reply, files) = exchange(&socket, &hello, &files).map_err(gone)?;

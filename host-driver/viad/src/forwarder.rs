@@ -227,6 +227,10 @@ impl Forwarder {
             page.word(offset).store(0, Ordering::Release);
             page.seen[offset as usize / 8].store(0, Ordering::Relaxed);
         }
+        if !send_only {
+            // The word that was taken last may be the new ring's first: nobody takes it for taken.
+            page.word(TAKEN + page::RECEIVE).store(0, Ordering::Release);
+        }
         Ok(rung)
     }
 

@@ -17,7 +17,7 @@ use viaduct_driver::{
 
 use crate::{
     accounts::{Good, Share},
-    events::Queue,
+    events::{Queue, Subject},
     forwarder::{Kind, Page},
     peer::Peer,
     server::Nic,
@@ -207,7 +207,7 @@ impl Table {
             }
         };
         self.places[place] = true;
-        self.nic.events.own(new.name.index, &self.events);
+        self.nic.events.own(Subject::Vi(new.name.index), &self.events);
         self.nic.forwarder.add(&page);
         self.vis.insert(new.name, Vi { page, place, _share: share });
         Ok((new, file))
@@ -295,8 +295,9 @@ impl Table {
             result = result.and(nic.agent.idle_vi(name).map(drop));
         }
         for &name in vis {
+            // Before its index can be another's.
+            result = result.and(nic.events.disown(Subject::Vi(name.index)));
             let destroyed = nic.agent.destroy_vi(name);
-            result = result.and(nic.events.disown(name.index));
             if destroyed.is_ok() {
                 if let Some(vi) = self.vis.remove(&name) {
                     self.places[vi.place] = false;
@@ -322,6 +323,7 @@ impl Table {
                 return Err(error);
             }
         };
+        self.nic.events.own(Subject::Cq(name.index), &self.events);
         self.nic.forwarder.add(&page);
         self.cqs.insert(name, Cq { page, _share: share });
         Ok((name, vector, [ring_file, file]))
@@ -340,7 +342,12 @@ impl Table {
     /// Destroys a completion queue that no VI has.
     pub fn destroy_cq(&mut self, cq: CqName) -> Result<(), AgentError> {
         let kept = self.cqs.get(&cq).ok_or(AgentError::UnknownCq(cq.index))?;
-        self.nic.agent.destroy_cq(cq)?;
+        // Before its index can be another's.
+        self.nic.events.disown(Subject::Cq(cq.index))?;
+        if let Err(error) = self.nic.agent.destroy_cq(cq) {
+            self.nic.events.own(Subject::Cq(cq.index), &self.events);
+            return Err(error);
+        }
         self.nic.forwarder.remove(&kept.page);
         self.cqs.remove(&cq);
         Ok(())
