@@ -133,3 +133,15 @@ impl Events {
         self.owners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_overrun_is_of_its_completion_queue_and_all_else_of_a_vi() {
+        let event = |code| Event { code, vi: 5, receive: false, broke: true };
+        assert_eq!(Subject::of(&event(event_code::CQ_OVERRUN)), Subject::Cq(5));
+        assert_eq!(Subject::of(&event(event_code::CONN_LOST)), Subject::Vi(5));
+    }
+}

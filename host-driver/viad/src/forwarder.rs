@@ -423,7 +423,10 @@ mod tests {
         store(&vi, page::RECEIVE, 8);
         forwarder.pass().expect("one");
         assert_eq!(book.take(), [(0, 7)], "the receive queue went on");
+        let taken = || vi.word(TAKEN + page::RECEIVE).load(Ordering::Acquire);
+        assert_eq!(taken(), 8, "the client knows that it is posted");
         assert!(forwarder.renew(&vi, false).expect("nothing new"));
+        assert_eq!(taken(), 0, "the same word again is not posted yet");
         assert!(!forwarder.renew(&vi, false).expect("nothing new"), "not rung since");
         store(&vi, page::RECEIVE, 8);
         forwarder.settle(&vi).expect("one");
