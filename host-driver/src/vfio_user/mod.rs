@@ -8,7 +8,7 @@
 mod message;
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, IoSlice, Read},
     mem::MaybeUninit,
     ops::RangeInclusive,
@@ -31,6 +31,7 @@ use crate::{
     credentials::Credentials,
     device::{Bar, DeviceError, DmaAccess, PciDevice},
     fork::Birth,
+    memory,
 };
 
 /// How long a reply may take. A server that died is seen at once, by the end of its stream; this is
@@ -102,14 +103,7 @@ impl VfioUser {
     pub fn open_with_timeout(path: impl AsRef<Path>, timeout: Duration) -> Result<Self, DeviceError> {
         let path: PathBuf = path.as_ref().into();
         let place = path.display().to_string();
-        let memory = |write| {
-            OpenOptions::new()
-                .read(true)
-                .write(write)
-                .open("/proc/self/mem")
-                .map_err(|source| DeviceError::System { request: "open /proc/self/mem".into(), source })
-        };
-        let (writable, readable) = (memory(true)?, memory(false)?);
+        let [writable, readable] = memory::own()?;
         let stream = connect_within(&path, timeout).map_err(|error| DeviceError::Gone {
             place: place.clone(),
             reason: format!("connect: {error}"),

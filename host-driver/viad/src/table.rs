@@ -13,12 +13,13 @@ use viaduct_driver::{
     memory::Mapping,
     pages,
     queues::{entries::Entries, ViState},
+    viad::doorbell_page::Kind,
 };
 
 use crate::{
     accounts::{Good, Share},
     events::{Queue, Subject},
-    forwarder::{Kind, Page},
+    forwarder::Page,
     peer::Peer,
     server::Nic,
 };
@@ -197,7 +198,7 @@ impl Table {
         let place = free.ok_or(AgentError::Full(count, "client's virtual interface"))?;
         let share = self.share(Good::Vi, 1)?;
         let new = self.nic.agent.new_vi(&self.arena, Some(place), attributes)?;
-        let at = u64::from(new.name.index) << self.nic.agent.limits().doorbell_shift;
+        let at = self.nic.agent.limits().vi_page(new.name.index);
         let (page, file) = match memory(Page::create(Kind::Vi, at)) {
             Ok(made) => made,
             Err(error) => {
@@ -313,8 +314,7 @@ impl Table {
         let share = self.share(Good::Cq, 1)?;
         let (ring, ring_file) = ring(entries)?;
         let (name, vector) = self.nic.agent.new_cq(&ring)?;
-        let limits = self.nic.agent.limits();
-        let at = (u64::from(limits.vis) + u64::from(name.index)) << limits.doorbell_shift;
+        let at = self.nic.agent.limits().cq_page(name.index);
         let (page, file) = match memory(Page::create(Kind::Cq, at)) {
             Ok(made) => made,
             Err(error) => {
