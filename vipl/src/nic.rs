@@ -114,6 +114,8 @@ impl Nic {
     pub fn attributes(&self) -> NicAttributes {
         let agent = self.agent();
         let limits = agent.limits();
+        // An agent of our own makes connections with a VI, a region and a tag.
+        let own = u32::from(self.0.embedded.is_some());
         NicAttributes {
             name: self.0.name.clone(),
             hardware_version: VERSION_VALUE,
@@ -124,9 +126,9 @@ impl Nic {
             thread_safe: true,
             max_register_bytes: agent.dma_bytes(),
             // Row 0 is never used; two are the agent's, and one each completion queue's.
-            max_register_regions: limits.regions - 3,
+            max_register_regions: limits.regions - 3 - own,
             max_register_block_bytes: agent.dma_bytes().min(1 << 47),
-            max_vi: limits.vis.into(),
+            max_vi: u32::from(limits.vis) - own,
             max_descriptors_per_queue: 1 << MAX_RING_LOG2,
             max_segments_per_desc: MAX_SEGMENTS.into(),
             // One is the agent's.
@@ -135,7 +137,7 @@ impl Nic {
             max_transfer_size: MAX_TRANSFER,
             native_mtu: Mtu::MAX.bytes(),
             // All but 0 and the agent's.
-            max_ptags: 0xfffe,
+            max_ptags: 0xfffe - own,
             reliability_level_support: vec![
                 ReliabilityLevel::UnreliableDelivery,
                 ReliabilityLevel::ReliableDelivery,
@@ -210,6 +212,11 @@ impl Nic {
 
     pub(crate) fn agent(&self) -> &Arc<dyn KernelAgent> {
         &self.0.agent
+    }
+
+    /// Whether something that was made with it, or a clone, is there: it is not closed yet when this one is dropped.
+    pub fn is_used(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
     }
 
     /// Whether both are the same open NIC.

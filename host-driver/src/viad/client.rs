@@ -8,7 +8,7 @@ use std::{
     path::Path,
     sync::{
         atomic::{AtomicBool, Ordering},
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
     },
     time::{Duration, Instant},
 };
@@ -21,7 +21,7 @@ use rustix::{
         SocketFlags, SocketType,
     },
 };
-use viaduct_spec::{doorbell::page, layout::Code, register::counter};
+use viaduct_spec::{doorbell::page, layout::Code, profile::VECTORS, register::counter};
 
 use super::{
     doorbell_page::{DoorbellPage, Kind, TAKEN},
@@ -80,9 +80,61 @@ struct Bell {
     /// Why viad is gone, once it is.
     reason: OnceLock<String>,
     gone: AtomicBool,
+    /// What this process itself adds to the vectors.
+    own: [Mutex<Own>; VECTORS],
+}
+
+/// Sleepers of this process on a vector. The word that they sleep on is viad's, and does not change when one of us wakes them.
+#[derive(Debug, Default, Clone, Copy)]
+struct Own {
+    /// How often they were woken.
+    wakes: u32,
+    /// Those that sleep, or are about to, since then, and those that have not woken yet.
+    asleep: u32,
+    woken: u32,
 }
 
 impl Bell {
+    fn own(&self, vector: u8) -> Option<MutexGuard<'_, Own>> {
+        // Numbers: what a thread that panicked left is as good as any.
+        Some(self.own.get(usize::from(vector))?.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Half of it is viad's, half our own: it is compared for equality alone, and nobody sleeps for 2^32 interrupts.
+    fn generation(&self, vector: u8) -> Option<u64> {
+        let own = self.own(vector)?.wakes;
+        Some(u64::from(own) << 32 | u64::from(self.notice.generation(vector)?))
+    }
+
+    fn sleep(&self, vector: u8, seen: u64, timeout: Duration) {
+        {
+            let Some(mut own) = self.own(vector) else { return };
+            if u64::from(own.wakes) != seen >> 32 {
+                return;
+            }
+            own.asleep += 1;
+        }
+        self.notice.sleep(vector, seen as u32, timeout);
+        if let Some(mut own) = self.own(vector) {
+            match u64::from(own.wakes) == seen >> 32 {
+                true => own.asleep -= 1,
+                false => own.woken -= 1,
+            }
+        }
+    }
+
+    /// Until all have woken: one that is about to sleep may not do so yet, and is woken the next time.
+    fn wake(&self, vector: u8) {
+        if let Some(mut own) = self.own(vector) {
+            own.wakes = own.wakes.wrapping_add(1);
+            own.woken += std::mem::take(&mut own.asleep);
+        }
+        while self.own(vector).is_some_and(|own| own.woken > 0) {
+            self.notice.wake(vector);
+            std::thread::yield_now();
+        }
+    }
+
     fn check(&self) -> Result<(), DeviceError> {
         if !self.gone.load(Ordering::Relaxed) && !self.notice.has_ended() {
             return Ok(());
@@ -192,6 +244,7 @@ impl Client {
             wake,
             reason: OnceLock::new(),
             gone: AtomicBool::new(false),
+            own: Default::default(),
         });
         let told = Arc::clone(&bell);
         std::thread::Builder::new()
@@ -324,9 +377,7 @@ impl KernelAgent for Client {
     }
 
     fn generation(&self, vector: u8) -> Option<u64> {
-        // 32 bits there: it is compared for equality alone, and nobody sleeps for 2^32 interrupts.
-        let generation = (vector < self.welcome.vectors).then(|| self.bell.notice.generation(vector));
-        generation.flatten().map(u64::from)
+        (vector < self.welcome.vectors).then(|| self.bell.generation(vector)).flatten()
     }
 
     fn sleep(&self, vector: u8, seen: u64, timeout: Duration) -> bool {
@@ -340,8 +391,12 @@ impl KernelAgent for Client {
             if left.is_zero() || self.bell.check().is_err() {
                 return false;
             }
-            self.bell.notice.sleep(vector, seen as u32, left);
+            self.bell.sleep(vector, seen, left);
         }
+    }
+
+    fn wake(&self, vector: u8) {
+        self.bell.wake(vector);
     }
 
     fn hold_off(&self, _vector: u8, _holdoff: Duration) -> Result<(), AgentError> {
