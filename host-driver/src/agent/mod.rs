@@ -407,6 +407,11 @@ impl Agent {
         }
     }
 
+    /// The P_Key of its frames.
+    pub fn pkey(&self) -> u16 {
+        self.pkey
+    }
+
     /// The device that it owns.
     pub fn device(&self) -> &Arc<dyn PciDevice> {
         &self.device

@@ -24,16 +24,16 @@ use rustix::{
 use viaduct_spec::{doorbell::page, layout::Code, register::counter};
 
 use super::{
+    connections::Heard,
     doorbell_page::{DoorbellPage, Kind, TAKEN},
-    notice::{self, Notice},
+    notice::{self, Notice, EVENTS},
     protocol::{self, Answer, Reply, Request, Welcome},
     socket,
 };
 use crate::{
     address::{ConnectionInfo, Mac},
-    agent::{
-        vis::ViAttributes, AgentError, Event, Limits, MemoryAttributes, NicKind, EVENT_VECTOR, LONGEST_SLEEP,
-    },
+    agent::{vis::ViAttributes, AgentError, Event, Limits, MemoryAttributes, NicKind, LONGEST_SLEEP},
+    connection_agent::ConnectionAgent,
     credentials::Credentials,
     device::{DeviceError, DmaAccess},
     fork::Birth,
@@ -70,12 +70,15 @@ pub struct Client {
     turn: Mutex<()>,
     welcome: Welcome,
     arena: Arc<Mapping>,
+    pub(super) news: Mutex<Heard>,
 }
 
 /// What doorbell pages and sleepers have in common.
 struct Bell {
     place: String,
     notice: Notice,
+    /// The session's own.
+    own: Notice,
     wake: OwnedFd,
     /// Why viad is gone, once it is.
     reason: OnceLock<String>,
@@ -96,7 +99,9 @@ impl Bell {
         // The first reason counts.
         let _ = self.reason.set(reason);
         self.gone.store(true, Ordering::SeqCst);
-        (0..=u8::MAX).take_while(|&n| self.notice.generation(n).is_some()).for_each(|n| self.notice.wake(n));
+        for notice in [&self.notice, &self.own] {
+            (0..=u8::MAX).take_while(|&n| notice.generation(n).is_some()).for_each(|n| notice.wake(n));
+        }
         let reason = self.reason.get().cloned().unwrap_or_default();
         DeviceError::Gone { place: self.place.clone(), reason }
     }
@@ -178,17 +183,21 @@ impl Client {
             Answer::Welcome(welcome) => welcome,
             other => return Err(gone(unexpected(&other)).into()),
         };
-        let [notice, arena, wake] = three(files).map_err(gone)?;
+        let [notice, own, arena, wake] = four(files).map_err(gone)?;
         let map = |file: BorrowedFd<'_>, length, access| {
             Mapping::of(file, length, access).map_err(|error| gone(format!("its memory: {error}")))
         };
-        let notice = Notice::of(map(notice.as_fd(), notice::BYTES, DmaAccess::Read)?)
-            .ok_or_else(|| gone("its notice page is short".into()))?;
+        let page = |file: OwnedFd| -> Result<Notice, DeviceError> {
+            let page = map(file.as_fd(), notice::BYTES, DmaAccess::Read)?;
+            Notice::of(page).ok_or_else(|| gone("its notice page is short".into()))
+        };
+        let (notice, own) = (page(notice)?, page(own)?);
         let arena = Arc::new(map(arena.as_fd(), welcome.arena as usize, DmaAccess::ReadWrite)?);
         let watched = socket.try_clone().map_err(system("a descriptor"))?;
         let bell = Arc::new(Bell {
             place: place.clone(),
             notice,
+            own,
             wake,
             reason: OnceLock::new(),
             gone: AtomicBool::new(false),
@@ -199,10 +208,11 @@ impl Client {
             .spawn(move || watch(&watched, &told))
             .map_err(system("a thread"))?;
         let born = Birth::now();
-        Ok(Arc::new(Self { born, bell, socket, turn: Mutex::new(()), welcome, arena }))
+        let (turn, news) = (Mutex::new(()), Mutex::default());
+        Ok(Arc::new(Self { born, bell, socket, turn, welcome, arena, news }))
     }
 
-    fn call(&self, request: &Request) -> Result<(Answer, Vec<OwnedFd>), AgentError> {
+    pub(super) fn call(&self, request: &Request) -> Result<(Answer, Vec<OwnedFd>), AgentError> {
         self.born.check()?;
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         self.bell.check()?;
@@ -215,9 +225,27 @@ impl Client {
     }
 
     /// viad answers what was not asked.
-    fn wrong(&self, answer: &Answer) -> AgentError {
+    pub(super) fn wrong(&self, answer: &Answer) -> AgentError {
         let _ = shutdown(&self.socket, Shutdown::Both);
         self.bell.end(unexpected(answer)).into()
+    }
+
+    /// How often viad has said so in the session's own page.
+    pub(super) fn told(&self, what: u8) -> u32 {
+        self.bell.own.generation(what).unwrap_or_default()
+    }
+
+    /// Sleeps until viad says so again, at most for `timeout`; not when it is gone. It may wake early.
+    pub(super) fn sleep_untold(&self, what: u8, seen: u32, timeout: Duration) {
+        if self.bell.check().is_ok() {
+            self.bell.own.sleep(what, seen, timeout);
+        }
+    }
+
+    /// Whether viad is there, as far as one knows without asking.
+    pub(super) fn check_here(&self) -> Result<(), AgentError> {
+        self.born.check()?;
+        Ok(self.bell.check()?)
     }
 
     fn broken(&self, reason: impl ToString) -> AgentError {
@@ -225,7 +253,7 @@ impl Client {
         self.bell.end(reason.to_string()).into()
     }
 
-    fn done(&self, request: &Request) -> Result<(), AgentError> {
+    pub(super) fn done(&self, request: &Request) -> Result<(), AgentError> {
         match self.call(request)?.0 {
             Answer::Done => Ok(()),
             other => Err(self.wrong(&other)),
@@ -276,8 +304,8 @@ fn unexpected(answer: &Answer) -> String {
     format!("it answered what was not asked: {answer:?}")
 }
 
-fn three(files: Vec<OwnedFd>) -> Result<[OwnedFd; 3], String> {
-    files.try_into().map_err(|files: Vec<_>| format!("it sent {} descriptors, not three", files.len()))
+fn four(files: Vec<OwnedFd>) -> Result<[OwnedFd; 4], String> {
+    files.try_into().map_err(|files: Vec<_>| format!("it sent {} descriptors, not four", files.len()))
 }
 
 /// Ends with the session. When viad is gone, those who sleep are woken.
@@ -476,18 +504,19 @@ impl KernelAgent for Client {
     fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, AgentError> {
         let start = Instant::now();
         loop {
-            // viad raises the vector when it has the events.
-            let seen = self.generation(EVENT_VECTOR);
+            // viad raises it when it has the events.
+            let seen = self.told(EVENTS);
             let events = self.take_events()?;
             let left = timeout.saturating_sub(start.elapsed());
             if !events.is_empty() || left.is_zero() {
                 return Ok(events);
             }
-            match seen {
-                Some(seen) => drop(self.sleep(EVENT_VECTOR, seen, left.min(LONGEST_SLEEP))),
-                None => self.pause(),
-            }
+            self.sleep_untold(EVENTS, seen, left.min(LONGEST_SLEEP));
         }
+    }
+
+    fn connections(self: Arc<Self>) -> Result<Arc<dyn ConnectionAgent>, AgentError> {
+        Ok(self)
     }
 
     fn time(&self) -> Result<u32, AgentError> {

@@ -2,6 +2,7 @@
 //! docs/viad.md has the picture.
 
 mod client;
+mod connections;
 pub mod doorbell_page;
 pub mod notice;
 pub mod protocol;

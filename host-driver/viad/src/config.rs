@@ -55,6 +55,8 @@ pub struct Limits {
     pub tags: u64,
     /// Bytes in regions, whole pages.
     pub bytes: u64,
+    /// Who waits for connections, and who has asked for one and is not decided on.
+    pub listeners: u64,
 }
 
 impl Default for Config {
@@ -80,7 +82,7 @@ impl Default for Client {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { sessions: 64, vis: None, cqs: None, regions: None, tags: 1024, bytes: 1 << 40 }
+        Self { sessions: 64, vis: None, cqs: None, regions: None, tags: 1024, bytes: 1 << 40, listeners: 128 }
     }
 }
 

@@ -33,6 +33,7 @@ use viaduct_driver::{
 use crate::{
     accounts::{Accounts, Good},
     config::Config,
+    connections::Connections,
     events::Events,
     forwarder::Forwarder,
     session,
@@ -55,6 +56,8 @@ pub struct Nic {
     pub forwarder: Forwarder,
     /// Hands events out.
     pub events: Events,
+    /// Makes connections.
+    pub connections: Connections,
     /// What clients see without asking.
     pub notice: Arc<Notice>,
     /// Its descriptor.
@@ -70,7 +73,8 @@ impl Nic {
     pub fn client_limits(&self) -> Limits {
         let limits = self.agent.limits();
         let most = |good, own: u64| self.accounts.limit(good).min(own);
-        let vis = most(Good::Vi, limits.vis.into()).min(self.config.client.vis.into());
+        // The raw channel has one.
+        let vis = most(Good::Vi, u64::from(limits.vis) - 1).min(self.config.client.vis.into());
         Limits {
             vis: vis as u16,
             // One is the agent's; the library leaves it out.
@@ -112,7 +116,8 @@ pub fn run(config: &Config) -> Result<()> {
         config: config.clone(),
         accounts: Accounts::new(&config.user, &agent.limits()),
         forwarder: Forwarder::new(Arc::clone(agent.device()), Arc::clone(&notice), poll_time)?,
-        events: Events::new(Arc::clone(&agent), Arc::clone(&notice)),
+        events: Events::new(Arc::clone(&agent)),
+        connections: Connections::open(&agent, rand::random())?,
         agent,
         notice,
         notice_file,
@@ -121,7 +126,7 @@ pub fn run(config: &Config) -> Result<()> {
     });
     let (told, alone) = (Arc::clone(&nic.notice), nic.agent.vectors() == 1);
     nic.agent.listen(Box::new(move |vector| {
-        // Events are told when they are handed out.
+        // Events go to the inboxes of those whose they are.
         if vector != EVENT_VECTOR || alone {
             told.raise(vector);
         }
@@ -145,6 +150,7 @@ pub fn run(config: &Config) -> Result<()> {
         let threads = [
             scope.spawn(|| nic.forwarder.run().map_err(|error| nic.end(&error.to_string()))),
             scope.spawn(|| nic.events.run().map_err(|error| nic.end(&error.to_string()))),
+            scope.spawn(|| nic.connections.run().map_err(|error| nic.end(&error.to_string()))),
         ];
         let served = accept(&nic, &listener);
         // First of all, so that nobody comes.
@@ -158,6 +164,7 @@ pub fn run(config: &Config) -> Result<()> {
         }
         nic.forwarder.stop();
         nic.events.stop();
+        nic.connections.stop();
         let failed = threads.into_iter().any(|thread| !matches!(thread.join(), Ok(Ok(()))));
         served?;
         if failed {

@@ -15,13 +15,16 @@ use rustix::{
 };
 use viaduct_driver::{
     agent::{vis::NewVi, AgentError, ErrorClass},
+    connection_agent::ConnectorError,
     viad::{
         protocol::{self, Answer, Malformed, Refusal, Reply, Request, Welcome},
         socket,
     },
 };
 
-use crate::{accounts::Good, peer::Peer, server::Nic, table::Table, throttle::Throttle};
+use crate::{
+    accounts::Good, connections::Connections, peer::Peer, server::Nic, table::Table, throttle::Throttle,
+};
 
 /// How long a client may take to say hello.
 const HELLO: Duration = Duration::from_secs(5);
@@ -74,8 +77,8 @@ fn talk(nic: &Arc<Nic>, socket: &OwnedFd, peer: Peer) -> Result<(), End> {
     wait(nic, socket, &peer, Some(HELLO))?;
     let (bytes, files) = receive(socket)?;
     let mut table = match hello(nic, peer, &bytes, files)? {
-        Ok((table, welcome, arena)) => {
-            let files = [nic.notice_file.as_fd(), arena.as_fd(), table.wake().as_fd()];
+        Ok((table, welcome, [own, arena])) => {
+            let files = [nic.notice_file.as_fd(), own.as_fd(), arena.as_fd(), table.wake().as_fd()];
             reply(socket, &Ok(Answer::Welcome(welcome)), &files)?;
             table
         }
@@ -97,7 +100,7 @@ fn talk(nic: &Arc<Nic>, socket: &OwnedFd, peer: Peer) -> Result<(), End> {
         if !pause.is_zero() {
             std::thread::sleep(pause);
         }
-        match answer(nic, &mut table, request)? {
+        match answer(nic, &mut table, request.clone())? {
             Ok((answer, files)) => {
                 let files: Vec<_> = files.iter().map(AsFd::as_fd).collect();
                 reply(socket, &Ok(answer), &files)?;
@@ -119,7 +122,7 @@ fn hello(
     peer: Peer,
     bytes: &[u8],
     files: Vec<OwnedFd>,
-) -> Result<Result<(Table, Welcome, OwnedFd), AgentError>, End> {
+) -> Result<Result<(Table, Welcome, [OwnedFd; 2]), AgentError>, End> {
     let Request::Hello { magic, version } = protocol::decode(bytes)? else {
         return Err(End::Protocol("its first request is not Hello"));
     };
@@ -143,7 +146,7 @@ fn hello(
         ));
     }
     let made = nic.accounts.take(peer.uid, Good::Session, 1).and_then(|session| {
-        let (table, arena) = Table::new(Arc::clone(nic), peer, memories, session)?;
+        let (table, files) = Table::new(Arc::clone(nic), peer, memories, session)?;
         let welcome = Welcome {
             kind: nic.agent.kind(),
             limits: nic.client_limits(),
@@ -153,7 +156,7 @@ fn hello(
             vectors: nic.agent.vectors(),
             arena: table.arena_bytes() as u32,
         };
-        Ok((table, welcome, arena))
+        Ok((table, welcome, files))
     });
     Ok(made)
 }
@@ -204,7 +207,26 @@ fn answer(nic: &Nic, table: &mut Table, request: Request) -> Result<Answered, En
             .agent
             .counters()
             .map(|counters| plain(Answer::Counters(counters.into_iter().map(|(_, value)| value).collect()))),
+        Request::Listen(name) => table.listen(name).map(|listener| plain(Answer::Listener(listener))),
+        Request::Unlisten(listener) => table.unlisten(listener).map(done),
+        Request::Connect(ask) => managed(table.connect(ask, Connections::connect).map(Answer::Connection)),
+        Request::PeerRequest(ask) => {
+            managed(table.connect(ask, Connections::peer_request).map(Answer::Connection))
+        }
+        Request::Accept(id, vi, data) => managed(table.accept(id, vi, &data).map(|()| Answer::Done)),
+        Request::Reject(id, data) => managed(table.reject(id, &data).map(|()| Answer::Done)),
+        Request::Disconnect(id) => table.disconnect(id).map(done),
+        Request::TakeNews => Ok(plain(Answer::News(table.take_news()))),
     })
+}
+
+/// The answer of the connection manager.
+fn managed(result: Result<Answer, ConnectorError>) -> Answered {
+    match result {
+        Ok(answer) => Ok((answer, Vec::new())),
+        Err(ConnectorError::Manager(error)) => Ok((Answer::Unconnected(error), Vec::new())),
+        Err(ConnectorError::Agent(error)) => Err(error),
+    }
 }
 
 /// Waits for a request.
