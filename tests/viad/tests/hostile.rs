@@ -3,11 +3,8 @@
 
 use std::{
     io::Write,
-    os::{
-        fd::{AsFd, AsRawFd, OwnedFd},
-        unix::process::CommandExt,
-    },
-    process::{Command, Stdio},
+    os::fd::{AsFd, AsRawFd, OwnedFd},
+    process::Command,
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
@@ -26,35 +23,16 @@ use viaduct_driver::{
         socket, Client,
     },
 };
+use viaduct_viad_tests::child::{self, child, user};
 use viaduct_viad_tests::program::program;
-use viaduct_viad_tests::stage::{connected, until, End, Process, Stage, BUFFER, LONG};
+use viaduct_viad_tests::stage::{connected, until, End, Stage, BUFFER, LONG};
 use vipl::{Error, MemAttributes, Nic};
-
-/// What a child process is to do, and with which NIC.
-const ROLE: &str = "VIAD_TEST_ROLE";
-const NIC: &str = "VIAD_TEST_NIC";
-
-/// Starts this test program once more, as a client.
-fn child(role: &str, nic: &str, uid: Option<u32>) -> Process {
-    let mut command = Command::new(std::env::current_exe().expect("a test has a path"));
-    command.args(["--ignored", "--exact", "a_client_process", "--nocapture"]);
-    command.env(ROLE, role).env(NIC, nic).stdin(Stdio::piped()).stdout(Stdio::piped());
-    if let Some(uid) = uid {
-        command.uid(uid).gid(uid);
-    }
-    Process(command.spawn().expect("it starts"))
-}
-
-/// Another user, if we may be one.
-fn user(n: u32) -> Option<u32> {
-    rustix::process::geteuid().is_root().then_some(3000 + n)
-}
 
 /// Not a test: what the children of the tests do.
 #[test]
 #[ignore = "a client process of the other tests"]
 fn a_client_process() {
-    let (Ok(role), Ok(name)) = (std::env::var(ROLE), std::env::var(NIC)) else { return };
+    let Some((role, name)) = child::role() else { return };
     let nic = Nic::open(&name).expect("it serves");
     match role.split_once(' ').unwrap_or((&role, "0")) {
         // Messages to itself, so many; each is looked at.
