@@ -155,6 +155,8 @@ pub trait KernelAgent: Send + Sync {
     /// # Errors
     /// The raw channel is open already; no VI left for it.
     fn connections(self: Arc<Self>) -> Result<Arc<dyn ConnectionAgent>, AgentError>;
+    /// The hosts file that the agent is configured with, for the name service; None: it has none.
+    fn hosts(&self) -> Result<Option<String>, AgentError>;
     /// Device time in ticks of 1.024 us; it wraps.
     fn time(&self) -> Result<u32, AgentError>;
     /// The NIC's counters, with their names and meanings.

@@ -193,6 +193,11 @@ impl Nic {
         self.0.connections.begin(self.agent())
     }
 
+    /// The hosts file that the NIC's viad is configured with; None: it has none, or the agent is in this process.
+    pub fn hosts(&self) -> Result<Option<String>, Error> {
+        Ok(self.agent().hosts()?)
+    }
+
     /// Whether the device still answers. What waits for completions asks this now and then by itself.
     pub fn check(&self) -> Result<(), Error> {
         Ok(self.agent().check()?)

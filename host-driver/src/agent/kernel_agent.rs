@@ -148,8 +148,13 @@ impl KernelAgent for Agent {
     }
 
     fn connections(self: Arc<Self>) -> Result<Arc<dyn ConnectionAgent>, AgentError> {
-        let seed = self.state().random.random();
+        let seed = self.state()?.random.random();
         Ok(Arc::new(Connector::open(&self, true, seed)?))
+    }
+
+    fn hosts(&self) -> Result<Option<String>, AgentError> {
+        // Configuration is the library's.
+        Ok(None)
     }
 
     fn time(&self) -> Result<u32, AgentError> {

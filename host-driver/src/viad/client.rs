@@ -56,6 +56,8 @@ const ANSWER: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_micros(20);
 /// Looks at a doorbell that is not taken yet, before others may run.
 const SPINS: u32 = 4000;
+/// A hosts file that is longer is cut off, in bytes.
+const LONGEST_HOSTS: usize = 1 << 20;
 /// How often those who sleep are woken when viad has gone: each may be between its look and its sleep.
 const LAST_WAKES: u32 = 40;
 /// And how long after each other.
@@ -139,14 +141,23 @@ impl Polled {
     /// device has its doorbell by then. A forwarder that is awake takes it within microseconds.
     fn wait_taken(&self, word: u64) -> Result<(), DeviceError> {
         let mut looks = 0u32;
+        let mut since = None;
         while self.page.word(TAKEN + page::RECEIVE).load(Ordering::Acquire) != word {
             looks = looks.wrapping_add(1);
             if looks < SPINS {
                 spin_loop();
             } else {
                 // It has no processor, or the device takes nothing.
-                std::thread::yield_now();
+                if looks < 2 * SPINS {
+                    std::thread::yield_now();
+                } else {
+                    std::thread::sleep(PAUSE);
+                }
                 self.bell.check()?;
+                if since.get_or_insert_with(Instant::now).elapsed() > ANSWER {
+                    // Whether it is posted nobody knows: that is the end of the session.
+                    return Err(self.bell.end("its NIC takes no doorbells".into()));
+                }
             }
         }
         Ok(())
@@ -290,9 +301,19 @@ fn exchange(
     files: &[BorrowedFd<'_>],
 ) -> Result<(Reply, Vec<OwnedFd>), String> {
     let bytes = protocol::encode(request).map_err(|error| format!("a request: {error}"))?;
-    socket::send(socket, &bytes, files).map_err(|error| format!("it takes no request: {error}"))?;
-    let (bytes, files) = socket::receive(socket, RecvFlags::empty())
-        .map_err(|error| format!("it does not answer: {error}"))?;
+    let sent = socket::send(socket, &bytes, files);
+    // viad may have said why it does not want us, before it closed the socket: that is behind the error that there is then, once.
+    let received = match socket::receive(socket, RecvFlags::empty()) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {
+            socket::receive(socket, RecvFlags::empty())
+        }
+        received => received,
+    };
+    let (bytes, files) = match (sent, received) {
+        (_, Ok(received)) if !received.0.is_empty() => received,
+        (Err(error), _) => return Err(format!("it takes no request: {error}")),
+        (Ok(()), received) => received.map_err(|error| format!("it does not answer: {error}"))?,
+    };
     if bytes.is_empty() {
         return Err("viad ended, or closed the session (its log says why)".into());
     }
@@ -517,6 +538,20 @@ impl KernelAgent for Client {
 
     fn connections(self: Arc<Self>) -> Result<Arc<dyn ConnectionAgent>, AgentError> {
         Ok(self)
+    }
+
+    fn hosts(&self) -> Result<Option<String>, AgentError> {
+        let mut text = Vec::new();
+        loop {
+            match self.call(&Request::Hosts(text.len() as u32))?.0 {
+                Answer::Hosts(None) => return Ok(None),
+                Answer::Hosts(Some(piece)) if piece.is_empty() || text.len() > LONGEST_HOSTS => {
+                    return Ok(Some(String::from_utf8_lossy(&text).into_owned()));
+                }
+                Answer::Hosts(Some(piece)) => text.extend(piece),
+                other => return Err(self.wrong(&other)),
+            }
+        }
     }
 
     fn time(&self) -> Result<u32, AgentError> {

@@ -98,6 +98,8 @@ pub enum Request {
     Disconnect(ConnectionId),
     /// [`Answer::News`].
     TakeNews,
+    /// The hosts file, from this byte on: [`Answer::Hosts`].
+    Hosts(u32),
 }
 
 /// What viad answers.
@@ -152,6 +154,8 @@ pub enum Answer {
     Connection(ConnectionId),
     /// Events of the client's connections, oldest first, at most [`MOST_NEWS`].
     News(Vec<cm::Event>),
+    /// A piece of the hosts file; empty behind its end. None: there is no such file.
+    Hosts(Option<Vec<u8>>),
     /// The connection manager refused.
     Unconnected(CmError),
 }
@@ -317,6 +321,7 @@ mod tests {
             Request::Reject(connection(), vec![1; 136]),
             Request::Accept(connection(), vi, Vec::new()),
             Request::TakeNews,
+            Request::Hosts(1 << 20),
         ]
     }
 

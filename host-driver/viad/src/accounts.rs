@@ -49,7 +49,7 @@ pub struct Accounts {
 impl Accounts {
     /// Nobody has anything.
     pub fn new(limits: &Limits, nic: &agent::Limits) -> Arc<Self> {
-        let Limits { sessions, vis, cqs, regions, tags, bytes, listeners } = *limits;
+        let Limits { sessions, vis, cqs, regions, tags, bytes, listeners, .. } = *limits;
         let half = |limit: Option<u64>, all: u64| limit.unwrap_or((all / 2).max(1));
         let (vis, cqs) = (half(vis, nic.vis.into()), half(cqs, nic.cqs.into()));
         let regions = half(regions, nic.regions.into());

@@ -22,6 +22,7 @@ use rustix::{
         accept_with, bind, connect, listen, socket_with, AddressFamily, SocketAddrUnix, SocketFlags,
         SocketType,
     },
+    process::{getrlimit, setrlimit, Resource, Rlimit},
 };
 use signal_hook::consts::{SIGINT, SIGTERM};
 use viaduct_driver::{
@@ -37,6 +38,7 @@ use crate::{
     events::Events,
     forwarder::Forwarder,
     session,
+    throttle::Throttles,
 };
 
 /// Sessions at a time: each has a thread.
@@ -56,6 +58,8 @@ pub struct Nic {
     pub forwarder: Forwarder,
     /// Hands events out.
     pub events: Events,
+    /// How many requests each user may make.
+    pub throttles: Throttles,
     /// Makes connections.
     pub connections: Connections,
     /// What clients see without asking.
@@ -102,6 +106,7 @@ fn is_readable(file: &OwnedFd) -> bool {
 
 /// Serves until a signal comes or the NIC is gone.
 pub fn run(config: &Config) -> Result<()> {
+    raise_files();
     let nic = || format!("{:?} as the NIC", config.nic);
     let name: DeviceName = config.nic.parse().with_context(nic)?;
     let agent = Agent::open(name.open().with_context(nic)?, name.options).with_context(nic)?;
@@ -117,6 +122,7 @@ pub fn run(config: &Config) -> Result<()> {
         accounts: Accounts::new(&config.user, &agent.limits()),
         forwarder: Forwarder::new(Arc::clone(agent.device()), Arc::clone(&notice), poll_time)?,
         events: Events::new(Arc::clone(&agent)),
+        throttles: Throttles::new(config.user.requests, config.user.burst),
         connections: Connections::open(&agent, rand::random())?,
         agent,
         notice,
@@ -172,6 +178,15 @@ pub fn run(config: &Config) -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// Each session has some eight descriptors: as many as are allowed.
+fn raise_files() {
+    let now = getrlimit(Resource::Nofile);
+    let most = Rlimit { current: now.maximum, ..now };
+    if let Err(error) = setrlimit(Resource::Nofile, most) {
+        tracing::warn!(%error, "the limit of descriptors stays as it is");
+    }
 }
 
 /// Takes clients until viad ends.

@@ -9,29 +9,35 @@ use std::{
 
 use crate::program::program;
 
-/// A program of C: one of the examples, compiled once, for any NIC.
+/// A program of C, compiled once, for any NIC.
 pub struct Example {
     program: PathBuf,
     folder: PathBuf,
 }
 
 impl Example {
-    /// Compiles it.
+    /// Compiles one of the examples.
     pub fn new(name: &str, folder: &Path) -> Self {
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vipl");
+        Self::of(&sources.join(format!("examples/c/{name}.c")), folder)
+    }
+
+    /// Compiles a source.
+    pub fn of(source: &Path, folder: &Path) -> Self {
+        let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vipl/include");
         let library = program("libvipl.so");
         // As an installed library is found: by its soname.
         let link = folder.join("libvipl.so.0");
         if !link.exists() {
             symlink(&library, link).expect("linked");
         }
-        let program = folder.join(name);
+        let program = folder.join(source.file_stem().expect("a name"));
         let output = Command::new("cc")
             .args(["-std=gnu99", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"])
             .arg(&program)
             .arg("-I")
-            .arg(sources.join("include"))
-            .arg(sources.join(format!("examples/c/{name}.c")))
+            .arg(include)
+            .arg(source)
             .arg(&library)
             .output()
             .expect("cc runs");
@@ -41,7 +47,7 @@ impl Example {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(arguments).env("LD_LIBRARY_PATH", &self.folder);
+        command.args(arguments).env("LD_LIBRARY_PATH", &self.folder).env_remove("VIPL_HOSTS");
         command
     }
 

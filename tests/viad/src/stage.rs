@@ -81,7 +81,11 @@ impl Stage {
     pub fn start(&self, nic: usize) -> Process {
         let folder = self.folder.path();
         let config = folder.join("viad.toml");
-        std::fs::write(&config, format!("mode = 0o666\n{}", self.config)).expect("written");
+        std::fs::write(
+            &config,
+            format!("mode = 0o666\nhosts = '{}/hosts'\n{}", folder.display(), self.config),
+        )
+        .expect("written");
         let device = self.device(nic);
         let spawn = || {
             let log = std::fs::File::create(folder.join(format!("viad{nic}.log"))).expect("a file");

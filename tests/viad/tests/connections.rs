@@ -17,10 +17,7 @@ use viaduct_viad_tests::{
     child::{self, child, lines, user, wait_for},
     stage::{until, End, Stage, BUFFER, LONG},
 };
-use vipl::{
-    connections::{Connections, NetAddress},
-    Error, Mac, Nic, ViState,
-};
+use vipl::{connections::NetAddress, Error, Mac, Nic, ViState};
 
 /// How soon what comes at once comes, on a machine that is busy with other things.
 const SOON: Duration = Duration::from_secs(5);
@@ -62,7 +59,10 @@ fn ask(nic: &Nic, from: &NetAddress, to: &NetAddress, rounds: usize) {
         loop {
             match connections.request(&end.vi, from, to, Some(LONG)) {
                 Err(Error::NoMatch) if start.elapsed() < LONG => std::thread::sleep(Duration::from_millis(2)),
-                result => break drop(result.expect("it is accepted")),
+                result => {
+                    result.expect("it is accepted");
+                    break;
+                }
             }
         }
         let words: Vec<u8> = (0..1 + round * 100).map(|n| (n * 7 + round) as u8).collect();
@@ -391,7 +391,9 @@ fn connections_of_others_do_not_exist_and_what_is_too_much_is_refused() {
     for listener in listeners {
         thief.unlisten(listener).expect("it answers");
     }
-    (0..19).for_each(|_| drop(owner.listen(discriminator("mine")).expect("room")));
+    for _ in 0..19 {
+        owner.listen(discriminator("mine")).expect("room");
+    }
     // Its VI holds it, too.
     drop((owner, vis));
     assert!(until(LONG, || thief.listen(discriminator("mine")).is_ok()), "all of it came back");

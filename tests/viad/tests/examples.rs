@@ -1,6 +1,9 @@
 //! The examples in C, as they are for an embedded agent, between two viads: each with NICs that are models, and RTL.
 
+use std::path::Path;
+
 use viaduct_viad_tests::{c::Example, stage::Stage};
+use vipl::Nic;
 
 fn balls_come_back_and_a_queue_serves_many_clients(kind: &str) {
     let stage = Stage::of(kind, 2, 0, "");
@@ -33,4 +36,23 @@ fn ping_pong_and_a_server_of_many_between_two_viads_with_models() {
 #[test]
 fn ping_pong_and_a_server_of_many_between_two_viads_with_rtl() {
     balls_come_back_and_a_queue_serves_many_clients("rtl");
+}
+
+#[test]
+fn names_of_hosts_are_those_of_viads_file() {
+    let stage = Stage::new(1);
+    let names = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/names.c");
+    let names = Example::of(&names, stage.folder.path());
+    // Without a file there is no name service. (Nor is there one of this machine's.)
+    let none = if Path::new("/etc/vip_hosts").exists() { "success" } else { "no name service" };
+    assert!(names.ask(&[&stage.name(0), "node7"]).starts_with(none));
+    // Longer than a message.
+    let comments =
+        "# a comment as long as a line is, so that the file is longer than any message\n".repeat(900);
+    let text = format!("{comments}node7.cluster 02:00:00:00:00:07 10.0.0.7\n{comments}");
+    std::fs::write(stage.folder.path().join("hosts"), &text).expect("written");
+    assert_eq!(names.ask(&[&stage.name(0), "node7"]), "success 7 node7.cluster\n");
+    assert_eq!(names.ask(&[&stage.name(0), "node8"]), "nobody\n");
+    let nic = Nic::open(&stage.name(0)).expect("it serves");
+    assert_eq!(nic.hosts().expect("it answers").as_deref(), Some(&text[..]));
 }

@@ -312,6 +312,41 @@ fn numbers_of_others_do_not_exist() {
 }
 
 #[test]
+fn who_does_not_say_hello_counts_all_the_same() {
+    let stage = Stage::with(1, "[user]\nsessions = 3\n");
+    let mute: Vec<Raw> = (0..3).map(|_| Raw::connect(&stage)).collect();
+    assert!(until(LONG, || stage.log(0).matches("a client ").count() == 3));
+    let error = Nic::open(&stage.name(0)).expect_err("there are three").to_string();
+    assert!(error.contains("3 sessions") && error.contains("limit is 3"), "{error}");
+    drop(mute);
+    assert!(until(LONG, || Nic::open(&stage.name(0)).is_ok()), "{}", stage.log(0));
+    // There is room for the descriptors of many.
+    let pid = rustix::process::Pid::from_child(&stage.viads[0].0).as_raw_nonzero();
+    let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).expect("it lives");
+    let files = limits.lines().find(|line| line.starts_with("Max open files")).expect("a line");
+    let numbers: Vec<&str> = files.split_whitespace().filter(|word| word.parse::<u64>().is_ok()).collect();
+    assert_eq!(numbers[0], numbers[1], "{files}");
+}
+
+#[test]
+fn a_viad_that_takes_no_doorbells_is_given_up() {
+    let stage = Stage::new(1);
+    let nic = Nic::open(&stage.name(0)).expect("it serves");
+    let end = End::new(&nic);
+    end.post_recv(1, BUFFER, 64);
+    let pid = rustix::process::Pid::from_child(&stage.viads[0].0);
+    rustix::process::kill_process(pid, rustix::process::Signal::STOP).expect("it lives");
+    let start = Instant::now();
+    let error = end.vi.post_recv(end.descriptor(2, BUFFER, 64)).expect_err("nobody takes it");
+    assert!(error.is_gone() && error.to_string().contains("takes no doorbells"), "{error}");
+    assert!(start.elapsed() < LONG / 2, "{:?}", start.elapsed());
+    assert!(nic.create_ptag().expect_err("the session has ended").is_gone());
+    rustix::process::kill_process(pid, rustix::process::Signal::CONT).expect("it lives");
+    drop((end, nic));
+    honest(&Nic::open(&stage.name(0)).expect("it serves others"), 3);
+}
+
+#[test]
 fn garbage_ends_the_session_that_it_comes_from() {
     let stage = Stage::new(1);
     let seed: u64 = rand::random();
@@ -362,7 +397,7 @@ fn garbage_ends_the_session_that_it_comes_from() {
 
 #[test]
 fn floods_hold_up_nobody_else() {
-    let stage = Stage::with(1, "[client]\nrequests = 2000\nburst = 100\n");
+    let stage = Stage::with(1, "[user]\nrequests = 2000\nburst = 100\n");
     beside_an_honest_client(&stage, || {
         let start = Instant::now();
         // One that asks and reads, one that never reads, one that wakes the forwarder.
