@@ -4,8 +4,10 @@
 pub mod accounts;
 pub mod arguments;
 pub mod config;
+pub mod connections;
 pub mod events;
 pub mod forwarder;
+pub mod inbox;
 pub mod peer;
 pub mod server;
 pub mod session;

@@ -8,6 +8,8 @@ use viaduct_driver::{
         vis::{arena_bytes, Arena, NewVi, ViAttributes},
         AgentError, Event, MemoryAttributes,
     },
+    cm::{self, ConnectionId, Discriminator, ListenerId},
+    connection_agent::{Ask, ConnectorError},
     device::DmaAccess,
     kernel_agent::{CqName, KernelAgent, ViName},
     memory::Mapping,
@@ -18,8 +20,10 @@ use viaduct_driver::{
 
 use crate::{
     accounts::{Good, Share},
-    events::{Queue, Subject},
+    connections::{Connections, Party},
+    events::Subject,
     forwarder::Page,
+    inbox::Inbox,
     peer::Peer,
     server::Nic,
 };
@@ -41,7 +45,7 @@ pub struct Table {
     regions: BTreeMap<u32, [Share; 2]>,
     vis: BTreeMap<ViName, Vi>,
     cqs: BTreeMap<CqName, Cq>,
-    events: Arc<Queue>,
+    party: Party,
     _session: Share,
 }
 
@@ -63,15 +67,16 @@ fn memory<T>(made: io::Result<T>) -> Result<T, AgentError> {
 }
 
 impl Table {
-    /// A session of `peer`, with nothing yet; the arena's descriptor.
+    /// A session of `peer`, with nothing yet; the descriptors of its notice page and its arena.
     pub fn new(
         nic: Arc<Nic>,
         peer: Peer,
         memories: [OwnedFd; 2],
         session: Share,
-    ) -> Result<(Self, OwnedFd), AgentError> {
+    ) -> Result<(Self, [OwnedFd; 2]), AgentError> {
         let vis = nic.client_limits().vis;
         let (mapping, file) = memory(Mapping::shared("viad-arena", arena_bytes(vis)))?;
+        let (inbox, own) = memory(Inbox::new())?;
         let wake = memory(nic.forwarder.add_client())?;
         let arena = match nic.agent.create_arena(Arc::new(mapping)) {
             Ok(arena) => arena,
@@ -80,6 +85,7 @@ impl Table {
                 return Err(error);
             }
         };
+        let party = Party { uid: peer.uid, inbox };
         let table = Self {
             nic,
             peer,
@@ -91,10 +97,10 @@ impl Table {
             regions: BTreeMap::new(),
             vis: BTreeMap::new(),
             cqs: BTreeMap::new(),
-            events: Arc::default(),
+            party,
             _session: session,
         };
-        Ok((table, file))
+        Ok((table, [own, file]))
     }
 
     /// Who has it.
@@ -208,7 +214,7 @@ impl Table {
             }
         };
         self.places[place] = true;
-        self.nic.events.own(Subject::Vi(new.name.index), &self.events);
+        self.nic.events.own(Subject::Vi(new.name.index), &self.party.inbox);
         self.nic.forwarder.add(&page);
         self.vis.insert(new.name, Vi { page, place, _share: share });
         Ok((new, file))
@@ -231,11 +237,7 @@ impl Table {
 
     /// Connects a VI.
     pub fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError> {
-        let page = &self.own_vi(vi)?.page;
-        if self.nic.agent.vi_state(vi)? == ViState::Idle {
-            // The send queue starts anew; what was posted to it while idle is to be flushed first.
-            self.nic.forwarder.renew(page, true)?;
-        }
+        self.prepare(vi)?;
         self.nic.agent.connect_vi(vi, peer)
     }
 
@@ -254,6 +256,8 @@ impl Table {
             let state = if state == ViState::Idle { "idle" } else { "connected" };
             return Err(AgentError::State { vi: vi.index, state, rule: "only a broken one is made idle" });
         }
+        // Nobody is connected with it any more, whoever has not said so.
+        self.nic.connections.leave_vi(&self.party, vi)?;
         self.nic.forwarder.renew(page, false)?;
         self.nic.agent.idle_vi(vi)
     }
@@ -277,6 +281,7 @@ impl Table {
         let mut broken = Vec::new();
         for &name in vis {
             let Some(vi) = self.vis.get(&name) else { continue };
+            result = result.and(nic.connections.leave_vi(&self.party, name));
             let mut stop = || -> Result<(), AgentError> {
                 let rung = nic.forwarder.renew(&vi.page, false)?;
                 nic.forwarder.remove(&vi.page);
@@ -323,7 +328,7 @@ impl Table {
                 return Err(error);
             }
         };
-        self.nic.events.own(Subject::Cq(name.index), &self.events);
+        self.nic.events.own(Subject::Cq(name.index), &self.party.inbox);
         self.nic.forwarder.add(&page);
         self.cqs.insert(name, Cq { page, _share: share });
         Ok((name, vector, [ring_file, file]))
@@ -345,7 +350,7 @@ impl Table {
         // Before its index can be another's.
         self.nic.events.disown(Subject::Cq(cq.index))?;
         if let Err(error) = self.nic.agent.destroy_cq(cq) {
-            self.nic.events.own(Subject::Cq(cq.index), &self.events);
+            self.nic.events.own(Subject::Cq(cq.index), &self.party.inbox);
             return Err(error);
         }
         self.nic.forwarder.remove(&kept.page);
@@ -353,17 +358,68 @@ impl Table {
         Ok(())
     }
 
+    /// Waits for the next who asks for a discriminator.
+    pub fn listen(&self, name: Discriminator) -> Result<ListenerId, AgentError> {
+        self.nic.connections.listen(&self.party, name, self.share(Good::Listener, 1)?)
+    }
+
+    /// Waits no longer.
+    pub fn unlisten(&self, listener: ListenerId) -> Result<(), AgentError> {
+        self.nic.connections.unlisten(&self.party, listener)
+    }
+
+    /// Asks for a connection, who listens or who asks us.
+    pub fn connect(
+        &self,
+        ask: Ask,
+        how: fn(&Connections, &Party, Ask) -> Result<ConnectionId, ConnectorError>,
+    ) -> Result<ConnectionId, ConnectorError> {
+        self.prepare(ask.vi)?;
+        how(&self.nic.connections, &self.party, ask)
+    }
+
+    /// Accepts a request with a VI.
+    pub fn accept(&self, id: ConnectionId, vi: ViName, data: &[u8]) -> Result<(), ConnectorError> {
+        self.prepare(vi)?;
+        self.nic.connections.accept(&self.party, id, vi, data)
+    }
+
+    /// Refuses a request.
+    pub fn reject(&self, id: ConnectionId, data: &[u8]) -> Result<(), ConnectorError> {
+        self.nic.connections.reject(&self.party, id, data)
+    }
+
+    /// Ends a connection.
+    pub fn disconnect(&self, id: ConnectionId) -> Result<(), AgentError> {
+        self.nic.connections.disconnect(&self.party, id)
+    }
+
+    /// Takes events of its connections.
+    pub fn take_news(&self) -> Vec<cm::Event> {
+        self.party.inbox.take_news()
+    }
+
+    /// A VI is to be connected: its send queue starts anew then, and what was posted to it while idle is to be flushed first.
+    fn prepare(&self, vi: ViName) -> Result<(), AgentError> {
+        let page = &self.own_vi(vi)?.page;
+        if self.nic.agent.vi_state(vi)? == ViState::Idle {
+            self.nic.forwarder.renew(page, true)?;
+        }
+        Ok(())
+    }
+
     /// Takes the events of its VIs.
     pub fn take_events(&self) -> Result<Vec<Event>, AgentError> {
         self.nic.events.collect()?;
-        Ok(self.events.take())
+        Ok(self.party.inbox.take_errors())
     }
 
     /// Gives everything back.
     fn give_back(&mut self) -> Result<(), AgentError> {
         let vis: Vec<ViName> = self.vis.keys().copied().collect();
-        // All of it, whatever the first error is.
-        let mut result = self.retire(&vis);
+        // All of it, whatever the first error is. The peers hear of it first.
+        let mut result = self.nic.connections.leave(&self.party);
+        result = result.and(self.retire(&vis));
         for cq in self.cqs.keys().copied().collect::<Vec<_>>() {
             result = result.and(self.destroy_cq(cq));
         }
