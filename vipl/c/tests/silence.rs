@@ -73,12 +73,14 @@ fn through_viad_posts_and_looks_that_find_something_make_no_system_call() {
 #[test]
 fn with_an_agent_of_its_own_a_post_is_one_doorbell_and_a_look_is_nothing() {
     let simulator = Simulator::with(1);
-    for calls in calls(&simulator, &format!("nic0={}", simulator.nic(0))) {
+    for (calls, more) in calls(&simulator, &format!("nic0={}", simulator.nic(0))).into_iter().zip([0, 4]) {
         // The two threads share the socket; and strace has two lines for what takes a while.
         let quiet = |call: &String| call.contains("futex(") || call.contains(" resumed>");
         let calls: Vec<String> = calls.into_iter().filter(|call| !quiet(call)).collect();
         let messages = calls.iter().filter(|call| call.contains("sendmsg(")).count();
-        assert_eq!((messages, calls.len()), (ROUNDS, ROUNDS), "{calls:#?}");
+        // A completion queue has an index that is stored when the NIC needs the room.
+        assert_eq!(messages, calls.len(), "{calls:#?}");
+        assert!((ROUNDS..=ROUNDS + more).contains(&messages), "{calls:#?}");
     }
 }
 
