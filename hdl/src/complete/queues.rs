@@ -175,6 +175,7 @@ pub struct Queues {
     size: Signal<Local, Bits<18>>,
     below: Signal<Local, Bits<18>>,
     waiting: Signal<Local, CqIndex>,
+    following: Signal<Local, CqIndex>,
     lines: Signal<Local, Bits<34>>,
     events_bit: Signal<Local, bool>,
     row_q: Signal<Local, CqRow>,
@@ -207,6 +208,8 @@ impl Logic for Queues {
         self.raise_vector.next = self.indices.raise_vector.val();
         self.count_ignored.next = self.indices.count_ignored.val();
 
+        self.row_q.next = self.row.q.val();
+
         // A commit's fields.
         self.word0.next = self.commit.val().word0;
         self.word1.next = self.commit.val().word1;
@@ -229,6 +232,8 @@ impl Logic for Queues {
         self.indices.started.next.live = self.word0.val().get_bit(55);
         self.indices.started.next.armed = false;
         self.indices.started.next.told = false;
+        self.following.next = self.row_q.val().written + 1;
+        self.indices.following.next = self.following.val();
         self.indices.count.next = false;
         self.indices.tell.next = false;
 
@@ -253,7 +258,6 @@ impl Logic for Queues {
         self.words.write_data.next = self.counted.val();
 
         // Where in its ring the next entry goes, and whether there is room.
-        self.row_q.next = self.row.q.val();
         self.slot_q.next = self.slot.q.val();
         self.place.next = self.words.read_data.val();
         self.size.next = self.one.val() << self.row_q.val().log2;

@@ -129,8 +129,8 @@ pub struct Lookup {
     known_consumed: DFF<Position>,
     /// A receive is there at the consumed position.
     present: DFF<bool>,
-    /// None is even posted.
-    none_posted: DFF<bool>,
+    /// None is, but one is posted.
+    coming: DFF<bool>,
     target: Signal<Local, Vi>,
     blocked: Signal<Local, bool>,
     /// The packet needs a receive.
@@ -146,7 +146,7 @@ impl Logic for Lookup {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, flushing, known_peer, known_message, known_consumed);
-        dff_setup!(self, clock, present, none_posted);
+        dff_setup!(self, clock, present, coming);
         clock!(self, clock, judge);
 
         // The VI in hand; in Idle, the next one.
@@ -186,7 +186,7 @@ impl Logic for Lookup {
             self.needs.next = (self.judge.writes.val() & self.judge.immediate.val())
                 | (!self.judge.writes.val() & (self.judge.verdict.val() == Verdict::Take));
         }
-        self.waits.next = self.needs.val() & !self.present.q.val() & !self.none_posted.q.val();
+        self.waits.next = self.needs.val() & self.coming.q.val();
         self.ordered.next = !self.waits.val();
         if self.flushing.q.val() {
             self.ordered.next = self.error.val() & self.present.q.val();
@@ -221,7 +221,8 @@ impl Logic for Lookup {
                 self.known_message.d.next.received = self.known_message.q.val().received
                     | (bit_cast::<32, 10>(self.received_high.val()) << 22);
                 self.present.d.next = self.look_filled.val() != self.known_consumed.q.val();
-                self.none_posted.d.next = self.look_filled.val() == self.posted_position.val();
+                self.coming.d.next = (self.look_filled.val() == self.known_consumed.q.val())
+                    & (self.look_filled.val() != self.posted_position.val());
                 self.step.d.next = Step::Decide;
             }
             Step::Decide => {
