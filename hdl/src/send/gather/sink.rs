@@ -12,7 +12,7 @@
 //! back. Bit 0 of an access's user field says that the answer belongs to the tail of a descriptor, bit 1 that it ends
 //! a packet. The tail is kept from word 8 of the descriptor on. What `reserve` takes shows in `room` four cycles later.
 //!
-//! Latency: 6 cycles from a packet's last beat to `whole`.
+//! Latency: 7 cycles from a packet's last beat to `whole`.
 //!
 //! How: the packer takes a cycle more for a packet that ends with two words. In the long run the header of the read
 //! completion, of which every packet has at least one, makes up for it; of the reads that have come in and leave the
@@ -24,7 +24,7 @@ use rust_hdl::prelude::*;
 use viaduct_spec::profile::READ_TAGS;
 
 use crate::bus::{client, ReadBeat};
-use crate::prims::{Fifo, FifoSlice, Number, Packer, Ram, RamFifo};
+use crate::prims::{FifoSlice, Number, Packer, Ram, RamFifo};
 
 const _: () = assert!(READ_TAGS <= 16, "the queue in front of the packer");
 
@@ -108,7 +108,8 @@ pub struct Sink {
     packer: Packer,
     words: RamFifo<Word, 10, 11>,
     sizes: FifoSlice<Bits<10>, 4, 5>,
-    wholes: Fifo<Whole, 4, 5>,
+    /// As many as there may be packets in front of `transmit`.
+    wholes: FifoSlice<Whole, 4, 5>,
     tail_low: Ram<Bits<32>, 9>,
     tail_high: Ram<Bits<32>, 9>,
     /// Words of the payload queue that nobody has spoken for; the bit that says 1024 is kept upside down, so that
