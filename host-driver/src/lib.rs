@@ -11,6 +11,7 @@
 pub mod address;
 pub mod agent;
 pub mod cm;
+pub mod credentials;
 pub mod device;
 pub mod dma_space;
 pub mod fork;

@@ -2,7 +2,8 @@
 
 use std::{
     ffi::c_void,
-    fs, io,
+    fs::{self, File, OpenOptions},
+    io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     ptr::NonNull,
 };
@@ -12,7 +13,7 @@ use rustix::{
     mm::{mmap, mmap_anonymous, mprotect, munmap, MapFlags, MprotectFlags, ProtFlags},
 };
 
-use crate::device::DmaAccess;
+use crate::device::{DeviceError, DmaAccess};
 
 /// The largest alignment of a [`Mapping`].
 pub const LARGEST_ALIGNMENT: usize = 1 << 30;
@@ -118,6 +119,18 @@ impl Drop for Mapping {
         // leave it mapped, which harms nobody.
         let _ = unsafe { munmap(self.start.as_ptr().cast::<c_void>(), self.length) };
     }
+}
+
+/// This process's memory as files, for a server that does the DMA: for reading and writing, and for reading only.
+///
+/// # Errors
+/// The system's.
+pub fn own() -> Result<[File; 2], DeviceError> {
+    let open = |write| {
+        let opened = OpenOptions::new().read(true).write(write).open("/proc/self/mem");
+        opened.map_err(|source| DeviceError::System { request: "open /proc/self/mem".into(), source })
+    };
+    Ok([open(true)?, open(false)?])
 }
 
 /// Why memory cannot be registered.

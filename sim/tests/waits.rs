@@ -244,11 +244,14 @@ fn whoever_sleeps_for_a_completion_queue_wakes_for_either_work_queue() {
     let [from, to] = simulator.pair_with(ReliabilityLevel::ReliableDelivery, Some(8));
     let cq = to.cq.as_ref().expect("it has one");
     let load = |counter: &AtomicUsize| counter.load(Ordering::SeqCst);
-    let (checks, pauses) = (load(&to.watched.checks), load(&to.watched.pauses));
+    let (checks, mut pauses) = (load(&to.watched.checks), load(&to.watched.pauses));
     // Half of the rounds with interrupts held off: for less than a round takes, so each wakes all the same.
     for round in 0..ROUNDS {
         if round == ROUNDS / 2 {
+            let before = load(&to.watched.pauses);
             to.nic.hold_off(Duration::from_millis(1)).unwrap();
+            // The agent waits for its commands.
+            pauses += load(&to.watched.pauses) - before;
         }
         let receive = round % 2 == 0;
         let receiver = if receive { &to } else { &from };

@@ -352,6 +352,7 @@ VIP_RETURN VipQueryVi(IN VIP_VI_HANDLE ViHandle, OUT VIP_VI_STATE *State, OUT VI
 
 /* ---- Connections ------------------------------------------------------------------------------------------------- */
 
+/* With the Kernel Agent in the process. Through viad they answer VIP_ERROR_NOT_SUPPORTED for now. */
 VIP_RETURN VipConnectWait(IN VIP_NIC_HANDLE NicHandle, IN VIP_NET_ADDRESS *LocalAddr, IN VIP_ULONG Timeout,
                           OUT VIP_NET_ADDRESS *RemoteAddr, OUT VIP_VI_ATTRIBUTES *RemoteViAttribs,
                           OUT VIP_CONN_HANDLE *ConnHandle);

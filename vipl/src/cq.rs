@@ -3,20 +3,16 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     fmt,
-    hint::spin_loop,
     sync::{
-        atomic::{AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
         Arc, Mutex, MutexGuard, PoisonError,
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use viaduct_driver::agent::{cqs::Cq as AgentCq, vis::Direction, LONGEST_SLEEP};
+use viaduct_driver::agent::{cqs::Cq as AgentCq, vis::Direction};
 
-use crate::{
-    queue::{CHECK, MISSES},
-    Error, Nic,
-};
+use crate::{patience::Misses, Error, Nic};
 
 /// Tells a VI from every other one that this process has made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,7 +51,7 @@ struct Inner {
     nic: Nic,
     cq: AgentCq,
     state: Mutex<State>,
-    misses: AtomicU32,
+    misses: Misses,
 }
 
 #[derive(Default)]
@@ -74,7 +70,7 @@ impl Nic {
     /// No or too many entries; no queue or region left.
     pub fn create_cq(&self, entries: usize) -> Result<Cq, Error> {
         let cq = Arc::clone(self.agent()).create_cq(entries)?;
-        let (nic, state, misses) = (self.clone(), Mutex::default(), AtomicU32::new(0));
+        let (nic, state, misses) = (self.clone(), Mutex::default(), Misses::default());
         Ok(Cq(Arc::new(Inner { nic, cq, state, misses })))
     }
 }
@@ -86,56 +82,19 @@ impl Cq {
     /// [`Error::NotDone`]; now and then, the device's errors.
     pub fn done(&self) -> Result<CqEntry, Error> {
         let inner = &*self.0;
-        if let Some(entry) = inner.take()? {
-            inner.misses.store(0, Ordering::Relaxed);
-            return Ok(entry);
-        }
-        let misses = inner.misses.fetch_add(1, Ordering::Relaxed);
-        if misses >= MISSES {
-            inner.nic.agent().pause();
-        }
-        if misses % CHECK == CHECK - 1 {
-            inner.nic.check()?;
-        }
-        Err(Error::NotDone)
+        inner.misses.count(&**inner.nic.agent(), inner.take()?)
     }
 
     /// Takes the oldest entry, as soon as there is one (VipCQWait); it looks for a moment, then sleeps until the NIC's
     /// interrupt. None: for ever, but never longer than five seconds for a device that is gone.
     ///
-    /// No interrupt is missed, for the reasons that a wait on a work queue has: the generation of the vector is read before the
-    /// queue is armed, an entry behind the arm word raises the vector, and one before it does so too, at once.
-    ///
     /// # Errors
     /// As [`Cq::done`], and [`Error::Timeout`] in place of [`Error::NotDone`].
     pub fn wait(&self, timeout: Option<Duration>) -> Result<CqEntry, Error> {
-        let start = Instant::now();
         let inner = &*self.0;
-        let agent = inner.nic.agent();
-        let vector = inner.cq.vector();
-        loop {
-            for _ in 0..MISSES {
-                if let Some(entry) = inner.take()? {
-                    return Ok(entry);
-                }
-                spin_loop();
-            }
-            let left = timeout.map_or(LONGEST_SLEEP, |timeout| timeout.saturating_sub(start.elapsed()));
-            if left.is_zero() {
-                return Err(Error::Timeout);
-            }
-            let Some(seen) = agent.generation(vector) else {
-                return self.poll(start, timeout);
-            };
-            inner.cq.arm()?;
-            if let Some(entry) = inner.take()? {
-                return Ok(entry);
-            }
-            // An interrupt shows that the device lives, whosever it was.
-            if !agent.sleep(vector, seen, left.min(LONGEST_SLEEP)) {
-                agent.check()?;
-            }
-        }
+        let look = || inner.take();
+        let arm = || Ok(inner.cq.arm()?);
+        inner.misses.wait(&**inner.nic.agent(), inner.cq.vector(), timeout, look, arm)
     }
 
     /// Gives it room for another number of entries (VipResizeCQ). Those that have not been taken stay.
@@ -199,19 +158,6 @@ impl Cq {
         let entry = CqEntry { vi, receive: direction == Direction::Receive };
         state.entries.extend(std::iter::repeat_n(entry, count));
         Ok(())
-    }
-
-    /// [`Cq::done`], again and again until `timeout` after `start`, or for ever: where one must not sleep.
-    fn poll(&self, start: Instant, timeout: Option<Duration>) -> Result<CqEntry, Error> {
-        loop {
-            match self.done() {
-                Err(Error::NotDone) => {}
-                result => return result,
-            }
-            if timeout.is_some_and(|timeout| start.elapsed() >= timeout) {
-                return Err(Error::Timeout);
-            }
-        }
     }
 }
 

@@ -37,6 +37,7 @@ mod form;
 mod memory;
 mod names;
 mod nic;
+mod patience;
 mod queue;
 mod vi;
 mod wire;

@@ -139,8 +139,9 @@ impl Nic {
             reliability_level_support: vec![
                 ReliabilityLevel::UnreliableDelivery,
                 ReliabilityLevel::ReliableDelivery,
+                ReliabilityLevel::ReliableReception,
             ],
-            rdma_read_support: vec![ReliabilityLevel::ReliableDelivery],
+            rdma_read_support: vec![ReliabilityLevel::ReliableDelivery, ReliabilityLevel::ReliableReception],
         }
     }
 

@@ -2,28 +2,17 @@
 
 use std::{
     collections::VecDeque,
-    hint::spin_loop,
     sync::{
-        atomic::{fence, AtomicU32, Ordering},
+        atomic::{fence, Ordering},
         Mutex, MutexGuard,
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use viaduct_driver::agent::{
-    vis::{Direction, Vi as AgentVi},
-    LONGEST_SLEEP,
-};
+use viaduct_driver::agent::vis::{Direction, Vi as AgentVi};
 use viaduct_spec::doorbell::token;
 
-use crate::{form::Form, Error};
-
-/// Misses in a row after which a *Wait sleeps, and a *Done lets others run. On a machine with few processors a
-/// simulated NIC otherwise waits for those who wait for it.
-pub(crate) const MISSES: u32 = 64;
-/// After how many misses one who waits asks whether the device still lives. Misses and not time: in a
-/// deterministic simulation the question is an access to the NIC, and must come at the same place in every run.
-pub(crate) const CHECK: u32 = 1024;
+use crate::{form::Form, patience::Misses, Error};
 
 /// One of the two work queues of a VI.
 #[derive(Debug)]
@@ -31,7 +20,7 @@ pub(crate) struct Queue<D> {
     direction: Direction,
     slots: usize,
     posted: Mutex<Posted<D>>,
-    misses: AtomicU32,
+    misses: Misses,
 }
 
 /// The descriptors on a work queue.
@@ -50,7 +39,7 @@ impl<D: Form> Queue<D> {
             direction,
             slots: vi.ring(direction).slots(),
             posted: Mutex::new(Posted { position: 0, descriptors: VecDeque::new(), held: false }),
-            misses: AtomicU32::new(0),
+            misses: Misses::default(),
         }
     }
 
@@ -100,73 +89,15 @@ impl<D: Form> Queue<D> {
     /// Takes the head off the queue if it is complete, however it completed.
     pub(crate) fn done(&self, vi: &AgentVi) -> Result<D, Error> {
         vi.check_process()?;
-        if let Some(result) = self.try_done() {
-            self.misses.store(0, Ordering::Relaxed);
-            return result;
-        }
-        let misses = self.misses.fetch_add(1, Ordering::Relaxed);
-        if misses >= MISSES {
-            vi.agent().pause();
-        }
-        if misses % CHECK == CHECK - 1 {
-            vi.agent().check()?;
-        }
-        Err(Error::NotDone)
+        self.misses.count(&**vi.agent(), self.try_done())?
     }
 
-    /// Takes the head off the queue when it is complete: within `timeout`, or whenever that is.
-    ///
-    /// It looks for a moment, and then sleeps until the NIC's interrupt. No interrupt is missed:
-    /// 1. The generation of the vector is read before the arm word is stored. The interrupt that answers the arm
-    ///    word comes later, and ends the sleep even if it comes before the sleep begins.
-    /// 2. The NIC raises the vector when the head is complete before it sees the arm word, and when it becomes so
-    ///    behind it; in both cases it has written the completion before. So whoever is woken sees it.
-    /// 3. The last look behind the arm word spares the sleep where the completion is there already. It must not
-    ///    come before the generation is read: then an interrupt between the two would count as seen.
-    ///
-    /// Other queues share the vector, and other threads may wait for this queue: who is woken and finds
-    /// nothing arms anew, with the head as it is then.
+    /// Takes the head off the queue when it is complete: within `timeout`, or whenever that is. It arms with the head as it is
+    /// then: see [`Misses::wait`].
     pub(crate) fn wait(&self, vi: &AgentVi, timeout: Option<Duration>) -> Result<D, Error> {
         vi.check_process()?;
-        let start = Instant::now();
-        let agent = vi.agent();
-        let vector = vi.vector(self.direction);
-        loop {
-            for _ in 0..MISSES {
-                if let Some(result) = self.try_done() {
-                    return result;
-                }
-                spin_loop();
-            }
-            let left = timeout.map_or(LONGEST_SLEEP, |timeout| timeout.saturating_sub(start.elapsed()));
-            if left.is_zero() {
-                return Err(Error::Timeout);
-            }
-            let Some(seen) = agent.generation(vector) else {
-                return self.poll(vi, start, timeout);
-            };
-            self.arm(vi)?;
-            if let Some(result) = self.try_done() {
-                return result;
-            }
-            // An interrupt shows that the device lives, whosever it was.
-            if !agent.sleep(vector, seen, left.min(LONGEST_SLEEP)) {
-                agent.check()?;
-            }
-        }
-    }
-
-    /// [`Queue::done`], again and again until `timeout` after `start`, or for ever: where one must not sleep.
-    fn poll(&self, vi: &AgentVi, start: Instant, timeout: Option<Duration>) -> Result<D, Error> {
-        loop {
-            match self.done(vi) {
-                Err(Error::NotDone) => {}
-                result => return result,
-            }
-            if timeout.is_some_and(|timeout| start.elapsed() >= timeout) {
-                return Err(Error::Timeout);
-            }
-        }
+        let look = || Ok(self.try_done());
+        self.misses.wait(&**vi.agent(), vi.vector(self.direction), timeout, look, || self.arm(vi))?
     }
 
     /// Asks for an interrupt when the head is complete. When it is already, or there is none, nothing is asked.

@@ -10,7 +10,7 @@ use crate::field;
 /// The row on the commit bus: (table, row, first word).
 fn commit(dut: &Bench) -> (u8, u16, u64) {
     let words = dut.get_wide("commit");
-    (field(&words, 0, 8) as u8, field(&words, 8, 16) as u16, field(&words, 24, 64))
+    (field(&words, 0, 4) as u8, field(&words, 4, 16) as u16, field(&words, 20, 64))
 }
 
 /// Takes commits until the block is ready, and returns them.

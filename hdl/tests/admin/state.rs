@@ -25,7 +25,7 @@ struct Fault {
 fn commit(dut: &mut Bench, vi: u64, state: u8) {
     dut.set_wide(
         "commit",
-        &pack(&[(table::VI_STATE.into(), 8), (vi, 16), (state.into(), 64), (0, 64), (0, 64)]),
+        &pack(&[(table::VI_STATE.into(), 4), (vi, 16), (state.into(), 64), (0, 64), (0, 64)]),
     );
     dut.set("commit_valid", 1);
     for _ in 0..10 {

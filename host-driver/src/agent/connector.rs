@@ -1,8 +1,8 @@
 //! Connections of an agent's VIs over the wire: the connection manager ([`crate::cm`]) on the raw channel, and VIs made ready for
 //! what it has agreed on.
 //!
-//! It has no thread of its own. Whoever waits for something turns it ([`Connector::wait`]): a library's thread in a call that blocks, or
-//! `viad`'s loop. Any number of threads may.
+//! It has no thread of its own. Whoever waits for something turns it ([`Connector::wait`]): a library's thread that hears
+//! peers, or one in a call that blocks. Any number of threads may.
 //!
 //! A VI is connected when [`Event::Met`] is heard or [`Connector::accept`] returns, and its messages may be sent from [`Event::Established`]
 //! on. A connection that ends after that leaves it in Error: its owner makes it idle when all that was posted is complete. Events are kept until

@@ -5,12 +5,7 @@ use std::sync::Arc;
 use rand::Rng;
 use viaduct_spec::{handle::memory_handle, tables::table};
 
-use super::{
-    admin::Admin,
-    interrupts::EVENT_VECTOR,
-    regions::{MemoryAttributes, Request},
-    Agent, AgentError, Limits, State,
-};
+use super::{admin::Admin, interrupts::EVENT_VECTOR, regions::Request, Agent, AgentError, Limits, State};
 pub use crate::queues::cq::Cq;
 use crate::{
     device::PciDevice,
@@ -57,13 +52,7 @@ impl State {
         system_tag: u16,
         memory: &Arc<Mapping>,
     ) -> Result<u32, AgentError> {
-        let request = Request {
-            address: memory.start().as_ptr() as u64,
-            length: memory.length() as u64,
-            attributes: MemoryAttributes { tag: system_tag, rdma_write: false, rdma_read: false },
-            system: true,
-            key: self.random.random(),
-        };
+        let request = Request::system(memory, system_tag, self.random.random());
         // SAFETY: the memory is the agent's own, accessed as atomics only, and `Kept` keeps it until it is
         // deregistered, or the agent leaves it.
         unsafe { self.regions.register(device, &mut self.tags, request) }
@@ -193,8 +182,7 @@ impl Agent {
 
 /// The doorbell page of a queue.
 fn doorbells(device: &Arc<dyn PciDevice>, limits: &Limits, index: u16) -> Doorbells {
-    let page = (u64::from(limits.vis) + u64::from(index)) << limits.doorbell_shift;
-    Doorbells::of_device(Arc::clone(device), page)
+    Doorbells::of_device(Arc::clone(device), limits.cq_page(index))
 }
 
 /// Memory for a ring.

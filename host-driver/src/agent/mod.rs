@@ -117,6 +117,18 @@ pub struct Limits {
     pub read_depth: u32,
 }
 
+impl Limits {
+    /// Where a VI's doorbell page is in the doorbell BAR.
+    pub fn vi_page(&self, vi: u16) -> u64 {
+        u64::from(vi) << self.doorbell_shift
+    }
+
+    /// Where a completion queue's doorbell page is: behind those of all VIs.
+    pub fn cq_page(&self, cq: u16) -> u64 {
+        (u64::from(self.vis) + u64::from(cq)) << self.doorbell_shift
+    }
+}
+
 /// Something that no descriptor can report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Event {
@@ -213,7 +225,7 @@ impl Agent {
             DmaSpace::new(&device.dma_ranges()),
         );
         let arena = Arc::new(Mapping::new(vis::arena_bytes(limits.vis)).map_err(AgentError::Arena)?);
-        let request = vis::arena_request(&arena, system_tag, random.random());
+        let request = Request::system(&arena, system_tag, random.random());
         // SAFETY: the arena is the agent's own, accessed as atomics only, and Drop takes it back
         // from the device before it goes, or leaves it.
         let handle = unsafe { regions.register(&*device, &mut tags, request) }?;
@@ -344,11 +356,8 @@ impl Agent {
 
     /// Destroys a protection tag that no region and no VI uses.
     pub fn destroy_tag(&self, tag: u16) -> Result<(), AgentError> {
-        let mut state = self.state();
-        if tag == self.system_tag {
-            return Err(AgentError::UnknownTag(tag));
-        }
-        state.tags.destroy(tag)
+        self.check_not_system(tag)?;
+        self.state().tags.destroy(tag)
     }
 
     /// Registers `length` bytes of this process's memory from `address` on, of any alignment.
@@ -366,9 +375,7 @@ impl Agent {
     ) -> Result<u32, AgentError> {
         let mut guard = self.state();
         let state = &mut *guard;
-        if attributes.tag == self.system_tag {
-            return Err(AgentError::UnknownTag(attributes.tag));
-        }
+        self.check_not_system(attributes.tag)?;
         let key = state.random.random();
         let request =
             Request { address: address as u64, length: length as u64, attributes, system: false, key };
@@ -387,9 +394,7 @@ impl Agent {
     ) -> Result<u32, AgentError> {
         let mut guard = self.state();
         let state = &mut *guard;
-        if attributes.tag == self.system_tag {
-            return Err(AgentError::UnknownTag(attributes.tag));
-        }
+        self.check_not_system(attributes.tag)?;
         let request = Request { address, length, attributes, system: false, key: state.random.random() };
         state.regions.register_file(&*self.device, &mut state.tags, request, file, access)
     }
@@ -429,9 +434,7 @@ impl Agent {
         if state.regions.is_system(handle) {
             return Err(AgentError::UnknownHandle(handle));
         }
-        if attributes.tag == self.system_tag {
-            return Err(AgentError::UnknownTag(attributes.tag));
-        }
+        self.check_not_system(attributes.tag)?;
         state.regions.set_attributes(&*self.device, &mut state.tags, handle, attributes)
     }
 
@@ -503,6 +506,14 @@ impl Agent {
     pub fn counters(&self) -> Result<Vec<(&'static Code, u64)>, AgentError> {
         static CODES: &[Code] = counter::CODES.codes;
         CODES.iter().map(|code| Ok((code, self.counter(code.value)?))).collect()
+    }
+
+    /// The agent's own tag is nobody else's.
+    fn check_not_system(&self, tag: u16) -> Result<(), AgentError> {
+        if tag == self.system_tag {
+            return Err(AgentError::UnknownTag(tag));
+        }
+        Ok(())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

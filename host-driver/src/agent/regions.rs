@@ -11,7 +11,7 @@ use super::{admin::Admin, tags::Tags, AgentError};
 use crate::{
     device::{DeviceError, DmaAccess, PciDevice},
     dma_space::DmaSpace,
-    memory,
+    memory::{self, Mapping},
     pages::{self, Cover},
     rows,
 };
@@ -72,6 +72,17 @@ pub struct Request {
 }
 
 impl Request {
+    /// For memory that holds rings: under the agent's own tag, with no right of any peer's.
+    pub fn system(memory: &Mapping, tag: u16, key: u16) -> Self {
+        Self {
+            address: memory.start().as_ptr() as u64,
+            length: memory.length() as u64,
+            attributes: MemoryAttributes { tag, rdma_write: false, rdma_read: false },
+            system: true,
+            key,
+        }
+    }
+
     /// The whole pages that it touches: first byte, and bytes.
     pub fn pages(&self) -> Result<(u64, u64), AgentError> {
         let &Self { address, length, .. } = self;

@@ -8,12 +8,7 @@ use viaduct_spec::{
     tables::{table, transmit, vi_state, vi_states},
 };
 
-use super::{
-    admin::Admin,
-    interrupts::EVENT_VECTOR,
-    regions::{MemoryAttributes, Request},
-    Agent, AgentError,
-};
+use super::{admin::Admin, interrupts::EVENT_VECTOR, regions::Request, Agent, AgentError};
 pub use crate::queues::{
     ring::{arena_bytes, Ring, MAX_RING_LOG2, MIN_RING_LOG2},
     vi::Vi,
@@ -166,7 +161,7 @@ impl Agent {
     pub fn create_arena(&self, memory: Arc<Mapping>) -> Result<Arc<Arena>, AgentError> {
         let mut guard = self.state();
         let state = &mut *guard;
-        let request = arena_request(&memory, self.system_tag, state.random.random());
+        let request = Request::system(&memory, self.system_tag, state.random.random());
         // SAFETY: the memory is accessed as atomics only, and stays until `destroy_arena` has taken it back from the
         // device, or for ever: a state that is dropped leaves it if the device does not give it back.
         let handle = unsafe { state.regions.register(&*self.device, &mut state.tags, request) }?;
@@ -195,7 +190,7 @@ impl Agent {
     /// that does not exist; no VI left.
     pub fn create_vi(self: &Arc<Self>, attributes: ViAttributes) -> Result<Vi, AgentError> {
         let NewVi { name, info, send, receive, vectors } = self.new_vi(&self.arena, None, attributes)?;
-        let page = u64::from(name.index) << self.limits.doorbell_shift;
+        let page = self.limits.vi_page(name.index);
         let doorbells = Doorbells::of_device(Arc::clone(&self.device), page);
         Ok(Vi::new(Arc::clone(self) as Arc<_>, name, info, Parts { send, receive, vectors, doorbells }))
     }
@@ -210,9 +205,7 @@ impl Agent {
         attributes.check()?;
         let mut guard = self.state();
         let state = &mut *guard;
-        if attributes.tag == self.system_tag {
-            return Err(AgentError::UnknownTag(attributes.tag));
-        }
+        self.check_not_system(attributes.tag)?;
         state.tags.check(attributes.tag)?;
         let count = state.vis.len();
         let index = (0..count)
@@ -353,7 +346,8 @@ impl Agent {
             let rule = "only an idle one can have other attributes";
             return Err(AgentError::State { vi: vi.index, state: now.name(), rule });
         }
-        if new.tag == self.system_tag || (!anew && new.tag != old.tag) {
+        self.check_not_system(new.tag)?;
+        if !anew && new.tag != old.tag {
             return Err(AgentError::UnknownTag(new.tag));
         }
         state.tags.take(new.tag)?;
@@ -437,17 +431,6 @@ impl Agent {
         admin.commit(table::GATHER, vi, &rows::gather(tag, service, mtu, max_transfer))?;
         admin.commit(table::TRANSMIT, vi, &rows::transmit(own.first_psn, service, false, 0))?;
         admin.commit(table::RECEIVE, vi, &receive.words())
-    }
-}
-
-/// The region of an arena.
-pub(super) fn arena_request(memory: &Mapping, system_tag: u16, key: u16) -> Request {
-    Request {
-        address: memory.start().as_ptr() as u64,
-        length: memory.length() as u64,
-        attributes: MemoryAttributes { tag: system_tag, rdma_write: false, rdma_read: false },
-        system: true,
-        key,
     }
 }
 

@@ -8,7 +8,7 @@
 mod message;
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, IoSlice, Read},
     mem::MaybeUninit,
     ops::RangeInclusive,
@@ -28,8 +28,10 @@ use rustix::net::{
 };
 
 use crate::{
+    credentials::Credentials,
     device::{Bar, DeviceError, DmaAccess, PciDevice},
     fork::Birth,
+    memory,
 };
 
 /// How long a reply may take. A server that died is seen at once, by the end of its stream; this is
@@ -101,18 +103,14 @@ impl VfioUser {
     pub fn open_with_timeout(path: impl AsRef<Path>, timeout: Duration) -> Result<Self, DeviceError> {
         let path: PathBuf = path.as_ref().into();
         let place = path.display().to_string();
-        let memory = |write| {
-            OpenOptions::new()
-                .read(true)
-                .write(write)
-                .open("/proc/self/mem")
-                .map_err(|source| DeviceError::System { request: "open /proc/self/mem".into(), source })
-        };
-        let (writable, readable) = (memory(true)?, memory(false)?);
+        let [writable, readable] = memory::own()?;
         let stream = connect_within(&path, timeout).map_err(|error| DeviceError::Gone {
             place: place.clone(),
             reason: format!("connect: {error}"),
         })?;
+        let server = Credentials::of_peer(&stream)
+            .map_err(|source| DeviceError::System { request: "SO_PEERCRED".into(), source })?;
+        server.check_server().map_err(|reason| refusal(&format!("a connection to {place}"), reason))?;
         let mut connection = Connection { born: Birth::now(), stream, next_id: 0, timeout, gone: None };
         let named = |request: &str, failure| refused_or_gone(&place, request, failure);
 

@@ -1,14 +1,13 @@
 //! The library's side: the Kernel Agent that a `viad` is, at the other end of a socket.
 
 use std::{
-    fs::{File, OpenOptions},
     hint::spin_loop,
     io,
     net::Ipv4Addr,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::Path,
     sync::{
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
         Arc, Mutex, OnceLock, PoisonError,
     },
     time::{Duration, Instant},
@@ -25,6 +24,7 @@ use rustix::{
 use viaduct_spec::{doorbell::page, layout::Code, register::counter};
 
 use super::{
+    doorbell_page::{DoorbellPage, Kind, TAKEN},
     notice::{self, Notice},
     protocol::{self, Answer, Reply, Request, Welcome},
     socket,
@@ -34,10 +34,11 @@ use crate::{
     agent::{
         vis::ViAttributes, AgentError, Event, Limits, MemoryAttributes, NicKind, EVENT_VECTOR, LONGEST_SLEEP,
     },
+    credentials::Credentials,
     device::{DeviceError, DmaAccess},
     fork::Birth,
     kernel_agent::{CqName, KernelAgent, ViName},
-    memory::Mapping,
+    memory::{self, Mapping},
     queues::{
         cq::{Consumer, Cq},
         doorbells::{Doorbells, Page},
@@ -101,35 +102,27 @@ impl Bell {
     }
 }
 
-/// What a doorbell page is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Vi,
-    Cq,
-}
-
 /// A doorbell page that viad looks at.
 struct Polled {
-    kind: Kind,
-    memory: Mapping,
+    page: DoorbellPage,
     bell: Arc<Bell>,
 }
 
 impl Page for Polled {
     fn store(&self, offset: u64, word: u64) -> Result<(), DeviceError> {
         self.bell.check()?;
-        if offset % 8 != 0 || offset >= notice::TAKEN {
+        if offset % 8 != 0 || offset >= TAKEN {
             return Err(DeviceError::Refused {
                 request: "a doorbell".into(),
                 reason: "it is outside its page".into(),
             });
         }
-        self.word(offset).store(word, Ordering::Release);
+        self.page.word(offset).store(word, Ordering::Release);
         if self.bell.notice.must_wake() {
             // It only fails when it is full, and then it wakes.
             let _ = rustix::io::write(&self.bell.wake, &1u64.to_ne_bytes());
         }
-        if self.kind == Kind::Vi && offset == page::RECEIVE {
+        if self.page.kind() == Kind::Vi && offset == page::RECEIVE {
             self.wait_taken(word)?;
         }
         Ok(())
@@ -137,17 +130,11 @@ impl Page for Polled {
 }
 
 impl Polled {
-    fn word(&self, offset: u64) -> &AtomicU64 {
-        // SAFETY: the callers' offsets are multiples of 8 in the page, which lives as long as `self` and is accessed as
-        // atomics only.
-        unsafe { self.memory.start().add(offset as usize).cast::<AtomicU64>().as_ref() }
-    }
-
     /// A receive counts as posted when the call returns, whatever the program then tells its peer, in whatever way: so the
     /// device has its doorbell by then. A forwarder that is awake takes it within microseconds.
     fn wait_taken(&self, word: u64) -> Result<(), DeviceError> {
         let mut looks = 0u32;
-        while self.word(notice::TAKEN + page::RECEIVE).load(Ordering::Acquire) != word {
+        while self.page.word(TAKEN + page::RECEIVE).load(Ordering::Acquire) != word {
             looks = looks.wrapping_add(1);
             if looks < SPINS {
                 spin_loop();
@@ -174,11 +161,7 @@ impl Client {
             let request = request.to_string();
             move |source: io::Error| DeviceError::System { request, source }
         };
-        let memory = |write| {
-            let opened = OpenOptions::new().read(true).write(write).open("/proc/self/mem");
-            opened.map_err(system("open /proc/self/mem"))
-        };
-        let memories: [File; 2] = [memory(true)?, memory(false)?];
+        let memories = memory::own()?;
         let connected = (|| -> io::Result<OwnedFd> {
             let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
             connect(&socket, &SocketAddrUnix::new(path)?)?;
@@ -186,6 +169,8 @@ impl Client {
             Ok(socket)
         })();
         let socket = connected.map_err(|error| gone(format!("connect: {error}")))?;
+        let server = Credentials::of_peer(&socket).map_err(system("SO_PEERCRED"))?;
+        server.check_server().map_err(gone)?;
         let hello = Request::Hello { magic: protocol::MAGIC, version: protocol::VERSION };
         let files = [memories[0].as_fd(), memories[1].as_fd()];
         let (reply, files) = exchange(&socket, &hello, &files).map_err(gone)?;
@@ -249,8 +234,8 @@ impl Client {
 
     fn page(&self, kind: Kind, file: Option<OwnedFd>) -> Result<Doorbells, AgentError> {
         let file = file.ok_or_else(|| self.broken("a doorbell page is missing"))?;
-        let memory = Mapping::of(file.as_fd(), 4096, DmaAccess::ReadWrite).map_err(|e| self.broken(e))?;
-        Ok(Doorbells::of_page(Polled { kind, memory, bell: Arc::clone(&self.bell) }))
+        let page = DoorbellPage::of(kind, file.as_fd()).map_err(|e| self.broken(e))?;
+        Ok(Doorbells::of_page(Polled { page, bell: Arc::clone(&self.bell) }))
     }
 
     fn entries(&self, file: Option<OwnedFd>, entries: usize) -> Result<Entries, AgentError> {

@@ -2,6 +2,7 @@
 //! docs/viad.md has the picture.
 
 mod client;
+pub mod doorbell_page;
 pub mod notice;
 pub mod protocol;
 pub mod socket;

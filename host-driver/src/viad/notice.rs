@@ -23,10 +23,6 @@ use viaduct_spec::profile::VECTORS;
 
 use crate::memory::Mapping;
 
-/// Where a doorbell page says which words the device has been given: the word at this offset and its own. viad writes it
-/// for receive doorbells.
-pub const TAKEN: u64 = 0x800;
-
 /// Bytes of the page.
 pub const BYTES: usize = 4096;
 const ASLEEP: usize = 0;

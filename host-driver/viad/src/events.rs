@@ -1,4 +1,4 @@
-//! Asynchronous errors: each goes to the session whose VI it is of.
+//! Asynchronous errors: each goes to the session whose VI or completion queue it is of.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -13,6 +13,7 @@ use viaduct_driver::{
     agent::{Agent, AgentError, Event, EVENT_VECTOR, LONGEST_SLEEP},
     viad::{notice::Notice, protocol::MOST_EVENTS},
 };
+use viaduct_spec::register::event_code;
 
 /// How often one looks where there are no interrupts.
 const LOOK: Duration = Duration::from_millis(5);
@@ -41,12 +42,29 @@ impl Queue {
     }
 }
 
+/// What an event is of, by its index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Subject {
+    /// A virtual interface.
+    Vi(u16),
+    /// A completion queue.
+    Cq(u16),
+}
+
+impl Subject {
+    fn of(event: &Event) -> Self {
+        match event.code {
+            event_code::CQ_OVERRUN => Self::Cq(event.vi),
+            _ => Self::Vi(event.vi),
+        }
+    }
+}
+
 /// Takes the NIC's events and hands them out.
 pub struct Events {
     agent: Arc<Agent>,
     notice: Arc<Notice>,
-    /// By index of the VI.
-    owners: Mutex<HashMap<u16, Arc<Queue>>>,
+    owners: Mutex<HashMap<Subject, Arc<Queue>>>,
     stopped: AtomicBool,
 }
 
@@ -56,15 +74,15 @@ impl Events {
         Self { agent, notice, owners: Mutex::default(), stopped: AtomicBool::new(false) }
     }
 
-    /// The VI of this index is a session's.
-    pub fn own(&self, vi: u16, queue: &Arc<Queue>) {
-        self.lock().insert(vi, Arc::clone(queue));
+    /// A VI or completion queue is a session's.
+    pub fn own(&self, subject: Subject, queue: &Arc<Queue>) {
+        self.lock().insert(subject, Arc::clone(queue));
     }
 
     /// It is nobody's any more. What it has reported by now still goes to its owner.
-    pub fn disown(&self, vi: u16) -> Result<(), AgentError> {
+    pub fn disown(&self, subject: Subject) -> Result<(), AgentError> {
         let collected = self.collect();
-        self.lock().remove(&vi);
+        self.lock().remove(&subject);
         collected.map(drop)
     }
 
@@ -73,9 +91,9 @@ impl Events {
         let owners = self.lock();
         let events = self.agent.take_events()?;
         for event in &events {
-            match owners.get(&event.vi) {
+            match owners.get(&Subject::of(event)) {
                 Some(queue) => queue.put(*event),
-                None => tracing::warn!(?event, "an event of a VI that no client has"),
+                None => tracing::warn!(?event, "an event of what no client has"),
             }
         }
         drop(owners);
@@ -111,7 +129,19 @@ impl Events {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u16, Arc<Queue>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Subject, Arc<Queue>>> {
         self.owners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_overrun_is_of_its_completion_queue_and_all_else_of_a_vi() {
+        let event = |code| Event { code, vi: 5, receive: false, broke: true };
+        assert_eq!(Subject::of(&event(event_code::CQ_OVERRUN)), Subject::Cq(5));
+        assert_eq!(Subject::of(&event(event_code::CONN_LOST)), Subject::Vi(5));
     }
 }

@@ -20,22 +20,15 @@ use std::{
 use rustix::event::{epoll, eventfd, EventfdFlags};
 use viaduct_driver::{
     device::{Bar, DeviceError, PciDevice},
-    memory::Mapping,
-    viad::notice::{Notice, TAKEN},
+    viad::{
+        doorbell_page::{DoorbellPage, Kind, TAKEN},
+        notice::Notice,
+    },
 };
 use viaduct_spec::doorbell::{cq_page, page};
 
 /// Quiet passes after which others may run.
 const YIELD: u32 = 64;
-
-/// What a doorbell page is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A VI's.
-    Vi,
-    /// A completion queue's.
-    Cq,
-}
 
 /// Words of a page, in the order in which they are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,16 +43,16 @@ const TAKE: [Word; 4] = [Word::Arm, Word::Send, Word::Receive, Word::Index];
 /// And in which they are written.
 const WRITE: [Word; 4] = [Word::Receive, Word::Send, Word::Index, Word::Arm];
 
-impl Kind {
-    /// Offsets of its words.
-    fn offsets(self, word: Word) -> &'static [u64] {
-        match (self, word) {
-            (Self::Vi, Word::Arm) => &[page::SEND_ARM, page::RECEIVE_ARM],
-            (Self::Vi, Word::Send) => &[page::SEND],
-            (Self::Vi, Word::Receive) => &[page::RECEIVE],
-            (Self::Cq, Word::Index) => &[cq_page::INDEX],
-            (Self::Cq, Word::Arm) => &[cq_page::ARM],
-            (Self::Vi, Word::Index) | (Self::Cq, Word::Send | Word::Receive) => &[],
+impl Word {
+    /// Its offsets in a page.
+    fn offsets(self, kind: Kind) -> &'static [u64] {
+        match (kind, self) {
+            (Kind::Vi, Self::Arm) => &[page::SEND_ARM, page::RECEIVE_ARM],
+            (Kind::Vi, Self::Send) => &[page::SEND],
+            (Kind::Vi, Self::Receive) => &[page::RECEIVE],
+            (Kind::Cq, Self::Index) => &[cq_page::INDEX],
+            (Kind::Cq, Self::Arm) => &[cq_page::ARM],
+            (Kind::Vi, Self::Index) | (Kind::Cq, Self::Send | Self::Receive) => &[],
         }
     }
 }
@@ -67,8 +60,7 @@ impl Kind {
 /// A client's doorbell page.
 #[derive(Debug)]
 pub struct Page {
-    memory: Mapping,
-    kind: Kind,
+    words: DoorbellPage,
     /// Where the device's page is, in its doorbell BAR.
     at: u64,
     /// What was passed on last, by word. Changed under the forwarder's lock alone.
@@ -85,19 +77,17 @@ struct New<'a> {
 impl Page {
     /// A new page, and the descriptor by which its client maps it.
     pub fn create(kind: Kind, at: u64) -> io::Result<(Arc<Self>, OwnedFd)> {
-        let (memory, file) = Mapping::shared("viad-doorbell", 4096)?;
-        Ok((Arc::new(Self { memory, kind, at, seen: Default::default() }), file))
+        let (words, file) = DoorbellPage::create(kind)?;
+        Ok((Arc::new(Self { words, at, seen: Default::default() }), file))
     }
 
     fn word(&self, offset: u64) -> &AtomicU64 {
-        // SAFETY: offsets are the specification's: aligned, and in the first page, which lives as long as `self` and is
-        // accessed as atomics only.
-        unsafe { self.memory.start().add(offset as usize).cast::<AtomicU64>().as_ref() }
+        self.words.word(offset)
     }
 
     /// The words of a sort that are new.
     fn news(&self, word: Word) -> impl Iterator<Item = New<'_>> {
-        self.kind.offsets(word).iter().filter_map(move |&offset| {
+        word.offsets(self.words.kind()).iter().filter_map(move |&offset| {
             let now = self.word(offset).load(Ordering::Acquire);
             let seen = self.seen.get(offset as usize / 8)?;
             // 0 is no token and no sequence number: the page as it is at first.
@@ -227,6 +217,10 @@ impl Forwarder {
             page.word(offset).store(0, Ordering::Release);
             page.seen[offset as usize / 8].store(0, Ordering::Relaxed);
         }
+        if !send_only {
+            // The word that was taken last may be the new ring's first: nobody takes it for taken.
+            page.word(TAKEN + page::RECEIVE).store(0, Ordering::Release);
+        }
         Ok(rung)
     }
 
@@ -286,7 +280,7 @@ fn watch(epoll: &OwnedFd, event: &OwnedFd) -> io::Result<()> {
 mod tests {
     use std::{ops::RangeInclusive, os::fd::BorrowedFd};
 
-    use viaduct_driver::{device::DmaAccess, viad::notice};
+    use viaduct_driver::{device::DmaAccess, memory::Mapping, viad::notice};
 
     use super::*;
 
@@ -419,7 +413,10 @@ mod tests {
         store(&vi, page::RECEIVE, 8);
         forwarder.pass().expect("one");
         assert_eq!(book.take(), [(0, 7)], "the receive queue went on");
+        let taken = || vi.word(TAKEN + page::RECEIVE).load(Ordering::Acquire);
+        assert_eq!(taken(), 8, "the client knows that it is posted");
         assert!(forwarder.renew(&vi, false).expect("nothing new"));
+        assert_eq!(taken(), 0, "the same word again is not posted yet");
         assert!(!forwarder.renew(&vi, false).expect("nothing new"), "not rung since");
         store(&vi, page::RECEIVE, 8);
         forwarder.settle(&vi).expect("one");

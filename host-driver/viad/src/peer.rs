@@ -8,11 +8,10 @@ use std::{
 use rustix::{
     event::{poll, PollFd, PollFlags},
     fs::{fcntl_getfl, fstatfs, OFlags, PROC_SUPER_MAGIC},
-    net::sockopt::socket_peercred,
     process::{pidfd_open, Pid, PidfdFlags},
     time::Timespec,
 };
-use viaduct_driver::{device::DmaAccess, memory};
+use viaduct_driver::{credentials::Credentials, device::DmaAccess, memory};
 
 /// A client's process.
 #[derive(Debug)]
@@ -28,13 +27,15 @@ pub struct Peer {
 impl Peer {
     /// The process that connected a socket.
     pub fn of(socket: impl AsFd) -> io::Result<Self> {
-        let credentials = socket_peercred(&socket)?;
+        let Credentials { pid, uid } = Credentials::of_peer(&socket)?;
+        let pid =
+            pid.ok_or_else(|| io::Error::other("its process is in a PID namespace that viad does not see"))?;
         let pidfd = match peer_pidfd(&socket) {
             Some(pidfd) => pidfd,
             // An older kernel: from here on the number is not another's, and it was not in the moment before.
-            None => pidfd_open(credentials.pid, PidfdFlags::empty())?,
+            None => pidfd_open(pid, PidfdFlags::empty())?,
         };
-        Ok(Self { pid: credentials.pid, uid: credentials.uid.as_raw(), pidfd })
+        Ok(Self { pid, uid, pidfd })
     }
 
     /// Whether a descriptor is this process's own `/proc/self/mem`, opened for writing or not.

@@ -13,12 +13,13 @@ use viaduct_driver::{
     memory::Mapping,
     pages,
     queues::{entries::Entries, ViState},
+    viad::doorbell_page::Kind,
 };
 
 use crate::{
     accounts::{Good, Share},
-    events::Queue,
-    forwarder::{Kind, Page},
+    events::{Queue, Subject},
+    forwarder::Page,
     peer::Peer,
     server::Nic,
 };
@@ -197,7 +198,7 @@ impl Table {
         let place = free.ok_or(AgentError::Full(count, "client's virtual interface"))?;
         let share = self.share(Good::Vi, 1)?;
         let new = self.nic.agent.new_vi(&self.arena, Some(place), attributes)?;
-        let at = u64::from(new.name.index) << self.nic.agent.limits().doorbell_shift;
+        let at = self.nic.agent.limits().vi_page(new.name.index);
         let (page, file) = match memory(Page::create(Kind::Vi, at)) {
             Ok(made) => made,
             Err(error) => {
@@ -207,7 +208,7 @@ impl Table {
             }
         };
         self.places[place] = true;
-        self.nic.events.own(new.name.index, &self.events);
+        self.nic.events.own(Subject::Vi(new.name.index), &self.events);
         self.nic.forwarder.add(&page);
         self.vis.insert(new.name, Vi { page, place, _share: share });
         Ok((new, file))
@@ -295,8 +296,9 @@ impl Table {
             result = result.and(nic.agent.idle_vi(name).map(drop));
         }
         for &name in vis {
+            // Before its index can be another's.
+            result = result.and(nic.events.disown(Subject::Vi(name.index)));
             let destroyed = nic.agent.destroy_vi(name);
-            result = result.and(nic.events.disown(name.index));
             if destroyed.is_ok() {
                 if let Some(vi) = self.vis.remove(&name) {
                     self.places[vi.place] = false;
@@ -312,8 +314,7 @@ impl Table {
         let share = self.share(Good::Cq, 1)?;
         let (ring, ring_file) = ring(entries)?;
         let (name, vector) = self.nic.agent.new_cq(&ring)?;
-        let limits = self.nic.agent.limits();
-        let at = (u64::from(limits.vis) + u64::from(name.index)) << limits.doorbell_shift;
+        let at = self.nic.agent.limits().cq_page(name.index);
         let (page, file) = match memory(Page::create(Kind::Cq, at)) {
             Ok(made) => made,
             Err(error) => {
@@ -322,6 +323,7 @@ impl Table {
                 return Err(error);
             }
         };
+        self.nic.events.own(Subject::Cq(name.index), &self.events);
         self.nic.forwarder.add(&page);
         self.cqs.insert(name, Cq { page, _share: share });
         Ok((name, vector, [ring_file, file]))
@@ -340,7 +342,12 @@ impl Table {
     /// Destroys a completion queue that no VI has.
     pub fn destroy_cq(&mut self, cq: CqName) -> Result<(), AgentError> {
         let kept = self.cqs.get(&cq).ok_or(AgentError::UnknownCq(cq.index))?;
-        self.nic.agent.destroy_cq(cq)?;
+        // Before its index can be another's.
+        self.nic.events.disown(Subject::Cq(cq.index))?;
+        if let Err(error) = self.nic.agent.destroy_cq(cq) {
+            self.nic.events.own(Subject::Cq(cq.index), &self.events);
+            return Err(error);
+        }
         self.nic.forwarder.remove(&kept.page);
         self.cqs.remove(&cq);
         Ok(())

@@ -25,7 +25,7 @@ fn run(name: &str) -> Vec<String> {
     let output = Command::new(program)
         .env("LD_LIBRARY_PATH", folder)
         .env("VIADUCT_NICS", simulator.names())
-        .env("VIADUCT_NICS_FILE", "/nonexistent")
+        .env("VIADUCT_NICS_FILE", "/dev/null")
         .env("VIPL_HOSTS", hosts)
         .env_remove("VIPL_COMPAT")
         .output()

@@ -113,6 +113,7 @@ static void attributes_are_what_programs_assume(void)
     CHECK(is.ThreadSafe == VIP_TRUE);
     CHECK(is.ReliabilityLevelSupport & VIP_SERVICE_UNRELIABLE);
     CHECK(is.ReliabilityLevelSupport & VIP_SERVICE_RELIABLE_DELIVERY);
+    CHECK(is.ReliabilityLevelSupport & VIP_SERVICE_RELIABLE_RECEPTION);
     /* Never on the unreliable level. */
     CHECK(!(is.RDMAReadSupport & VIP_SERVICE_UNRELIABLE));
     CHECK(is.MaxVI > 0 && is.MaxCQ > 0 && is.MaxPtags > 0 && is.MaxRegisterRegions > 0 && is.NativeMTU > 0);

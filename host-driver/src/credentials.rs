@@ -1,0 +1,76 @@
+//! Who is at the other end of a Unix socket.
+
+use std::{
+    io,
+    os::fd::{AsFd, AsRawFd},
+};
+
+use rustix::process::{geteuid, Pid};
+
+/// The process at the other end, as it was when it connected or listened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Credentials {
+    /// Its number; None: it is in a PID namespace that this process does not see.
+    pub pid: Option<Pid>,
+    /// Its user.
+    pub uid: u32,
+}
+
+impl Credentials {
+    /// Asks the kernel (SO_PEERCRED).
+    pub fn of_peer(socket: impl AsFd) -> io::Result<Self> {
+        let mut found = libc::ucred { pid: 0, uid: 0, gid: 0 };
+        let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+        let socket = socket.as_fd().as_raw_fd();
+        let place = (&raw mut found).cast();
+        // SAFETY: `found` has as many bytes as `length` says, and both live through the call. The wrapper of rustix is not for
+        // this: it takes the number for a Pid, which is never 0, and that of a process that cannot be seen from here is.
+        let result =
+            unsafe { libc::getsockopt(socket, libc::SOL_SOCKET, libc::SO_PEERCRED, place, &mut length) };
+        if result < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Self { pid: Pid::from_raw(found.pid), uid: found.uid })
+    }
+
+    /// Whether it may have this process's memory: a server of root's, or of this process's own user.
+    ///
+    /// # Errors
+    /// Why not. Whoever binds a path first would otherwise read and write all memory of those who open it.
+    pub fn check_server(&self) -> Result<(), String> {
+        self.check_server_for(geteuid().as_raw())
+    }
+
+    fn check_server_for(&self, own: u32) -> Result<(), String> {
+        let uid = self.uid;
+        if uid == 0 || uid == own {
+            return Ok(());
+        }
+        Err(format!(
+            "its server runs as user {uid}, who is neither root nor this process's user {own}: it would reach all memory of this process"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn a_socket_pair_is_of_this_process() {
+        let (one, _other) = UnixStream::pair().expect("sockets");
+        let peer = Credentials::of_peer(&one).expect("a socket has a peer");
+        assert_eq!((peer.pid, peer.uid), (Some(rustix::process::getpid()), geteuid().as_raw()));
+        peer.check_server().expect("this user's");
+    }
+
+    #[test]
+    fn memory_is_for_root_and_for_oneself() {
+        let server = |uid| Credentials { pid: None, uid }.check_server_for(1000);
+        assert!(server(0).is_ok() && server(1000).is_ok());
+        let refused = server(1001).expect_err("another user");
+        assert!(refused.contains("user 1001") && refused.contains("user 1000"), "{refused}");
+    }
+}

@@ -1,0 +1,97 @@
+//! How one looks again and again for what the NIC has not done yet, for work queues and completion queues alike.
+
+use std::{
+    hint::spin_loop,
+    sync::atomic::{AtomicU32, Ordering},
+    time::{Duration, Instant},
+};
+
+use viaduct_driver::{agent::LONGEST_SLEEP, kernel_agent::KernelAgent};
+
+use crate::Error;
+
+/// Misses in a row after which a *Wait sleeps, and a *Done lets others run. On a machine with few processors a
+/// simulated NIC otherwise waits for those who wait for it.
+const MISSES: u32 = 64;
+/// After how many misses one who waits asks whether the device still lives. Misses and not time: in a
+/// deterministic simulation the question is an access to the NIC, and must come at the same place in every run.
+const CHECK: u32 = 1024;
+
+/// Looks in vain, in a row.
+#[derive(Debug, Default)]
+pub(crate) struct Misses(AtomicU32);
+
+impl Misses {
+    /// What a look found; [`Error::NotDone`] for nothing, and now and then the device's errors.
+    pub(crate) fn count<T>(&self, agent: &dyn KernelAgent, found: Option<T>) -> Result<T, Error> {
+        if let Some(found) = found {
+            self.0.store(0, Ordering::Relaxed);
+            return Ok(found);
+        }
+        let misses = self.0.fetch_add(1, Ordering::Relaxed);
+        if misses >= MISSES {
+            agent.pause();
+        }
+        if misses % CHECK == CHECK - 1 {
+            agent.check()?;
+        }
+        Err(Error::NotDone)
+    }
+
+    /// Looks until there is something, for `timeout` or for ever: for a moment, and then it sleeps until the interrupt of
+    /// `vector`. No interrupt is missed:
+    /// 1. The generation of the vector is read before the arm word is stored. The interrupt that answers the arm
+    ///    word comes later, and ends the sleep even if it comes before the sleep begins.
+    /// 2. The NIC raises the vector when what is looked for is there before it sees the arm word, and when it comes
+    ///    behind it; in both cases it has written it before. So whoever is woken sees it.
+    /// 3. The last look behind the arm word spares the sleep where it is there already. It must not
+    ///    come before the generation is read: then an interrupt between the two would count as seen.
+    ///
+    /// Other queues share the vector, and other threads may look for the same: who is woken and finds nothing arms anew.
+    ///
+    /// # Errors
+    /// [`Error::Timeout`]; those of `look` and `arm`; the device's.
+    pub(crate) fn wait<T>(
+        &self,
+        agent: &dyn KernelAgent,
+        vector: u8,
+        timeout: Option<Duration>,
+        look: impl Fn() -> Result<Option<T>, Error>,
+        arm: impl Fn() -> Result<(), Error>,
+    ) -> Result<T, Error> {
+        let start = Instant::now();
+        let left = || {
+            timeout
+                .map_or(LONGEST_SLEEP, |timeout| timeout.saturating_sub(start.elapsed()).min(LONGEST_SLEEP))
+        };
+        loop {
+            for _ in 0..MISSES {
+                if let Some(found) = look()? {
+                    return Ok(found);
+                }
+                spin_loop();
+            }
+            let left = left();
+            if left.is_zero() {
+                return Err(Error::Timeout);
+            }
+            let Some(seen) = agent.generation(vector) else { break };
+            arm()?;
+            if let Some(found) = look()? {
+                return Ok(found);
+            }
+            // An interrupt shows that the device lives, whosever it was.
+            if !agent.sleep(vector, seen, left) {
+                agent.check()?;
+            }
+        }
+        // Where one must not sleep.
+        loop {
+            match self.count(agent, look()?) {
+                Err(Error::NotDone) if left().is_zero() => return Err(Error::Timeout),
+                Err(Error::NotDone) => {}
+                result => return result,
+            }
+        }
+    }
+}
