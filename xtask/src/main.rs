@@ -120,7 +120,7 @@ enum Task {
     /// Places and routes the core for an ECP5, and tells its size and speed
     Fit {
         /// The seed of the placement
-        #[arg(long, default_value_t = 1)]
+        #[arg(long, default_value_t = fit::SEED)]
         seed: u32,
         /// Takes the Verilog of this folder, with its module top, and exports nothing
         #[arg(long, value_name = "FOLDER")]

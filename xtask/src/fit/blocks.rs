@@ -29,7 +29,8 @@ pub struct Promise {
 /// Reads the list of viaduct-export: a block and its MHz in each line. Blocks that promise no speed are left out.
 pub fn parse(list: &str) -> Result<Vec<Promise>> {
     let promise = |line: &str| {
-        let (name, mhz) = line.split_once(' ').with_context(|| format!("{line:?} is no block and its speed"))?;
+        let (name, mhz) =
+            line.split_once(' ').with_context(|| format!("{line:?} is no block and its speed"))?;
         Ok(Promise { name: name.into(), mhz: mhz.trim().parse().with_context(|| line.to_owned())? })
     };
     let all: Result<Vec<Promise>> = list.lines().map(promise).collect();
@@ -37,6 +38,11 @@ pub fn parse(list: &str) -> Result<Vec<Promise>> {
 }
 
 impl Choice {
+    /// Those of the suite: what limits the clock, in less than three minutes.
+    pub fn part() -> Choice {
+        Choice { only: None, slowest: Some(8) }
+    }
+
     /// Chooses.
     pub fn of(&self, mut blocks: Vec<Promise>) -> Result<Vec<Promise>> {
         if let Some(only) = &self.only {
@@ -74,7 +80,10 @@ pub fn run(trial: &Trial, exported: &Path, folder: &Path, blocks: &[Promise]) ->
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(blocks.len());
     let slow: Result<Vec<Vec<&str>>> = thread::scope(|scope| {
         let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        running.into_iter().map(|thread| thread.join().unwrap_or_else(|_| bail!("a thread panicked"))).collect()
+        running
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| bail!("a thread panicked")))
+            .collect()
     });
     let slow = slow?.concat();
     ensure!(slow.is_empty(), "slower than promised: {}", slow.join(", "));

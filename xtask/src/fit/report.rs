@@ -85,7 +85,8 @@ fn worst(json: &Value) -> Option<(String, String)> {
 /// A cell's name without what the shell and the tools have put around it.
 fn register(cell: &str) -> String {
     let name = cell.strip_prefix("core.").unwrap_or(cell);
-    let end = ["_TRELLIS_FF", "$DPRAM", "$RAMW", ".q_", ".memory."].iter().filter_map(|tail| name.find(tail)).min();
+    let end =
+        ["_TRELLIS_FF", "$DPRAM", "$RAMW", ".q_", ".memory."].iter().filter_map(|tail| name.find(tail)).min();
     name[..end.unwrap_or(name.len())].trim_end_matches(".q").to_owned()
 }
 
