@@ -22,7 +22,7 @@
 //! reads bring their PSN, and are sent as acknowledgements are; one whose bytes could not be read breaks its VI, with a NAK. The payload of a VI of service RAW is the frame. Frames carry no pad to Ethernet's minimum: that is the MAC's.
 //!
 //! Latency: 9 cycles from a whole packet to its frame's first beat. Throughput: a frame of w words every w + 1 cycles,
-//! at least every 4: 10 cycles for a send of 8 bytes.
+//! at least every 5: 10 cycles for a send of 8 bytes.
 //!
 //! Tests: `tests/send/transmit.rs`.
 
@@ -46,6 +46,8 @@ enum State {
     Idle,
     Look,
     Decide,
+    /// Who waits for the answer hears of the read.
+    Enter,
     Drop,
     Break,
     Report,
@@ -174,6 +176,16 @@ pub struct Transmit {
     passes: Signal<Local, bool>,
     /// The read at hand is known to those who wait for its answer.
     entered: DFF<bool>,
+    /// The packet on show has been taken; the next one is on show in the cycle behind this.
+    packet_taken: DFF<bool>,
+    /// So has what is known of its payload.
+    whole_taken: DFF<bool>,
+    /// See `replied`.
+    reply_left: DFF<bool>,
+    /// See `count_ack`.
+    ack_left: DFF<bool>,
+    /// See `count_nak`.
+    nak_left: DFF<bool>,
     /// The packet at hand is dropped because its bytes could not be read, or because it may not.
     unread: DFF<bool>,
     counted_msn: Signal<Local, Bits<24>>,
@@ -286,6 +298,7 @@ impl Logic for Transmit {
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, acking, started, dropping, errors, reliable, psn, breaks, silent);
         dff_setup!(self, clock, entered, unread, forbidden, its_row, was_connected, was_idle, was_stale);
+        dff_setup!(self, clock, packet_taken, whole_taken, reply_left, ack_left, nak_left);
         dff_setup!(self, clock, was_refusing, was_refused, was_failed, was_flushed, has_errors);
         clock!(self, clock, framer, contexts, states, epochs, refusing);
         self.framer.reset.next = self.reset.val();
@@ -293,7 +306,9 @@ impl Logic for Transmit {
         // What there is to do. A packet with payload waits for it.
         self.length.next = self.packet.val().length;
         self.has_payload.next = self.packet.val().send & self.length.val().any();
-        self.packet_there.next = self.packet_valid.val() & (!self.has_payload.val() | self.whole_valid.val());
+        self.packet_there.next = self.packet_valid.val()
+            & !self.packet_taken.q.val()
+            & (!self.has_payload.val() | (self.whole_valid.val() & !self.whole_taken.q.val()));
         self.takes_ack.next = self.ack_valid.val() & (!self.packet_there.val() | !self.acking.q.val());
 
         // Tables: between frames, before anything else is begun.
@@ -528,7 +543,7 @@ impl Logic for Transmit {
         self.read.next.segments = self.packet.val().segments;
         self.read.next.length = self.packet.val().message_length;
         self.read.next.psn = self.packet_psn.val();
-        self.replied.next = false;
+        self.reply_left.d.next = false;
         self.failed_valid.next = false;
         self.failed.next.vi = self.vi.q.val();
         self.failed.next.psn = self.packet.val().psn;
@@ -542,13 +557,13 @@ impl Logic for Transmit {
         self.failed.next.kind = self.last_word.val();
         self.failed.next.reception = false;
         self.framer.job_valid.next = false;
-        self.packet_ready.next = false;
-        self.whole_ready.next = false;
+        self.packet_taken.d.next = false;
+        self.whole_taken.d.next = false;
         self.ack_ready.next = false;
         self.sent_valid.next = false;
         self.fault_valid.next = false;
-        self.count_ack.next = false;
-        self.count_nak.next = false;
+        self.ack_left.d.next = false;
+        self.nak_left.d.next = false;
         self.done.next = false;
         self.payload_ready.next = self.framer.payload_ready.val();
         match self.step.q.val() {
@@ -580,24 +595,23 @@ impl Logic for Transmit {
                     if self.was_idle.q.val() | self.framer.job_ready.val() {
                         self.ack_ready.next = true;
                         self.step.d.next = State::Idle;
-                        self.count_ack.next = !self.was_idle.q.val() & !self.negative.val();
-                        self.count_nak.next = !self.was_idle.q.val() & self.syndrome.val().get_bit(6);
+                        self.ack_left.d.next = !self.was_idle.q.val() & !self.negative.val();
+                        self.nak_left.d.next = !self.was_idle.q.val() & self.syndrome.val().get_bit(6);
                     }
                 } else if self.sends.val() & self.enters.val() {
-                    self.read_valid.next = true;
-                    self.entered.d.next = self.read_ready.val();
+                    self.step.d.next = State::Enter;
                 } else if self.sends.val() & self.replies.val() {
                     self.framer.job_valid.next = true;
                     if self.framer.job_ready.val() {
-                        self.whole_ready.next = self.has_payload.val();
-                        self.replied.next = true;
-                        self.packet_ready.next = true;
+                        self.whole_taken.d.next = self.has_payload.val();
+                        self.reply_left.d.next = true;
+                        self.packet_taken.d.next = true;
                         self.step.d.next = State::Idle;
                     }
                 } else if self.replies.val() {
                     self.unread.d.next = self.bad.val() & !self.was_idle.q.val() & !self.was_refusing.q.val();
                     self.forbidden.d.next = self.was_refused.q.val();
-                    self.whole_ready.next = self.has_payload.val();
+                    self.whole_taken.d.next = self.has_payload.val();
                     self.step.d.next = State::Fail;
                     if self.has_payload.val() {
                         self.step.d.next = State::Drop;
@@ -610,14 +624,14 @@ impl Logic for Transmit {
                         self.contexts.write_data.next =
                             (bit_cast::<27, 3>(self.context_row.val().get_bits::<3>(24)) << 24)
                                 | bit_cast::<27, 24>(self.next_psn.val());
-                        self.whole_ready.next = self.has_payload.val();
+                        self.whole_taken.d.next = self.has_payload.val();
                         self.started.d.next = true;
                         self.dropping.d.next = false;
                         self.errors.d.next = bits::<9>(0);
                         self.done.next = true;
                     }
                 } else {
-                    self.whole_ready.next = self.has_payload.val();
+                    self.whole_taken.d.next = self.has_payload.val();
                     self.breaks.d.next = false;
                     self.silent.d.next = self.stale.val();
                     self.started.d.next = self.was_started.val();
@@ -635,6 +649,13 @@ impl Logic for Transmit {
                     if self.has_payload.val() {
                         self.step.d.next = State::Drop;
                     }
+                }
+            }
+            State::Enter => {
+                self.read_valid.next = true;
+                if self.read_ready.val() {
+                    self.entered.d.next = true;
+                    self.step.d.next = State::Decide;
                 }
             }
             State::Drop => {
@@ -659,8 +680,8 @@ impl Logic for Transmit {
                 self.failed_valid.next =
                     self.unread.q.val() & !self.is_connected.val() & !self.state_valid.val();
                 if !self.unread.q.val() | (self.failed_valid.val() & self.failed_ready.val()) {
-                    self.replied.next = true;
-                    self.packet_ready.next = true;
+                    self.reply_left.d.next = true;
+                    self.packet_taken.d.next = true;
                     self.step.d.next = State::Idle;
                 }
                 if self.failed_valid.val() {
@@ -672,7 +693,7 @@ impl Logic for Transmit {
             State::Report => {
                 self.sent_valid.next = true;
                 if self.sent_ready.val() {
-                    self.packet_ready.next = true;
+                    self.packet_taken.d.next = true;
                     self.entered.d.next = false;
                     if self.packet.val().last {
                         self.started.d.next = false;
@@ -689,11 +710,17 @@ impl Logic for Transmit {
             {
                 self.step.d.next = State::Report;
             } else {
-                self.packet_ready.next = true;
+                self.packet_taken.d.next = true;
                 self.step.d.next = State::Idle;
             }
         }
 
+        // What others go on with comes from registers: no decision here is part of their paths.
+        self.packet_ready.next = self.packet_taken.q.val();
+        self.whole_ready.next = self.whole_taken.q.val();
+        self.replied.next = self.reply_left.q.val();
+        self.count_ack.next = self.ack_left.q.val();
+        self.count_nak.next = self.nak_left.q.val();
         self.framer.payload.next = self.payload.val();
         self.sent.next.vi = self.vi.q.val();
         self.sent.next.region = self.packet.val().region;
@@ -747,6 +774,8 @@ impl Logic for Transmit {
 
         if self.reset.val() {
             self.step.d.next = State::Idle;
+            self.packet_taken.d.next = false;
+            self.whole_taken.d.next = false;
             self.silent.d.next = false;
             self.acking.d.next = false;
             self.started.d.next = false;
