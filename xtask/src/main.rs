@@ -14,7 +14,6 @@ mod need;
 mod parts;
 mod project;
 mod setup;
-mod shell;
 mod soak;
 mod suite;
 mod version;
@@ -121,11 +120,20 @@ enum Task {
     /// Places and routes the core for an ECP5, and tells its size and speed
     Fit {
         /// The seed of the placement
-        #[arg(long, default_value_t = 1)]
+        #[arg(long, default_value_t = fit::SEED)]
         seed: u32,
         /// Takes the Verilog of this folder, with its module top, and exports nothing
         #[arg(long, value_name = "FOLDER")]
         verilog: Option<PathBuf>,
+        /// Fits each block alone instead, and compares its speed with what it promises
+        #[arg(long, conflicts_with = "verilog")]
+        blocks: bool,
+        /// Of the blocks those whose name contains this
+        #[arg(long, value_name = "TEXT", requires = "blocks")]
+        only: Option<String>,
+        /// Of the blocks this many: those that promise least
+        #[arg(long, value_name = "N", requires = "blocks")]
+        slowest: Option<usize>,
     },
 }
 
@@ -172,7 +180,10 @@ fn run(task: Task) -> Result<()> {
             setup::ensure(&project, &[Need::Proof])?;
             hardware::prove(&project, Exporter::Build, only.as_deref())
         }
-        Task::Fit { seed, verilog } => fit::run(&project, verilog.as_deref(), seed),
+        Task::Fit { seed, blocks: true, only, slowest, .. } => {
+            fit::blocks(&project, Exporter::Build, &fit::Choice { only, slowest }, seed)
+        }
+        Task::Fit { seed, verilog, .. } => fit::core(&project, verilog.as_deref(), seed),
     }
 }
 

@@ -21,8 +21,8 @@
 //! RETH, and so has an RDMA read, which takes the PSNs of its answer; who waits for that hears of it first. Packets of answers to peers'
 //! reads bring their PSN, and are sent as acknowledgements are; one whose bytes could not be read breaks its VI, with a NAK. The payload of a VI of service RAW is the frame. Frames carry no pad to Ethernet's minimum: that is the MAC's.
 //!
-//! Latency: 7 cycles from a whole packet to its frame's first beat. Throughput: a frame of w words every w + 1 cycles,
-//! at least every 4: 10 cycles for a send of 8 bytes.
+//! Latency: 9 cycles from a whole packet to its frame's first beat. Throughput: a frame of w words every w + 1 cycles,
+//! at least every 5: 10 cycles for a send of 8 bytes.
 //!
 //! Tests: `tests/send/transmit.rs`.
 
@@ -44,7 +44,10 @@ use framer::{Framer, TEMPLATE_LOG2};
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum State {
     Idle,
+    Look,
     Decide,
+    /// Who waits for the answer hears of the read.
+    Enter,
     Drop,
     Break,
     Report,
@@ -158,8 +161,31 @@ pub struct Transmit {
     epochs: LutRam<bool, { VI_LOG2 }>,
     /// Answers of the VI are refused: what is left of them is dropped.
     refusing: LutRam<bool, { VI_LOG2 }>,
+    /// What is known of the packet at hand and its VI, as it was in the cycle before: read in State::Look, used in
+    /// State::Decide.
+    its_row: DFF<Bits<27>>,
+    was_connected: DFF<bool>,
+    was_idle: DFF<bool>,
+    was_stale: DFF<bool>,
+    was_refusing: DFF<bool>,
+    was_refused: DFF<bool>,
+    was_failed: DFF<bool>,
+    was_flushed: DFF<bool>,
+    has_errors: DFF<bool>,
+    bad: Signal<Local, bool>,
+    passes: Signal<Local, bool>,
     /// The read at hand is known to those who wait for its answer.
     entered: DFF<bool>,
+    /// The packet on show has been taken; the next one is on show in the cycle behind this.
+    packet_taken: DFF<bool>,
+    /// So has what is known of its payload.
+    whole_taken: DFF<bool>,
+    /// See `replied`.
+    reply_left: DFF<bool>,
+    /// See `count_ack`.
+    ack_left: DFF<bool>,
+    /// See `count_nak`.
+    nak_left: DFF<bool>,
     /// The packet at hand is dropped because its bytes could not be read, or because it may not.
     unread: DFF<bool>,
     counted_msn: Signal<Local, Bits<24>>,
@@ -193,6 +219,7 @@ pub struct Transmit {
     breaks: DFF<bool>,
     /// The packet is of a former epoch: nothing is told of it.
     silent: DFF<bool>,
+    stale_now: Signal<Local, bool>,
     stale: Signal<Local, bool>,
     /// It is not the next packet of the message before it.
     begins: Signal<Local, bool>,
@@ -203,6 +230,9 @@ pub struct Transmit {
     context_row: Signal<Local, Bits<27>>,
     context_psn: Signal<Local, Bits<24>>,
     next_psn: Signal<Local, Bits<24>>,
+    doubled: Signal<Local, Bits<25>>,
+    beyond: Signal<Local, Bits<25>>,
+    more: Signal<Local, Bits<25>>,
     is_reliable: Signal<Local, bool>,
     is_raw: Signal<Local, bool>,
     vi_state: Signal<Local, Bits<2>>,
@@ -267,14 +297,18 @@ impl Logic for Transmit {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, acking, started, dropping, errors, reliable, psn, breaks, silent);
-        dff_setup!(self, clock, entered, unread, forbidden);
+        dff_setup!(self, clock, entered, unread, forbidden, its_row, was_connected, was_idle, was_stale);
+        dff_setup!(self, clock, packet_taken, whole_taken, reply_left, ack_left, nak_left);
+        dff_setup!(self, clock, was_refusing, was_refused, was_failed, was_flushed, has_errors);
         clock!(self, clock, framer, contexts, states, epochs, refusing);
         self.framer.reset.next = self.reset.val();
 
         // What there is to do. A packet with payload waits for it.
         self.length.next = self.packet.val().length;
         self.has_payload.next = self.packet.val().send & self.length.val().any();
-        self.packet_there.next = self.packet_valid.val() & (!self.has_payload.val() | self.whole_valid.val());
+        self.packet_there.next = self.packet_valid.val()
+            & !self.packet_taken.q.val()
+            & (!self.has_payload.val() | (self.whole_valid.val() & !self.whole_taken.q.val()));
         self.takes_ack.next = self.ack_valid.val() & (!self.packet_there.val() | !self.acking.q.val());
 
         // Tables: between frames, before anything else is begun.
@@ -301,7 +335,7 @@ impl Logic for Transmit {
         self.epochs.read_address.next = self.vi.q.val();
         self.replies.next = self.packet.val().reply;
         self.reads.next = self.packet.val().operation == self.op_read.val();
-        self.stale.next = (self.packet.val().epoch != self.epochs.read_data.val()) & !self.replies.val();
+        self.stale_now.next = (self.packet.val().epoch != self.epochs.read_data.val()) & !self.replies.val();
         self.refusing.write_enable.next =
             self.state_valid.val() & (self.state.val().state == self.connected.val());
         self.refusing.write_address.next = self.state.val().vi;
@@ -311,14 +345,28 @@ impl Logic for Transmit {
         self.was_started.next = self.started.q.val() & !self.begins.val();
         self.was_dropping.next = self.dropping.q.val() & !self.begins.val();
 
-        self.context_row.next = self.contexts.read_data.val();
+        self.was_connected.d.next = self.is_connected.val();
+        self.was_idle.d.next = self.vi_state.val() == self.idle_state.val();
+        self.was_stale.d.next = self.stale_now.val();
+        self.stale.next = self.was_stale.q.val();
+        self.was_refusing.d.next = self.refusing.read_data.val();
+        self.was_refused.d.next = self.whole_refused.val() & self.has_payload.val();
+        self.was_failed.d.next = self.whole_failed.val() & self.has_payload.val();
+        self.was_flushed.d.next = self.packet.val().errors == self.flushed.val();
+        self.has_errors.d.next = self.packet.val().errors.any();
+        self.its_row.d.next = self.contexts.read_data.val();
+        self.context_row.next = self.its_row.q.val();
         self.context_psn.next = self.context_row.val().get_bits::<24>(0);
         self.packet_psn.next = self.context_psn.val();
         if self.packet.val().restart | self.replies.val() {
             self.packet_psn.next = self.packet.val().psn;
         }
         self.last_psn.next = self.packet_psn.val() + self.packet.val().beyond;
-        self.next_psn.next = self.last_psn.val() + 1;
+        // One adder: the one more is a carry from below.
+        self.doubled.next = (bit_cast::<25, 24>(self.packet_psn.val()) << 1) | bits::<25>(1);
+        self.beyond.next = (bit_cast::<25, 24>(self.packet.val().beyond) << 1) | bits::<25>(1);
+        self.more.next = self.doubled.val() + self.beyond.val();
+        self.next_psn.next = self.more.val().get_bits::<24>(1);
         self.asks.next = self.packet_psn.val().get_bits::<4>(0) == bits::<4>(15);
         self.is_raw.next = self.context_row.val().get_bits::<2>(24).all();
         self.is_reliable.next = self.context_row.val().get_bit(24) ^ self.context_row.val().get_bit(25);
@@ -453,33 +501,39 @@ impl Logic for Transmit {
 
         // What is wrong with the packet, if anything; the first reason of a message is the one it completes with.
         self.error.next = self.no_error.val();
-        if self.whole_failed.val() & self.has_payload.val() {
+        if self.was_failed.q.val() {
             self.error.next = self.transport.val();
         }
-        if self.whole_refused.val() & self.has_payload.val() {
+        if self.was_refused.q.val() {
             self.error.next = self.protection.val();
         }
         if !self.packet.val().send {
             self.error.next = self.packet.val().errors;
         }
-        self.gone.next = !self.is_connected.val()
-            | (!self.packet.val().send & (self.packet.val().errors == self.flushed.val()));
-        if self.gone.val() & (self.packet.val().send | self.packet.val().errors.any()) {
+        self.gone.next = !self.was_connected.q.val() | (!self.packet.val().send & self.was_flushed.q.val());
+        if self.gone.val() & (self.packet.val().send | self.has_errors.q.val()) {
             self.error.next = self.flushed.val();
             if self.was_started.val() {
                 self.error.next = self.transport.val();
             }
         }
         // Answers are true of the past, as acknowledgements are.
+        self.bad.next = self.was_refused.q.val() | self.was_failed.q.val();
         if self.replies.val() {
             self.error.next = self.no_error.val();
-            if self.has_payload.val() & (self.whole_refused.val() | self.whole_failed.val()) {
+            if self.bad.val() {
                 self.error.next = self.protection.val();
             }
-            if (self.vi_state.val() == self.idle_state.val()) | self.refusing.read_data.val() {
+            if self.was_idle.q.val() | self.was_refusing.q.val() {
                 self.error.next = self.flushed.val();
             }
         }
+        // The same without the error's number: there is none.
+        self.passes.next = self.was_connected.q.val() & !self.was_dropping.val();
+        if self.replies.val() {
+            self.passes.next = !self.was_idle.q.val() & !self.was_refusing.q.val();
+        }
+        self.sends.next = self.packet.val().send & self.passes.val() & !self.bad.val() & !self.stale.val();
         self.enters.next = self.reads.val() & !self.entered.q.val();
         self.read_valid.next = false;
         self.read.next.vi = self.vi.q.val();
@@ -489,7 +543,7 @@ impl Logic for Transmit {
         self.read.next.segments = self.packet.val().segments;
         self.read.next.length = self.packet.val().message_length;
         self.read.next.psn = self.packet_psn.val();
-        self.replied.next = false;
+        self.reply_left.d.next = false;
         self.failed_valid.next = false;
         self.failed.next.vi = self.vi.q.val();
         self.failed.next.psn = self.packet.val().psn;
@@ -502,19 +556,14 @@ impl Logic for Transmit {
         }
         self.failed.next.kind = self.last_word.val();
         self.failed.next.reception = false;
-        self.sends.next = self.packet.val().send
-            & (!self.was_dropping.val() | self.replies.val())
-            & !self.error.val().any()
-            & !self.stale.val();
-
         self.framer.job_valid.next = false;
-        self.packet_ready.next = false;
-        self.whole_ready.next = false;
+        self.packet_taken.d.next = false;
+        self.whole_taken.d.next = false;
         self.ack_ready.next = false;
         self.sent_valid.next = false;
         self.fault_valid.next = false;
-        self.count_ack.next = false;
-        self.count_nak.next = false;
+        self.ack_left.d.next = false;
+        self.nak_left.d.next = false;
         self.done.next = false;
         self.payload_ready.next = self.framer.payload_ready.val();
         match self.step.q.val() {
@@ -532,37 +581,37 @@ impl Logic for Transmit {
                 }
                 if (self.packet_there.val() | self.takes_ack.val()) & !self.ours.val() {
                     self.acking.d.next = self.takes_ack.val();
-                    self.step.d.next = State::Decide;
+                    self.step.d.next = State::Look;
                 }
+            }
+            State::Look => {
+                self.step.d.next = State::Decide;
             }
             State::Decide => {
                 self.reliable.d.next = self.is_reliable.val();
                 self.psn.d.next = self.last_psn.val();
                 if self.acking.q.val() {
-                    self.framer.job_valid.next = self.vi_state.val() != self.idle_state.val();
-                    if (self.vi_state.val() == self.idle_state.val()) | self.framer.job_ready.val() {
+                    self.framer.job_valid.next = !self.was_idle.q.val();
+                    if self.was_idle.q.val() | self.framer.job_ready.val() {
                         self.ack_ready.next = true;
                         self.step.d.next = State::Idle;
-                        self.count_ack.next =
-                            (self.vi_state.val() != self.idle_state.val()) & !self.negative.val();
-                        self.count_nak.next =
-                            (self.vi_state.val() != self.idle_state.val()) & self.syndrome.val().get_bit(6);
+                        self.ack_left.d.next = !self.was_idle.q.val() & !self.negative.val();
+                        self.nak_left.d.next = !self.was_idle.q.val() & self.syndrome.val().get_bit(6);
                     }
                 } else if self.sends.val() & self.enters.val() {
-                    self.read_valid.next = true;
-                    self.entered.d.next = self.read_ready.val();
+                    self.step.d.next = State::Enter;
                 } else if self.sends.val() & self.replies.val() {
                     self.framer.job_valid.next = true;
                     if self.framer.job_ready.val() {
-                        self.whole_ready.next = self.has_payload.val();
-                        self.replied.next = true;
-                        self.packet_ready.next = true;
+                        self.whole_taken.d.next = self.has_payload.val();
+                        self.reply_left.d.next = true;
+                        self.packet_taken.d.next = true;
                         self.step.d.next = State::Idle;
                     }
                 } else if self.replies.val() {
-                    self.unread.d.next = self.error.val() == self.protection.val();
-                    self.forbidden.d.next = self.whole_refused.val();
-                    self.whole_ready.next = self.has_payload.val();
+                    self.unread.d.next = self.bad.val() & !self.was_idle.q.val() & !self.was_refusing.q.val();
+                    self.forbidden.d.next = self.was_refused.q.val();
+                    self.whole_taken.d.next = self.has_payload.val();
                     self.step.d.next = State::Fail;
                     if self.has_payload.val() {
                         self.step.d.next = State::Drop;
@@ -575,14 +624,14 @@ impl Logic for Transmit {
                         self.contexts.write_data.next =
                             (bit_cast::<27, 3>(self.context_row.val().get_bits::<3>(24)) << 24)
                                 | bit_cast::<27, 24>(self.next_psn.val());
-                        self.whole_ready.next = self.has_payload.val();
+                        self.whole_taken.d.next = self.has_payload.val();
                         self.started.d.next = true;
                         self.dropping.d.next = false;
                         self.errors.d.next = bits::<9>(0);
                         self.done.next = true;
                     }
                 } else {
-                    self.whole_ready.next = self.has_payload.val();
+                    self.whole_taken.d.next = self.has_payload.val();
                     self.breaks.d.next = false;
                     self.silent.d.next = self.stale.val();
                     self.started.d.next = self.was_started.val();
@@ -600,6 +649,13 @@ impl Logic for Transmit {
                     if self.has_payload.val() {
                         self.step.d.next = State::Drop;
                     }
+                }
+            }
+            State::Enter => {
+                self.read_valid.next = true;
+                if self.read_ready.val() {
+                    self.entered.d.next = true;
+                    self.step.d.next = State::Decide;
                 }
             }
             State::Drop => {
@@ -624,8 +680,8 @@ impl Logic for Transmit {
                 self.failed_valid.next =
                     self.unread.q.val() & !self.is_connected.val() & !self.state_valid.val();
                 if !self.unread.q.val() | (self.failed_valid.val() & self.failed_ready.val()) {
-                    self.replied.next = true;
-                    self.packet_ready.next = true;
+                    self.reply_left.d.next = true;
+                    self.packet_taken.d.next = true;
                     self.step.d.next = State::Idle;
                 }
                 if self.failed_valid.val() {
@@ -637,7 +693,7 @@ impl Logic for Transmit {
             State::Report => {
                 self.sent_valid.next = true;
                 if self.sent_ready.val() {
-                    self.packet_ready.next = true;
+                    self.packet_taken.d.next = true;
                     self.entered.d.next = false;
                     if self.packet.val().last {
                         self.started.d.next = false;
@@ -654,11 +710,17 @@ impl Logic for Transmit {
             {
                 self.step.d.next = State::Report;
             } else {
-                self.packet_ready.next = true;
+                self.packet_taken.d.next = true;
                 self.step.d.next = State::Idle;
             }
         }
 
+        // What others go on with comes from registers: no decision here is part of their paths.
+        self.packet_ready.next = self.packet_taken.q.val();
+        self.whole_ready.next = self.whole_taken.q.val();
+        self.replied.next = self.reply_left.q.val();
+        self.count_ack.next = self.ack_left.q.val();
+        self.count_nak.next = self.nak_left.q.val();
         self.framer.payload.next = self.payload.val();
         self.sent.next.vi = self.vi.q.val();
         self.sent.next.region = self.packet.val().region;
@@ -712,6 +774,8 @@ impl Logic for Transmit {
 
         if self.reset.val() {
             self.step.d.next = State::Idle;
+            self.packet_taken.d.next = false;
+            self.whole_taken.d.next = false;
             self.silent.d.next = false;
             self.acking.d.next = false;
             self.started.d.next = false;
