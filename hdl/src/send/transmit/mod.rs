@@ -27,19 +27,21 @@
 //! Tests: `tests/send/transmit.rs`.
 
 mod framer;
+mod heading;
 
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::{service, table, vi_states};
-use viaduct_spec::wire::{opcode, syndrome};
+use viaduct_spec::wire::syndrome;
 
 use crate::bus::{
     word, AckRequest, Commit, EpochWrite, Fault, FrameBeat, Packet, ReadSent, Sent, StateWrite, Vi,
 };
 use crate::prims::{LutRam, Number, Ram};
 use framer::{Framer, TEMPLATE_LOG2};
+use heading::Heading;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum State {
@@ -156,6 +158,7 @@ pub struct Transmit {
     /// Bytes of payload of the frame that begins; 0: none does in this cycle.
     pub count_bytes: Signal<Out, Bits<13>>,
     framer: Framer,
+    heading: Heading,
     contexts: Ram<Bits<27>, { VI_LOG2 }>,
     states: LutRam<Bits<2>, { VI_LOG2 }>,
     epochs: LutRam<bool, { VI_LOG2 }>,
@@ -194,13 +197,7 @@ pub struct Transmit {
     reads: Signal<Local, bool>,
     enters: Signal<Local, bool>,
     last_psn: Signal<Local, Bits<24>>,
-    response_opcode: Signal<Local, Bits<8>>,
     op_read: Number<2, { control::OP_RDMAREAD as u64 }>,
-    read_request: Number<8, { opcode::RC_READ_REQUEST as u64 }>,
-    response_first: Number<8, { opcode::RC_READ_RESPONSE_FIRST as u64 }>,
-    response_middle: Number<8, { opcode::RC_READ_RESPONSE_MIDDLE as u64 }>,
-    response_last: Number<8, { opcode::RC_READ_RESPONSE_LAST as u64 }>,
-    response_only: Number<8, { opcode::RC_READ_RESPONSE_ONLY as u64 }>,
     nak_access: Number<8, { syndrome::NAK_ACCESS as u64 }>,
     nak_operational: Number<8, { syndrome::NAK_OPERATIONAL as u64 }>,
     last_word: Number<2, { word::LAST }>,
@@ -226,7 +223,6 @@ pub struct Transmit {
     was_started: Signal<Local, bool>,
     was_dropping: Signal<Local, bool>,
     packet_psn: Signal<Local, Bits<24>>,
-    asks: Signal<Local, bool>,
     context_row: Signal<Local, Bits<27>>,
     context_psn: Signal<Local, Bits<24>>,
     next_psn: Signal<Local, Bits<24>>,
@@ -234,7 +230,6 @@ pub struct Transmit {
     beyond: Signal<Local, Bits<25>>,
     more: Signal<Local, Bits<25>>,
     is_reliable: Signal<Local, bool>,
-    is_raw: Signal<Local, bool>,
     vi_state: Signal<Local, Bits<2>>,
     is_connected: Signal<Local, bool>,
     length: Signal<Local, Bits<13>>,
@@ -250,42 +245,10 @@ pub struct Transmit {
     syndrome: Signal<Local, Bits<8>>,
     error: Signal<Local, Bits<9>>,
     done: Signal<Local, bool>,
-    send_opcode: Signal<Local, Bits<8>>,
-    plain_opcode: Signal<Local, Bits<8>>,
-    low_bits: Signal<Local, Bits<2>>,
-    pad: Signal<Local, Bits<2>>,
-    up_four: Signal<Local, Bits<13>>,
-    up_eight: Signal<Local, Bits<13>>,
-    extended: Signal<Local, bool>,
-    value: Signal<Local, Bits<32>>,
-    /// RDMA write.
-    writes: Signal<Local, bool>,
-    reth: Signal<Local, bool>,
-    write_opcode: Signal<Local, Bits<8>>,
-    remote_address: Signal<Local, Bits<64>>,
-    rkey: Signal<Local, Bits<32>>,
-    size: Signal<Local, Bits<32>>,
-    payload_quads: Signal<Local, Bits<11>>,
-    header_quads: Signal<Local, Bits<11>>,
-    quads: Signal<Local, Bits<11>>,
     transmit_table: Number<4, { table::TRANSMIT as u64 }>,
     template_table: Number<4, { table::TEMPLATE as u64 }>,
     idle_state: Number<2, { vi_states::IDLE as u64 }>,
     connected: Number<2, { vi_states::CONNECTED as u64 }>,
-    acknowledge: Number<8, { opcode::RC_ACKNOWLEDGE as u64 }>,
-    send_first: Number<8, { opcode::RC_SEND_FIRST as u64 }>,
-    send_middle: Number<8, { opcode::RC_SEND_MIDDLE as u64 }>,
-    send_last: Number<8, { opcode::RC_SEND_LAST as u64 }>,
-    send_only: Number<8, { opcode::RC_SEND_ONLY as u64 }>,
-    write_first: Number<8, { opcode::RC_WRITE_FIRST as u64 }>,
-    write_middle: Number<8, { opcode::RC_WRITE_MIDDLE as u64 }>,
-    write_last: Number<8, { opcode::RC_WRITE_LAST as u64 }>,
-    write_only: Number<8, { opcode::RC_WRITE_ONLY as u64 }>,
-    op_write: Number<2, { control::OP_RDMAWRITE as u64 }>,
-    /// The opcode with immediate data is the next one.
-    with_immediate: Number<8, { (opcode::RC_SEND_ONLY_IMMEDIATE - opcode::RC_SEND_ONLY) as u64 }>,
-    /// Unreliable opcodes have this bit.
-    unreliable_bit: Number<8, { (opcode::UC_SEND_FIRST - opcode::RC_SEND_FIRST) as u64 }>,
     no_error: Number<9, 0>,
     flushed: Number<9, { status::DESC_FLUSHED_ERROR as u64 }>,
     protection: Number<9, { status::PROTECTION_ERROR as u64 }>,
@@ -367,8 +330,6 @@ impl Logic for Transmit {
         self.beyond.next = (bit_cast::<25, 24>(self.packet.val().beyond) << 1) | bits::<25>(1);
         self.more.next = self.doubled.val() + self.beyond.val();
         self.next_psn.next = self.more.val().get_bits::<24>(1);
-        self.asks.next = self.packet_psn.val().get_bits::<4>(0) == bits::<4>(15);
-        self.is_raw.next = self.context_row.val().get_bits::<2>(24).all();
         self.is_reliable.next = self.context_row.val().get_bit(24) ^ self.context_row.val().get_bit(25);
         self.contexts.read_address.next = self.vi.q.val();
         self.contexts.write_enable.next = self.commit_valid.val()
@@ -380,124 +341,13 @@ impl Logic for Transmit {
         // The job, if it comes to that.
         self.syndrome.next = self.ack.val().syndrome;
         self.negative.next = self.syndrome.val().get_bits::<2>(5).any();
-        self.low_bits.next = self.length.val().get_bits::<2>(0);
-        self.pad.next = bits::<2>(0) - self.low_bits.val();
-        self.up_four.next = self.length.val() + bits::<13>(3);
-        self.up_eight.next = self.length.val() + bits::<13>(7);
-        self.extended.next = self.packet.val().has_immediate;
-        self.value.next = self.packet.val().immediate;
-        self.send_opcode.next = self.send_middle.val();
-        if self.packet.val().first {
-            self.send_opcode.next = self.send_first.val();
-        }
-        if self.packet.val().last {
-            self.send_opcode.next = self.send_last.val();
-            if self.packet.val().first {
-                self.send_opcode.next = self.send_only.val();
-            }
-        }
-        self.writes.next = self.packet.val().operation == self.op_write.val();
-        // Not by adding: the opcodes are few, an adder is eight bits.
-        self.write_opcode.next = self.write_middle.val();
-        self.response_opcode.next = self.response_middle.val();
-        if self.packet.val().first {
-            self.write_opcode.next = self.write_first.val();
-            self.response_opcode.next = self.response_first.val();
-        }
-        if self.packet.val().last {
-            self.write_opcode.next = self.write_last.val();
-            self.response_opcode.next = self.response_last.val();
-            if self.packet.val().first {
-                self.write_opcode.next = self.write_only.val();
-                self.response_opcode.next = self.response_only.val();
-            }
-        }
-        self.plain_opcode.next = self.send_opcode.val();
-        if self.writes.val() {
-            self.plain_opcode.next = self.write_opcode.val();
-        }
-        if self.reads.val() {
-            self.plain_opcode.next = self.read_request.val();
-        }
-        self.framer.job.next.vi = self.vi.q.val();
-        self.framer.job.next.opcode = self.plain_opcode.val();
-        if self.packet.val().has_immediate & self.is_reliable.val() {
-            self.framer.job.next.opcode = self.plain_opcode.val() | self.with_immediate.val();
-        }
-        if self.packet.val().has_immediate & !self.is_reliable.val() {
-            self.framer.job.next.opcode =
-                self.plain_opcode.val() | self.with_immediate.val() | self.unreliable_bit.val();
-        }
-        if !self.packet.val().has_immediate & !self.is_reliable.val() {
-            self.framer.job.next.opcode = self.plain_opcode.val() | self.unreliable_bit.val();
-        }
-        if self.replies.val() {
-            self.framer.job.next.opcode = self.response_opcode.val();
-        }
-        self.framer.job.next.psn = self.packet_psn.val();
-        self.framer.job.next.ack_request =
-            self.is_reliable.val() & (self.packet.val().last | self.asks.val()) & !self.replies.val();
-        self.framer.job.next.pad = self.pad.val();
-        self.framer.job.next.words = self.up_eight.val().get_bits::<10>(3);
-        self.reth.next = (self.writes.val() | self.reads.val()) & self.packet.val().first;
-        self.payload_quads.next = self.up_four.val().get_bits::<11>(2);
-        self.header_quads.next = bits::<11>(0);
-        if self.packet.val().has_immediate {
-            self.header_quads.next = bits::<11>(1);
-        }
-        if self.reth.val() {
-            self.header_quads.next = self.header_quads.val() | bits::<11>(4);
-        }
-        self.quads.next = self.payload_quads.val() + self.header_quads.val();
-        self.framer.job.next.loopback = self.context_row.val().get_bit(26);
-        if self.acking.q.val() {
-            self.framer.job.next.opcode = self.acknowledge.val();
-            self.framer.job.next.psn = self.ack.val().psn;
-            self.framer.job.next.ack_request = false;
-            self.framer.job.next.pad = bits::<2>(0);
-            self.framer.job.next.words = bits::<10>(0);
-            self.reth.next = false;
-            self.extended.next = true;
-            self.value.next =
-                (bit_cast::<32, 8>(self.syndrome.val()) << 24) | bit_cast::<32, 24>(self.ack.val().msn);
-            self.quads.next = bits::<11>(1);
-        }
-        self.framer.job.next.raw = self.is_raw.val();
-        self.framer.job.next.over = self.length.val().get_bits::<3>(0);
-        if self.is_raw.val() {
-            self.quads.next = bit_cast::<11, 13>(self.up_eight.val() >> 3) << 1;
-        }
-        self.framer.job.next.quads = self.quads.val();
-        self.framer.job.next.extended = self.extended.val();
-        self.framer.job.next.extension = bit_cast::<32, 8>(self.value.val().get_bits::<8>(24))
-            | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(16)) << 8)
-            | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(8)) << 16)
-            | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(0)) << 24);
-
-        self.framer.job.next.reth = self.reth.val();
-        self.remote_address.next = self.packet.val().remote_address;
-        self.rkey.next = self.packet.val().rkey;
-        self.size.next = self.packet.val().message_length;
-        if self.reads.val() {
-            // What is still to be read.
-            self.size.next = self.packet.val().immediate;
-        }
-        self.framer.job.next.reth_address = bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(56))
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(48)) << 8)
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(40)) << 16)
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(32)) << 24)
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(24)) << 32)
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(16)) << 40)
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(8)) << 48)
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(0)) << 56);
-        self.framer.job.next.reth_rest = bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(24))
-            | (bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(16)) << 8)
-            | (bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(8)) << 16)
-            | (bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(0)) << 24)
-            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(24)) << 32)
-            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(16)) << 40)
-            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(8)) << 48)
-            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(0)) << 56);
+        self.heading.packet.next = self.packet.val();
+        self.heading.ack.next = self.ack.val();
+        self.heading.acking.next = self.acking.q.val();
+        self.heading.vi.next = self.vi.q.val();
+        self.heading.psn.next = self.packet_psn.val();
+        self.heading.row.next = self.context_row.val();
+        self.framer.job.next = self.heading.job.val();
 
         // What is wrong with the packet, if anything; the first reason of a message is the one it completes with.
         self.error.next = self.no_error.val();
