@@ -62,6 +62,11 @@ pub fn list(project: &Project, exporter: Exporter) -> Result<String> {
     exporter.command(project)?.arg("list").read()
 }
 
+/// Writes `top.v`, `top.lpf` and `nextpnr.args` of a board's top into a folder.
+pub fn board(project: &Project, board: &str, top: &str, folder: &Path) -> Result<()> {
+    Exporter::Build.command(project)?.args(["board", board, top]).arg(std::path::absolute(folder)?).run()
+}
+
 /// Runs the proofs, or one of them.
 pub fn prove(project: &Project, exporter: Exporter, only: Option<&str>) -> Result<()> {
     let prove = exporter.command(project)?.arg("prove");

@@ -125,6 +125,18 @@ enum Task {
         /// Takes the Verilog of this folder, with its module top, and exports nothing
         #[arg(long, value_name = "FOLDER")]
         verilog: Option<PathBuf>,
+        /// Builds the bitstream of this board instead: a folder of constraints/
+        #[arg(long, value_name = "BOARD", conflicts_with_all = ["verilog", "blocks"])]
+        board: Option<String>,
+        /// Which of the board's designs
+        #[arg(long, value_name = "TOP", default_value = "nic", requires = "board")]
+        top: String,
+        /// How many seeds, from --seed on: the slowest counts
+        #[arg(long, value_name = "N", default_value_t = 1, requires = "board")]
+        seeds: u32,
+        /// Writes the report to this file as JSON
+        #[arg(long, value_name = "FILE", requires = "board")]
+        json: Option<PathBuf>,
         /// Fits each block alone instead, and compares its speed with what it promises
         #[arg(long, conflicts_with = "verilog")]
         blocks: bool,
@@ -179,6 +191,9 @@ fn run(task: Task) -> Result<()> {
         Task::Prove { only } => {
             setup::ensure(&project, &[Need::Proof])?;
             hardware::prove(&project, Exporter::Build, only.as_deref())
+        }
+        Task::Fit { seed, board: Some(board), top, seeds, json, .. } => {
+            fit::board(&project, &fit::Order { board, top, seed, seeds, json })
         }
         Task::Fit { seed, blocks: true, only, slowest, .. } => {
             fit::blocks(&project, Exporter::Build, &fit::Choice { only, slowest }, seed)

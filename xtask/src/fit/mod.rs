@@ -1,10 +1,13 @@
 //! `fit`: exported Verilog through synthesis, placement and routing for one ECP5, to see how much of it the core
-//! takes and how fast it runs, or how fast each block is alone.
+//! takes and how fast it runs, or how fast each block is alone; and a board's design to its bitstream.
 
 mod blocks;
+mod board;
+mod history;
 mod report;
 mod shell;
 mod trial;
+mod usage;
 
 use crate::hardware::{self, Exporter};
 use crate::need::Need;
@@ -16,6 +19,7 @@ use std::path::{Path, PathBuf};
 use trial::Trial;
 
 pub use blocks::Choice;
+pub use board::{run as board, Order};
 
 /// The device of [`trial`], for people.
 const DEVICE_NAME: &str = "LFE5UM5G-45F, CABGA381, speed grade 8";

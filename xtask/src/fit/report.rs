@@ -13,11 +13,22 @@ const RESOURCES: [(&str, &str); 4] = [
     ("MULT18X18D", "multipliers"),
 ];
 
+/// A clock.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Clock {
+    /// Its net.
+    pub name: String,
+    /// Its highest frequency, MHz.
+    pub achieved: f64,
+    /// What was asked for, MHz.
+    pub constraint: f64,
+}
+
 /// What nextpnr says in its report.
 #[derive(Debug)]
 pub struct Report {
-    /// Clock and its highest frequency, MHz.
-    clocks: Vec<(String, f64)>,
+    /// Every clock of the design.
+    pub clocks: Vec<Clock>,
     /// The frequency of the slowest clock, MHz.
     pub slowest: f64,
     /// Resource, used, available.
@@ -31,14 +42,16 @@ impl Report {
     pub fn parse(json: &str) -> Result<Report> {
         let json: Value = serde_json::from_str(json).context("nextpnr wrote no JSON")?;
         let fmax = json["fmax"].as_object().context("nextpnr reports no clock")?;
-        let clocks: Vec<(String, f64)> = fmax
+        let clocks: Vec<Clock> = fmax
             .iter()
-            .map(|(name, clock)| {
-                let achieved = clock["achieved"].as_f64();
-                Ok((name.clone(), achieved.with_context(|| format!("no figure for {name}"))?))
+            .map(|(net, clock)| {
+                let name = net.strip_prefix("$glbnet$").unwrap_or(net).to_owned();
+                let figure = |key: &str| clock[key].as_f64().with_context(|| format!("no {key} for {name}"));
+                let (achieved, constraint) = (figure("achieved")?, figure("constraint")?);
+                Ok(Clock { name, achieved, constraint })
             })
             .collect::<Result<_>>()?;
-        let slowest = clocks.iter().map(|(_, mhz)| *mhz).fold(f64::INFINITY, f64::min);
+        let slowest = clocks.iter().map(|clock| clock.achieved).fold(f64::INFINITY, f64::min);
         ensure!(slowest.is_finite(), "nextpnr found no clock");
         let used = |(name, words): (&str, &'static str)| {
             let of = |key: &str| json["utilization"][name][key].as_u64();
@@ -49,6 +62,11 @@ impl Report {
         Ok(Report { clocks, slowest, used, worst: worst(&json) })
     }
 
+    /// Used and available of a resource, by the name it has in [`Report::text`].
+    pub fn usage(&self, name: &str) -> Option<(u64, u64)> {
+        self.used.iter().find(|(words, ..)| *words == name).map(|(_, used, available)| (*used, *available))
+    }
+
     /// All of it for people.
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -56,8 +74,8 @@ impl Report {
             let share = 100.0 * *used as f64 / *available as f64;
             text += &format!("{name:12} {used:6} of {available:6}  {share:5.1} %\n");
         }
-        for (name, mhz) in &self.clocks {
-            text += &format!("{mhz:.1} MHz ({TARGET_MHZ} wanted) for {name}\n");
+        for Clock { name, achieved, constraint } in &self.clocks {
+            text += &format!("{achieved:.1} MHz ({constraint} wanted) for {name}\n");
         }
         if let Some((from, to)) = &self.worst {
             text += &format!("slowest path: {from} -> {to}\n");
@@ -84,7 +102,7 @@ fn worst(json: &Value) -> Option<(String, String)> {
 
 /// A cell's name without what the shell and the tools have put around it.
 fn register(cell: &str) -> String {
-    let name = cell.strip_prefix("core.").unwrap_or(cell);
+    let name = ["core.", "nic."].iter().find_map(|top| cell.strip_prefix(top)).unwrap_or(cell);
     let end =
         ["_TRELLIS_FF", "$DPRAM", "$RAMW", ".q_", ".memory."].iter().filter_map(|tail| name.find(tail)).min();
     name[..end.unwrap_or(name.len())].trim_end_matches(".q").to_owned()
@@ -112,7 +130,7 @@ mod tests {
         assert_eq!(report.slowest, 99.5);
         let text = report.text();
         assert!(text.contains("LUT4          21924 of  43848   50.0 %\n"), "{text}");
-        assert!(text.contains("140.2 MHz (125 wanted) for $glbnet$clock\n"), "{text}");
+        assert!(text.contains("140.2 MHz (125 wanted) for clock\n"), "{text}");
         assert!(!text.contains("multipliers"), "{text}");
         assert!(text.ends_with("slowest path: fetch.lines.count -> gather.packets.ram\n"), "{text}");
     }

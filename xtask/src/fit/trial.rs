@@ -10,7 +10,11 @@ use std::path::{Path, PathBuf};
 /// The device: LFE5UM5G-45F, fastest grade, in the package of the Versa 5G board.
 const DEVICE: [&str; 5] = ["--um5g-45k", "--package", "CABGA381", "--speed", "8"];
 /// RustHDL gives every top this name.
-const TOP: &str = "top";
+pub const TOP: &str = "top";
+/// What yosys writes.
+pub const NETLIST: &str = "netlist.json";
+/// What nextpnr writes.
+pub const REPORT: &str = "report.json";
 
 /// How a design is tried.
 #[derive(Clone, Copy)]
@@ -31,7 +35,7 @@ impl Trial<'_> {
     pub fn run(&self, sources: &[PathBuf], folder: &Path) -> Result<(Ports, Report)> {
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         let [ports, shell, netlist, report] =
-            ["ports.json", "shell.v", "netlist.json", "report.json"].map(|name| folder.join(name));
+            ["ports.json", "shell.v", NETLIST, REPORT].map(|name| folder.join(name));
         // The ports alone: the insides would make a file of many megabytes.
         self.yosys(sources, &format!("hierarchy -top {TOP}; delete */c:* */p:* */m:*; write_json"), &ports)?;
         let ports = Ports::parse(&read(&ports)?, TOP)?;
@@ -43,10 +47,9 @@ impl Trial<'_> {
             .args(DEVICE)
             .args(["--quiet", "--timing-allow-fail", "--lpf-allow-unconstrained"])
             .args(["--freq", &TARGET_MHZ.to_string(), "--seed", &self.seed.to_string()])
-            .arg("--json")
-            .arg(&netlist)
-            .arg("--report")
-            .arg(&report);
+            .args(["--json", NETLIST, "--report", REPORT])
+            // It is WebAssembly, with a file system of its own: what lies in its folder is surely there.
+            .folder(folder);
         self.command(&nextpnr)?;
         Ok((ports, Report::parse(&read(&report)?)?))
     }
