@@ -38,6 +38,8 @@ impl Mapping {
     /// simulation goes the same way each time.
     pub fn new(length: usize) -> io::Result<Self> {
         let mapping = Self::reserve(length)?;
+        // Miri has no rights of pages.
+        #[cfg(not(miri))]
         // SAFETY: all of the mapping, which nobody uses yet.
         unsafe {
             let rights = MprotectFlags::READ | MprotectFlags::WRITE;
@@ -81,6 +83,7 @@ impl Mapping {
     }
 
     /// Addresses without memory, aligned to their size.
+    #[cfg(not(miri))]
     fn reserve(length: usize) -> io::Result<Self> {
         let length = length.max(1).checked_next_multiple_of(4096).ok_or(io::ErrorKind::OutOfMemory)?;
         let alignment =
@@ -102,6 +105,22 @@ impl Mapping {
         Ok(Self { start, length })
     }
 
+    /// Under Miri, memory of the allocator's: what is done with it is looked at, and not how it is mapped.
+    #[cfg(miri)]
+    fn reserve(length: usize) -> io::Result<Self> {
+        let length = length.max(1).next_multiple_of(4096);
+        // SAFETY: the length is not 0.
+        let start = unsafe { std::alloc::alloc_zeroed(Self::layout(length)) };
+        let start = NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { start, length })
+    }
+
+    #[cfg(miri)]
+    fn layout(length: usize) -> std::alloc::Layout {
+        let alignment = length.next_power_of_two().min(LARGEST_ALIGNMENT);
+        std::alloc::Layout::from_size_align(length, alignment).expect("a power of two")
+    }
+
     /// Its first byte; page aligned.
     pub fn start(&self) -> NonNull<u8> {
         self.start
@@ -113,6 +132,15 @@ impl Mapping {
     }
 }
 
+#[cfg(miri)]
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: as it was allocated in `reserve`; its owner is done with it.
+        unsafe { std::alloc::dealloc(self.start.as_ptr(), Self::layout(self.length)) };
+    }
+}
+
+#[cfg(not(miri))]
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: this is the mapping made in `reserve`, and its owner is done with it. Failure would
@@ -149,6 +177,10 @@ pub enum MemoryError {
 
 /// What this process itself may do with all of `start .. end`: the NIC gets no more than that.
 pub fn access(start: u64, end: u64) -> Result<DmaAccess, MemoryError> {
+    if cfg!(miri) {
+        // Of the memory that Miri has the system knows nothing.
+        return Ok(DmaAccess::ReadWrite);
+    }
     access_in(&fs::read_to_string("/proc/self/maps")?, start, end)
 }
 

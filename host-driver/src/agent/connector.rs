@@ -20,8 +20,8 @@ use super::{
 };
 use crate::{
     cm::{
-        config::Config, end::Agreement, event::Refusal, manager::Heard, CmError, ConnectionId, Discriminator,
-        End, Event, Host, ListenerId, Manager, News, Request,
+        config::Config, end::Agreement, event::Refusal, manager::Heard, progress::Progress, CmError,
+        ConnectionId, Discriminator, End, Event, Host, ListenerId, Manager, News, Request,
     },
     connection_agent::ConnectionAgent,
     kernel_agent::ViName,
@@ -238,6 +238,11 @@ impl Connector {
         let now = state.clock.advance(self.agent.time()?);
         state.manager.heard_data(id, now);
         self.settle(&mut state, now)
+    }
+
+    /// How far a connection is; None when it is over.
+    pub fn progress(&self, id: ConnectionId) -> Option<Progress> {
+        self.state().manager.progress(id)
     }
 
     /// Takes the oldest event that `is` holds of.

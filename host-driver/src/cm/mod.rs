@@ -19,6 +19,7 @@ pub mod message;
 mod neighbours;
 pub mod news;
 mod outbox;
+pub mod progress;
 pub mod rdma_cm;
 pub mod request;
 pub mod via;

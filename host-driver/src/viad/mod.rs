@@ -6,6 +6,7 @@ mod connections;
 pub mod doorbell_page;
 pub mod notice;
 pub mod protocol;
+pub mod report;
 mod sleepers;
 pub mod socket;
 

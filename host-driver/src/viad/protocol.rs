@@ -14,6 +14,8 @@ use crate::{
     queues::ViState,
 };
 
+use super::report::{SessionReport, ViReport};
+
 /// What a client says first.
 pub const MAGIC: [u8; 8] = *b"VIAduct\n";
 /// The version of everything in this file.
@@ -22,6 +24,8 @@ pub const VERSION: u32 = 2;
 pub const LONGEST: usize = 32 << 10;
 /// The most events in one reply.
 pub const MOST_EVENTS: usize = 256;
+/// The most sessions or VIs that one reply tells of.
+pub const MOST_REPORTS: usize = 64;
 /// The most connection events in one reply: each has less than 400 bytes.
 pub const MOST_NEWS: usize = 64;
 
@@ -100,6 +104,10 @@ pub enum Request {
     TakeNews,
     /// The hosts file, from this byte on: [`Answer::Hosts`].
     Hosts(u32),
+    /// Sessions that this user may know of, from this number on: [`Answer::Sessions`].
+    Sessions(u64),
+    /// VIs of such a session, from this index on: [`Answer::Vis`].
+    Vis(u64, u16),
 }
 
 /// What viad answers.
@@ -156,6 +164,10 @@ pub enum Answer {
     News(Vec<cm::Event>),
     /// A piece of the hosts file; empty behind its end. None: there is no such file.
     Hosts(Option<Vec<u8>>),
+    /// Sessions, at most [`MOST_REPORTS`].
+    Sessions(Vec<SessionReport>),
+    /// VIs, at most [`MOST_REPORTS`].
+    Vis(Vec<ViReport>),
     /// The connection manager refused.
     Unconnected(CmError),
 }
@@ -322,6 +334,8 @@ mod tests {
             Request::Accept(connection(), vi, Vec::new()),
             Request::TakeNews,
             Request::Hosts(1 << 20),
+            Request::Sessions(u64::MAX),
+            Request::Vis(1, 2),
         ]
     }
 

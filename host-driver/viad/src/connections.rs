@@ -17,7 +17,7 @@ use viaduct_driver::{
         connector::{Ask, Connector, ConnectorError},
         Agent, AgentError, ErrorClass,
     },
-    cm::{config, CmError, Config, ConnectionId, Discriminator, Event, Host, ListenerId},
+    cm::{config, progress::Progress, CmError, Config, ConnectionId, Discriminator, Event, Host, ListenerId},
     kernel_agent::ViName,
 };
 
@@ -303,6 +303,13 @@ impl Connections {
         }
         party.inbox.forget(id);
         self.hand_out(routes)
+    }
+
+    /// How far the connection of a VI is.
+    pub fn progress(&self, vi: ViName) -> Option<Progress> {
+        let routes = self.routes();
+        let id = routes.connections.iter().find(|(_, route)| route.vi == Some(vi)).map(|(id, _)| *id);
+        self.connector.progress(id?)
     }
 
     /// A VI is to have no connection.

@@ -9,6 +9,7 @@ pub mod events;
 pub mod forwarder;
 pub mod inbox;
 pub mod peer;
+pub mod record;
 pub mod server;
 pub mod session;
 pub mod table;

@@ -37,6 +37,7 @@ use crate::{
     connections::Connections,
     events::Events,
     forwarder::Forwarder,
+    record::Records,
     session,
     throttle::Throttles,
 };
@@ -60,6 +61,8 @@ pub struct Nic {
     pub events: Events,
     /// How many requests each user may make.
     pub throttles: Throttles,
+    /// What others may be told of sessions.
+    pub records: Records,
     /// Makes connections.
     pub connections: Connections,
     /// What clients see without asking.
@@ -122,6 +125,7 @@ pub fn run(config: &Config) -> Result<()> {
         accounts: Accounts::new(&config.user, &agent.limits()),
         forwarder: Forwarder::new(Arc::clone(agent.device()), Arc::clone(&notice), poll_time)?,
         events: Events::new(Arc::clone(&agent)),
+        records: Records::default(),
         throttles: Throttles::new(config.user.requests, config.user.burst),
         connections: Connections::open(&agent, rand::random())?,
         agent,

@@ -16,6 +16,7 @@ use rustix::{
 use viaduct_driver::{
     agent::{vis::NewVi, AgentError, ErrorClass},
     connection_agent::ConnectorError,
+    kernel_agent::KernelAgent,
     viad::{
         protocol::{self, Answer, Malformed, Refusal, Reply, Request, Welcome},
         socket,
@@ -235,6 +236,18 @@ fn answer(nic: &Nic, table: &mut Table, request: Request) -> Result<Answered, En
         Request::Accept(id, vi, data) => managed(table.accept(id, vi, &data).map(|()| Answer::Done)),
         Request::Reject(id, data) => managed(table.reject(id, &data).map(|()| Answer::Done)),
         Request::Disconnect(id) => table.disconnect(id).map(done),
+        Request::Sessions(from) => Ok(plain(Answer::Sessions(nic.records.sessions(table.peer().uid, from)))),
+        Request::Vis(session, from) => match nic.records.find(table.peer().uid, session) {
+            Some(record) => {
+                let state = |vi| KernelAgent::vi_state(&*nic.agent, vi);
+                let progress = |vi| nic.connections.progress(vi);
+                Ok(plain(Answer::Vis(record.vis(from, state, progress))))
+            }
+            None => {
+                let text = format!("there is no session {session}, or it is another user's");
+                Err(AgentError::Remote { class: ErrorClass::Parameter, text })
+            }
+        },
         Request::Hosts(from) => Ok(plain(Answer::Hosts(hosts(nic, from)))),
         Request::TakeNews => Ok(plain(Answer::News(table.take_news()))),
     })

@@ -17,6 +17,7 @@ use viaduct_driver::{
     queues::{entries::Entries, ViState},
     viad::doorbell_page::Kind,
 };
+use viaduct_spec::handle::memory_handle;
 
 use crate::{
     accounts::{Good, Share},
@@ -25,6 +26,7 @@ use crate::{
     forwarder::Page,
     inbox::Inbox,
     peer::Peer,
+    record::{self, Record},
     server::Nic,
 };
 
@@ -46,6 +48,7 @@ pub struct Table {
     vis: BTreeMap<ViName, Vi>,
     cqs: BTreeMap<CqName, Cq>,
     party: Party,
+    record: Arc<Record>,
     _session: Share,
 }
 
@@ -77,6 +80,7 @@ impl Table {
         let vis = nic.client_limits().vis;
         let (mapping, file) = memory(Mapping::shared("viad-arena", arena_bytes(vis)))?;
         let (inbox, own) = memory(Inbox::new())?;
+        let read = memory(memories[1].try_clone())?;
         let wake = memory(nic.forwarder.add_client())?;
         let arena = match nic.agent.create_arena(Arc::new(mapping)) {
             Ok(arena) => arena,
@@ -86,6 +90,7 @@ impl Table {
             }
         };
         let party = Party { uid: peer.uid, inbox };
+        let record = nic.records.begin(party.inbox.session, &peer, read);
         let table = Self {
             nic,
             peer,
@@ -98,6 +103,7 @@ impl Table {
             vis: BTreeMap::new(),
             cqs: BTreeMap::new(),
             party,
+            record,
             _session: session,
         };
         Ok((table, [own, file]))
@@ -166,6 +172,10 @@ impl Table {
         let file = &self.memories[usize::from(access == DmaAccess::Read)];
         use std::os::fd::AsFd;
         let handle = self.nic.agent.register_file(file.as_fd(), (address, length), access, attributes)?;
+        let mut has = self.record.has();
+        has.regions.insert(row(handle), (address, length));
+        has.bytes += bytes;
+        drop(has);
         self.regions.insert(handle, shares);
         Ok(handle)
     }
@@ -174,6 +184,11 @@ impl Table {
     pub fn deregister(&mut self, handle: u32) -> Result<(), AgentError> {
         self.own_region(handle)?;
         self.nic.agent.deregister(handle)?;
+        let mut has = self.record.has();
+        if let Some((address, length)) = has.regions.remove(&row(handle)) {
+            has.bytes -= pages::whole(address, length).map_or(0, |(_, bytes)| bytes);
+        }
+        drop(has);
         self.regions.remove(&handle);
         Ok(())
     }
@@ -216,6 +231,9 @@ impl Table {
         self.places[place] = true;
         self.nic.events.own(Subject::Vi(new.name.index), &self.party.inbox);
         self.nic.forwarder.add(&page);
+        let rings = [new.send.clone(), new.receive.clone()];
+        let record = record::Vi { attributes, page: Arc::clone(&page), rings };
+        self.record.has().vis.insert(new.name, record);
         self.vis.insert(new.name, Vi { page, place, _share: share });
         Ok((new, file))
     }
@@ -232,7 +250,11 @@ impl Table {
         if anew && self.nic.agent.vi_state(vi)? == ViState::Idle {
             self.nic.forwarder.renew(page, false)?;
         }
-        self.nic.agent.set_vi_attributes(vi, attributes, anew)
+        let info = self.nic.agent.set_vi_attributes(vi, attributes, anew)?;
+        if let Some(vi) = self.record.has().vis.get_mut(&vi) {
+            vi.attributes = attributes;
+        }
+        Ok(info)
     }
 
     /// Connects a VI.
@@ -305,6 +327,7 @@ impl Table {
             result = result.and(nic.events.disown(Subject::Vi(name.index)));
             let destroyed = nic.agent.destroy_vi(name);
             if destroyed.is_ok() {
+                self.record.has().vis.remove(&name);
                 if let Some(vi) = self.vis.remove(&name) {
                     self.places[vi.place] = false;
                 }
@@ -331,6 +354,7 @@ impl Table {
         self.nic.events.own(Subject::Cq(name.index), &self.party.inbox);
         self.nic.forwarder.add(&page);
         self.cqs.insert(name, Cq { page, _share: share });
+        self.record.has().cqs = self.cqs.len() as u32;
         Ok((name, vector, [ring_file, file]))
     }
 
@@ -355,6 +379,7 @@ impl Table {
         }
         self.nic.forwarder.remove(&kept.page);
         self.cqs.remove(&cq);
+        self.record.has().cqs = self.cqs.len() as u32;
         Ok(())
     }
 
@@ -435,6 +460,7 @@ impl Table {
 
 impl Drop for Table {
     fn drop(&mut self) {
+        self.nic.records.end(self.party.inbox.session);
         self.nic.forwarder.remove_client(&self.wake);
         for page in self.vis.values().map(|vi| &vi.page).chain(self.cqs.values().map(|cq| &cq.page)) {
             self.nic.forwarder.settle(page).unwrap_or_default();
@@ -443,6 +469,11 @@ impl Drop for Table {
             tracing::warn!(pid = self.peer.pid.as_raw_nonzero(), %error, "not everything was given back");
         }
     }
+}
+
+/// The row of a region.
+fn row(handle: u32) -> u16 {
+    memory_handle::INDEX.get(&[handle.into()]) as u16
 }
 
 /// A ring for a completion queue, and its descriptor.
