@@ -25,12 +25,11 @@ impl Birth {
         }
         WATCH.call_once(|| {
             // Under Miri nobody forks.
-            #[cfg(not(miri))]
-            // SAFETY: the handler only adds to an atomic, which may be done in a child at any time. Should there
-            // be no memory for it, forks go unnoticed, as before this call.
-            unsafe {
-                libc::pthread_atfork(None, None, Some(child))
-            };
+            if !cfg!(miri) {
+                // SAFETY: the handler only adds to an atomic, which may be done in a child at any time. Should there
+                // be no memory for it, forks go unnoticed, as before this call.
+                unsafe { libc::pthread_atfork(None, None, Some(child)) };
+            }
         });
         Self(FORKS.load(Ordering::Relaxed))
     }

@@ -194,6 +194,7 @@ fn done_looks_at_the_head_only() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too many posts for Miri")]
 fn a_full_ring_refuses_and_positions_wrap() {
     let bench = bench();
     let mut free: Vec<Descriptor> = (0..9).map(|n| descriptor(&bench, 64 * n)).collect();
@@ -290,6 +291,7 @@ fn memory_that_the_program_has_is_registered_as_it_is() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too many looks for Miri")]
 fn a_wait_ends_in_time_and_at_once_when_the_device_is_gone() {
     let bench = bench();
     bench.vi.post_recv(descriptor(&bench, 0)).expect("room");
