@@ -116,12 +116,6 @@ static VIP_RETURN accept_one(const struct end *end, const char *discriminator, V
     return answer;
 }
 
-/* The same, where there is only one client. */
-static void accept_client(const struct end *end, const char *discriminator, VIP_VI_HANDLE vi)
-{
-    MUST(accept_one(end, discriminator, vi));
-}
-
 /* Asks a server until it waits. */
 static void ask_server(const struct end *end, const VIP_UINT8 *server, const char *discriminator, VIP_VI_HANDLE vi)
 {

@@ -211,7 +211,7 @@ static void serve(int nodes)
         /* A node says two things in a row at most: that the lock is free, and what comes next. */
         post_receive(vis[n], place);
         post_receive(vis[n], place + 512);
-        accept_client(&end, "dsm", vis[n]);
+        MUST(accept_one(&end, "dsm", vis[n]));
         window->address = (VIP_UINT64)(size_t)pages;
         window->handle = pages_handle;
         d = describe(&end, place + 2048, (char *)window, sizeof *window);
