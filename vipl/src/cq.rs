@@ -181,11 +181,14 @@ impl Cq {
         Ok(())
     }
 
-    /// The receives of a VI are about to be flushed, and put back after: entries of theirs are kept from here on.
+    /// The receives of a VI are flushed, and put back after: entries of theirs that are not taken, and those that come, are kept.
     pub(crate) fn hold(&self, vi: ViId) -> Result<(), Error> {
         let mut state = self.0.lock();
         self.0.collect(&mut state)?;
-        state.held.insert(vi, 0);
+        let before = state.entries.len();
+        state.entries.retain(|entry| entry.vi != vi || !entry.receive);
+        let kept = before - state.entries.len();
+        state.held.insert(vi, kept);
         Ok(())
     }
 

@@ -31,6 +31,8 @@ pub(crate) struct Posted<D> {
     descriptors: VecDeque<D>,
     /// The VI is being connected: the NIC gets nothing, and what is posted is flushed.
     pub(crate) held: bool,
+    /// How many at the head were complete when it began to be connected.
+    old: usize,
 }
 
 impl<D: Form> Queue<D> {
@@ -38,7 +40,7 @@ impl<D: Form> Queue<D> {
         Self {
             direction,
             slots: vi.ring(direction).slots(),
-            posted: Mutex::new(Posted { position: 0, descriptors: VecDeque::new(), held: false }),
+            posted: Mutex::new(Posted { position: 0, descriptors: VecDeque::new(), held: false, old: 0 }),
             misses: Misses::default(),
         }
     }
@@ -82,12 +84,13 @@ impl<D: Form> Queue<D> {
         Ok(false)
     }
 
-    /// Posts once more, in their order, what was flushed on a queue that has been reset, as if nothing had happened to it; not
-    /// the `before` first ones, which were flushed earlier.
-    pub(crate) fn restore(&self, vi: &AgentVi, posted: &mut Posted<D>, before: usize) -> Result<(), Error> {
+    /// Posts once more, in their order, what was flushed since [`Posted::begin`] on a queue that has been reset, as if nothing had
+    /// happened to it.
+    pub(crate) fn restore(&self, vi: &AgentVi, posted: &mut Posted<D>) -> Result<(), Error> {
         let mut descriptors = std::mem::take(&mut posted.descriptors);
         let mut rung = Ok(());
-        for descriptor in descriptors.iter_mut().filter(|descriptor| descriptor.is_flushed()).skip(before) {
+        for descriptor in descriptors.iter_mut().skip(posted.old).filter(|descriptor| descriptor.is_flushed())
+        {
             descriptor.renew();
             let token = posted.hand(vi, self.direction, descriptor);
             rung = rung.and(vi.ring_doorbell(self.direction, token));
@@ -134,6 +137,7 @@ impl<D: Form> Queue<D> {
             Some(_) => {}
         }
         let mut head = posted.descriptors.pop_front()?;
+        posted.old = posted.old.saturating_sub(1);
         head.finish();
         Some(Ok(head))
     }
@@ -161,9 +165,14 @@ impl<D: Form> Posted<D> {
         token
     }
 
-    /// How many have been flushed.
+    /// The VI begins to be connected: what is complete is so for good.
+    pub(crate) fn begin(&mut self) {
+        self.old = self.descriptors.iter().take_while(|descriptor| descriptor.is_complete()).count();
+    }
+
+    /// How many have been flushed since.
     pub(crate) fn flushed(&self) -> usize {
-        self.descriptors.iter().filter(|descriptor| descriptor.is_flushed()).count()
+        self.descriptors.iter().skip(self.old).filter(|descriptor| descriptor.is_flushed()).count()
     }
 
     /// Everything posted is complete. The NIC completes in order: the last one tells.

@@ -350,6 +350,7 @@ impl<D: Form> Vi<D> {
         let mut sends = self.send.lock();
         // Sends posted to an idle VI are flushed; the NIC is done with them before it starts anew.
         self.wait_complete(&[&sends])?;
+        self.receive.lock().begin();
         sends.held = true;
         Ok(())
     }
@@ -377,18 +378,17 @@ impl<D: Form> Vi<D> {
     /// It was connected, before that came to nothing: it is idle again, and its receives are as they were. The other end may not
     /// have had the time to use any; those that it has used are complete.
     fn take_back(&self, sends: &mut Posted<D>, receives: &mut Posted<D>) -> Result<(), Error> {
-        let before = receives.flushed();
         if let Some(cq) = &self.receive_cq {
             cq.hold(self.id)?;
         }
         let idle = self.make_idle(sends, receives);
-        // Those that the NIC has flushed have entries; those that it did not get to have none.
-        let flushed = receives.flushed() - before;
+        // Those that the NIC has flushed, here or when its agent has broken it, have entries; those that it did not get to have none.
+        let flushed = receives.flushed();
         receives.reset(Direction::Receive);
         let told = self.receive_cq.as_ref().map_or(Ok(()), |cq| cq.release(self.id, flushed));
         idle.and(told)?;
         self.reset(Direction::Send, sends)?;
-        self.receive.restore(&self.vi, receives, before)
+        self.receive.restore(&self.vi, receives)
     }
 
     fn queue(&self, direction: Direction) -> &Queue<D> {

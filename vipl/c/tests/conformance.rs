@@ -1,18 +1,21 @@
-//! C programs, one an area of VIPL, over two NICs of a simulator: what each of their tests says about VIPL is true of this library.
+//! C programs, one an area of VIPL, over two NICs of a simulator: what each of their tests says about VIPL is true of this library, whether
+//! the NICs are the program's own or viads'.
 //! docs/conformance.md has the statements.
 
 use std::{fs, path::Path, process::Command};
 
 mod common;
-use common::{compile, Simulator};
+use common::{compile, Simulator, Viads};
 
 const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 /// How old programs were compiled.
 const STANDARD: &str = "-std=gnu89";
 
 /// Runs one of the programs; the names of the tests that passed.
-fn run(name: &str) -> Vec<String> {
+fn run(name: &str, through_viad: bool) -> Vec<String> {
     let simulator = Simulator::start();
+    let viads = through_viad.then(|| Viads::of(&simulator, ""));
+    let nics = viads.as_ref().map_or_else(|| simulator.names(), Viads::names);
     let folder = simulator.folder.path();
     let source = format!("{FOLDER}/tests/c/{name}.c");
     let program = compile(Path::new(&source), STANDARD, folder);
@@ -24,7 +27,7 @@ fn run(name: &str) -> Vec<String> {
     .expect("written");
     let output = Command::new(program)
         .env("LD_LIBRARY_PATH", folder)
-        .env("VIADUCT_NICS", simulator.names())
+        .env("VIADUCT_NICS", nics)
         .env("VIADUCT_NICS_FILE", "/dev/null")
         .env("VIPL_HOSTS", hosts)
         .env_remove("VIPL_COMPAT")
@@ -43,45 +46,37 @@ fn listed(name: &str) -> Vec<String> {
     source.lines().filter_map(line).collect()
 }
 
-fn all_pass(name: &str) {
+/// Runs a program in both ways.
+macro_rules! programs {
+    ($($test:ident: $program:literal,)*) => {
+        $(mod $test {
+            #[test]
+            fn with_its_own_nics() {
+                super::all_pass($program, false);
+            }
+
+            #[test]
+            fn through_viad() {
+                super::all_pass($program, true);
+            }
+        })*
+    };
+}
+
+fn all_pass(name: &str, through_viad: bool) {
     let listed = listed(name);
     assert!(!listed.is_empty());
-    assert_eq!(run(name), listed);
+    assert_eq!(run(name, through_viad), listed);
 }
 
-#[test]
-fn nics_tags_and_memory() {
-    all_pass("nic");
-}
-
-#[test]
-fn virtual_interfaces() {
-    all_pass("vi");
-}
-
-#[test]
-fn completion_queues_and_handlers() {
-    all_pass("cq");
-}
-
-#[test]
-fn errors_names_and_forks() {
-    all_pass("system");
-}
-
-#[test]
-fn connections_and_what_moves_over_them() {
-    all_pass("connect");
-}
-
-#[test]
-fn descriptors_right_and_wrong_at_each_level() {
-    all_pass("transfer");
-}
-
-#[test]
-fn calls_under_way() {
-    all_pass("under_way");
+programs! {
+    nics_tags_and_memory: "nic",
+    virtual_interfaces: "vi",
+    completion_queues_and_handlers: "cq",
+    errors_names_and_forks: "system",
+    connections_and_what_moves_over_them: "connect",
+    descriptors_right_and_wrong_at_each_level: "transfer",
+    calls_under_way: "under_way",
 }
 
 #[test]

@@ -260,6 +260,11 @@ fn receives_stay_posted_when_a_connection_comes_to_nothing() {
         a.post(Direction::Send, 0).expect("room");
         a.take(Direction::Send);
         entry(true);
+        // An agent may have heard of it first, and have broken the VI: then all is flushed already.
+        if round == 1 {
+            b.vi.break_off().expect("the NIC answers");
+            std::thread::sleep(Duration::from_millis(100));
+        }
         b.vi.end(false).expect("the NIC answers");
         a.vi.disconnect().expect("the NIC answers");
         assert_eq!(b.vi.query().expect("it answers").state, via::ViState::Idle);

@@ -4,13 +4,11 @@
 use std::{
     fs,
     path::Path,
-    process::{Child, Command, Stdio},
-    thread::sleep,
-    time::{Duration, Instant},
+    process::{Command, Stdio},
 };
 
 mod common;
-use common::{built, compile, Simulator};
+use common::{compile, Simulator, Viads};
 
 const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 /// Posts between the lines of a thread: quiet.c.
@@ -47,25 +45,9 @@ fn calls(simulator: &Simulator, nics: &str) -> [Vec<String>; 2] {
 #[test]
 fn through_viad_posts_and_looks_that_find_something_make_no_system_call() {
     let simulator = Simulator::with(1);
-    let folder = simulator.folder.path();
-    let (socket, config) = (folder.join("viad.sock"), folder.join("viad.toml"));
     // It looks for so long before it sleeps: it stays awake.
-    fs::write(&config, "poll_us = 1000000\n").expect("written");
-    let viad = Command::new(built("viad"))
-        .args(["--nic", &simulator.nic(0), "--config"])
-        .arg(&config)
-        .arg("--socket")
-        .arg(&socket)
-        .stdin(Stdio::null())
-        .spawn()
-        .expect("it starts");
-    let _viad = Viad(viad);
-    let start = Instant::now();
-    while !socket.exists() {
-        assert!(start.elapsed() < Duration::from_secs(60), "viad does not serve");
-        sleep(Duration::from_millis(10));
-    }
-    for calls in calls(&simulator, &format!("nic0=viad:{}", socket.display())) {
+    let viads = Viads::of(&simulator, "poll_us = 1000000\n");
+    for calls in calls(&simulator, &viads.names()) {
         assert!(calls.is_empty(), "{} in {ROUNDS} rounds: {calls:#?}", calls.len());
     }
 }
@@ -81,14 +63,5 @@ fn with_an_agent_of_its_own_a_post_is_one_doorbell_and_a_look_is_nothing() {
         // A completion queue has an index that is stored when the NIC needs the room.
         assert_eq!(messages, calls.len(), "{calls:#?}");
         assert!((ROUNDS..=ROUNDS + more).contains(&messages), "{calls:#?}");
-    }
-}
-
-struct Viad(Child);
-
-impl Drop for Viad {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }

@@ -66,10 +66,65 @@ impl Simulator {
 
     /// What C programs are told of the NICs.
     pub fn names(&self) -> String {
-        let names = ["nic", "VINIC", "/dev/via_eth", "/dev/clanvi"];
-        let aliases = |nic: usize| names.map(|name| format!("{name}{nic}={}", self.nic(nic)));
-        (0..self.nics).flat_map(aliases).collect::<Vec<_>>().join(";")
+        (0..self.nics).flat_map(|nic| names_of(nic, &self.nic(nic))).collect::<Vec<_>>().join(";")
     }
+}
+
+/// A viad for each NIC of a simulator.
+pub struct Viads {
+    processes: Vec<Child>,
+    names: String,
+}
+
+#[allow(dead_code, reason = "not every test has viads")]
+impl Viads {
+    /// Starts them, with this configuration.
+    pub fn of(simulator: &Simulator, config: &str) -> Self {
+        let folder = simulator.folder.path();
+        let file = folder.join("viad.toml");
+        std::fs::write(&file, config).expect("written");
+        let mut viads = Self { processes: Vec::new(), names: String::new() };
+        for nic in 0..simulator.nics {
+            let socket = folder.join(format!("viad{nic}.sock"));
+            let viad = Command::new(built("viad"))
+                .args(["--nic", &simulator.nic(nic), "--config"])
+                .arg(&file)
+                .arg("--socket")
+                .arg(&socket)
+                .env("RUST_LOG", "warn")
+                .stdin(Stdio::null())
+                .spawn();
+            viads.processes.push(viad.expect("it starts"));
+            let start = Instant::now();
+            while !socket.exists() {
+                assert!(start.elapsed() < Duration::from_secs(60), "viad {nic} does not serve");
+                sleep(Duration::from_millis(10));
+            }
+            viads.names += &names_of(nic, &format!("viad:{}", socket.display())).join(";");
+            viads.names.push(';');
+        }
+        viads.names.pop();
+        viads
+    }
+
+    /// What C programs are told of the NICs.
+    pub fn names(&self) -> String {
+        self.names.clone()
+    }
+}
+
+impl Drop for Viads {
+    fn drop(&mut self) {
+        for process in &mut self.processes {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+/// The names that programs have for NIC `nic`, each for `name`.
+fn names_of(nic: usize, name: &str) -> [String; 4] {
+    ["nic", "VINIC", "/dev/via_eth", "/dev/clanvi"].map(|alias| format!("{alias}{nic}={name}"))
 }
 
 impl Drop for Simulator {
