@@ -8,7 +8,8 @@ use rust_hdl::prelude::*;
 
 use crate::export::verilog;
 use crate::{
-    admin, complete, dma, doorbell, edge, fetch, interrupt, nic, prims, protect, receive, reply, send, vi,
+    admin, complete, dma, doorbell, edge, fetch, interrupt, mac, nic, prims, protect, receive, reply, send,
+    vi,
 };
 
 /// The name of the whole NIC; it is exported as `top.v`, the others as `blocks/<name>.v`.
@@ -94,6 +95,15 @@ pub fn all() -> Vec<Entry> {
         // Interrupts.
         entry("interrupt/notify", || verilog(interrupt::Notify::default()), 140, 1),
         entry("interrupt/vectors", || verilog(interrupt::Vectors::default()), 600, 0),
+        // The Ethernet MAC.
+        entry("mac/async_fifo", || verilog(mac::AsyncFifo::<mac::MacBeat, 4, 5>::default()), 200, 0),
+        entry("mac/receive", || verilog(mac::Receive::default()), 200, 0),
+        entry("mac/control", || verilog(mac::Control::default()), 200, 0),
+        entry("mac/transmit", || verilog(mac::Transmit::default()), 200, 0),
+        entry("mac/counters", || verilog(mac::Counters::default()), 200, 0),
+        entry("mac/mdio", || verilog(mac::Mdio::default()), 200, 0),
+        entry("mac/rgmii", || verilog(mac::Rgmii::new(80, 80)), 20, 0),
+        entry("mac", || verilog(mac::Mac::default()), 1500, 0),
         // All of it.
         entry(CORE, || verilog(nic::Nic::default()), 26_000, 76),
     ]

@@ -15,6 +15,7 @@ pub mod export;
 pub mod fetch;
 pub mod flow;
 pub mod interrupt;
+pub mod mac;
 pub mod nic;
 pub mod prims;
 pub mod proofs;
