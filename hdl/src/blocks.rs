@@ -96,14 +96,14 @@ pub fn all() -> Vec<Entry> {
         entry("interrupt/notify", || verilog(interrupt::Notify::default()), 140, 1),
         entry("interrupt/vectors", || verilog(interrupt::Vectors::default()), 600, 0),
         // The Ethernet MAC.
-        entry("mac/async_fifo", || verilog(mac::AsyncFifo::<mac::MacBeat, 4, 5>::default()), 200, 0),
-        entry("mac/receive", || verilog(mac::Receive::default()), 200, 0),
-        entry("mac/control", || verilog(mac::Control::default()), 200, 0),
-        entry("mac/transmit", || verilog(mac::Transmit::default()), 200, 0),
-        entry("mac/counters", || verilog(mac::Counters::default()), 200, 0),
-        entry("mac/mdio", || verilog(mac::Mdio::default()), 200, 0),
-        entry("mac/rgmii", || verilog(mac::Rgmii::new(80, 80)), 20, 0),
-        entry("mac", || verilog(mac::Mac::default()), 1500, 0),
+        entry("mac/async_fifo", || verilog(mac::AsyncFifo::<mac::MacBeat, 4, 5>::default()), 156, 0),
+        entry("mac/receive", || verilog(mac::Receive::default()), 187, 0),
+        entry("mac/control", || verilog(mac::Control::default()), 90, 0),
+        entry("mac/transmit", || verilog(mac::Transmit::default()), 442, 0),
+        entry("mac/counters", || verilog(mac::Counters::default()), 210, 0),
+        entry("mac/mdio", || verilog(mac::Mdio::default()), 82, 0),
+        entry("mac/rgmii", || verilog(mac::Rgmii::new(80, 80)), 4, 0),
+        entry("mac", || verilog(mac::Mac::default()), 1265, 0),
         // All of it.
         entry(CORE, || verilog(nic::Nic::default()), 26_000, 76),
     ]

@@ -72,10 +72,10 @@ pub struct Control {
     ended: DFF<bool>,
     verdict: DFF<Bits<3>>,
     /// The next beat is none of a new frame; it counts through a reset.
-    inside: DFF<bool>,
+    midway: DFF<bool>,
     /// The rest of a frame is dropped.
     dropping: DFF<bool>,
-    inside_next: Signal<Local, bool>,
+    midway_next: Signal<Local, bool>,
     take: Signal<Local, bool>,
     beat_data: Signal<Local, Bits<64>>,
     beat_last: Signal<Local, bool>,
@@ -96,7 +96,7 @@ impl Logic for Control {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, index, held_valid, held, out_valid, out, to_group, to_station);
-        dff_setup!(self, clock, pausing, quanta, obey, ended, verdict, inside, dropping);
+        dff_setup!(self, clock, pausing, quanta, obey, ended, verdict, midway, dropping);
         self.rx_valid.next = self.out_valid.q.val();
         self.rx.next = self.out.q.val();
         self.pause_valid.next = self.obey.q.val();
@@ -106,11 +106,11 @@ impl Logic for Control {
         self.beat_last.next = self.beat.val().last;
         self.address.next = self.beat_data.val().get_bits::<48>(0);
         self.typed.next = self.beat_data.val().get_bits::<16>(32);
-        self.inside_next.next = self.inside.q.val();
+        self.midway_next.next = self.midway.q.val();
         if self.beat_valid.val() {
-            self.inside_next.next = !self.beat_last.val();
+            self.midway_next.next = !self.beat_last.val();
         }
-        self.inside.d.next = self.inside_next.val();
+        self.midway.d.next = self.midway_next.val();
         self.take.next = self.beat_valid.val() & !self.dropping.q.val();
         if self.beat_valid.val() & self.beat_last.val() {
             self.dropping.d.next = false;
@@ -174,7 +174,7 @@ impl Logic for Control {
             self.pausing.d.next = false;
             self.obey.d.next = false;
             self.ended.d.next = false;
-            self.dropping.d.next = self.inside_next.val();
+            self.dropping.d.next = self.midway_next.val();
         }
     }
 }

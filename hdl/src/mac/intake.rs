@@ -37,7 +37,7 @@ pub struct Intake {
     /// The beat.
     pub beat: Signal<Out, MacBeat>,
     /// The next beat is none of a new frame; it counts through a reset.
-    inside: DFF<bool>,
+    midway: DFF<bool>,
     /// The frame under way is to be ended here.
     ending: DFF<bool>,
     open: Signal<Local, bool>,
@@ -47,7 +47,7 @@ pub struct Intake {
 impl Logic for Intake {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, inside, ending);
+        dff_setup!(self, clock, midway, ending);
         self.open.next = !self.ending.q.val() & !self.reset.val();
         self.tx_ready.next = self.open.val() & self.beat_ready.val();
         self.beat_valid.next = self.ending.q.val() | (self.open.val() & self.tx_valid.val());
@@ -59,7 +59,7 @@ impl Logic for Intake {
             self.beat.next.reason = self.spoiled.val();
         }
         if self.open.val() & self.tx_valid.val() & self.beat_ready.val() {
-            self.inside.d.next = !self.tx.val().last;
+            self.midway.d.next = !self.tx.val().last;
         }
         if self.ending.q.val() {
             self.beat.next.count = bits::<4>(0);
@@ -67,9 +67,9 @@ impl Logic for Intake {
             self.beat.next.reason = self.spoiled.val();
             if self.beat_ready.val() {
                 self.ending.d.next = false;
-                self.inside.d.next = false;
+                self.midway.d.next = false;
             }
-        } else if self.reset.val() & self.inside.q.val() {
+        } else if self.reset.val() & self.midway.q.val() {
             self.ending.d.next = true;
         }
     }

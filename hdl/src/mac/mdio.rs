@@ -1,7 +1,7 @@
 //! The management interface of a PHY: reads and writes its registers (802.3 clause 22).
 //!
 //! ```text
-//!  command, phy, register ──►┌──────┐──► mdc, mdio_out, mdio_enable
+//!  command, phy_register  ──►┌──────┐──► mdc, mdio_out, mdio_enable
 //!             write, data ──►│ Mdio │◄── mdio_in
 //!       done, value ◄────────└──────┘
 //! ```
@@ -34,7 +34,7 @@ pub struct Mdio {
     /// The PHY's address.
     pub phy: Signal<In, Bits<5>>,
     /// The register.
-    pub register: Signal<In, Bits<5>>,
+    pub phy_register: Signal<In, Bits<5>>,
     /// What to write.
     pub data: Signal<In, Bits<16>>,
     /// The command is over.
@@ -133,7 +133,7 @@ impl Logic for Mdio {
             self.reading.d.next = !self.write.val();
             self.out.d.next = (bit_cast::<32, 14>(self.head.val()) << 18)
                 | (bit_cast::<32, 5>(self.phy.val()) << 23)
-                | (bit_cast::<32, 5>(self.register.val()) << 18)
+                | (bit_cast::<32, 5>(self.phy_register.val()) << 18)
                 | self.turn_around.val()
                 | bit_cast::<32, 16>(self.data.val());
         }

@@ -53,7 +53,7 @@ pub struct Rgmii {
     data_in: DdrIn<4>,
     control_delay: Delay<1>,
     control_in: DdrIn<1>,
-    byte: DFF<Bits<8>>,
+    octet: DFF<Bits<8>>,
     valid: DFF<bool>,
     error: DFF<bool>,
 }
@@ -73,7 +73,7 @@ impl Rgmii {
 impl Logic for Rgmii {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, rx_clock, byte, valid, error);
+        dff_setup!(self, rx_clock, octet, valid, error);
         clock!(self, tx_clock, clock_out, data_out, control_out);
         clock!(self, rx_clock, data_in, control_in);
         // Out.
@@ -96,13 +96,13 @@ impl Logic for Rgmii {
         // In.
         self.data_delay.in_data.next = self.pads_rx_data.val();
         self.data_in.pad.next = self.data_delay.out_data.val();
-        self.byte.d.next =
+        self.octet.d.next =
             (bit_cast::<8, 4>(self.data_in.fall.val()) << 4) | bit_cast::<8, 4>(self.data_in.rise.val());
         self.control_delay.in_data.next = self.pads_rx_control.val();
         self.control_in.pad.next = self.control_delay.out_data.val();
         self.valid.d.next = self.control_in.rise.val().any();
         self.error.d.next = self.control_in.rise.val().any() ^ self.control_in.fall.val().any();
-        self.rx_data.next = self.byte.q.val();
+        self.rx_data.next = self.octet.q.val();
         self.rx_valid.next = self.valid.q.val();
         self.rx_error.next = self.error.q.val();
     }

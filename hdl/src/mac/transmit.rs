@@ -91,14 +91,14 @@ pub struct Transmit {
     data: DFF<Bits<8>>,
     enable: DFF<bool>,
     error: DFF<bool>,
-    event: DFF<bool>,
+    happened: DFF<bool>,
     kind: DFF<Bits<2>>,
     tell: Signal<Local, bool>,
     load: Signal<Local, bool>,
     starved: Signal<Local, bool>,
     following: Signal<Local, MacBeat>,
     sum: Signal<Local, Bits<32>>,
-    byte: Signal<Local, Bits<8>>,
+    octet: Signal<Local, Bits<8>>,
     long_enough: Signal<Local, bool>,
     preamble: Number<8, 0x55>,
     delimiter: Number<8, 0xd5>,
@@ -114,12 +114,12 @@ impl Logic for Transmit {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, state, step, length, word, left, word_last, spoiled, ours, part, dropping);
-        dff_setup!(self, clock, told, refresh, holding, held, data, enable, error, event, kind);
+        dff_setup!(self, clock, told, refresh, holding, held, data, enable, error, happened, kind);
         clock!(self, clock, fcs);
         self.out_data.next = self.data.q.val();
         self.out_enable.next = self.enable.q.val();
         self.out_error.next = self.error.q.val();
-        self.event_valid.next = self.event.q.val();
+        self.event_valid.next = self.happened.q.val();
         self.event_kind.next = self.kind.q.val();
 
         // The peer's pause, and ours.
@@ -160,12 +160,12 @@ impl Logic for Transmit {
 
         // The line.
         self.load.next = false;
-        self.byte.next = bits::<8>(0);
+        self.octet.next = bits::<8>(0);
         self.fcs.start.next = false;
         self.fcs.in_valid.next = false;
         self.enable.d.next = true;
         self.error.d.next = false;
-        self.event.d.next = false;
+        self.happened.d.next = false;
         self.long_enough.next = self.length.q.val() == self.shortest.val();
         if (self.state.q.val() == State::Data) | (self.state.q.val() == State::Pad) {
             self.fcs.in_valid.next = true;
@@ -196,17 +196,17 @@ impl Logic for Transmit {
                 }
             }
             State::Preamble => {
-                self.byte.next = self.preamble.val();
+                self.octet.next = self.preamble.val();
                 self.step.d.next = self.step.q.val() + 1;
                 if self.step.q.val() == bits::<4>(7) {
-                    self.byte.next = self.delimiter.val();
+                    self.octet.next = self.delimiter.val();
                     self.step.d.next = bits::<4>(0);
                     self.state.d.next = State::Data;
                     self.load.next = true;
                 }
             }
             State::Data => {
-                self.byte.next = self.word.q.val().get_bits::<8>(0);
+                self.octet.next = self.word.q.val().get_bits::<8>(0);
                 self.word.d.next = self.word.q.val() >> 8;
                 self.left.d.next = self.left.q.val() - 1;
                 if self.left.q.val() == bits::<4>(1) {
@@ -227,19 +227,19 @@ impl Logic for Transmit {
             }
             State::Check => {
                 self.error.d.next = self.spoiled.q.val();
-                self.byte.next = self.sum.val().get_bits::<8>(0);
+                self.octet.next = self.sum.val().get_bits::<8>(0);
                 self.step.d.next = self.step.q.val() + 1;
                 if self.step.q.val() == bits::<4>(1) {
-                    self.byte.next = self.sum.val().get_bits::<8>(8);
+                    self.octet.next = self.sum.val().get_bits::<8>(8);
                 }
                 if self.step.q.val() == bits::<4>(2) {
-                    self.byte.next = self.sum.val().get_bits::<8>(16);
+                    self.octet.next = self.sum.val().get_bits::<8>(16);
                 }
                 if self.step.q.val() == bits::<4>(3) {
-                    self.byte.next = self.sum.val().get_bits::<8>(24);
+                    self.octet.next = self.sum.val().get_bits::<8>(24);
                     self.step.d.next = bits::<4>(0);
                     self.state.d.next = State::Gap;
-                    self.event.d.next = true;
+                    self.happened.d.next = true;
                     self.kind.d.next = bits::<2>(0);
                     if self.ours.q.val() {
                         self.kind.d.next = bits::<2>(1);
@@ -258,8 +258,8 @@ impl Logic for Transmit {
                 }
             }
         }
-        self.fcs.in_data.next = self.byte.val();
-        self.data.d.next = self.byte.val();
+        self.fcs.in_data.next = self.octet.val();
+        self.data.d.next = self.octet.val();
 
         self.beat_ready.next = self.dropping.q.val() | (self.load.val() & !self.ours.q.val());
         if self.dropping.q.val() & self.beat_valid.val() & self.beat.val().last {
