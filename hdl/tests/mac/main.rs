@@ -1,0 +1,13 @@
+//! The Ethernet MAC and what stands on it, as exported Verilog in Verilator, with every clock at its own pace.
+
+mod crossing;
+mod frames;
+mod mdio;
+mod pause;
+mod receive;
+mod reset;
+mod transmit;
+mod world;
+
+#[path = "../common/bundle.rs"]
+mod fields;
