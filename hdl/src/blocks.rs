@@ -8,8 +8,8 @@ use rust_hdl::prelude::*;
 
 use crate::export::verilog;
 use crate::{
-    admin, complete, dma, doorbell, edge, fetch, interrupt, mac, nic, prims, protect, receive, reply, send,
-    vi,
+    admin, complete, dma, doorbell, echo, edge, fetch, interrupt, mac, nic, prims, protect, receive, reply,
+    send, vi,
 };
 
 /// The name of the whole NIC; it is exported as `top.v`, the others as `blocks/<name>.v`.
@@ -104,6 +104,11 @@ pub fn all() -> Vec<Entry> {
         entry("mac/mdio", || verilog(mac::Mdio::default()), 82, 0),
         entry("mac/rgmii", || verilog(mac::Rgmii::new(80, 80)), 4, 0),
         entry("mac", || verilog(mac::Mac::default()), 1265, 0),
+        // A board's first light: ARP and ping.
+        entry("echo/question", || verilog(echo::Question::default()), 700, 0),
+        entry("echo/answer", || verilog(echo::Answer::default()), 541, 4),
+        entry("echo/finder", || verilog(echo::Finder::default()), 20, 0),
+        entry("mac-echo", || verilog(echo::Echo::default()), 2495, 4),
         // All of it.
         entry(CORE, || verilog(nic::Nic::default()), 26_000, 76),
     ]

@@ -10,6 +10,7 @@ pub mod bus;
 pub mod complete;
 pub mod dma;
 pub mod doorbell;
+pub mod echo;
 pub mod edge;
 pub mod export;
 pub mod fetch;

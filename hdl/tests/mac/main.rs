@@ -1,6 +1,7 @@
 //! The Ethernet MAC and what stands on it, as exported Verilog in Verilator, with every clock at its own pace.
 
 mod crossing;
+mod echo;
 mod frames;
 mod mdio;
 mod pause;

@@ -5,9 +5,9 @@ use viaduct_hdl::mac::Mdio;
 use viaduct_verilate::Bench;
 
 /// A PHY at one address.
-struct Phy {
+pub struct Phy {
     address: u16,
-    registers: [u16; 32],
+    pub registers: [u16; 32],
     /// Bits seen at rising edges of mdc, newest in bit 0.
     bits: u64,
     ones: u32,
@@ -15,9 +15,38 @@ struct Phy {
     at: u32,
     header: u16,
     drive: Option<bool>,
+    mdc: bool,
+    /// Cycles of 8 ns since mdc rose.
+    since: u64,
 }
 
 impl Phy {
+    pub fn new(address: u16, registers: [u16; 32]) -> Self {
+        let (bits, ones, at, header) = (0, 0, 0, 0);
+        Self { address, registers, bits, ones, at, header, drive: None, mdc: false, since: 1000 }
+    }
+
+    /// What is on the line, whether the other side drives it or not.
+    pub fn line(&self, enable: bool, out: bool) -> bool {
+        assert!(!enable || self.drive.is_none(), "both drive the line");
+        match self.drive {
+            Some(level) => level,
+            None if enable => out,
+            None => true,
+        }
+    }
+
+    /// 8 ns later.
+    pub fn clock(&mut self, mdc: bool, line: bool) {
+        self.since += 1;
+        if mdc && !self.mdc {
+            assert!(self.since >= 50, "mdc is faster than 2.5 MHz: {} cycles", self.since);
+            self.since = 0;
+            self.rise(line);
+        }
+        self.mdc = mdc;
+    }
+
     /// A rising edge of mdc; `line` is what is on the wire.
     fn rise(&mut self, line: bool) {
         self.bits = self.bits << 1 | u64::from(line);
@@ -59,29 +88,13 @@ impl Phy {
 struct Rig {
     bench: Bench,
     phy: Phy,
-    mdc: u64,
-    /// Cycles since mdc rose.
-    since: u64,
 }
 
 impl Rig {
     fn step(&mut self) {
         let bench = &mut self.bench;
-        let enable = bench.get("mdio_enable") == 1;
-        assert!(!enable || self.phy.drive.is_none(), "both drive the line");
-        let line = match self.phy.drive {
-            Some(level) => level,
-            None if enable => bench.get("mdio_out") == 1,
-            None => true,
-        };
-        let mdc = bench.get("mdc");
-        self.since += 1;
-        if mdc == 1 && self.mdc == 0 {
-            assert!(self.since >= 50, "mdc is faster than 2.5 MHz: {} cycles", self.since);
-            self.since = 0;
-            self.phy.rise(line);
-        }
-        self.mdc = mdc;
+        let line = self.phy.line(bench.get("mdio_enable") == 1, bench.get("mdio_out") == 1);
+        self.phy.clock(bench.get("mdc") == 1, line);
         bench.set("mdio_in", line.into());
         bench.tick();
     }
@@ -119,8 +132,7 @@ impl Rig {
 fn registers_are_read_and_written() {
     let bench = Bench::new("mdio", &verilog(Mdio::default()));
     let registers = std::array::from_fn(|n| 0x1234u16.wrapping_mul(n as u16 + 3) ^ 0x8001);
-    let phy = Phy { address: 5, registers, bits: 0, ones: 0, at: 0, header: 0, drive: None };
-    let mut rig = Rig { bench, phy, mdc: 0, since: 1000 };
+    let mut rig = Rig { bench, phy: Phy::new(5, registers) };
     for (n, value) in registers.into_iter().enumerate() {
         assert_eq!(rig.command(false, 5, n as u64, 0xffff), (value.into(), true), "register {n}");
     }

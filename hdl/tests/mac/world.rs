@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use rust_hdl::prelude::Block;
 use viaduct_hdl::bus::FrameBeat;
 use viaduct_hdl::export::verilog;
 use viaduct_hdl::mac::Mac;
@@ -118,10 +119,15 @@ pub struct World {
     ports: Ports,
 }
 
-struct Ports {
+#[derive(Clone, Copy)]
+struct CorePorts {
     rx_valid: Handle,
     tx_valid: Handle,
     tx_ready: Handle,
+}
+
+struct Ports {
+    core: Option<CorePorts>,
     in_data: Handle,
     in_control: Handle,
     out_clock: Handle,
@@ -130,19 +136,26 @@ struct Ports {
 }
 
 impl World {
-    /// With clocks of these periods in femtoseconds: core, transmit, receive.
+    /// The MAC alone, with clocks of these periods in femtoseconds: core, transmit, receive.
     pub fn new(name: &str, periods: [u64; 3]) -> Self {
+        Self::of(name, "mac", Mac::default(), periods)
+    }
+
+    /// A block with the MAC's pins, and its core's side or none.
+    pub fn of<B: Block>(name: &str, block: &str, design: B, periods: [u64; 3]) -> Self {
         let seed = seed(name);
-        let mut dut = clockless("mac", &verilog(Mac::default()), seed);
+        let mut dut = clockless(block, &verilog(design), seed);
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut phase = || random.random_range(0..NOMINAL);
         let core = Clock::new(&dut, "clock", periods[0], phase());
         let tx = Clock::new(&dut, "tx_clock", periods[1], phase());
         let rx = Clock::new(&dut, "rx_clock", periods[2], phase());
         let ports = Ports {
-            rx_valid: dut.port("rx_valid"),
-            tx_valid: dut.port("tx_valid"),
-            tx_ready: dut.port("tx_ready"),
+            core: dut.has("rx_valid").then(|| CorePorts {
+                rx_valid: dut.port("rx_valid"),
+                tx_valid: dut.port("tx_valid"),
+                tx_ready: dut.port("tx_ready"),
+            }),
             in_data: dut.port("pads_rx_data"),
             in_control: dut.port("pads_rx_control"),
             out_clock: dut.port("pads_tx_clock"),
@@ -230,10 +243,17 @@ impl World {
             self.core.turn(&mut self.dut);
             return;
         }
+        if let Some(ports) = self.ports.core {
+            self.core_cycle(ports);
+        }
+        self.core.turn(&mut self.dut);
+    }
+
+    fn core_cycle(&mut self, ports: CorePorts) {
         let reset = self.dut.get("reset") == 1;
         // A beat that was offered stays.
         self.offered = !self.beats.is_empty() && (self.offered || self.random.random_ratio(self.rate, 100));
-        self.dut.write(self.ports.tx_valid, self.offered.into());
+        self.dut.write(ports.tx_valid, self.offered.into());
         if let (true, Some((bytes, last, bad))) = (self.offered, self.beats.front()) {
             let mut data = [0xa5; 8];
             data[..bytes.len()].copy_from_slice(bytes);
@@ -248,11 +268,11 @@ impl World {
             );
         }
         self.dut.eval();
-        if self.offered && self.dut.read(self.ports.tx_ready) == 1 {
+        if self.offered && self.dut.read(ports.tx_ready) == 1 {
             self.beats.pop_front();
             self.offered = false;
         }
-        if !reset && self.dut.read(self.ports.rx_valid) == 1 {
+        if !reset && self.dut.read(ports.rx_valid) == 1 {
             let get = |name| self.rx_bundle.get(&self.dut, name);
             let (data, count, last, bad) = (get("data"), get("count") as usize, get("last"), get("bad"));
             assert!(count <= 8 && (count == 8 || last == 1), "{count} bytes in a beat");
@@ -262,7 +282,6 @@ impl World {
                 self.received.push((std::mem::take(&mut self.partial), bad == 0));
             }
         }
-        self.core.turn(&mut self.dut);
     }
 
     /// The PHY takes what is on the pads between two edges.
