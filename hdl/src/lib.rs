@@ -6,6 +6,7 @@
 
 pub mod admin;
 pub mod blocks;
+pub mod board;
 pub mod bus;
 pub mod complete;
 pub mod dma;

@@ -10,7 +10,7 @@ use rules::{check, Rule};
 
 /// The only places where Verilog is written by hand: memories, whose inference and attributes RustHDL cannot say, and
 /// cells of the FPGA that it cannot infer.
-const BY_HAND: [&str; 4] = ["mac/ddr.rs", "mac/delay.rs", "prims/lut_ram.rs", "prims/ram.rs"];
+const BY_HAND: [&str; 5] = ["board/pll.rs", "mac/ddr.rs", "mac/delay.rs", "prims/lut_ram.rs", "prims/ram.rs"];
 
 fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).unwrap() {
