@@ -7,6 +7,7 @@ mod mdio;
 mod pause;
 mod receive;
 mod reset;
+mod start;
 mod transmit;
 mod world;
 
