@@ -43,17 +43,12 @@ struct Trouble {
 /// `viaduct devices`.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let findings = look(&Machine::default())?;
-    let mut out = io::stdout().lock();
-    let written = if arguments.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&findings)?)
-    } else {
-        print(&mut out, &findings)
-    };
-    match written {
-        // A reader that has seen enough, such as `head`.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => Ok(other?),
+    if arguments.json {
+        return crate::print(&serde_json::to_string_pretty(&findings)?);
     }
+    let mut text = Vec::new();
+    print(&mut text, &findings)?;
+    crate::print(String::from_utf8_lossy(&text).trim_end())
 }
 
 fn look(machine: &Machine) -> Result<Findings> {

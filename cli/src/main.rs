@@ -3,13 +3,18 @@
 
 mod demo;
 mod devices;
+mod info;
 mod note;
 mod sim;
 mod simulator;
+mod stat;
 mod stop;
 mod transfer;
 
-use std::process::ExitCode;
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use clap::{Parser, Subcommand};
 
@@ -28,6 +33,10 @@ enum Command {
     Sim(sim::Command),
     /// The NICs of this machine, and what each still needs
     Devices(devices::Arguments),
+    /// What the NIC of a running viad is, and what this user may have of it
+    Info(info::Arguments),
+    /// What the NIC of a running viad has counted, and what its clients' virtual interfaces wait for
+    Stat(stat::Arguments),
     /// Two simulated NICs, two applications, one file from the first to the second
     Demo(demo::Arguments),
     /// Sends a file over a VI to `viaduct receive`
@@ -36,10 +45,21 @@ enum Command {
     Receive(transfer::ReceiveArguments),
 }
 
+/// Prints to standard output.
+fn print(text: &str) -> anyhow::Result<()> {
+    match writeln!(io::stdout().lock(), "{text}") {
+        // A reader that has seen enough, such as `head`.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Sim(command) => sim::run(command),
         Command::Devices(arguments) => devices::run(&arguments),
+        Command::Info(arguments) => info::run(&arguments),
+        Command::Stat(arguments) => stat::run(&arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Send(arguments) => transfer::send(arguments),
         Command::Receive(arguments) => transfer::receive(arguments),

@@ -19,6 +19,7 @@ use viaduct_spec::layout::Code;
 use crate::{
     address::{ConnectionInfo, Mac},
     agent::{vis::ViAttributes, AgentError, Event, Limits, MemoryAttributes, NicKind},
+    connection_agent::ConnectionAgent,
     queues::{cq::Cq, entries::Entries, vi::Vi, ViState},
 };
 
@@ -149,6 +150,13 @@ pub trait KernelAgent: Send + Sync {
     fn take_events(&self) -> Result<Vec<Event>, AgentError>;
     /// [`KernelAgent::take_events`], as soon as there is one; sleeps for `timeout` at most, then there are none.
     fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, AgentError>;
+    /// Connections of its VIs over the wire. Where the agent is in this process there is one such: it has the raw channel.
+    ///
+    /// # Errors
+    /// The raw channel is open already; no VI left for it.
+    fn connections(self: Arc<Self>) -> Result<Arc<dyn ConnectionAgent>, AgentError>;
+    /// The hosts file that the agent is configured with, for the name service; None: it has none.
+    fn hosts(&self) -> Result<Option<String>, AgentError>;
     /// Device time in ticks of 1.024 us; it wraps.
     fn time(&self) -> Result<u32, AgentError>;
     /// The NIC's counters, with their names and meanings.

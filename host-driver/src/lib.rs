@@ -5,12 +5,14 @@
 //! simulator). [`pci`] finds functions, and says what keeps one from being used. [`agent::Agent`] owns
 //! such a function and does what VIA leaves to its Kernel Agent: memory registration, protection tags,
 //! creation and connection of virtual interfaces. It runs inside the process that uses the NIC, or in `viad`, which
-//! many processes share: [`kernel_agent::KernelAgent`] is what a library asks of either. [`queues`] are what
+//! many processes share: [`kernel_agent::KernelAgent`] is what a library asks of either, and
+//! [`connection_agent::ConnectionAgent`] for connections. [`queues`] are what
 //! posts and looks need, past the agent. [`cm`] makes connections over the wire.
 
 pub mod address;
 pub mod agent;
 pub mod cm;
+pub mod connection_agent;
 pub mod credentials;
 pub mod device;
 pub mod dma_space;

@@ -161,7 +161,7 @@ impl Nic {
     /// Its connection manager.
     ///
     /// # Errors
-    /// The device's, when it is begun; [`Error::NotSupported`]: the agent is not in this process.
+    /// The device's, when it is begun.
     pub fn connections(&self) -> Result<Arc<dyn Connections>, Error> {
         Ok(Arc::new(self.wire()?))
     }

@@ -15,7 +15,7 @@ use viaduct_spec::{descriptor::MAX_SEGMENTS, layout::Code, register::VERSION_VAL
 
 use crate::{
     names::{self, Target},
-    wire::{lost_events, Embedded, Wire},
+    wire::{lost_events, OnDemand, Wire},
     Error, ReliabilityLevel,
 };
 
@@ -26,9 +26,9 @@ pub struct Nic(Arc<Inner>);
 
 struct Inner {
     name: String,
+    /// It goes before the agent.
+    connections: OnDemand,
     agent: Arc<dyn KernelAgent>,
-    /// None: the agent is viad's.
-    embedded: Option<Embedded>,
 }
 
 /// What a NIC can do (VIP_NIC_ATTRIBUTES).
@@ -98,16 +98,18 @@ impl Nic {
             Target::Device(device) => Self::open_device(name, device.open()?, device.options),
             Target::Viad(socket) => {
                 let agent = viaduct_driver::viad::Client::open(socket)?;
-                Ok(Self(Arc::new(Inner { name: name.into(), agent, embedded: None })))
+                Ok(Self::of(name, agent))
             }
         }
     }
 
     /// Opens a NIC behind any [`PciDevice`].
     pub fn open_device(name: &str, device: Arc<dyn PciDevice>, options: Options) -> Result<Self, Error> {
-        let agent = Agent::open(device, options)?;
-        let embedded = Some(Embedded::new(&agent));
-        Ok(Self(Arc::new(Inner { name: name.into(), agent, embedded })))
+        Ok(Self::of(name, Agent::open(device, options)?))
+    }
+
+    fn of(name: &str, agent: Arc<dyn KernelAgent>) -> Self {
+        Self(Arc::new(Inner { name: name.into(), connections: OnDemand::default(), agent }))
     }
 
     /// What it can do (VipQueryNic).
@@ -184,13 +186,16 @@ impl Nic {
 
     /// Connections that their peers have ended: no error of the NIC's.
     fn lost(&self) -> Vec<Event> {
-        let begun = self.0.embedded.as_ref().and_then(Embedded::begun);
-        begun.map_or_else(Vec::new, |wire| lost_events(&wire))
+        self.0.connections.begun().map_or_else(Vec::new, |wire| lost_events(&wire))
     }
 
     pub(crate) fn wire(&self) -> Result<Arc<Wire>, Error> {
-        let none = || Error::NotSupported("connections over the wire through viad");
-        self.0.embedded.as_ref().ok_or_else(none)?.wire()
+        self.0.connections.begin(self.agent())
+    }
+
+    /// The hosts file that the NIC's viad is configured with; None: it has none, or the agent is in this process.
+    pub fn hosts(&self) -> Result<Option<String>, Error> {
+        Ok(self.agent().hosts()?)
     }
 
     /// Whether the device still answers. What waits for completions asks this now and then by itself.

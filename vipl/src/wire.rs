@@ -1,4 +1,4 @@
-//! Connections over the wire, by the connector of the agent in this process.
+//! Connections over the wire, by the agent of the NIC, wherever that is.
 
 use std::{
     collections::BTreeMap,
@@ -13,12 +13,9 @@ use std::{
 
 use viaduct_driver::{
     address::Mac,
-    agent::{
-        connector::{Ask, Connector, ConnectorError},
-        Agent,
-    },
     cm::{CmError, ConnectionId, Discriminator, End, Event, Host, Refusal, Target},
-    kernel_agent::ViName,
+    connection_agent::{Ask, ConnectionAgent, ConnectorError},
+    kernel_agent::{KernelAgent, ViName},
 };
 
 use crate::{
@@ -33,7 +30,7 @@ const READY: Duration = Duration::from_secs(20);
 
 /// The connections of a NIC.
 pub(crate) struct Wire {
-    connector: Connector,
+    agent: Arc<dyn ConnectionAgent>,
     state: Mutex<State>,
     /// Nobody has the NIC open any more.
     stop: AtomicBool,
@@ -50,10 +47,8 @@ struct State {
 }
 
 impl Wire {
-    /// Opens the raw channel.
-    pub fn open(agent: &Arc<Agent>) -> Result<Arc<Self>, Error> {
-        let connector = Connector::open(agent, true, rand::random())?;
-        Ok(Arc::new(Self { connector, state: Mutex::default(), stop: AtomicBool::new(false) }))
+    fn of(agent: Arc<dyn ConnectionAgent>) -> Arc<Self> {
+        Arc::new(Self { agent, state: Mutex::default(), stop: AtomicBool::new(false) })
     }
 
     /// VIs whose connections the other side has ended since one last asked.
@@ -73,7 +68,7 @@ impl Wire {
             matches!(event, Event::Disconnected { .. } | Event::Lost { .. })
                 && links.values().any(|id| *id == event.id())
         };
-        while let Some(event) = self.connector.take_event(|event| ended(event, &state.links)) {
+        while let Some(event) = self.agent.take_event(&mut |event| ended(event, &state.links)) {
             let vi = state.links.iter().find(|(_, id)| **id == event.id()).map(|(vi, _)| *vi);
             if let Some(vi) = vi {
                 state.links.remove(&vi);
@@ -108,16 +103,16 @@ impl Wire {
             self.state().links.insert(vi.name(), id);
         } else {
             // Nothing more is to come of it.
-            self.connector.disconnect(id)?;
+            self.agent.disconnect(id)?;
         }
         vi.end(outcome.is_ok())?;
         outcome
     }
 }
 
-/// Turns the connector, so that peers are answered while nobody waits.
+/// Hears what peers say while nobody waits.
 fn listen(wire: &Wire) {
-    while !wire.stop.load(Ordering::Acquire) && wire.connector.wait(SLICE).is_ok() {
+    while !wire.stop.load(Ordering::Acquire) && wire.agent.hear(SLICE).is_ok() {
         wire.note_ends();
     }
 }
@@ -160,25 +155,22 @@ impl Connections for Arc<Wire> {
         give_up: &dyn Fn() -> bool,
     ) -> Result<Box<dyn Incoming>, Error> {
         let start = Instant::now();
-        let own = self.connector.listen(discriminator(local)?, true);
+        let own = self.agent.listen(discriminator(local)?)?;
         let mine = |event: &Event| matches!(event, Event::Incoming { listener, .. } if *listener == own);
         let result = loop {
             let left = timeout.map_or(SLICE, |timeout| timeout.saturating_sub(start.elapsed()).min(SLICE));
-            match self.connector.wait_event(left, mine) {
+            match self.agent.wait_event(left, mine) {
                 Ok(Some(Event::Incoming { id, request, .. })) => break Ok((id, request)),
                 Ok(_) if left.is_zero() || give_up() => break Err(Error::Timeout),
                 Ok(_) => {}
                 Err(error) => break Err(error.into()),
             }
         };
-        self.connector.unlisten(own);
         let (id, request) = match result {
             Ok(asked) => asked,
             Err(error) => {
-                // Who asked in the last moment is told that nobody waits any more.
-                if let Some(event) = self.connector.take_event(mine) {
-                    let _ = self.connector.reject(event.id(), &[]);
-                }
+                // Who asked in the last moment is refused. Of an agent that is gone the first error counts.
+                let _ = self.agent.unlisten(own);
                 return Err(error);
             }
         };
@@ -197,7 +189,7 @@ impl Connections for Arc<Wire> {
     ) -> Result<RemoteAttributes, Error> {
         let ask = self.ask(vi.name(), local, remote, timeout)?;
         // The manager knows the time: what is too late is refused.
-        self.begin(vi, || self.connector.connect(ask))?.wait(vi)
+        self.begin(vi, || self.agent.connect(ask))?.wait(vi)
     }
 
     fn peer_request(
@@ -208,12 +200,12 @@ impl Connections for Arc<Wire> {
         timeout: Option<Duration>,
     ) -> Result<Arc<dyn PeerRequest>, Error> {
         let ask = self.ask(vi.name(), local, remote, timeout)?;
-        Ok(Arc::new(self.begin(vi, || self.connector.peer_request(ask))?))
+        Ok(Arc::new(self.begin(vi, || self.agent.peer_request(ask))?))
     }
 
     fn disconnect(&self, vi: &dyn Endpoint) -> Result<(), Error> {
         let id = self.state().links.remove(&vi.name());
-        Ok(id.map_or(Ok(()), |id| self.connector.disconnect(id))?)
+        Ok(id.map_or(Ok(()), |id| self.agent.disconnect(id))?)
     }
 }
 
@@ -243,7 +235,7 @@ impl Incoming for Asked {
 
     fn accept(&self, vi: &dyn Endpoint) -> Result<(), Error> {
         vi.begin()?;
-        if let Err(error) = self.wire.connector.accept(self.id, vi.name(), &[]) {
+        if let Err(error) = self.wire.agent.accept(self.id, vi.name(), &[]) {
             vi.end(false)?;
             return Err(error.into());
         }
@@ -251,7 +243,7 @@ impl Incoming for Asked {
         let start = Instant::now();
         let mine = |event: &Event| event.id() == self.id;
         let outcome = loop {
-            match self.wire.connector.wait_event(SLICE, mine) {
+            match self.wire.agent.wait_event(SLICE, mine) {
                 Ok(Some(Event::Established { .. })) => break Ok(self.attributes()),
                 Ok(Some(Event::Met { .. } | Event::Incoming { .. })) => {}
                 Ok(Some(_)) => break Err(Error::Timeout),
@@ -265,7 +257,7 @@ impl Incoming for Asked {
 
     fn reject(self: Box<Self>) -> Result<(), Error> {
         self.settle();
-        Ok(self.wire.connector.reject(self.id, &[])?)
+        Ok(self.wire.agent.reject(self.id, &[])?)
     }
 }
 
@@ -273,7 +265,7 @@ impl Drop for Asked {
     fn drop(&mut self) {
         if !self.settle() {
             // Of a device that is gone nobody asks any more.
-            let _ = self.wire.connector.reject(self.id, &[]);
+            let _ = self.wire.agent.reject(self.id, &[]);
         }
     }
 }
@@ -305,7 +297,7 @@ impl Attempt {
         let start = Instant::now();
         let outcome = loop {
             let left = timeout.saturating_sub(start.elapsed());
-            match self.wire.connector.wait_event(left, |event| event.id() == self.id)? {
+            match self.wire.agent.wait_event(left, |event| event.id() == self.id)? {
                 Some(Event::Met { peer, .. }) => progress.met = Some(peer),
                 Some(Event::Established { .. }) => {
                     break progress.met.as_ref().map(of_end).ok_or(Error::Rejected);
@@ -340,7 +332,7 @@ impl Drop for Attempt {
     fn drop(&mut self) {
         if !self.progress().settled {
             // Of a device that is gone nothing is to be withdrawn.
-            let _ = self.wire.connector.disconnect(self.id);
+            let _ = self.wire.agent.disconnect(self.id);
         }
     }
 }
@@ -393,24 +385,18 @@ pub(crate) fn lost_events(wire: &Wire) -> Vec<viaduct_driver::agent::Event> {
     wire.take_lost().into_iter().map(event).collect()
 }
 
-/// What is kept of the agent in this process, for its connections.
-pub(crate) struct Embedded {
-    agent: Arc<Agent>,
-    wire: Mutex<Option<(Arc<Wire>, JoinHandle<()>)>>,
-}
+/// The connections of a NIC, once somebody has asked for them.
+#[derive(Default)]
+pub(crate) struct OnDemand(Mutex<Option<(Arc<Wire>, JoinHandle<()>)>>);
 
-impl Embedded {
-    pub fn new(agent: &Arc<Agent>) -> Self {
-        Self { agent: Arc::clone(agent), wire: Mutex::default() }
-    }
-
+impl OnDemand {
     /// Its connections, begun when they are first asked for: from then on a thread hears what peers say.
-    pub fn wire(&self) -> Result<Arc<Wire>, Error> {
+    pub fn begin(&self, agent: &Arc<dyn KernelAgent>) -> Result<Arc<Wire>, Error> {
         let mut wire = self.lock();
         if let Some((wire, _)) = &*wire {
             return Ok(Arc::clone(wire));
         }
-        let begun = Wire::open(&self.agent)?;
+        let begun = Wire::of(Arc::clone(agent).connections()?);
         let heard = Arc::clone(&begun);
         let thread =
             std::thread::Builder::new().name("vipl-connections".into()).spawn(move || listen(&heard));
@@ -424,11 +410,11 @@ impl Embedded {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<(Arc<Wire>, JoinHandle<()>)>> {
-        self.wire.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Embedded {
+impl Drop for OnDemand {
     fn drop(&mut self) {
         let begun = self.lock().take();
         if let Some((wire, thread)) = begun {

@@ -20,11 +20,14 @@ use super::{
 };
 use crate::{
     cm::{
-        config::Config, end::Agreement, event::Refusal, manager::Heard, CmError, ConnectionId, Discriminator,
-        End, Event, Host, ListenerId, Manager, Request, Target,
+        config::Config, end::Agreement, event::Refusal, manager::Heard, progress::Progress, CmError,
+        ConnectionId, Discriminator, End, Event, Host, ListenerId, Manager, News, Request,
     },
+    connection_agent::ConnectionAgent,
     kernel_agent::ViName,
 };
+
+pub use crate::connection_agent::{Ask, ConnectorError};
 
 /// Frames for others that wait for [`Connector::next_other`], at most.
 const OTHERS: usize = 256;
@@ -32,34 +35,6 @@ const OTHERS: usize = 256;
 const FRAMES: usize = 64;
 /// How long a thread sleeps before it looks whether another one has heard what it waits for.
 const SLICE: Duration = Duration::from_millis(50);
-
-/// Why a connection could not be asked for or accepted.
-#[derive(Debug, thiserror::Error)]
-pub enum ConnectorError {
-    /// The agent or its device failed.
-    #[error(transparent)]
-    Agent(#[from] AgentError),
-    /// The connection manager refused.
-    #[error(transparent)]
-    Manager(#[from] CmError),
-}
-
-/// What is asked for: see [`Request`].
-#[derive(Debug, Clone)]
-pub struct Ask {
-    /// This end: an idle VI.
-    pub vi: ViName,
-    /// The other one's host.
-    pub target: Target,
-    /// This side's discriminator.
-    pub from: Discriminator,
-    /// The discriminator that is asked for.
-    pub to: Discriminator,
-    /// The consumer's own.
-    pub data: Vec<u8>,
-    /// How long it may take, by the wall's clock and by the device's.
-    pub timeout: Option<Duration>,
-}
 
 /// Connection management of an agent's NIC.
 pub struct Connector {
@@ -72,7 +47,7 @@ struct State {
     manager: Manager,
     clock: Clock,
     links: BTreeMap<ConnectionId, Link>,
-    news: VecDeque<Event>,
+    news: News,
     others: VecDeque<Vec<u8>>,
     /// A frame that the raw channel had no room for.
     unsent: Option<Vec<u8>>,
@@ -135,7 +110,7 @@ impl Connector {
             manager: Manager::new(config),
             clock,
             links: BTreeMap::new(),
-            news: VecDeque::new(),
+            news: News::default(),
             others: VecDeque::new(),
             unsent: None,
         };
@@ -152,9 +127,21 @@ impl Connector {
         self.state().manager.listen(discriminator, once)
     }
 
-    /// Waits no longer. Requests that are there already stay.
-    pub fn unlisten(&self, listener: ListenerId) {
-        self.state().manager.unlisten(listener);
+    /// Waits no longer. Who has asked, and was not taken, is refused.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn unlisten(&self, own: ListenerId) -> Result<(), AgentError> {
+        let mut state = self.state();
+        state.manager.unlisten(own);
+        let untaken = |event: &Event| matches!(event, Event::Incoming { listener, .. } if *listener == own);
+        while let Some(event) = state.news.take(untaken) {
+            let now = state.clock.advance(self.agent.time()?);
+            state.manager.disconnect(event.id(), now);
+            state.links.remove(&event.id());
+            self.settle(&mut state, now)?;
+        }
+        Ok(())
     }
 
     /// Asks somebody who listens. What comes of it is an event.
@@ -198,7 +185,10 @@ impl Connector {
         let mut state = self.state();
         let now = state.clock.advance(self.agent.time()?);
         let peer = state.links.get(&id).and_then(|link| link.peer);
-        let peer = peer.filter(|_| state.manager.is_pending(id)).ok_or(CmError::Gone(id.number()))?;
+        let Some(peer) = peer.filter(|_| state.manager.is_pending(id)) else {
+            state.news.forget(id);
+            return Err(CmError::Gone(id.number()).into());
+        };
         let agreement = own.agree(&peer).map_err(CmError::from)?;
         self.agent.connect_vi_as(vi, &agreement)?;
         if let Err(error) = state.manager.accept(id, own, data, now) {
@@ -217,7 +207,12 @@ impl Connector {
     pub fn reject(&self, id: ConnectionId, data: &[u8]) -> Result<(), ConnectorError> {
         let mut state = self.state();
         let now = state.clock.advance(self.agent.time()?);
-        state.manager.reject(id, data, now)?;
+        if let Err(error) = state.manager.reject(id, data, now) {
+            if error.is_gone() {
+                state.news.forget(id);
+            }
+            return Err(error.into());
+        }
         state.links.remove(&id);
         Ok(self.settle(&mut state, now)?)
     }
@@ -233,7 +228,7 @@ impl Connector {
         // What has not been dealt with yet, is not any more.
         state.manager.disconnect(id, now);
         state.links.remove(&id);
-        state.news.retain(|event| event.id() != id);
+        state.news.forget(id);
         self.settle(&mut state, now)
     }
 
@@ -245,11 +240,14 @@ impl Connector {
         self.settle(&mut state, now)
     }
 
+    /// How far a connection is; None when it is over.
+    pub fn progress(&self, id: ConnectionId) -> Option<Progress> {
+        self.state().manager.progress(id)
+    }
+
     /// Takes the oldest event that `is` holds of.
     pub fn take_event(&self, is: impl FnMut(&Event) -> bool) -> Option<Event> {
-        let mut state = self.state();
-        let at = state.news.iter().position(is)?;
-        state.news.remove(at)
+        self.state().news.take(is)
     }
 
     /// Takes the oldest frame that is nobody's connection: ARP, IP, anything else.
@@ -293,29 +291,6 @@ impl Connector {
         self.turn()
     }
 
-    /// Waits for an event that `is` holds of, for `timeout` of the wall's clock at most.
-    ///
-    /// # Errors
-    /// As [`Connector::turn`].
-    pub fn wait_event(
-        &self,
-        timeout: Duration,
-        mut is: impl FnMut(&Event) -> bool,
-    ) -> Result<Option<Event>, AgentError> {
-        let start = Instant::now();
-        self.turn()?;
-        loop {
-            if let Some(event) = self.take_event(&mut is) {
-                return Ok(Some(event));
-            }
-            let left = timeout.saturating_sub(start.elapsed());
-            if left.is_zero() {
-                return Ok(None);
-            }
-            self.wait(left)?;
-        }
-    }
-
     fn take(&self, frame: Vec<u8>) -> Result<(), AgentError> {
         let mut state = self.state();
         let now = state.clock.advance(self.agent.time()?);
@@ -332,7 +307,7 @@ impl Connector {
     /// Deals with the manager's events, and sends its frames.
     fn settle(&self, state: &mut State, now: Duration) -> Result<(), AgentError> {
         while let Some(event) = state.manager.next_event() {
-            state.news.push_back(event.clone());
+            state.news.push(event.clone());
             self.deal(state, &event, now)?;
         }
         loop {
@@ -387,12 +362,55 @@ impl Connector {
             let _ = state.manager.ready(id, now);
         } else if state.manager.reject(id, &[], now).is_ok() {
             state.links.remove(&id);
-            state.news.push_back(Event::Refused { id, refusal: Refusal::Mismatch, data: Vec::new() });
+            state.news.push(Event::Refused { id, refusal: Refusal::Mismatch, data: Vec::new() });
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         // Each change of it is whole: what a thread that panicked left is usable.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// Every call is the inherent one of this name.
+impl ConnectionAgent for Connector {
+    fn listen(&self, discriminator: Discriminator) -> Result<ListenerId, AgentError> {
+        Ok(Connector::listen(self, discriminator, true))
+    }
+
+    fn unlisten(&self, listener: ListenerId) -> Result<(), AgentError> {
+        Connector::unlisten(self, listener)
+    }
+
+    fn connect(&self, ask: Ask) -> Result<ConnectionId, ConnectorError> {
+        Connector::connect(self, ask)
+    }
+
+    fn peer_request(&self, ask: Ask) -> Result<ConnectionId, ConnectorError> {
+        Connector::peer_request(self, ask)
+    }
+
+    fn accept(&self, id: ConnectionId, vi: ViName, data: &[u8]) -> Result<(), ConnectorError> {
+        Connector::accept(self, id, vi, data)
+    }
+
+    fn reject(&self, id: ConnectionId, data: &[u8]) -> Result<(), ConnectorError> {
+        Connector::reject(self, id, data)
+    }
+
+    fn disconnect(&self, id: ConnectionId) -> Result<(), AgentError> {
+        Connector::disconnect(self, id)
+    }
+
+    fn take_event(&self, is: &mut dyn FnMut(&Event) -> bool) -> Option<Event> {
+        Connector::take_event(self, is)
+    }
+
+    fn hear(&self, timeout: Duration) -> Result<(), AgentError> {
+        if timeout.is_zero() {
+            self.turn()
+        } else {
+            self.wait(timeout)
+        }
     }
 }

@@ -106,7 +106,7 @@ impl Agent {
 
     /// Creates a completion queue with this ring: its name and interrupt vector.
     pub fn new_cq(&self, entries: &Entries) -> Result<(CqName, u8), AgentError> {
-        let mut guard = self.state();
+        let mut guard = self.state()?;
         let state = &mut *guard;
         let count = state.cqs.len();
         let index = state.cqs.iter().position(Option::is_none);
@@ -132,7 +132,7 @@ impl Agent {
 
     /// Gives a queue another ring: how many entries the NIC has put into the old one.
     pub fn replace_cq(&self, cq: CqName, new: &Entries) -> Result<u32, AgentError> {
-        let mut guard = self.state();
+        let mut guard = self.state()?;
         let state = &mut *guard;
         state.cq(cq)?;
         let handle = state.register_ring(&*self.device, self.system_tag, new.memory())?;
@@ -165,7 +165,7 @@ impl Agent {
     }
 
     pub(super) fn destroy_cq(&self, cq: CqName) -> Result<(), AgentError> {
-        let mut guard = self.state();
+        let mut guard = self.state()?;
         let state = &mut *guard;
         let kept = state.cq(cq)?;
         let (handle, memory, users) = (kept.handle, Arc::clone(&kept.memory), kept.users);

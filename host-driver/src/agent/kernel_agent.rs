@@ -2,15 +2,18 @@
 
 use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 
+use rand::Rng;
 use viaduct_spec::layout::Code;
 
 use super::{
+    connector::Connector,
     cqs::Cq,
     vis::{Vi, ViAttributes, ViState},
     Agent, AgentError, Event, Limits, MemoryAttributes, NicKind,
 };
 use crate::{
     address::{ConnectionInfo, Mac},
+    connection_agent::ConnectionAgent,
     kernel_agent::{CqName, KernelAgent, ViName},
     queues::entries::Entries,
 };
@@ -142,6 +145,16 @@ impl KernelAgent for Agent {
 
     fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, AgentError> {
         Agent::wait_events(self, timeout)
+    }
+
+    fn connections(self: Arc<Self>) -> Result<Arc<dyn ConnectionAgent>, AgentError> {
+        let seed = self.state()?.random.random();
+        Ok(Arc::new(Connector::open(&self, true, seed)?))
+    }
+
+    fn hosts(&self) -> Result<Option<String>, AgentError> {
+        // Configuration is the library's.
+        Ok(None)
     }
 
     fn time(&self) -> Result<u32, AgentError> {

@@ -161,6 +161,7 @@ pub struct Agent {
     pkey: u16,
     arena: Arc<Arena>,
     system_tag: u16,
+    dma_bytes: u64,
     /// None: one polls.
     interrupts: Option<Interrupts>,
     /// Where the NIC puts events.
@@ -261,6 +262,7 @@ impl Agent {
             pkey,
             arena: vis::arena(arena, handle),
             system_tag,
+            dma_bytes: state.regions.dma_bytes(),
             interrupts,
             errors,
             state: Mutex::new(state),
@@ -289,7 +291,7 @@ impl Agent {
 
     /// Bytes of memory that the device can reach at a time: each registration counts, whole pages.
     pub fn dma_bytes(&self) -> u64 {
-        self.state().regions.dma_bytes()
+        self.dma_bytes
     }
 
     /// Lets time pass while something is waited for: [`PciDevice::pause`].
@@ -322,7 +324,7 @@ impl Agent {
         let ticks = u64::try_from(ticks).ok().filter(|&ticks| ticks <= moderation::HOLDOFF.mask());
         let mut row = [0];
         moderation::HOLDOFF.put(&mut row, ticks.ok_or(AgentError::Holdoff(holdoff))?);
-        let _one_commit = self.state();
+        let _one_commit = self.state()?;
         Admin::of(&*self.device).commit(table::MODERATION, vector.into(), &row)
     }
 
@@ -351,13 +353,13 @@ impl Agent {
 
     /// Makes a protection tag; never 0.
     pub fn create_tag(&self) -> Result<u16, AgentError> {
-        self.state().tags.create()
+        self.state()?.tags.create()
     }
 
     /// Destroys a protection tag that no region and no VI uses.
     pub fn destroy_tag(&self, tag: u16) -> Result<(), AgentError> {
         self.check_not_system(tag)?;
-        self.state().tags.destroy(tag)
+        self.state()?.tags.destroy(tag)
     }
 
     /// Registers `length` bytes of this process's memory from `address` on, of any alignment.
@@ -373,7 +375,7 @@ impl Agent {
         length: usize,
         attributes: MemoryAttributes,
     ) -> Result<u32, AgentError> {
-        let mut guard = self.state();
+        let mut guard = self.state()?;
         let state = &mut *guard;
         self.check_not_system(attributes.tag)?;
         let key = state.random.random();
@@ -392,7 +394,7 @@ impl Agent {
         access: DmaAccess,
         attributes: MemoryAttributes,
     ) -> Result<u32, AgentError> {
-        let mut guard = self.state();
+        let mut guard = self.state()?;
         let state = &mut *guard;
         self.check_not_system(attributes.tag)?;
         let request = Request { address, length, attributes, system: false, key: state.random.random() };
@@ -407,6 +409,11 @@ impl Agent {
         }
     }
 
+    /// The P_Key of its frames.
+    pub fn pkey(&self) -> u16 {
+        self.pkey
+    }
+
     /// The device that it owns.
     pub fn device(&self) -> &Arc<dyn PciDevice> {
         &self.device
@@ -415,7 +422,7 @@ impl Agent {
     /// Ends a registration. When it returns without an error, nothing reaches the memory through the
     /// handle any more. After an error the NIC may still do so: the memory must stay.
     pub fn deregister(&self, handle: u32) -> Result<(), AgentError> {
-        let mut guard = self.state();
+        let mut guard = self.state()?;
         let state = &mut *guard;
         if state.regions.is_system(handle) {
             return Err(AgentError::UnknownHandle(handle));
@@ -429,7 +436,7 @@ impl Agent {
     /// # Errors
     /// No such handle or tag; a right to write read-only memory.
     pub fn set_memory_attributes(&self, handle: u32, attributes: MemoryAttributes) -> Result<(), AgentError> {
-        let mut guard = self.state();
+        let mut guard = self.state()?;
         let state = &mut *guard;
         if state.regions.is_system(handle) {
             return Err(AgentError::UnknownHandle(handle));
@@ -440,11 +447,12 @@ impl Agent {
 
     /// What a handle was registered with.
     pub fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
-        self.state().regions.attributes(handle)
+        self.state()?.regions.attributes(handle)
     }
 
     /// Takes the events that the NIC has put into the error ring, oldest first.
     pub fn take_events(&self) -> Result<Vec<Event>, AgentError> {
+        self.born.check()?;
         let mut events = Vec::new();
         // A NIC that never runs dry is broken.
         while events.len() < 1024 {
@@ -516,9 +524,11 @@ impl Agent {
         Ok(())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    /// Not in a child of a fork: a thread that it has not may hold the lock.
+    fn state(&self) -> Result<MutexGuard<'_, State>, DeviceError> {
+        self.born.check()?;
         // The tables hold together after each step: what a thread that panicked left is usable.
-        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        Ok(self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 }
 

@@ -94,14 +94,14 @@ impl Agent {
     /// It is open already; no VI, tag, region or memory left; the device's errors.
     pub fn open_raw(self: &Arc<Self>, filter: Filter) -> Result<RawChannel, AgentError> {
         {
-            let mut state = self.state();
+            let mut state = self.state()?;
             if std::mem::replace(&mut state.raw_open, true) {
                 return Err(AgentError::RawOpen);
             }
         }
         let opened = self.open_raw_once(filter);
         if opened.is_err() {
-            self.state().raw_open = false;
+            self.state()?.raw_open = false;
         }
         opened
     }
@@ -296,7 +296,7 @@ impl RawChannel {
             agent.destroy_tag(self.tag)
         })();
         match &result {
-            Ok(()) => agent.state().raw_open = false,
+            Ok(()) => agent.state()?.raw_open = false,
             Err(_) => std::mem::forget(Arc::clone(&self.memory)),
         }
         result
@@ -319,7 +319,7 @@ impl RawChannel {
     /// Writes its rows: service RAW, connected to nobody.
     fn connect(&self) -> Result<(), AgentError> {
         let agent = self.agent();
-        let _one_commit = agent.state();
+        let _one_commit = agent.state()?;
         let admin = Admin::of(&*agent.device);
         let vi = u32::from(self.vi.index());
         let raw = u64::from(service::RAW);

@@ -598,3 +598,30 @@ fn the_raw_channel_opens_last_and_closes_first() {
     assert_eq!(ledger.books().maps.len(), 2);
     drop(agent.open_raw(raw::Filter::default()).expect("it was given back"));
 }
+
+#[test]
+fn a_forked_child_is_refused_and_waits_for_no_lock_of_its_parents() {
+    let (_ledger, agent) = open();
+    // As if another thread were in a call.
+    let held = agent.state().expect("this process");
+    // SAFETY: the child calls what returns an error before it does anything, and ends without running anything of the parent's.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0);
+    if child == 0 {
+        let refused = agent.create_tag().is_err() && agent.take_events().is_err();
+        // SAFETY: ending is always allowed.
+        unsafe { libc::_exit(if refused { 7 } else { 1 }) };
+    }
+    let start = Instant::now();
+    let mut status = 0;
+    // SAFETY: our child, and our variable.
+    while unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == 0 {
+        if start.elapsed() > Duration::from_secs(20) {
+            // SAFETY: our child.
+            unsafe { libc::kill(child, libc::SIGKILL) };
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    drop(held);
+    assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 7, "status {status:#x}");
+}

@@ -159,7 +159,7 @@ fn query(admin: &Admin<'_>, vi: u16) -> Result<ViState, AgentError> {
 impl Agent {
     /// Registers an arena for rings: memory that the agent and the consumer have in common. The NIC reads it.
     pub fn create_arena(&self, memory: Arc<Mapping>) -> Result<Arc<Arena>, AgentError> {
-        let mut guard = self.state();
+        let mut guard = self.state()?;
         let state = &mut *guard;
         let request = Request::system(&memory, self.system_tag, state.random.random());
         // SAFETY: the memory is accessed as atomics only, and stays until `destroy_arena` has taken it back from the
@@ -171,7 +171,7 @@ impl Agent {
 
     /// Takes an arena back. No VI has its rings there.
     pub fn destroy_arena(&self, arena: &Arc<Arena>) -> Result<(), AgentError> {
-        let mut guard = self.state();
+        let mut guard = self.state()?;
         let state = &mut *guard;
         let users = state.vis.iter().flatten().filter(|entry| Arc::ptr_eq(&entry.arena, arena)).count();
         if users > 0 {
@@ -203,7 +203,7 @@ impl Agent {
         attributes: ViAttributes,
     ) -> Result<NewVi, AgentError> {
         attributes.check()?;
-        let mut guard = self.state();
+        let mut guard = self.state()?;
         let state = &mut *guard;
         self.check_not_system(attributes.tag)?;
         state.tags.check(attributes.tag)?;
@@ -253,7 +253,7 @@ impl Agent {
     }
 
     pub(super) fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError> {
-        self.state().vi(vi)?.info.check(peer)?;
+        self.state()?.vi(vi)?.info.check(peer)?;
         // At most eight.
         let reads = self.limits.read_depth as u8;
         let not_ready_retries = rows::RNR_RETRIES;
@@ -264,7 +264,7 @@ impl Agent {
 
     /// What a VI's end tells the other one, for its next connection.
     pub(super) fn vi_end(&self, vi: ViName) -> Result<End, AgentError> {
-        let mut state = self.state();
+        let mut state = self.state()?;
         let entry = state.vi(vi)?;
         let ViAttributes { rdma_write, rdma_read, .. } = entry.attributes;
         Ok(End { rdma_write, rdma_read, ..End::new(entry.info, self.limits.read_depth as u8) })
@@ -273,7 +273,7 @@ impl Agent {
     /// Connects an idle VI as it was agreed on.
     pub(super) fn connect_vi_as(&self, vi: ViName, agreement: &Agreement) -> Result<(), AgentError> {
         let Agreement { peer, reads_asked, reads_answered, not_ready_retries } = agreement;
-        let mut state = self.state();
+        let mut state = self.state()?;
         let entry = state.vi(vi)?;
         let own = entry.info;
         own.check_any(peer)?;
@@ -304,13 +304,13 @@ impl Agent {
     }
 
     pub(super) fn break_vi(&self, vi: ViName) -> Result<(), AgentError> {
-        let mut state = self.state();
+        let mut state = self.state()?;
         state.vi(vi)?;
         set_state(&Admin::of(&*self.device), vi.index, vi_states::ERROR)
     }
 
     pub(super) fn idle_vi(&self, vi: ViName) -> Result<ConnectionInfo, AgentError> {
-        let mut state = self.state();
+        let mut state = self.state()?;
         state.vi(vi)?;
         let admin = Admin::of(&*self.device);
         set_state(&admin, vi.index, vi_states::IDLE)?;
@@ -324,7 +324,7 @@ impl Agent {
     }
 
     pub(super) fn vi_state(&self, vi: ViName) -> Result<ViState, AgentError> {
-        let mut state = self.state();
+        let mut state = self.state()?;
         state.vi(vi)?;
         query(&Admin::of(&*self.device), vi.index)
     }
@@ -336,7 +336,7 @@ impl Agent {
         anew: bool,
     ) -> Result<ConnectionInfo, AgentError> {
         new.check()?;
-        let mut guard = self.state();
+        let mut guard = self.state()?;
         let state = &mut *guard;
         let mut entry = state.vi(vi)?.clone();
         let old = entry.attributes;
@@ -367,7 +367,7 @@ impl Agent {
     }
 
     pub(super) fn destroy_vi(&self, vi: ViName) -> Result<(), AgentError> {
-        let mut state = self.state();
+        let mut state = self.state()?;
         let ViAttributes { tag, send_cq, receive_cq, .. } = state.vi(vi)?.attributes;
         let admin = Admin::of(&*self.device);
         for direction in [Direction::Send, Direction::Receive] {

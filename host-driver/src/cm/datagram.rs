@@ -29,7 +29,7 @@ const TIME_TO_LIVE: u8 = 64;
 const PROTOCOL_UDP: u8 = 17;
 
 /// Addresses of a NIC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Host {
     /// Its Ethernet address; that of the router on the way to it if it is in another network.
     pub mac: Mac,

@@ -5,7 +5,8 @@ use std::fmt;
 use viaduct_spec::cm::MAX_DISCRIMINATOR;
 
 /// A discriminator: up to [`MAX_DISCRIMINATOR`] bytes of the consumer's choice. Those of different lengths differ.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Vec<u8>", into = "Vec<u8>")]
 pub struct Discriminator {
     length: u8,
     /// 0 behind the length.
@@ -48,6 +49,20 @@ impl TryFrom<&[u8]> for Discriminator {
         let mut bytes = [0; MAX_DISCRIMINATOR];
         bytes.get_mut(..from.len()).ok_or(TooLong(from.len()))?.copy_from_slice(from);
         Ok(Self { length: from.len() as u8, bytes })
+    }
+}
+
+impl TryFrom<Vec<u8>> for Discriminator {
+    type Error = TooLong;
+
+    fn try_from(from: Vec<u8>) -> Result<Self, TooLong> {
+        Self::try_from(&from[..])
+    }
+}
+
+impl From<Discriminator> for Vec<u8> {
+    fn from(from: Discriminator) -> Self {
+        from.as_bytes().to_vec()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::address::{ConnectionInfo, PeerError};
 use super::wrong::{need, Wrong};
 
 /// What a NIC does when a message finds no receive posted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum NotReady {
     /// It breaks the connection: VIA's way.
     Break,
@@ -20,7 +20,7 @@ pub enum NotReady {
 pub const WITHOUT_END: u8 = 7;
 
 /// One end of a connection: what it tells the other one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct End {
     /// Addresses, numbers, level and sizes. MaxTransferSize is 0 if this end is no VI: an rdma_cm program's has none.
     pub info: ConnectionInfo,

@@ -8,7 +8,7 @@ use super::{
 };
 
 /// Something that has happened to a connection.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Event {
     /// Somebody asks for a discriminator that is listened to: accept or reject it.
     Incoming {
@@ -75,7 +75,7 @@ impl Event {
 }
 
 /// A request of somebody's.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Incoming {
     /// Where it is.
     pub host: Host,
@@ -90,7 +90,7 @@ pub struct Incoming {
 }
 
 /// Why a request came to nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 pub enum Refusal {
     /// Nobody waits on that discriminator (VIP_NO_MATCH).
     #[error("nobody waits on that discriminator")]

@@ -1,7 +1,7 @@
 //! Names that the connection manager gives.
 
 /// A connection of a manager's: never used again in its life, or not for 2^32 others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ConnectionId(pub(super) u32);
 
 impl ConnectionId {
@@ -12,5 +12,5 @@ impl ConnectionId {
 }
 
 /// Somebody who waits for requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct ListenerId(pub(super) u64);

@@ -6,7 +6,7 @@ use super::{datagram::Host, discriminator::Discriminator, end::End};
 use crate::address::Mac;
 
 /// A host, as far as it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Target {
     /// By both addresses.
     Host(Host),

@@ -57,6 +57,11 @@ impl Ring {
         self.slot(usize::from(position) & (self.slots() - 1)).store(token, Ordering::Release);
     }
 
+    /// The slot of ring position `position`.
+    pub fn load(&self, position: u16) -> u64 {
+        self.slot(usize::from(position) & (self.slots() - 1)).load(Ordering::Acquire)
+    }
+
     /// Empties every slot.
     pub fn clear(&self) {
         for slot in 0..self.slots() {

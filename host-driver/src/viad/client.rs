@@ -24,16 +24,16 @@ use rustix::{
 use viaduct_spec::{doorbell::page, layout::Code, register::counter};
 
 use super::{
+    connections::Heard,
     doorbell_page::{DoorbellPage, Kind, TAKEN},
-    notice::{self, Notice},
+    notice::{self, Notice, EVENTS},
     protocol::{self, Answer, Reply, Request, Welcome},
     socket,
 };
 use crate::{
     address::{ConnectionInfo, Mac},
-    agent::{
-        vis::ViAttributes, AgentError, Event, Limits, MemoryAttributes, NicKind, EVENT_VECTOR, LONGEST_SLEEP,
-    },
+    agent::{vis::ViAttributes, AgentError, Event, Limits, MemoryAttributes, NicKind, LONGEST_SLEEP},
+    connection_agent::ConnectionAgent,
     credentials::Credentials,
     device::{DeviceError, DmaAccess},
     fork::Birth,
@@ -56,6 +56,8 @@ const ANSWER: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_micros(20);
 /// Looks at a doorbell that is not taken yet, before others may run.
 const SPINS: u32 = 4000;
+/// A hosts file that is longer is cut off, in bytes.
+const LONGEST_HOSTS: usize = 1 << 20;
 /// How often those who sleep are woken when viad has gone: each may be between its look and its sleep.
 const LAST_WAKES: u32 = 40;
 /// And how long after each other.
@@ -70,12 +72,15 @@ pub struct Client {
     turn: Mutex<()>,
     welcome: Welcome,
     arena: Arc<Mapping>,
+    pub(super) news: Mutex<Heard>,
 }
 
 /// What doorbell pages and sleepers have in common.
 struct Bell {
     place: String,
     notice: Notice,
+    /// The session's own.
+    own: Notice,
     wake: OwnedFd,
     /// Why viad is gone, once it is.
     reason: OnceLock<String>,
@@ -96,7 +101,9 @@ impl Bell {
         // The first reason counts.
         let _ = self.reason.set(reason);
         self.gone.store(true, Ordering::SeqCst);
-        (0..=u8::MAX).take_while(|&n| self.notice.generation(n).is_some()).for_each(|n| self.notice.wake(n));
+        for notice in [&self.notice, &self.own] {
+            (0..=u8::MAX).take_while(|&n| notice.generation(n).is_some()).for_each(|n| notice.wake(n));
+        }
         let reason = self.reason.get().cloned().unwrap_or_default();
         DeviceError::Gone { place: self.place.clone(), reason }
     }
@@ -134,14 +141,23 @@ impl Polled {
     /// device has its doorbell by then. A forwarder that is awake takes it within microseconds.
     fn wait_taken(&self, word: u64) -> Result<(), DeviceError> {
         let mut looks = 0u32;
+        let mut since = None;
         while self.page.word(TAKEN + page::RECEIVE).load(Ordering::Acquire) != word {
             looks = looks.wrapping_add(1);
             if looks < SPINS {
                 spin_loop();
             } else {
                 // It has no processor, or the device takes nothing.
-                std::thread::yield_now();
+                if looks < 2 * SPINS {
+                    std::thread::yield_now();
+                } else {
+                    std::thread::sleep(PAUSE);
+                }
                 self.bell.check()?;
+                if since.get_or_insert_with(Instant::now).elapsed() > ANSWER {
+                    // Whether it is posted nobody knows: that is the end of the session.
+                    return Err(self.bell.end("its NIC takes no doorbells".into()));
+                }
             }
         }
         Ok(())
@@ -178,17 +194,21 @@ impl Client {
             Answer::Welcome(welcome) => welcome,
             other => return Err(gone(unexpected(&other)).into()),
         };
-        let [notice, arena, wake] = three(files).map_err(gone)?;
+        let [notice, own, arena, wake] = four(files).map_err(gone)?;
         let map = |file: BorrowedFd<'_>, length, access| {
             Mapping::of(file, length, access).map_err(|error| gone(format!("its memory: {error}")))
         };
-        let notice = Notice::of(map(notice.as_fd(), notice::BYTES, DmaAccess::Read)?)
-            .ok_or_else(|| gone("its notice page is short".into()))?;
+        let page = |file: OwnedFd| -> Result<Notice, DeviceError> {
+            let page = map(file.as_fd(), notice::BYTES, DmaAccess::Read)?;
+            Notice::of(page).ok_or_else(|| gone("its notice page is short".into()))
+        };
+        let (notice, own) = (page(notice)?, page(own)?);
         let arena = Arc::new(map(arena.as_fd(), welcome.arena as usize, DmaAccess::ReadWrite)?);
         let watched = socket.try_clone().map_err(system("a descriptor"))?;
         let bell = Arc::new(Bell {
             place: place.clone(),
             notice,
+            own,
             wake,
             reason: OnceLock::new(),
             gone: AtomicBool::new(false),
@@ -199,10 +219,11 @@ impl Client {
             .spawn(move || watch(&watched, &told))
             .map_err(system("a thread"))?;
         let born = Birth::now();
-        Ok(Arc::new(Self { born, bell, socket, turn: Mutex::new(()), welcome, arena }))
+        let (turn, news) = (Mutex::new(()), Mutex::default());
+        Ok(Arc::new(Self { born, bell, socket, turn, welcome, arena, news }))
     }
 
-    fn call(&self, request: &Request) -> Result<(Answer, Vec<OwnedFd>), AgentError> {
+    pub(super) fn call(&self, request: &Request) -> Result<(Answer, Vec<OwnedFd>), AgentError> {
         self.born.check()?;
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         self.bell.check()?;
@@ -215,9 +236,27 @@ impl Client {
     }
 
     /// viad answers what was not asked.
-    fn wrong(&self, answer: &Answer) -> AgentError {
+    pub(super) fn wrong(&self, answer: &Answer) -> AgentError {
         let _ = shutdown(&self.socket, Shutdown::Both);
         self.bell.end(unexpected(answer)).into()
+    }
+
+    /// How often viad has said so in the session's own page.
+    pub(super) fn told(&self, what: u8) -> u32 {
+        self.bell.own.generation(what).unwrap_or_default()
+    }
+
+    /// Sleeps until viad says so again, at most for `timeout`; not when it is gone. It may wake early.
+    pub(super) fn sleep_untold(&self, what: u8, seen: u32, timeout: Duration) {
+        if self.bell.check().is_ok() {
+            self.bell.own.sleep(what, seen, timeout);
+        }
+    }
+
+    /// Whether viad is there, as far as one knows without asking.
+    pub(super) fn check_here(&self) -> Result<(), AgentError> {
+        self.born.check()?;
+        Ok(self.bell.check()?)
     }
 
     fn broken(&self, reason: impl ToString) -> AgentError {
@@ -225,7 +264,7 @@ impl Client {
         self.bell.end(reason.to_string()).into()
     }
 
-    fn done(&self, request: &Request) -> Result<(), AgentError> {
+    pub(super) fn done(&self, request: &Request) -> Result<(), AgentError> {
         match self.call(request)?.0 {
             Answer::Done => Ok(()),
             other => Err(self.wrong(&other)),
@@ -262,9 +301,19 @@ fn exchange(
     files: &[BorrowedFd<'_>],
 ) -> Result<(Reply, Vec<OwnedFd>), String> {
     let bytes = protocol::encode(request).map_err(|error| format!("a request: {error}"))?;
-    socket::send(socket, &bytes, files).map_err(|error| format!("it takes no request: {error}"))?;
-    let (bytes, files) = socket::receive(socket, RecvFlags::empty())
-        .map_err(|error| format!("it does not answer: {error}"))?;
+    let sent = socket::send(socket, &bytes, files);
+    // viad may have said why it does not want us, before it closed the socket: that is behind the error that there is then, once.
+    let received = match socket::receive(socket, RecvFlags::empty()) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {
+            socket::receive(socket, RecvFlags::empty())
+        }
+        received => received,
+    };
+    let (bytes, files) = match (sent, received) {
+        (_, Ok(received)) if !received.0.is_empty() => received,
+        (Err(error), _) => return Err(format!("it takes no request: {error}")),
+        (Ok(()), received) => received.map_err(|error| format!("it does not answer: {error}"))?,
+    };
     if bytes.is_empty() {
         return Err("viad ended, or closed the session (its log says why)".into());
     }
@@ -276,8 +325,8 @@ fn unexpected(answer: &Answer) -> String {
     format!("it answered what was not asked: {answer:?}")
 }
 
-fn three(files: Vec<OwnedFd>) -> Result<[OwnedFd; 3], String> {
-    files.try_into().map_err(|files: Vec<_>| format!("it sent {} descriptors, not three", files.len()))
+fn four(files: Vec<OwnedFd>) -> Result<[OwnedFd; 4], String> {
+    files.try_into().map_err(|files: Vec<_>| format!("it sent {} descriptors, not four", files.len()))
 }
 
 /// Ends with the session. When viad is gone, those who sleep are woken.
@@ -476,16 +525,31 @@ impl KernelAgent for Client {
     fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, AgentError> {
         let start = Instant::now();
         loop {
-            // viad raises the vector when it has the events.
-            let seen = self.generation(EVENT_VECTOR);
+            // viad raises it when it has the events.
+            let seen = self.told(EVENTS);
             let events = self.take_events()?;
             let left = timeout.saturating_sub(start.elapsed());
             if !events.is_empty() || left.is_zero() {
                 return Ok(events);
             }
-            match seen {
-                Some(seen) => drop(self.sleep(EVENT_VECTOR, seen, left.min(LONGEST_SLEEP))),
-                None => self.pause(),
+            self.sleep_untold(EVENTS, seen, left.min(LONGEST_SLEEP));
+        }
+    }
+
+    fn connections(self: Arc<Self>) -> Result<Arc<dyn ConnectionAgent>, AgentError> {
+        Ok(self)
+    }
+
+    fn hosts(&self) -> Result<Option<String>, AgentError> {
+        let mut text = Vec::new();
+        loop {
+            match self.call(&Request::Hosts(text.len() as u32))?.0 {
+                Answer::Hosts(None) => return Ok(None),
+                Answer::Hosts(Some(piece)) if piece.is_empty() || text.len() > LONGEST_HOSTS => {
+                    return Ok(Some(String::from_utf8_lossy(&text).into_owned()));
+                }
+                Answer::Hosts(Some(piece)) => text.extend(piece),
+                other => return Err(self.wrong(&other)),
             }
         }
     }

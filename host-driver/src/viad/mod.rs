@@ -2,9 +2,11 @@
 //! docs/viad.md has the picture.
 
 mod client;
+mod connections;
 pub mod doorbell_page;
 pub mod notice;
 pub mod protocol;
+pub mod report;
 pub mod socket;
 
 pub use client::Client;

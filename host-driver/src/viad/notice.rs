@@ -5,6 +5,9 @@
 //!   4    ended: viad ends
 //!   64 + 64 n   generation of vector n, a futex
 //! ```
+//!
+//! Each session has another one, its own: there vector [`EVENTS`] says that it has asynchronous errors, [`NEWS`] that its connections have
+//! events.
 
 use std::{
     io,
@@ -25,6 +28,11 @@ use crate::memory::Mapping;
 
 /// Bytes of the page.
 pub const BYTES: usize = 4096;
+/// In a session's own page: there are asynchronous errors.
+pub const EVENTS: u8 = 0;
+/// In a session's own page: its connections have events.
+pub const NEWS: u8 = 1;
+
 const ASLEEP: usize = 0;
 const ENDED: usize = 4;
 const FIRST_VECTOR: usize = 64;

@@ -8,21 +8,29 @@ use serde::{Deserialize, Serialize};
 use crate::{
     address::{ConnectionInfo, Mac},
     agent::{vis::ViAttributes, AgentError, ErrorClass, Event, Limits, MemoryAttributes, NicKind},
+    cm::{self, CmError, ConnectionId, Discriminator, ListenerId},
+    connection_agent::Ask,
     kernel_agent::{CqName, ViName},
     queues::ViState,
 };
 
+use super::report::{SessionReport, ViReport};
+
 /// What a client says first.
 pub const MAGIC: [u8; 8] = *b"VIAduct\n";
 /// The version of everything in this file.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The longest message in bytes.
 pub const LONGEST: usize = 32 << 10;
 /// The most events in one reply.
 pub const MOST_EVENTS: usize = 256;
+/// The most sessions or VIs that one reply tells of.
+pub const MOST_REPORTS: usize = 64;
+/// The most connection events in one reply: each has less than 400 bytes.
+pub const MOST_NEWS: usize = 64;
 
 /// What a client asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request {
     /// First of all: who speaks. Descriptors: `/proc/self/mem` for reading and writing, and for reading.
     Hello {
@@ -78,6 +86,28 @@ pub enum Request {
     Time,
     /// [`Answer::Counters`].
     Counters,
+    /// Wait for the next who asks for this discriminator: [`Answer::Listener`].
+    Listen(Discriminator),
+    /// [`Answer::Done`].
+    Unlisten(ListenerId),
+    /// Ask who listens: [`Answer::Connection`].
+    Connect(Ask),
+    /// Ask who asks us: [`Answer::Connection`].
+    PeerRequest(Ask),
+    /// With a VI and the consumer's own: [`Answer::Done`].
+    Accept(ConnectionId, ViName, Vec<u8>),
+    /// With the consumer's own: [`Answer::Done`].
+    Reject(ConnectionId, Vec<u8>),
+    /// [`Answer::Done`].
+    Disconnect(ConnectionId),
+    /// [`Answer::News`].
+    TakeNews,
+    /// The hosts file, from this byte on: [`Answer::Hosts`].
+    Hosts(u32),
+    /// Sessions that this user may know of, from this number on: [`Answer::Sessions`].
+    Sessions(u64),
+    /// VIs of such a session, from this index on: [`Answer::Vis`].
+    Vis(u64, u16),
 }
 
 /// What viad answers.
@@ -85,7 +115,7 @@ pub enum Request {
 pub enum Answer {
     /// It is done.
     Done,
-    /// To [`Request::Hello`]. Descriptors: the notice page, the arena, the eventfd that wakes the forwarder.
+    /// To [`Request::Hello`]. Descriptors: the notice page, the session's own one, the arena, the eventfd that wakes the forwarder.
     Welcome(Welcome),
     /// A protection tag.
     Tag(u16),
@@ -126,6 +156,20 @@ pub enum Answer {
     Time(u32),
     /// The counters in the order of `register::counter`.
     Counters(Vec<u64>),
+    /// Who waits for a request.
+    Listener(ListenerId),
+    /// What was asked for, or asks.
+    Connection(ConnectionId),
+    /// Events of the client's connections, oldest first, at most [`MOST_NEWS`].
+    News(Vec<cm::Event>),
+    /// A piece of the hosts file; empty behind its end. None: there is no such file.
+    Hosts(Option<Vec<u8>>),
+    /// Sessions, at most [`MOST_REPORTS`].
+    Sessions(Vec<SessionReport>),
+    /// VIs, at most [`MOST_REPORTS`].
+    Vis(Vec<ViReport>),
+    /// The connection manager refused.
+    Unconnected(CmError),
 }
 
 /// What a client learns of the NIC.
@@ -215,7 +259,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::address::{Mtu, Service};
+    use crate::{
+        address::{Mtu, Service},
+        cm::{end::End, event::Incoming, Host, Target},
+    };
+    use std::time::Duration;
+
+    /// Names are numbers.
+    fn connection() -> ConnectionId {
+        postcard::from_bytes(&[7]).expect("a number")
+    }
 
     fn samples() -> Vec<Request> {
         let attributes = MemoryAttributes { tag: 5, rdma_write: true, rdma_read: false };
@@ -242,6 +295,15 @@ mod tests {
             send_cq: Some(4),
             receive_cq: None,
         };
+        let discriminator = Discriminator::try_from(&b"service"[..]).expect("short");
+        let ask = Ask {
+            vi,
+            target: Target::Host(Host { mac: info.mac, ip: info.ip }),
+            from: discriminator,
+            to: Discriminator::of_port(7),
+            data: vec![1, 2, 3],
+            timeout: Some(Duration::from_millis(1)),
+        };
         vec![
             Request::Hello { magic: MAGIC, version: VERSION },
             Request::CreateTag,
@@ -264,6 +326,16 @@ mod tests {
             Request::Check,
             Request::Time,
             Request::Counters,
+            Request::Listen(discriminator),
+            Request::Connect(ask.clone()),
+            Request::PeerRequest(Ask { target: Target::Mac(info.mac), timeout: None, ..ask }),
+            Request::Disconnect(connection()),
+            Request::Reject(connection(), vec![1; 136]),
+            Request::Accept(connection(), vi, Vec::new()),
+            Request::TakeNews,
+            Request::Hosts(1 << 20),
+            Request::Sessions(u64::MAX),
+            Request::Vis(1, 2),
         ]
     }
 
@@ -282,6 +354,38 @@ mod tests {
         assert!(refusal.text.len() <= 1024 && refusal.class == ErrorClass::Resource);
         let reply: Reply = Err(refusal);
         assert_eq!(decode::<Reply>(&encode(&reply).expect("short")).expect("it was encoded"), reply);
+    }
+
+    #[test]
+    fn the_longest_news_fit_a_message() {
+        let discriminator = Discriminator::try_from(&[0xff; 22][..]).expect("the longest");
+        let info = ConnectionInfo {
+            mac: Mac([0xff; 6]),
+            ip: Ipv4Addr::BROADCAST,
+            queue_pair: u32::MAX,
+            first_psn: u32::MAX,
+            mtu: Mtu::MAX,
+            service: Service::ReliableReception,
+            max_transfer: u32::MAX,
+        };
+        let event = cm::Event::Incoming {
+            id: connection(),
+            listener: postcard::from_bytes(&[7]).expect("a number"),
+            request: Incoming {
+                host: Host { mac: info.mac, ip: info.ip },
+                from: discriminator,
+                to: discriminator,
+                peer: End::new(info, u8::MAX),
+                // More than any message has.
+                data: vec![0xff; 196],
+            },
+        };
+        let news: Reply = Ok(Answer::News(vec![event; MOST_NEWS]));
+        assert_eq!(decode::<Reply>(&encode(&news).expect("short")).expect("it was encoded"), news);
+        // A discriminator that is too long is none.
+        let bytes: Vec<u8> =
+            [&encode(&Request::Listen(discriminator)).expect("short")[..1], &[23], &[1; 23]].concat();
+        assert!(decode::<Request>(&bytes).is_err());
     }
 
     proptest! {

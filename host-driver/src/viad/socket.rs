@@ -14,7 +14,7 @@ use rustix::net::{
 use super::protocol::LONGEST;
 
 /// The most descriptors beside a message.
-pub const MOST_FILES: usize = 3;
+pub const MOST_FILES: usize = 4;
 
 /// Sends a message. It does not wait: a peer that lets its replies pile up is [`io::ErrorKind::WouldBlock`].
 pub fn send(socket: impl AsFd, message: &[u8], files: &[BorrowedFd<'_>]) -> io::Result<()> {

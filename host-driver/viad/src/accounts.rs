@@ -24,11 +24,20 @@ pub enum Good {
     Tag,
     /// Bytes in regions.
     Bytes,
+    /// Listeners, and requests that are not decided on.
+    Listener,
 }
 
-const GOODS: usize = 6;
-const NAMES: [&str; GOODS] =
-    ["sessions", "virtual interfaces", "completion queues", "regions", "protection tags", "bytes in regions"];
+const GOODS: usize = 7;
+const NAMES: [&str; GOODS] = [
+    "sessions",
+    "virtual interfaces",
+    "completion queues",
+    "regions",
+    "protection tags",
+    "bytes in regions",
+    "listeners and undecided requests",
+];
 
 /// All users' accounts.
 #[derive(Debug)]
@@ -40,11 +49,14 @@ pub struct Accounts {
 impl Accounts {
     /// Nobody has anything.
     pub fn new(limits: &Limits, nic: &agent::Limits) -> Arc<Self> {
-        let Limits { sessions, vis, cqs, regions, tags, bytes } = *limits;
+        let Limits { sessions, vis, cqs, regions, tags, bytes, listeners, .. } = *limits;
         let half = |limit: Option<u64>, all: u64| limit.unwrap_or((all / 2).max(1));
         let (vis, cqs) = (half(vis, nic.vis.into()), half(cqs, nic.cqs.into()));
         let regions = half(regions, nic.regions.into());
-        Arc::new(Self { limits: [sessions, vis, cqs, regions, tags, bytes], users: Mutex::default() })
+        Arc::new(Self {
+            limits: [sessions, vis, cqs, regions, tags, bytes, listeners],
+            users: Mutex::default(),
+        })
     }
 
     /// What one user may have.

@@ -21,6 +21,8 @@ pub struct Config {
     pub poll_us: u64,
     /// How long an interrupt vector rests after each interrupt, in microseconds.
     pub holdoff_us: u64,
+    /// The hosts file, for the name service of clients.
+    pub hosts: PathBuf,
     /// What one client may do.
     pub client: Client,
     /// What all clients of one user may have.
@@ -33,10 +35,6 @@ pub struct Config {
 pub struct Client {
     /// VIs: its arena has room for their rings.
     pub vis: u16,
-    /// Requests a second; more of them wait.
-    pub requests: u32,
-    /// Requests at once, after a time without.
-    pub burst: u32,
 }
 
 /// What all clients of one user may have at a time.
@@ -55,6 +53,12 @@ pub struct Limits {
     pub tags: u64,
     /// Bytes in regions, whole pages.
     pub bytes: u64,
+    /// Who waits for connections, and who has asked for one and is not decided on.
+    pub listeners: u64,
+    /// Requests a second; more of them wait.
+    pub requests: u32,
+    /// Requests at once, after a time without.
+    pub burst: u32,
 }
 
 impl Default for Config {
@@ -66,6 +70,7 @@ impl Default for Config {
             group: None,
             poll_us: 50,
             holdoff_us: 0,
+            hosts: "/etc/vip_hosts".into(),
             client: Client::default(),
             user: Limits::default(),
         }
@@ -74,13 +79,23 @@ impl Default for Config {
 
 impl Default for Client {
     fn default() -> Self {
-        Self { vis: 64, requests: 20_000, burst: 2000 }
+        Self { vis: 64 }
     }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { sessions: 64, vis: None, cqs: None, regions: None, tags: 1024, bytes: 1 << 40 }
+        Self {
+            sessions: 64,
+            vis: None,
+            cqs: None,
+            regions: None,
+            tags: 1024,
+            bytes: 1 << 40,
+            listeners: 128,
+            requests: 20_000,
+            burst: 2000,
+        }
     }
 }
 
@@ -91,8 +106,8 @@ impl Config {
         ensure!(self.mode <= 0o777, "mode {:o} is no file's", self.mode);
         ensure!((1..=1024).contains(&self.client.vis), "client.vis is 1 to 1024");
         ensure!(
-            self.client.requests > 0 && self.client.burst > 0,
-            "client.requests and client.burst are more than 0"
+            self.user.requests > 0 && self.user.burst > 0,
+            "user.requests and user.burst are more than 0"
         );
         ensure!(self.holdoff_us <= 33_000, "holdoff_us is at most 33000");
         Ok(())

@@ -1,7 +1,7 @@
 //! Asynchronous errors: each goes to the session whose VI or completion queue it is of.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::HashMap,
     sync::{
         atomic::{AtomicBool, Ordering},
         Arc, Mutex, MutexGuard, PoisonError,
@@ -9,38 +9,13 @@ use std::{
     time::Duration,
 };
 
-use viaduct_driver::{
-    agent::{Agent, AgentError, Event, EVENT_VECTOR, LONGEST_SLEEP},
-    viad::{notice::Notice, protocol::MOST_EVENTS},
-};
+use viaduct_driver::agent::{Agent, AgentError, Event, EVENT_VECTOR, LONGEST_SLEEP};
 use viaduct_spec::register::event_code;
+
+use crate::inbox::Inbox;
 
 /// How often one looks where there are no interrupts.
 const LOOK: Duration = Duration::from_millis(5);
-
-/// A session's events that it has not taken.
-#[derive(Debug, Default)]
-pub struct Queue(Mutex<VecDeque<Event>>);
-
-impl Queue {
-    /// Takes them, oldest first.
-    pub fn take(&self) -> Vec<Event> {
-        self.lock().drain(..).collect()
-    }
-
-    /// A client that takes none loses the oldest.
-    fn put(&self, event: Event) {
-        let mut events = self.lock();
-        if events.len() >= MOST_EVENTS {
-            events.pop_front();
-        }
-        events.push_back(event);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Event>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// What an event is of, by its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,20 +38,19 @@ impl Subject {
 /// Takes the NIC's events and hands them out.
 pub struct Events {
     agent: Arc<Agent>,
-    notice: Arc<Notice>,
-    owners: Mutex<HashMap<Subject, Arc<Queue>>>,
+    owners: Mutex<HashMap<Subject, Arc<Inbox>>>,
     stopped: AtomicBool,
 }
 
 impl Events {
     /// Of VIs that nobody has yet.
-    pub fn new(agent: Arc<Agent>, notice: Arc<Notice>) -> Self {
-        Self { agent, notice, owners: Mutex::default(), stopped: AtomicBool::new(false) }
+    pub fn new(agent: Arc<Agent>) -> Self {
+        Self { agent, owners: Mutex::default(), stopped: AtomicBool::new(false) }
     }
 
     /// A VI or completion queue is a session's.
-    pub fn own(&self, subject: Subject, queue: &Arc<Queue>) {
-        self.lock().insert(subject, Arc::clone(queue));
+    pub fn own(&self, subject: Subject, inbox: &Arc<Inbox>) {
+        self.lock().insert(subject, Arc::clone(inbox));
     }
 
     /// It is nobody's any more. What it has reported by now still goes to its owner.
@@ -92,13 +66,9 @@ impl Events {
         let events = self.agent.take_events()?;
         for event in &events {
             match owners.get(&Subject::of(event)) {
-                Some(queue) => queue.put(*event),
+                Some(inbox) => inbox.put_error(*event),
                 None => tracing::warn!(?event, "an event of what no client has"),
             }
-        }
-        drop(owners);
-        if !events.is_empty() {
-            self.notice.raise(EVENT_VECTOR);
         }
         Ok(events.len())
     }
@@ -129,7 +99,7 @@ impl Events {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Subject, Arc<Queue>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Subject, Arc<Inbox>>> {
         self.owners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -99,6 +99,13 @@ impl Page {
         })
     }
 
+    /// A doorbell: what was passed on last, and whether there is something newer.
+    pub fn doorbell(&self, offset: u64) -> (u64, bool) {
+        let forwarded = self.seen.get(offset as usize / 8).map_or(0, |seen| seen.load(Ordering::Relaxed));
+        let now = self.word(offset).load(Ordering::Relaxed);
+        (forwarded, now != forwarded && now != 0)
+    }
+
     /// Whether a doorbell was passed on since the page was empty.
     fn was_rung(&self) -> bool {
         [page::SEND, page::RECEIVE].iter().any(|&at| self.seen[at as usize / 8].load(Ordering::Relaxed) != 0)

@@ -4,9 +4,12 @@
 pub mod accounts;
 pub mod arguments;
 pub mod config;
+pub mod connections;
 pub mod events;
 pub mod forwarder;
+pub mod inbox;
 pub mod peer;
+pub mod record;
 pub mod server;
 pub mod session;
 pub mod table;

@@ -22,6 +22,7 @@ use rustix::{
         accept_with, bind, connect, listen, socket_with, AddressFamily, SocketAddrUnix, SocketFlags,
         SocketType,
     },
+    process::{getrlimit, setrlimit, Resource, Rlimit},
 };
 use signal_hook::consts::{SIGINT, SIGTERM};
 use viaduct_driver::{
@@ -33,9 +34,12 @@ use viaduct_driver::{
 use crate::{
     accounts::{Accounts, Good},
     config::Config,
+    connections::Connections,
     events::Events,
     forwarder::Forwarder,
+    record::Records,
     session,
+    throttle::Throttles,
 };
 
 /// Sessions at a time: each has a thread.
@@ -55,6 +59,12 @@ pub struct Nic {
     pub forwarder: Forwarder,
     /// Hands events out.
     pub events: Events,
+    /// How many requests each user may make.
+    pub throttles: Throttles,
+    /// What others may be told of sessions.
+    pub records: Records,
+    /// Makes connections.
+    pub connections: Connections,
     /// What clients see without asking.
     pub notice: Arc<Notice>,
     /// Its descriptor.
@@ -70,7 +80,8 @@ impl Nic {
     pub fn client_limits(&self) -> Limits {
         let limits = self.agent.limits();
         let most = |good, own: u64| self.accounts.limit(good).min(own);
-        let vis = most(Good::Vi, limits.vis.into()).min(self.config.client.vis.into());
+        // The raw channel has one.
+        let vis = most(Good::Vi, u64::from(limits.vis) - 1).min(self.config.client.vis.into());
         Limits {
             vis: vis as u16,
             // One is the agent's; the library leaves it out.
@@ -98,6 +109,7 @@ fn is_readable(file: &OwnedFd) -> bool {
 
 /// Serves until a signal comes or the NIC is gone.
 pub fn run(config: &Config) -> Result<()> {
+    raise_files();
     let nic = || format!("{:?} as the NIC", config.nic);
     let name: DeviceName = config.nic.parse().with_context(nic)?;
     let agent = Agent::open(name.open().with_context(nic)?, name.options).with_context(nic)?;
@@ -112,7 +124,10 @@ pub fn run(config: &Config) -> Result<()> {
         config: config.clone(),
         accounts: Accounts::new(&config.user, &agent.limits()),
         forwarder: Forwarder::new(Arc::clone(agent.device()), Arc::clone(&notice), poll_time)?,
-        events: Events::new(Arc::clone(&agent), Arc::clone(&notice)),
+        events: Events::new(Arc::clone(&agent)),
+        records: Records::default(),
+        throttles: Throttles::new(config.user.requests, config.user.burst),
+        connections: Connections::open(&agent, rand::random())?,
         agent,
         notice,
         notice_file,
@@ -121,7 +136,7 @@ pub fn run(config: &Config) -> Result<()> {
     });
     let (told, alone) = (Arc::clone(&nic.notice), nic.agent.vectors() == 1);
     nic.agent.listen(Box::new(move |vector| {
-        // Events are told when they are handed out.
+        // Events go to the inboxes of those whose they are.
         if vector != EVENT_VECTOR || alone {
             told.raise(vector);
         }
@@ -145,6 +160,7 @@ pub fn run(config: &Config) -> Result<()> {
         let threads = [
             scope.spawn(|| nic.forwarder.run().map_err(|error| nic.end(&error.to_string()))),
             scope.spawn(|| nic.events.run().map_err(|error| nic.end(&error.to_string()))),
+            scope.spawn(|| nic.connections.run().map_err(|error| nic.end(&error.to_string()))),
         ];
         let served = accept(&nic, &listener);
         // First of all, so that nobody comes.
@@ -158,6 +174,7 @@ pub fn run(config: &Config) -> Result<()> {
         }
         nic.forwarder.stop();
         nic.events.stop();
+        nic.connections.stop();
         let failed = threads.into_iter().any(|thread| !matches!(thread.join(), Ok(Ok(()))));
         served?;
         if failed {
@@ -165,6 +182,15 @@ pub fn run(config: &Config) -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// Each session has some eight descriptors: as many as are allowed.
+fn raise_files() {
+    let now = getrlimit(Resource::Nofile);
+    let most = Rlimit { current: now.maximum, ..now };
+    if let Err(error) = setrlimit(Resource::Nofile, most) {
+        tracing::warn!(%error, "the limit of descriptors stays as it is");
+    }
 }
 
 /// Takes clients until viad ends.

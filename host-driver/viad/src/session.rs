@@ -15,13 +15,21 @@ use rustix::{
 };
 use viaduct_driver::{
     agent::{vis::NewVi, AgentError, ErrorClass},
+    connection_agent::ConnectorError,
+    kernel_agent::KernelAgent,
     viad::{
         protocol::{self, Answer, Malformed, Refusal, Reply, Request, Welcome},
         socket,
     },
 };
 
-use crate::{accounts::Good, peer::Peer, server::Nic, table::Table, throttle::Throttle};
+use crate::{
+    accounts::{Good, Share},
+    connections::Connections,
+    peer::Peer,
+    server::Nic,
+    table::Table,
+};
 
 /// How long a client may take to say hello.
 const HELLO: Duration = Duration::from_secs(5);
@@ -71,11 +79,20 @@ pub fn serve(nic: &Arc<Nic>, socket: &OwnedFd) -> Result<(), End> {
 }
 
 fn talk(nic: &Arc<Nic>, socket: &OwnedFd, peer: Peer) -> Result<(), End> {
+    throttle(nic, &peer);
+    // From here on it counts, whether it says hello or not.
+    let share = match nic.accounts.take(peer.uid, Good::Session, 1) {
+        Ok(share) => share,
+        Err(error) => {
+            tracing::warn!(%error, "a client is refused");
+            return reply(socket, &Err(error.into()), &[]);
+        }
+    };
     wait(nic, socket, &peer, Some(HELLO))?;
     let (bytes, files) = receive(socket)?;
-    let mut table = match hello(nic, peer, &bytes, files)? {
-        Ok((table, welcome, arena)) => {
-            let files = [nic.notice_file.as_fd(), arena.as_fd(), table.wake().as_fd()];
+    let mut table = match hello(nic, peer, share, &bytes, files)? {
+        Ok((table, welcome, [own, arena])) => {
+            let files = [nic.notice_file.as_fd(), own.as_fd(), arena.as_fd(), table.wake().as_fd()];
             reply(socket, &Ok(Answer::Welcome(welcome)), &files)?;
             table
         }
@@ -84,8 +101,6 @@ fn talk(nic: &Arc<Nic>, socket: &OwnedFd, peer: Peer) -> Result<(), End> {
             return reply(socket, &Err(error.into()), &[]);
         }
     };
-    let limits = &nic.config.client;
-    let mut throttle = Throttle::new(limits.requests, limits.burst, Instant::now());
     loop {
         wait(nic, socket, table.peer(), None)?;
         let (bytes, files) = receive(socket)?;
@@ -93,11 +108,8 @@ fn talk(nic: &Arc<Nic>, socket: &OwnedFd, peer: Peer) -> Result<(), End> {
         if !files.is_empty() {
             return Err(End::Protocol("it sent descriptors with a request that takes none"));
         }
-        let pause = throttle.take(Instant::now());
-        if !pause.is_zero() {
-            std::thread::sleep(pause);
-        }
-        match answer(nic, &mut table, request)? {
+        throttle(nic, table.peer());
+        match answer(nic, &mut table, request.clone())? {
             Ok((answer, files)) => {
                 let files: Vec<_> = files.iter().map(AsFd::as_fd).collect();
                 reply(socket, &Ok(answer), &files)?;
@@ -113,13 +125,25 @@ fn talk(nic: &Arc<Nic>, socket: &OwnedFd, peer: Peer) -> Result<(), End> {
     }
 }
 
+/// A request counts.
+fn throttle(nic: &Nic, peer: &Peer) {
+    let pause = nic.throttles.take(peer.uid, Instant::now());
+    if !pause.is_zero() {
+        std::thread::sleep(pause);
+    }
+}
+
+/// A session that has begun: what its client is told, and the descriptors of its own notice page and its arena.
+type Begun = (Table, Welcome, [OwnedFd; 2]);
+
 /// A first message, and its two descriptors.
 fn hello(
     nic: &Arc<Nic>,
     peer: Peer,
+    session: Share,
     bytes: &[u8],
     files: Vec<OwnedFd>,
-) -> Result<Result<(Table, Welcome, OwnedFd), AgentError>, End> {
+) -> Result<Result<Begun, AgentError>, End> {
     let Request::Hello { magic, version } = protocol::decode(bytes)? else {
         return Err(End::Protocol("its first request is not Hello"));
     };
@@ -142,8 +166,7 @@ fn hello(
             peer.pid.as_raw_nonzero()
         ));
     }
-    let made = nic.accounts.take(peer.uid, Good::Session, 1).and_then(|session| {
-        let (table, arena) = Table::new(Arc::clone(nic), peer, memories, session)?;
+    let made = Table::new(Arc::clone(nic), peer, memories, session).map(|(table, files)| {
         let welcome = Welcome {
             kind: nic.agent.kind(),
             limits: nic.client_limits(),
@@ -153,7 +176,7 @@ fn hello(
             vectors: nic.agent.vectors(),
             arena: table.arena_bytes() as u32,
         };
-        Ok((table, welcome, arena))
+        (table, welcome, files)
     });
     Ok(made)
 }
@@ -204,7 +227,49 @@ fn answer(nic: &Nic, table: &mut Table, request: Request) -> Result<Answered, En
             .agent
             .counters()
             .map(|counters| plain(Answer::Counters(counters.into_iter().map(|(_, value)| value).collect()))),
+        Request::Listen(name) => table.listen(name).map(|listener| plain(Answer::Listener(listener))),
+        Request::Unlisten(listener) => table.unlisten(listener).map(done),
+        Request::Connect(ask) => managed(table.connect(ask, Connections::connect).map(Answer::Connection)),
+        Request::PeerRequest(ask) => {
+            managed(table.connect(ask, Connections::peer_request).map(Answer::Connection))
+        }
+        Request::Accept(id, vi, data) => managed(table.accept(id, vi, &data).map(|()| Answer::Done)),
+        Request::Reject(id, data) => managed(table.reject(id, &data).map(|()| Answer::Done)),
+        Request::Disconnect(id) => table.disconnect(id).map(done),
+        Request::Sessions(from) => Ok(plain(Answer::Sessions(nic.records.sessions(table.peer().uid, from)))),
+        Request::Vis(session, from) => match nic.records.find(table.peer().uid, session) {
+            Some(record) => {
+                let state = |vi| KernelAgent::vi_state(&*nic.agent, vi);
+                let progress = |vi| nic.connections.progress(vi);
+                Ok(plain(Answer::Vis(record.vis(from, state, progress))))
+            }
+            None => {
+                let text = format!("there is no session {session}, or it is another user's");
+                Err(AgentError::Remote { class: ErrorClass::Parameter, text })
+            }
+        },
+        Request::Hosts(from) => Ok(plain(Answer::Hosts(hosts(nic, from)))),
+        Request::TakeNews => Ok(plain(Answer::News(table.take_news()))),
     })
+}
+
+/// A piece of the hosts file.
+fn hosts(nic: &Nic, from: u32) -> Option<Vec<u8>> {
+    use std::os::unix::fs::FileExt;
+    let file = std::fs::File::open(&nic.config.hosts).ok()?;
+    let mut piece = vec![0; protocol::LONGEST / 2];
+    let length = file.read_at(&mut piece, from.into()).ok()?;
+    piece.truncate(length);
+    Some(piece)
+}
+
+/// The answer of the connection manager.
+fn managed(result: Result<Answer, ConnectorError>) -> Answered {
+    match result {
+        Ok(answer) => Ok((answer, Vec::new())),
+        Err(ConnectorError::Manager(error)) => Ok((Answer::Unconnected(error), Vec::new())),
+        Err(ConnectorError::Agent(error)) => Err(error),
+    }
 }
 
 /// Waits for a request.

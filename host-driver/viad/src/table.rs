@@ -8,6 +8,8 @@ use viaduct_driver::{
         vis::{arena_bytes, Arena, NewVi, ViAttributes},
         AgentError, Event, MemoryAttributes,
     },
+    cm::{self, ConnectionId, Discriminator, ListenerId},
+    connection_agent::{Ask, ConnectorError},
     device::DmaAccess,
     kernel_agent::{CqName, KernelAgent, ViName},
     memory::Mapping,
@@ -15,12 +17,16 @@ use viaduct_driver::{
     queues::{entries::Entries, ViState},
     viad::doorbell_page::Kind,
 };
+use viaduct_spec::handle::memory_handle;
 
 use crate::{
     accounts::{Good, Share},
-    events::{Queue, Subject},
+    connections::{Connections, Party},
+    events::Subject,
     forwarder::Page,
+    inbox::Inbox,
     peer::Peer,
+    record::{self, Record},
     server::Nic,
 };
 
@@ -41,7 +47,8 @@ pub struct Table {
     regions: BTreeMap<u32, [Share; 2]>,
     vis: BTreeMap<ViName, Vi>,
     cqs: BTreeMap<CqName, Cq>,
-    events: Arc<Queue>,
+    party: Party,
+    record: Arc<Record>,
     _session: Share,
 }
 
@@ -63,15 +70,17 @@ fn memory<T>(made: io::Result<T>) -> Result<T, AgentError> {
 }
 
 impl Table {
-    /// A session of `peer`, with nothing yet; the arena's descriptor.
+    /// A session of `peer`, with nothing yet; the descriptors of its notice page and its arena.
     pub fn new(
         nic: Arc<Nic>,
         peer: Peer,
         memories: [OwnedFd; 2],
         session: Share,
-    ) -> Result<(Self, OwnedFd), AgentError> {
+    ) -> Result<(Self, [OwnedFd; 2]), AgentError> {
         let vis = nic.client_limits().vis;
         let (mapping, file) = memory(Mapping::shared("viad-arena", arena_bytes(vis)))?;
+        let (inbox, own) = memory(Inbox::new())?;
+        let read = memory(memories[1].try_clone())?;
         let wake = memory(nic.forwarder.add_client())?;
         let arena = match nic.agent.create_arena(Arc::new(mapping)) {
             Ok(arena) => arena,
@@ -80,6 +89,8 @@ impl Table {
                 return Err(error);
             }
         };
+        let party = Party { uid: peer.uid, inbox };
+        let record = nic.records.begin(party.inbox.session, &peer, read);
         let table = Self {
             nic,
             peer,
@@ -91,10 +102,11 @@ impl Table {
             regions: BTreeMap::new(),
             vis: BTreeMap::new(),
             cqs: BTreeMap::new(),
-            events: Arc::default(),
+            party,
+            record,
             _session: session,
         };
-        Ok((table, file))
+        Ok((table, [own, file]))
     }
 
     /// Who has it.
@@ -160,6 +172,10 @@ impl Table {
         let file = &self.memories[usize::from(access == DmaAccess::Read)];
         use std::os::fd::AsFd;
         let handle = self.nic.agent.register_file(file.as_fd(), (address, length), access, attributes)?;
+        let mut has = self.record.has();
+        has.regions.insert(row(handle), (address, length));
+        has.bytes += bytes;
+        drop(has);
         self.regions.insert(handle, shares);
         Ok(handle)
     }
@@ -168,6 +184,11 @@ impl Table {
     pub fn deregister(&mut self, handle: u32) -> Result<(), AgentError> {
         self.own_region(handle)?;
         self.nic.agent.deregister(handle)?;
+        let mut has = self.record.has();
+        if let Some((address, length)) = has.regions.remove(&row(handle)) {
+            has.bytes -= pages::whole(address, length).map_or(0, |(_, bytes)| bytes);
+        }
+        drop(has);
         self.regions.remove(&handle);
         Ok(())
     }
@@ -208,8 +229,11 @@ impl Table {
             }
         };
         self.places[place] = true;
-        self.nic.events.own(Subject::Vi(new.name.index), &self.events);
+        self.nic.events.own(Subject::Vi(new.name.index), &self.party.inbox);
         self.nic.forwarder.add(&page);
+        let rings = [new.send.clone(), new.receive.clone()];
+        let record = record::Vi { attributes, page: Arc::clone(&page), rings };
+        self.record.has().vis.insert(new.name, record);
         self.vis.insert(new.name, Vi { page, place, _share: share });
         Ok((new, file))
     }
@@ -226,16 +250,16 @@ impl Table {
         if anew && self.nic.agent.vi_state(vi)? == ViState::Idle {
             self.nic.forwarder.renew(page, false)?;
         }
-        self.nic.agent.set_vi_attributes(vi, attributes, anew)
+        let info = self.nic.agent.set_vi_attributes(vi, attributes, anew)?;
+        if let Some(vi) = self.record.has().vis.get_mut(&vi) {
+            vi.attributes = attributes;
+        }
+        Ok(info)
     }
 
     /// Connects a VI.
     pub fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError> {
-        let page = &self.own_vi(vi)?.page;
-        if self.nic.agent.vi_state(vi)? == ViState::Idle {
-            // The send queue starts anew; what was posted to it while idle is to be flushed first.
-            self.nic.forwarder.renew(page, true)?;
-        }
+        self.prepare(vi)?;
         self.nic.agent.connect_vi(vi, peer)
     }
 
@@ -254,6 +278,8 @@ impl Table {
             let state = if state == ViState::Idle { "idle" } else { "connected" };
             return Err(AgentError::State { vi: vi.index, state, rule: "only a broken one is made idle" });
         }
+        // Nobody is connected with it any more, whoever has not said so.
+        self.nic.connections.leave_vi(&self.party, vi)?;
         self.nic.forwarder.renew(page, false)?;
         self.nic.agent.idle_vi(vi)
     }
@@ -277,6 +303,7 @@ impl Table {
         let mut broken = Vec::new();
         for &name in vis {
             let Some(vi) = self.vis.get(&name) else { continue };
+            result = result.and(nic.connections.leave_vi(&self.party, name));
             let mut stop = || -> Result<(), AgentError> {
                 let rung = nic.forwarder.renew(&vi.page, false)?;
                 nic.forwarder.remove(&vi.page);
@@ -300,6 +327,7 @@ impl Table {
             result = result.and(nic.events.disown(Subject::Vi(name.index)));
             let destroyed = nic.agent.destroy_vi(name);
             if destroyed.is_ok() {
+                self.record.has().vis.remove(&name);
                 if let Some(vi) = self.vis.remove(&name) {
                     self.places[vi.place] = false;
                 }
@@ -323,9 +351,10 @@ impl Table {
                 return Err(error);
             }
         };
-        self.nic.events.own(Subject::Cq(name.index), &self.events);
+        self.nic.events.own(Subject::Cq(name.index), &self.party.inbox);
         self.nic.forwarder.add(&page);
         self.cqs.insert(name, Cq { page, _share: share });
+        self.record.has().cqs = self.cqs.len() as u32;
         Ok((name, vector, [ring_file, file]))
     }
 
@@ -345,25 +374,77 @@ impl Table {
         // Before its index can be another's.
         self.nic.events.disown(Subject::Cq(cq.index))?;
         if let Err(error) = self.nic.agent.destroy_cq(cq) {
-            self.nic.events.own(Subject::Cq(cq.index), &self.events);
+            self.nic.events.own(Subject::Cq(cq.index), &self.party.inbox);
             return Err(error);
         }
         self.nic.forwarder.remove(&kept.page);
         self.cqs.remove(&cq);
+        self.record.has().cqs = self.cqs.len() as u32;
+        Ok(())
+    }
+
+    /// Waits for the next who asks for a discriminator.
+    pub fn listen(&self, name: Discriminator) -> Result<ListenerId, AgentError> {
+        self.nic.connections.listen(&self.party, name, self.share(Good::Listener, 1)?)
+    }
+
+    /// Waits no longer.
+    pub fn unlisten(&self, listener: ListenerId) -> Result<(), AgentError> {
+        self.nic.connections.unlisten(&self.party, listener)
+    }
+
+    /// Asks for a connection, who listens or who asks us.
+    pub fn connect(
+        &self,
+        ask: Ask,
+        how: fn(&Connections, &Party, Ask) -> Result<ConnectionId, ConnectorError>,
+    ) -> Result<ConnectionId, ConnectorError> {
+        self.prepare(ask.vi)?;
+        how(&self.nic.connections, &self.party, ask)
+    }
+
+    /// Accepts a request with a VI.
+    pub fn accept(&self, id: ConnectionId, vi: ViName, data: &[u8]) -> Result<(), ConnectorError> {
+        self.prepare(vi)?;
+        self.nic.connections.accept(&self.party, id, vi, data)
+    }
+
+    /// Refuses a request.
+    pub fn reject(&self, id: ConnectionId, data: &[u8]) -> Result<(), ConnectorError> {
+        self.nic.connections.reject(&self.party, id, data)
+    }
+
+    /// Ends a connection.
+    pub fn disconnect(&self, id: ConnectionId) -> Result<(), AgentError> {
+        self.nic.connections.disconnect(&self.party, id)
+    }
+
+    /// Takes events of its connections.
+    pub fn take_news(&self) -> Vec<cm::Event> {
+        self.party.inbox.take_news()
+    }
+
+    /// A VI is to be connected: its send queue starts anew then, and what was posted to it while idle is to be flushed first.
+    fn prepare(&self, vi: ViName) -> Result<(), AgentError> {
+        let page = &self.own_vi(vi)?.page;
+        if self.nic.agent.vi_state(vi)? == ViState::Idle {
+            self.nic.forwarder.renew(page, true)?;
+        }
         Ok(())
     }
 
     /// Takes the events of its VIs.
     pub fn take_events(&self) -> Result<Vec<Event>, AgentError> {
         self.nic.events.collect()?;
-        Ok(self.events.take())
+        Ok(self.party.inbox.take_errors())
     }
 
     /// Gives everything back.
     fn give_back(&mut self) -> Result<(), AgentError> {
         let vis: Vec<ViName> = self.vis.keys().copied().collect();
-        // All of it, whatever the first error is.
-        let mut result = self.retire(&vis);
+        // All of it, whatever the first error is. The peers hear of it first.
+        let mut result = self.nic.connections.leave(&self.party);
+        result = result.and(self.retire(&vis));
         for cq in self.cqs.keys().copied().collect::<Vec<_>>() {
             result = result.and(self.destroy_cq(cq));
         }
@@ -379,6 +460,7 @@ impl Table {
 
 impl Drop for Table {
     fn drop(&mut self) {
+        self.nic.records.end(self.party.inbox.session);
         self.nic.forwarder.remove_client(&self.wake);
         for page in self.vis.values().map(|vi| &vi.page).chain(self.cqs.values().map(|cq| &cq.page)) {
             self.nic.forwarder.settle(page).unwrap_or_default();
@@ -387,6 +469,11 @@ impl Drop for Table {
             tracing::warn!(pid = self.peer.pid.as_raw_nonzero(), %error, "not everything was given back");
         }
     }
+}
+
+/// The row of a region.
+fn row(handle: u32) -> u16 {
+    memory_handle::INDEX.get(&[handle.into()]) as u16
 }
 
 /// A ring for a completion queue, and its descriptor.

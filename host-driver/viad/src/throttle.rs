@@ -1,8 +1,41 @@
-//! How many requests a client may make: a bucket of tokens. Who has none waits, alone.
+//! How many requests a user may make, all of its sessions together: a bucket of tokens. Who has none waits, alone.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
-/// One client's bucket.
+/// Users that are remembered although their buckets are full.
+const USERS: usize = 1024;
+
+/// All users' buckets. Who leaves and comes again finds its own as it was.
+#[derive(Debug)]
+pub struct Throttles {
+    rate: u32,
+    burst: u32,
+    users: Mutex<HashMap<u32, Throttle>>,
+}
+
+impl Throttles {
+    /// `rate` a second for each user, and `burst` at once.
+    pub fn new(rate: u32, burst: u32) -> Self {
+        Self { rate, burst, users: Mutex::default() }
+    }
+
+    /// A user makes a request: how long it waits first.
+    pub fn take(&self, uid: u32, now: Instant) -> Duration {
+        // Numbers: what a thread that panicked left is usable.
+        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        if users.len() > USERS {
+            users.retain(|_, throttle| !throttle.is_full(now));
+        }
+        let new = || Throttle::new(self.rate, self.burst, now);
+        users.entry(uid).or_insert_with(new).take(now)
+    }
+}
+
+/// One user's bucket.
 #[derive(Debug)]
 pub struct Throttle {
     rate: f64,
@@ -17,11 +50,21 @@ impl Throttle {
         Self { rate: rate.into(), burst: burst.into(), tokens: burst.into(), last: now }
     }
 
+    /// Tokens at this moment.
+    fn tokens(&self, now: Instant) -> f64 {
+        let earned = now.saturating_duration_since(self.last).as_secs_f64() * self.rate;
+        (self.tokens + earned).min(self.burst)
+    }
+
+    /// It has been left alone for long.
+    fn is_full(&self, now: Instant) -> bool {
+        self.tokens(now) >= self.burst
+    }
+
     /// Takes a token: how long to wait first.
     pub fn take(&mut self, now: Instant) -> Duration {
-        let earned = now.saturating_duration_since(self.last).as_secs_f64() * self.rate;
-        self.last = now;
-        self.tokens = (self.tokens + earned).min(self.burst) - 1.0;
+        self.tokens = self.tokens(now) - 1.0;
+        self.last = self.last.max(now);
         if self.tokens >= 0.0 {
             Duration::ZERO
         } else {
@@ -33,6 +76,20 @@ impl Throttle {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_users_sessions_share_a_bucket_and_others_have_their_own() {
+        let start = Instant::now();
+        let throttles = Throttles::new(1000, 10);
+        assert!((0..10).all(|_| throttles.take(1, start).is_zero()));
+        assert!(!throttles.take(1, start).is_zero() && throttles.take(2, start).is_zero());
+        // Those with full buckets are forgotten when there are many.
+        for uid in 3..2000 {
+            throttles.take(uid, start + Duration::from_secs(uid.into()));
+        }
+        let users = throttles.users.lock().expect("no panic").len();
+        assert!(users <= USERS + 1, "{users}");
+    }
 
     #[test]
     fn a_burst_is_free_and_a_flood_is_not() {

@@ -41,13 +41,23 @@ impl Stage {
 
     /// With more of the viads' configuration.
     pub fn with(nics: usize, config: &str) -> Self {
+        Self::with_free(nics, 0, config)
+    }
+
+    /// The last `free` of the NICs are nobody's.
+    pub fn with_free(nics: usize, free: usize, config: &str) -> Self {
+        Self::of("model", nics, free, config)
+    }
+
+    /// With NICs of this kind: `model` or `rtl`.
+    pub fn of(kind: &str, nics: usize, free: usize, config: &str) -> Self {
         let folder = tempfile::Builder::new().prefix("viad").tempdir().expect("a folder");
         // Clients of other users come here.
         let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(folder.path(), everybody).expect("ours");
         let log = std::fs::File::create(folder.path().join("sim.log")).expect("a file");
         let child = Command::new(program("viaduct-sim"))
-            .args(["--nics", &nics.to_string(), "--nic", "model", "--dir"])
+            .args(["--nics", &nics.to_string(), "--nic", kind, "--dir"])
             .arg(folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -60,7 +70,7 @@ impl Stage {
             let died = stage.sim.0.try_wait().ok().flatten();
             assert!(until(LONG, || socket.exists()), "the simulator serves: {died:?}");
         }
-        for nic in 0..nics {
+        for nic in 0..nics - free {
             let viad = stage.start(nic);
             stage.viads.push(viad);
         }
@@ -71,13 +81,12 @@ impl Stage {
     pub fn start(&self, nic: usize) -> Process {
         let folder = self.folder.path();
         let config = folder.join("viad.toml");
-        std::fs::write(&config, format!("mode = 0o666\n{}", self.config)).expect("written");
-        let device = format!(
-            "vfio-user:{}/nic{nic}.sock,ip=10.0.0.{},mac=02:00:00:00:00:{:02x}",
-            folder.display(),
-            nic + 1,
-            nic + 1
-        );
+        std::fs::write(
+            &config,
+            format!("mode = 0o666\nhosts = '{}/hosts'\n{}", folder.display(), self.config),
+        )
+        .expect("written");
+        let device = self.device(nic);
         let spawn = || {
             let log = std::fs::File::create(folder.join(format!("viad{nic}.log"))).expect("a file");
             let child = Command::new(program("viad"))
@@ -102,6 +111,13 @@ impl Stage {
         });
         assert!(serves, "viad serves: {}", self.log(nic));
         viad
+    }
+
+    /// A NIC itself.
+    pub fn device(&self, nic: usize) -> String {
+        let socket = self.folder.path().join(format!("nic{nic}.sock"));
+        let number = nic + 1;
+        format!("vfio-user:{},ip=10.0.0.{number},mac=02:00:00:00:00:{number:02x}", socket.display())
     }
 
     /// A viad's socket.

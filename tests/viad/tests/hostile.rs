@@ -3,11 +3,8 @@
 
 use std::{
     io::Write,
-    os::{
-        fd::{AsFd, AsRawFd, OwnedFd},
-        unix::process::CommandExt,
-    },
-    process::{Command, Stdio},
+    os::fd::{AsFd, AsRawFd, OwnedFd},
+    process::Command,
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
@@ -26,35 +23,16 @@ use viaduct_driver::{
         socket, Client,
     },
 };
+use viaduct_viad_tests::child::{self, child, user};
 use viaduct_viad_tests::program::program;
-use viaduct_viad_tests::stage::{connected, until, End, Process, Stage, BUFFER, LONG};
+use viaduct_viad_tests::stage::{connected, until, End, Stage, BUFFER, LONG};
 use vipl::{Error, MemAttributes, Nic};
-
-/// What a child process is to do, and with which NIC.
-const ROLE: &str = "VIAD_TEST_ROLE";
-const NIC: &str = "VIAD_TEST_NIC";
-
-/// Starts this test program once more, as a client.
-fn child(role: &str, nic: &str, uid: Option<u32>) -> Process {
-    let mut command = Command::new(std::env::current_exe().expect("a test has a path"));
-    command.args(["--ignored", "--exact", "a_client_process", "--nocapture"]);
-    command.env(ROLE, role).env(NIC, nic).stdin(Stdio::piped()).stdout(Stdio::piped());
-    if let Some(uid) = uid {
-        command.uid(uid).gid(uid);
-    }
-    Process(command.spawn().expect("it starts"))
-}
-
-/// Another user, if we may be one.
-fn user(n: u32) -> Option<u32> {
-    rustix::process::geteuid().is_root().then_some(3000 + n)
-}
 
 /// Not a test: what the children of the tests do.
 #[test]
 #[ignore = "a client process of the other tests"]
 fn a_client_process() {
-    let (Ok(role), Ok(name)) = (std::env::var(ROLE), std::env::var(NIC)) else { return };
+    let Some((role, name)) = child::role() else { return };
     let nic = Nic::open(&name).expect("it serves");
     match role.split_once(' ').unwrap_or((&role, "0")) {
         // Messages to itself, so many; each is looked at.
@@ -334,6 +312,41 @@ fn numbers_of_others_do_not_exist() {
 }
 
 #[test]
+fn who_does_not_say_hello_counts_all_the_same() {
+    let stage = Stage::with(1, "[user]\nsessions = 3\n");
+    let mute: Vec<Raw> = (0..3).map(|_| Raw::connect(&stage)).collect();
+    assert!(until(LONG, || stage.log(0).matches("a client ").count() == 3));
+    let error = Nic::open(&stage.name(0)).expect_err("there are three").to_string();
+    assert!(error.contains("3 sessions") && error.contains("limit is 3"), "{error}");
+    drop(mute);
+    assert!(until(LONG, || Nic::open(&stage.name(0)).is_ok()), "{}", stage.log(0));
+    // There is room for the descriptors of many.
+    let pid = rustix::process::Pid::from_child(&stage.viads[0].0).as_raw_nonzero();
+    let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).expect("it lives");
+    let files = limits.lines().find(|line| line.starts_with("Max open files")).expect("a line");
+    let numbers: Vec<&str> = files.split_whitespace().filter(|word| word.parse::<u64>().is_ok()).collect();
+    assert_eq!(numbers[0], numbers[1], "{files}");
+}
+
+#[test]
+fn a_viad_that_takes_no_doorbells_is_given_up() {
+    let stage = Stage::new(1);
+    let nic = Nic::open(&stage.name(0)).expect("it serves");
+    let end = End::new(&nic);
+    end.post_recv(1, BUFFER, 64);
+    let pid = rustix::process::Pid::from_child(&stage.viads[0].0);
+    rustix::process::kill_process(pid, rustix::process::Signal::STOP).expect("it lives");
+    let start = Instant::now();
+    let error = end.vi.post_recv(end.descriptor(2, BUFFER, 64)).expect_err("nobody takes it");
+    assert!(error.is_gone() && error.to_string().contains("takes no doorbells"), "{error}");
+    assert!(start.elapsed() < LONG / 2, "{:?}", start.elapsed());
+    assert!(nic.create_ptag().expect_err("the session has ended").is_gone());
+    rustix::process::kill_process(pid, rustix::process::Signal::CONT).expect("it lives");
+    drop((end, nic));
+    honest(&Nic::open(&stage.name(0)).expect("it serves others"), 3);
+}
+
+#[test]
 fn garbage_ends_the_session_that_it_comes_from() {
     let stage = Stage::new(1);
     let seed: u64 = rand::random();
@@ -346,7 +359,7 @@ fn garbage_ends_the_session_that_it_comes_from() {
             for _ in 0..random.random_range(1..20) {
                 let mut bytes = vec![0; random.random_range(1..300)];
                 random.fill(&mut bytes[..]);
-                bytes[0] %= 24;
+                bytes[0] %= 32;
                 if raw.send(&bytes).is_err() {
                     break;
                 }
@@ -384,7 +397,7 @@ fn garbage_ends_the_session_that_it_comes_from() {
 
 #[test]
 fn floods_hold_up_nobody_else() {
-    let stage = Stage::with(1, "[client]\nrequests = 2000\nburst = 100\n");
+    let stage = Stage::with(1, "[user]\nrequests = 2000\nburst = 100\n");
     beside_an_honest_client(&stage, || {
         let start = Instant::now();
         // One that asks and reads, one that never reads, one that wakes the forwarder.
@@ -395,7 +408,7 @@ fn floods_hold_up_nobody_else() {
         let mut answered = 0;
         while start.elapsed() < Duration::from_secs(2) {
             let _ = deaf.send(&request);
-            let _ = rustix::io::write(&files[2], &(u64::MAX / 2).to_ne_bytes());
+            let _ = rustix::io::write(&files[3], &(u64::MAX / 2).to_ne_bytes());
             if asker.send(&request).is_ok() && asker.receive().is_some() {
                 answered += 1;
             }
@@ -417,13 +430,15 @@ fn whatever_is_written_into_rings_and_pages_hurts_only_its_writer() {
         for _ in 0..6 {
             let (raw, welcome, files) = Raw::hello(&stage);
             // Nothing there can be made shorter, and the notice page cannot be written.
-            for file in &files[..2] {
+            for file in &files[..3] {
                 assert!(rustix::fs::ftruncate(file, 0).is_err());
             }
-            assert!(Mapping::of(files[0].as_fd(), 4096, DmaAccess::ReadWrite).is_err());
-            assert!(rustix::io::pwrite(&files[0], &[1; 8], 0).is_err());
+            for page in &files[..2] {
+                assert!(Mapping::of(page.as_fd(), 4096, DmaAccess::ReadWrite).is_err());
+                assert!(rustix::io::pwrite(page, &[1; 8], 0).is_err());
+            }
             let arena =
-                Mapping::of(files[1].as_fd(), welcome.arena as usize, DmaAccess::ReadWrite).expect("ours");
+                Mapping::of(files[2].as_fd(), welcome.arena as usize, DmaAccess::ReadWrite).expect("ours");
             let (Ok(Answer::Tag(tag)), _) = raw.ask(&Request::CreateTag) else { panic!("no tag") };
             let (Ok(Answer::Cq { name: cq, .. }), cq_files) = raw.ask(&Request::CreateCq(8)) else {
                 panic!("no queue")
@@ -463,7 +478,7 @@ fn whatever_is_written_into_rings_and_pages_hurts_only_its_writer() {
                         unsafe { &*memory.start().as_ptr().cast::<std::sync::atomic::AtomicU64>().add(word) };
                     place.store(value, Ordering::Relaxed);
                 }
-                let _ = rustix::io::write(&files[2], &1u64.to_ne_bytes());
+                let _ = rustix::io::write(&files[3], &1u64.to_ne_bytes());
             }
             let _ = raw.ask(&Request::ResizeCq(cq, 20));
             let _ = raw.ask(&Request::TakeEvents);

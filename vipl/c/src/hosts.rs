@@ -1,9 +1,9 @@
-//! The hosts file of the name service: `VIPL_HOSTS`, else /etc/vip_hosts. One NIC a line: its Ethernet address and the names of its
+//! The hosts file of the name service: `VIPL_HOSTS`, else that of the NIC's viad, else /etc/vip_hosts. One NIC a line: its Ethernet address and the names of its
 //! host, in any order; an IPv4 address among them is the NIC's. `#` begins a comment.
 
 use std::{env, fs, net::Ipv4Addr};
 
-use via::Mac;
+use via::{Mac, Nic};
 
 /// Where it is, unless `VIPL_HOSTS` says otherwise.
 const FILE: &str = "/etc/vip_hosts";
@@ -21,10 +21,16 @@ pub struct Host {
 }
 
 impl Hosts {
-    /// Reads the file.
-    pub fn read() -> Option<Self> {
-        let file = env::var("VIPL_HOSTS").unwrap_or_else(|_| FILE.into());
-        Some(Self::parse(&fs::read_to_string(file).ok()?))
+    /// Reads the file that `VIPL_HOSTS` names, else that of the NIC's viad, else [`FILE`].
+    pub fn read(nic: &Nic) -> Option<Self> {
+        let text = match env::var("VIPL_HOSTS") {
+            Ok(file) => fs::read_to_string(file).ok()?,
+            Err(_) => match nic.hosts().ok()? {
+                Some(text) => text,
+                None => fs::read_to_string(FILE).ok()?,
+            },
+        };
+        Some(Self::parse(&text))
     }
 
     fn parse(text: &str) -> Self {

@@ -26,7 +26,7 @@ fn look<T>(open: &Arc<OpenNic>, ask: impl FnOnce(&Hosts) -> Option<T>) -> Result
 pub extern "C" fn VipNSInit(nic_handle: Pvoid, _info: Pvoid) -> VipReturn {
     call(|| {
         let open = NICS.get(nic_handle)?;
-        let hosts = Hosts::read().ok_or(Return::ErrorNameservice)?;
+        let hosts = Hosts::read(&open.device.nic).ok_or(Return::ErrorNameservice)?;
         if let Ok(connections) = open.device.nic.connections() {
             for host in hosts.all() {
                 host.ip.into_iter().for_each(|ip| connections.learn(host.mac, ip));

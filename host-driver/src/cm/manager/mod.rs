@@ -31,6 +31,7 @@ use super::{
     message::Message,
     neighbours::Neighbours,
     outbox::Outbox,
+    progress::{Phase, Progress},
     request::Request,
     wrong::{need, Wrong},
 };
@@ -320,6 +321,24 @@ impl Manager {
     /// Whether a request waits for a decision.
     pub fn is_pending(&self, id: ConnectionId) -> bool {
         self.state(id.0) == Some(State::Pending)
+    }
+
+    /// How far a connection is; None when it is over.
+    pub fn progress(&self, id: ConnectionId) -> Option<Progress> {
+        let connection = self.connections.get(&id.0)?;
+        let phase = match connection.state {
+            State::Resolving => Phase::Resolving,
+            State::Unmet => Phase::Unmet,
+            State::Asked => Phase::Asked,
+            State::Answered | State::Matched => Phase::Met,
+            State::Pending => Phase::Pending,
+            State::Replied => Phase::Replied,
+            State::Established => Phase::Established,
+            State::Leaving => Phase::Leaving,
+            State::Over => return None,
+        };
+        let Connection { host, from, to, tries: repeated, .. } = *connection;
+        Some(Progress { phase, host, from, to, repeated })
     }
 
     /// Connections that are not forgotten.

@@ -1,0 +1,134 @@
+//! Connections by way of viad: [`ConnectionAgent`] at the client's side.
+
+use std::{
+    sync::{MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use super::{
+    notice::NEWS,
+    protocol::{Answer, Request, MOST_NEWS},
+    Client,
+};
+use crate::{
+    agent::AgentError,
+    cm::{ConnectionId, Discriminator, Event, ListenerId, News},
+    connection_agent::{Ask, ConnectionAgent, ConnectorError},
+    kernel_agent::ViName,
+};
+
+/// The longest sleep in [`ConnectionAgent::hear`].
+const SLICE: Duration = Duration::from_millis(100);
+
+/// Events that were fetched from viad.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    news: News,
+    /// What the session's page said when they were.
+    told: u32,
+}
+
+impl Client {
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        // Whole after each step.
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fetches events, if viad says that there are any: whether it did.
+    fn fetch(&self) -> Result<bool, AgentError> {
+        // Nobody looks for an event between its being fetched and its being here.
+        let mut heard = self.heard();
+        let told = self.told(NEWS);
+        if told == heard.told {
+            return Ok(false);
+        }
+        loop {
+            let events = match self.call(&Request::TakeNews)?.0 {
+                Answer::News(events) => events,
+                other => return Err(self.wrong(&other)),
+            };
+            let last = events.len() < MOST_NEWS;
+            events.into_iter().for_each(|event| heard.news.push(event));
+            if last {
+                heard.told = told;
+                return Ok(true);
+            }
+        }
+    }
+
+    fn ask(&self, request: &Request) -> Result<ConnectionId, ConnectorError> {
+        match self.call(request)?.0 {
+            Answer::Connection(id) => Ok(id),
+            Answer::Unconnected(error) => Err(error.into()),
+            other => Err(self.wrong(&other).into()),
+        }
+    }
+
+    fn decide(&self, id: ConnectionId, request: &Request) -> Result<(), ConnectorError> {
+        match self.call(request)?.0 {
+            Answer::Done => Ok(()),
+            Answer::Unconnected(error) => {
+                if error.is_gone() {
+                    self.heard().news.forget(id);
+                }
+                Err(error.into())
+            }
+            other => Err(self.wrong(&other).into()),
+        }
+    }
+}
+
+impl ConnectionAgent for Client {
+    fn listen(&self, discriminator: Discriminator) -> Result<ListenerId, AgentError> {
+        match self.call(&Request::Listen(discriminator))?.0 {
+            Answer::Listener(listener) => Ok(listener),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
+    fn unlisten(&self, own: ListenerId) -> Result<(), AgentError> {
+        // viad refuses those that are still there.
+        self.done(&Request::Unlisten(own))?;
+        let untaken = |event: &Event| matches!(event, Event::Incoming { listener, .. } if *listener == own);
+        loop {
+            let Some(event) = self.heard().news.take(untaken) else { return Ok(()) };
+            self.disconnect(event.id())?;
+        }
+    }
+
+    fn connect(&self, ask: Ask) -> Result<ConnectionId, ConnectorError> {
+        self.ask(&Request::Connect(ask))
+    }
+
+    fn peer_request(&self, ask: Ask) -> Result<ConnectionId, ConnectorError> {
+        self.ask(&Request::PeerRequest(ask))
+    }
+
+    fn accept(&self, id: ConnectionId, vi: ViName, data: &[u8]) -> Result<(), ConnectorError> {
+        self.decide(id, &Request::Accept(id, vi, data.to_vec()))
+    }
+
+    fn reject(&self, id: ConnectionId, data: &[u8]) -> Result<(), ConnectorError> {
+        self.decide(id, &Request::Reject(id, data.to_vec()))
+    }
+
+    fn disconnect(&self, id: ConnectionId) -> Result<(), AgentError> {
+        let done = self.done(&Request::Disconnect(id));
+        self.heard().news.forget(id);
+        done
+    }
+
+    fn take_event(&self, is: &mut dyn FnMut(&Event) -> bool) -> Option<Event> {
+        self.heard().news.take(is)
+    }
+
+    fn hear(&self, timeout: Duration) -> Result<(), AgentError> {
+        let seen = self.told(NEWS);
+        if self.fetch()? || timeout.is_zero() {
+            return self.check_here();
+        }
+        self.sleep_untold(NEWS, seen, timeout.min(SLICE));
+        self.check_here()?;
+        self.fetch().map(drop)
+    }
+}

@@ -1,0 +1,412 @@
+//! Connections of all sessions: one connection manager on the NIC's raw channel, and whose its listeners and connections are.
+//!
+//! Sessions ask in their own threads, [`Connections::run`] hears the wire in another; whoever has made something happen hands it out.
+//! Nothing here waits for a peer.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+    },
+    time::Duration,
+};
+
+use viaduct_driver::{
+    agent::{
+        connector::{Ask, Connector, ConnectorError},
+        Agent, AgentError, ErrorClass,
+    },
+    cm::{config, progress::Progress, CmError, Config, ConnectionId, Discriminator, Event, Host, ListenerId},
+    kernel_agent::ViName,
+};
+
+use crate::{accounts::Share, inbox::Inbox};
+
+/// How long the thread sleeps before it looks whether it is still wanted.
+const SLICE: Duration = Duration::from_millis(100);
+/// Requests that are not established, of all sessions: each user's are limited.
+const PENDING: usize = 1024;
+/// Discriminators that are kept for a session that does not listen on them now.
+const NAMES: usize = 256;
+
+/// The connections of a NIC.
+pub struct Connections {
+    connector: Connector,
+    routes: Mutex<Routes>,
+    stopped: AtomicBool,
+}
+
+/// Who asks: a session.
+#[derive(Debug, Clone)]
+pub struct Party {
+    /// Its user.
+    pub uid: u32,
+    /// Where its events go.
+    pub inbox: Arc<Inbox>,
+}
+
+impl Party {
+    fn is(&self, other: &Inbox) -> bool {
+        self.inbox.session == other.session
+    }
+}
+
+#[derive(Default)]
+struct Routes {
+    listeners: BTreeMap<ListenerId, Listener>,
+    connections: BTreeMap<ConnectionId, Route>,
+    names: Names,
+}
+
+struct Listener {
+    inbox: Arc<Inbox>,
+    discriminator: Discriminator,
+    share: Share,
+}
+
+struct Route {
+    inbox: Arc<Inbox>,
+    /// None: somebody asks, and is not decided on.
+    vi: Option<ViName>,
+    /// What that counts as.
+    _undecided: Option<Share>,
+}
+
+/// Whose discriminators are.
+#[derive(Debug, Default)]
+struct Names {
+    /// User, and how many of its sessions have it.
+    owners: HashMap<Discriminator, (u32, usize)>,
+    /// By session, the one used last at the end.
+    of: HashMap<u64, VecDeque<Discriminator>>,
+}
+
+impl Names {
+    /// Whether a user may use a discriminator.
+    fn check(&self, uid: u32, name: Discriminator) -> Result<(), AgentError> {
+        match self.owners.get(&name) {
+            // The one without bytes is what those have who need none.
+            Some((owner, _)) if *owner != uid && !name.as_bytes().is_empty() => {
+                let text = format!("the discriminator {name:?} is that of another user");
+                Err(AgentError::Remote { class: ErrorClass::Resource, text })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// From now on it is this user's, until `session` leaves. `is_used` says which ones it needs now.
+    fn hold(
+        &mut self,
+        (uid, session): (u32, u64),
+        name: Discriminator,
+        is_used: impl Fn(Discriminator) -> bool,
+    ) -> Result<(), AgentError> {
+        self.check(uid, name)?;
+        let own = self.of.entry(session).or_default();
+        if let Some(at) = own.iter().position(|held| *held == name) {
+            own.remove(at);
+        } else {
+            self.owners.entry(name).or_insert((uid, 0)).1 += 1;
+        }
+        own.push_back(name);
+        if own.len() > NAMES {
+            let idle = own.iter().position(|held| *held != name && !is_used(*held));
+            if let Some(name) = idle.and_then(|at| own.remove(at)) {
+                self.release(name);
+            }
+        }
+        Ok(())
+    }
+
+    fn release(&mut self, name: Discriminator) {
+        if let Some((_, sessions)) = self.owners.get_mut(&name) {
+            *sessions -= 1;
+            if *sessions == 0 {
+                self.owners.remove(&name);
+            }
+        }
+    }
+
+    fn leave(&mut self, session: u64) {
+        for name in self.of.remove(&session).unwrap_or_default() {
+            self.release(name);
+        }
+    }
+}
+
+impl Routes {
+    fn own(&self, party: &Party, id: ConnectionId) -> Result<&Route, CmError> {
+        self.connections.get(&id).filter(|route| party.is(&route.inbox)).ok_or(CmError::Gone(id.number()))
+    }
+
+    /// A VI has one connection at a time.
+    fn check_free(&self, vi: ViName) -> Result<(), AgentError> {
+        if self.connections.values().any(|route| route.vi == Some(vi)) {
+            let (state, rule) = ("connected, or being connected", "it has one connection at a time");
+            return Err(AgentError::State { vi: vi.index, state, rule });
+        }
+        Ok(())
+    }
+
+    fn hold(&mut self, party: &Party, name: Discriminator) -> Result<(), AgentError> {
+        let listeners = &self.listeners;
+        self.names.hold((party.uid, party.inbox.session), name, |held| {
+            listeners.values().any(|one| party.is(&one.inbox) && one.discriminator == held)
+        })
+    }
+}
+
+impl Connections {
+    /// Opens the NIC's raw channel. It answers ARP for the NIC's address.
+    pub fn open(agent: &Arc<Agent>, seed: u64) -> Result<Self, AgentError> {
+        let own = Host { mac: agent.mac(), ip: agent.ip() };
+        let limits = config::Limits { pending: PENDING, ..config::Limits::default() };
+        let config = Config { pkey: agent.pkey(), limits, ..Config::new(own, seed) };
+        let connector = Connector::with(agent, config)?;
+        Ok(Self { connector, routes: Mutex::default(), stopped: AtomicBool::new(false) })
+    }
+
+    /// Hears the wire until [`Connections::stop`].
+    ///
+    /// # Errors
+    /// The device's: it is gone.
+    pub fn run(&self) -> Result<(), AgentError> {
+        while !self.stopped.load(Ordering::Relaxed) {
+            self.connector.wait(SLICE)?;
+            self.hand_out(&mut self.routes())?;
+        }
+        Ok(())
+    }
+
+    /// Ends [`Connections::run`] soon.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits for the next who asks for a discriminator; `share` is what that counts as.
+    pub fn listen(&self, party: &Party, name: Discriminator, share: Share) -> Result<ListenerId, AgentError> {
+        let mut routes = self.routes();
+        routes.hold(party, name)?;
+        let id = self.connector.listen(name, true);
+        let listener = Listener { inbox: Arc::clone(&party.inbox), discriminator: name, share };
+        routes.listeners.insert(id, listener);
+        Ok(id)
+    }
+
+    /// Waits no longer, and refuses who has asked and was not fetched. One that is not there is no error: it has got its request.
+    pub fn unlisten(&self, party: &Party, id: ListenerId) -> Result<(), AgentError> {
+        let mut routes = self.routes();
+        if routes.listeners.get(&id).is_some_and(|one| party.is(&one.inbox)) {
+            routes.listeners.remove(&id);
+            self.connector.unlisten(id)?;
+        }
+        match party.inbox.take_request(id) {
+            Some(id) => self.part(&mut routes, party, id),
+            None => self.hand_out(&mut routes),
+        }
+    }
+
+    /// Asks who listens.
+    pub fn connect(&self, party: &Party, ask: Ask) -> Result<ConnectionId, ConnectorError> {
+        let mut routes = self.routes();
+        routes.names.check(party.uid, ask.from)?;
+        self.ask(&mut routes, party, ask, Connector::connect)
+    }
+
+    /// Asks who asks us.
+    pub fn peer_request(&self, party: &Party, ask: Ask) -> Result<ConnectionId, ConnectorError> {
+        let mut routes = self.routes();
+        routes.hold(party, ask.from)?;
+        self.ask(&mut routes, party, ask, Connector::peer_request)
+    }
+
+    fn ask(
+        &self,
+        routes: &mut Routes,
+        party: &Party,
+        ask: Ask,
+        how: fn(&Connector, Ask) -> Result<ConnectionId, ConnectorError>,
+    ) -> Result<ConnectionId, ConnectorError> {
+        let vi = ask.vi;
+        routes.check_free(vi)?;
+        let id = how(&self.connector, ask)?;
+        let route = Route { inbox: Arc::clone(&party.inbox), vi: Some(vi), _undecided: None };
+        routes.connections.insert(id, route);
+        self.hand_out(routes)?;
+        Ok(id)
+    }
+
+    /// Accepts a request with an idle VI.
+    pub fn accept(
+        &self,
+        party: &Party,
+        id: ConnectionId,
+        vi: ViName,
+        data: &[u8],
+    ) -> Result<(), ConnectorError> {
+        let mut routes = self.routes();
+        if routes.own(party, id)?.vi.is_some() {
+            return Err(CmError::Gone(id.number()).into());
+        }
+        routes.check_free(vi)?;
+        let accepted = self.connector.accept(id, vi, data);
+        self.decided(&mut routes, party, id, Some(vi), &accepted)?;
+        accepted
+    }
+
+    /// Refuses a request.
+    pub fn reject(&self, party: &Party, id: ConnectionId, data: &[u8]) -> Result<(), ConnectorError> {
+        let mut routes = self.routes();
+        if routes.own(party, id)?.vi.is_some() {
+            return Err(CmError::Gone(id.number()).into());
+        }
+        let rejected = self.connector.reject(id, data);
+        self.decided(&mut routes, party, id, None, &rejected)?;
+        rejected
+    }
+
+    /// What becomes of a request: it is a VI's connection, or over, or still to be decided on.
+    fn decided(
+        &self,
+        routes: &mut Routes,
+        party: &Party,
+        id: ConnectionId,
+        vi: Option<ViName>,
+        how: &Result<(), ConnectorError>,
+    ) -> Result<(), AgentError> {
+        let over = match how {
+            Ok(()) => vi.is_none(),
+            Err(ConnectorError::Manager(error)) => error.is_gone(),
+            Err(ConnectorError::Agent(_)) => false,
+        };
+        if over {
+            routes.connections.remove(&id);
+            party.inbox.forget(id);
+        } else if how.is_ok() {
+            let route = Route { inbox: Arc::clone(&party.inbox), vi, _undecided: None };
+            routes.connections.insert(id, route);
+        }
+        self.hand_out(routes)
+    }
+
+    /// Ends a connection, an attempt at one, or a request. One that is gone already is no error.
+    pub fn disconnect(&self, party: &Party, id: ConnectionId) -> Result<(), AgentError> {
+        let mut routes = self.routes();
+        self.part(&mut routes, party, id)
+    }
+
+    fn part(&self, routes: &mut Routes, party: &Party, id: ConnectionId) -> Result<(), AgentError> {
+        if routes.own(party, id).is_ok() {
+            routes.connections.remove(&id);
+            self.connector.disconnect(id)?;
+        }
+        party.inbox.forget(id);
+        self.hand_out(routes)
+    }
+
+    /// How far the connection of a VI is.
+    pub fn progress(&self, vi: ViName) -> Option<Progress> {
+        let routes = self.routes();
+        let id = routes.connections.iter().find(|(_, route)| route.vi == Some(vi)).map(|(id, _)| *id);
+        self.connector.progress(id?)
+    }
+
+    /// A VI is to have no connection.
+    pub fn leave_vi(&self, party: &Party, vi: ViName) -> Result<(), AgentError> {
+        let mut routes = self.routes();
+        let its = |(id, route): (&ConnectionId, &Route)| (route.vi == Some(vi)).then_some(*id);
+        match routes.connections.iter().find_map(its) {
+            Some(id) => self.part(&mut routes, party, id),
+            None => Ok(()),
+        }
+    }
+
+    /// A session ends: so do its listeners and connections. All of them, whatever the first error is.
+    pub fn leave(&self, party: &Party) -> Result<(), AgentError> {
+        let mut routes = self.routes();
+        let mut result = Ok(());
+        let listeners = routes.listeners.iter().filter(|(_, one)| party.is(&one.inbox));
+        for id in listeners.map(|(id, _)| *id).collect::<Vec<_>>() {
+            routes.listeners.remove(&id);
+            result = result.and(self.connector.unlisten(id));
+        }
+        let connections = routes.connections.iter().filter(|(_, one)| party.is(&one.inbox));
+        for id in connections.map(|(id, _)| *id).collect::<Vec<_>>() {
+            result = result.and(self.part(&mut routes, party, id));
+        }
+        routes.names.leave(party.inbox.session);
+        result.and(self.hand_out(&mut routes))
+    }
+
+    /// Puts events into the inboxes of those whose they are.
+    fn hand_out(&self, routes: &mut Routes) -> Result<(), AgentError> {
+        while let Some(event) = self.connector.take_event(|_| true) {
+            let id = event.id();
+            if let Event::Incoming { listener, .. } = &event {
+                let Some(Listener { inbox, share, .. }) = routes.listeners.remove(listener) else {
+                    // It has just left.
+                    self.connector.disconnect(id)?;
+                    continue;
+                };
+                routes.connections.insert(id, Route { inbox, vi: None, _undecided: Some(share) });
+            }
+            let over = matches!(
+                event,
+                Event::Withdrawn { .. }
+                    | Event::Refused { .. }
+                    | Event::Disconnected { .. }
+                    | Event::Lost { .. }
+            );
+            if let Some(route) = routes.connections.get(&id) {
+                route.inbox.put_news(event);
+            }
+            if over {
+                routes.connections.remove(&id);
+            }
+        }
+        Ok(())
+    }
+
+    fn routes(&self) -> MutexGuard<'_, Routes> {
+        // Each change of it is whole: what a thread that panicked left is usable.
+        self.routes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(number: u16) -> Discriminator {
+        Discriminator::of_port(number)
+    }
+
+    #[test]
+    fn a_discriminator_is_one_users_until_its_last_session_leaves() {
+        let mut names = Names::default();
+        let never = |_| false;
+        names.hold((7, 1), name(1), never).expect("nobody's");
+        names.hold((7, 2), name(1), never).expect("the same user's");
+        names.hold((7, 2), name(1), never).expect("again");
+        let error = names.hold((8, 3), name(1), never).expect_err("another user's").to_string();
+        assert!(error.contains("another user"), "{error}");
+        names.hold((8, 3), name(2), never).expect("nobody's");
+        names.leave(1);
+        assert!(names.check(8, name(1)).is_err());
+        names.leave(2);
+        assert!(names.check(8, name(1)).is_ok());
+        names.leave(3);
+        assert!(names.owners.is_empty() && names.of.is_empty());
+    }
+
+    #[test]
+    fn a_session_keeps_so_many_and_those_that_it_uses() {
+        let mut names = Names::default();
+        for number in 0..10 * NAMES as u16 {
+            names.hold((7, 1), name(number), |held| held == name(3)).expect("nobody's");
+        }
+        assert_eq!(names.owners.len(), NAMES);
+        assert!(names.check(8, name(3)).is_err() && names.check(8, name(4)).is_ok());
+    }
+}

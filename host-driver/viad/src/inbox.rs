@@ -1,0 +1,114 @@
+//! What a session is told without having asked: asynchronous errors of its VIs, and events of its connections. They wait here until
+//! it fetches them; a page of its own tells it that there are some.
+
+use std::{
+    collections::VecDeque,
+    io,
+    os::fd::OwnedFd,
+    sync::{
+        atomic::{AtomicU64, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+    },
+};
+
+use viaduct_driver::{
+    agent::Event,
+    cm::{self, ConnectionId, ListenerId, News},
+    viad::{
+        notice::{Notice, EVENTS, NEWS},
+        protocol::{MOST_EVENTS, MOST_NEWS},
+    },
+};
+
+/// The most connection events that wait: a client that fetches none loses the oldest.
+const MOST_WAITING: usize = 1024;
+
+/// A session's inbox.
+#[derive(Debug)]
+pub struct Inbox {
+    /// Tells sessions apart.
+    pub session: u64,
+    errors: Mutex<VecDeque<Event>>,
+    news: Mutex<News>,
+    notice: Notice,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Lists: what a thread that panicked left is usable.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Inbox {
+    /// An empty one; the descriptor of its page.
+    pub fn new() -> io::Result<(Arc<Self>, OwnedFd)> {
+        static SESSIONS: AtomicU64 = AtomicU64::new(0);
+        let (notice, file) = Notice::create()?;
+        let session = SESSIONS.fetch_add(1, Ordering::Relaxed);
+        Ok((Arc::new(Self { session, errors: Mutex::default(), news: Mutex::default(), notice }), file))
+    }
+
+    /// An asynchronous error. A client that fetches none loses the oldest. One that is there already is not there twice: whoever
+    /// makes a flood of them makes one.
+    pub fn put_error(&self, event: Event) {
+        let mut errors = lock(&self.errors);
+        if errors.contains(&event) {
+            return;
+        }
+        if errors.len() >= MOST_EVENTS {
+            errors.pop_front();
+        }
+        errors.push_back(event);
+        drop(errors);
+        self.notice.raise(EVENTS);
+    }
+
+    /// Fetches the errors, oldest first.
+    pub fn take_errors(&self) -> Vec<Event> {
+        lock(&self.errors).drain(..).collect()
+    }
+
+    /// An event of a connection's.
+    pub fn put_news(&self, event: cm::Event) {
+        lock(&self.news).push_within(event, MOST_WAITING);
+        self.notice.raise(NEWS);
+    }
+
+    /// Fetches events of connections, oldest first, as many as fit a reply.
+    pub fn take_news(&self) -> Vec<cm::Event> {
+        lock(&self.news).take_some(MOST_NEWS)
+    }
+
+    /// Nothing more is asked about a connection.
+    pub fn forget(&self, id: ConnectionId) {
+        lock(&self.news).forget(id);
+    }
+
+    /// A request that this listener got, and nobody has fetched.
+    pub fn take_request(&self, own: ListenerId) -> Option<ConnectionId> {
+        let is =
+            |event: &cm::Event| matches!(event, cm::Event::Incoming { listener, .. } if *listener == own);
+        lock(&self.news).take(is).map(|event| event.id())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use viaduct_spec::register::event_code;
+
+    use super::*;
+
+    #[test]
+    fn a_flood_of_one_error_is_one() {
+        let (inbox, _page) = Inbox::new().expect("memory");
+        let event = |vi| Event { code: event_code::RECVQ_EMPTY, vi, receive: true, broke: false };
+        for round in 0..10_000 {
+            inbox.put_error(event(round % 3));
+        }
+        assert_eq!(inbox.take_errors(), [event(0), event(1), event(2)]);
+        for vi in 0..MOST_EVENTS as u16 + 5 {
+            inbox.put_error(event(vi));
+        }
+        let taken = inbox.take_errors();
+        assert_eq!((taken.len(), taken[0]), (MOST_EVENTS, event(5)));
+    }
+}

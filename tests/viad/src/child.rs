@@ -1,0 +1,45 @@
+//! Client processes: a test program starts itself once more, to run the test `a_client_process` in one of its roles.
+
+use std::{
+    io::{BufRead, BufReader},
+    os::unix::process::CommandExt,
+    process::{Command, Stdio},
+};
+
+use crate::stage::Process;
+
+const ROLE: &str = "VIAD_TEST_ROLE";
+const NIC: &str = "VIAD_TEST_NIC";
+
+/// Starts this test program once more, as a client, of another user if one is given.
+pub fn child(role: &str, nic: &str, uid: Option<u32>) -> Process {
+    let mut command = Command::new(std::env::current_exe().expect("a test has a path"));
+    command.args(["--ignored", "--exact", "a_client_process", "--nocapture"]);
+    command.env(ROLE, role).env(NIC, nic).stdin(Stdio::piped()).stdout(Stdio::piped());
+    if let Some(uid) = uid {
+        command.uid(uid).gid(uid);
+    }
+    Process(command.spawn().expect("it starts"))
+}
+
+/// What this process is to do, and with which NIC, if it is such a child.
+pub fn role() -> Option<(String, String)> {
+    Some((std::env::var(ROLE).ok()?, std::env::var(NIC).ok()?))
+}
+
+/// Another user, if we may be one.
+pub fn user(n: u32) -> Option<u32> {
+    rustix::process::geteuid().is_root().then_some(3000 + n)
+}
+
+/// The lines that a child says.
+pub fn lines(child: &mut Process) -> impl Iterator<Item = String> {
+    let out = child.0.stdout.take().expect("piped, and taken once");
+    BufReader::new(out).lines().map_while(Result::ok)
+}
+
+/// Waits until a child has said a line that ends so.
+pub fn wait_for(lines: &mut impl Iterator<Item = String>, what: &str) {
+    // The test harness writes to the same line.
+    assert!(lines.any(|line| line.ends_with(what)), "the child has ended without {what:?}");
+}

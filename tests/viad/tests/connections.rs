@@ -1,0 +1,434 @@
+//! Clients of viads find each other over the wire, by discriminators.
+
+use std::{
+    io::Write,
+    time::{Duration, Instant},
+};
+
+use viaduct_driver::{
+    agent::ErrorClass,
+    cm::{CmError, ConnectionId, Discriminator, Event, Refusal, Target},
+    connection_agent::{Ask, ConnectionAgent, ConnectorError},
+    kernel_agent::KernelAgent,
+    viad::Client,
+};
+use viaduct_spec::register::event_code;
+use viaduct_viad_tests::{
+    child::{self, child, lines, user, wait_for},
+    stage::{until, End, Stage, BUFFER, LONG},
+};
+use vipl::{connections::NetAddress, Error, Mac, Nic, ViState};
+
+/// How soon what comes at once comes, on a machine that is busy with other things.
+const SOON: Duration = Duration::from_secs(5);
+
+/// The Ethernet address of a stage's NIC.
+fn mac(nic: usize) -> Mac {
+    Mac([2, 0, 0, 0, 0, nic as u8 + 1])
+}
+
+fn address(nic: usize, discriminator: &str) -> NetAddress {
+    NetAddress { host: mac(nic), discriminator: discriminator.into() }
+}
+
+/// Waits at `name` for so many clients, each of which says something, and answers them.
+fn serve(nic: &Nic, at: &NetAddress, clients: usize) {
+    let connections = nic.connections().expect("it serves");
+    for _ in 0..clients {
+        let incoming = connections.wait(at, Some(LONG), &|| false).expect("somebody asks");
+        let end = End::new(nic);
+        end.post_recv(1, BUFFER, 8192);
+        incoming.accept(&end.vi).expect("they fit");
+        let received = end.vi.recv_wait(Some(LONG)).expect("it arrives").length();
+        let answer: Vec<u8> = end.bytes(BUFFER, received).iter().rev().copied().collect();
+        end.send(0, BUFFER, &answer);
+        end.vi.send_wait(Some(LONG)).expect("it is acknowledged");
+        connections.disconnect(&end.vi).expect("it answers");
+        end.vi.disconnect().expect("it answers");
+    }
+}
+
+/// Asks who waits at `to`, says something, and has the answer.
+fn ask(nic: &Nic, from: &NetAddress, to: &NetAddress, rounds: usize) {
+    let connections = nic.connections().expect("it serves");
+    let end = End::new(nic);
+    for round in 0..rounds {
+        end.post_recv(1, BUFFER, 8192);
+        // Between two clients nobody waits.
+        let start = Instant::now();
+        loop {
+            match connections.request(&end.vi, from, to, Some(LONG)) {
+                Err(Error::NoMatch) if start.elapsed() < LONG => std::thread::sleep(Duration::from_millis(2)),
+                result => {
+                    result.expect("it is accepted");
+                    break;
+                }
+            }
+        }
+        let words: Vec<u8> = (0..1 + round * 100).map(|n| (n * 7 + round) as u8).collect();
+        end.send(0, 3 * BUFFER, &words);
+        end.vi.send_wait(Some(LONG)).expect("it is acknowledged");
+        let received = end.vi.recv_wait(Some(LONG)).expect("it arrives").length();
+        let back: Vec<u8> = words.iter().rev().copied().collect();
+        assert_eq!(end.bytes(BUFFER, received), back);
+        connections.disconnect(&end.vi).expect("it answers");
+        end.vi.disconnect().expect("it answers");
+    }
+}
+
+/// Not a test: what the children of the tests do.
+#[test]
+#[ignore = "a client process of the other tests"]
+fn a_client_process() {
+    let Some((role, name)) = child::role() else { return };
+    let nic = Nic::open(&name).expect("it serves");
+    let said: Vec<&str> = role.split(' ').collect();
+    let own = nic.attributes().local_nic_address;
+    let at = |discriminator: &str| NetAddress { host: own, discriminator: discriminator.into() };
+    match said[..] {
+        ["serve", name, clients] => serve(&nic, &at(name), clients.parse().expect("a number")),
+        // With NIC 1, whatever its own is.
+        ["ask", name, rounds] => {
+            ask(&nic, &at("client"), &address(1, name), rounds.parse().expect("a number"))
+        }
+        // It is connected with whoever asks, and says so; it listens on, until it is killed.
+        ["mortal", name] => {
+            let connections = nic.connections().expect("it serves");
+            let end = End::new(&nic);
+            let incoming = connections.wait(&at(name), Some(LONG), &|| false).expect("somebody asks");
+            incoming.accept(&end.vi).expect("they fit");
+            println!("\nconnected");
+            std::io::stdout().flush().expect("a pipe");
+            let _ = connections.wait(&at(name), None, &|| false);
+        }
+        _ => panic!("{role}"),
+    }
+}
+
+#[test]
+fn a_client_and_a_server_of_two_viads_connect_talk_and_part() {
+    let stage = Stage::new(2);
+    let nics = [0, 1].map(|nic| Nic::open(&stage.name(nic)).expect("it serves"));
+    std::thread::scope(|scope| {
+        scope.spawn(|| serve(&nics[1], &address(1, "echo"), 10));
+        ask(&nics[0], &address(0, "me"), &address(1, "echo"), 10);
+    });
+    // Nobody waits any more, and that is known at once.
+    let connections = nics[0].connections().expect("it serves");
+    let end = End::new(&nics[0]);
+    let start = Instant::now();
+    let answer = connections.request(&end.vi, &address(0, "me"), &address(1, "echo"), Some(LONG));
+    assert!(matches!(answer, Err(Error::NoMatch)) && start.elapsed() < SOON, "{:?}", start.elapsed());
+    assert_eq!(end.vi.query().expect("it answers").state, ViState::Idle);
+    // Who rejects, rejects.
+    std::thread::scope(|scope| {
+        let server = scope.spawn(|| {
+            let connections = nics[1].connections().expect("it serves");
+            let incoming = connections.wait(&address(1, "no"), Some(LONG), &|| false).expect("it asks");
+            assert_eq!(incoming.remote(), address(0, "me"));
+            incoming.reject().expect("it answers");
+        });
+        let refused = until(LONG, || {
+            let answer = connections.request(&end.vi, &address(0, "me"), &address(1, "no"), Some(LONG));
+            matches!(answer, Err(Error::Rejected))
+        });
+        assert!(refused);
+        server.join().expect("no panic");
+    });
+    // Time-outs are some.
+    let start = Instant::now();
+    let short = Some(Duration::from_millis(200));
+    let waited = connections.wait(&address(0, "never"), short, &|| false);
+    assert!(matches!(waited, Err(Error::Timeout)) && start.elapsed() >= Duration::from_millis(200));
+}
+
+#[test]
+fn two_clients_of_one_viad_and_one_of_an_embedded_agent_connect() {
+    let stage = Stage::with_free(2, 1, "");
+    let one = [(); 2].map(|()| Nic::open(&stage.name(0)).expect("it serves"));
+    let alone = Nic::open(&stage.device(1)).expect("it is free");
+    // Within viad.
+    std::thread::scope(|scope| {
+        scope.spawn(|| serve(&one[1], &address(0, "echo"), 3));
+        ask(&one[0], &address(0, "me"), &address(0, "echo"), 3);
+    });
+    // With who owns its NIC, either way.
+    std::thread::scope(|scope| {
+        scope.spawn(|| serve(&alone, &address(1, "echo"), 3));
+        ask(&one[0], &address(0, "me"), &address(1, "echo"), 3);
+    });
+    std::thread::scope(|scope| {
+        scope.spawn(|| serve(&one[0], &address(0, "echo"), 3));
+        ask(&alone, &address(1, "me"), &address(0, "echo"), 3);
+    });
+}
+
+#[test]
+fn peers_meet_whoever_asks_first() {
+    let stage = Stage::new(2);
+    let nics = [0, 1].map(|nic| Nic::open(&stage.name(nic)).expect("it serves"));
+    let ends = [0, 1].map(|nic| End::new(&nics[nic]));
+    let names = [address(0, "a peer"), address(1, "another")];
+    for first in [0, 1, 0] {
+        let begin = |own: usize| {
+            let connections = nics[own].connections().expect("it serves");
+            connections.peer_request(&ends[own].vi, &names[own], &names[1 - own], Some(LONG)).expect("idle")
+        };
+        let early = begin(first);
+        assert!(matches!(early.done(&ends[first].vi), Err(Error::NotDone)));
+        std::thread::sleep(Duration::from_millis(50));
+        let late = begin(1 - first);
+        early.wait(&ends[first].vi).expect("they meet");
+        late.wait(&ends[1 - first].vi).expect("they meet");
+        ends[1].post_recv(1, BUFFER, 64);
+        ends[0].send(0, BUFFER, b"met");
+        assert_eq!(ends[1].vi.recv_wait(Some(LONG)).expect("it arrives").length(), 3);
+        ends[0].vi.send_wait(Some(LONG)).expect("it is acknowledged");
+        nics[first].connections().expect("it serves").disconnect(&ends[first].vi).expect("it answers");
+        let lost = |event: &vipl::Event| event.code == event_code::CONN_LOST;
+        assert!(until(LONG, || nics[1 - first].take_events().expect("it answers").iter().any(lost)));
+        assert_eq!(ends[1 - first].vi.query().expect("it answers").state, ViState::Error);
+        ends.iter().for_each(|end| end.vi.disconnect().expect("it answers"));
+    }
+}
+
+#[test]
+fn peers_of_a_client_that_is_killed_hear_of_it_and_nobody_waits_there_any_more() {
+    let stage = Stage::new(2);
+    let nic = Nic::open(&stage.name(0)).expect("it serves");
+    let connections = nic.connections().expect("it serves");
+    let end = End::new(&nic);
+    let mut victim = child("mortal service", &stage.name(1), user(1));
+    let mut said = lines(&mut victim);
+    let connected = until(LONG, || {
+        connections.request(&end.vi, &address(0, "me"), &address(1, "service"), Some(LONG)).is_ok()
+    });
+    assert!(connected);
+    wait_for(&mut said, "connected");
+    victim.0.kill().expect("it lives");
+    let killed = Instant::now();
+    let mut told = Vec::new();
+    while told.is_empty() && killed.elapsed() < LONG {
+        told = nic.wait_events(Duration::from_millis(20)).expect("it answers");
+    }
+    println!("{:?} after the kill", killed.elapsed());
+    assert!(told.iter().any(|event| event.code == event_code::CONN_LOST), "{told:?}");
+    assert!(killed.elapsed() < SOON);
+    assert_eq!(end.vi.query().expect("it answers").state, ViState::Error);
+    end.vi.disconnect().expect("it answers");
+    let answer = connections.request(&end.vi, &address(0, "me"), &address(1, "service"), Some(LONG));
+    assert!(matches!(answer, Err(Error::NoMatch)), "{:?}", answer.map(drop));
+    // The discriminator is anybody's again.
+    let other = Nic::open(&stage.name(1)).expect("it serves");
+    std::thread::scope(|scope| {
+        scope.spawn(|| serve(&other, &address(1, "service"), 1));
+        ask(&nic, &address(0, "me"), &address(1, "service"), 1);
+    });
+}
+
+#[test]
+fn eight_processes_of_eight_users_are_served_by_one_of_another_viad() {
+    let stage = Stage::new(2);
+    let mut servers: Vec<_> =
+        ["red", "blue"].map(|name| child(&format!("serve {name} 24"), &stage.name(1), user(20))).into();
+    // Two of the clients are its neighbours on NIC 1.
+    let mut clients: Vec<_> = (0..8)
+        .map(|n| {
+            let name = if n % 2 == 0 { "red" } else { "blue" };
+            child(&format!("ask {name} 6"), &stage.name(usize::from(n >= 6)), user(n))
+        })
+        .collect();
+    for process in clients.iter_mut().chain(&mut servers) {
+        assert!(process.0.wait().expect("it ends").success());
+    }
+    for nic in 0..2 {
+        assert!(!stage.log(nic).contains("WARN"), "{}", stage.log(nic));
+    }
+}
+
+fn discriminator(text: &str) -> Discriminator {
+    Discriminator::try_from(text.as_bytes()).expect("short")
+}
+
+fn event(client: &Client) -> Event {
+    let client: &dyn ConnectionAgent = client;
+    client.wait_event(LONG, |_| true).expect("it serves").expect("it happens")
+}
+
+#[test]
+fn the_consumers_own_data_goes_both_ways_and_with_a_refusal() {
+    let stage = Stage::new(2);
+    let clients = [0, 1].map(|nic| Client::open(stage.socket(nic)).expect("it serves"));
+    let vis = clients.each_ref().map(|client| {
+        let tag = client.create_tag().expect("a tag");
+        client.clone().create_vi(vi_attributes(tag)).expect("a VI")
+    });
+    let ask = |data: &[u8]| Ask {
+        vi: vis[0].name(),
+        target: Target::Mac(mac(1)),
+        from: discriminator("from"),
+        to: discriminator("to"),
+        data: data.into(),
+        timeout: Some(LONG),
+    };
+    // More than there is room for.
+    let error = clients[0].connect(ask(&[1; 45])).expect_err("too long");
+    assert!(matches!(error, ConnectorError::Manager(CmError::Data { .. })), "{error}");
+    let incoming = |listener| match event(&clients[1]) {
+        Event::Incoming { id, listener: own, request } => {
+            assert_eq!(
+                (own, request.from, request.to),
+                (listener, discriminator("from"), discriminator("to"))
+            );
+            assert_eq!(request.data, b"a question");
+            id
+        }
+        other => panic!("{other:?}"),
+    };
+    let listener = clients[1].listen(discriminator("to")).expect("room");
+    let id = clients[0].connect(ask(b"a question")).expect("an idle VI");
+    let theirs = incoming(listener);
+    clients[1].reject(theirs, b"because").expect("it is pending");
+    let refused = Event::Refused { id, refusal: Refusal::Rejected, data: b"because".into() };
+    assert_eq!(event(&clients[0]), refused);
+    let listener = clients[1].listen(discriminator("to")).expect("room");
+    let id = clients[0].connect(ask(b"a question")).expect("an idle VI");
+    // A VI has one connection at a time.
+    let error = clients[0].connect(ask(b"")).expect_err("it is being connected");
+    assert!(matches!(&error, ConnectorError::Agent(error) if error.class() == ErrorClass::State), "{error}");
+    let theirs = incoming(listener);
+    clients[1].accept(theirs, vis[1].name(), b"an answer").expect("they fit");
+    let Event::Met { id: met, data, .. } = event(&clients[0]) else { panic!("not met") };
+    assert_eq!((met, &data[..]), (id, &b"an answer"[..]));
+    assert_eq!(event(&clients[0]), Event::Established { id });
+    assert_eq!(event(&clients[1]), Event::Established { id: theirs });
+    // Destroyed without a word: the other end hears of it.
+    let [one, other] = vis;
+    one.destroy().expect("it answers");
+    assert_eq!(event(&clients[1]), Event::Disconnected { id: theirs });
+    other.destroy().expect("it answers");
+}
+
+fn vi_attributes(tag: u16) -> viaduct_driver::agent::vis::ViAttributes {
+    viaduct_driver::agent::vis::ViAttributes {
+        tag,
+        service: viaduct_driver::address::Service::ReliableDelivery,
+        mtu: viaduct_driver::address::Mtu::DEFAULT,
+        max_transfer: 1 << 20,
+        send_log2: 3,
+        receive_log2: 3,
+        rdma_write: false,
+        rdma_read: false,
+        send_cq: None,
+        receive_cq: None,
+    }
+}
+
+#[test]
+fn connections_of_others_do_not_exist_and_what_is_too_much_is_refused() {
+    let stage = Stage::with(1, "[user]\nlisteners = 20\n");
+    let open = || Client::open(stage.socket(0)).expect("it serves");
+    let (owner, thief, asker) = (open(), open(), open());
+    let vi = |client: &std::sync::Arc<Client>| {
+        let tag = client.create_tag().expect("a tag");
+        client.clone().create_vi(vi_attributes(tag)).expect("a VI")
+    };
+    let vis = [&owner, &thief, &asker].map(vi);
+    let ask = |client: usize, to: &str| Ask {
+        vi: vis[client].name(),
+        target: Target::Mac(mac(0)),
+        from: discriminator("from"),
+        to: discriminator(to),
+        data: Vec::new(),
+        timeout: Some(LONG),
+    };
+    let listener = owner.listen(discriminator("mine")).expect("room");
+    // Another's listener is not to be stopped.
+    thief.unlisten(listener).expect("it is not there for it");
+    let asked = asker.connect(ask(2, "mine")).expect("idle");
+    let Event::Incoming { id, .. } = event(&owner) else { panic!("nobody asks") };
+    let gone = |result: Result<(), ConnectorError>| match result {
+        Err(ConnectorError::Manager(CmError::Gone(_))) => true,
+        other => panic!("{other:?}"),
+    };
+    for id in [id, asked] {
+        assert!(gone(thief.accept(id, vis[1].name(), b"")));
+        assert!(gone(thief.reject(id, b"")));
+        thief.disconnect(id).expect("it is not there for it");
+    }
+    // With another's VI neither.
+    let error = owner.accept(id, vis[1].name(), b"").expect_err("not its own");
+    assert!(
+        matches!(&error, ConnectorError::Agent(error) if error.class() == ErrorClass::Parameter),
+        "{error}"
+    );
+    let error = thief.connect(ask(2, "x")).expect_err("not its own");
+    assert!(
+        matches!(&error, ConnectorError::Agent(error) if error.class() == ErrorClass::Parameter),
+        "{error}"
+    );
+    owner.accept(id, vis[0].name(), b"").expect("it is all as it was");
+    assert!(gone(owner.accept(id, vis[0].name(), b"")), "it is accepted already");
+    assert!(matches!(event(&asker), Event::Met { .. }));
+    assert_eq!(event(&asker), Event::Established { id: asked });
+    assert_eq!(event(&owner), Event::Established { id });
+    asker.disconnect(asked).expect("it answers");
+    assert_eq!(event(&owner), Event::Disconnected { id });
+
+    // Listeners, and those who ask and are left without an answer, are counted.
+    let most = (0..25).map(|n| thief.listen(discriminator(&format!("flood {n}")))).take_while(Result::is_ok);
+    let listeners: Vec<_> = most.map(|made| made.expect("looked at")).collect();
+    assert_eq!(listeners.len(), 20);
+    let error = owner.listen(discriminator("mine")).expect_err("the same user").to_string();
+    assert!(error.contains("listeners") && error.contains("limit is 20"), "{error}");
+    vis[2].break_off().expect("it answers");
+    vis[2].make_idle().expect("broken");
+    let asked: ConnectionId = asker.connect(ask(2, "flood 3")).expect("idle");
+    assert!(matches!(event(&thief), Event::Incoming { .. }));
+    assert!(owner.listen(discriminator("mine")).is_err(), "an undecided request counts as well");
+    asker.disconnect(asked).expect("it answers");
+    assert!(until(LONG, || owner.listen(discriminator("mine")).is_ok()), "it was withdrawn");
+    for listener in listeners {
+        thief.unlisten(listener).expect("it answers");
+    }
+    for _ in 0..19 {
+        owner.listen(discriminator("mine")).expect("room");
+    }
+    // Its VI holds it, too.
+    drop((owner, vis));
+    assert!(until(LONG, || thief.listen(discriminator("mine")).is_ok()), "all of it came back");
+    assert!(!stage.log(0).contains("panicked"), "{}", stage.log(0));
+}
+
+#[test]
+fn a_discriminator_is_private_to_the_user_who_listens_on_it() {
+    let stage = Stage::new(2);
+    let Some(user) = user(5) else {
+        eprintln!("not root: there is no other user");
+        return;
+    };
+    // It listens on for as long as it lives.
+    let mut owner = child("serve secret 2", &stage.name(1), Some(user));
+    let nics = [0, 1].map(|nic| Nic::open(&stage.name(nic)).expect("it serves"));
+    ask(&nics[0], &address(0, "me"), &address(1, "secret"), 1);
+    let connections = nics[1].connections().expect("it serves");
+    let error = connections.wait(&address(1, "secret"), Some(LONG), &|| false).err().expect("another's");
+    assert!(error.to_string().contains("another user"), "{error}");
+    let end = End::new(&nics[1]);
+    let error = connections
+        .request(&end.vi, &address(1, "secret"), &address(0, "x"), Some(LONG))
+        .expect_err("in another's name");
+    assert!(error.to_string().contains("another user"), "{error}");
+    let error = connections
+        .peer_request(&end.vi, &address(1, "secret"), &address(0, "x"), Some(LONG))
+        .err()
+        .expect("in another's name");
+    assert!(error.to_string().contains("another user"), "{error}");
+    ask(&nics[0], &address(0, "me"), &address(1, "secret"), 1);
+    assert!(owner.0.wait().expect("it ends").success());
+    // Nobody's any more.
+    let short = Some(Duration::from_millis(10));
+    assert!(until(LONG, || {
+        matches!(connections.wait(&address(1, "secret"), short, &|| false), Err(Error::Timeout))
+    }));
+}
