@@ -7,8 +7,8 @@ use rust_hdl::prelude::*;
 
 use crate::export::verilog;
 use crate::{
-    admin, complete, dma, doorbell, echo, edge, fetch, interrupt, mac, nic, prims, protect, receive, reply,
-    send, vi,
+    admin, board, complete, dma, doorbell, echo, edge, fetch, interrupt, mac, nic, prims, protect, receive,
+    reply, send, vi,
 };
 
 /// The name of the whole NIC; it is exported as `top.v`, the others as `blocks/<name>.v`.
@@ -111,6 +111,10 @@ pub fn all() -> Vec<Entry> {
         entry("echo/answer", || verilog(echo::Answer::default()), 541, 4, 0),
         entry("echo/finder", || verilog(echo::Finder::default()), 20, 0, 0),
         entry("mac-echo", || verilog(echo::Echo::default()), 2495, 4, 0),
+        // What stands round a design on a board.
+        entry("board/start", || verilog(board::Start::default()), 36, 0, 0),
+        entry("board/boundary", || verilog(board::Boundary::default()), 110, 0, 0),
+        entry("board/mac-echo", || verilog(board::EchoBoard::<4, 0xf>::default()), 2295, 4, 0),
         // All of it.
         entry(CORE, || verilog(nic::Nic::default()), 26_000, 75, 0),
     ]

@@ -72,7 +72,7 @@ impl<const L: usize, const LOW: u64> Logic for EchoBoard<L, LOW> {
         self.echo.clock.next = self.pll.clock_out.val();
         self.echo.tx_clock.next = self.pll.clock_out.val();
         self.echo.rx_clock.next = self.phy_rx_clock.val();
-        self.echo.reset.next = self.start.reset.val();
+        self.echo.reset.next = self.start.core_reset.val();
         self.echo.station.next = self.station.val();
         self.echo.address.next = self.address.val();
         self.echo.pads_rx_data.next = self.phy_rx_data.val();

@@ -48,7 +48,7 @@ pub struct NicBoard {
     boundary: Boundary,
     /// Ticks of 1.024 us: 128 cycles.
     prescaler: DFF<Bits<7>>,
-    time: DFF<Bits<32>>,
+    ticks: DFF<Bits<32>>,
     edge_in: Signal<Local, Bits<148>>,
     edge_out: Signal<Local, Bits<105>>,
     missing: Signal<Local, Bits<4>>,
@@ -82,16 +82,16 @@ impl Logic for NicBoard {
         self.nic.clock.next = self.pll.clock_out.val();
         self.boundary.clock.next = self.pll.clock_out.val();
         self.prescaler.clock.next = self.pll.clock_out.val();
-        self.time.clock.next = self.pll.clock_out.val();
-        self.mac.reset.next = self.start.reset.val();
-        self.nic.reset.next = self.start.reset.val();
+        self.ticks.clock.next = self.pll.clock_out.val();
+        self.mac.reset.next = self.start.core_reset.val();
+        self.nic.reset.next = self.start.core_reset.val();
         self.phy_reset_n.next = self.start.phy_reset_n.val();
         self.prescaler.d.next = self.prescaler.q.val() + 1;
-        self.time.d.next = self.time.q.val();
+        self.ticks.d.next = self.ticks.q.val();
         if self.prescaler.q.val() == bits::<7>(127) {
-            self.time.d.next = self.time.q.val() + 1;
+            self.ticks.d.next = self.ticks.q.val() + 1;
         }
-        self.nic.time_now.next = self.time.q.val();
+        self.nic.time_now.next = self.ticks.q.val();
 
         // Ethernet.
         self.mac.pads_rx_data.next = self.phy_rx_data.val();

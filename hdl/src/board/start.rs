@@ -1,11 +1,11 @@
 //! The first milliseconds of a board: reset until the clock is right, and the PHY's reset.
 //!
 //! ```text
-//!  locked ──►┌───────┐──► reset
+//!  locked ──►┌───────┐──► core_reset
 //!            │ Start │──► phy_reset_n
 //!            └───────┘
 //! ```
-//! Contract: `reset` is high until 64 cycles behind `locked`, `phy_reset_n` low until 2^21 cycles (17 ms; the PHYs want 10) behind it. When
+//! Contract: `core_reset` is high until 64 cycles behind `locked`, `phy_reset_n` low until 2^21 cycles (17 ms; the PHYs want 10) behind it. When
 //! `locked` falls, both begin anew. What is outside of the reset, the MAC's line side, stands still until the first frame.
 //!
 //! Latency: as above.
@@ -24,7 +24,7 @@ pub struct Start {
     /// The clock is right.
     pub locked: Signal<In, bool>,
     /// Synchronous reset.
-    pub reset: Signal<Out, bool>,
+    pub core_reset: Signal<Out, bool>,
     /// The PHY may run.
     pub phy_reset_n: Signal<Out, bool>,
     crossing: Synchronizer,
@@ -51,7 +51,7 @@ impl Logic for Start {
             self.running.d.next = false;
             self.phy.d.next = false;
         }
-        self.reset.next = !self.running.q.val();
+        self.core_reset.next = !self.running.q.val();
         self.phy_reset_n.next = self.phy.q.val();
     }
 }

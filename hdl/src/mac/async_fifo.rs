@@ -10,15 +10,16 @@
 //! `out_valid` and `out_data` come from registers. There is no reset, on purpose: either clock may stand still, and a reset that
 //! one side alone sees would make words of nothing. A user who starts anew reads the queue empty.
 //!
-//! How: each side counts its words in Gray code, of which one bit changes at a time, and sees the other's count through two flip-flops:
+//! How: each side counts its words in Gray code, of which one bit changes at a time, and sees the other's count through a [`Crossing`]:
 //! late, perhaps, but never a count that was not there, as long as all bits arrive within one period of the source.
 //! So a side may take the queue for fuller (emptier) than it is, and never for what it is not. A word lies in the memory two cycles before
 //! the reader's side knows.
 //!
-//! Latency: 3 to 4 cycles of `read_clock` to `out_valid`. Throughput: one word every cycle of the slower clock, if N >= 4.
+//! Latency: 3 to 5 cycles of `read_clock` to `out_valid`. Throughput: one word every cycle of the slower clock, if N >= 4.
 //!
 //! Tests: `tests/mac/crossing.rs`, with clocks of relatively prime periods.
 
+use super::Crossing;
 use crate::prims::LutRam;
 use rust_hdl::prelude::*;
 
@@ -45,13 +46,11 @@ pub struct AsyncFifo<T: Synth, const N: usize, const N1: usize> {
     // The writer's side.
     tail: DFF<Bits<N1>>,
     tail_gray: DFF<Bits<N1>>,
-    head_crossing: DFF<Bits<N1>>,
-    head_seen: DFF<Bits<N1>>,
+    head_crossing: Crossing<N1>,
     // The reader's side.
     head: DFF<Bits<N1>>,
     head_gray: DFF<Bits<N1>>,
-    tail_crossing: DFF<Bits<N1>>,
-    tail_seen: DFF<Bits<N1>>,
+    tail_crossing: Crossing<N1>,
     shown_valid: DFF<bool>,
     shown: DFF<T>,
     push: Signal<Local, bool>,
@@ -79,11 +78,9 @@ impl<T: Synth, const N: usize, const N1: usize> Default for AsyncFifo<T, N, N1> 
             tail: Default::default(),
             tail_gray: Default::default(),
             head_crossing: Default::default(),
-            head_seen: Default::default(),
             head: Default::default(),
             head_gray: Default::default(),
             tail_crossing: Default::default(),
-            tail_seen: Default::default(),
             shown_valid: Default::default(),
             shown: Default::default(),
             push: Default::default(),
@@ -100,11 +97,10 @@ impl<T: Synth, const N: usize, const N1: usize> Logic for AsyncFifo<T, N, N1> {
     #[hdl_gen]
     fn update(&mut self) {
         // The writer's side.
-        dff_setup!(self, write_clock, tail, tail_gray, head_crossing, head_seen);
-        clock!(self, write_clock, ram);
-        self.head_crossing.d.next = self.head_gray.q.val();
-        self.head_seen.d.next = self.head_crossing.q.val();
-        self.room.next = (self.head_seen.q.val() ^ self.top.val()) != self.tail_gray.q.val();
+        dff_setup!(self, write_clock, tail, tail_gray);
+        clock!(self, write_clock, ram, head_crossing);
+        self.head_crossing.in_data.next = self.head_gray.q.val();
+        self.room.next = (self.head_crossing.out_data.val() ^ self.top.val()) != self.tail_gray.q.val();
         self.in_ready.next = self.room.val();
         self.push.next = self.in_valid.val() & self.room.val();
         self.tail_next.next = self.tail.q.val();
@@ -118,10 +114,10 @@ impl<T: Synth, const N: usize, const N1: usize> Logic for AsyncFifo<T, N, N1> {
         self.ram.write_data.next = self.in_data.val();
 
         // The reader's side.
-        dff_setup!(self, read_clock, head, head_gray, tail_crossing, tail_seen, shown_valid, shown);
-        self.tail_crossing.d.next = self.tail_gray.q.val();
-        self.tail_seen.d.next = self.tail_crossing.q.val();
-        self.pop.next = (self.tail_seen.q.val() != self.head_gray.q.val())
+        dff_setup!(self, read_clock, head, head_gray, shown_valid, shown);
+        clock!(self, read_clock, tail_crossing);
+        self.tail_crossing.in_data.next = self.tail_gray.q.val();
+        self.pop.next = (self.tail_crossing.out_data.val() != self.head_gray.q.val())
             & (!self.shown_valid.q.val() | self.out_ready.val());
         self.head_next.next = self.head.q.val();
         if self.out_ready.val() {

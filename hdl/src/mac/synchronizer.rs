@@ -1,4 +1,4 @@
-//! One bit from another clock domain: two flip-flops in a row.
+//! One bit from another clock domain.
 //!
 //! ```text
 //!  in_data (any clock) ──►┌──────────────┐──► out_data (clock)
@@ -11,6 +11,7 @@
 //!
 //! Tests: `tests/mac/crossing.rs`.
 
+use super::Crossing;
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -22,16 +23,17 @@ pub struct Synchronizer {
     pub in_data: Signal<In, bool>,
     /// The bit.
     pub out_data: Signal<Out, bool>,
-    first: DFF<bool>,
-    second: DFF<bool>,
+    crossing: Crossing<1>,
 }
 
 impl Logic for Synchronizer {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, first, second);
-        self.first.d.next = self.in_data.val();
-        self.second.d.next = self.first.q.val();
-        self.out_data.next = self.second.q.val();
+        clock!(self, clock, crossing);
+        self.crossing.in_data.next = bits::<1>(0);
+        if self.in_data.val() {
+            self.crossing.in_data.next = bits::<1>(1);
+        }
+        self.out_data.next = self.crossing.out_data.val().any();
     }
 }

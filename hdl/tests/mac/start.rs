@@ -12,7 +12,7 @@ fn reset_ends_behind_the_lock_and_the_phy_s_much_later() {
         let mut last = (2, 2);
         for cycle in 0..cycles {
             bench.eval();
-            let now = (bench.get("reset"), bench.get("phy_reset_n"));
+            let now = (bench.get("core_reset"), bench.get("phy_reset_n"));
             if now != last {
                 changes.push((cycle, now));
                 last = now;
