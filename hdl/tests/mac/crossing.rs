@@ -19,57 +19,91 @@ fn the_queue_loses_nothing_and_makes_nothing() {
     let seed = seed("async_fifo");
     let text = verilog(AsyncFifo::<Bits<32>, 4, 5>::default());
     for (index, (write, read)) in PERIODS.into_iter().enumerate() {
-        let mut random = ChaCha8Rng::seed_from_u64(seed + index as u64);
-        let mut dut = clockless("async_fifo", &text, seed);
-        // Half a period each, so twice the time.
-        let mut writer = Clock::new(&dut, "write_clock", 2 * write, 0);
-        let mut reader = Clock::new(&dut, "read_clock", 2 * read, 0);
-        let mut under_way: VecDeque<u64> = VecDeque::new();
-        let (mut given, mut taken, mut fullest, mut refused) = (0u64, 0u64, 0, 0u64);
-        let mut offered = None;
-        // How eager each side is, changed now and then, so that the queue is full and empty in turn.
-        let mut eager = (50, 50);
         let words = if write.max(read) > 20 * write.min(read) { 400 } else { 4000 };
-        while taken < words {
-            if writer.next <= reader.next {
-                if !writer.level {
-                    if given % 64 == 0 {
-                        eager = (random.random_range(5..=100), random.random_range(5..=100));
-                    }
-                    if offered.is_none() && random.random_ratio(eager.0, 100) {
-                        offered = Some(random.random::<u32>());
-                    }
-                    dut.set("in_valid", offered.is_some().into());
-                    dut.set("in_data", offered.unwrap_or(0xdead_beef).into());
-                    dut.eval();
-                    match offered {
-                        Some(word) if dut.get("in_ready") == 1 => {
-                            under_way.push_back(word.into());
-                            fullest = fullest.max(under_way.len());
-                            given += 1;
-                            offered = None;
-                        }
-                        Some(_) => refused += 1,
-                        None => {}
-                    }
-                }
-                writer.turn(&mut dut);
-            } else {
-                if !reader.level {
-                    let ready = random.random_ratio(eager.1, 100);
-                    dut.set("out_ready", ready.into());
-                    dut.eval();
-                    if ready && dut.get("out_valid") == 1 {
-                        assert_eq!(Some(dut.get("out_data")), under_way.pop_front(), "word {taken}");
-                        taken += 1;
-                    }
-                }
-                reader.turn(&mut dut);
-            }
-        }
+        let (fullest, refused) = match carry(&text, seed + index as u64, (write, read), words) {
+            Ok(use_made) => use_made,
+            Err(wrong) => panic!("periods {write} and {read}: {wrong}"),
+        };
         assert!(fullest <= 17, "{fullest} words in the queue");
         assert!(write > read * 3 || (fullest >= 16 && refused > 0), "{write}/{read} never full: {fullest}");
     }
+}
+
+#[test]
+fn a_queue_that_looks_too_soon_or_never_is_full_is_found_out() {
+    let text = verilog(AsyncFifo::<Bits<32>, 4, 5>::default());
+    for (from, to) in [
+        ("room = (head_crossing$out_data ^ top) != tail_gray$q", "room = 1'b1"),
+        // The count goes over before the word is there.
+        (
+            "tail_gray$d = tail_next ^ (tail_next >> 32'h1)",
+            "tail_gray$d = (tail_next + 5'd1) ^ ((tail_next + 5'd1) >> 1)",
+        ),
+    ] {
+        assert_eq!(text.matches(from).count(), 1, "{from}");
+        let wrong = carry(&text.replace(from, to), seed("mutant"), (640, 641), 4000);
+        assert!(wrong.is_err(), "{to}");
+    }
+}
+
+/// Carries words from one clock to the other and says how full the queue was and how often it refused a word, or what
+/// went wrong.
+fn carry(text: &str, seed: u64, (write, read): (u64, u64), words: u64) -> Result<(usize, u64), String> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut dut = clockless("async_fifo", text, seed);
+    // Half a period each, so twice the time.
+    let mut writer = Clock::new(&dut, "write_clock", 2 * write, 0);
+    let mut reader = Clock::new(&dut, "read_clock", 2 * read, 0);
+    let mut under_way: VecDeque<u64> = VecDeque::new();
+    let (mut given, mut taken, mut fullest, mut refused) = (0u64, 0u64, 0, 0u64);
+    let mut offered = None;
+    // How eager each side is, changed now and then, so that the queue is full and empty in turn.
+    let mut eager = (50, 50);
+    let end = 1000 * words * write.max(read);
+    while taken < words {
+        if writer.next.min(reader.next) > end {
+            return Err(format!("stuck behind {taken} words"));
+        }
+        if writer.next <= reader.next {
+            if !writer.level {
+                if given % 64 == 0 {
+                    eager = (random.random_range(5..=100), random.random_range(5..=100));
+                }
+                if offered.is_none() && random.random_ratio(eager.0, 100) {
+                    offered = Some(random.random::<u32>());
+                }
+                dut.set("in_valid", offered.is_some().into());
+                dut.set("in_data", offered.unwrap_or(0xdead_beef).into());
+                dut.eval();
+                match offered {
+                    Some(word) if dut.get("in_ready") == 1 => {
+                        under_way.push_back(word.into());
+                        fullest = fullest.max(under_way.len());
+                        given += 1;
+                        offered = None;
+                    }
+                    Some(_) => refused += 1,
+                    None => {}
+                }
+            }
+            writer.turn(&mut dut);
+        } else {
+            if !reader.level {
+                let ready = random.random_ratio(eager.1, 100);
+                dut.set("out_ready", ready.into());
+                dut.eval();
+                if ready && dut.get("out_valid") == 1 {
+                    let (word, expected) = (dut.get("out_data"), under_way.pop_front());
+                    if expected != Some(word) {
+                        return Err(format!("word {taken} is {word:#x} and not {expected:x?}"));
+                    }
+                    taken += 1;
+                }
+            }
+            reader.turn(&mut dut);
+        }
+    }
+    Ok((fullest, refused))
 }
 
 #[test]
