@@ -138,14 +138,14 @@ impl Logic for Control {
                 self.to_group.d.next = self.address.val() == self.group.val();
                 self.to_station.d.next = self.address.val() == self.station.val();
             }
-            if self.index.q.val() == bits::<2>(1) {
-                if self.beat_last.val() | (self.typed.val() == self.control_type.val()) {
-                    // Before it has gone out.
-                    self.out_valid.d.next = false;
-                    self.held_valid.d.next = false;
-                    self.pausing.d.next = (self.to_group.q.val() | self.to_station.q.val())
-                        & (self.beat_data.val().get_bits::<16>(48) == self.opcode.val());
-                }
+            if (self.index.q.val() == bits::<2>(1))
+                & (self.beat_last.val() | (self.typed.val() == self.control_type.val()))
+            {
+                // Before it has gone out.
+                self.out_valid.d.next = false;
+                self.held_valid.d.next = false;
+                self.pausing.d.next = (self.to_group.q.val() | self.to_station.q.val())
+                    & (self.beat_data.val().get_bits::<16>(48) == self.opcode.val());
             }
             if self.index.q.val() == bits::<2>(2) {
                 self.quanta.d.next = (bit_cast::<16, 8>(self.beat_data.val().get_bits::<8>(0)) << 8)

@@ -68,8 +68,10 @@ pub struct Mdio {
     busy: Signal<Local, bool>,
     rising: Signal<Local, bool>,
     falling: Signal<Local, bool>,
-    start_read: Number<14, 0b01_10_00000_00000>,
-    start_write: Number<14, 0b01_01_00000_00000>,
+    /// Start 01, operation 10, and ten zeros.
+    start_read: Number<14, 0x1800>,
+    /// Operation 01.
+    start_write: Number<14, 0x1400>,
     turn_around: Number<32, 0x2_0000>,
 }
 
