@@ -95,16 +95,17 @@ pub struct Question {
     own: Signal<Local, Bits<32>>,
     part_low: Signal<Local, Bits<20>>,
     part_high: Signal<Local, Bits<20>>,
-    needed: Signal<Local, Bits<16>>,
-    folded: Signal<Local, Bits<20>>,
+    // The sums, a step each: the last beat is three behind the fields they are made of.
+    needed: DFF<Bits<16>>,
+    folded: DFF<Bits<20>>,
     folded_twice: Signal<Local, Bits<20>>,
     old_sum: Signal<Local, Bits<16>>,
     old_life: Signal<Local, Bits<16>>,
-    new_header: Signal<Local, Bits<20>>,
-    new_header_folded: Signal<Local, Bits<20>>,
+    new_header: DFF<Bits<20>>,
+    new_header_folded: DFF<Bits<20>>,
     new_header_sum: Signal<Local, Bits<16>>,
     old_echo: Signal<Local, Bits<16>>,
-    new_echo: Signal<Local, Bits<20>>,
+    new_echo: DFF<Bits<20>>,
     new_echo_folded: Signal<Local, Bits<20>>,
     new_echo_sum: Signal<Local, Bits<16>>,
     broadcast: Number<48, 0xffff_ffff_ffff>,
@@ -134,6 +135,7 @@ impl Logic for Question {
     fn update(&mut self) {
         dff_setup!(self, clock, index, length, arp, echo, asked_kept, total, life, header_sum, echo_sum);
         dff_setup!(self, clock, part, sum, closing, fits, summed);
+        dff_setup!(self, clock, needed, folded, new_header, new_header_folded, new_echo);
         self.data.next = self.rx.val().data;
         self.low.next = self.data.val().get_bits::<16>(0);
         self.second.next = self.data.val().get_bits::<16>(16);
@@ -253,27 +255,28 @@ impl Logic for Question {
         if self.rx_valid.val() & self.rx.val().last {
             self.closing.d.next = (self.closing.q.val() << 1) | bits::<4>(1);
         }
-        self.needed.next = self.total.q.val() + self.link_header.val();
-        self.fits.d.next = (self.length.q.val() >= self.needed.val())
+        self.needed.d.next = self.total.q.val() + self.link_header.val();
+        self.fits.d.next = (self.length.q.val() >= self.needed.q.val())
             & (self.total.q.val() >= self.least.val())
-            & (self.needed.val() > self.link_header.val());
-        self.folded.next = bit_cast::<20, 16>(self.sum.q.val().get_bits::<16>(0)) + (self.sum.q.val() >> 16);
+            & (self.needed.q.val() > self.link_header.val());
+        self.folded.d.next =
+            bit_cast::<20, 16>(self.sum.q.val().get_bits::<16>(0)) + (self.sum.q.val() >> 16);
         self.folded_twice.next =
-            bit_cast::<20, 16>(self.folded.val().get_bits::<16>(0)) + (self.folded.val() >> 16);
+            bit_cast::<20, 16>(self.folded.q.val().get_bits::<16>(0)) + (self.folded.q.val() >> 16);
         self.summed.d.next = self.folded_twice.val().get_bits::<16>(0) == self.full.val();
         self.old_sum.next = !self.header_sum.q.val();
         self.old_life.next = !self.life.q.val();
-        self.new_header.next = bit_cast::<20, 16>(self.old_sum.val())
+        self.new_header.d.next = bit_cast::<20, 16>(self.old_sum.val())
             + bit_cast::<20, 16>(self.old_life.val())
             + self.new_life.val();
-        self.new_header_folded.next =
-            bit_cast::<20, 16>(self.new_header.val().get_bits::<16>(0)) + (self.new_header.val() >> 16);
-        self.new_header_sum.next = self.new_header_folded.val().get_bits::<16>(0)
-            + bit_cast::<16, 20>(self.new_header_folded.val() >> 16);
+        self.new_header_folded.d.next =
+            bit_cast::<20, 16>(self.new_header.q.val().get_bits::<16>(0)) + (self.new_header.q.val() >> 16);
+        self.new_header_sum.next = self.new_header_folded.q.val().get_bits::<16>(0)
+            + bit_cast::<16, 20>(self.new_header_folded.q.val() >> 16);
         self.old_echo.next = !self.echo_sum.q.val();
-        self.new_echo.next = bit_cast::<20, 16>(self.old_echo.val()) + self.without_request.val();
+        self.new_echo.d.next = bit_cast::<20, 16>(self.old_echo.val()) + self.without_request.val();
         self.new_echo_folded.next =
-            bit_cast::<20, 16>(self.new_echo.val().get_bits::<16>(0)) + (self.new_echo.val() >> 16);
+            bit_cast::<20, 16>(self.new_echo.q.val().get_bits::<16>(0)) + (self.new_echo.q.val() >> 16);
         self.new_echo_sum.next = self.new_echo_folded.val().get_bits::<16>(0);
         if self.closing.q.val().get_bit(1) {
             self.asked_kept.d.next.echo = self.echo.q.val();
