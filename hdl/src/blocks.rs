@@ -7,7 +7,8 @@ use rust_hdl::prelude::*;
 
 use crate::export::verilog;
 use crate::{
-    admin, complete, dma, doorbell, edge, fetch, interrupt, nic, prims, protect, receive, reply, send, vi,
+    admin, board, complete, dma, doorbell, echo, edge, fetch, interrupt, mac, nic, prims, protect, receive,
+    reply, send, vi,
 };
 
 /// The name of the whole NIC; it is exported as `top.v`, the others as `blocks/<name>.v`.
@@ -96,6 +97,24 @@ pub fn all() -> Vec<Entry> {
         // Interrupts.
         entry("interrupt/notify", || verilog(interrupt::Notify::default()), 140, 1, 271),
         entry("interrupt/vectors", || verilog(interrupt::Vectors::default()), 600, 0, 149),
+        // The Ethernet MAC.
+        entry("mac/async_fifo", || verilog(mac::AsyncFifo::<mac::MacBeat, 4, 5>::default()), 156, 0, 0),
+        entry("mac/receive", || verilog(mac::Receive::default()), 187, 0, 0),
+        entry("mac/control", || verilog(mac::Control::default()), 90, 0, 0),
+        entry("mac/transmit", || verilog(mac::Transmit::default()), 442, 0, 0),
+        entry("mac/counters", || verilog(mac::Counters::default()), 210, 0, 0),
+        entry("mac/mdio", || verilog(mac::Mdio::default()), 82, 0, 0),
+        entry("mac/rgmii", || verilog(mac::Rgmii::new(80, 80)), 4, 0, 0),
+        entry("mac", || verilog(mac::Mac::default()), 1265, 0, 0),
+        // A board's first light: ARP and ping.
+        entry("echo/question", || verilog(echo::Question::default()), 700, 0, 0),
+        entry("echo/answer", || verilog(echo::Answer::default()), 541, 4, 0),
+        entry("echo/finder", || verilog(echo::Finder::default()), 20, 0, 0),
+        entry("mac-echo", || verilog(echo::Echo::default()), 2495, 4, 0),
+        // What stands round a design on a board.
+        entry("board/start", || verilog(board::Start::default()), 36, 0, 0),
+        entry("board/boundary", || verilog(board::Boundary::default()), 110, 0, 0),
+        entry("board/mac-echo", || verilog(board::EchoBoard::<4, 0xf>::default()), 2295, 4, 0),
         // All of it.
         entry(CORE, || verilog(nic::Nic::default()), 26_000, 75, 0),
     ]
