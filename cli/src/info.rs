@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let (name, _) = arguments.viad()?;
     let nic = Nic::open(&name).with_context(|| name.clone())?;
     let is = nic.attributes();
-    let names = |levels: &[vipl::ReliabilityLevel]| levels.iter().map(|level| words(level)).collect();
+    let names = |levels: &[vipl::ReliabilityLevel]| levels.iter().map(words).collect();
     let info = Info {
         nic: name,
         kind: note::kind(is.kind),
