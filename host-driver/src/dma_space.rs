@@ -7,7 +7,12 @@
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
+use viaduct_spec::profile::DMA_ADDRESS_BITS;
+
 use crate::pages::PAGE_BYTES;
+
+/// The highest address that the NIC's page table holds.
+const TOP: u64 = (1 << DMA_ADDRESS_BITS) - 1;
 
 /// DMA addresses in whole pages of [`PAGE_BYTES`].
 #[derive(Debug)]
@@ -20,16 +25,17 @@ pub struct DmaSpace {
 }
 
 impl DmaSpace {
-    /// All of `ranges`, less what is no whole page. The page at address 0 is never used: 0 is what
-    /// an empty row of the page table says.
+    /// All of `ranges` up to what the NIC's page table holds ([`DMA_ADDRESS_BITS`]), less what is no whole page.
+    /// The page at address 0 is never used: 0 is what an empty row of the page table says.
     pub fn new(ranges: &[RangeInclusive<u64>]) -> Self {
         let mut space = Self { free: BTreeMap::new(), next: 0, bytes: 0 };
         for range in ranges {
             let Some(first) = range.start().max(&1).checked_next_multiple_of(PAGE_BYTES) else { continue };
-            // The last byte of the last whole page; a range may end at 2^64 - 1.
-            let last = match range.end() & (PAGE_BYTES - 1) {
-                part if part == PAGE_BYTES - 1 => *range.end(),
-                part => (range.end() - part).saturating_sub(1),
+            // The last byte of the last whole page.
+            let end = TOP.min(*range.end());
+            let last = match end & (PAGE_BYTES - 1) {
+                part if part == PAGE_BYTES - 1 => end,
+                part => (end - part).saturating_sub(1),
             };
             if first < last && !space.free.iter().any(|(from, to)| first <= *to && *from <= last) {
                 space.bytes = space.bytes.saturating_add(last - first + 1);
@@ -107,14 +113,16 @@ mod tests {
 
     #[test]
     fn only_whole_pages_count_and_never_page_0() {
-        let space = DmaSpace::new(&[0..=0x2fff, 0x4001..=0x6ffe, u64::MAX - 0x1fff..=u64::MAX]);
-        assert_eq!(free(&space), [(0x1000, 0x2fff), (0x5000, 0x5fff), (u64::MAX - 0x1fff, u64::MAX)]);
+        let space = DmaSpace::new(&[0..=0x2fff, 0x4001..=0x6ffe, TOP - 0x1fff..=u64::MAX]);
+        assert_eq!(free(&space), [(0x1000, 0x2fff), (0x5000, 0x5fff), (TOP - 0x1fff, TOP)]);
         assert_eq!(space.bytes(), 5 * PAGE);
         // Ranges that make no sense are left out.
         #[allow(clippy::reversed_empty_ranges)]
         let space = DmaSpace::new(&[0..=0, 5..=3, 0x1000..=0x1ffe, 0x8000..=0x8fff, 0x8000..=0x9fff]);
         assert_eq!(free(&space), [(0x8000, 0x8fff)]);
         assert_eq!(DmaSpace::new(&[]).allocate(PAGE, 0, PAGE), None);
+        // Nor is what the NIC cannot hold.
+        assert_eq!(DmaSpace::new(&[TOP + 1..=u64::MAX]).bytes(), 0);
     }
 
     #[test]
@@ -136,13 +144,13 @@ mod tests {
 
     #[test]
     fn the_top_of_the_address_space_is_used_and_given_back() {
-        let top = u64::MAX - (2 * PAGE - 1);
+        let top = TOP - (2 * PAGE - 1);
         let mut space = DmaSpace::new(&[top..=u64::MAX]);
         assert_eq!(space.allocate(2 * PAGE, top, 2 * PAGE), Some(top));
         assert_eq!(space.allocate(PAGE, 0, PAGE), None);
         space.release(top + PAGE, PAGE);
         space.release(top, PAGE);
-        assert_eq!(free(&space), [(top, u64::MAX)]);
+        assert_eq!(free(&space), [(top, TOP)]);
         assert_eq!(space.allocate(4 * PAGE, 0, PAGE), None);
     }
 

@@ -22,6 +22,9 @@ pub const REGIONS: usize = 1 << REGION_LOG2;
 pub const PAGE_LOG2: usize = choose(11, 14);
 /// Rows of the page table.
 pub const PAGES: usize = 1 << PAGE_LOG2;
+/// Bits of a DMA address of memory: what the five levels of an IOMMU's tables translate, and more than processors
+/// have physical addresses.
+pub const DMA_ADDRESS_BITS: u32 = 57;
 /// log2 of the doorbell page stride in bytes.
 pub const DOORBELL_SHIFT: usize = 12;
 /// Size of BAR 2, the doorbell pages of VIs and completion queues, in bytes: a power of two.

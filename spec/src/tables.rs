@@ -60,8 +60,8 @@ layout! {
 layout! {
     /// A page table row.
     page: 64 {
-        /// DMA address of the page; its low page-shift bits are 0.
-        ADDRESS: 0, 64;
+        /// DMA address of the page ([`crate::profile::DMA_ADDRESS_BITS`]); its low page-shift bits are 0.
+        ADDRESS: 0, 57;
     }
 }
 

@@ -1,4 +1,4 @@
-//! `export`, `budget` and `prove`: the work is the hdl crate's, in its program viaduct-export.
+//! `export`, `list`, `budget` and `prove`: the work is the hdl crate's, in its program viaduct-export.
 
 use crate::command::Cmd;
 use crate::project::Project;
@@ -55,6 +55,16 @@ pub fn budget(project: &Project, exporter: Exporter, json: Option<&Path>) -> Res
         Some(file) => budget.arg("--json").arg(std::path::absolute(file)?).run(),
         None => budget.run(),
     }
+}
+
+/// Every block and its least speed alone in MHz, a line each.
+pub fn list(project: &Project, exporter: Exporter) -> Result<String> {
+    exporter.command(project)?.arg("list").read()
+}
+
+/// Writes `top.v`, `top.lpf` and `nextpnr.args` of a board's top into a folder.
+pub fn board(project: &Project, board: &str, top: &str, folder: &Path) -> Result<()> {
+    Exporter::Build.command(project)?.args(["board", board, top]).arg(std::path::absolute(folder)?).run()
 }
 
 /// Runs the proofs, or one of them.

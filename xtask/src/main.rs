@@ -14,7 +14,6 @@ mod need;
 mod parts;
 mod project;
 mod setup;
-mod shell;
 mod soak;
 mod suite;
 mod version;
@@ -121,11 +120,32 @@ enum Task {
     /// Places and routes the core for an ECP5, and tells its size and speed
     Fit {
         /// The seed of the placement
-        #[arg(long, default_value_t = 1)]
+        #[arg(long, default_value_t = fit::SEED)]
         seed: u32,
         /// Takes the Verilog of this folder, with its module top, and exports nothing
         #[arg(long, value_name = "FOLDER")]
         verilog: Option<PathBuf>,
+        /// Builds the bitstream of this board instead: a folder of constraints/
+        #[arg(long, value_name = "BOARD", conflicts_with_all = ["verilog", "blocks"])]
+        board: Option<String>,
+        /// Which of the board's designs
+        #[arg(long, value_name = "TOP", default_value = "nic", requires = "board")]
+        top: String,
+        /// How many seeds, from --seed on: the slowest counts
+        #[arg(long, value_name = "N", default_value_t = 1, requires = "board")]
+        seeds: u32,
+        /// Writes the report to this file as JSON
+        #[arg(long, value_name = "FILE", requires = "board")]
+        json: Option<PathBuf>,
+        /// Fits each block alone instead, and compares its speed with what it promises
+        #[arg(long, conflicts_with = "verilog")]
+        blocks: bool,
+        /// Of the blocks those whose name contains this
+        #[arg(long, value_name = "TEXT", requires = "blocks")]
+        only: Option<String>,
+        /// Of the blocks this many: those that promise least
+        #[arg(long, value_name = "N", requires = "blocks")]
+        slowest: Option<usize>,
     },
 }
 
@@ -172,7 +192,13 @@ fn run(task: Task) -> Result<()> {
             setup::ensure(&project, &[Need::Proof])?;
             hardware::prove(&project, Exporter::Build, only.as_deref())
         }
-        Task::Fit { seed, verilog } => fit::run(&project, verilog.as_deref(), seed),
+        Task::Fit { seed, board: Some(board), top, seeds, json, .. } => {
+            fit::board(&project, &fit::Order { board, top, seed, seeds, json })
+        }
+        Task::Fit { seed, blocks: true, only, slowest, .. } => {
+            fit::blocks(&project, Exporter::Build, &fit::Choice { only, slowest }, seed)
+        }
+        Task::Fit { seed, verilog, .. } => fit::core(&project, verilog.as_deref(), seed),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::hardware::{self, Exporter};
 use crate::need::Need;
 use crate::project::Project;
 use crate::suite::Suite;
-use crate::{alone, demo, install, setup, soak, vfio};
+use crate::{alone, demo, fit, install, setup, soak, vfio};
 use anyhow::{bail, Result};
 
 /// One part.
@@ -36,13 +36,15 @@ enum Action {
     /// The large profile: builds, lints and runs it.
     Large,
     Budget,
+    /// Placement and routing of the slowest blocks.
+    Speed,
     Prove,
     Demo,
     Install,
     Vfio,
 }
 
-use Need::{Decode, Proof, Simulator, Synthesis};
+use Need::{Decode, PlaceRoute, Proof, Simulator, Synthesis};
 
 /// All parts, the quick and telling ones first.
 #[rustfmt::skip]
@@ -70,6 +72,7 @@ pub const PARTS: &[Part] = &[
     Part { name: "doc", about: "the examples in the documentation of what users link", needs: &[], action: Action::Doc },
     Part { name: "lint", about: "the NIC exports to Verilog that Verilator and yosys find no fault in", needs: &[Simulator, Synthesis], action: Action::Lint },
     Part { name: "budget", about: "every block fits its budget on ECP5", needs: &[Synthesis], action: Action::Budget },
+    Part { name: "speed", about: "the slowest blocks, placed and routed alone, are as fast as they promise", needs: &[Synthesis, PlaceRoute], action: Action::Speed },
     Part { name: "prove", about: "the proofs of the primitives", needs: &[Proof], action: Action::Prove },
     Part { name: "demo", about: "the demo, and its capture read by Wireshark", needs: &[Simulator, Decode], action: Action::Demo },
     Part { name: "install", about: "VIPL's C interface and viad under a prefix, and a C program that is compiled as the quick start says", needs: &[Need::C], action: Action::Install },
@@ -170,6 +173,7 @@ impl Tests<'_> {
                 hardware::lint(project, Exporter::Large, Some("core"))
             }
             Action::Budget => hardware::budget(project, exporter, None),
+            Action::Speed => fit::blocks(project, exporter, &fit::Choice::part(), fit::SEED),
             Action::Prove => hardware::prove(project, exporter, None),
             Action::Demo => demo::smoke(project, self.whole),
             Action::Install => install::smoke(project),

@@ -1,6 +1,6 @@
 //! Exports the NIC's Verilog, checks it, measures it and proves its primitives.
 //!
-//! `viaduct-export export --out FOLDER | lint [--only TEXT] | budget [--only TEXT] [--json FILE] |
+//! `viaduct-export export --out FOLDER | list | lint [--only TEXT] | budget [--only TEXT] [--json FILE] |
 //! prove [--only TEXT]`
 
 use std::fs;
@@ -13,6 +13,7 @@ use viaduct_hdl::flow::budget::Line;
 use viaduct_hdl::flow::{budget, gate, pool, prove};
 
 const USAGE: &str = "usage: viaduct-export export --out FOLDER
+       viaduct-export list   [--only TEXT]
        viaduct-export lint   [--only TEXT]
        viaduct-export budget [--only TEXT] [--json FILE]
        viaduct-export prove  [--only TEXT]
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
     let command = words.next().unwrap_or_default();
     let done = Arguments::parse(words).and_then(|arguments| match command.as_str() {
         "export" => export(&arguments),
+        "list" => list(&arguments),
         "lint" => lint(&arguments),
         "budget" => measure(&arguments),
         "prove" => prove::run(arguments.only.as_deref()),
@@ -84,6 +86,14 @@ fn export(arguments: &Arguments) -> Result<()> {
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         fs::write(&path, (block.verilog)()).with_context(|| path.display().to_string())?;
+    }
+    Ok(())
+}
+
+/// Names every block and its least speed alone.
+fn list(arguments: &Arguments) -> Result<()> {
+    for block in arguments.blocks()? {
+        println!("{} {}", block.name, block.mhz);
     }
     Ok(())
 }

@@ -14,6 +14,7 @@
 //!   raised at once; otherwise it is armed. A store to a queue that is not live changes nothing and is counted.
 //! - Stores go first, and each is done before the next one. So an entry and an arm, in whichever order, raise
 //!   exactly once.
+//! - With `count`, `following` is one more than the queue's `written`: who counts has seen the row, and has the time to add.
 //! - `row` and `taken` are those of `cq` in a cycle with `ready`; at most one of `start`, `count` and `tell` is high, and is done
 //!   with `ready`.
 //!
@@ -63,6 +64,8 @@ pub struct Indices {
     pub start: Signal<In, bool>,
     /// The new row: `log2`, `vector` and `live`.
     pub started: Signal<In, CqRow>,
+    /// What `written` is with one entry more.
+    pub following: Signal<In, CqIndex>,
     /// An entry is written.
     pub count: Signal<In, bool>,
     /// An overrun is reported.
@@ -95,7 +98,6 @@ pub struct Indices {
     change: Signal<Local, bool>,
     now: Signal<Local, CqRow>,
     changed: Signal<Local, CqRow>,
-    following: Signal<Local, CqIndex>,
     elsewhere: Signal<Local, bool>,
 }
 
@@ -118,7 +120,6 @@ impl Logic for Indices {
         self.row.next = self.now.val();
         self.taken.next = self.takes.read_data.val();
 
-        self.following.next = self.now.val().written + 1;
         self.elsewhere.next = self.now.val().written != self.job.q.val().index;
         self.changed.next = self.now.val();
         self.rows.write_enable.next = false;

@@ -17,7 +17,7 @@
 //! - A commit of COMPLETION_QUEUE is taken between entries: `result` is the number of entries that the old ring has.
 //! - A commit of WORK_QUEUE comes behind the descriptors of that queue that have ended: whoever saw their status has them on
 //!   the old row.
-//! - One thing at a time, in the order commit, descriptor, event. A store is never in anybody's way for more than two cycles.
+//! - One thing at a time. A commit waits for one descriptor or event at most, and a descriptor goes before an event. A store is never in anybody's way for more than two cycles.
 //!
 //! Latency: 7 cycles from `closed` to `entry`; 4 if the work queue has no completion queue.
 //!
@@ -136,6 +136,8 @@ pub struct Queues {
     words: Ram<Bits<36>, WORD_LOG2>,
     indices: Indices,
     step: DFF<Step>,
+    /// A commit is next. From a register: what `complete/writer` does next hangs on it.
+    commit_turn: DFF<bool>,
     closing: DFF<Closed>,
     /// The entry is an event, `token` all of its first word.
     is_event: DFF<bool>,
@@ -175,6 +177,7 @@ pub struct Queues {
     size: Signal<Local, Bits<18>>,
     below: Signal<Local, Bits<18>>,
     waiting: Signal<Local, CqIndex>,
+    following: Signal<Local, CqIndex>,
     lines: Signal<Local, Bits<34>>,
     events_bit: Signal<Local, bool>,
     row_q: Signal<Local, CqRow>,
@@ -197,6 +200,7 @@ impl Logic for Queues {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, closing, is_event, token, cq, event_cq, has_events, old, found, row);
+        dff_setup!(self, clock, commit_turn);
         dff_setup!(self, clock, taken, offset, region, tag, slot, phase, full, gone, address, overrun, lost);
         clock!(self, clock, words, indices);
         self.indices.reset.next = self.reset.val();
@@ -206,6 +210,8 @@ impl Logic for Queues {
         self.raise_valid.next = self.indices.raise_valid.val();
         self.raise_vector.next = self.indices.raise_vector.val();
         self.count_ignored.next = self.indices.count_ignored.val();
+
+        self.row_q.next = self.row.q.val();
 
         // A commit's fields.
         self.word0.next = self.commit.val().word0;
@@ -229,6 +235,8 @@ impl Logic for Queues {
         self.indices.started.next.live = self.word0.val().get_bit(55);
         self.indices.started.next.armed = false;
         self.indices.started.next.told = false;
+        self.following.next = self.row_q.val().written + 1;
+        self.indices.following.next = self.following.val();
         self.indices.count.next = false;
         self.indices.tell.next = false;
 
@@ -253,7 +261,6 @@ impl Logic for Queues {
         self.words.write_data.next = self.counted.val();
 
         // Where in its ring the next entry goes, and whether there is room.
-        self.row_q.next = self.row.q.val();
         self.slot_q.next = self.slot.q.val();
         self.place.next = self.words.read_data.val();
         self.size.next = self.one.val() << self.row_q.val().log2;
@@ -291,7 +298,9 @@ impl Logic for Queues {
             Step::Idle => {
                 self.busy.next = self.closed_valid.val() | self.event_valid.val() | self.indices.busy.val();
                 self.is_event.d.next = false;
-                if self.commit_valid.val() & !self.ends_first.val() {
+                self.commit_turn.d.next = self.commit_valid.val() & !self.ends_first.val();
+                if self.commit_turn.q.val() {
+                    self.commit_turn.d.next = false;
                     self.words.write_enable.next = true;
                     if self.of_work_queue.val() {
                         self.commit_ready.next = true;
@@ -450,6 +459,7 @@ impl Logic for Queues {
         }
         if self.reset.val() {
             self.step.d.next = Step::Idle;
+            self.commit_turn.d.next = false;
             self.has_events.d.next = false;
             self.overrun.d.next = false;
             self.lost.d.next = false;

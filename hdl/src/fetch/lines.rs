@@ -12,7 +12,7 @@
 //! token is wrong if it could not be read, names no region, or has a position that is not its own. At most 16 lines
 //! are asked for and not `taken`. One line of a queue at a time; its places are not read meanwhile.
 //!
-//! Latency: 2 cycles from a line's last beat to `found`; a token comes the cycle after its place.
+//! Latency: 3 cycles from a line's last beat to `found`; a token comes the cycle after its place.
 //! Tests: with the scheduler, `tests/queues/fetch.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
@@ -21,7 +21,7 @@ use rust_hdl::prelude::*;
 
 use super::QUEUE_LOG2;
 use crate::bus::{client, Position, ReadBeat};
-use crate::prims::{Fifo, Number, Ram};
+use crate::prims::{Fifo, FifoSlice, Number, Ram};
 
 /// Address of a token: queue and place.
 const PLACE_LOG2: usize = QUEUE_LOG2 + 3;
@@ -79,7 +79,7 @@ pub struct Lines {
     pub empty: Signal<Out, bool>,
 
     tokens: Ram<Bits<50>, PLACE_LOG2>,
-    asked: Fifo<Asked, 4, 5>,
+    asked: FifoSlice<Asked, 4, 5>,
     come: Fifo<Found, 4, 5>,
     /// Asked for and not taken.
     out: DFF<Bits<5>>,
@@ -88,6 +88,9 @@ pub struct Lines {
     /// All of it is there.
     piece_whole: DFF<bool>,
     piece_last: DFF<bool>,
+    /// What came of the line that has just ended.
+    ended: DFF<bool>,
+    ended_found: DFF<Found>,
     /// Good tokens of the line at hand.
     count: DFF<Bits<4>>,
     /// A wrong one was among them.
@@ -111,6 +114,7 @@ impl Logic for Lines {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, out, piece_valid, piece, piece_whole, piece_last, count, wrong);
+        dff_setup!(self, clock, ended, ended_found);
         clock!(self, clock, tokens, asked, come);
         self.asked.reset.next = self.reset.val();
         self.come.reset.next = self.reset.val();
@@ -164,10 +168,12 @@ impl Logic for Lines {
             self.wrong.d.next = true;
         }
         self.asked.out_ready.next = self.last.val();
-        self.come.in_valid.next = self.last.val();
-        self.come.in_data.next.queue = self.line.val().queue;
-        self.come.in_data.next.count = self.more.val();
-        self.come.in_data.next.wrong = self.wrong.q.val() | self.stale.val();
+        self.ended.d.next = self.last.val();
+        self.come.in_valid.next = self.ended.q.val();
+        self.come.in_data.next = self.ended_found.q.val();
+        self.ended_found.d.next.queue = self.line.val().queue;
+        self.ended_found.d.next.count = self.more.val();
+        self.ended_found.d.next.wrong = self.wrong.q.val() | self.stale.val();
         self.come.out_ready.next = self.found_taken.val();
         self.found_valid.next = self.come.out_valid.val();
         self.found.next = self.come.out_data.val();
@@ -179,6 +185,7 @@ impl Logic for Lines {
         if self.reset.val() {
             self.out.d.next = bits::<5>(0);
             self.piece_valid.d.next = false;
+            self.ended.d.next = false;
             self.count.d.next = bits::<4>(0);
             self.wrong.d.next = false;
         }

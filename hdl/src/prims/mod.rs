@@ -12,6 +12,7 @@
 //! | [`LutRam`] | small memory, combinational read | 18 bit x 32 | 80 | 0 | |
 //! | [`Fifo`] | stream queue of up to 32 words | 72 bit x 16 | 129 | 13 | |
 //! | | (two rows of distributed RAM cost a multiplexer) | 72 bit x 32 | 317 | 16 | |
+//! | [`FifoSlice`] | the same with its output in a register | 72 bit x 17 | 131 | 86 | |
 //! | [`RamFifo`] | deep stream queue | 72 bit x 512 | 54 | 31 | 2 |
 //! | [`Skid`] | cuts both directions of a stream | 72 bit | 77 | 146 | |
 //! | [`Arbiter`] | round robin | 8 | 42 | 8 | |
@@ -23,6 +24,7 @@
 mod arbiter;
 mod crc32;
 mod fifo;
+mod fifo_slice;
 mod lut_ram;
 mod number;
 mod packer;
@@ -34,6 +36,7 @@ mod skid;
 pub use arbiter::Arbiter;
 pub use crc32::Crc32;
 pub use fifo::Fifo;
+pub use fifo_slice::FifoSlice;
 pub use lut_ram::LutRam;
 pub use number::Number;
 pub use packer::Packer;

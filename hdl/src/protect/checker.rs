@@ -118,8 +118,8 @@ pub struct Protect {
 
     intake: Intake,
     range: Range,
-    /// Bits 63:12 of a page's DMA address.
-    pages: Ram<Bits<52>, PAGE_LOG2>,
+    /// Bits 56:12 of a page's DMA address.
+    pages: Ram<Bits<45>, PAGE_LOG2>,
     outstanding: Outstanding,
 
     step: DFF<Step>,
@@ -129,11 +129,11 @@ pub struct Protect {
     read_waits: DFF<bool>,
     /// Its address: the offset in the page.
     read_command: DFF<DmaCommand>,
-    read_page: DFF<Bits<52>>,
+    read_page: DFF<Bits<45>>,
     write_waits: DFF<bool>,
     /// Its address: the offset in the page.
     write_command: DFF<DmaCommand>,
-    write_page: DFF<Bits<52>>,
+    write_page: DFF<Bits<45>>,
     decided: DFF<bool>,
     decided_ok: DFF<bool>,
     decided_client: DFF<Bits<2>>,
@@ -221,7 +221,7 @@ impl Logic for Protect {
             & (bit_cast::<16, PAGE_LOG2>(bit_cast::<PAGE_LOG2, 16>(self.commit_row.val()))
                 == self.commit_row.val());
         self.pages.write_address.next = bit_cast::<PAGE_LOG2, 16>(self.commit_row.val());
-        self.pages.write_data.next = self.page_word.val().get_bits::<52>(12);
+        self.pages.write_data.next = self.page_word.val().get_bits::<45>(12);
 
         // The last step of one access: its command goes out when the register before its engine is free. Not in the
         // cycle in which it is emptied, which is known late: the next command is three cycles behind.
@@ -336,12 +336,12 @@ impl Logic for Protect {
         self.read.next = self.read_command.q.val();
         if !self.read_command.q.val().refused {
             self.read.next.address = self.read_command.q.val().address
-                | (bit_cast::<64, 52>(self.read_page.q.val()) << bits::<4>(12));
+                | (bit_cast::<64, 45>(self.read_page.q.val()) << bits::<4>(12));
         }
         self.write_valid.next = self.write_waits.q.val();
         self.write.next = self.write_command.q.val();
         self.write.next.address = self.write_command.q.val().address
-            | (bit_cast::<64, 52>(self.write_page.q.val()) << bits::<4>(12));
+            | (bit_cast::<64, 45>(self.write_page.q.val()) << bits::<4>(12));
         self.verdict_valid.next = self.decided.q.val();
         self.verdict_ok.next = self.decided_ok.q.val();
         self.verdict_client.next = self.decided_client.q.val();

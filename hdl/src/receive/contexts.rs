@@ -136,8 +136,9 @@ pub struct Contexts {
     wide: Signal<Local, Bits<64>>,
     rest: Signal<Local, Bits<12>>,
     received: Signal<Local, Bits<32>>,
-    saved: Signal<Local, Message>,
+    commits: Signal<Local, bool>,
     flags: Signal<Local, Bits<6>>,
+    near_flags: Signal<Local, Bits<6>>,
     service: Signal<Local, Bits<2>>,
     // Two copies for two readers: in block RAM the narrow table would take a whole one.
     positions: LutRam<Position, VI_LOG2>,
@@ -225,46 +226,44 @@ impl Logic for Contexts {
         self.peers.write_data.next.rnr_stay = self.word_1.val().get_bit(34);
         self.peers.write_data.next.rnr_timer = self.word_1.val().get_bits::<5>(35);
 
-        // A new connection, or the near half now; the far half behind it.
-        self.saved.next = self.save_message.val();
-        self.messages.write_enable.next = self.save_valid.val() | self.far_due.q.val();
-        self.messages.write_address.next = bit_cast::<HALF_LOG2, VI_LOG2>(self.save_vi.val()) << 1;
-        if self.is_receive.val() & self.commit_allowed.val() {
-            self.messages.write_enable.next = true;
-            self.messages.write_address.next =
-                bit_cast::<HALF_LOG2, VI_LOG2>(self.row.val().get_bits::<VI_LOG2>(0)) << 1;
-            self.saved.next.psn = self.word_0.val().get_bits::<24>(32);
-            self.saved.next.msn = bits::<24>(0);
-            self.saved.next.active = false;
-            self.saved.next.refused = false;
-            self.saved.next.broken = false;
-            self.saved.next.writing = false;
-            self.saved.next.writable = self.word_1.val().get_bit(32);
-            self.saved.next.reception = self.word_0.val().get_bit(57) & !self.word_0.val().get_bit(56);
-        }
-        self.received.next = self.saved.val().received;
+        // A new connection; the far half, behind the near one; the near half, which is known last and so passes one choice only.
+        self.commits.next = self.is_receive.val() & self.commit_allowed.val();
+        self.messages.write_enable.next = self.save_valid.val() | self.far_due.q.val() | self.commits.val();
+        self.messages.write_address.next =
+            bit_cast::<HALF_LOG2, VI_LOG2>(self.row.val().get_bits::<VI_LOG2>(0)) << 1;
         self.flags.next = bits::<6>(0);
-        self.flags.next = self.flags.val().replace_bit(0, self.saved.val().active);
-        self.flags.next = self.flags.val().replace_bit(1, self.saved.val().writing);
-        self.flags.next = self.flags.val().replace_bit(2, self.saved.val().writable);
-        self.flags.next = self.flags.val().replace_bit(3, self.saved.val().refused);
-        self.flags.next = self.flags.val().replace_bit(4, self.saved.val().broken);
-        self.flags.next = self.flags.val().replace_bit(5, self.saved.val().reception);
-        self.messages.write_data.next.wide = (bit_cast::<64, 16>(self.received.val().get_bits::<16>(0))
-            << 48)
-            | (bit_cast::<64, 24>(self.saved.val().msn) << 24)
-            | bit_cast::<64, 24>(self.saved.val().psn);
-        self.messages.write_data.next.narrow = self.saved.val().left;
-        self.messages.write_data.next.rest = (bit_cast::<12, 6>(self.received.val().get_bits::<6>(16)) << 6)
-            | bit_cast::<12, 6>(self.flags.val());
+        self.flags.next = self.flags.val().replace_bit(2, self.word_1.val().get_bit(32));
+        self.flags.next =
+            self.flags.val().replace_bit(5, self.word_0.val().get_bit(57) & !self.word_0.val().get_bit(56));
+        self.messages.write_data.next.wide = bit_cast::<64, 24>(self.word_0.val().get_bits::<24>(32));
+        self.messages.write_data.next.narrow = self.save_message.val().rkey;
+        self.messages.write_data.next.rest = bit_cast::<12, 6>(self.flags.val());
+        self.received.next = self.save_message.val().received;
         self.far_due.d.next = self.save_valid.val();
         self.saving.next = self.far_due.q.val();
         if self.far_due.q.val() {
             self.messages.write_address.next =
                 (bit_cast::<HALF_LOG2, VI_LOG2>(self.save_vi.val()) << 1) | bits::<HALF_LOG2>(1);
-            self.messages.write_data.next.wide = self.saved.val().place;
-            self.messages.write_data.next.narrow = self.saved.val().rkey;
+            self.messages.write_data.next.wide = self.save_message.val().place;
             self.messages.write_data.next.rest = bit_cast::<12, 10>(self.received.val().get_bits::<10>(22));
+        }
+        self.near_flags.next = bits::<6>(0);
+        self.near_flags.next = self.near_flags.val().replace_bit(0, self.save_message.val().active);
+        self.near_flags.next = self.near_flags.val().replace_bit(1, self.save_message.val().writing);
+        self.near_flags.next = self.near_flags.val().replace_bit(2, self.save_message.val().writable);
+        self.near_flags.next = self.near_flags.val().replace_bit(3, self.save_message.val().refused);
+        self.near_flags.next = self.near_flags.val().replace_bit(4, self.save_message.val().broken);
+        self.near_flags.next = self.near_flags.val().replace_bit(5, self.save_message.val().reception);
+        if self.save_valid.val() {
+            self.messages.write_address.next = bit_cast::<HALF_LOG2, VI_LOG2>(self.save_vi.val()) << 1;
+            self.messages.write_data.next.wide = (bit_cast::<64, 16>(self.received.val().get_bits::<16>(0))
+                << 48)
+                | (bit_cast::<64, 24>(self.save_message.val().msn) << 24)
+                | bit_cast::<64, 24>(self.save_message.val().psn);
+            self.messages.write_data.next.narrow = self.save_message.val().left;
+            self.messages.write_data.next.rest = (bit_cast::<12, 6>(self.received.val().get_bits::<6>(16))
+                << 6)
+                | bit_cast::<12, 6>(self.near_flags.val());
         }
 
         self.positions.write_enable.next = self.save_valid.val();

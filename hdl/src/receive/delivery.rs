@@ -15,6 +15,8 @@
 //! * A PSN behind the expected one is not delivered again; a reliable VI acknowledges it again, with the newest PSN. A
 //!   gap is refused once, until the expected PSN comes.
 //! * A raw frame that finds no receive, or no VI, is counted as such (`count_raw_dropped`), and nobody hears of it.
+//! * The step that finds out what came of an order only keeps that; how it ends is worked out behind the register, in the step that
+//!   closes it.
 //! * The last packet completes the descriptor: Length is what arrived. Its acknowledgement goes with the completion,
 //!   behind the data. The context is saved with it, and from then on the VI may be looked up again (`blocking`).
 //! * When a reliable VI breaks: its descriptor with the NAK, then the fault; from then on its frames match nothing but
@@ -235,13 +237,23 @@ pub struct Delivery {
     message: DFF<Message>,
     consumed: DFF<Position>,
     packet: DFF<FrameInfo>,
+    /// It has payload.
+    some: DFF<bool>,
     receive: DFF<AheadMeta>,
 
     outcome: Outcome,
-    /// How the order ends.
-    ending: DFF<Ending>,
+    /// What came of the order, until it is closed.
+    came: DFF<Situation>,
+    /// How it ends.
+    ending: Signal<Local, Ending>,
+    /// The message behind it.
+    after: Signal<Local, Message>,
+    /// Its message is lost, unless the VI is reliable and stays.
+    failed: Signal<Local, bool>,
+    /// The packet's PSN is done with.
+    advances: Signal<Local, bool>,
     /// The same frame is looked at again.
-    retry: DFF<bool>,
+    retry: Signal<Local, bool>,
 
     counted_message: DFF<bool>,
     counted_no_vi: DFF<bool>,
@@ -262,8 +274,9 @@ pub struct Delivery {
     place: Signal<Local, Bits<64>>,
     /// Where a send goes on, as in [`Message`].
     send_place: Signal<Local, Bits<64>>,
-    /// The packet begins a message.
+    /// The packet begins a message; there is no receive to flush first.
     begins: Signal<Local, bool>,
+    starts: Signal<Local, bool>,
     /// It needs a receive.
     needs: Signal<Local, bool>,
     /// The packet is of a message that may be taken.
@@ -300,7 +313,7 @@ impl Logic for Delivery {
             self, clock, step, vi, flushing, verdict, ends, writes, reads, word, carries, present, peer,
             message, consumed, packet
         );
-        dff_setup!(self, clock, receive, ending, retry);
+        dff_setup!(self, clock, receive, some, came);
         dff_setup!(self, clock, counted_message, counted_no_vi, counted_psn, counted_duplicate);
         dff_setup!(self, clock, counted_no_receive, counted_partial, counted_response);
         dff_setup!(self, clock, counted_raw, counted_raw_dropped);
@@ -321,13 +334,136 @@ impl Logic for Delivery {
             self.packets.next = self.request_packets.val();
         }
         self.next_psn.next = self.packet.q.val().psn + self.packets.val();
-        // What is acknowledged lies before the PSN expected; what is refused is that.
-        self.one_back.next = bits::<1>(1);
-        if self.ending.q.val().negative {
-            self.one_back.next = bits::<1>(0);
+        // What is placed or refused is the PSN expected; what is said again lies before it.
+        self.one_back.next = bits::<1>(0);
+        if (self.came.q.val() == Situation::Behind) | (self.came.q.val() == Situation::Over) {
+            self.one_back.next = bits::<1>(1);
         }
         self.answered_psn.next = self.message.q.val().psn - bit_cast::<24, 1>(self.one_back.val());
         self.next_position.next = self.consumed.q.val() + 1;
+
+        // How it ends.
+        self.outcome.situation.next = self.came.q.val();
+        self.outcome.reliable.next = self.reliable.val();
+        self.outcome.stays.next = self.peer.q.val().rnr_stay;
+        self.outcome.timer.next = self.peer.q.val().rnr_timer;
+        self.outcome.refused_before.next = self.message.q.val().refused;
+        self.outcome.active.next = self.message.q.val().active;
+        self.outcome.writing.next = self.message.q.val().writing;
+        self.outcome.asks.next = self.packet.q.val().ack_request;
+        self.outcome.ends.next = self.ends.q.val();
+        self.outcome.writes.next = self.writes.q.val();
+        self.outcome.carries.next = self.carries.q.val();
+        self.outcome.has_receive.next = self.present.q.val() & !self.receive.q.val().lost;
+        self.ending.next = self.outcome.ending.val();
+        self.retry.next = self.came.q.val() == Situation::Partial;
+
+        // Where the VI is then, and what is counted.
+        self.closes.next = (self.step.q.val() == Step::Close) & self.close_ready.val();
+        self.after.next = self.message.q.val();
+        self.after.next.refused = self.message.q.val().refused | self.ending.val().refuses;
+        if self.ending.val().loses {
+            self.after.next.active = false;
+            self.after.next.broken = self.ending.val().breaks;
+        }
+        // A consumed descriptor ends the message.
+        if self.ending.val().consume {
+            self.after.next.active = false;
+        }
+        self.counted_raw.d.next = false;
+        self.counted_message.d.next = false;
+        self.counted_psn.d.next = false;
+        self.counted_duplicate.d.next = false;
+        self.counted_no_receive.d.next = false;
+        self.counted_partial.d.next = false;
+        self.counted_no_vi.d.next = false;
+        self.counted_raw_dropped.d.next = false;
+        self.advances.next = false;
+        self.failed.next = (self.came.q.val() == Situation::Refuse)
+            | (self.came.q.val() == Situation::NoRight)
+            | (self.came.q.val() == Situation::NoReading)
+            | (self.came.q.val() == Situation::NotReady)
+            | (self.came.q.val() == Situation::Lost)
+            | (self.came.q.val() == Situation::Malformed)
+            | (self.came.q.val() == Situation::Denied)
+            | (self.came.q.val() == Situation::TooLong)
+            | (self.came.q.val() == Situation::Refused)
+            | (self.came.q.val() == Situation::Failed);
+        match self.came.q.val() {
+            Situation::Placed => {
+                self.after.next.received =
+                    self.message.q.val().received + bit_cast::<32, 13>(self.packet.q.val().length);
+                self.after.next.left =
+                    self.message.q.val().left - bit_cast::<32, 13>(self.packet.q.val().length);
+                self.advances.next = true;
+                self.after.next.refused = false;
+                self.after.next.active = !self.ends.q.val();
+                self.after.next.writing = self.writes.q.val();
+                self.counted_message.d.next = self.closes.val() & self.ends.q.val() & !self.raw.val();
+                self.counted_raw.d.next = self.closes.val() & self.raw.val();
+                if self.ends.q.val() {
+                    self.after.next.msn = self.next_msn.val();
+                }
+            }
+            Situation::Partial => {
+                // A send's goes with its receive.
+                if self.message.q.val().writing {
+                    self.after.next.active = false;
+                }
+            }
+            Situation::Read => {
+                self.counted_duplicate.d.next = self.closes.val() & (self.verdict.q.val() == Verdict::Behind);
+                if self.verdict.q.val() == Verdict::Read {
+                    self.advances.next = true;
+                    self.after.next.msn = self.next_msn.val();
+                    self.after.next.refused = false;
+                }
+            }
+            Situation::Unread => {
+                self.counted_psn.d.next = self.closes.val();
+            }
+            Situation::Over => {
+                self.counted_no_vi.d.next = self.closes.val();
+            }
+            Situation::Behind => {
+                self.counted_duplicate.d.next = self.closes.val() & self.reliable.val();
+                self.counted_psn.d.next = self.closes.val() & !self.reliable.val();
+            }
+            Situation::Gap => {
+                self.counted_psn.d.next = self.closes.val();
+            }
+            Situation::NotReady => {
+                self.counted_no_receive.d.next = self.closes.val() & self.ending.val().loses;
+            }
+            Situation::Lost => {
+                self.counted_no_receive.d.next = self.closes.val() & !self.raw.val();
+                self.counted_raw_dropped.d.next = self.closes.val() & self.raw.val();
+            }
+            Situation::Nothing => {
+                if self.verdict.q.val() == Verdict::Unknown {
+                    self.counted_no_vi.d.next = self.closes.val() & !self.raw.val();
+                    self.counted_raw_dropped.d.next = self.closes.val() & self.raw.val();
+                }
+            }
+            _ => {}
+        }
+        if (self.came.q.val() == Situation::Nothing) & (self.verdict.q.val() == Verdict::Stray) {
+            self.counted_partial.d.next = self.closes.val();
+            self.advances.next = true;
+        }
+        if (self.came.q.val() == Situation::Nothing) & (self.verdict.q.val() == Verdict::Early) {
+            self.counted_partial.d.next = self.closes.val();
+        }
+        // An unreliable VI goes on behind what it has lost.
+        if !self.reliable.val() & self.failed.val() {
+            self.advances.next = true;
+        }
+        if self.advances.val() {
+            self.after.next.psn = self.next_psn.val();
+        }
+
+        self.begins.next = self.verdict.q.val() == Verdict::Take;
+        self.starts.next = self.begins.val() & !self.flushing.q.val();
 
         // Outputs.
         self.order_ready.next = self.step.q.val() == Step::Idle;
@@ -350,42 +486,49 @@ impl Logic for Delivery {
         if self.writes.q.val() {
             self.job_position.next = self.message.q.val().received;
         }
+        // In Act `message` is still that of before.
+        if self.starts.val() {
+            self.job_index.next = bits::<8>(0);
+            self.job_position.next = bits::<32>(0);
+        }
         self.job_place.next = self.place.val();
         self.job_handle.next = self.message.q.val().rkey;
         self.job_left.next = self.message.q.val().left;
         self.job_length.next = self.packet.q.val().length;
         self.close_valid.next = self.step.q.val() == Step::Close;
-        self.closes.next = (self.step.q.val() == Step::Close) & self.close_ready.val();
-        self.close_completes.next = self.ending.q.val().completes;
-        self.close_faulty.next = self.ending.q.val().faulty;
-        self.close_code.next = self.ending.q.val().code;
-        self.close_breaks.next = self.ending.q.val().breaks;
+        self.close_completes.next = self.ending.val().completes;
+        self.close_faulty.next = self.ending.val().faulty;
+        self.close_code.next = self.ending.val().code;
+        self.close_breaks.next = self.ending.val().breaks;
         self.close_completion.next.vi = self.vi.q.val();
         self.close_completion.next.receive = true;
-        self.close_completion.next.write = self.ending.q.val().write;
+        self.close_completion.next.write = self.ending.val().write;
         self.close_completion.next.region = self.receive.q.val().region;
         self.close_completion.next.offset = self.receive.q.val().offset;
-        self.close_completion.next.length = self.message.q.val().received;
-        // The bytes of an RDMA write that failed are not the receive's.
-        if self.message.q.val().writing & self.ending.q.val().errors.any() {
+        self.close_completion.next.length = self.after.val().received;
+        // The bytes of an RDMA write that failed are not those of the receive that says so.
+        if self.message.q.val().writing
+            & (self.came.q.val() != Situation::Placed)
+            & (self.came.q.val() != Situation::Lost)
+        {
             self.close_completion.next.length = bits::<32>(0);
         }
         self.status.next = self.status_receive.val();
-        if self.ending.q.val().remote {
+        if self.ending.val().remote {
             self.status.next = self.status_write.val();
         }
-        self.close_completion.next.status = self.status.val() | bit_cast::<20, 9>(self.ending.q.val().errors);
-        if self.ending.q.val().immediate {
+        self.close_completion.next.status = self.status.val() | bit_cast::<20, 9>(self.ending.val().errors);
+        if self.ending.val().immediate {
             self.close_completion.next.status = self.status.val() | self.status_immediate.val();
         }
-        self.close_completion.next.has_immediate = self.ending.q.val().immediate;
+        self.close_completion.next.has_immediate = self.ending.val().immediate;
         self.close_completion.next.immediate = self.packet.q.val().extension;
-        self.close_completion.next.acknowledge = self.ending.q.val().acknowledge;
+        self.close_completion.next.acknowledge = self.ending.val().acknowledge;
         self.close_completion.next.psn = self.answered_psn.val();
-        self.close_completion.next.msn = self.message.q.val().msn;
-        self.close_completion.next.syndrome = self.ending.q.val().syndrome;
-        self.close_completion.next.kind = self.ending.q.val().kind;
-        self.close_completion.next.ends = self.ending.q.val().consume;
+        self.close_completion.next.msn = self.after.val().msn;
+        self.close_completion.next.syndrome = self.ending.val().syndrome;
+        self.close_completion.next.kind = self.ending.val().kind;
+        self.close_completion.next.ends = self.ending.val().consume;
         self.close_completion.next.reception = self.message.q.val().reception;
         self.job_reading.next = self.verdict.q.val() == Verdict::Answer;
         self.placed_at_once.next = (self.step.q.val() == Step::Scatter)
@@ -423,16 +566,8 @@ impl Logic for Delivery {
                 | (self.step.q.val() == Step::Scatter));
         self.counted_response.d.next = false;
         self.count_response.next = self.counted_response.q.val();
-        self.counted_raw.d.next = false;
-        self.counted_raw_dropped.d.next = false;
         self.count_raw.next = self.counted_raw.q.val();
         self.count_raw_dropped.next = self.counted_raw_dropped.q.val();
-        self.counted_message.d.next = false;
-        self.counted_no_vi.d.next = false;
-        self.counted_psn.d.next = false;
-        self.counted_duplicate.d.next = false;
-        self.counted_no_receive.d.next = false;
-        self.counted_partial.d.next = false;
         self.count_duplicate.next = self.counted_duplicate.q.val();
         self.count_message.next = self.counted_message.q.val();
         self.count_no_vi.next = self.counted_no_vi.q.val();
@@ -440,16 +575,14 @@ impl Logic for Delivery {
         self.count_no_receive.next = self.counted_no_receive.q.val();
         self.count_partial.next = self.counted_partial.q.val();
 
-        // The context is saved when the order ends. A consumed descriptor ends the message.
+        // The context is saved when the order ends.
         self.save_valid.next = self.closes.val();
-        self.release_valid.next = self.closes.val() & !self.flushing.q.val() & !self.retry.q.val();
-        self.save_message.next = self.message.q.val();
+        self.release_valid.next = self.closes.val() & !self.flushing.q.val() & !self.retry.val();
+        self.save_message.next = self.after.val();
         self.save_consumed.next = self.consumed.q.val();
-        if self.ending.q.val().consume {
-            self.save_message.next.active = false;
+        if self.ending.val().consume {
             self.save_consumed.next = self.next_position.val();
         }
-        self.begins.next = self.verdict.q.val() == Verdict::Take;
         self.needs.next =
             (self.writes.q.val() & self.carries.q.val()) | (!self.writes.q.val() & self.begins.val());
         // Above these 40 bits a send's place is 0 and stays so.
@@ -473,27 +606,25 @@ impl Logic for Delivery {
                 self.message.d.next = self.order_message.val();
                 self.consumed.d.next = self.order_consumed.val();
                 self.packet.d.next = self.info.val();
+                self.some.d.next = self.info.val().length.any();
                 // Block RAM is slow: nothing but a register behind it.
                 self.receive.d.next = self.look.val();
-                if !self.order_message.val().active
-                    | (!self.order_flush.val() & (self.order_verdict.val() == Verdict::Take))
-                {
-                    self.message.d.next.received = bits::<32>(0);
-                }
-                if !self.order_flush.val() & (self.order_verdict.val() == Verdict::Take) {
-                    self.message.d.next.place = bits::<64>(0);
-                    if self.order_writes.val() {
-                        self.message.d.next.place = self.info.val().address;
-                    }
-                    self.message.d.next.rkey = self.info.val().rkey;
-                    self.message.d.next.left = self.info.val().size;
-                }
-                self.retry.d.next = false;
                 if self.order_valid.val() {
                     self.step.d.next = Step::Act;
                 }
             }
             Step::Act => {
+                if !self.message.q.val().active | self.starts.val() {
+                    self.message.d.next.received = bits::<32>(0);
+                }
+                if self.starts.val() {
+                    self.message.d.next.place = bits::<64>(0);
+                    if self.writes.q.val() {
+                        self.message.d.next.place = self.packet.q.val().address;
+                    }
+                    self.message.d.next.rkey = self.packet.q.val().rkey;
+                    self.message.d.next.left = self.packet.q.val().size;
+                }
                 self.step.d.next = Step::Close;
                 self.settles.next = true;
                 match self.verdict.q.val() {
@@ -556,7 +687,7 @@ impl Logic for Delivery {
                         self.situation.next = Situation::Lost;
                     } else if self.needs.val() & self.receive.q.val().malformed {
                         self.situation.next = Situation::Malformed;
-                    } else if self.packet.q.val().length.any() {
+                    } else if self.some.q.val() {
                         self.settles.next = false;
                         self.job_valid.next = true;
                         self.payload_start.next = true;
@@ -644,104 +775,17 @@ impl Logic for Delivery {
             }
         }
 
-        // How it ends.
-        self.outcome.situation.next = self.situation.val();
-        self.outcome.reliable.next = self.reliable.val();
-        self.outcome.stays.next = self.peer.q.val().rnr_stay;
-        self.outcome.timer.next = self.peer.q.val().rnr_timer;
-        self.outcome.refused_before.next = self.message.q.val().refused;
-        self.outcome.active.next = self.message.q.val().active;
-        self.outcome.writing.next = self.message.q.val().writing;
-        self.outcome.asks.next = self.packet.q.val().ack_request;
-        self.outcome.ends.next = self.ends.q.val();
-        self.outcome.writes.next = self.writes.q.val();
-        self.outcome.carries.next = self.carries.q.val();
-        self.outcome.has_receive.next = self.present.q.val() & !self.receive.q.val().lost;
         if self.settles.val() {
-            self.ending.d.next = self.outcome.ending.val();
-            self.retry.d.next = self.situation.val() == Situation::Partial;
-            self.message.d.next.refused = self.message.q.val().refused | self.outcome.ending.val().refuses;
-            if self.outcome.ending.val().loses {
-                self.message.d.next.active = false;
-                self.message.d.next.broken = self.outcome.ending.val().breaks;
-                if !self.outcome.ending.val().breaks {
-                    self.message.d.next.psn = self.next_psn.val();
-                }
-            }
-            match self.situation.val() {
-                Situation::Placed => {
-                    self.message.d.next.received =
-                        self.message.q.val().received + bit_cast::<32, 13>(self.packet.q.val().length);
-                    self.message.d.next.left =
-                        self.message.q.val().left - bit_cast::<32, 13>(self.packet.q.val().length);
-                    self.message.d.next.psn = self.next_psn.val();
-                    self.message.d.next.refused = false;
-                    self.message.d.next.active = !self.ends.q.val();
-                    self.message.d.next.writing = self.writes.q.val();
-                    self.counted_message.d.next = self.ends.q.val() & !self.raw.val();
-                    self.counted_raw.d.next = self.raw.val();
-                    if self.ends.q.val() {
-                        self.message.d.next.msn = self.next_msn.val();
-                    }
-                }
-                Situation::Flush => {
-                    // The bytes of an RDMA write are not the receive's.
-                    if self.message.q.val().writing {
-                        self.message.d.next.received = bits::<32>(0);
-                    }
-                }
-                Situation::Partial => {
-                    // A send's goes with its receive.
-                    if self.message.q.val().writing {
-                        self.message.d.next.active = false;
-                    }
-                }
-                Situation::Read => {
-                    self.counted_duplicate.d.next = self.verdict.q.val() == Verdict::Behind;
-                    if self.verdict.q.val() == Verdict::Read {
-                        self.message.d.next.psn = self.next_psn.val();
-                        self.message.d.next.msn = self.next_msn.val();
-                        self.message.d.next.refused = false;
-                    }
-                }
-                Situation::Unread => {
-                    self.counted_psn.d.next = true;
-                }
-                Situation::Over => {
-                    self.counted_no_vi.d.next = true;
-                }
-                Situation::Behind => {
-                    self.counted_duplicate.d.next = self.reliable.val();
-                    self.counted_psn.d.next = !self.reliable.val();
-                }
-                Situation::Gap => {
-                    self.counted_psn.d.next = true;
-                }
-                Situation::NotReady => {
-                    self.counted_no_receive.d.next = self.outcome.ending.val().loses;
-                }
-                Situation::Lost => {
-                    self.counted_no_receive.d.next = !self.raw.val();
-                    self.counted_raw_dropped.d.next = self.raw.val();
-                }
-                Situation::Nothing => {
-                    if self.verdict.q.val() == Verdict::Unknown {
-                        self.counted_no_vi.d.next = !self.raw.val();
-                        self.counted_raw_dropped.d.next = self.raw.val();
-                    }
-                }
-                _ => {}
-            }
-            if (self.situation.val() == Situation::Nothing) & (self.verdict.q.val() == Verdict::Stray) {
-                self.counted_partial.d.next = true;
-                self.message.d.next.psn = self.next_psn.val();
-            }
-            if (self.situation.val() == Situation::Nothing) & (self.verdict.q.val() == Verdict::Early) {
-                self.counted_partial.d.next = true;
-            }
+            self.came.d.next = self.situation.val();
+        }
+        if self.closes.val() {
+            self.came.d.next = Situation::Nothing;
+            // The far half is written a cycle later, and `received` has bits in both.
+            self.message.d.next.received = self.after.val().received;
         }
         if self.reset.val() {
             self.step.d.next = Step::Idle;
+            self.came.d.next = Situation::Nothing;
             self.counted_message.d.next = false;
             self.counted_no_vi.d.next = false;
             self.counted_psn.d.next = false;

@@ -12,15 +12,18 @@
 //! `count_overflow`; if its first beats have left already, so that the whole queue is full of it, it ends there, as if
 //! the MAC had found it damaged, and is counted as such a frame is.
 //! The words of each frame that goes on are shown in `word`, tag and all, once each and a cycle before the beat of `frame` they become, or
-//! earlier. Loopback frames join between frames, in turn with the MAC's. `enabled` is looked at when a frame starts to leave:
+//! earlier. Loopback frames join between frames, in turn with those of the MAC that wait. `enabled` is looked at when a frame starts to leave:
 //! low, the whole frame is swallowed, uncounted. `count_frame` counts the others when their last beat leaves.
 //!
 //! `pause` asks the peer to hold while less than two frames of 4.2 KB (two times 528 beats) fit into the queue here
 //! (511 beats, and one for the end of a frame that is cut) and the store (2047 words) together: while
-//! `level + store_level > 2558 - 1056 - 15`, the 15 for the beats between the two. While it is high no loopback frame
+//! `level + store_level > 2558 - 1056 - 16`, the 16 for the beats between the two and the one that `level` is late. While it is high no loopback frame
 //! starts, so what is left belongs to the MAC.
 //!
 //! Latency: a beat shows 2 cycles after it came, 4 if there were others, a loopback frame's 3. Throughput: one beat every cycle.
+//!
+//! How: what the queue's level says is known a cycle late, and to the safe side: `waiting` may be high when nothing waits any more (the
+//! beat that comes then takes the way through the queue), and `crowded` comes early by as many beats as may come meanwhile.
 //!
 //! Tests: `tests/receive/ingress.rs`.
 
@@ -86,6 +89,12 @@ pub struct Ingress {
     begun: DFF<bool>,
     /// The beat at `head` is in the RAM's output register.
     queued: DFF<bool>,
+    /// The queue is not empty, or was not a cycle ago.
+    waiting: DFF<bool>,
+    /// It has room for one beat at most, or had not a cycle ago.
+    crowded: DFF<bool>,
+    /// Beats in it a cycle ago.
+    level: DFF<Bits<10>>,
     /// A beat of the frame coming in found no room: the rest of it is dropped.
     overflow: DFF<bool>,
     paused: DFF<bool>,
@@ -97,15 +106,17 @@ pub struct Ingress {
     looped: DFF<bool>,
     /// It is swallowed.
     swallowed: DFF<bool>,
-    level: Signal<Local, Bits<10>>,
+    now: Signal<Local, Bits<10>>,
+    /// Slot behind `head`.
+    following: Signal<Local, Bits<10>>,
     used: Signal<Local, Bits<13>>,
-    room: Signal<Local, bool>,
-    empty: Signal<Local, bool>,
     /// A beat of a frame that is not dropped.
     coming: Signal<Local, bool>,
     /// It can go past the queue; it does.
     near: Signal<Local, bool>,
     direct: Signal<Local, bool>,
+    /// The beat on show leaves the queue.
+    popped: Signal<Local, bool>,
     stored: Signal<Local, bool>,
     stuck: Signal<Local, bool>,
     /// The first beat of the frame that comes in leaves the queue.
@@ -120,26 +131,24 @@ pub struct Ingress {
     beat: Signal<Local, FrameBeat>,
     beat_valid: Signal<Local, bool>,
     taken: Signal<Local, bool>,
-    full_level: Number<10, 511>,
     pause_level: Number<13, { PAUSE_LEVEL }>,
 }
 
 /// Beats in the queue here, words in the store, two largest frames, beats in between.
-const PAUSE_LEVEL: u64 = 511 + 2047 - 2 * 528 - 15;
+const PAUSE_LEVEL: u64 = 511 + 2047 - 2 * 528 - 16;
 
 impl Logic for Ingress {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, head, tail, whole, begun, queued, overflow, paused);
-        dff_setup!(self, clock, counted_frame, counted_overflow);
+        dff_setup!(self, clock, counted_frame, counted_overflow, waiting, crowded, level);
         dff_setup!(self, clock, leaving, looped, swallowed);
         clock!(self, clock, ram, turned, skid, untag);
         self.turned.reset.next = self.reset.val();
         self.skid.reset.next = self.reset.val();
         self.untag.reset.next = self.reset.val();
         self.pause.next = self.paused.q.val();
-        self.level.next = self.tail.q.val() - self.head.q.val();
-        self.busy.next = self.level.val().any()
+        self.busy.next = self.waiting.q.val()
             | self.leaving.q.val()
             | self.turned.out_valid.val()
             | self.skid.out_valid.val()
@@ -147,27 +156,27 @@ impl Logic for Ingress {
         self.count_frame.next = self.counted_frame.q.val();
         self.count_overflow.next = self.counted_overflow.q.val();
 
-        self.room.next = self.level.val() < self.full_level.val();
-        self.used.next = bit_cast::<13, 10>(self.level.val()) + bit_cast::<13, 12>(self.store_level.val());
+        self.now.next = self.tail.q.val() - self.head.q.val();
+        self.level.d.next = self.now.val();
+        self.crowded.d.next = self.now.val().get_bit(9) | self.now.val().get_bits::<8>(1).all();
+        self.used.next = bit_cast::<13, 10>(self.level.q.val()) + bit_cast::<13, 12>(self.store_level.val());
         self.paused.d.next = self.used.val() > self.pause_level.val();
 
         // Join: who starts when no frame is leaving.
-        self.empty.next = !self.level.val().any();
         self.coming.next = self.rx_valid.val() & !self.overflow.q.val();
-        self.near.next = self.coming.val() & self.empty.val();
+        self.near.next = self.coming.val() & !self.waiting.q.val() & !self.crowded.q.val();
         self.from_loopback.next = self.looped.q.val();
         self.swallow.next = self.swallowed.q.val();
         if !self.leaving.q.val() {
             self.from_loopback.next = self.turned.out_valid.val()
                 & !self.paused.q.val()
-                & ((!self.queued.q.val() & !self.near.val()) | !self.looped.q.val());
+                & (!self.queued.q.val() | !self.looped.q.val());
             self.swallow.next = !self.enabled.val();
         }
         self.beat.next = self.ram.read_data.val();
-        self.beat_valid.next = self.queued.q.val();
-        if self.empty.val() {
+        self.beat_valid.next = self.queued.q.val() | self.near.val();
+        if !self.queued.q.val() {
             self.beat.next = self.rx.val();
-            self.beat_valid.next = self.coming.val();
         }
         if self.from_loopback.val() {
             self.beat.next = self.turned.out_data.val();
@@ -193,22 +202,26 @@ impl Logic for Ingress {
 
         // Out of the queue: the slot on show is read again every cycle.
         self.direct.next = self.near.val() & !self.from_loopback.val() & self.offered.val();
+        self.popped.next = self.queued.q.val() & !self.from_loopback.val() & self.offered.val();
+        self.starting.next = self.popped.val() & (self.head.q.val() == self.whole.q.val());
+        self.following.next = self.head.q.val() + 1;
         self.shown.next = self.head.q.val();
-        self.starting.next = false;
-        if self.queued.q.val() & !self.from_loopback.val() & self.offered.val() {
-            self.shown.next = self.head.q.val() + 1;
-            self.starting.next = self.head.q.val() == self.whole.q.val();
+        self.queued.d.next = self.tail.q.val() != self.head.q.val();
+        if self.popped.val() {
+            self.shown.next = self.following.val();
+            self.queued.d.next = self.tail.q.val() != self.following.val();
         }
         self.ram.read_address.next = bit_cast::<9, 10>(self.shown.val());
         self.head.d.next = self.shown.val();
-        self.queued.d.next = self.tail.q.val() != self.shown.val();
+        self.waiting.d.next =
+            (self.tail.q.val() != self.head.q.val()) | (self.coming.val() & !self.direct.val());
 
         // In. The last slot is for the end of a frame that has to be cut.
         self.gone.next = self.begun.q.val() | self.starting.val();
-        self.stored.next = self.coming.val() & !self.direct.val() & self.room.val();
-        self.stuck.next = self.coming.val() & !self.direct.val() & !self.room.val();
+        self.stored.next = self.coming.val() & !self.direct.val() & !self.crowded.q.val();
+        self.stuck.next = self.coming.val() & self.crowded.q.val();
         self.fill.next = self.rx.val();
-        if !self.room.val() {
+        if self.crowded.q.val() {
             self.fill.next.last = true;
             self.fill.next.bad = true;
         }
@@ -216,7 +229,7 @@ impl Logic for Ingress {
         self.ram.write_address.next = bit_cast::<9, 10>(self.tail.q.val());
         self.ram.write_data.next = self.fill.val();
         self.tail_next.next = self.tail.q.val();
-        if self.stored.val() | self.stuck.val() {
+        if self.coming.val() & !self.direct.val() {
             self.tail_next.next = self.tail.q.val() + 1;
         }
         if self.stuck.val() & !self.gone.val() {
@@ -250,6 +263,8 @@ impl Logic for Ingress {
         self.untag.out_ready.next = self.frame_ready.val();
         if self.reset.val() {
             self.head.d.next = bits::<10>(0);
+            self.waiting.d.next = false;
+            self.crowded.d.next = false;
             self.tail.d.next = bits::<10>(0);
             self.whole.d.next = bits::<10>(0);
             self.begun.d.next = false;

@@ -10,8 +10,8 @@
 //! its frame with it (`info_taken`). While [`Delivery`](super::Delivery) works on a VI and has not saved its context
 //! (`blocking`), the same VI is not looked up; another one is.
 //!
-//! A frame that needs a receive which is posted and not there yet is looked at again from the start until it is, or
-//! until the VI is no longer connected. It stays at the head of the store, and what is behind it waits: frames leave
+//! A frame that needs a receive which is posted and not there yet is looked at again, every other time from the start,
+//! until it is, or until the VI is no longer connected. It stays at the head of the store, and what is behind it waits: frames leave
 //! the store's ring in their order. Fetch needs two reads of host memory for a receive, so that is a matter of a few
 //! microseconds; commits are taken meanwhile.
 //!
@@ -129,8 +129,10 @@ pub struct Lookup {
     known_consumed: DFF<Position>,
     /// A receive is there at the consumed position.
     present: DFF<bool>,
-    /// None is even posted.
-    none_posted: DFF<bool>,
+    /// None is, but one is posted.
+    coming: DFF<bool>,
+    /// The receive in hand has been looked for twice.
+    looked: DFF<bool>,
     target: Signal<Local, Vi>,
     blocked: Signal<Local, bool>,
     /// The packet needs a receive.
@@ -146,7 +148,7 @@ impl Logic for Lookup {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, flushing, known_peer, known_message, known_consumed);
-        dff_setup!(self, clock, present, none_posted);
+        dff_setup!(self, clock, present, coming, looked);
         clock!(self, clock, judge);
 
         // The VI in hand; in Idle, the next one.
@@ -158,7 +160,7 @@ impl Logic for Lookup {
             }
         }
         self.look_vi.next = self.target.val();
-        self.look_far.next = self.step.q.val() == Step::Load;
+        self.look_far.next = (self.step.q.val() == Step::Load) | (self.step.q.val() == Step::Decide);
         self.state_vi.next = self.vi.q.val();
         self.look_slot.next = self.known_consumed.q.val().get_bits::<RECEIVE_AHEAD_LOG2>(0);
         self.blocked.next = self.blocking.val() & (self.blocking_vi.val() == self.target.val());
@@ -186,7 +188,7 @@ impl Logic for Lookup {
             self.needs.next = (self.judge.writes.val() & self.judge.immediate.val())
                 | (!self.judge.writes.val() & (self.judge.verdict.val() == Verdict::Take));
         }
-        self.waits.next = self.needs.val() & !self.present.q.val() & !self.none_posted.q.val();
+        self.waits.next = self.needs.val() & self.coming.q.val();
         self.ordered.next = !self.waits.val();
         if self.flushing.q.val() {
             self.ordered.next = self.error.val() & self.present.q.val();
@@ -221,12 +223,19 @@ impl Logic for Lookup {
                 self.known_message.d.next.received = self.known_message.q.val().received
                     | (bit_cast::<32, 10>(self.received_high.val()) << 22);
                 self.present.d.next = self.look_filled.val() != self.known_consumed.q.val();
-                self.none_posted.d.next = self.look_filled.val() == self.posted_position.val();
+                self.coming.d.next = (self.look_filled.val() == self.known_consumed.q.val())
+                    & (self.look_filled.val() != self.posted_position.val());
                 self.step.d.next = Step::Decide;
             }
             Step::Decide => {
+                self.looked.d.next = false;
                 if !self.ordered.val() {
                     self.step.d.next = Step::Idle;
+                    // A receive on its way is looked for once more before others have a chance.
+                    if !self.flushing.q.val() & !self.looked.q.val() {
+                        self.looked.d.next = true;
+                        self.step.d.next = Step::Judge;
+                    }
                 } else if self.order_ready.val() {
                     self.step.d.next = Step::Idle;
                     if self.flushing.q.val() | (self.judge.verdict.val() == Verdict::Partial) {
@@ -242,6 +251,7 @@ impl Logic for Lookup {
         }
         if self.reset.val() {
             self.step.d.next = Step::Idle;
+            self.looked.d.next = false;
         }
     }
 }

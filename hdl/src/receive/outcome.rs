@@ -102,8 +102,6 @@ pub struct Ending {
     pub immediate: bool,
     /// The VI has something to say.
     pub acknowledge: bool,
-    /// Of the PSN expected, not the one before.
-    pub negative: bool,
     /// What.
     pub syndrome: Bits<8>,
     /// See [`word`].
@@ -187,7 +185,6 @@ impl Logic for Outcome {
         self.ending.next.remote = self.writes.val();
         self.ending.next.immediate = false;
         self.ending.next.acknowledge = false;
-        self.ending.next.negative = false;
         self.ending.next.syndrome = self.nak_operational.val();
         self.ending.next.kind = self.say.val();
         self.ending.next.faulty = false;
@@ -223,7 +220,6 @@ impl Logic for Outcome {
             }
             Situation::Gap => {
                 self.ending.next.syndrome = self.nak_sequence.val();
-                self.ending.next.negative = true;
                 self.ending.next.refuses = true;
                 self.ending.next.acknowledge = !self.refused_before.val();
                 self.ending.next.completes = !self.refused_before.val();
@@ -257,7 +253,6 @@ impl Logic for Outcome {
                 self.ending.next.syndrome = self.rnr_nak.val();
                 if self.reliable.val() & self.stays.val() {
                     self.ending.next.syndrome = self.rnr_nak.val() | bit_cast::<8, 5>(self.timer.val());
-                    self.ending.next.negative = true;
                     self.ending.next.refuses = true;
                     self.ending.next.acknowledge = true;
                     self.ending.next.completes = true;
@@ -333,7 +328,6 @@ impl Logic for Outcome {
             self.ending.next.breaks = true;
             self.ending.next.kind = self.last_word.val();
             self.ending.next.acknowledge = true;
-            self.ending.next.negative = true;
             self.ending.next.completes = true;
             self.ending.next.faulty = true;
         }

@@ -157,9 +157,12 @@ pub struct Reads {
     /// The answer's PSN less the one that comes next.
     distance: DFF<Bits<24>>,
     open: DFF<bool>,
-    /// The response is the last of its read, and its length is right.
+    /// The response is the last of its read.
     final_one: DFF<bool>,
-    fits: DFF<bool>,
+    /// Its length is what is left; is a whole packet's; its opcode is right.
+    ends_it: DFF<bool>,
+    whole: DFF<bool>,
+    opcode_fits: DFF<bool>,
     keep: DFF<bool>,
     data: DFF<bool>,
     /// It is a NAK of what comes next; or a refusal, as of there.
@@ -175,8 +178,7 @@ pub struct Reads {
     left: Signal<Local, Bits<32>>,
     mtu: Signal<Local, Bits<13>>,
     is_last: Signal<Local, bool>,
-    due: Signal<Local, Bits<13>>,
-    opcode_fits: Signal<Local, bool>,
+    fits: Signal<Local, bool>,
     syndrome: Signal<Local, Bits<8>>,
     group: Signal<Local, Bits<2>>,
     exact: Signal<Local, bool>,
@@ -193,8 +195,8 @@ pub struct Reads {
 impl Logic for Reads {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, vi, leaving, place, read, distance, open, final_one, fits);
-        dff_setup!(self, clock, keep, data, implied, early);
+        dff_setup!(self, clock, step, vi, leaving, place, read, distance, open, final_one, ends_it, whole);
+        dff_setup!(self, clock, keep, data, implied, early, opcode_fits);
         clock!(self, clock, memory);
 
         // Rows: {0, VI, slot} a read, {1, 0, VI} a VI.
@@ -258,18 +260,20 @@ impl Logic for Reads {
         }
         self.is_last.next =
             !self.left.val().get_bits::<19>(13).any() & (self.left.val().get_bits::<13>(0) <= self.mtu.val());
-        self.due.next = self.mtu.val();
-        if self.is_last.val() {
-            self.due.next = self.left.val().get_bits::<13>(0);
-        }
-        self.opcode_fits.next = self.answer.val().first;
+        self.ends_it.d.next = self.answer.val().length == self.left.val().get_bits::<13>(0);
+        self.whole.d.next = self.answer.val().length == self.mtu.val();
+        self.opcode_fits.d.next = self.answer.val().first;
         if self.begun.val() {
-            self.opcode_fits.next = !self.answer.val().first | self.place.q.val().again.any();
+            self.opcode_fits.d.next = !self.answer.val().first | self.place.q.val().again.any();
         }
 
         // What an answer is. Class 2 of the syndromes is reserved on the wire.
         self.syndrome.next = self.answer.val().syndrome;
         self.group.next = self.syndrome.val().get_bits::<2>(5);
+        self.fits.next = self.opcode_fits.q.val() & self.whole.q.val() & !self.answer.val().last;
+        if self.final_one.q.val() {
+            self.fits.next = self.opcode_fits.q.val() & self.ends_it.q.val() & self.answer.val().last;
+        }
         self.exact.next = !self.distance.q.val().any();
         self.ahead.next = self.distance.q.val().any() & !self.distance.q.val().get_bit(23);
         self.fatal.next = !self.answer.val().response
@@ -364,9 +368,6 @@ impl Logic for Reads {
             Step::Weigh => {
                 self.distance.d.next = self.answer.val().psn - self.next_psn.val();
                 self.final_one.d.next = self.is_last.val();
-                self.fits.d.next = (self.answer.val().length == self.due.val())
-                    & (self.answer.val().last == self.is_last.val())
-                    & self.opcode_fits.val();
                 self.step.d.next = Step::Judge;
             }
             Step::Judge => {
@@ -378,7 +379,7 @@ impl Logic for Reads {
                     // A MIDDLE has no AETH.
                     self.keep.d.next = self.open.q.val()
                         & self.exact.val()
-                        & self.fits.q.val()
+                        & self.fits.val()
                         & (!self.group.val().any() | !(self.answer.val().first | self.answer.val().last));
                     self.data.d.next = self.answer.val().length.any();
                 }

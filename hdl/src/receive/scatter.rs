@@ -26,6 +26,9 @@
 //! Latency: 5 cycles from job to access for the first two segments; one cycle from payload to write, one beat every
 //! cycle; done two cycles after the last beat was taken.
 //!
+//! How: `place`, not the segment's number, is counted, and what the job says waits a cycle in registers: it comes through other blocks,
+//! and nobody looks at it before then.
+//!
 //! Tests: `tests/receive/path.rs`.
 
 use crate::bus::{client, remote, Access, ReadBeat, Vi, WriteBeat};
@@ -166,8 +169,20 @@ pub struct Scatter {
     /// What `ahead` has shown: block RAM is slow, so a register comes first.
     shown_place: DFF<Bits<64>>,
     shown_handle: DFF<Bits<64>>,
+    /// What `tail` shows, or, of an RDMA write, what the job says.
+    other_place: DFF<Bits<64>>,
+    other_handle: DFF<Bits<64>>,
+    /// The segment is one of those in `ahead`.
+    ahead: DFF<bool>,
     left: DFF<Bits<13>>,
+    /// The segment at hand, in 16 bytes of the descriptor: two for its control, then the segments.
+    place: DFF<Bits<8>>,
     index: DFF<Bits<8>>,
+    /// What the job says, a cycle later: it comes through other blocks.
+    segments: DFF<Bits<8>>,
+    offset: DFF<Bits<34>>,
+    region: DFF<Bits<16>>,
+    reading: DFF<bool>,
     position: DFF<Bits<32>>,
     outcome: DFF<Bits<2>>,
     /// 64-byte block of the descriptor that `tail` holds; 0, of a read 127: none.
@@ -188,11 +203,11 @@ pub struct Scatter {
     used: DFF<Bits<3>>,
     out_valid: DFF<bool>,
     out: DFF<WriteBeat>,
-    place: Signal<Local, Bits<8>>,
     want_block: Signal<Local, Bits<7>>,
-    ahead: Signal<Local, bool>,
     found_place: Signal<Local, Bits<64>>,
     found_handle: Signal<Local, Bits<64>>,
+    /// The place behind the last segment.
+    total: Signal<Local, Bits<9>>,
     /// Segments from the start of the wanted block to the end.
     behind: Signal<Local, Bits<9>>,
     tail_bytes: Signal<Local, Bits<13>>,
@@ -200,7 +215,8 @@ pub struct Scatter {
     left_32: Signal<Local, Bits<32>>,
     beat_left: Signal<Local, Bits<4>>,
     granted_low: Signal<Local, Bits<4>>,
-    /// The piece ends within the payload beat on show.
+    /// Bytes granted behind the payload beat on show; negative if the piece ends within it.
+    remains: Signal<Local, Bits<14>>,
     cut: Signal<Local, bool>,
     lanes: Signal<Local, Bits<4>>,
     moves: Signal<Local, bool>,
@@ -220,18 +236,25 @@ pub struct Scatter {
 impl Logic for Scatter {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, state, left, index, position, outcome, block);
+        dff_setup!(self, clock, state, left, place, index, position, outcome, block);
+        dff_setup!(self, clock, segments, offset, region, reading);
         dff_setup!(self, clock, shown_place, shown_handle, tail_word, tail_failed, address, handle, rest);
-        dff_setup!(self, clock, kept, kept_vi, kept_block);
+        dff_setup!(self, clock, kept, kept_vi, kept_block, other_place, other_handle, ahead);
         dff_setup!(self, clock, piece, granted, used, out_valid, out);
         clock!(self, clock, tail_places, tail_handles);
 
-        // Where segment `index` is: two segments' worth of control, then segments, in blocks of four.
-        self.place.next = self.index.q.val() + 2;
-        self.want_block.next = bit_cast::<7, 6>(self.place.val().get_bits::<6>(2));
-        self.ahead.next = (self.want_block.val() == bits::<7>(0)) & !self.job_reading.val();
-        self.behind.next =
-            (bit_cast::<9, 8>(self.job_segments.val()) + 2) - (bit_cast::<9, 7>(self.want_block.val()) << 2);
+        self.segments.d.next = self.job_segments.val();
+        self.offset.d.next = self.job_offset.val();
+        self.region.d.next = self.job_region.val();
+        self.reading.d.next = self.job_reading.val();
+
+        // Segments are read in blocks of four.
+        self.index.d.next = self.place.q.val() - 2;
+        self.want_block.next = bit_cast::<7, 6>(self.place.q.val().get_bits::<6>(2));
+        self.total.next = bit_cast::<9, 8>(self.segments.q.val()) + 2;
+        self.ahead.d.next =
+            (self.want_block.val() == bits::<7>(0)) & !self.reading.q.val() & !self.job_remote.val();
+        self.behind.next = self.total.val() - (bit_cast::<9, 7>(self.want_block.val()) << 2);
         self.tail_bytes.next = bits::<13>(64);
         if self.behind.val() < bits::<9>(4) {
             self.tail_bytes.next = bit_cast::<13, 9>(self.behind.val()) << 4;
@@ -239,26 +262,30 @@ impl Logic for Scatter {
 
         self.read_vi.next = self.job_vi.val();
         self.read_slot.next = self.job_slot.val();
-        self.read_second.next = self.place.val().get_bit(0);
+        self.read_second.next = self.place.q.val().get_bit(0);
         self.shown_place.d.next = self.read_place.val();
         self.shown_handle.d.next = self.read_handle.val();
-        self.tail_places.read_address.next = self.place.val().get_bits::<2>(0);
-        self.tail_handles.read_address.next = self.place.val().get_bits::<2>(0);
-        self.found_place.next = self.tail_places.read_data.val();
-        self.found_handle.next = self.tail_handles.read_data.val();
-        if self.ahead.val() {
+        self.tail_places.read_address.next = self.place.q.val().get_bits::<2>(0);
+        self.tail_handles.read_address.next = self.place.q.val().get_bits::<2>(0);
+        self.other_place.d.next = self.tail_places.read_data.val();
+        self.other_handle.d.next = self.tail_handles.read_data.val();
+        if self.job_remote.val() {
+            self.other_place.d.next = self.job_place.val();
+            self.other_handle.d.next = bit_cast::<64, 32>(self.job_handle.val());
+        }
+        self.found_place.next = self.other_place.q.val();
+        self.found_handle.next = self.other_handle.q.val();
+        if self.ahead.q.val() {
             self.found_place.next = self.shown_place.q.val();
             self.found_handle.next = self.shown_handle.q.val();
-        }
-        if self.job_remote.val() {
-            self.found_place.next = self.job_place.val();
         }
 
         // Bytes on their way.
         self.beat_left.next = self.payload.val().count - bit_cast::<4, 3>(self.used.q.val());
         self.granted_low.next = self.granted.q.val().get_bits::<4>(0);
-        self.cut.next =
-            !self.granted.q.val().get_bits::<9>(4).any() & (self.granted_low.val() < self.beat_left.val());
+        self.remains.next =
+            bit_cast::<14, 13>(self.granted.q.val()) - bit_cast::<14, 4>(self.beat_left.val());
+        self.cut.next = self.remains.val().get_bit(13);
         self.lanes.next = self.beat_left.val();
         if self.cut.val() {
             self.lanes.next = self.granted_low.val();
@@ -275,10 +302,11 @@ impl Logic for Scatter {
             self.out.d.next.data = self.payload.val().data;
             self.out.d.next.start = self.payload.val().start + self.used.q.val();
             self.out.d.next.count = self.lanes.val();
-            self.granted.d.next = self.granted.q.val() - bit_cast::<13, 4>(self.lanes.val());
-            self.used.d.next = self.used.q.val() + self.lanes.val().get_bits::<3>(0);
-            if !self.cut.val() {
-                self.used.d.next = bits::<3>(0);
+            self.granted.d.next = bit_cast::<13, 14>(self.remains.val());
+            self.used.d.next = bits::<3>(0);
+            if self.cut.val() {
+                self.granted.d.next = bits::<13>(0);
+                self.used.d.next = self.used.q.val() + self.granted.q.val().get_bits::<3>(0);
             }
         }
         self.write_valid.next = self.out_valid.q.val();
@@ -302,7 +330,7 @@ impl Logic for Scatter {
         self.access.next.by_offset = false;
         self.access.next.write = true;
         if self.state.q.val() == State::AskTail {
-            self.access.next.region = self.job_region.val();
+            self.access.next.region = self.region.q.val();
             self.access.next.by_offset = true;
             self.access.next.write = false;
         }
@@ -342,7 +370,7 @@ impl Logic for Scatter {
         match self.state.q.val() {
             State::Idle => {
                 self.left.d.next = self.job_length.val();
-                self.index.d.next = self.job_index.val();
+                self.place.d.next = self.job_index.val() + 2;
                 self.position.d.next = self.job_position.val();
                 self.block.d.next = bits::<7>(0);
                 if self.job_reading.val() {
@@ -363,13 +391,13 @@ impl Logic for Scatter {
                 self.tail_failed.d.next = false;
                 if self.job_remote.val() {
                     self.state.d.next = State::Measure;
-                } else if self.index.q.val() == self.job_segments.val() {
+                } else if self.place.q.val() == bit_cast::<8, 9>(self.total.val()) {
                     self.outcome.d.next = self.too_long.val();
                     self.state.d.next = State::Done;
                 } else if self.want_block.val() == self.block.q.val() {
                     self.state.d.next = State::Shown;
                 } else {
-                    self.address.d.next = (bit_cast::<64, 34>(self.job_offset.val())
+                    self.address.d.next = (bit_cast::<64, 34>(self.offset.q.val())
                         + bit_cast::<64, 7>(self.want_block.val()))
                         << 6;
                     self.rest.d.next = bit_cast::<32, 13>(self.tail_bytes.val());
@@ -385,7 +413,6 @@ impl Logic for Scatter {
                 self.handle.d.next = self.found_handle.val().get_bits::<32>(0);
                 self.rest.d.next = self.found_handle.val().get_bits::<32>(32) - self.position.q.val();
                 if self.job_remote.val() {
-                    self.handle.d.next = self.job_handle.val();
                     self.rest.d.next = self.job_left.val();
                 }
                 self.state.d.next = State::Cut;
@@ -394,7 +421,7 @@ impl Logic for Scatter {
                 self.piece.d.next = self.next_piece.val();
                 self.state.d.next = State::Ask;
                 if !self.rest.q.val().any() {
-                    self.index.d.next = self.index.q.val() + 1;
+                    self.place.d.next = self.place.q.val() + 1;
                     self.position.d.next = bits::<32>(0);
                     self.state.d.next = State::Segment;
                 }
@@ -434,7 +461,7 @@ impl Logic for Scatter {
             State::Tail => {
                 if self.tail_beat.val() & self.beat.val().last {
                     self.block.d.next = self.want_block.val();
-                    self.kept.d.next = self.job_reading.val();
+                    self.kept.d.next = self.reading.q.val();
                     self.kept_vi.d.next = self.job_vi.val();
                     self.kept_block.d.next = self.want_block.val();
                     self.state.d.next = State::Segment;

@@ -19,7 +19,8 @@
 //!   is the connection's last word. Transmit drops the VI's packets that are behind it, and breaks the VI.
 //! - A commit of RECEIVE forgets the VI's requests. It is taken when no packet is on its way.
 //!
-//! Latency: 9 to 14 cycles from a new request to its answer, 5 more to its first reply; a reply every 8 cycles.
+//! Latency: 9 to 14 cycles from a new request to its answer, 5 more to its first reply; a reply every 8 cycles; 4 from
+//! the last `gone` to `free`, when nothing else is under way.
 //!
 //! How: a request has two rows of one memory. Its end is next PSN plus bytes left in packets. The columns that move on
 //! with each packet are written with each packet, the others with the request:
@@ -225,7 +226,19 @@ pub struct Requests {
     told: DFF<bool>,
     kept: DFF<bool>,
     denied: DFF<bool>,
+    /// The row of the VI at hand; in `known` since a cycle after `vi` names it.
     queue: Signal<Local, Queue>,
+    known: DFF<Queue>,
+    /// As many of its requests wait as may.
+    full: DFF<bool>,
+    /// Size of its packets.
+    mtu: DFF<Bits<13>>,
+    /// The oldest answer that is on its way has left.
+    left_tail: DFF<bool>,
+    /// Its VI has more to answer.
+    holding: DFF<bool>,
+    /// That is known.
+    weighed: DFF<bool>,
     stored: Signal<Local, Queue>,
     stores: Signal<Local, bool>,
     pending: Signal<Local, Bits<4>>,
@@ -236,10 +249,8 @@ pub struct Requests {
     /// Slots behind the one at hand, in the order of the requests.
     behind: Signal<Local, Bits<4>>,
     waiting: Signal<Local, Bits<3>>,
-    full: Signal<Local, bool>,
     since: Signal<Local, Mark>,
     past: Signal<Local, Mark>,
-    left_tail: Signal<Local, bool>,
     next_slot: Signal<Local, Bits<2>>,
     round_up: Signal<Local, Bits<1>>,
     counted: Signal<Local, Bits<24>>,
@@ -249,7 +260,6 @@ pub struct Requests {
     reach: Signal<Local, Bits<24>>,
     room: Signal<Local, Bits<24>>,
     covered: Signal<Local, bool>,
-    mtu: Signal<Local, Bits<13>>,
     is_last: Signal<Local, bool>,
     piece: Signal<Local, Bits<13>>,
     row: Signal<Local, Bits<ROW_LOG2>>,
@@ -265,7 +275,6 @@ pub struct Requests {
     word0: Signal<Local, Bits<64>>,
     word1: Signal<Local, Bits<64>>,
     depth: Signal<Local, Bits<4>>,
-    holding: Signal<Local, bool>,
 }
 
 impl Logic for Requests {
@@ -273,7 +282,7 @@ impl Logic for Requests {
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, slot, tries, at, mark, scaled, shifts, sticky, packets);
         dff_setup!(self, clock, offered, offer, begun, ended, failure, told, kept, denied);
-        dff_setup!(self, clock, request_end, slot_end);
+        dff_setup!(self, clock, request_end, slot_end, known, full, mtu, left_tail, holding, weighed);
         clock!(self, clock, queues, holds, moving, fixed, turn, tails);
         self.turn.reset.next = self.reset.val();
         self.tails.reset.next = self.reset.val();
@@ -281,10 +290,11 @@ impl Logic for Requests {
         // The VI at hand.
         self.queues.read_address.next = self.vi.q.val();
         self.queue.next = self.queues.read_data.val();
+        self.known.d.next = self.queue.val();
         self.stored.next = self.queue.val();
         self.stores.next = false;
-        self.pending.next = self.queue.val().pending;
-        self.used.next = self.queue.val().used;
+        self.pending.next = self.known.q.val().pending;
+        self.used.next = self.known.q.val().used;
         self.one.next = bits::<4>(1) << self.slot.q.val();
         self.waits.next = (self.pending.val() & self.one.val()).any();
         self.in_use.next = (self.used.val() & self.one.val()).any();
@@ -292,7 +302,7 @@ impl Logic for Requests {
         self.next_slot.next = self.slot.q.val() + 1;
         self.behind.next = bits::<4>(0);
         match self.slot.q.val().index() {
-            0 => match self.queue.val().oldest.index() {
+            0 => match self.known.q.val().oldest.index() {
                 1 => {
                     self.behind.next = bits::<4>(0);
                 }
@@ -306,7 +316,7 @@ impl Logic for Requests {
                     self.behind.next = bits::<4>(14);
                 }
             },
-            1 => match self.queue.val().oldest.index() {
+            1 => match self.known.q.val().oldest.index() {
                 2 => {
                     self.behind.next = bits::<4>(0);
                 }
@@ -320,7 +330,7 @@ impl Logic for Requests {
                     self.behind.next = bits::<4>(13);
                 }
             },
-            2 => match self.queue.val().oldest.index() {
+            2 => match self.known.q.val().oldest.index() {
                 3 => {
                     self.behind.next = bits::<4>(0);
                 }
@@ -334,7 +344,7 @@ impl Logic for Requests {
                     self.behind.next = bits::<4>(11);
                 }
             },
-            _ => match self.queue.val().oldest.index() {
+            _ => match self.known.q.val().oldest.index() {
                 0 => {
                     self.behind.next = bits::<4>(0);
                 }
@@ -353,7 +363,7 @@ impl Logic for Requests {
             + bit_cast::<3, 1>(self.pending.val().get_bits::<1>(1))
             + bit_cast::<3, 1>(self.pending.val().get_bits::<1>(2))
             + bit_cast::<3, 1>(self.pending.val().get_bits::<1>(3));
-        self.full.next = self.waiting.val() >= self.queue.val().depth;
+        self.full.d.next = self.waiting.val() >= self.known.q.val().depth;
 
         // Packets of so many bytes: a shift at a time, rounded up.
         self.length.next = self.request.val().length;
@@ -374,22 +384,22 @@ impl Logic for Requests {
             !self.distance.val().get_bit(23) & !self.room.val().get_bit(23) & !self.reach.val().get_bit(23);
 
         // The packet at hand.
-        self.mtu.next = bits::<13>(256);
-        if self.queue.val().mtu == bits::<3>(1) {
-            self.mtu.next = bits::<13>(512);
+        self.mtu.d.next = bits::<13>(256);
+        if self.known.q.val().mtu == bits::<3>(1) {
+            self.mtu.d.next = bits::<13>(512);
         }
-        if self.queue.val().mtu == bits::<3>(2) {
-            self.mtu.next = bits::<13>(1024);
+        if self.known.q.val().mtu == bits::<3>(2) {
+            self.mtu.d.next = bits::<13>(1024);
         }
-        if self.queue.val().mtu == bits::<3>(3) {
-            self.mtu.next = bits::<13>(2048);
+        if self.known.q.val().mtu == bits::<3>(3) {
+            self.mtu.d.next = bits::<13>(2048);
         }
-        if self.queue.val().mtu == bits::<3>(4) {
-            self.mtu.next = bits::<13>(4096);
+        if self.known.q.val().mtu == bits::<3>(4) {
+            self.mtu.d.next = bits::<13>(4096);
         }
-        self.is_last.next =
-            !self.left.val().get_bits::<19>(13).any() & (self.left.val().get_bits::<13>(0) <= self.mtu.val());
-        self.piece.next = self.mtu.val();
+        self.is_last.next = !self.left.val().get_bits::<19>(13).any()
+            & (self.left.val().get_bits::<13>(0) <= self.mtu.q.val());
+        self.piece.next = self.mtu.q.val();
         if self.is_last.val() {
             self.piece.next = self.left.val().get_bits::<13>(0);
         }
@@ -472,15 +482,18 @@ impl Logic for Requests {
         self.holds.write_address.next = self.vi.q.val();
         self.holds.write_data.next = false;
         self.past.next = self.ended.q.val() - self.tails.out_data.val().mark;
-        self.left_tail.next = self.tails.out_valid.val() & !self.past.val().get_bit(7);
+        self.left_tail.d.next =
+            self.tails.out_valid.val() & !self.past.val().get_bit(7) & (self.step.q.val() != Step::Free);
         self.tails.in_valid.next = false;
         self.tails.in_data.next.vi = self.vi.q.val();
         self.tails.in_data.next.mark = self.begun.q.val();
         self.tails.out_ready.next = false;
         self.free_valid.next = false;
         self.free_vi.next = self.tails.out_data.val().vi;
-        self.holding.next =
-            self.pending.val().any() | (self.queue.val().mark != self.tails.out_data.val().mark);
+        self.holding.d.next =
+            self.queue.val().pending.any() | (self.queue.val().mark != self.tails.out_data.val().mark);
+        // In Free it comes a cycle later.
+        self.weighed.d.next = false;
 
         self.turn.push_valid.next = false;
         self.turn.push_id.next = self.vi.q.val();
@@ -508,7 +521,7 @@ impl Logic for Requests {
                     self.vi.d.next = self.failed.val().vi;
                     self.failure.d.next = self.failed.val();
                     self.step.d.next = Step::Fail;
-                } else if self.left_tail.val() {
+                } else if self.left_tail.q.val() {
                     self.vi.d.next = self.tails.out_data.val().vi;
                     self.step.d.next = Step::Free;
                 } else if self.request_valid.val() & !self.told.q.val() {
@@ -517,6 +530,7 @@ impl Logic for Requests {
                 } else if self.commit_valid.val() {
                     self.vi.d.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
                     if (self.begun.q.val() == self.ended.q.val())
+                        & !self.tails.out_valid.val()
                         & !self.offered.q.val()
                         & !self.turn.busy.val()
                         & (self.vi.q.val() == bit_cast::<VI_LOG2, 16>(self.commit.val().row))
@@ -563,10 +577,10 @@ impl Logic for Requests {
                 }
             }
             Step::Sort => {
-                self.denied.d.next = !self.queue.val().depth.any();
+                self.denied.d.next = !self.known.q.val().depth.any();
                 if self.request.val().again {
                     self.step.d.next = Step::Search;
-                } else if self.full.val() {
+                } else if self.full.q.val() {
                     self.kept.d.next = false;
                     self.told.d.next = true;
                     self.step.d.next = Step::Idle;
@@ -638,7 +652,7 @@ impl Logic for Requests {
             Step::Pick => {
                 self.slot.d.next = self.queue.val().oldest;
                 self.step.d.next = Step::Place;
-                if !self.pending.val().any() {
+                if !self.queue.val().pending.any() {
                     self.step.d.next = Step::Idle;
                 }
             }
@@ -689,9 +703,10 @@ impl Logic for Requests {
             }
             // An answer is out; if another request came meanwhile, its answer brings this again.
             Step::Free => {
-                self.free_valid.next = !self.holding.val();
-                if self.holding.val() | self.free_ready.val() {
-                    self.holds.write_enable.next = !self.holding.val();
+                self.weighed.d.next = true;
+                self.free_valid.next = self.weighed.q.val() & !self.holding.q.val();
+                if self.weighed.q.val() & (self.holding.q.val() | self.free_ready.val()) {
+                    self.holds.write_enable.next = !self.holding.q.val();
                     self.tails.out_ready.next = true;
                     self.step.d.next = Step::Idle;
                 }

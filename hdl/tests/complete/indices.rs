@@ -92,6 +92,7 @@ impl World {
         bench.set("cq", cq as u64);
         bench.set("start", matches!(change, Some(Change::Start { .. })).into());
         bench.set("count", matches!(change, Some(Change::Count)).into());
+        bench.set("following", (self.rows[cq].written + 1) % INDICES);
         bench.set("tell", matches!(change, Some(Change::Tell)).into());
         if let Some(Change::Start { log2, vector, live }) = change {
             self.started.set(bench, &[("log2", log2), ("vector", vector), ("live", live.into())]);

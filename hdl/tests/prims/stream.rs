@@ -1,11 +1,11 @@
-//! The three stream primitives against one model: a queue of a known capacity and latency.
+//! The stream primitives against one model: a queue of a known capacity and latency.
 
 use std::collections::VecDeque;
 
 use rand::Rng;
 use rust_hdl::prelude::*;
 use viaduct_hdl::export::verilog;
-use viaduct_hdl::prims::{Fifo, RamFifo, Skid};
+use viaduct_hdl::prims::{Fifo, FifoSlice, RamFifo, Skid};
 use viaduct_verilate::Bench;
 
 /// A payload of two fields, to see that structures go through as they are.
@@ -113,6 +113,12 @@ fn fifo() {
 fn fifo_of_two() {
     let shape = Shape { capacity: 2, latency: 1, level: true };
     test("fifo_of_two", &verilog(Fifo::<Bits<45>, 1, 2>::default()), &shape);
+}
+
+#[test]
+fn fifo_slice() {
+    let shape = Shape { capacity: 9, latency: 2, level: false };
+    test("fifo_slice", &verilog(FifoSlice::<Word, 3, 4>::default()), &shape);
 }
 
 #[test]

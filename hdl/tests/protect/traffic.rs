@@ -1,6 +1,7 @@
 //! Random tables, accesses, commits, drains and back pressure.
 
 use rand::Rng;
+use viaduct_spec::profile::DMA_ADDRESS_BITS;
 
 use crate::harness::{Harness, Pace};
 use crate::model::{Access, Region};
@@ -105,6 +106,12 @@ fn access(rng: &mut impl Rng, regions: &[Region]) -> Access {
     }
 }
 
+/// Low bits within the smallest page are not kept; any others would be the agent's mistake, and so would be an address
+/// that the table does not hold.
+fn page_address(rng: &mut impl Rng) -> u64 {
+    (rng.random::<u64>() >> (64 - DMA_ADDRESS_BITS)) & !0xfff_ffff_ffff
+}
+
 fn run(harness: &mut Harness, accesses: u64, commits: f64) {
     let mut regions = [Region::default(); 16];
     for (index, row) in regions.iter_mut().enumerate().skip(1) {
@@ -112,8 +119,7 @@ fn run(harness: &mut Harness, accesses: u64, commits: f64) {
         harness.commit_region(index as u16, *row);
     }
     for row in 0..2048 {
-        // Low bits within the smallest page are not kept; any others would be the agent's mistake.
-        let address = harness.rng.random::<u64>() & !0xfff_ffff_ffff;
+        let address = page_address(&mut harness.rng);
         harness.commit_page(row, address);
     }
     // Region numbers beyond the table have no row: what is committed there goes nowhere.
@@ -133,7 +139,7 @@ fn run(harness: &mut Harness, accesses: u64, commits: f64) {
             harness.commit_region(index as u16, regions[index]);
             if harness.rng.random_bool(0.3) {
                 let row = harness.rng.random_range(0..2060);
-                let address = harness.rng.random::<u64>() & !0xfff_ffff_ffff;
+                let address = page_address(&mut harness.rng);
                 harness.commit_page(row, address);
             }
         }

@@ -1,14 +1,18 @@
 //! What a packet that has left, or a message that has ended, means for its VI's window.
 //!
 //! ```text
-//!  window, sent ──►┌─────────┐──► after, advances, again, far
+//!     load, row ──►┌─────────┐
+//!  window, sent ──►│         │──► after, advances, again
 //!         entry ──►│ Arrival │──► current, place, is_new
 //!                  └─────────┘──► record, same, failed
 //! ```
 //! Contract: `record` is what to remember of its message, at `place` behind the oldest. `same` compares it with what was
 //! remembered there (`entry`): a message whose end has been seen before, or whose beginning has.
 //!
-//! Latency: 0.
+//! `sent` stands from the cycle of `load` on, in which `row` is the window as it comes from memory; `window` is the
+//! same from the cycle behind on.
+//!
+//! Latency: 1 from `load`. What takes a carry chain or a long comparison is done in that cycle.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/again.rs`.
 
@@ -23,6 +27,12 @@ use crate::prims::Number;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Arrival {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// The VI's window comes from memory.
+    pub load: Signal<In, bool>,
+    /// It.
+    pub row: Signal<In, Window>,
     /// The VI's window.
     pub window: Signal<In, Window>,
     /// The rewind under way only goes on behind what was known.
@@ -50,11 +60,16 @@ pub struct Arrival {
     /// It has not left, and will not.
     pub failed: Signal<Out, bool>,
     left: Signal<Local, bool>,
-    behind: Signal<Local, Bits<24>>,
-    ahead: Signal<Local, Bits<24>>,
+    behind: DFF<Bits<24>>,
+    ahead: DFF<Bits<24>>,
     fresh: Signal<Local, bool>,
     ours: Signal<Local, bool>,
-    base: Signal<Local, Bits<5>>,
+    base: DFF<Bits<5>>,
+    /// What it came to, but for what depends on the window.
+    verdict: DFF<Bits<3>>,
+    is_flushed: DFF<bool>,
+    is_failed: DFF<bool>,
+    next_psn: Signal<Local, Bits<24>>,
     unseen: Signal<Local, bool>,
     outcome: Signal<Local, Bits<3>>,
     done: Number<3, { kind::DONE }>,
@@ -75,63 +90,72 @@ pub struct Arrival {
 impl Logic for Arrival {
     #[hdl_gen]
     fn update(&mut self) {
+        dff_setup!(self, clock, behind, ahead, base, verdict, is_flushed, is_failed);
         // What has left has a PSN.
         self.left.next = (!self.sent.val().ends | self.sent.val().acknowledged) & !self.sent.val().parked;
-        self.behind.next = self.sent.val().psn + 1;
-        self.ahead.next = self.behind.val() - self.window.val().fresh;
-        self.fresh.next = self.ahead.val().any() & !self.ahead.val().get_bit(23);
-        self.after.next = self.behind.val();
+        self.next_psn.next = self.sent.val().psn + 1;
+        self.behind.d.next = self.next_psn.val();
+        if self.load.val() {
+            self.ahead.d.next = self.next_psn.val() - self.row.val().fresh;
+        }
+        self.fresh.next = self.ahead.q.val().any() & !self.ahead.q.val().get_bit(23);
+        self.after.next = self.behind.q.val();
         self.advances.next = self.left.val() & self.fresh.val();
         self.again.next = self.left.val() & !self.fresh.val();
 
         // Until the first of the new epoch, those of the old one count on.
-        self.ours.next = self.sent.val().epoch == self.window.val().epoch;
-        self.current.next = self.ours.val();
-        self.base.next = self.window.val().come;
-        if self.ours.val() & self.window.val().rewinding & !self.resuming.val() {
-            self.base.next = bits::<5>(0);
+        self.ours.next = self.sent.val().epoch == self.row.val().epoch;
+        if self.load.val() {
+            self.base.d.next = self.row.val().come;
+            if self.ours.val() & self.row.val().rewinding & !self.resuming.val() {
+                self.base.d.next = bits::<5>(0);
+            }
         }
-        self.place.next = self.base.val();
-        self.unseen.next = self.window.val().known == self.base.val();
+        self.current.next = self.sent.val().epoch == self.window.val().epoch;
+        self.place.next = self.base.q.val();
+        self.unseen.next = self.window.val().known == self.base.q.val();
         self.is_new.next = self.unseen.val();
 
         // What it has come to.
-        self.outcome.next = self.done.val();
+        self.verdict.d.next = self.done.val();
         if self.sent.val().acknowledged {
-            self.outcome.next = self.waits.val();
+            self.verdict.d.next = self.waits.val();
         }
         if self.sent.val().errors == self.format.val() {
-            self.outcome.next = self.format_kind.val();
+            self.verdict.d.next = self.format_kind.val();
         }
         if self.sent.val().errors == self.too_long.val() {
-            self.outcome.next = self.length_kind.val();
+            self.verdict.d.next = self.length_kind.val();
         }
         if self.sent.val().errors == self.protection.val() {
-            self.outcome.next = self.protection_kind.val();
+            self.verdict.d.next = self.protection_kind.val();
         }
         if self.sent.val().errors == self.transport.val() {
-            self.outcome.next = self.transport_kind.val();
+            self.verdict.d.next = self.transport_kind.val();
         }
+        self.is_flushed.d.next = (self.sent.val().errors == self.flushed.val()) & !self.sent.val().lost;
         if self.sent.val().errors == self.flushed.val() {
-            self.outcome.next = self.flushed_kind.val();
-            if self.window.val().partial | !self.unseen.val() {
-                // A part of it has left.
-                self.outcome.next = self.transport_kind.val();
-            }
+            self.verdict.d.next = self.flushed_kind.val();
         }
         if self.sent.val().lost {
-            self.outcome.next = self.lost_kind.val();
+            self.verdict.d.next = self.lost_kind.val();
+        }
+        self.outcome.next = self.verdict.q.val();
+        if self.is_flushed.q.val() & (self.window.val().partial | !self.unseen.val()) {
+            // A part of it has left.
+            self.outcome.next = self.transport_kind.val();
         }
         self.record.next.region = bit_cast::<REGION_LOG2, 16>(self.sent.val().region);
         self.record.next.offset = self.sent.val().offset;
         self.record.next.length = self.sent.val().length;
-        self.record.next.after = self.behind.val();
+        self.record.next.after = self.behind.q.val();
         self.record.next.kind = self.outcome.val();
         self.record.next.operation = self.sent.val().operation;
 
         self.same.next = (self.entry.val().length == self.sent.val().length)
             & (self.entry.val().operation == self.sent.val().operation)
-            & (self.unseen.val() | !self.sent.val().ends | (self.entry.val().after == self.behind.val()));
-        self.failed.next = self.sent.val().errors.any() | self.sent.val().lost;
+            & (self.unseen.val() | !self.sent.val().ends | (self.entry.val().after == self.behind.q.val()));
+        self.is_failed.d.next = self.sent.val().errors.any() | self.sent.val().lost;
+        self.failed.next = self.is_failed.q.val();
     }
 }

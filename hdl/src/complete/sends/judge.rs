@@ -1,14 +1,17 @@
 //! What an answer from the wire means for its VI.
 //!
 //! ```text
-//!  window, answer ──►┌───────┐──► taken, oldest, moved, open
-//!                    │ Judge │──► again, rests, refuses, refusal
+//!       load, row ──►┌───────┐──► taken, oldest, moved, open
+//!  window, answer ──►│ Judge │──► again, rests, refuses, refusal, flight
 //!                    └───────┘
 //! ```
 //! Contract: an answer is `taken` when its PSN is in flight. It then moves the window to `oldest`, and asks for at most one of: to
 //! send again, to rest first, to break.
 //!
-//! Latency: 0.
+//! `answer` stands from the cycle of `load` on, in which `row` is the window as it comes from memory; `window` is the
+//! same from the cycle behind on.
+//!
+//! Latency: 1 from `load`.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/refusals.rs`.
 
@@ -21,6 +24,12 @@ use viaduct_spec::wire::syndrome;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Judge {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// The VI's window comes from memory.
+    pub load: Signal<In, bool>,
+    /// It.
+    pub row: Signal<In, Window>,
     /// The VI's window.
     pub window: Signal<In, Window>,
     /// The answer.
@@ -41,14 +50,16 @@ pub struct Judge {
     pub refuses: Signal<Out, bool>,
     /// Why: `super::window::refusal`.
     pub refusal: Signal<Out, Bits<3>>,
-    distance: Signal<Local, Bits<24>>,
-    flight: Signal<Local, Bits<24>>,
+    /// Packets in flight when it was loaded.
+    pub flight: Signal<Out, Bits<24>>,
+    distance: DFF<Bits<24>>,
+    loaded_flight: DFF<Bits<24>>,
     syndrome: Signal<Local, Bits<8>>,
     group: Signal<Local, Bits<2>>,
     nak: Signal<Local, bool>,
     /// It is one of `crate::bus::local`.
     inner: Signal<Local, bool>,
-    reached: Signal<Local, Bits<24>>,
+    reached: DFF<Bits<24>>,
     sequence_nak: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
 }
 
@@ -59,20 +70,24 @@ const _: () =
 impl Logic for Judge {
     #[hdl_gen]
     fn update(&mut self) {
-        self.distance.next = self.answer.val().psn - self.window.val().oldest;
-        self.flight.next = self.window.val().fresh - self.window.val().oldest;
+        dff_setup!(self, clock, distance, loaded_flight, reached);
+        if self.load.val() {
+            self.distance.d.next = self.answer.val().psn - self.row.val().oldest;
+            self.loaded_flight.d.next = self.row.val().fresh - self.row.val().oldest;
+        }
+        self.flight.next = self.loaded_flight.q.val();
         self.syndrome.next = self.answer.val().syndrome;
         self.group.next = self.syndrome.val().get_bits::<2>(5);
         self.nak.next = self.group.val() == bits::<2>(3);
-        self.taken.next = self.distance.val() < self.flight.val();
+        self.taken.next = self.distance.q.val() < self.loaded_flight.q.val();
         // A NAK acknowledges what is before its PSN.
-        self.reached.next = self.answer.val().psn;
+        self.reached.d.next = self.answer.val().psn;
         if !self.group.val().any() {
-            self.reached.next = self.answer.val().psn + 1;
+            self.reached.d.next = self.answer.val().psn + 1;
         }
-        self.oldest.next = self.reached.val();
-        self.moved.next = self.reached.val() != self.window.val().oldest;
-        self.open.next = self.reached.val() != self.window.val().fresh;
+        self.oldest.next = self.reached.q.val();
+        self.moved.next = self.reached.q.val() != self.window.val().oldest;
+        self.open.next = self.reached.q.val() != self.window.val().fresh;
         self.again.next = self.syndrome.val() == self.sequence_nak.val();
         self.rests.next = self.group.val() == bits::<2>(1);
         // Class 2 does not come from the wire: `receive/reads` drops it there.

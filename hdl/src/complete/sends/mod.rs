@@ -220,9 +220,16 @@ pub struct Sends {
     read_ends: Signal<Local, bool>,
     busy_there: Signal<Local, bool>,
     free: Signal<Local, bool>,
+    /// The VI is connected, as of the cycle before.
+    linked: DFF<bool>,
+    /// What is known of its reads, as of the cycle before.
+    park: DFF<Parking>,
     connected: Signal<Local, bool>,
     in_flight: Signal<Local, bool>,
+    /// Packets are in flight, as of the cycle before; `flight` is as of Step::Load.
+    flies: DFF<bool>,
     flight: Signal<Local, Bits<24>>,
+    loads: Signal<Local, bool>,
     slot: Signal<Local, Bits<14>>,
     slot_low: Signal<Local, Bits<SEND_WINDOW_LOG2>>,
     skip: Signal<Local, Bits<24>>,
@@ -246,8 +253,11 @@ impl Logic for Sends {
         dff_setup!(self, clock, step, position, source, vi, arrival, answer, ended, window, entry, breaks);
         dff_setup!(self, clock, code, unseen, command_waits, command, rewind_waits, rewind_out, epoch_out);
         dff_setup!(self, clock, counted_ack, counted_nak, counted_rnr, counted_ghost, counted_again);
-        dff_setup!(self, clock, counted_timeout, counted_message);
-        clock!(self, clock, intake, timers, states, positions, windows, entries, parkings, reads);
+        dff_setup!(self, clock, counted_timeout, counted_message, flies, linked, park);
+        clock!(
+            self, clock, came, judge, outcome, intake, timers, states, positions, windows, entries, parkings,
+            reads
+        );
         self.timers.reset.next = self.reset.val();
         self.intake.reset.next = self.reset.val();
         self.intake.sent_valid.next = self.sent_valid.val();
@@ -273,7 +283,8 @@ impl Logic for Sends {
         self.states.write_address.next = self.state.val().vi;
         self.states.write_data.next = self.state.val().state;
         self.states.read_address.next = self.vi.q.val();
-        self.connected.next = self.states.read_data.val() == self.connected_state.val();
+        self.linked.d.next = self.states.read_data.val() == self.connected_state.val();
+        self.connected.next = self.linked.q.val();
 
         // Positions for fetch: read whenever it likes, hence distributed RAM and a register.
         self.positions.write_enable.next = false;
@@ -288,6 +299,7 @@ impl Logic for Sends {
         self.parkings.write_address.next = self.vi.q.val();
         self.parkings.write_enable.next = false;
         self.parking.next = self.parkings.read_data.val();
+        self.park.d.next = self.parkings.read_data.val();
         self.parkings.write_data.next = self.parkings.read_data.val();
         self.reads.write_enable.next = false;
         self.reads.write_address.next = self.vi.q.val();
@@ -321,6 +333,9 @@ impl Logic for Sends {
         self.windows.write_data.next = self.window.q.val();
 
         // The entry at hand: that of an arrival, otherwise the oldest.
+        self.loads.next = self.step.q.val() == Step::Load;
+        self.came.load.next = self.loads.val();
+        self.came.row.next = self.windows.read_data.val();
         self.came.window.next = self.window.q.val();
         self.came.resuming.next = self.parking.val().resuming;
         self.came.sent.next = self.arrival.q.val();
@@ -337,14 +352,18 @@ impl Logic for Sends {
             | bit_cast::<ENTRY_LOG2, SEND_WINDOW_LOG2>(self.slot_low.val());
 
         self.entries.write_data.next = self.came.record.val();
-        self.flight.next = self.window.q.val().fresh - self.window.q.val().oldest;
-        self.in_flight.next = self.flight.val().any();
+        self.flies.d.next = self.window.q.val().fresh != self.window.q.val().oldest;
 
         self.outcome.window.next = self.window.q.val();
         self.outcome.entry.next = self.entry.q.val();
+        self.outcome.read_after.next = self.entries.read_data.val().after;
         self.outcome.connected.next = self.connected.val();
+        self.judge.load.next = self.loads.val();
+        self.judge.row.next = self.windows.read_data.val();
         self.judge.window.next = self.window.q.val();
         self.judge.answer.next = self.answer.q.val();
+        self.flight.next = self.judge.flight.val();
+        self.in_flight.next = self.flight.val().any();
         self.frame.next = self.answer.q.val().frame;
 
         self.completion_valid.next = self.step.q.val() == Step::Emit;
@@ -650,10 +669,10 @@ impl Logic for Sends {
             }
             Step::Settle => {
                 self.step.d.next = Step::Idle;
-                self.again.next = self.able.val() & self.in_flight.val() & self.connected.val();
-                self.resumes.next = self.parking.val().parked
+                self.again.next = self.able.val() & self.flies.q.val() & self.connected.val();
+                self.resumes.next = self.park.q.val().parked
                     & !self.window.q.val().rewinding
-                    & ((self.parking.val().done != self.parking.val().seen) | !self.connected.val());
+                    & ((self.park.q.val().done != self.park.q.val().seen) | !self.connected.val());
                 if (self.again.val() | self.resumes.val()) & self.rewind_waits.q.val() {
                     // Another VI's turn. It is looked at again.
                     self.intake.again_valid.next = true;
@@ -676,7 +695,7 @@ impl Logic for Sends {
                     self.parkings.write_data.next.resuming = true;
                     self.epoch_out.d.next = true;
                     self.step.d.next = Step::Committed;
-                } else if !self.in_flight.val() | !self.connected.val() {
+                } else if !self.flies.q.val() | !self.connected.val() {
                     if self.window.q.val().pending {
                         self.window.d.next.pending = false;
                         self.step.d.next = Step::Committed;

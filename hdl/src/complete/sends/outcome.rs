@@ -1,13 +1,15 @@
 //! What becomes of a VI's oldest message.
 //!
 //! ```text
-//!  window, entry, connected ──►┌─────────┐──► acknowledged, done, status, length
-//!                              │ Outcome │
+//!  window, entry, connected ──►┌─────────┐──► acknowledged, done
+//!                read_after ──►│ Outcome │──► status, length, failed
 //!                              └─────────┘
 //! ```
 //! Contract: docs/semantics.md, "Work queues" 4, and `viaduct_spec::refusal`. `entry` is the window's oldest. It is `done` when it has come and waits for nothing, is acknowledged, or its VI is not connected.
 //!
-//! Latency: 0.
+//! `read_after` is the entry's PSN a cycle earlier than `entry`, straight from memory, and stays.
+//!
+//! Latency: 0 to `acknowledged` and `done`, 1 to the others.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/refusals.rs`.
 
@@ -21,6 +23,10 @@ use viaduct_spec::wire::syndrome;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Outcome {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// PSN behind the message's last packet, from memory.
+    pub read_after: Signal<In, Bits<24>>,
     /// The VI's window.
     pub window: Signal<In, Window>,
     /// Its oldest message.
@@ -44,6 +50,10 @@ pub struct Outcome {
     write: Signal<Local, bool>,
     read: Signal<Local, bool>,
     errors: Signal<Local, Bits<9>>,
+    /// The acknowledgements do not reach the message's end.
+    short: DFF<bool>,
+    known_errors: DFF<Bits<9>>,
+    bad: DFF<bool>,
     waits_kind: Number<3, { kind::WAITS }>,
     format_kind: Number<3, { kind::FORMAT }>,
     length_kind: Number<3, { kind::LENGTH }>,
@@ -91,9 +101,11 @@ const _: () = {
 impl Logic for Outcome {
     #[hdl_gen]
     fn update(&mut self) {
-        self.reached.next = self.window.val().oldest - self.entry.val().after;
+        dff_setup!(self, clock, short, known_errors, bad);
+        self.reached.next = self.window.val().oldest - self.read_after.val();
+        self.short.d.next = self.reached.val().get_bit(23);
         self.waits.next = self.entry.val().kind == self.waits_kind.val();
-        self.acked.next = self.waits.val() & !self.reached.val().get_bit(23);
+        self.acked.next = self.waits.val() & !self.short.q.val();
         self.acknowledged.next = self.acked.val();
         self.done.next = self.window.val().come.any()
             & !self.window.val().rewinding
@@ -145,16 +157,18 @@ impl Logic for Outcome {
                 self.errors.next = self.transport.val();
             }
         }
-        self.status.next = self.status_done.val() | bit_cast::<20, 9>(self.errors.val());
+        self.known_errors.d.next = self.errors.val();
+        self.bad.d.next = self.errors.val().any();
+        self.status.next = self.status_done.val() | bit_cast::<20, 9>(self.known_errors.q.val());
         if self.write.val() {
-            self.status.next = self.status_write.val() | bit_cast::<20, 9>(self.errors.val());
+            self.status.next = self.status_write.val() | bit_cast::<20, 9>(self.known_errors.q.val());
         }
         if self.read.val() {
-            self.status.next = self.status_read.val() | bit_cast::<20, 9>(self.errors.val());
+            self.status.next = self.status_read.val() | bit_cast::<20, 9>(self.known_errors.q.val());
         }
-        self.failed.next = self.errors.val().any();
+        self.failed.next = self.bad.q.val();
         self.length.next = self.entry.val().length;
-        if self.errors.val().any() {
+        if self.bad.q.val() {
             self.length.next = bits::<32>(0);
         }
     }

@@ -1,16 +1,17 @@
 //! Descriptors that wait for their turn: up to 8 heads and the first 64 bytes of each; and the VIs' GATHER rows.
 //!
 //! ```text
-//!   head, word ──►┌───────┐──► first_valid, first
-//!         take ──►│ Inbox │
+//!   head, word ──►┌───────┐──► waits
+//!   load, free ──►│ Inbox │──► current
 //!   read_index ──►│       │──► read_word   (1 cycle later)
 //!       commit ──►└───────┘
 //! ```
 //! Contract: words come in order, before their head or with it; a head ends its words, however many there were.
-//! `read_word` is of the head on show, or the row of its VI. There is no ready: the sender counts the heads taken. A
-//! row is taken in a cycle in which no word comes, and not while its VI's head is on show.
+//! `load` brings the oldest head that `waits` to `current`, a register; `free` gives up its words. `read_word` is of
+//! the head loaded last, or the next one when that is freed, or the row of a VI. There is no ready: the sender counts
+//! the heads freed. A row is taken in a cycle in which no word comes, and not while its VI's head is `held`.
 //!
-//! Latency: a head is on show the cycle after it came.
+//! Latency: a head waits the cycle after it came.
 //!
 //! Tests: with the whole of gather, `tests/send/gather.rs`.
 
@@ -40,12 +41,16 @@ pub struct Inbox {
     pub word_valid: Signal<In, bool>,
     /// The word.
     pub word: Signal<In, Bits<64>>,
-    /// A head is on show.
-    pub first_valid: Signal<Out, bool>,
-    /// The head on show.
-    pub first: Signal<Out, SendHead>,
+    /// There is a head to load.
+    pub waits: Signal<Out, bool>,
+    /// Load it.
+    pub load: Signal<In, bool>,
+    /// The head loaded last.
+    pub current: Signal<Out, SendHead>,
+    /// It is being worked on.
+    pub held: Signal<In, bool>,
     /// It is done with.
-    pub take: Signal<In, bool>,
+    pub free: Signal<In, bool>,
     /// Which of its words to read.
     pub read_index: Signal<In, Bits<3>>,
     /// Read a GATHER row instead.
@@ -61,6 +66,7 @@ pub struct Inbox {
     /// It is taken.
     pub commit_ready: Signal<Out, bool>,
     heads: Fifo<SendHead, 3, 4>,
+    loaded: DFF<SendHead>,
     /// The words of 8 heads; from the middle on the rows of the VIs.
     words: Ram<Bits<64>, MEMORY_LOG2>,
     write_slot: DFF<Bits<3>>,
@@ -76,19 +82,22 @@ pub struct Inbox {
 impl Logic for Inbox {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, write_slot, write_index, read_slot);
+        dff_setup!(self, clock, loaded, write_slot, write_index, read_slot);
         clock!(self, clock, heads, words);
         self.heads.reset.next = self.reset.val();
         self.heads.in_valid.next = self.head_valid.val();
         self.heads.in_data.next = self.head.val();
-        self.heads.out_ready.next = self.take.val();
-        self.first_valid.next = self.heads.out_valid.val();
-        self.first.next = self.heads.out_data.val();
+        self.heads.out_ready.next = self.load.val();
+        self.waits.next = self.heads.out_valid.val();
+        if self.load.val() {
+            self.loaded.d.next = self.heads.out_data.val();
+        }
+        self.current.next = self.loaded.q.val();
 
-        self.vi.next = self.heads.out_data.val().vi;
+        self.vi.next = self.loaded.q.val().vi;
         self.row.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
         self.takes_commit.next = !self.word_valid.val()
-            & (!self.heads.out_valid.val() | (self.row.val() != self.vi.val()))
+            & (!self.held.val() | (self.row.val() != self.vi.val()))
             & !(self.read_row.val() & (self.row.val() == self.row_vi.val()));
         self.commit_ready.next = self.takes_commit.val();
         self.words.write_enable.next = self.word_valid.val()
@@ -118,7 +127,7 @@ impl Logic for Inbox {
             self.write_slot.d.next = self.write_slot.q.val() + 1;
             self.write_index.d.next = bits::<3>(0);
         }
-        if self.take.val() {
+        if self.free.val() {
             self.read_slot.d.next = self.read_slot.q.val() + 1;
         }
         if self.reset.val() {

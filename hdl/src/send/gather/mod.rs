@@ -21,7 +21,8 @@
 //! between those of descriptors, in turn.
 //!
 //! Latency: 13 cycles from a head to its first access. Throughput: a message of one packet and one segment every 13
-//! cycles; otherwise 2 cycles for each access, 2 for each segment and 3 for each packet, skipped or not.
+//! cycles; otherwise 2 cycles for each access, 2 for each segment (3 for an empty one) and 3 for each packet, skipped or
+//! not. A packet's payload is at the far side of the queue 6 cycles after its last beat.
 //!
 //! Tests: `tests/send/gather.rs`.
 
@@ -37,7 +38,7 @@ use viaduct_spec::tables::{table, transmit, vi_states};
 const _: () = assert!(transmit::READ_DEPTH.lo == 28 && transmit::READ_DEPTH.width == 4);
 
 use crate::bus::{Access, Commit, EpochWrite, Packet, ReadBeat, Reply, SendHead, StateWrite, Vi};
-use crate::prims::{Fifo, LutRam, Number};
+use crate::prims::{FifoSlice, LutRam, Number};
 use inbox::Inbox;
 use replier::Replier;
 use sink::Sink;
@@ -122,6 +123,8 @@ pub struct Gather {
     walker: Walker,
     sink: Sink,
     replier: Replier,
+    /// A head was done with in the last cycle.
+    taken: DFF<bool>,
     counts: LutRam<Bits<4>, { VI_LOG2 }>,
     depths: LutRam<Bits<3>, { VI_LOG2 }>,
     row0: Signal<Local, Bits<64>>,
@@ -129,7 +132,7 @@ pub struct Gather {
     opens: Signal<Local, bool>,
     gather_table: Number<4, { table::GATHER as u64 }>,
     transmit_table: Number<4, { table::TRANSMIT as u64 }>,
-    packets: Fifo<Packet, 4, 5>,
+    packets: FifoSlice<Packet, 4, 5>,
     states: LutRam<Bits<2>, { VI_LOG2 }>,
     epochs: LutRam<bool, { VI_LOG2 }>,
     vi: Signal<Local, Vi>,
@@ -139,6 +142,7 @@ pub struct Gather {
 impl Logic for Gather {
     #[hdl_gen]
     fn update(&mut self) {
+        dff_setup!(self, clock, taken);
         clock!(self, clock, inbox, walker, sink, replier, packets, states, epochs, counts, depths);
         self.replier.reset.next = self.reset.val();
         self.inbox.reset.next = self.reset.val();
@@ -150,19 +154,22 @@ impl Logic for Gather {
         self.inbox.head.next = self.head.val();
         self.inbox.word_valid.next = self.word_valid.val();
         self.inbox.word.next = self.word.val();
-        self.inbox.take.next = self.walker.head_ready.val();
-        self.head_taken.next = self.walker.head_ready.val();
+        self.inbox.load.next = self.walker.load.val();
+        self.inbox.held.next = self.walker.busy.val();
+        self.inbox.free.next = self.walker.head_ready.val();
+        self.taken.d.next = self.walker.head_ready.val();
+        self.head_taken.next = self.taken.q.val();
         self.inbox.read_index.next = self.walker.read_index.val().get_bits::<3>(0);
         self.inbox.read_row.next = self.walker.read_row.val() | self.replier.read_row.val();
-        self.inbox.row_vi.next = self.inbox.first.val().vi;
+        self.inbox.row_vi.next = self.inbox.current.val().vi;
         if self.replier.read_row.val() {
             self.inbox.row_vi.next = self.reply.val().vi;
         }
         self.replier.row.next = self.inbox.read_word.val();
-        self.walker.head_valid.next = self.inbox.first_valid.val();
-        self.walker.head.next = self.inbox.first.val();
+        self.walker.head_valid.next = self.inbox.waits.val();
+        self.walker.head.next = self.inbox.current.val();
         self.walker.head_word.next = self.inbox.read_word.val();
-        self.vi.next = self.inbox.first.val().vi;
+        self.vi.next = self.inbox.current.val().vi;
 
         self.inbox.commit_valid.next = self.commit_valid.val() & !self.walker.count_write.val();
         self.inbox.commit.next = self.commit.val();
@@ -212,7 +219,7 @@ impl Logic for Gather {
         self.replier.reply.next = self.reply.val();
         self.reply_ready.next = self.replier.reply_ready.val();
         self.replier.resting.next = self.walker.resting.val();
-        self.replier.wants.next = self.inbox.first_valid.val();
+        self.replier.wants.next = self.inbox.waits.val() | self.walker.busy.val();
         self.walker.hold.next = self.replier.active.val();
         self.replier.access_ready.next = self.access_ready.val();
         self.replier.packet_ready.next = self.packets.in_ready.val();
@@ -227,7 +234,7 @@ impl Logic for Gather {
 
         self.packets.in_valid.next = self.walker.packet_valid.val() | self.replier.packet_valid.val();
         self.packets.in_data.next = self.walker.packet.val();
-        if self.replier.packet_valid.val() {
+        if self.replier.announces_packet.val() {
             // What only a message has stays the walker's: transmit does not look at it.
             self.packets.in_data.next.vi = self.reply.val().vi;
             self.packets.in_data.next.send = true;
@@ -272,8 +279,13 @@ impl Logic for Gather {
         self.whole_failed.next = self.sink.whole_failed.val();
         self.sink.whole_ready.next = self.whole_ready.val();
         self.busy.next = self.replier.active.val()
-            | self.inbox.first_valid.val()
-            | self.packets.out_valid.val()
+            | self.inbox.waits.val()
+            | self.walker.busy.val()
+            | self.taken.q.val()
+            | self.packets.held.val()
             | self.sink.busy.val();
+        if self.reset.val() {
+            self.taken.d.next = false;
+        }
     }
 }

@@ -58,6 +58,8 @@ pub struct Replier {
     pub access_ready: Signal<In, bool>,
     /// A packet.
     pub packet_valid: Signal<Out, bool>,
+    /// It stands at `packet_*`, with or without room for it.
+    pub announces_packet: Signal<Out, bool>,
     /// Its AETH. The rest of it is the reply's.
     pub aeth: Signal<Out, Bits<32>>,
     /// It is taken.
@@ -70,6 +72,8 @@ pub struct Replier {
     pub reserve: Signal<Out, bool>,
     state: DFF<State>,
     tag: DFF<Bits<16>>,
+    /// Words of payload.
+    size: DFF<Bits<10>>,
     /// The walker has not moved since the last reply.
     waits: DFF<bool>,
     length: Signal<Local, Bits<13>>,
@@ -84,10 +88,11 @@ pub struct Replier {
 impl Logic for Replier {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, state, tag, waits);
+        dff_setup!(self, clock, state, tag, size, waits);
         self.length.next = self.reply.val().length;
         self.words.next = self.length.val() + bits::<13>(7);
-        self.reserve_words.next = self.words.val().get_bits::<10>(3);
+        self.size.d.next = self.words.val().get_bits::<10>(3);
+        self.reserve_words.next = self.size.q.val();
         self.rkey.next = self.reply.val().rkey;
         self.starts.next = (self.state.q.val() == State::Idle)
             & self.reply_valid.val()
@@ -114,6 +119,7 @@ impl Logic for Replier {
         self.access.next.user = bits::<8>(2);
 
         self.aeth.next = self.acknowledges.val() | bit_cast::<32, 24>(self.reply.val().msn);
+        self.announces_packet.next = self.state.q.val() == State::Announce;
         self.packet_valid.next = (self.state.q.val() == State::Announce) & self.room.val();
         self.announces.next = self.packet_ready.val() & self.room.val();
         self.reserve.next = false;

@@ -10,9 +10,9 @@
 //! Contract: answers come in the order of the accesses. `reserve` takes `reserve_words` of the payload queue for the
 //! next packet while `room` is high; a packet that turns out shorter, because an access was refused, gives the rest
 //! back. Bit 0 of an access's user field says that the answer belongs to the tail of a descriptor, bit 1 that it ends
-//! a packet. The tail is kept from word 8 of the descriptor on.
+//! a packet. The tail is kept from word 8 of the descriptor on. What `reserve` takes shows in `room` four cycles later.
 //!
-//! Latency: 5 cycles from a packet's last beat to `whole`.
+//! Latency: 7 cycles from a packet's last beat to `whole`.
 //!
 //! How: the packer takes a cycle more for a packet that ends with two words. In the long run the header of the read
 //! completion, of which every packet has at least one, makes up for it; of the reads that have come in and leave the
@@ -24,7 +24,7 @@ use rust_hdl::prelude::*;
 use viaduct_spec::profile::READ_TAGS;
 
 use crate::bus::{client, ReadBeat};
-use crate::prims::{Fifo, Number, Packer, Ram, RamFifo};
+use crate::prims::{FifoSlice, Number, Packer, Ram, RamFifo};
 
 const _: () = assert!(READ_TAGS <= 16, "the queue in front of the packer");
 
@@ -104,15 +104,22 @@ pub struct Sink {
     pub whole_ready: Signal<In, bool>,
     /// Data is held or expected.
     pub busy: Signal<Out, bool>,
-    pieces: Fifo<Piece, 4, 5>,
+    pieces: FifoSlice<Piece, 4, 5>,
     packer: Packer,
     words: RamFifo<Word, 10, 11>,
-    sizes: Fifo<Bits<10>, 4, 5>,
-    wholes: Fifo<Whole, 4, 5>,
+    sizes: FifoSlice<Bits<10>, 4, 5>,
+    /// As many as there may be packets in front of `transmit`.
+    wholes: FifoSlice<Whole, 4, 5>,
     tail_low: Ram<Bits<32>, 9>,
     tail_high: Ram<Bits<32>, 9>,
-    /// Words of the payload queue that are spoken for.
-    used: DFF<Bits<11>>,
+    /// Words of the payload queue that nobody has spoken for; the bit that says 1024 is kept upside down, so that
+    /// the register begins with 0.
+    spare: DFF<Bits<11>>,
+    /// What the last cycle took of them, and gave back,
+    grown: DFF<Bits<10>>,
+    shrunk: DFF<Bits<11>>,
+    /// and both together, a cycle later.
+    delta: DFF<Bits<11>>,
     fits: DFF<bool>,
     /// Words of the packet coming in that have not come.
     missing: DFF<Bits<10>>,
@@ -135,10 +142,15 @@ pub struct Sink {
     taken: Signal<Local, bool>,
     expected: Signal<Local, Bits<10>>,
     after: Signal<Local, Bits<10>>,
-    wanted: Signal<Local, Bits<12>>,
-    grown: Signal<Local, Bits<11>>,
+    free: Signal<Local, Bits<11>>,
+    rest: Signal<Local, Bits<12>>,
+    next_free: Signal<Local, Bits<11>>,
     returned: Signal<Local, Bits<11>>,
-    shrunk: Signal<Local, Bits<11>>,
+    one: Signal<Local, Bits<11>>,
+    popped: Signal<Local, bool>,
+    ends: Signal<Local, bool>,
+    all_free: Number<11, 1024>,
+    minus_one: Number<11, 2047>,
     client: Number<2, { client::GATHER }>,
 }
 
@@ -148,7 +160,10 @@ impl Logic for Sink {
         dff_setup!(
             self,
             clock,
-            used,
+            spare,
+            grown,
+            shrunk,
+            delta,
             fits,
             missing,
             midway,
@@ -254,26 +269,35 @@ impl Logic for Sink {
             self.midway.d.next = !self.packer.out_last.val();
             if self.packer.out_last.val() {
                 self.sizes.out_ready.next = true;
-                self.returned.next = bit_cast::<11, 10>(self.after.val());
+                self.returned.next = bit_cast::<11, 10>(self.expected.val());
             }
         }
         self.sizes.in_valid.next = self.reserve.val();
         self.sizes.in_data.next = self.reserve_words.val();
-        self.wanted.next =
-            bit_cast::<12, 11>(self.used.q.val()) + bit_cast::<12, 10>(self.reserve_words.val());
-        // More than 1024 or not, a cycle late: nobody but the walker takes room.
-        self.fits.d.next = !self.wanted.val().get_bit(11)
-            & (!self.wanted.val().get_bit(10) | !self.wanted.val().get_bits::<10>(0).any());
+        // Enough or not, a cycle late: nobody but the walker and the replier takes room, and not soon again.
+        self.free.next = self.spare.q.val() ^ self.all_free.val();
+        self.rest.next = bit_cast::<12, 11>(self.free.val()) - bit_cast::<12, 10>(self.reserve_words.val());
+        self.fits.d.next = !self.rest.val().get_bit(11);
         self.room.next = self.fits.q.val();
-        self.grown.next = self.used.q.val();
+        self.grown.d.next = bits::<10>(0);
         if self.reserve.val() {
-            self.grown.next = bit_cast::<11, 12>(self.wanted.val());
+            self.grown.d.next = self.reserve_words.val();
         }
-        self.shrunk.next = self.returned.val();
-        if self.words.out_valid.val() & self.payload_ready.val() {
-            self.shrunk.next = self.returned.val() + 1;
+        // A packet that has ended gives back what did not come: one less than was still expected. A word that has
+        // left gives back itself. Together one adder.
+        self.popped.next = self.words.out_valid.val() & self.payload_ready.val();
+        self.ends.next = self.packer.out_valid.val() & self.packer.out_last.val();
+        self.one.next = bits::<11>(0);
+        if self.popped.val() & !self.ends.val() {
+            self.one.next = bits::<11>(1);
         }
-        self.used.d.next = self.grown.val() - self.shrunk.val();
+        if self.ends.val() & !self.popped.val() {
+            self.one.next = self.minus_one.val();
+        }
+        self.shrunk.d.next = self.returned.val() + self.one.val();
+        self.delta.d.next = self.shrunk.q.val() - bit_cast::<11, 10>(self.grown.q.val());
+        self.next_free.next = self.free.val() + self.delta.q.val();
+        self.spare.d.next = self.next_free.val() ^ self.all_free.val();
 
         self.payload_valid.next = self.words.out_valid.val();
         self.payload.next = self.words.out_data.val().data;
@@ -283,10 +307,13 @@ impl Logic for Sink {
         self.whole_refused.next = self.wholes.out_data.val().refused;
         self.whole_failed.next = self.wholes.out_data.val().failed;
         self.wholes.out_ready.next = self.whole_ready.val();
-        self.busy.next = self.used.q.val().any();
+        self.busy.next = !self.free.val().get_bit(10);
 
         if self.reset.val() {
-            self.used.d.next = bits::<11>(0);
+            self.spare.d.next = bits::<11>(0);
+            self.grown.d.next = bits::<10>(0);
+            self.shrunk.d.next = bits::<11>(0);
+            self.delta.d.next = bits::<11>(0);
             self.midway.d.next = false;
             self.refused.d.next = false;
             self.failed.d.next = false;

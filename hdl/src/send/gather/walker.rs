@@ -5,13 +5,16 @@
 //!      head_word, tail_word ──►│ Walker │──► packet
 //!             room, tail_... ──►└────────┘──► reserve
 //! ```
-//! Contract: the head stays on show until `head_ready`. All segments are read and their lengths summed up before the
+//! Contract: `load` takes the next head; it stays until `head_ready`. A change of state or epoch is heeded a cycle late. All segments are read and their lengths summed up before the
 //! first packet, so a wrong descriptor sends nothing. Segments beyond the first two are read at once, up to 4000
 //! bytes, into the tail memory. A message of service RAW is one packet of 14 to 4200 bytes, nothing but a send. An access moves 4096 bytes at
 //! most. An RDMA read is one packet without payload, with the packets of its answer counted. A message that may not
 //! begin before reads are complete is told as `parked`; it and all heads of its VI behind it are done with, until one says `restart`. A head of another epoch is done with at once, or at its next packet. Bit 0 of an access's user field: the tail; bit 1: it ends a packet.
 //!
 //! Latency and throughput: see gather.
+//!
+//! How: memories take most of a cycle, so their words go straight into registers, and what must be true of a word is
+//! looked at in the cycle behind, in `late`. What is known of the VI stands in registers too, from State::Immediate on.
 //!
 //! Tests: with the whole of gather, `tests/send/gather.rs`.
 
@@ -33,9 +36,12 @@ enum State {
     Remote,
     FirstLength,
     SecondLength,
+    TailRow,
     AskTail,
     WaitTail,
+    Row,
     Check,
+    Verdict,
     Address,
     Segment,
     Scale,
@@ -56,10 +62,14 @@ pub struct Walker {
     pub clock: Signal<In, Clock>,
     /// Drops everything.
     pub reset: Signal<In, bool>,
-    /// A descriptor is on show.
+    /// There is a descriptor to load.
     pub head_valid: Signal<In, bool>,
-    /// Where it lies.
+    /// Load it.
+    pub load: Signal<Out, bool>,
+    /// The descriptor loaded last.
     pub head: Signal<In, SendHead>,
+    /// It is being worked on.
+    pub busy: Signal<Out, bool>,
     /// It is done with.
     pub head_ready: Signal<Out, bool>,
     /// Its VI is connected.
@@ -132,10 +142,43 @@ pub struct Walker {
     length: DFF<Bits<32>>,
     /// Bytes of the message in no packet yet.
     left: DFF<Bits<32>>,
-    /// The GATHER row has RAW.
-    raw: Signal<Local, bool>,
-    /// No frame has this length.
-    no_frame: Signal<Local, bool>,
+    /// The word that was on show the cycle before.
+    late: DFF<Bits<64>>,
+    /// Its upper half is reserved.
+    reserves: DFF<bool>,
+    /// Its upper half is a segment's length.
+    counts: DFF<bool>,
+    /// The word on show is in the tail memory.
+    from_tail: DFF<bool>,
+    /// What is known of the VI.
+    is_connected: DFF<bool>,
+    its_epoch: DFF<bool>,
+    known: DFF<Bits<4>>,
+    done: DFF<Bits<3>>,
+    its_depth: DFF<Bits<3>>,
+    /// `done` when `parks` was decided.
+    seen: DFF<Bits<3>>,
+    parks: DFF<bool>,
+    /// The GATHER row has RAW, or RDMA_READ.
+    raw: DFF<bool>,
+    may_read: DFF<bool>,
+    /// The length is not the segments'; is too large; no frame has it.
+    unequal: DFF<bool>,
+    too_long: DFF<bool>,
+    no_frame: DFF<bool>,
+    /// Not 0 in the cycle before: `left`, `packet_left`, `segment_left`, `skip`.
+    left_any: DFF<bool>,
+    packet_any: DFF<bool>,
+    segment_any: DFF<bool>,
+    skips: DFF<bool>,
+    /// Where the tail ends.
+    tail_stop: DFF<Bits<10>>,
+    /// In the midst of a packet: the next segment goes on with it.
+    midway: DFF<bool>,
+    /// The segment at hand has no bytes.
+    empty: Signal<Local, bool>,
+    late_low: Signal<Local, Bits<32>>,
+    late_high: Signal<Local, Bits<32>>,
     cuts: Signal<Local, bool>,
     sum: DFF<Bits<32>>,
     /// The sum has more than 32 bits.
@@ -153,7 +196,6 @@ pub struct Walker {
     next_read: Signal<Local, Bits<3>>,
     outstanding: Signal<Local, Bits<3>>,
     parked: Signal<Local, bool>,
-    parks: Signal<Local, bool>,
     exact: Signal<Local, bool>,
     borrow: Signal<Local, Bits<25>>,
     others: Signal<Local, Bits<25>>,
@@ -191,8 +233,7 @@ pub struct Walker {
     offset_address: Signal<Local, Bits<64>>,
     beyond_two: Signal<Local, Bits<8>>,
     tail_bytes: Signal<Local, Bits<13>>,
-    tail_stop: Signal<Local, Bits<10>>,
-    max_transfer: Signal<Local, Bits<32>>,
+    stop: Signal<Local, Bits<10>>,
     path_mtu: Signal<Local, Bits<13>>,
     bytes_up: Signal<Local, Bits<13>>,
     left_low: Signal<Local, Bits<13>>,
@@ -206,7 +247,6 @@ pub struct Walker {
     left_after: Signal<Local, Bits<32>>,
     announced: Signal<Local, bool>,
     stale: Signal<Local, bool>,
-    skips: Signal<Local, bool>,
     asked: Signal<Local, bool>,
     skip_after: Signal<Local, Bits<24>>,
     op_mask: Number<16, { control::OP_MASK as u64 }>,
@@ -266,24 +306,34 @@ impl Logic for Walker {
             ends_segment,
             ends_packet
         );
+        dff_setup!(self, clock, late, reserves, counts, from_tail, is_connected, its_epoch, known, done);
+        dff_setup!(self, clock, its_depth, seen, parks, raw, may_read, unequal, too_long, no_frame);
+        dff_setup!(self, clock, left_any, packet_any, segment_any, skips, tail_stop, midway);
 
         // The word on show: beyond the first 64 bytes it comes from the tail memory.
         self.word.next = self.head_word.val();
-        if self.index.q.val().get_bits::<6>(3).any() {
+        if self.from_tail.q.val() {
             self.word.next = self.tail_word.val();
         }
+        self.late.d.next = self.word.val();
+        self.late_low.next = self.late.q.val().get_bits::<32>(0);
+        self.late_high.next = self.late.q.val().get_bits::<32>(32);
         self.low.next = self.word.val().get_bits::<32>(0);
         self.high.next = self.word.val().get_bits::<32>(32);
-        self.count.next = self.high.val().get_bits::<16>(0);
-        self.flags.next = self.high.val().get_bits::<16>(16);
+        self.count.next = self.late_high.val().get_bits::<16>(0);
+        self.flags.next = self.late_high.val().get_bits::<16>(16);
         self.kind.next = self.flags.val() & self.op_mask.val();
 
         self.next_index.next = self.index.q.val();
         self.shows_row.next = false;
-        // A GATHER row, when it is the row that is on show.
-        self.max_transfer.next = self.high.val();
+        self.is_connected.d.next = self.connected.val();
+        self.its_epoch.d.next = self.epoch.val();
+        self.known.d.next = self.reads_known.val();
+        self.done.d.next = self.reads_done.val();
+        self.its_depth.d.next = self.depth.val();
+        // A GATHER row, when it was the row that was on show.
         self.path_mtu.next = bits::<13>(4096);
-        match self.word.val().get_bits::<3>(16).index() {
+        match self.late_low.val().get_bits::<3>(16).index() {
             0 => {
                 self.path_mtu.next = bits::<13>(256);
             }
@@ -298,13 +348,18 @@ impl Logic for Walker {
             }
             _ => {}
         }
-        self.raw.next = self.low.val().get_bit(19);
-        if self.raw.val() {
+        if self.late_low.val().get_bit(19) {
             self.path_mtu.next = self.no_mtu.val();
         }
-        self.no_frame.next = self.raw.val()
-            & ((self.length.q.val() < self.least_frame.val())
-                | (self.length.q.val() > self.largest_frame.val()));
+        self.too_long.d.next = self.length.q.val() > self.late_high.val();
+        self.unequal.d.next = (self.sum.q.val() != self.length.q.val()) | self.over.q.val();
+        self.no_frame.d.next =
+            (self.length.q.val() < self.least_frame.val()) | (self.length.q.val() > self.largest_frame.val());
+        self.left_any.d.next = self.left.q.val().any();
+        self.packet_any.d.next = self.packet_left.q.val().any();
+        self.segment_any.d.next = self.segment_left.q.val().any();
+        self.skips.d.next = self.skip.q.val().any();
+        self.empty.next = !self.segment_left.q.val().any();
         // Against 13 bits: carry chains as long as that, not as long as the counters.
         self.left_low.next = self.left.q.val().get_bits::<13>(0);
         self.fits.next =
@@ -322,47 +377,57 @@ impl Logic for Walker {
                 | (self.segment_low.val() > self.largest_piece.val()));
 
         // The sum of the segments' lengths.
-        self.addend.next = self.high.val();
+        self.addend.next = self.late_high.val();
         if self.state.q.val() == State::WaitTail {
             self.addend.next = self.tail_length.val();
         }
         self.total.next = bit_cast::<33, 32>(self.sum.q.val()) + bit_cast::<33, 32>(self.addend.val());
-        self.adds.next = (self.state.q.val() == State::FirstLength)
-            | (self.state.q.val() == State::SecondLength)
-            | (self.tail_length_valid.val() & (self.state.q.val() == State::WaitTail));
+        self.counts.d.next =
+            (self.state.q.val() == State::FirstLength) | (self.state.q.val() == State::SecondLength);
+        self.adds.next =
+            self.counts.q.val() | (self.tail_length_valid.val() & (self.state.q.val() == State::WaitTail));
         if self.adds.val() {
             self.sum.d.next = self.total.val().get_bits::<32>(0);
             self.over.d.next = self.over.q.val() | self.total.val().get_bit(32);
+        }
+        // In an address segment the length is reserved, too.
+        self.reserves.d.next = (self.state.q.val() == State::Length)
+            | ((self.state.q.val() == State::FirstLength) & self.rdma.q.val());
+        if self.reserves.q.val() & self.late_high.val().any() {
+            self.malformed.d.next = true;
         }
 
         self.moved.next = self.address.q.val() + bit_cast::<64, 13>(self.piece.q.val());
         self.offset_address.next = bit_cast::<64, 34>(self.head.val().offset) << 6;
         self.beyond_two.next = self.segments.q.val() - 2;
         self.tail_bytes.next = bit_cast::<13, 8>(self.beyond_two.val()) << 4;
-        self.tail_stop.next = (bit_cast::<10, 8>(self.segments.q.val()) << 1) + bits::<10>(4);
+        self.stop.next = (bit_cast::<10, 8>(self.segments.q.val()) << 1) + bits::<10>(4);
+        self.tail_stop.d.next = self.stop.val();
         self.segment_after.next = self.segment_left.q.val() - bit_cast::<32, 13>(self.piece.q.val());
         self.packet_after.next = self.packet_left.q.val() - self.piece.q.val();
         self.left_after.next = self.left.q.val() - bit_cast::<32, 13>(self.packet_left.q.val());
         self.bytes_up.next = self.left_low.val() + bits::<13>(7);
         self.reserve_words.next = self.words.q.val();
 
+        self.busy.next = self.state.q.val() != State::Idle;
+        self.load.next = false;
         self.head_ready.next = false;
         self.tail_start.next = false;
         self.reserve.next = false;
         self.packet_valid.next = false;
-        self.issued.next = self.reads_known.val().get_bits::<3>(0);
-        self.parked.next = self.reads_known.val().get_bit(3);
+        self.issued.next = self.known.q.val().get_bits::<3>(0);
+        self.parked.next = self.known.q.val().get_bit(3);
         self.next_read.next = self.issued.val() + 1;
-        self.outstanding.next = self.issued.val() - self.reads_done.val();
+        self.outstanding.next = self.issued.val() - self.done.q.val();
         self.reading.next = self.operation.q.val() == bits::<2>(2);
-        self.parks.next = (self.fence.q.val() & self.outstanding.val().any())
-            | (self.reading.val() & (self.outstanding.val() >= self.depth.val()));
+        self.parks.d.next = (self.fence.q.val() & self.outstanding.val().any())
+            | (self.reading.val() & (self.outstanding.val() >= self.its_depth.q.val()));
         self.count_write.next = false;
         self.count_next.next = bit_cast::<4, 3>(self.next_read.val());
         self.resting.next = (self.state.q.val() == State::Idle) | (self.state.q.val() == State::Cut);
         // Packets of the whole answer less one, then of what is asked for.
         // One subtraction: the one less is a borrow from below.
-        self.exact.next = !self.over.q.val() & self.segment_left.q.val().any();
+        self.exact.next = !self.over.q.val() & self.segment_any.q.val();
         self.borrow.next = bits::<25>(0);
         if self.exact.val() {
             self.borrow.next = bits::<25>(1);
@@ -371,15 +436,14 @@ impl Logic for Walker {
             - ((bit_cast::<25, 24>(self.skip.q.val()) << 1) | self.borrow.val());
         self.beyond_now.next = self.others.val().get_bits::<24>(1);
         // What comes behind a message that is parked comes again.
-        self.stale.next =
-            (self.head.val().epoch != self.epoch.val()) | (self.parked.val() & !self.head.val().restart);
-        self.skips.next = self.skip.q.val().any();
+        self.stale.next = (self.head.val().epoch != self.its_epoch.q.val())
+            | (self.parked.val() & !self.head.val().restart);
         self.skip_after.next = self.skip.q.val() - 1;
         self.announced.next =
-            self.skips.val() | (self.connected.val() & self.room.val() & self.packet_ready.val());
-        self.asked.next = self.access_ready.val() | self.skips.val();
-        self.access_valid.next =
-            ((self.state.q.val() == State::Ask) & !self.skips.val()) | (self.state.q.val() == State::AskTail);
+            self.skips.q.val() | (self.is_connected.q.val() & self.room.val() & self.packet_ready.val());
+        self.asked.next = self.access_ready.val() | self.skips.q.val();
+        self.access_valid.next = ((self.state.q.val() == State::Ask) & !self.skips.q.val())
+            | (self.state.q.val() == State::AskTail);
         self.access.next.address = self.address.q.val();
         self.access.next.span = self.segment_left.q.val();
         self.access.next.length = self.piece.q.val();
@@ -393,8 +457,6 @@ impl Logic for Walker {
         self.access.next.remote = bits::<2>(0);
         self.access.next.user = bits::<8>(0);
         if self.state.q.val() == State::AskTail {
-            // The row is on show.
-            self.access.next.tag = self.word.val().get_bits::<16>(0);
             self.access.next.user = bits::<8>(1);
         } else if self.ends_packet.q.val() {
             self.access.next.user = bits::<8>(2);
@@ -425,7 +487,7 @@ impl Logic for Walker {
         self.packet.next.parked = self.state.q.val() == State::Park;
         self.packet.next.reply = false;
         if self.state.q.val() == State::Park {
-            self.packet.next.number = self.reads_done.val();
+            self.packet.next.number = self.seen.q.val();
         }
 
         match self.state.q.val() {
@@ -440,37 +502,27 @@ impl Logic for Walker {
                 self.operation.d.next = bits::<2>(0);
                 self.rdma.d.next = false;
                 self.beyond.d.next = bits::<24>(0);
+                self.piece.d.next = bits::<13>(64);
+                if self.head_valid.val() & !self.hold.val() {
+                    self.load.next = true;
+                    self.state.d.next = State::Control;
+                }
+            }
+            State::Control => {
+                self.next_index.next = bits::<9>(2);
                 self.skip.d.next = bits::<24>(0);
                 if self.head.val().restart {
                     self.skip.d.next = self.head.val().skip;
                 }
                 self.region.d.next = self.head.val().region;
                 self.address.d.next = self.offset_address.val();
-                self.piece.d.next = bits::<13>(64);
-                if self.head_valid.val() & !self.hold.val() {
-                    self.state.d.next = State::Control;
-                    if self.head.val().lost {
-                        self.state.d.next = State::Finish;
-                    }
-                    if self.stale.val() {
-                        self.head_ready.next = true;
-                        self.state.d.next = State::Idle;
-                    } else if self.head.val().restart {
-                        // All reads that are not complete come again, unless it only goes on.
-                        self.count_write.next = true;
-                        self.count_next.next = bit_cast::<4, 3>(self.reads_done.val());
-                        if self.head.val().resume {
-                            self.count_next.next = bit_cast::<4, 3>(self.issued.val());
-                        }
-                    }
-                }
+                self.state.d.next = State::Immediate;
             }
-            State::Control => {
-                self.next_index.next = bits::<9>(2);
+            State::Immediate => {
+                self.next_index.next = bits::<9>(3);
+                self.immediate.d.next = self.high.val();
                 self.segments.d.next = self.count.val().get_bits::<8>(0);
                 self.has_immediate.d.next = (self.flags.val() & self.immediate_flag.val()).any();
-                self.operation.d.next = self.flags.val().get_bits::<2>(0);
-                self.rdma.d.next = self.kind.val() != self.op_send.val();
                 self.fence.d.next = (self.flags.val() & self.fence_flag.val()).any();
                 // An RDMA read, when there are any, is told apart here, and has to look at the GATHER row.
                 if (self.count.val() > self.max_segments.val())
@@ -484,21 +536,31 @@ impl Logic for Walker {
                     self.malformed.d.next = true;
                 }
                 self.address.d.next = self.moved.val();
-                self.state.d.next = State::Immediate;
-            }
-            State::Immediate => {
-                self.next_index.next = bits::<9>(3);
-                self.immediate.d.next = self.high.val();
-                if self.low.val().any() {
-                    self.malformed.d.next = true;
-                }
                 self.state.d.next = State::Length;
+                if self.head.val().lost {
+                    self.state.d.next = State::Finish;
+                } else {
+                    self.operation.d.next = self.flags.val().get_bits::<2>(0);
+                    self.rdma.d.next = self.kind.val() != self.op_send.val();
+                }
+                if self.stale.val() {
+                    self.head_ready.next = true;
+                    self.state.d.next = State::Idle;
+                } else if self.head.val().restart {
+                    // All reads that are not complete come again, unless it only goes on.
+                    self.count_write.next = true;
+                    self.count_next.next = bit_cast::<4, 3>(self.done.q.val());
+                    if self.head.val().resume {
+                        self.count_next.next = bit_cast::<4, 3>(self.issued.val());
+                    }
+                }
             }
             State::Length => {
                 self.next_index.next = bits::<9>(5);
                 self.length.d.next = self.low.val();
                 self.left.d.next = self.low.val();
-                if self.high.val().any() {
+                // Of the word before.
+                if self.late_low.val().any() {
                     self.malformed.d.next = true;
                 }
                 self.state.d.next = State::FirstLength;
@@ -508,7 +570,7 @@ impl Logic for Walker {
                 }
                 if !self.segments.q.val().any() {
                     self.shows_row.next = true;
-                    self.state.d.next = State::Check;
+                    self.state.d.next = State::Row;
                 }
             }
             State::Remote => {
@@ -519,27 +581,33 @@ impl Logic for Walker {
             State::FirstLength => {
                 self.next_index.next = bits::<9>(7);
                 self.rkey.d.next = self.low.val();
-                // An address segment has no length: what adds to the sum is reserved there.
-                if (self.head.val().words < bits::<4>(6)) | (self.rdma.q.val() & self.high.val().any()) {
+                if self.head.val().words < bits::<4>(6) {
                     self.malformed.d.next = true;
                 }
                 self.state.d.next = State::SecondLength;
                 if self.segments.q.val() == bits::<8>(1) {
                     self.shows_row.next = true;
-                    self.state.d.next = State::Check;
+                    self.state.d.next = State::Row;
                 }
             }
             State::SecondLength => {
                 self.next_index.next = bits::<9>(0);
                 self.shows_row.next = true;
                 self.piece.d.next = self.tail_bytes.val();
-                self.state.d.next = State::AskTail;
+                self.state.d.next = State::TailRow;
                 if self.head.val().words < bits::<4>(8) {
                     self.malformed.d.next = true;
-                    self.state.d.next = State::Check;
                 }
-                if self.malformed.q.val() | !self.connected.val() | (self.segments.q.val() == bits::<8>(2)) {
-                    self.state.d.next = State::Check;
+                if self.segments.q.val() == bits::<8>(2) {
+                    self.state.d.next = State::Row;
+                }
+            }
+            State::TailRow => {
+                self.shows_row.next = true;
+                self.tag.d.next = self.low.val().get_bits::<16>(0);
+                self.state.d.next = State::AskTail;
+                if self.malformed.q.val() | !self.is_connected.q.val() {
+                    self.state.d.next = State::Row;
                 }
             }
             State::AskTail => {
@@ -553,52 +621,61 @@ impl Logic for Walker {
                 self.shows_row.next = true;
                 if self.tail_done.val() {
                     self.malformed.d.next =
-                        self.tail_bad.val() | (self.tail_end.val() != self.tail_stop.val());
-                    self.state.d.next = State::Check;
+                        self.tail_bad.val() | (self.tail_end.val() != self.tail_stop.q.val());
+                    self.state.d.next = State::Row;
                 }
             }
-            State::Check => {
+            State::Row => {
+                // The first data segment's address comes next, whatever becomes of it.
                 self.next_index.next = bits::<9>(4);
                 if self.rdma.q.val() {
                     self.next_index.next = bits::<9>(6);
                 }
                 self.tag.d.next = self.low.val().get_bits::<16>(0);
+                self.state.d.next = State::Check;
+            }
+            State::Check => {
+                self.next_index.next = self.index.q.val() + 1;
+                self.address.d.next = self.word.val();
                 self.mtu.d.next = self.path_mtu.val();
+                self.raw.d.next = self.late_low.val().get_bit(19);
+                self.may_read.d.next = self.late_low.val().get_bit(21)
+                    & self.its_depth.q.val().any()
+                    & !self.has_immediate.q.val();
+                self.words.d.next = bits::<10>(8) + bit_cast::<10, 3>(self.late_low.val().get_bits::<3>(16));
                 self.packet_left.d.next = bits::<13>(0);
-                self.state.d.next = State::Address;
-                if !self.left.q.val().any() {
-                    self.state.d.next = State::Cut;
-                }
+                self.midway.d.next = false;
+                self.seen.d.next = self.done.q.val();
+                self.state.d.next = State::Verdict;
+            }
+            State::Verdict => {
+                self.next_index.next = self.index.q.val() + 1;
+                self.region.d.next = self.low.val().get_bits::<16>(0);
+                self.key.d.next = self.low.val().get_bits::<16>(16);
+                self.segment_left.d.next = self.high.val();
+                self.state.d.next = State::Cut;
                 if self.reading.val() {
                     // Bytes become packets, and packets to skip bytes, a shift at a time.
                     self.segment_left.d.next = self.length.q.val();
                     self.sum.d.next = bit_cast::<32, 24>(self.skip.q.val());
                     self.over.d.next = false;
-                    self.words.d.next = bits::<10>(8) + bit_cast::<10, 3>(self.low.val().get_bits::<3>(16));
                     self.state.d.next = State::Scale;
                 }
-                if self.parks.val() {
+                if self.parks.q.val() {
                     self.state.d.next = State::Park;
                 }
-                if self.over.q.val()
-                    | self.no_frame.val()
-                    | (self.sum.q.val() != self.length.q.val())
-                    | (self.length.q.val() > self.max_transfer.val())
-                {
+                if self.unequal.q.val() | self.too_long.q.val() | (self.raw.q.val() & self.no_frame.q.val()) {
                     self.errors.d.next = self.length_error.val();
                     self.state.d.next = State::Finish;
                 }
                 if self.malformed.q.val()
-                    | (self.reading.val()
-                        & (!self.low.val().get_bit(21)
-                            | self.has_immediate.q.val()
-                            | !self.depth.val().any()))
-                    | (self.raw.val() & (self.rdma.q.val() | self.has_immediate.q.val()))
+                    | (self.reading.val() & !self.may_read.q.val())
+                    | (self.raw.q.val() & (self.rdma.q.val() | self.has_immediate.q.val()))
                 {
                     self.errors.d.next = self.format_error.val();
                     self.state.d.next = State::Finish;
                 }
-                if !self.connected.val() {
+                if !self.is_connected.q.val() {
                     self.errors.d.next = self.flushed.val();
                     self.state.d.next = State::Finish;
                 }
@@ -625,15 +702,10 @@ impl Logic for Walker {
                 self.skip.d.next = bits::<24>(0);
                 self.last.d.next = true;
                 self.state.d.next = State::Measure;
-                if self.beyond_now.val().get_bit(23) {
-                    // It was longer before.
-                    self.errors.d.next = self.transport.val();
-                    self.state.d.next = State::Finish;
-                }
             }
             State::Park => {
                 self.packet_valid.next = true;
-                self.count_next.next = self.reads_known.val() | bits::<4>(8);
+                self.count_next.next = self.known.q.val() | bits::<4>(8);
                 if self.packet_ready.val() {
                     self.count_write.next = true;
                     self.head_ready.next = true;
@@ -651,11 +723,8 @@ impl Logic for Walker {
                 self.key.d.next = self.low.val().get_bits::<16>(16);
                 self.segment_left.d.next = self.high.val();
                 self.state.d.next = State::Cut;
-                if self.packet_left.q.val().any() {
+                if self.midway.q.val() {
                     self.state.d.next = State::Piece;
-                }
-                if !self.high.val().any() {
-                    self.state.d.next = State::Address;
                 }
             }
             State::Cut => {
@@ -668,34 +737,41 @@ impl Logic for Walker {
                 self.last.d.next = self.fits.val();
                 if !self.hold.val() {
                     self.state.d.next = State::Measure;
+                    if self.empty.val() & self.left_any.q.val() {
+                        self.state.d.next = State::Address;
+                    }
                 }
             }
             State::Measure => {
                 // The sink looks for room.
                 self.state.d.next = State::Announce;
+                if self.beyond.q.val().get_bit(23) {
+                    // It was longer before.
+                    self.errors.d.next = self.transport.val();
+                    self.state.d.next = State::Finish;
+                }
             }
             State::Announce => {
                 self.packet_valid.next =
-                    self.connected.val() & self.room.val() & !self.stale.val() & !self.skips.val();
+                    self.is_connected.q.val() & self.room.val() & !self.stale.val() & !self.skips.q.val();
                 if self.announced.val() {
                     self.count_write.next = self.reading.val() & !self.stale.val();
-                    self.reserve.next =
-                        self.packet_left.q.val().any() & !self.stale.val() & !self.skips.val();
+                    self.reserve.next = self.packet_any.q.val() & !self.stale.val() & !self.skips.q.val();
                     self.first.d.next = false;
-                    self.fresh.d.next = self.skips.val();
+                    self.fresh.d.next = self.skips.q.val();
                     self.left.d.next = self.left_after.val();
                     self.state.d.next = State::Piece;
-                    if !self.packet_left.q.val().any() {
+                    if !self.packet_any.q.val() {
                         self.head_ready.next = true;
                         self.state.d.next = State::Idle;
-                        if self.skips.val() {
+                        if self.skips.q.val() {
                             self.head_ready.next = false;
                             self.errors.d.next = self.transport.val();
                             self.state.d.next = State::Finish;
                         }
                     }
                 }
-                if !self.connected.val() {
+                if !self.is_connected.q.val() {
                     self.errors.d.next = self.flushed.val();
                     self.state.d.next = State::Finish;
                 }
@@ -705,6 +781,7 @@ impl Logic for Walker {
                 }
             }
             State::Piece => {
+                self.midway.d.next = true;
                 self.piece.d.next = self.packet_left.q.val();
                 self.ends_packet.d.next = self.longer.val() | self.same.val();
                 self.ends_segment.d.next = !self.longer.val();
@@ -718,29 +795,33 @@ impl Logic for Walker {
                     self.ends_segment.d.next = false;
                 }
                 self.state.d.next = State::Ask;
+                if self.empty.val() {
+                    self.state.d.next = State::Address;
+                }
             }
             State::Ask => {
                 if self.asked.val() {
                     self.address.d.next = self.moved.val();
                     self.segment_left.d.next = self.segment_after.val();
                     self.packet_left.d.next = self.packet_after.val();
+                    self.midway.d.next = !self.ends_packet.q.val();
                     self.state.d.next = State::Cut;
                     if self.ends_segment.q.val() {
                         self.state.d.next = State::Address;
                     } else if !self.ends_packet.q.val() {
                         self.state.d.next = State::Piece;
                     }
-                    if self.ends_packet.q.val() & !self.left.q.val().any() {
+                    if self.ends_packet.q.val() & !self.left_any.q.val() {
                         self.head_ready.next = true;
                         self.state.d.next = State::Idle;
-                        if self.skips.val() {
+                        if self.skips.q.val() {
                             // It was longer before.
                             self.head_ready.next = false;
                             self.errors.d.next = self.transport.val();
                             self.state.d.next = State::Finish;
                         }
                     }
-                    if self.ends_packet.q.val() & self.skips.val() {
+                    if self.ends_packet.q.val() & self.skips.q.val() {
                         self.skip.d.next = self.skip_after.val();
                     }
                 }
@@ -755,6 +836,7 @@ impl Logic for Walker {
             _ => {}
         }
         self.index.d.next = self.next_index.val();
+        self.from_tail.d.next = self.next_index.val().get_bits::<6>(3).any();
         self.read_index.next = self.next_index.val();
         self.read_row.next = self.shows_row.val();
         if self.reset.val() {

@@ -9,7 +9,7 @@
 //! Contract: the payload of a job is in the payload queue when the job is given: a frame that has begun pauses only
 //! for `frame_ready`. Behind the payload's last byte its last word is 0.
 //!
-//! Latency: 5 cycles from a job to its frame's first beat. Throughput: a beat every cycle, and 1 cycle between frames,
+//! Latency: 6 cycles from a job to its frame's first beat. A job waits for the frame before without holding up who gives it. Throughput: a beat every cycle, and 1 cycle between frames,
 //! in which the VLAN tag is read.
 //!
 //! How: a frame is headers (54 bytes), a RETH (16 bytes) or none, an extension header of 0 or 4 bytes, payload and pad,
@@ -96,14 +96,28 @@ pub(super) struct Framer {
     pub(super) busy: Signal<Out, bool>,
     templates: Ram<Bits<64>, { TEMPLATE_LOG2 }>,
     crc: Crc32,
+    /// The job that is next.
+    next_job: DFF<Job>,
+    pending: DFF<bool>,
     current: DFF<Job>,
     active: DFF<bool>,
     /// The VLAN tag is on show, not a word of the frame.
     tag_turn: DFF<bool>,
     /// Word of the frame that is being made.
     index: DFF<Bits<10>>,
-    /// The frame's last word.
-    last_index: DFF<Bits<10>>,
+    /// The frame's last word but one.
+    before_last: DFF<Bits<10>>,
+    /// The word being made is the last; it is number 6, 7, 8; its end comes from RETH, extension or payload.
+    at_last: DFF<bool>,
+    at_six: DFF<bool>,
+    at_seven: DFF<bool>,
+    at_eight: DFF<bool>,
+    in_tail: DFF<bool>,
+    /// There are words of payload left.
+    words_any: DFF<bool>,
+    /// Lengths of the IP packet and the UDP datagram in units of 4 bytes.
+    ip_quads: DFF<Bits<12>>,
+    udp_quads: DFF<Bits<12>>,
     words_left: DFF<Bits<10>>,
     carry: DFF<Bits<48>>,
     vlan: DFF<Bits<32>>,
@@ -114,6 +128,8 @@ pub(super) struct Framer {
     a_last: DFF<bool>,
     a_odd: DFF<bool>,
     a_next_last: DFF<bool>,
+    /// The word has the IP header's checksum, without the length.
+    a_checks: DFF<bool>,
     a_raw: DFF<bool>,
     a_over: DFF<Bits<3>>,
     a_loopback: DFF<bool>,
@@ -143,7 +159,9 @@ pub(super) struct Framer {
     c_vlan: DFF<Bits<32>>,
     moves: Signal<Local, bool>,
     accept: Signal<Local, bool>,
-    is_last: Signal<Local, bool>,
+    at_before: Signal<Local, bool>,
+    steps: Signal<Local, bool>,
+    frees: Signal<Local, bool>,
     ends: Signal<Local, bool>,
     odd: Signal<Local, bool>,
     half_quads: Signal<Local, Bits<10>>,
@@ -156,10 +174,8 @@ pub(super) struct Framer {
     field_pad: Signal<Local, Bits<2>>,
     field_quads: Signal<Local, Bits<11>>,
     field_psn: Signal<Local, Bits<24>>,
-    ip_quads: Signal<Local, Bits<12>>,
     ip_length: Signal<Local, Bits<16>>,
     ip_length_wire: Signal<Local, Bits<16>>,
-    udp_quads: Signal<Local, Bits<12>>,
     udp_length: Signal<Local, Bits<16>>,
     udp_length_wire: Signal<Local, Bits<16>>,
     rest: Signal<Local, Bits<16>>,
@@ -170,15 +186,11 @@ pub(super) struct Framer {
     checksum_wire: Signal<Local, Bits<16>>,
     psn_wire: Signal<Local, Bits<16>>,
     flags: Signal<Local, Bits<8>>,
-    low: Signal<Local, Bits<16>>,
-    third: Signal<Local, Bits<8>>,
-    fourth: Signal<Local, Bits<8>>,
-    middle: Signal<Local, Bits<16>>,
-    high: Signal<Local, Bits<16>>,
-    at_six: Signal<Local, bool>,
-    in_tail: Signal<Local, bool>,
+    /// The bits of the template that go into the word, and what else does.
+    keep: Signal<Local, Bits<64>>,
+    patch: Signal<Local, Bits<64>>,
+    checked: Signal<Local, Bits<64>>,
     at_extension: Signal<Local, bool>,
-    at_seven: Signal<Local, bool>,
     at_reth: Signal<Local, bool>,
     consumes: Signal<Local, bool>,
     source: Signal<Local, Bits<64>>,
@@ -189,7 +201,13 @@ pub(super) struct Framer {
     icrc: Signal<Local, Bits<32>>,
     finished: Signal<Local, Bits<64>>,
     crc_start: Number<32, { CRC_START }>,
-    flag_bits: Number<8, 0xcf>,
+    one_word: Number<10, 1>,
+    whole: Number<64, 0xffff_ffff_ffff_ffff>,
+    but_length: Number<64, 0xffff_ffff_ffff_0000>,
+    but_datagram: Number<64, 0x0000_ffff_ffff_ffff>,
+    but_opcode: Number<64, 0xffff_ffff_cf00_0000>,
+    but_psn: Number<64, 0xffff>,
+    ack_bit: Number<64, 0x80_0000>,
 }
 
 impl Logic for Framer {
@@ -199,7 +217,18 @@ impl Logic for Framer {
             self,
             clock,
             current,
-            last_index,
+            next_job,
+            pending,
+            before_last,
+            at_last,
+            at_six,
+            at_seven,
+            at_eight,
+            in_tail,
+            words_any,
+            ip_quads,
+            udp_quads,
+            a_checks,
             active,
             tag_turn,
             index,
@@ -246,40 +275,62 @@ impl Logic for Framer {
         self.odd.next = self.field_quads.val().get_bit(0);
         self.half_quads.next = self.field_quads.val().get_bits::<10>(1);
         self.raw.next = self.current.q.val().raw;
-        self.to_last.next = bits::<10>(7);
+        self.to_last.next = bits::<10>(6);
         if self.raw.val() {
-            self.to_last.next = bits::<10>(1023);
+            self.to_last.next = bits::<10>(1022);
         }
         if self.tag_turn.q.val() {
-            self.last_index.d.next = self.half_quads.val() + self.to_last.val();
+            self.before_last.d.next = self.half_quads.val() + self.to_last.val();
         }
-        self.is_last.next = (self.index.q.val() == self.last_index.q.val()) & !self.tag_turn.q.val();
-        self.ends.next = self.active.q.val() & self.is_last.val() & self.moves.val();
-        self.job_ready.next = !self.active.q.val() | self.ends.val();
-        self.accept.next = self.job_valid.val() & (!self.active.q.val() | self.ends.val());
+        self.at_before.next = self.index.q.val() == self.before_last.q.val();
+        self.ends.next = self.active.q.val() & self.at_last.q.val() & self.moves.val();
+        self.frees.next = !self.active.q.val() | self.ends.val();
+        self.job_ready.next = !self.pending.q.val();
+        self.accept.next = self.pending.q.val() & self.frees.val();
+        if !self.pending.q.val() {
+            self.next_job.d.next = self.job.val();
+            self.pending.d.next = self.job_valid.val();
+        }
+        self.steps.next = self.moves.val() & !self.tag_turn.q.val();
         self.next_index.next = self.index.q.val();
-        if self.moves.val() & !self.tag_turn.q.val() {
+        if self.steps.val() {
             self.next_index.next = self.index.q.val() + 1;
+            self.at_last.d.next = self.at_before.val();
+            self.at_six.d.next = self.index.q.val() == bits::<10>(5);
+            self.at_seven.d.next = self.at_six.q.val();
+            self.at_eight.d.next = self.at_seven.q.val();
+            if self.index.q.val() == bits::<10>(5) {
+                self.in_tail.d.next = true;
+            }
         }
         self.row.next = self.next_index.val().get_bits::<3>(0);
         self.row_vi.next = self.current.q.val().vi;
         if self.tag_turn.q.val() & !self.moves.val() {
             self.row.next = bits::<3>(7);
         }
+        if self.frees.val() {
+            self.row.next = bits::<3>(7);
+            self.row_vi.next = self.next_job.q.val().vi;
+        }
         self.index.d.next = self.next_index.val();
-        if self.moves.val() {
+        if self.moves.val() & self.tag_turn.q.val() {
             self.tag_turn.d.next = false;
+            self.in_tail.d.next = self.raw.val();
         }
         if self.ends.val() {
             self.active.d.next = false;
         }
         if self.accept.val() {
+            self.pending.d.next = false;
             self.active.d.next = true;
             self.tag_turn.d.next = true;
             self.index.d.next = bits::<10>(0);
-            self.row.next = bits::<3>(7);
-            self.row_vi.next = self.job.val().vi;
-            self.current.d.next = self.job.val();
+            self.at_last.d.next = false;
+            self.at_six.d.next = false;
+            self.at_seven.d.next = false;
+            self.at_eight.d.next = false;
+            self.in_tail.d.next = false;
+            self.current.d.next = self.next_job.q.val();
         }
         self.templates.write_enable.next = self.template_write.val();
         self.templates.write_address.next = self.template_row.val();
@@ -293,13 +344,13 @@ impl Logic for Framer {
         }
 
         // The fields to patch, most significant byte first on the wire.
-        self.ip_quads.next = bit_cast::<12, 11>(self.field_quads.val()) + bits::<12>(11);
-        self.ip_length.next = bit_cast::<16, 12>(self.ip_quads.val()) << 2;
+        self.ip_quads.d.next = bit_cast::<12, 11>(self.field_quads.val()) + bits::<12>(11);
+        self.ip_length.next = bit_cast::<16, 12>(self.ip_quads.q.val()) << 2;
         self.ip_length_wire.next = (self.ip_length.val() << 8) | (self.ip_length.val() >> 8);
-        self.udp_quads.next = bit_cast::<12, 11>(self.field_quads.val()) + bits::<12>(6);
-        self.udp_length.next = bit_cast::<16, 12>(self.udp_quads.val()) << 2;
+        self.udp_quads.d.next = bit_cast::<12, 11>(self.field_quads.val()) + bits::<12>(6);
+        self.udp_length.next = bit_cast::<16, 12>(self.udp_quads.q.val()) << 2;
         self.udp_length_wire.next = (self.udp_length.val() << 8) | (self.udp_length.val() >> 8);
-        self.rest.next = self.template.val().get_bits::<16>(0);
+        self.rest.next = self.a_word.q.val().get_bits::<16>(0);
         self.rest_host.next = (self.rest.val() << 8) | (self.rest.val() >> 8);
         self.sum.next = bit_cast::<17, 16>(self.rest_host.val()) + bit_cast::<17, 16>(self.ip_length.val());
         self.folded.next =
@@ -307,65 +358,61 @@ impl Logic for Framer {
         self.checksum.next = !self.folded.val();
         self.checksum_wire.next = (self.checksum.val() << 8) | (self.checksum.val() >> 8);
         self.field_pad.next = self.current.q.val().pad;
-        self.flags.next = (self.template.val().get_bits::<8>(24) & self.flag_bits.val())
-            | (bit_cast::<8, 2>(self.field_pad.val()) << 4);
+        self.flags.next = bit_cast::<8, 2>(self.field_pad.val()) << 4;
         self.field_psn.next = self.current.q.val().psn;
         self.psn_wire.next = bit_cast::<16, 8>(self.field_psn.val().get_bits::<8>(8))
             | (bit_cast::<16, 8>(self.field_psn.val().get_bits::<8>(0)) << 8);
 
-        // The header word of the template, patched; word 6 ends with its sixth byte.
-        self.low.next = self.rest.val();
-        self.third.next = self.template.val().get_bits::<8>(16);
-        self.fourth.next = self.template.val().get_bits::<8>(24);
-        self.middle.next = self.template.val().get_bits::<16>(32);
-        self.high.next = self.template.val().get_bits::<16>(48);
-        self.at_six.next = self.index.q.val() == bits::<10>(6);
+        // The header word of the template, patched; word 6 ends with its sixth byte. The memory's word goes through one
+        // gate; what else is in the word is ready by then. The checksum follows in stage A.
+        self.keep.next = self.whole.val();
+        self.patch.next = bits::<64>(0);
         match self.index.q.val().index() {
             2 => {
-                self.low.next = self.ip_length_wire.val();
-            }
-            3 => {
-                self.low.next = self.checksum_wire.val();
+                self.keep.next = self.but_length.val();
+                self.patch.next = bit_cast::<64, 16>(self.ip_length_wire.val());
             }
             4 => {
-                self.high.next = self.udp_length_wire.val();
+                self.keep.next = self.but_datagram.val();
+                self.patch.next = bit_cast::<64, 16>(self.udp_length_wire.val()) << 48;
             }
             5 => {
-                self.low.next = bits::<16>(0);
-                self.third.next = self.current.q.val().opcode;
-                self.fourth.next = self.flags.val();
+                self.keep.next = self.but_opcode.val();
+                self.patch.next = (bit_cast::<64, 8>(self.current.q.val().opcode) << 16)
+                    | (bit_cast::<64, 8>(self.flags.val()) << 24);
             }
             6 => {
-                self.third.next = bits::<8>(0);
+                self.keep.next = self.but_psn.val();
+                self.patch.next = (bit_cast::<64, 8>(self.field_psn.val().get_bits::<8>(16)) << 24)
+                    | (bit_cast::<64, 16>(self.psn_wire.val()) << 32);
                 if self.current.q.val().ack_request {
-                    self.third.next = bits::<8>(0x80);
+                    self.patch.next = (bit_cast::<64, 8>(self.field_psn.val().get_bits::<8>(16)) << 24)
+                        | (bit_cast::<64, 16>(self.psn_wire.val()) << 32)
+                        | self.ack_bit.val();
                 }
-                self.fourth.next = self.field_psn.val().get_bits::<8>(16);
-                self.middle.next = self.psn_wire.val();
-                self.high.next = bits::<16>(0);
             }
             _ => {}
         }
 
         // From byte 48 on: what is over from the word before, then RETH, extension or payload.
-        self.in_tail.next = ((self.index.q.val() >= bits::<10>(6)) | self.raw.val()) & !self.tag_turn.q.val();
-        self.at_seven.next = self.index.q.val() == bits::<10>(7);
-        self.at_reth.next = (self.at_six.val() | self.at_seven.val()) & self.current.q.val().reth;
-        self.at_extension.next = self.at_six.val() & self.current.q.val().extended;
+        self.at_reth.next = (self.at_six.q.val() | self.at_seven.q.val()) & self.current.q.val().reth;
+        self.at_extension.next = self.at_six.q.val() & self.current.q.val().extended;
         if self.current.q.val().reth {
-            self.at_extension.next = (self.index.q.val() == bits::<10>(8)) & self.current.q.val().extended;
+            self.at_extension.next = self.at_eight.q.val() & self.current.q.val().extended;
         }
         self.consumes.next = self.active.q.val()
-            & self.in_tail.val()
+            & self.in_tail.q.val()
             & !self.at_reth.val()
             & !self.at_extension.val()
-            & self.words_left.q.val().any();
+            & self.words_any.q.val();
         self.payload_ready.next = self.consumes.val() & self.moves.val();
         if self.consumes.val() & self.moves.val() {
             self.words_left.d.next = self.words_left.q.val() - 1;
+            self.words_any.d.next = self.words_left.q.val() != self.one_word.val();
         }
         if self.accept.val() {
-            self.words_left.d.next = self.job.val().words;
+            self.words_left.d.next = self.next_job.q.val().words;
+            self.words_any.d.next = self.next_job.q.val().words.any();
         }
         self.source.next = bits::<64>(0);
         if self.consumes.val() {
@@ -376,17 +423,14 @@ impl Logic for Framer {
         }
         if self.at_reth.val() {
             self.source.next = self.current.q.val().reth_address;
-            if self.at_seven.val() {
+            if self.at_seven.q.val() {
                 self.source.next = self.current.q.val().reth_rest;
             }
         }
-        self.base.next = bit_cast::<64, 48>(self.carry.q.val());
-        if !self.in_tail.val() | self.at_six.val() {
-            self.base.next = bit_cast::<64, 16>(self.low.val())
-                | (bit_cast::<64, 8>(self.third.val()) << 16)
-                | (bit_cast::<64, 8>(self.fourth.val()) << 24)
-                | (bit_cast::<64, 16>(self.middle.val()) << 32)
-                | (bit_cast::<64, 16>(self.high.val()) << 48);
+        self.base.next = self.patch.val();
+        if self.in_tail.q.val() & !self.at_six.q.val() {
+            self.keep.next = bits::<64>(0);
+            self.base.next = bit_cast::<64, 48>(self.carry.q.val());
         }
         // RETH and extension header, and payload without the latter, lie 6 bytes off; payload behind it 2 bytes.
         if self.current.q.val().extended & !self.at_extension.val() & !self.at_reth.val() {
@@ -397,6 +441,7 @@ impl Logic for Framer {
             self.over.next = bit_cast::<48, 64>(self.source.val() >> 16);
         }
         if self.raw.val() {
+            self.keep.next = bits::<64>(0);
             self.word.next = self.source.val();
         }
         if self.moves.val() {
@@ -410,16 +455,17 @@ impl Logic for Framer {
         }
         if self.moves.val() {
             self.a_valid.d.next = self.active.q.val() & !self.tag_turn.q.val();
-            self.a_word.d.next = self.word.val();
+            self.a_word.d.next = self.word.val() | (self.template.val() & self.keep.val());
+            self.a_checks.d.next = (self.index.q.val() == bits::<10>(3)) & !self.raw.val();
             self.a_first.d.next = !self.index.q.val().any();
-            self.a_last.d.next = self.is_last.val();
+            self.a_last.d.next = self.at_last.q.val();
             self.a_odd.d.next = self.odd.val();
-            self.a_next_last.d.next = self.next_index.val() == self.last_index.q.val();
+            self.a_next_last.d.next = self.at_before.val();
             self.a_raw.d.next = self.raw.val();
             self.a_over.d.next = self.current.q.val().over;
             self.a_loopback.d.next = self.current.q.val().loopback;
             self.a_feed.d.next =
-                (self.index.q.val() >= bits::<10>(2)) & !(self.is_last.val() & !self.odd.val());
+                (self.index.q.val() >= bits::<10>(2)) & !(self.at_last.q.val() & !self.odd.val());
             self.a_preset.d.next = self.index.q.val() == bits::<10>(1);
             self.a_mask_low.d.next =
                 (self.index.q.val() == bits::<10>(3)) | (self.index.q.val() == bits::<10>(5));
@@ -437,13 +483,19 @@ impl Logic for Framer {
         self.crc.in_valid.next = self.a_valid.q.val() & self.a_feed.q.val() & self.moves.val();
         self.crc.in_data.next = bit_cast::<64, 16>(self.a_before.q.val()) | (self.masked.val() << 16);
         self.crc.in_half.next = self.a_last.q.val();
-        self.crc.preset.next = self.a_valid.q.val() & self.a_preset.q.val() & self.moves.val();
+        // As often as the word stands there: nothing is fed meanwhile, and `moves` stays out of the CRC's gates.
+        self.crc.preset.next = self.a_valid.q.val() & self.a_preset.q.val();
         self.crc.preset_value.next = self.crc_start.val();
 
-        // Stage B: the CRC includes the word now.
+        // Stage B: the CRC, which leaves the checksum out, includes the word now.
+        self.checked.next = self.a_word.q.val();
+        if self.a_checks.q.val() {
+            self.checked.next =
+                (self.a_word.q.val() & self.but_length.val()) | bit_cast::<64, 16>(self.checksum_wire.val());
+        }
         if self.moves.val() {
             self.b_valid.d.next = self.a_valid.q.val();
-            self.b_word.d.next = self.a_word.q.val();
+            self.b_word.d.next = self.checked.val();
             self.b_first.d.next = self.a_first.q.val();
             self.b_last.d.next = self.a_last.q.val();
             self.b_odd.d.next = self.a_odd.q.val();
@@ -497,12 +549,16 @@ impl Logic for Framer {
         self.frame.next.bad = false;
         self.frame_loopback.next = self.c_loopback.q.val();
         self.frame_vlan.next = self.c_vlan.q.val();
-        self.running.next = self.active.q.val();
-        self.busy.next =
-            self.active.q.val() | self.a_valid.q.val() | self.b_valid.q.val() | self.c_valid.q.val();
+        self.running.next = self.active.q.val() | self.pending.q.val();
+        self.busy.next = self.active.q.val()
+            | self.pending.q.val()
+            | self.a_valid.q.val()
+            | self.b_valid.q.val()
+            | self.c_valid.q.val();
 
         if self.reset.val() {
             self.active.d.next = false;
+            self.pending.d.next = false;
             self.tag_turn.d.next = false;
             self.a_valid.d.next = false;
             self.b_valid.d.next = false;

@@ -21,30 +21,35 @@
 //! RETH, and so has an RDMA read, which takes the PSNs of its answer; who waits for that hears of it first. Packets of answers to peers'
 //! reads bring their PSN, and are sent as acknowledgements are; one whose bytes could not be read breaks its VI, with a NAK. The payload of a VI of service RAW is the frame. Frames carry no pad to Ethernet's minimum: that is the MAC's.
 //!
-//! Latency: 7 cycles from a whole packet to its frame's first beat. Throughput: a frame of w words every w + 1 cycles,
-//! at least every 4: 10 cycles for a send of 8 bytes.
+//! Latency: 9 cycles from a whole packet to its frame's first beat. Throughput: a frame of w words every w + 1 cycles,
+//! at least every 5: 10 cycles for a send of 8 bytes.
 //!
 //! Tests: `tests/send/transmit.rs`.
 
 mod framer;
+mod heading;
 
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::{service, table, vi_states};
-use viaduct_spec::wire::{opcode, syndrome};
+use viaduct_spec::wire::syndrome;
 
 use crate::bus::{
     word, AckRequest, Commit, EpochWrite, Fault, FrameBeat, Packet, ReadSent, Sent, StateWrite, Vi,
 };
 use crate::prims::{LutRam, Number, Ram};
 use framer::{Framer, TEMPLATE_LOG2};
+use heading::Heading;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum State {
     Idle,
+    Look,
     Decide,
+    /// Who waits for the answer hears of the read.
+    Enter,
     Drop,
     Break,
     Report,
@@ -153,13 +158,37 @@ pub struct Transmit {
     /// Bytes of payload of the frame that begins; 0: none does in this cycle.
     pub count_bytes: Signal<Out, Bits<13>>,
     framer: Framer,
+    heading: Heading,
     contexts: Ram<Bits<27>, { VI_LOG2 }>,
     states: LutRam<Bits<2>, { VI_LOG2 }>,
     epochs: LutRam<bool, { VI_LOG2 }>,
     /// Answers of the VI are refused: what is left of them is dropped.
     refusing: LutRam<bool, { VI_LOG2 }>,
+    /// What is known of the packet at hand and its VI, as it was in the cycle before: read in State::Look, used in
+    /// State::Decide.
+    its_row: DFF<Bits<27>>,
+    was_connected: DFF<bool>,
+    was_idle: DFF<bool>,
+    was_stale: DFF<bool>,
+    was_refusing: DFF<bool>,
+    was_refused: DFF<bool>,
+    was_failed: DFF<bool>,
+    was_flushed: DFF<bool>,
+    has_errors: DFF<bool>,
+    bad: Signal<Local, bool>,
+    passes: Signal<Local, bool>,
     /// The read at hand is known to those who wait for its answer.
     entered: DFF<bool>,
+    /// The packet on show has been taken; the next one is on show in the cycle behind this.
+    packet_taken: DFF<bool>,
+    /// So has what is known of its payload.
+    whole_taken: DFF<bool>,
+    /// See `replied`.
+    reply_left: DFF<bool>,
+    /// See `count_ack`.
+    ack_left: DFF<bool>,
+    /// See `count_nak`.
+    nak_left: DFF<bool>,
     /// The packet at hand is dropped because its bytes could not be read, or because it may not.
     unread: DFF<bool>,
     counted_msn: Signal<Local, Bits<24>>,
@@ -168,13 +197,7 @@ pub struct Transmit {
     reads: Signal<Local, bool>,
     enters: Signal<Local, bool>,
     last_psn: Signal<Local, Bits<24>>,
-    response_opcode: Signal<Local, Bits<8>>,
     op_read: Number<2, { control::OP_RDMAREAD as u64 }>,
-    read_request: Number<8, { opcode::RC_READ_REQUEST as u64 }>,
-    response_first: Number<8, { opcode::RC_READ_RESPONSE_FIRST as u64 }>,
-    response_middle: Number<8, { opcode::RC_READ_RESPONSE_MIDDLE as u64 }>,
-    response_last: Number<8, { opcode::RC_READ_RESPONSE_LAST as u64 }>,
-    response_only: Number<8, { opcode::RC_READ_RESPONSE_ONLY as u64 }>,
     nak_access: Number<8, { syndrome::NAK_ACCESS as u64 }>,
     nak_operational: Number<8, { syndrome::NAK_OPERATIONAL as u64 }>,
     last_word: Number<2, { word::LAST }>,
@@ -193,18 +216,20 @@ pub struct Transmit {
     breaks: DFF<bool>,
     /// The packet is of a former epoch: nothing is told of it.
     silent: DFF<bool>,
+    stale_now: Signal<Local, bool>,
     stale: Signal<Local, bool>,
     /// It is not the next packet of the message before it.
     begins: Signal<Local, bool>,
     was_started: Signal<Local, bool>,
     was_dropping: Signal<Local, bool>,
     packet_psn: Signal<Local, Bits<24>>,
-    asks: Signal<Local, bool>,
     context_row: Signal<Local, Bits<27>>,
     context_psn: Signal<Local, Bits<24>>,
     next_psn: Signal<Local, Bits<24>>,
+    doubled: Signal<Local, Bits<25>>,
+    beyond: Signal<Local, Bits<25>>,
+    more: Signal<Local, Bits<25>>,
     is_reliable: Signal<Local, bool>,
-    is_raw: Signal<Local, bool>,
     vi_state: Signal<Local, Bits<2>>,
     is_connected: Signal<Local, bool>,
     length: Signal<Local, Bits<13>>,
@@ -220,42 +245,10 @@ pub struct Transmit {
     syndrome: Signal<Local, Bits<8>>,
     error: Signal<Local, Bits<9>>,
     done: Signal<Local, bool>,
-    send_opcode: Signal<Local, Bits<8>>,
-    plain_opcode: Signal<Local, Bits<8>>,
-    low_bits: Signal<Local, Bits<2>>,
-    pad: Signal<Local, Bits<2>>,
-    up_four: Signal<Local, Bits<13>>,
-    up_eight: Signal<Local, Bits<13>>,
-    extended: Signal<Local, bool>,
-    value: Signal<Local, Bits<32>>,
-    /// RDMA write.
-    writes: Signal<Local, bool>,
-    reth: Signal<Local, bool>,
-    write_opcode: Signal<Local, Bits<8>>,
-    remote_address: Signal<Local, Bits<64>>,
-    rkey: Signal<Local, Bits<32>>,
-    size: Signal<Local, Bits<32>>,
-    payload_quads: Signal<Local, Bits<11>>,
-    header_quads: Signal<Local, Bits<11>>,
-    quads: Signal<Local, Bits<11>>,
     transmit_table: Number<4, { table::TRANSMIT as u64 }>,
     template_table: Number<4, { table::TEMPLATE as u64 }>,
     idle_state: Number<2, { vi_states::IDLE as u64 }>,
     connected: Number<2, { vi_states::CONNECTED as u64 }>,
-    acknowledge: Number<8, { opcode::RC_ACKNOWLEDGE as u64 }>,
-    send_first: Number<8, { opcode::RC_SEND_FIRST as u64 }>,
-    send_middle: Number<8, { opcode::RC_SEND_MIDDLE as u64 }>,
-    send_last: Number<8, { opcode::RC_SEND_LAST as u64 }>,
-    send_only: Number<8, { opcode::RC_SEND_ONLY as u64 }>,
-    write_first: Number<8, { opcode::RC_WRITE_FIRST as u64 }>,
-    write_middle: Number<8, { opcode::RC_WRITE_MIDDLE as u64 }>,
-    write_last: Number<8, { opcode::RC_WRITE_LAST as u64 }>,
-    write_only: Number<8, { opcode::RC_WRITE_ONLY as u64 }>,
-    op_write: Number<2, { control::OP_RDMAWRITE as u64 }>,
-    /// The opcode with immediate data is the next one.
-    with_immediate: Number<8, { (opcode::RC_SEND_ONLY_IMMEDIATE - opcode::RC_SEND_ONLY) as u64 }>,
-    /// Unreliable opcodes have this bit.
-    unreliable_bit: Number<8, { (opcode::UC_SEND_FIRST - opcode::RC_SEND_FIRST) as u64 }>,
     no_error: Number<9, 0>,
     flushed: Number<9, { status::DESC_FLUSHED_ERROR as u64 }>,
     protection: Number<9, { status::PROTECTION_ERROR as u64 }>,
@@ -267,14 +260,18 @@ impl Logic for Transmit {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, acking, started, dropping, errors, reliable, psn, breaks, silent);
-        dff_setup!(self, clock, entered, unread, forbidden);
+        dff_setup!(self, clock, entered, unread, forbidden, its_row, was_connected, was_idle, was_stale);
+        dff_setup!(self, clock, packet_taken, whole_taken, reply_left, ack_left, nak_left);
+        dff_setup!(self, clock, was_refusing, was_refused, was_failed, was_flushed, has_errors);
         clock!(self, clock, framer, contexts, states, epochs, refusing);
         self.framer.reset.next = self.reset.val();
 
         // What there is to do. A packet with payload waits for it.
         self.length.next = self.packet.val().length;
         self.has_payload.next = self.packet.val().send & self.length.val().any();
-        self.packet_there.next = self.packet_valid.val() & (!self.has_payload.val() | self.whole_valid.val());
+        self.packet_there.next = self.packet_valid.val()
+            & !self.packet_taken.q.val()
+            & (!self.has_payload.val() | (self.whole_valid.val() & !self.whole_taken.q.val()));
         self.takes_ack.next = self.ack_valid.val() & (!self.packet_there.val() | !self.acking.q.val());
 
         // Tables: between frames, before anything else is begun.
@@ -301,7 +298,7 @@ impl Logic for Transmit {
         self.epochs.read_address.next = self.vi.q.val();
         self.replies.next = self.packet.val().reply;
         self.reads.next = self.packet.val().operation == self.op_read.val();
-        self.stale.next = (self.packet.val().epoch != self.epochs.read_data.val()) & !self.replies.val();
+        self.stale_now.next = (self.packet.val().epoch != self.epochs.read_data.val()) & !self.replies.val();
         self.refusing.write_enable.next =
             self.state_valid.val() & (self.state.val().state == self.connected.val());
         self.refusing.write_address.next = self.state.val().vi;
@@ -311,16 +308,28 @@ impl Logic for Transmit {
         self.was_started.next = self.started.q.val() & !self.begins.val();
         self.was_dropping.next = self.dropping.q.val() & !self.begins.val();
 
-        self.context_row.next = self.contexts.read_data.val();
+        self.was_connected.d.next = self.is_connected.val();
+        self.was_idle.d.next = self.vi_state.val() == self.idle_state.val();
+        self.was_stale.d.next = self.stale_now.val();
+        self.stale.next = self.was_stale.q.val();
+        self.was_refusing.d.next = self.refusing.read_data.val();
+        self.was_refused.d.next = self.whole_refused.val() & self.has_payload.val();
+        self.was_failed.d.next = self.whole_failed.val() & self.has_payload.val();
+        self.was_flushed.d.next = self.packet.val().errors == self.flushed.val();
+        self.has_errors.d.next = self.packet.val().errors.any();
+        self.its_row.d.next = self.contexts.read_data.val();
+        self.context_row.next = self.its_row.q.val();
         self.context_psn.next = self.context_row.val().get_bits::<24>(0);
         self.packet_psn.next = self.context_psn.val();
         if self.packet.val().restart | self.replies.val() {
             self.packet_psn.next = self.packet.val().psn;
         }
         self.last_psn.next = self.packet_psn.val() + self.packet.val().beyond;
-        self.next_psn.next = self.last_psn.val() + 1;
-        self.asks.next = self.packet_psn.val().get_bits::<4>(0) == bits::<4>(15);
-        self.is_raw.next = self.context_row.val().get_bits::<2>(24).all();
+        // One adder: the one more is a carry from below.
+        self.doubled.next = (bit_cast::<25, 24>(self.packet_psn.val()) << 1) | bits::<25>(1);
+        self.beyond.next = (bit_cast::<25, 24>(self.packet.val().beyond) << 1) | bits::<25>(1);
+        self.more.next = self.doubled.val() + self.beyond.val();
+        self.next_psn.next = self.more.val().get_bits::<24>(1);
         self.is_reliable.next = self.context_row.val().get_bit(24) ^ self.context_row.val().get_bit(25);
         self.contexts.read_address.next = self.vi.q.val();
         self.contexts.write_enable.next = self.commit_valid.val()
@@ -332,154 +341,49 @@ impl Logic for Transmit {
         // The job, if it comes to that.
         self.syndrome.next = self.ack.val().syndrome;
         self.negative.next = self.syndrome.val().get_bits::<2>(5).any();
-        self.low_bits.next = self.length.val().get_bits::<2>(0);
-        self.pad.next = bits::<2>(0) - self.low_bits.val();
-        self.up_four.next = self.length.val() + bits::<13>(3);
-        self.up_eight.next = self.length.val() + bits::<13>(7);
-        self.extended.next = self.packet.val().has_immediate;
-        self.value.next = self.packet.val().immediate;
-        self.send_opcode.next = self.send_middle.val();
-        if self.packet.val().first {
-            self.send_opcode.next = self.send_first.val();
-        }
-        if self.packet.val().last {
-            self.send_opcode.next = self.send_last.val();
-            if self.packet.val().first {
-                self.send_opcode.next = self.send_only.val();
-            }
-        }
-        self.writes.next = self.packet.val().operation == self.op_write.val();
-        // Not by adding: the opcodes are few, an adder is eight bits.
-        self.write_opcode.next = self.write_middle.val();
-        self.response_opcode.next = self.response_middle.val();
-        if self.packet.val().first {
-            self.write_opcode.next = self.write_first.val();
-            self.response_opcode.next = self.response_first.val();
-        }
-        if self.packet.val().last {
-            self.write_opcode.next = self.write_last.val();
-            self.response_opcode.next = self.response_last.val();
-            if self.packet.val().first {
-                self.write_opcode.next = self.write_only.val();
-                self.response_opcode.next = self.response_only.val();
-            }
-        }
-        self.plain_opcode.next = self.send_opcode.val();
-        if self.writes.val() {
-            self.plain_opcode.next = self.write_opcode.val();
-        }
-        if self.reads.val() {
-            self.plain_opcode.next = self.read_request.val();
-        }
-        self.framer.job.next.vi = self.vi.q.val();
-        self.framer.job.next.opcode = self.plain_opcode.val();
-        if self.packet.val().has_immediate & self.is_reliable.val() {
-            self.framer.job.next.opcode = self.plain_opcode.val() | self.with_immediate.val();
-        }
-        if self.packet.val().has_immediate & !self.is_reliable.val() {
-            self.framer.job.next.opcode =
-                self.plain_opcode.val() | self.with_immediate.val() | self.unreliable_bit.val();
-        }
-        if !self.packet.val().has_immediate & !self.is_reliable.val() {
-            self.framer.job.next.opcode = self.plain_opcode.val() | self.unreliable_bit.val();
-        }
-        if self.replies.val() {
-            self.framer.job.next.opcode = self.response_opcode.val();
-        }
-        self.framer.job.next.psn = self.packet_psn.val();
-        self.framer.job.next.ack_request =
-            self.is_reliable.val() & (self.packet.val().last | self.asks.val()) & !self.replies.val();
-        self.framer.job.next.pad = self.pad.val();
-        self.framer.job.next.words = self.up_eight.val().get_bits::<10>(3);
-        self.reth.next = (self.writes.val() | self.reads.val()) & self.packet.val().first;
-        self.payload_quads.next = self.up_four.val().get_bits::<11>(2);
-        self.header_quads.next = bits::<11>(0);
-        if self.packet.val().has_immediate {
-            self.header_quads.next = bits::<11>(1);
-        }
-        if self.reth.val() {
-            self.header_quads.next = self.header_quads.val() | bits::<11>(4);
-        }
-        self.quads.next = self.payload_quads.val() + self.header_quads.val();
-        self.framer.job.next.loopback = self.context_row.val().get_bit(26);
-        if self.acking.q.val() {
-            self.framer.job.next.opcode = self.acknowledge.val();
-            self.framer.job.next.psn = self.ack.val().psn;
-            self.framer.job.next.ack_request = false;
-            self.framer.job.next.pad = bits::<2>(0);
-            self.framer.job.next.words = bits::<10>(0);
-            self.reth.next = false;
-            self.extended.next = true;
-            self.value.next =
-                (bit_cast::<32, 8>(self.syndrome.val()) << 24) | bit_cast::<32, 24>(self.ack.val().msn);
-            self.quads.next = bits::<11>(1);
-        }
-        self.framer.job.next.raw = self.is_raw.val();
-        self.framer.job.next.over = self.length.val().get_bits::<3>(0);
-        if self.is_raw.val() {
-            self.quads.next = bit_cast::<11, 13>(self.up_eight.val() >> 3) << 1;
-        }
-        self.framer.job.next.quads = self.quads.val();
-        self.framer.job.next.extended = self.extended.val();
-        self.framer.job.next.extension = bit_cast::<32, 8>(self.value.val().get_bits::<8>(24))
-            | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(16)) << 8)
-            | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(8)) << 16)
-            | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(0)) << 24);
-
-        self.framer.job.next.reth = self.reth.val();
-        self.remote_address.next = self.packet.val().remote_address;
-        self.rkey.next = self.packet.val().rkey;
-        self.size.next = self.packet.val().message_length;
-        if self.reads.val() {
-            // What is still to be read.
-            self.size.next = self.packet.val().immediate;
-        }
-        self.framer.job.next.reth_address = bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(56))
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(48)) << 8)
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(40)) << 16)
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(32)) << 24)
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(24)) << 32)
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(16)) << 40)
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(8)) << 48)
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(0)) << 56);
-        self.framer.job.next.reth_rest = bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(24))
-            | (bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(16)) << 8)
-            | (bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(8)) << 16)
-            | (bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(0)) << 24)
-            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(24)) << 32)
-            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(16)) << 40)
-            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(8)) << 48)
-            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(0)) << 56);
+        self.heading.packet.next = self.packet.val();
+        self.heading.ack.next = self.ack.val();
+        self.heading.acking.next = self.acking.q.val();
+        self.heading.vi.next = self.vi.q.val();
+        self.heading.psn.next = self.packet_psn.val();
+        self.heading.row.next = self.context_row.val();
+        self.framer.job.next = self.heading.job.val();
 
         // What is wrong with the packet, if anything; the first reason of a message is the one it completes with.
         self.error.next = self.no_error.val();
-        if self.whole_failed.val() & self.has_payload.val() {
+        if self.was_failed.q.val() {
             self.error.next = self.transport.val();
         }
-        if self.whole_refused.val() & self.has_payload.val() {
+        if self.was_refused.q.val() {
             self.error.next = self.protection.val();
         }
         if !self.packet.val().send {
             self.error.next = self.packet.val().errors;
         }
-        self.gone.next = !self.is_connected.val()
-            | (!self.packet.val().send & (self.packet.val().errors == self.flushed.val()));
-        if self.gone.val() & (self.packet.val().send | self.packet.val().errors.any()) {
+        self.gone.next = !self.was_connected.q.val() | (!self.packet.val().send & self.was_flushed.q.val());
+        if self.gone.val() & (self.packet.val().send | self.has_errors.q.val()) {
             self.error.next = self.flushed.val();
             if self.was_started.val() {
                 self.error.next = self.transport.val();
             }
         }
         // Answers are true of the past, as acknowledgements are.
+        self.bad.next = self.was_refused.q.val() | self.was_failed.q.val();
         if self.replies.val() {
             self.error.next = self.no_error.val();
-            if self.has_payload.val() & (self.whole_refused.val() | self.whole_failed.val()) {
+            if self.bad.val() {
                 self.error.next = self.protection.val();
             }
-            if (self.vi_state.val() == self.idle_state.val()) | self.refusing.read_data.val() {
+            if self.was_idle.q.val() | self.was_refusing.q.val() {
                 self.error.next = self.flushed.val();
             }
         }
+        // The same without the error's number: there is none.
+        self.passes.next = self.was_connected.q.val() & !self.was_dropping.val();
+        if self.replies.val() {
+            self.passes.next = !self.was_idle.q.val() & !self.was_refusing.q.val();
+        }
+        self.sends.next = self.packet.val().send & self.passes.val() & !self.bad.val() & !self.stale.val();
         self.enters.next = self.reads.val() & !self.entered.q.val();
         self.read_valid.next = false;
         self.read.next.vi = self.vi.q.val();
@@ -489,7 +393,7 @@ impl Logic for Transmit {
         self.read.next.segments = self.packet.val().segments;
         self.read.next.length = self.packet.val().message_length;
         self.read.next.psn = self.packet_psn.val();
-        self.replied.next = false;
+        self.reply_left.d.next = false;
         self.failed_valid.next = false;
         self.failed.next.vi = self.vi.q.val();
         self.failed.next.psn = self.packet.val().psn;
@@ -502,19 +406,14 @@ impl Logic for Transmit {
         }
         self.failed.next.kind = self.last_word.val();
         self.failed.next.reception = false;
-        self.sends.next = self.packet.val().send
-            & (!self.was_dropping.val() | self.replies.val())
-            & !self.error.val().any()
-            & !self.stale.val();
-
         self.framer.job_valid.next = false;
-        self.packet_ready.next = false;
-        self.whole_ready.next = false;
+        self.packet_taken.d.next = false;
+        self.whole_taken.d.next = false;
         self.ack_ready.next = false;
         self.sent_valid.next = false;
         self.fault_valid.next = false;
-        self.count_ack.next = false;
-        self.count_nak.next = false;
+        self.ack_left.d.next = false;
+        self.nak_left.d.next = false;
         self.done.next = false;
         self.payload_ready.next = self.framer.payload_ready.val();
         match self.step.q.val() {
@@ -532,37 +431,37 @@ impl Logic for Transmit {
                 }
                 if (self.packet_there.val() | self.takes_ack.val()) & !self.ours.val() {
                     self.acking.d.next = self.takes_ack.val();
-                    self.step.d.next = State::Decide;
+                    self.step.d.next = State::Look;
                 }
+            }
+            State::Look => {
+                self.step.d.next = State::Decide;
             }
             State::Decide => {
                 self.reliable.d.next = self.is_reliable.val();
                 self.psn.d.next = self.last_psn.val();
                 if self.acking.q.val() {
-                    self.framer.job_valid.next = self.vi_state.val() != self.idle_state.val();
-                    if (self.vi_state.val() == self.idle_state.val()) | self.framer.job_ready.val() {
+                    self.framer.job_valid.next = !self.was_idle.q.val();
+                    if self.was_idle.q.val() | self.framer.job_ready.val() {
                         self.ack_ready.next = true;
                         self.step.d.next = State::Idle;
-                        self.count_ack.next =
-                            (self.vi_state.val() != self.idle_state.val()) & !self.negative.val();
-                        self.count_nak.next =
-                            (self.vi_state.val() != self.idle_state.val()) & self.syndrome.val().get_bit(6);
+                        self.ack_left.d.next = !self.was_idle.q.val() & !self.negative.val();
+                        self.nak_left.d.next = !self.was_idle.q.val() & self.syndrome.val().get_bit(6);
                     }
                 } else if self.sends.val() & self.enters.val() {
-                    self.read_valid.next = true;
-                    self.entered.d.next = self.read_ready.val();
+                    self.step.d.next = State::Enter;
                 } else if self.sends.val() & self.replies.val() {
                     self.framer.job_valid.next = true;
                     if self.framer.job_ready.val() {
-                        self.whole_ready.next = self.has_payload.val();
-                        self.replied.next = true;
-                        self.packet_ready.next = true;
+                        self.whole_taken.d.next = self.has_payload.val();
+                        self.reply_left.d.next = true;
+                        self.packet_taken.d.next = true;
                         self.step.d.next = State::Idle;
                     }
                 } else if self.replies.val() {
-                    self.unread.d.next = self.error.val() == self.protection.val();
-                    self.forbidden.d.next = self.whole_refused.val();
-                    self.whole_ready.next = self.has_payload.val();
+                    self.unread.d.next = self.bad.val() & !self.was_idle.q.val() & !self.was_refusing.q.val();
+                    self.forbidden.d.next = self.was_refused.q.val();
+                    self.whole_taken.d.next = self.has_payload.val();
                     self.step.d.next = State::Fail;
                     if self.has_payload.val() {
                         self.step.d.next = State::Drop;
@@ -575,14 +474,14 @@ impl Logic for Transmit {
                         self.contexts.write_data.next =
                             (bit_cast::<27, 3>(self.context_row.val().get_bits::<3>(24)) << 24)
                                 | bit_cast::<27, 24>(self.next_psn.val());
-                        self.whole_ready.next = self.has_payload.val();
+                        self.whole_taken.d.next = self.has_payload.val();
                         self.started.d.next = true;
                         self.dropping.d.next = false;
                         self.errors.d.next = bits::<9>(0);
                         self.done.next = true;
                     }
                 } else {
-                    self.whole_ready.next = self.has_payload.val();
+                    self.whole_taken.d.next = self.has_payload.val();
                     self.breaks.d.next = false;
                     self.silent.d.next = self.stale.val();
                     self.started.d.next = self.was_started.val();
@@ -600,6 +499,13 @@ impl Logic for Transmit {
                     if self.has_payload.val() {
                         self.step.d.next = State::Drop;
                     }
+                }
+            }
+            State::Enter => {
+                self.read_valid.next = true;
+                if self.read_ready.val() {
+                    self.entered.d.next = true;
+                    self.step.d.next = State::Decide;
                 }
             }
             State::Drop => {
@@ -624,8 +530,8 @@ impl Logic for Transmit {
                 self.failed_valid.next =
                     self.unread.q.val() & !self.is_connected.val() & !self.state_valid.val();
                 if !self.unread.q.val() | (self.failed_valid.val() & self.failed_ready.val()) {
-                    self.replied.next = true;
-                    self.packet_ready.next = true;
+                    self.reply_left.d.next = true;
+                    self.packet_taken.d.next = true;
                     self.step.d.next = State::Idle;
                 }
                 if self.failed_valid.val() {
@@ -637,7 +543,7 @@ impl Logic for Transmit {
             State::Report => {
                 self.sent_valid.next = true;
                 if self.sent_ready.val() {
-                    self.packet_ready.next = true;
+                    self.packet_taken.d.next = true;
                     self.entered.d.next = false;
                     if self.packet.val().last {
                         self.started.d.next = false;
@@ -654,11 +560,17 @@ impl Logic for Transmit {
             {
                 self.step.d.next = State::Report;
             } else {
-                self.packet_ready.next = true;
+                self.packet_taken.d.next = true;
                 self.step.d.next = State::Idle;
             }
         }
 
+        // What others go on with comes from registers: no decision here is part of their paths.
+        self.packet_ready.next = self.packet_taken.q.val();
+        self.whole_ready.next = self.whole_taken.q.val();
+        self.replied.next = self.reply_left.q.val();
+        self.count_ack.next = self.ack_left.q.val();
+        self.count_nak.next = self.nak_left.q.val();
         self.framer.payload.next = self.payload.val();
         self.sent.next.vi = self.vi.q.val();
         self.sent.next.region = self.packet.val().region;
@@ -712,6 +624,8 @@ impl Logic for Transmit {
 
         if self.reset.val() {
             self.step.d.next = State::Idle;
+            self.packet_taken.d.next = false;
+            self.whole_taken.d.next = false;
             self.silent.d.next = false;
             self.acking.d.next = false;
             self.started.d.next = false;

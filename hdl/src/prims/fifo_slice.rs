@@ -1,0 +1,67 @@
+//! A [`Fifo`] whose word on show stands in a register: what reads it has the whole cycle.
+//!
+//! ```text
+//!  in_valid ──►┌───────────┐──► out_valid
+//!  in_ready ◄──│ FifoSlice │◄── out_ready
+//!   in_data ──►│  2^N + 1  │──► out_data
+//!              └───────────┘──► held
+//! ```
+//! Contract: holds exactly 2^N + 1 words, in order. Every output comes from registers only.
+//!
+//! Latency: a word is on show two cycles after it went in. Throughput: one word in and one out every cycle.
+//!
+//! Tests: `tests/prims/stream.rs`.
+
+use super::Fifo;
+use rust_hdl::prelude::*;
+
+/// See the module's description. `T` is the word, `N1 = N + 1`.
+#[derive(LogicBlock, Default)]
+pub struct FifoSlice<T: Synth, const N: usize, const N1: usize> {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Empties the queue.
+    pub reset: Signal<In, bool>,
+    /// A word is offered.
+    pub in_valid: Signal<In, bool>,
+    /// There is room.
+    pub in_ready: Signal<Out, bool>,
+    /// The word offered.
+    pub in_data: Signal<In, T>,
+    /// A word is on show.
+    pub out_valid: Signal<Out, bool>,
+    /// It is taken.
+    pub out_ready: Signal<In, bool>,
+    /// The word on show.
+    pub out_data: Signal<Out, T>,
+    /// There is a word, on show or not yet.
+    pub held: Signal<Out, bool>,
+    fifo: Fifo<T, N, N1>,
+    shown_valid: DFF<bool>,
+    shown: DFF<T>,
+    moves: Signal<Local, bool>,
+}
+
+impl<T: Synth, const N: usize, const N1: usize> Logic for FifoSlice<T, N, N1> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, shown_valid, shown);
+        clock!(self, clock, fifo);
+        self.fifo.reset.next = self.reset.val();
+        self.fifo.in_valid.next = self.in_valid.val();
+        self.fifo.in_data.next = self.in_data.val();
+        self.in_ready.next = self.fifo.in_ready.val();
+        self.out_valid.next = self.shown_valid.q.val();
+        self.out_data.next = self.shown.q.val();
+        self.held.next = self.shown_valid.q.val() | self.fifo.out_valid.val();
+        self.moves.next = self.out_ready.val() | !self.shown_valid.q.val();
+        self.fifo.out_ready.next = self.moves.val();
+        if self.moves.val() {
+            self.shown_valid.d.next = self.fifo.out_valid.val();
+            self.shown.d.next = self.fifo.out_data.val();
+        }
+        if self.reset.val() {
+            self.shown_valid.d.next = false;
+        }
+    }
+}

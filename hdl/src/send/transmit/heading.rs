@@ -1,0 +1,211 @@
+//! What a packet or an acknowledgement is on the wire: opcode, PSN, extension headers, lengths.
+//!
+//! ```text
+//!       packet, psn ──►┌─────────┐
+//!               ack ──►│ Heading │──► job
+//!   acking, vi, row ──►└─────────┘
+//! ```
+//! Contract: `job` is the acknowledgement's with `acking`, otherwise the packet's. An acknowledgement is asked for in the
+//! last packet of a reliable message, and where the low 4 bits of the PSN are ones. No state.
+//!
+//! Latency: 0. Tests: with `Transmit`, `tests/send/transmit.rs`.
+
+use rust_hdl::prelude::*;
+use viaduct_spec::descriptor::control;
+use viaduct_spec::wire::opcode;
+
+use super::framer::Job;
+use crate::bus::{AckRequest, Packet, Vi};
+use crate::prims::Number;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub(super) struct Heading {
+    pub(super) packet: Signal<In, Packet>,
+    pub(super) ack: Signal<In, AckRequest>,
+    /// It is the acknowledgement's turn.
+    pub(super) acking: Signal<In, bool>,
+    pub(super) vi: Signal<In, Vi>,
+    /// Of the packet.
+    pub(super) psn: Signal<In, Bits<24>>,
+    /// The VI's row of `contexts`: {loopback, service 2, PSN}.
+    pub(super) row: Signal<In, Bits<27>>,
+    pub(super) job: Signal<Out, Job>,
+    length: Signal<Local, Bits<13>>,
+    syndrome: Signal<Local, Bits<8>>,
+    replies: Signal<Local, bool>,
+    reads: Signal<Local, bool>,
+    is_reliable: Signal<Local, bool>,
+    op_read: Number<2, { control::OP_RDMAREAD as u64 }>,
+    response_opcode: Signal<Local, Bits<8>>,
+    read_request: Number<8, { opcode::RC_READ_REQUEST as u64 }>,
+    response_first: Number<8, { opcode::RC_READ_RESPONSE_FIRST as u64 }>,
+    response_middle: Number<8, { opcode::RC_READ_RESPONSE_MIDDLE as u64 }>,
+    response_last: Number<8, { opcode::RC_READ_RESPONSE_LAST as u64 }>,
+    response_only: Number<8, { opcode::RC_READ_RESPONSE_ONLY as u64 }>,
+    send_opcode: Signal<Local, Bits<8>>,
+    plain_opcode: Signal<Local, Bits<8>>,
+    low_bits: Signal<Local, Bits<2>>,
+    pad: Signal<Local, Bits<2>>,
+    up_four: Signal<Local, Bits<13>>,
+    up_eight: Signal<Local, Bits<13>>,
+    extended: Signal<Local, bool>,
+    value: Signal<Local, Bits<32>>,
+    /// RDMA write.
+    writes: Signal<Local, bool>,
+    reth: Signal<Local, bool>,
+    write_opcode: Signal<Local, Bits<8>>,
+    remote_address: Signal<Local, Bits<64>>,
+    rkey: Signal<Local, Bits<32>>,
+    size: Signal<Local, Bits<32>>,
+    payload_quads: Signal<Local, Bits<11>>,
+    header_quads: Signal<Local, Bits<11>>,
+    quads: Signal<Local, Bits<11>>,
+    acknowledge: Number<8, { opcode::RC_ACKNOWLEDGE as u64 }>,
+    send_first: Number<8, { opcode::RC_SEND_FIRST as u64 }>,
+    send_middle: Number<8, { opcode::RC_SEND_MIDDLE as u64 }>,
+    send_last: Number<8, { opcode::RC_SEND_LAST as u64 }>,
+    send_only: Number<8, { opcode::RC_SEND_ONLY as u64 }>,
+    write_first: Number<8, { opcode::RC_WRITE_FIRST as u64 }>,
+    write_middle: Number<8, { opcode::RC_WRITE_MIDDLE as u64 }>,
+    write_last: Number<8, { opcode::RC_WRITE_LAST as u64 }>,
+    write_only: Number<8, { opcode::RC_WRITE_ONLY as u64 }>,
+    op_write: Number<2, { control::OP_RDMAWRITE as u64 }>,
+    /// The opcode with immediate data is the next one.
+    with_immediate: Number<8, { (opcode::RC_SEND_ONLY_IMMEDIATE - opcode::RC_SEND_ONLY) as u64 }>,
+    /// Unreliable opcodes have this bit.
+    unreliable_bit: Number<8, { (opcode::UC_SEND_FIRST - opcode::RC_SEND_FIRST) as u64 }>,
+    asks: Signal<Local, bool>,
+    is_raw: Signal<Local, bool>,
+}
+
+impl Logic for Heading {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.length.next = self.packet.val().length;
+        self.replies.next = self.packet.val().reply;
+        self.reads.next = self.packet.val().operation == self.op_read.val();
+        self.asks.next = self.psn.val().get_bits::<4>(0) == bits::<4>(15);
+        self.is_raw.next = self.row.val().get_bits::<2>(24).all();
+        self.is_reliable.next = self.row.val().get_bit(24) ^ self.row.val().get_bit(25);
+        self.syndrome.next = self.ack.val().syndrome;
+        self.low_bits.next = self.length.val().get_bits::<2>(0);
+        self.pad.next = bits::<2>(0) - self.low_bits.val();
+        self.up_four.next = self.length.val() + bits::<13>(3);
+        self.up_eight.next = self.length.val() + bits::<13>(7);
+        self.extended.next = self.packet.val().has_immediate;
+        self.value.next = self.packet.val().immediate;
+        self.send_opcode.next = self.send_middle.val();
+        if self.packet.val().first {
+            self.send_opcode.next = self.send_first.val();
+        }
+        if self.packet.val().last {
+            self.send_opcode.next = self.send_last.val();
+            if self.packet.val().first {
+                self.send_opcode.next = self.send_only.val();
+            }
+        }
+        self.writes.next = self.packet.val().operation == self.op_write.val();
+        // Not by adding: the opcodes are few, an adder is eight bits.
+        self.write_opcode.next = self.write_middle.val();
+        self.response_opcode.next = self.response_middle.val();
+        if self.packet.val().first {
+            self.write_opcode.next = self.write_first.val();
+            self.response_opcode.next = self.response_first.val();
+        }
+        if self.packet.val().last {
+            self.write_opcode.next = self.write_last.val();
+            self.response_opcode.next = self.response_last.val();
+            if self.packet.val().first {
+                self.write_opcode.next = self.write_only.val();
+                self.response_opcode.next = self.response_only.val();
+            }
+        }
+        self.plain_opcode.next = self.send_opcode.val();
+        if self.writes.val() {
+            self.plain_opcode.next = self.write_opcode.val();
+        }
+        if self.reads.val() {
+            self.plain_opcode.next = self.read_request.val();
+        }
+        self.job.next.vi = self.vi.val();
+        self.job.next.opcode = self.plain_opcode.val();
+        if self.packet.val().has_immediate & self.is_reliable.val() {
+            self.job.next.opcode = self.plain_opcode.val() | self.with_immediate.val();
+        }
+        if self.packet.val().has_immediate & !self.is_reliable.val() {
+            self.job.next.opcode =
+                self.plain_opcode.val() | self.with_immediate.val() | self.unreliable_bit.val();
+        }
+        if !self.packet.val().has_immediate & !self.is_reliable.val() {
+            self.job.next.opcode = self.plain_opcode.val() | self.unreliable_bit.val();
+        }
+        if self.replies.val() {
+            self.job.next.opcode = self.response_opcode.val();
+        }
+        self.job.next.psn = self.psn.val();
+        self.job.next.ack_request =
+            self.is_reliable.val() & (self.packet.val().last | self.asks.val()) & !self.replies.val();
+        self.job.next.pad = self.pad.val();
+        self.job.next.words = self.up_eight.val().get_bits::<10>(3);
+        self.reth.next = (self.writes.val() | self.reads.val()) & self.packet.val().first;
+        self.payload_quads.next = self.up_four.val().get_bits::<11>(2);
+        self.header_quads.next = bits::<11>(0);
+        if self.packet.val().has_immediate {
+            self.header_quads.next = bits::<11>(1);
+        }
+        if self.reth.val() {
+            self.header_quads.next = self.header_quads.val() | bits::<11>(4);
+        }
+        self.quads.next = self.payload_quads.val() + self.header_quads.val();
+        self.job.next.loopback = self.row.val().get_bit(26);
+        if self.acking.val() {
+            self.job.next.opcode = self.acknowledge.val();
+            self.job.next.psn = self.ack.val().psn;
+            self.job.next.ack_request = false;
+            self.job.next.pad = bits::<2>(0);
+            self.job.next.words = bits::<10>(0);
+            self.reth.next = false;
+            self.extended.next = true;
+            self.value.next =
+                (bit_cast::<32, 8>(self.syndrome.val()) << 24) | bit_cast::<32, 24>(self.ack.val().msn);
+            self.quads.next = bits::<11>(1);
+        }
+        self.job.next.raw = self.is_raw.val();
+        self.job.next.over = self.length.val().get_bits::<3>(0);
+        if self.is_raw.val() {
+            self.quads.next = bit_cast::<11, 13>(self.up_eight.val() >> 3) << 1;
+        }
+        self.job.next.quads = self.quads.val();
+        self.job.next.extended = self.extended.val();
+        self.job.next.extension = bit_cast::<32, 8>(self.value.val().get_bits::<8>(24))
+            | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(16)) << 8)
+            | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(8)) << 16)
+            | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(0)) << 24);
+
+        self.job.next.reth = self.reth.val();
+        self.remote_address.next = self.packet.val().remote_address;
+        self.rkey.next = self.packet.val().rkey;
+        self.size.next = self.packet.val().message_length;
+        if self.reads.val() {
+            // What is still to be read.
+            self.size.next = self.packet.val().immediate;
+        }
+        self.job.next.reth_address = bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(56))
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(48)) << 8)
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(40)) << 16)
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(32)) << 24)
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(24)) << 32)
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(16)) << 40)
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(8)) << 48)
+            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(0)) << 56);
+        self.job.next.reth_rest = bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(24))
+            | (bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(16)) << 8)
+            | (bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(8)) << 16)
+            | (bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(0)) << 24)
+            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(24)) << 32)
+            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(16)) << 40)
+            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(8)) << 48)
+            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(0)) << 56);
+    }
+}
