@@ -13,7 +13,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::net::{connect, socket_with, AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType};
 use viaduct_driver::{
-    address::{Mtu, Service},
+    address::{ConnectionInfo, Mtu, Service},
     agent::{vis::ViAttributes, ErrorClass, MemoryAttributes},
     device::DmaAccess,
     kernel_agent::{CqName, KernelAgent, ViName},
@@ -41,6 +41,8 @@ fn a_client_process() {
         ("victim", _) => victim(&nic),
         // It forks; the child may do nothing, and lives on.
         ("forker", _) => forker(&nic),
+        // It connects with whom it likes, and is refused.
+        ("intruder", peer) => intruder(&nic, &ConnectionInfo::from_json(peer).expect("an end's")),
         _ => panic!("{role}"),
     }
 }
@@ -80,6 +82,16 @@ fn victim(nic: &Nic) {
         }
         cq.resize(100).expect("room");
     }
+}
+
+fn intruder(nic: &Nic, peer: &ConnectionInfo) {
+    let end = End::new(nic);
+    // As it is, as it may be next, and one that may be somebody's some time.
+    for queue_pair in [peer.queue_pair, peer.queue_pair ^ 1 << 10, peer.queue_pair ^ 1 << 9] {
+        let error = end.vi.connect(&ConnectionInfo { queue_pair, ..*peer }).expect_err("not its own");
+        assert!(error.to_string().contains("not this user's"), "{queue_pair:#x}: {error}");
+    }
+    honest(nic, 3);
 }
 
 fn forker(nic: &Nic) {
@@ -309,6 +321,29 @@ fn numbers_of_others_do_not_exist() {
     vi.destroy().expect("it is there");
     cq.destroy().expect("it is there");
     owner.deregister(handle).expect("it is there");
+}
+
+#[test]
+fn nobody_sends_to_a_neighbour_who_was_not_asked() {
+    let stage = Stage::new(1);
+    let Some(stranger) = user(6) else {
+        eprintln!("not root: there is no other user");
+        return;
+    };
+    let nic = Nic::open(&stage.name(0)).expect("it serves");
+    let (one, other) = connected(&nic, &nic);
+    let mut ends: Vec<u32> = Vec::new();
+    for end in [&one, &other] {
+        let info = end.vi.connection_info();
+        ends.push(info.queue_pair);
+        let mut intruder = child(&format!("intruder {}", info.to_json()), &stage.name(0), Some(stranger));
+        assert!(intruder.0.wait().expect("it ends").success());
+    }
+    // The next ones are not to be guessed either.
+    ends.extend((0..5).map(|_| End::new(&nic).vi.connection_info().queue_pair));
+    let steps: std::collections::HashSet<u32> =
+        ends.windows(2).map(|two| two[1].wrapping_sub(two[0])).collect();
+    assert!(steps.len() > 3, "{ends:x?}");
 }
 
 #[test]
