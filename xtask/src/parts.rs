@@ -32,6 +32,7 @@ enum Action {
     /// The tests of every package.
     Units,
     Doc,
+    Miri,
     Lint,
     /// The large profile: builds, lints and runs it.
     Large,
@@ -70,6 +71,7 @@ pub const PARTS: &[Part] = &[
     Part { name: "stack", about: "the co-simulation suite", needs: &[Simulator, Decode], action: Action::Unit("viaduct-tests") },
     Part { name: "viad-stack", about: "viad and its clients, honest and hostile, in Rust and in C", needs: &[Simulator, Decode, Need::C], action: Action::Unit("viaduct-viad-tests") },
     Part { name: "doc", about: "the examples in the documentation of what users link", needs: &[], action: Action::Doc },
+    Part { name: "miri", about: "memory and threads of the library and the driver, as Miri sees them", needs: &[], action: Action::Miri },
     Part { name: "lint", about: "the NIC exports to Verilog that Verilator and yosys find no fault in", needs: &[Simulator, Synthesis], action: Action::Lint },
     Part { name: "budget", about: "every block fits its budget on ECP5", needs: &[Synthesis], action: Action::Budget },
     Part { name: "speed", about: "the slowest blocks, placed and routed alone, are as fast as they promise", needs: &[Synthesis, PlaceRoute], action: Action::Speed },
@@ -163,6 +165,7 @@ impl Tests<'_> {
                 project.cargo("test")?.args(all).run()
             }
             Action::Doc => self.doc()?.run(),
+            Action::Miri => crate::miri::run(project),
             Action::Lint => {
                 let folder = project.scratch("verilog")?;
                 hardware::export(project, exporter, &folder)?;
