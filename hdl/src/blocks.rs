@@ -107,7 +107,7 @@ pub fn all() -> Vec<Entry> {
         entry("mac/rgmii", || verilog(mac::Rgmii::new(80, 80)), 4, 0, 0),
         entry("mac", || verilog(mac::Mac::default()), 1265, 0, 0),
         // A board's first light: ARP and ping.
-        entry("echo/question", || verilog(echo::Question::default()), 700, 0, 0),
+        entry("echo/question", || verilog(echo::Question::default()), 730, 0, 0),
         entry("echo/answer", || verilog(echo::Answer::default()), 541, 4, 0),
         entry("echo/finder", || verilog(echo::Finder::default()), 20, 0, 0),
         entry("mac-echo", || verilog(echo::Echo::default()), 2495, 4, 0),
