@@ -99,7 +99,7 @@ pub fn all() -> Vec<Entry> {
         entry("interrupt/vectors", || verilog(interrupt::Vectors::default()), 600, 0, 149),
         // The Ethernet MAC.
         entry("mac/async_fifo", || verilog(mac::AsyncFifo::<mac::MacBeat, 4, 5>::default()), 156, 0, 0),
-        entry("mac/receive", || verilog(mac::Receive::default()), 187, 0, 0),
+        entry("mac/receive", || verilog(mac::Receive::default()), 177, 0, 0),
         entry("mac/control", || verilog(mac::Control::default()), 90, 0, 0),
         entry("mac/transmit", || verilog(mac::Transmit::default()), 442, 0, 0),
         entry("mac/counters", || verilog(mac::Counters::default()), 210, 0, 0),
@@ -107,7 +107,7 @@ pub fn all() -> Vec<Entry> {
         entry("mac/rgmii", || verilog(mac::Rgmii::new(80, 80)), 4, 0, 0),
         entry("mac", || verilog(mac::Mac::default()), 1265, 0, 0),
         // A board's first light: ARP and ping.
-        entry("echo/question", || verilog(echo::Question::default()), 700, 0, 0),
+        entry("echo/question", || verilog(echo::Question::default()), 730, 0, 0),
         entry("echo/answer", || verilog(echo::Answer::default()), 541, 4, 0),
         entry("echo/finder", || verilog(echo::Finder::default()), 20, 0, 0),
         entry("mac-echo", || verilog(echo::Echo::default()), 2495, 4, 0),

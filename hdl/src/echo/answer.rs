@@ -75,9 +75,11 @@ pub struct Answer {
     index: DFF<Bits<3>>,
     word: DFF<FrameBeat>,
     out: DFF<FrameBeat>,
+    /// Beats kept, a cycle ago; and whether there is room, two cycles ago.
+    used: DFF<Bits<11>>,
+    space: DFF<bool>,
     paused: DFF<bool>,
     dropped: DFF<bool>,
-    used: Signal<Local, Bits<11>>,
     room: Signal<Local, bool>,
     question: Signal<Local, Asked>,
     peer: Signal<Local, Bits<48>>,
@@ -89,7 +91,8 @@ pub struct Answer {
     station_high: Signal<Local, Bits<64>>,
     peer_low: Signal<Local, Bits<64>>,
     peer_high: Signal<Local, Bits<64>>,
-    full: Number<11, 1024>,
+    /// 1024, less what may come before it is known.
+    most: Number<11, 1020>,
     half: Number<11, 512>,
     /// IPv4 addresses of 4 bytes, Ethernet addresses of 6, reply.
     arp_reply: Number<64, 0x0200_0406_0008>,
@@ -103,14 +106,17 @@ pub struct Answer {
 impl Logic for Answer {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, tail, whole, head, overflow, step, index, word, out, paused, dropped);
+        dff_setup!(
+            self, clock, tail, whole, head, overflow, step, index, word, out, paused, dropped, used, space
+        );
         clock!(self, clock, ram, questions);
         self.questions.reset.next = self.reset.val();
 
         // In.
-        self.used.next = self.tail.q.val() - self.head.q.val();
-        self.room.next = (self.used.val() != self.full.val()) & !self.overflow.q.val();
-        self.paused.d.next = self.used.val() > self.half.val();
+        self.used.d.next = self.tail.q.val() - self.head.q.val();
+        self.space.d.next = self.used.q.val() < self.most.val();
+        self.room.next = self.space.q.val() & !self.overflow.q.val();
+        self.paused.d.next = self.used.q.val() > self.half.val();
         self.pause.next = self.paused.q.val();
         self.ram.write_enable.next = self.rx_valid.val() & self.room.val();
         self.ram.write_address.next = bit_cast::<10, 11>(self.tail.q.val());

@@ -7,7 +7,7 @@
 //!                             └───────────┘
 //! ```
 //! Contract: words come out in order, none lost, none twice, whatever the clocks' ratio and phase. 2^N words fit, and one more on show.
-//! `out_valid` and `out_data` come from registers. There is no reset, on purpose: either clock may stand still, and a reset that
+//! `in_ready`, `out_valid` and `out_data` come from registers. There is no reset, on purpose: either clock may stand still, and a reset that
 //! one side alone sees would make words of nothing. A user who starts anew reads the queue empty.
 //!
 //! How: each side counts its words in Gray code, of which one bit changes at a time, and sees the other's count through a [`Crossing`]:
@@ -15,7 +15,7 @@
 //! So a side may take the queue for fuller (emptier) than it is, and never for what it is not. A word lies in the memory two cycles before
 //! the reader's side knows.
 //!
-//! Latency: 3 to 5 cycles of `read_clock` to `out_valid`. Throughput: one word every cycle of the slower clock, if N >= 4.
+//! Latency: 4 to 6 cycles of `read_clock` to `out_valid`. Throughput: one word every cycle of the slower clock, if N >= 4.
 //!
 //! Tests: `tests/mac/crossing.rs`, with clocks of relatively prime periods.
 
@@ -47,17 +47,21 @@ pub struct AsyncFifo<T: Synth, const N: usize, const N1: usize> {
     tail: DFF<Bits<N1>>,
     tail_gray: DFF<Bits<N1>>,
     head_crossing: Crossing<N1>,
+    room: DFF<bool>,
     // The reader's side.
     head: DFF<Bits<N1>>,
     head_gray: DFF<Bits<N1>>,
     tail_crossing: Crossing<N1>,
+    some: DFF<bool>,
     shown_valid: DFF<bool>,
     shown: DFF<T>,
     push: Signal<Local, bool>,
-    room: Signal<Local, bool>,
-    tail_next: Signal<Local, Bits<N1>>,
+    tail_after: Signal<Local, Bits<N1>>,
+    tail_after_gray: Signal<Local, Bits<N1>>,
+    full_head: Signal<Local, Bits<N1>>,
     pop: Signal<Local, bool>,
-    head_next: Signal<Local, Bits<N1>>,
+    head_after: Signal<Local, Bits<N1>>,
+    head_after_gray: Signal<Local, Bits<N1>>,
     /// The two highest bits: Gray counts that are 2^N apart differ in these.
     top: Constant<Bits<N1>>,
 }
@@ -85,9 +89,13 @@ impl<T: Synth, const N: usize, const N1: usize> Default for AsyncFifo<T, N, N1> 
             shown: Default::default(),
             push: Default::default(),
             room: Default::default(),
-            tail_next: Default::default(),
+            tail_after: Default::default(),
+            tail_after_gray: Default::default(),
+            full_head: Default::default(),
             pop: Default::default(),
-            head_next: Default::default(),
+            head_after: Default::default(),
+            head_after_gray: Default::default(),
+            some: Default::default(),
             top: Constant::new((3u64 << (N - 1)).to_bits()),
         }
     }
@@ -97,40 +105,44 @@ impl<T: Synth, const N: usize, const N1: usize> Logic for AsyncFifo<T, N, N1> {
     #[hdl_gen]
     fn update(&mut self) {
         // The writer's side.
-        dff_setup!(self, write_clock, tail, tail_gray);
+        dff_setup!(self, write_clock, tail, tail_gray, room);
         clock!(self, write_clock, ram, head_crossing);
         self.head_crossing.in_data.next = self.head_gray.q.val();
-        self.room.next = (self.head_crossing.out_data.val() ^ self.top.val()) != self.tail_gray.q.val();
-        self.in_ready.next = self.room.val();
-        self.push.next = self.in_valid.val() & self.room.val();
-        self.tail_next.next = self.tail.q.val();
+        self.in_ready.next = self.room.q.val();
+        self.push.next = self.in_valid.val() & self.room.q.val();
+        self.tail_after.next = self.tail.q.val() + 1;
+        self.tail_after_gray.next = self.tail_after.val() ^ (self.tail_after.val() >> 1);
+        self.full_head.next = self.head_crossing.out_data.val() ^ self.top.val();
+        // Whether there is room in the next cycle does not wait for who offers.
+        self.room.d.next = self.full_head.val() != self.tail_gray.q.val();
         if self.push.val() {
-            self.tail_next.next = self.tail.q.val() + 1;
+            self.tail.d.next = self.tail_after.val();
+            self.tail_gray.d.next = self.tail_after_gray.val();
+            self.room.d.next = self.full_head.val() != self.tail_after_gray.val();
         }
-        self.tail.d.next = self.tail_next.val();
-        self.tail_gray.d.next = self.tail_next.val() ^ (self.tail_next.val() >> 1);
         self.ram.write_enable.next = self.push.val();
         self.ram.write_address.next = bit_cast::<N, N1>(self.tail.q.val());
         self.ram.write_data.next = self.in_data.val();
 
         // The reader's side.
-        dff_setup!(self, read_clock, head, head_gray, shown_valid, shown);
+        dff_setup!(self, read_clock, head, head_gray, some, shown_valid, shown);
         clock!(self, read_clock, tail_crossing);
         self.tail_crossing.in_data.next = self.tail_gray.q.val();
-        self.pop.next = (self.tail_crossing.out_data.val() != self.head_gray.q.val())
-            & (!self.shown_valid.q.val() | self.out_ready.val());
-        self.head_next.next = self.head.q.val();
+        self.pop.next = self.some.q.val() & (!self.shown_valid.q.val() | self.out_ready.val());
+        self.head_after.next = self.head.q.val() + 1;
+        self.head_after_gray.next = self.head_after.val() ^ (self.head_after.val() >> 1);
+        self.some.d.next = self.tail_crossing.out_data.val() != self.head_gray.q.val();
         if self.out_ready.val() {
             self.shown_valid.d.next = false;
         }
         self.ram.read_address.next = bit_cast::<N, N1>(self.head.q.val());
         if self.pop.val() {
-            self.head_next.next = self.head.q.val() + 1;
+            self.head.d.next = self.head_after.val();
+            self.head_gray.d.next = self.head_after_gray.val();
+            self.some.d.next = self.tail_crossing.out_data.val() != self.head_after_gray.val();
             self.shown_valid.d.next = true;
             self.shown.d.next = self.ram.read_data.val();
         }
-        self.head.d.next = self.head_next.val();
-        self.head_gray.d.next = self.head_next.val() ^ (self.head_next.val() >> 1);
         self.out_valid.next = self.shown_valid.q.val();
         self.out_data.next = self.shown.q.val();
     }

@@ -63,6 +63,9 @@ pub struct Receive {
     held: DFF<Bits<32>>,
     /// Bytes of the frame so far, FCS and all.
     length: DFF<Bits<13>>,
+    /// It has four or more; it has as many as may be.
+    primed: DFF<bool>,
+    enough: DFF<bool>,
     errored: DFF<bool>,
     /// The newest bytes that go into a beat, in the high lanes, and how many.
     word: DFF<Bits<64>>,
@@ -78,7 +81,6 @@ pub struct Receive {
     full: Signal<Local, bool>,
     give: Signal<Local, bool>,
     finish: Signal<Local, bool>,
-    enough: Signal<Local, bool>,
     offered: Signal<Local, bool>,
     offered_last: Signal<Local, bool>,
     shown: Signal<Local, MacBeat>,
@@ -86,7 +88,8 @@ pub struct Receive {
     delimiter: Number<8, 0xd5>,
     residue: Number<32, 0xdebb_20e3>,
     shortest: Number<13, 64>,
-    longest: Number<13, { LONGEST + 4 }>,
+    /// With FCS, one less.
+    longest: Number<13, { LONGEST + 3 }>,
     fcs_wrong: Number<3, { reason::FCS }>,
     runt: Number<3, { reason::RUNT }>,
     long: Number<3, { reason::LONG }>,
@@ -97,7 +100,7 @@ pub struct Receive {
 impl Logic for Receive {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, state, status, held, length, errored, word, lanes);
+        dff_setup!(self, clock, state, status, held, length, primed, enough, errored, word, lanes);
         dff_setup!(self, clock, closing, count, verdict, lost, dropping);
         clock!(self, clock, fcs);
         self.link.next = self.status.q.val().get_bit(0);
@@ -116,11 +119,12 @@ impl Logic for Receive {
         self.fcs.start.next = false;
         self.fcs.in_valid.next = false;
         self.fcs.in_data.next = self.in_data.val();
-        self.enough.next = self.length.q.val() == self.longest.val();
+        self.enough.d.next = false;
         match self.state.q.val() {
             State::Idle => {
                 self.fcs.start.next = true;
                 self.length.d.next = bits::<13>(0);
+                self.primed.d.next = false;
                 self.errored.d.next = false;
                 if self.in_valid.val() & (self.in_data.val() != self.preamble.val()) {
                     self.state.d.next = State::Skip;
@@ -130,13 +134,17 @@ impl Logic for Receive {
                 }
             }
             State::Frame => {
-                if self.in_valid.val() & !self.enough.val() {
+                if self.in_valid.val() & !self.enough.q.val() {
                     self.fcs.in_valid.next = true;
                     self.held.d.next =
                         (self.held.q.val() >> 8) | (bit_cast::<32, 8>(self.in_data.val()) << 24);
                     self.length.d.next = self.length.q.val() + 1;
                     self.errored.d.next = self.errored.q.val() | self.in_error.val();
-                    self.give.next = self.length.q.val() > bits::<13>(3);
+                    self.give.next = self.primed.q.val();
+                    if self.length.q.val() == bits::<13>(3) {
+                        self.primed.d.next = true;
+                    }
+                    self.enough.d.next = self.length.q.val() == self.longest.val();
                 } else {
                     self.finish.next = true;
                     self.state.d.next = State::Idle;
