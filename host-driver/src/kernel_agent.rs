@@ -72,6 +72,9 @@ pub trait KernelAgent: Send + Sync {
     /// To miss nothing: read the generation, ask for the interrupt ([`Vi::arm`], [`Cq::arm`]), look whether what one
     /// waits for is there, and then sleep. A vector has many users: look again, and ask again, after each.
     fn sleep(&self, vector: u8, seen: u64, timeout: Duration) -> bool;
+    /// Wakes all of this process that sleep on `vector`, as an interrupt would: what they wait for is there, or they are to wait no
+    /// longer. What they find then was done before this call.
+    fn wake(&self, vector: u8);
     /// Interrupt moderation: see [`crate::agent::Agent::hold_off`].
     fn hold_off(&self, vector: u8, holdoff: Duration) -> Result<(), AgentError>;
 

@@ -117,7 +117,8 @@ pub trait Connections: Send + Sync {
         timeout: Option<Duration>,
     ) -> Result<Arc<dyn PeerRequest>, Error>;
 
-    /// Tells the peer that the connection of `vi`, if there is one, ends. The VI itself is disconnected by the caller, after.
+    /// Ends the connection of `vi`, which the peer is told, or the attempt at one: a call that is under way ends with
+    /// [`Error::State`]. The VI itself is disconnected by the caller, after.
     ///
     /// # Errors
     /// The device's.
@@ -145,7 +146,7 @@ pub trait Incoming: Send + Sync {
 
 /// A peer request on its way. Dropping its last clone withdraws it.
 pub trait PeerRequest: Send + Sync {
-    /// How it ended, if it has (VipConnectPeerDone).
+    /// How it ended, if it has (VipConnectPeerDone). It never blocks, also while another thread waits.
     ///
     /// # Errors
     /// [`Error::NotDone`]; those of [`Connections::request`] but [`Error::NoMatch`].

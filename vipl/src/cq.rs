@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, VecDeque},
     fmt,
     sync::{
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
         Arc, Mutex, MutexGuard, PoisonError,
     },
     time::Duration,
@@ -12,7 +12,10 @@ use std::{
 
 use viaduct_driver::agent::{cqs::Cq as AgentCq, vis::Direction};
 
-use crate::{patience::Misses, Error, Nic};
+use crate::{
+    patience::{Misses, NEVER},
+    Error, Nic,
+};
 
 /// Tells a VI from every other one that this process has made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,6 +63,8 @@ struct State {
     vis: BTreeMap<u16, ViId>,
     /// Entries that are off the ring.
     entries: VecDeque<CqEntry>,
+    /// VIs whose receives are being put back, and how many entries of theirs have come meanwhile.
+    held: BTreeMap<ViId, usize>,
 }
 
 impl Nic {
@@ -91,10 +96,23 @@ impl Cq {
     /// # Errors
     /// As [`Cq::done`], and [`Error::Timeout`] in place of [`Error::NotDone`].
     pub fn wait(&self, timeout: Option<Duration>) -> Result<CqEntry, Error> {
+        self.wait_unless(timeout, &NEVER)
+    }
+
+    /// [`Cq::wait`], but no longer than until `given_up` is set. Who sets it calls [`Cq::wake`] then.
+    ///
+    /// # Errors
+    /// As [`Cq::wait`]; [`Error::Timeout`] when it is set.
+    pub fn wait_unless(&self, timeout: Option<Duration>, given_up: &AtomicBool) -> Result<CqEntry, Error> {
         let inner = &*self.0;
         let look = || inner.take();
         let arm = || Ok(inner.cq.arm()?);
-        inner.misses.wait(&**inner.nic.agent(), inner.cq.vector(), timeout, look, arm)
+        inner.misses.wait(&**inner.nic.agent(), inner.cq.vector(), timeout, given_up, look, arm)
+    }
+
+    /// Wakes those who wait: they look whether there is an entry, and whether they have given up.
+    pub fn wake(&self) {
+        self.0.nic.agent().wake(self.0.cq.vector());
     }
 
     /// Gives it room for another number of entries (VipResizeCQ). Those that have not been taken stay.
@@ -157,7 +175,27 @@ impl Cq {
         self.0.collect(&mut state)?;
         let entry = CqEntry { vi, receive: direction == Direction::Receive };
         state.entries.extend(std::iter::repeat_n(entry, count));
+        drop(state);
+        // The NIC has made no interrupt for them.
+        self.wake();
         Ok(())
+    }
+
+    /// The receives of a VI are about to be flushed, and put back after: entries of theirs are kept from here on.
+    pub(crate) fn hold(&self, vi: ViId) -> Result<(), Error> {
+        let mut state = self.0.lock();
+        self.0.collect(&mut state)?;
+        state.held.insert(vi, 0);
+        Ok(())
+    }
+
+    /// They are back: of the entries that were kept, those of `flushed` receives are nobody's.
+    pub(crate) fn release(&self, vi: ViId, flushed: usize) -> Result<(), Error> {
+        let mut state = self.0.lock();
+        let collected = self.0.collect(&mut state);
+        let kept = state.held.remove(&vi).unwrap_or(0);
+        drop(state);
+        collected.and(self.flushed(vi, Direction::Receive, kept.saturating_sub(flushed)))
     }
 }
 
@@ -167,15 +205,17 @@ impl Inner {
         if let Some(entry) = state.entries.pop_front() {
             return Ok(Some(entry));
         }
-        self.next(&state)
+        self.next(&mut state)
     }
 
     /// The oldest entry on the ring.
-    fn next(&self, state: &State) -> Result<Option<CqEntry>, Error> {
+    fn next(&self, state: &mut State) -> Result<Option<CqEntry>, Error> {
         while let Some(entry) = self.cq.take()? {
             // An entry of nobody's is the NIC's error, and nobody's business.
-            if let Some(vi) = state.vis.get(&entry.vi) {
-                return Ok(Some(CqEntry { vi: *vi, receive: entry.receive }));
+            let Some(&vi) = state.vis.get(&entry.vi) else { continue };
+            match state.held.get_mut(&vi).filter(|_| entry.receive) {
+                Some(kept) => *kept += 1,
+                None => return Ok(Some(CqEntry { vi, receive: entry.receive })),
             }
         }
         Ok(None)

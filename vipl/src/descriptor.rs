@@ -269,6 +269,14 @@ impl sealed::Form for Descriptor {
         self.segment.store(words);
     }
 
+    fn is_flushed(&self) -> bool {
+        self.segment.status() & status::DESC_FLUSHED_ERROR != 0
+    }
+
+    fn renew(&mut self) {
+        self.prepare();
+    }
+
     fn finish(&mut self) {
         let words = self.segment.load();
         self.completion = Completion {

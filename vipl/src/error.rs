@@ -73,6 +73,9 @@ pub enum Error {
     /// The queue is not empty.
     #[error("receives are posted, under the protection tag that the virtual interface has")]
     Posted,
+    /// The virtual interface is not as the call needs it.
+    #[error("the virtual interface {0}")]
+    State(&'static str),
     /// Nobody waits for the connection.
     #[error("nobody waits for a connection at that address")]
     NoMatch,
@@ -139,7 +142,7 @@ impl Error {
             Self::NotDone => Return::NotDone,
             Self::Empty | Self::Descriptor(_) => Return::DescriptorError,
             Self::Timeout => Return::Timeout,
-            Self::Posted => Return::InvalidState,
+            Self::Posted | Self::State(_) => Return::InvalidState,
             Self::NoMatch => Return::NoMatch,
             Self::Rejected => Return::Reject,
             Self::NotReachable(_) => Return::NotReachable,

@@ -38,6 +38,10 @@ pub(crate) mod sealed {
         fn prepare(&mut self);
         /// It is complete, and off the queue.
         fn finish(&mut self);
+        /// Whether it was taken off unexecuted.
+        fn is_flushed(&self) -> bool;
+        /// It is about to be posted once more, as it was.
+        fn renew(&mut self);
     }
 }
 
@@ -104,6 +108,11 @@ impl Segment {
         control_segment::STATUS.get(&word) as u32 & (status::DONE | status::ERROR_MASK) != 0
     }
 
+    /// What the NIC wrote last.
+    pub(crate) fn status(self) -> u32 {
+        control_segment::STATUS.get(&self.load()) as u32
+    }
+
     /// Completes it in the NIC's place: flushed. For a NIC that can no longer write to it.
     pub(crate) fn flush(self, direction: Direction) {
         let operation = match direction {
@@ -131,6 +140,8 @@ pub struct RawDescriptor {
     base: usize,
     /// The region is registered. When it is not any more, its memory may be gone, and is not touched; nor will the NIC.
     live: Arc<AtomicBool>,
+    /// The word of Length and Status that it was posted with.
+    posted: u64,
 }
 
 impl RawDescriptor {
@@ -146,7 +157,8 @@ impl RawDescriptor {
         region.place(offset.ok_or_else(|| range(usize::MAX))?, CONTROL_SEGMENT_BYTES)?;
         // SAFETY: the caller's promise.
         let segment = unsafe { Segment::new(region, start) }?;
-        Ok(Self { segment, region: region.handle(), base: region.address(), live: Arc::clone(region.live()) })
+        let live = Arc::clone(region.live());
+        Ok(Self { segment, region: region.handle(), base: region.address(), live, posted: 0 })
     }
 
     /// Where it lies.
@@ -159,7 +171,7 @@ impl RawDescriptor {
         if !self.is_live() {
             return Status::DONE | Status::PROTECTION_ERROR;
         }
-        Status::from_bits_truncate(control_segment::STATUS.get(&self.segment.load()) as u32)
+        Status::from_bits_truncate(self.segment.status())
     }
 
     fn is_live(&self) -> bool {
@@ -184,6 +196,7 @@ impl sealed::Form for RawDescriptor {
 
     fn prepare(&mut self) {
         let mut words = self.segment.load();
+        self.posted = words[3];
         if control_segment::STATUS.get(&words) == 0 {
             return;
         }
@@ -191,7 +204,16 @@ impl sealed::Form for RawDescriptor {
         // complete: another bit stands for those that were there.
         control_segment::STATUS.put(&mut words, (status::RESERVED & status::RESERVED.wrapping_neg()).into());
         self.segment.word(3).store(words[3], Ordering::Relaxed);
+        self.posted = words[3];
     }
 
     fn finish(&mut self) {}
+
+    fn is_flushed(&self) -> bool {
+        self.is_live() && self.segment.status() & status::DESC_FLUSHED_ERROR != 0
+    }
+
+    fn renew(&mut self) {
+        self.segment.word(3).store(self.posted, Ordering::Relaxed);
+    }
 }

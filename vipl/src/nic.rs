@@ -29,6 +29,8 @@ struct Inner {
     /// It goes before the agent.
     connections: OnDemand,
     agent: Arc<dyn KernelAgent>,
+    /// The agent is in this process.
+    is_own: bool,
 }
 
 /// What a NIC can do (VIP_NIC_ATTRIBUTES).
@@ -98,24 +100,26 @@ impl Nic {
             Target::Device(device) => Self::open_device(name, device.open()?, device.options),
             Target::Viad(socket) => {
                 let agent = viaduct_driver::viad::Client::open(socket)?;
-                Ok(Self::of(name, agent))
+                Ok(Self::of(name, agent, false))
             }
         }
     }
 
     /// Opens a NIC behind any [`PciDevice`].
     pub fn open_device(name: &str, device: Arc<dyn PciDevice>, options: Options) -> Result<Self, Error> {
-        Ok(Self::of(name, Agent::open(device, options)?))
+        Ok(Self::of(name, Agent::open(device, options)?, true))
     }
 
-    fn of(name: &str, agent: Arc<dyn KernelAgent>) -> Self {
-        Self(Arc::new(Inner { name: name.into(), connections: OnDemand::default(), agent }))
+    fn of(name: &str, agent: Arc<dyn KernelAgent>, is_own: bool) -> Self {
+        Self(Arc::new(Inner { name: name.into(), connections: OnDemand::default(), agent, is_own }))
     }
 
     /// What it can do (VipQueryNic).
     pub fn attributes(&self) -> NicAttributes {
         let agent = self.agent();
         let limits = agent.limits();
+        // An agent of our own makes connections with a VI, a region and a tag.
+        let own = u32::from(self.0.is_own);
         NicAttributes {
             name: self.0.name.clone(),
             hardware_version: VERSION_VALUE,
@@ -126,9 +130,9 @@ impl Nic {
             thread_safe: true,
             max_register_bytes: agent.dma_bytes(),
             // Row 0 is never used; two are the agent's, and one each completion queue's.
-            max_register_regions: limits.regions - 3,
+            max_register_regions: limits.regions - 3 - own,
             max_register_block_bytes: agent.dma_bytes().min(1 << 47),
-            max_vi: limits.vis.into(),
+            max_vi: u32::from(limits.vis) - own,
             max_descriptors_per_queue: 1 << MAX_RING_LOG2,
             max_segments_per_desc: MAX_SEGMENTS.into(),
             // One is the agent's.
@@ -137,7 +141,7 @@ impl Nic {
             max_transfer_size: MAX_TRANSFER,
             native_mtu: Mtu::MAX.bytes(),
             // All but 0 and the agent's.
-            max_ptags: 0xfffe,
+            max_ptags: 0xfffe - own,
             reliability_level_support: vec![
                 ReliabilityLevel::UnreliableDelivery,
                 ReliabilityLevel::ReliableDelivery,
@@ -215,6 +219,11 @@ impl Nic {
 
     pub(crate) fn agent(&self) -> &Arc<dyn KernelAgent> {
         &self.0.agent
+    }
+
+    /// Whether something that was made with it, or a clone, is there: it is not closed yet when this one is dropped.
+    pub fn is_used(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
     }
 
     /// Whether both are the same open NIC.

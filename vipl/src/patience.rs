@@ -2,7 +2,7 @@
 
 use std::{
     hint::spin_loop,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
     time::{Duration, Instant},
 };
 
@@ -16,6 +16,9 @@ const MISSES: u32 = 64;
 /// After how many misses one who waits asks whether the device still lives. Misses and not time: in a
 /// deterministic simulation the question is an access to the NIC, and must come at the same place in every run.
 const CHECK: u32 = 1024;
+
+/// What those have who wait whatever happens.
+pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Looks in vain, in a row.
 #[derive(Debug, Default)]
@@ -38,8 +41,8 @@ impl Misses {
         Err(Error::NotDone)
     }
 
-    /// Looks until there is something, for `timeout` or for ever: for a moment, and then it sleeps until the interrupt of
-    /// `vector`. No interrupt is missed:
+    /// Looks until there is something, for `timeout` or for ever, or until `given_up` is set: for a moment, and then it sleeps until
+    /// the interrupt of `vector`. No interrupt is missed:
     /// 1. The generation of the vector is read before the arm word is stored. The interrupt that answers the arm
     ///    word comes later, and ends the sleep even if it comes before the sleep begins.
     /// 2. The NIC raises the vector when what is looked for is there before it sees the arm word, and when it comes
@@ -47,22 +50,25 @@ impl Misses {
     /// 3. The last look behind the arm word spares the sleep where it is there already. It must not
     ///    come before the generation is read: then an interrupt between the two would count as seen.
     ///
-    /// Other queues share the vector, and other threads may look for the same: who is woken and finds nothing arms anew.
+    /// Other queues share the vector, and other threads may look for the same: who is woken and finds nothing arms anew. Who sets
+    /// `given_up`, or brings what is looked for without the NIC, wakes the vector after that.
     ///
     /// # Errors
-    /// [`Error::Timeout`]; those of `look` and `arm`; the device's.
+    /// [`Error::Timeout`], also of who has given up; those of `look` and `arm`; the device's.
     pub(crate) fn wait<T>(
         &self,
         agent: &dyn KernelAgent,
         vector: u8,
         timeout: Option<Duration>,
+        given_up: &AtomicBool,
         look: impl Fn() -> Result<Option<T>, Error>,
         arm: impl Fn() -> Result<(), Error>,
     ) -> Result<T, Error> {
         let start = Instant::now();
-        let left = || {
-            timeout
-                .map_or(LONGEST_SLEEP, |timeout| timeout.saturating_sub(start.elapsed()).min(LONGEST_SLEEP))
+        let left = || match timeout {
+            _ if given_up.load(Ordering::Acquire) => Duration::ZERO,
+            Some(timeout) => timeout.saturating_sub(start.elapsed()).min(LONGEST_SLEEP),
+            None => LONGEST_SLEEP,
         };
         loop {
             for _ in 0..MISSES {
@@ -71,11 +77,13 @@ impl Misses {
                 }
                 spin_loop();
             }
+            let seen = agent.generation(vector);
+            // Behind the generation: who gives up wakes after he has said so.
             let left = left();
             if left.is_zero() {
                 return Err(Error::Timeout);
             }
-            let Some(seen) = agent.generation(vector) else { break };
+            let Some(seen) = seen else { break };
             arm()?;
             if let Some(found) = look()? {
                 return Ok(found);

@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     sync::{
-        atomic::{fence, Ordering},
+        atomic::{fence, AtomicBool, Ordering},
         Mutex, MutexGuard,
     },
     time::Duration,
@@ -75,15 +75,25 @@ impl<D: Form> Queue<D> {
             posted.descriptors.push_back(descriptor);
             return Ok(true);
         }
-        let token = descriptor.token(posted.position);
-        vi.ring(self.direction).store(posted.position, token);
-        // Descriptor and slot are in memory before the doorbell can be seen.
-        fence(Ordering::SeqCst);
+        let token = posted.hand(vi, self.direction, &descriptor);
         // From here on the NIC may find it, doorbell or not: it is posted.
-        posted.position = next(posted.position);
         posted.descriptors.push_back(descriptor);
         vi.ring_doorbell(self.direction, token)?;
         Ok(false)
+    }
+
+    /// Posts once more, in their order, what was flushed on a queue that has been reset, as if nothing had happened to it; not
+    /// the `before` first ones, which were flushed earlier.
+    pub(crate) fn restore(&self, vi: &AgentVi, posted: &mut Posted<D>, before: usize) -> Result<(), Error> {
+        let mut descriptors = std::mem::take(&mut posted.descriptors);
+        let mut rung = Ok(());
+        for descriptor in descriptors.iter_mut().filter(|descriptor| descriptor.is_flushed()).skip(before) {
+            descriptor.renew();
+            let token = posted.hand(vi, self.direction, descriptor);
+            rung = rung.and(vi.ring_doorbell(self.direction, token));
+        }
+        posted.descriptors = descriptors;
+        Ok(rung?)
     }
 
     /// Takes the head off the queue if it is complete, however it completed.
@@ -92,12 +102,18 @@ impl<D: Form> Queue<D> {
         self.misses.count(&**vi.agent(), self.try_done())?
     }
 
-    /// Takes the head off the queue when it is complete: within `timeout`, or whenever that is. It arms with the head as it is
-    /// then: see [`Misses::wait`].
-    pub(crate) fn wait(&self, vi: &AgentVi, timeout: Option<Duration>) -> Result<D, Error> {
+    /// Takes the head off the queue when it is complete: within `timeout`, or whenever that is, or not any more when `given_up` is
+    /// set. It arms with the head as it is then: see [`Misses::wait`].
+    pub(crate) fn wait(
+        &self,
+        vi: &AgentVi,
+        timeout: Option<Duration>,
+        given_up: &AtomicBool,
+    ) -> Result<D, Error> {
         vi.check_process()?;
         let look = || Ok(self.try_done());
-        self.misses.wait(&**vi.agent(), vi.vector(self.direction), timeout, look, || self.arm(vi))?
+        let vector = vi.vector(self.direction);
+        self.misses.wait(&**vi.agent(), vector, timeout, given_up, look, || self.arm(vi))?
     }
 
     /// Asks for an interrupt when the head is complete. When it is already, or there is none, nothing is asked.
@@ -133,6 +149,21 @@ impl<D: Form> Posted<D> {
     /// old ring may be left before those of the new one: positions are of the latter only.
     fn oldest(&self) -> u16 {
         self.position.wrapping_sub(self.descriptors.len() as u16) & token::POSITION.mask() as u16
+    }
+
+    /// Puts a descriptor into the ring; the doorbell is to be rung with the token.
+    fn hand(&mut self, vi: &AgentVi, direction: Direction, descriptor: &D) -> u64 {
+        let token = descriptor.token(self.position);
+        vi.ring(direction).store(self.position, token);
+        // Descriptor and slot are in memory before the doorbell can be seen.
+        fence(Ordering::SeqCst);
+        self.position = next(self.position);
+        token
+    }
+
+    /// How many have been flushed.
+    pub(crate) fn flushed(&self) -> usize {
+        self.descriptors.iter().filter(|descriptor| descriptor.is_flushed()).count()
     }
 
     /// Everything posted is complete. The NIC completes in order: the last one tells.

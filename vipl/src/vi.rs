@@ -3,7 +3,7 @@
 use std::{
     io::{Read, Write},
     ptr::NonNull,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{atomic::AtomicBool, Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -16,6 +16,7 @@ use viaduct_driver::{
 
 use crate::{
     form::{Form, RawDescriptor},
+    patience::NEVER,
     queue::{Posted, Queue},
     Cq, Descriptor, Error, Nic, Ptag, Region, ViId,
 };
@@ -214,8 +215,26 @@ impl<D: Form> Vi<D> {
     /// As [`Vi::done`], and [`Error::Timeout`] in place of [`Error::NotDone`]; [`Error::HasCq`]: with a completion
     /// queue one waits for that ([`Cq::wait`]).
     pub fn wait(&self, direction: Direction, timeout: Option<Duration>) -> Result<D, Error> {
+        self.wait_unless(direction, timeout, &NEVER)
+    }
+
+    /// [`Vi::wait`], but no longer than until `given_up` is set. Who sets it calls [`Vi::wake`] then.
+    ///
+    /// # Errors
+    /// As [`Vi::wait`]; [`Error::Timeout`] when it is set.
+    pub fn wait_unless(
+        &self,
+        direction: Direction,
+        timeout: Option<Duration>,
+        given_up: &AtomicBool,
+    ) -> Result<D, Error> {
         self.alone(direction)?;
-        self.queue(direction).wait(&self.vi, timeout)
+        self.queue(direction).wait(&self.vi, timeout, given_up)
+    }
+
+    /// Wakes those who wait for the head of a queue: they look whether it is complete, and whether they have given up.
+    pub fn wake(&self, direction: Direction) {
+        self.nic.agent().wake(self.vi.vector(direction));
     }
 
     /// What it was created with, or given since.
@@ -275,21 +294,30 @@ impl<D: Form> Vi<D> {
 
     /// Ends the connection (VipDisconnect): what is posted on either queue completes, flushed at the
     /// latest, and stays on the queue for send_done and recv_done. The VI is idle then. Of an idle
-    /// VI nothing is changed.
+    /// VI, or one that is only being connected, receives stay posted.
     pub fn disconnect(&self) -> Result<(), Error> {
         let (mut sends, mut receives) = (self.send.lock(), self.receive.lock());
-        sends.held = false;
-        if self.vi.state()? == ViState::Idle {
-            return Ok(());
+        match self.vi.state()? {
+            ViState::Idle => {}
+            // It never was connected, to its program: receives stay posted, as they do in an idle VI.
+            _ if sends.held => self.take_back(&mut sends, &mut receives)?,
+            _ => self.flush(&mut sends, &mut receives)?,
         }
-        self.flush(&mut sends, &mut receives)
+        // From now on the NIC gets what is posted.
+        sends.held = false;
+        Ok(())
+    }
+
+    /// Has the NIC complete everything, and makes the VI idle.
+    fn make_idle(&self, sends: &Posted<D>, receives: &Posted<D>) -> Result<(), Error> {
+        self.vi.break_off()?;
+        self.wait_complete(&[sends, receives])?;
+        Ok(self.vi.make_idle()?)
     }
 
     /// Completes everything and makes the VI idle.
     fn flush(&self, sends: &mut Posted<D>, receives: &mut Posted<D>) -> Result<(), Error> {
-        self.vi.break_off()?;
-        self.wait_complete(&[sends, receives])?;
-        self.vi.make_idle()?;
+        self.make_idle(sends, receives)?;
         // Both, whatever the first one says.
         let first = self.reset(Direction::Send, sends);
         first.and(self.reset(Direction::Receive, receives))
@@ -297,15 +325,18 @@ impl<D: Form> Vi<D> {
 
     /// The NIC has forgotten a queue.
     fn reset(&self, direction: Direction, posted: &mut Posted<D>) -> Result<(), Error> {
-        let flushed = posted.reset(direction);
-        self.cq(direction).map_or(Ok(()), |cq| cq.flushed(self.id, direction, flushed))
+        self.flushed(direction, posted.reset(direction))
     }
 
-    /// What was flushed when it was posted has an entry like any other.
-    fn posted(&self, direction: Direction, flushed: bool) -> Result<(), Error> {
+    /// The library has completed descriptors in the NIC's place: those who wait hear of it as of any other.
+    fn flushed(&self, direction: Direction, count: usize) -> Result<(), Error> {
         match self.cq(direction) {
-            Some(cq) if flushed => cq.flushed(self.id, direction, 1),
-            _ => Ok(()),
+            _ if count == 0 => Ok(()),
+            Some(cq) => cq.flushed(self.id, direction, count),
+            None => {
+                self.wake(direction);
+                Ok(())
+            }
         }
     }
 
@@ -341,6 +372,23 @@ impl<D: Form> Vi<D> {
         }
         // It may have been connected, before it came to nothing.
         self.disconnect()
+    }
+
+    /// It was connected, before that came to nothing: it is idle again, and its receives are as they were. The other end may not
+    /// have had the time to use any; those that it has used are complete.
+    fn take_back(&self, sends: &mut Posted<D>, receives: &mut Posted<D>) -> Result<(), Error> {
+        let before = receives.flushed();
+        if let Some(cq) = &self.receive_cq {
+            cq.hold(self.id)?;
+        }
+        let idle = self.make_idle(sends, receives);
+        // Those that the NIC has flushed have entries; those that it did not get to have none.
+        let flushed = receives.flushed() - before;
+        receives.reset(Direction::Receive);
+        let told = self.receive_cq.as_ref().map_or(Ok(()), |cq| cq.release(self.id, flushed));
+        idle.and(told)?;
+        self.reset(Direction::Send, sends)?;
+        self.receive.restore(&self.vi, receives, before)
     }
 
     fn queue(&self, direction: Direction) -> &Queue<D> {
@@ -434,7 +482,7 @@ impl Vi {
             return Err(Error::OtherNic);
         }
         let flushed = queue.post(&self.vi, descriptor, |sends| self.release(sends))?;
-        self.posted(queue.direction(), flushed)
+        self.flushed(queue.direction(), flushed.into())
     }
 }
 
@@ -459,7 +507,7 @@ impl Vi<RawDescriptor> {
         // SAFETY: the caller's promise.
         let descriptor = unsafe { RawDescriptor::new(region, address) }?;
         let flushed = self.queue(direction).post(&self.vi, descriptor, |sends| self.release(sends))?;
-        self.posted(direction, flushed)
+        self.flushed(direction, flushed.into())
     }
 }
 

@@ -1,11 +1,11 @@
 //! Connections over the wire, by the agent of the NIC, wherever that is.
 
 use std::{
-    collections::BTreeMap,
+    collections::{btree_map::Entry, BTreeMap},
     net::Ipv4Addr,
     sync::{
         atomic::{AtomicBool, Ordering},
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, TryLockError,
     },
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -40,10 +40,23 @@ pub(crate) struct Wire {
 struct State {
     /// Connections that both ends are ready for.
     links: BTreeMap<ViName, ConnectionId>,
+    /// VIs that are being connected.
+    attempts: BTreeMap<ViName, Underway>,
     /// VIs whose connections the other side has ended.
     lost: Vec<ViName>,
     /// IPv4 addresses that a hosts file has told.
     hosts: BTreeMap<Mac, Ipv4Addr>,
+}
+
+/// A VI that is being connected.
+#[derive(Default)]
+struct Underway {
+    /// The connection, from when there is one.
+    id: Option<ConnectionId>,
+    /// No call is in it: a peer request on its way.
+    waits: bool,
+    /// Somebody has disconnected the VI, and the call that is in it is to find out.
+    ended: bool,
 }
 
 impl Wire {
@@ -92,20 +105,53 @@ impl Wire {
         Ok(Ask { vi, target, from, to, data: Vec::new(), timeout })
     }
 
-    /// How an attempt of `vi` ended, for the VI.
+    /// From now on the VI is being connected, by the call that asks.
+    fn enter(&self, vi: ViName, id: Option<ConnectionId>) -> Result<(), Error> {
+        match self.state().attempts.entry(vi) {
+            Entry::Occupied(_) => Err(Error::State("is being connected already")),
+            Entry::Vacant(place) => {
+                place.insert(Underway { id, ..Underway::default() });
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether the attempt `id` of the VI was ended by a disconnect.
+    fn has_ended(&self, vi: ViName, id: ConnectionId) -> bool {
+        self.state().attempts.get(&vi).is_none_or(|attempt| attempt.ended || attempt.id != Some(id))
+    }
+
+    /// The attempt has come to an end, which the VI is told. Who has disconnected it meanwhile takes care of it, unless the call
+    /// is still in it.
     fn conclude(
         &self,
         vi: &dyn Endpoint,
         id: ConnectionId,
-        outcome: Result<RemoteAttributes, Error>,
-    ) -> Result<RemoteAttributes, Error> {
-        if outcome.is_ok() {
-            self.state().links.insert(vi.name(), id);
-        } else {
-            // Nothing more is to come of it.
-            self.agent.disconnect(id)?;
+        outcome: Result<RemoteAttributes, Failure>,
+    ) -> Result<RemoteAttributes, Failure> {
+        let name = vi.name();
+        let mut state = self.state();
+        let is_own = state.attempts.get(&name).is_some_and(|attempt| attempt.id == Some(id));
+        if !is_own {
+            return Err(Failure::Ended);
         }
-        vi.end(outcome.is_ok())?;
+        let ended = state.attempts.get(&name).is_some_and(|attempt| attempt.ended);
+        let outcome = outcome.and_then(|is| if ended { Err(Failure::Ended) } else { Ok(is) });
+        if outcome.is_ok() {
+            state.attempts.remove(&name);
+            state.links.insert(name, id);
+        }
+        drop(state);
+        let told = match outcome {
+            Ok(_) => vi.end(true),
+            // Nothing more is to come of it; only then another attempt may begin.
+            Err(_) => {
+                let told = self.agent.disconnect(id).map_err(Error::from).and(vi.end(false));
+                self.state().attempts.remove(&name);
+                told
+            }
+        };
+        told.map_err(|_| Failure::Gone)?;
         outcome
     }
 }
@@ -132,14 +178,25 @@ impl Begin for Arc<Wire> {
         vi: &dyn Endpoint,
         ask: impl FnOnce() -> Result<ConnectionId, ConnectorError>,
     ) -> Result<Attempt, Error> {
-        vi.begin()?;
-        match ask() {
-            Ok(id) => Ok(Attempt { wire: Arc::clone(self), id, progress: Mutex::default() }),
-            Err(error) => {
-                vi.end(false)?;
-                Err(error.into())
+        let name = vi.name();
+        self.enter(name, None)?;
+        let asked = vi.begin().and_then(|()| Ok(ask()?));
+        let ended = {
+            let mut state = self.state();
+            let attempt = state.attempts.entry(name).or_default();
+            attempt.id = asked.as_ref().ok().copied();
+            attempt.ended
+        };
+        let outcome = match asked {
+            Ok(id) if !ended => {
+                return Ok(Attempt { wire: Arc::clone(self), vi: name, id, progress: Mutex::default() });
             }
-        }
+            Ok(id) => self.agent.disconnect(id).map_err(Error::from).and(Err(Failure::Ended.into())),
+            Err(error) => Err(error),
+        };
+        let told = vi.end(false);
+        self.state().attempts.remove(&name);
+        told.and(outcome)
     }
 }
 
@@ -200,12 +257,30 @@ impl Connections for Arc<Wire> {
         timeout: Option<Duration>,
     ) -> Result<Arc<dyn PeerRequest>, Error> {
         let ask = self.ask(vi.name(), local, remote, timeout)?;
-        Ok(Arc::new(self.begin(vi, || self.agent.peer_request(ask))?))
+        let attempt = self.begin(vi, || self.agent.peer_request(ask))?;
+        // From now on no call is in it.
+        let mut state = self.state();
+        if let Some(underway) = state.attempts.get_mut(&attempt.vi) {
+            underway.waits = true;
+            if underway.ended {
+                state.attempts.remove(&attempt.vi);
+            }
+        }
+        drop(state);
+        Ok(Arc::new(attempt))
     }
 
     fn disconnect(&self, vi: &dyn Endpoint) -> Result<(), Error> {
-        let id = self.state().links.remove(&vi.name());
-        Ok(id.map_or(Ok(()), |id| self.agent.disconnect(id))?)
+        let name = vi.name();
+        let mut state = self.state();
+        let link = state.links.remove(&name);
+        let attempt = state.attempts.get_mut(&name).and_then(|attempt| {
+            attempt.ended = true;
+            attempt.id
+        });
+        state.attempts.retain(|vi, attempt| *vi != name || !attempt.waits);
+        drop(state);
+        [link, attempt].into_iter().flatten().try_for_each(|id| Ok(self.agent.disconnect(id)?))
     }
 }
 
@@ -234,25 +309,32 @@ impl Incoming for Asked {
     }
 
     fn accept(&self, vi: &dyn Endpoint) -> Result<(), Error> {
-        vi.begin()?;
-        if let Err(error) = self.wire.agent.accept(self.id, vi.name(), &[]) {
-            vi.end(false)?;
-            return Err(error.into());
+        let (wire, name) = (&*self.wire, vi.name());
+        wire.enter(name, Some(self.id))?;
+        let accepted = vi.begin().and_then(|()| Ok(wire.agent.accept(self.id, name, &[])?));
+        if let Err(error) = accepted {
+            // The other side hears nothing, and one may try again.
+            let told = vi.end(false);
+            let ended = wire.has_ended(name, self.id);
+            wire.state().attempts.remove(&name);
+            return told.and(Err(if ended { Failure::Ended.into() } else { error }));
         }
         self.settle();
         let start = Instant::now();
         let mine = |event: &Event| event.id() == self.id;
         let outcome = loop {
-            match self.wire.agent.wait_event(SLICE, mine) {
+            match wire.agent.wait_event(SLICE, mine) {
                 Ok(Some(Event::Established { .. })) => break Ok(self.attributes()),
                 Ok(Some(Event::Met { .. } | Event::Incoming { .. })) => {}
-                Ok(Some(_)) => break Err(Error::Timeout),
-                Ok(None) if start.elapsed() > READY => break Err(Error::Timeout),
+                Ok(Some(_)) => break Err(Failure::Refused(Refusal::Timeout)),
+                Ok(None) if wire.has_ended(name, self.id) => break Err(Failure::Ended),
+                Ok(None) if start.elapsed() > READY => break Err(Failure::Refused(Refusal::Timeout)),
                 Ok(None) => {}
-                Err(error) => break Err(error.into()),
+                Err(_) => break Err(Failure::Gone),
             }
         };
-        self.wire.conclude(vi, self.id, outcome).map(drop)
+        wire.conclude(vi, self.id, outcome)?;
+        Ok(())
     }
 
     fn reject(self: Box<Self>) -> Result<(), Error> {
@@ -273,6 +355,7 @@ impl Drop for Asked {
 /// A request of ours on its way.
 struct Attempt {
     wire: Arc<Wire>,
+    vi: ViName,
     id: ConnectionId,
     progress: Mutex<Progress>,
 }
@@ -281,18 +364,19 @@ struct Attempt {
 struct Progress {
     /// The other end, when it is known.
     met: Option<End>,
-    settled: bool,
+    /// How it ended: whoever asks is told the same.
+    outcome: Option<Result<RemoteAttributes, Failure>>,
 }
 
 impl Attempt {
-    fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn look(&self, vi: &dyn Endpoint, timeout: Duration) -> Result<RemoteAttributes, Error> {
-        let mut progress = self.progress();
-        if progress.settled {
-            return Err(Error::Timeout);
+    fn look(
+        &self,
+        progress: &mut Progress,
+        vi: &dyn Endpoint,
+        timeout: Duration,
+    ) -> Result<RemoteAttributes, Error> {
+        if let Some(outcome) = progress.outcome {
+            return Ok(outcome?);
         }
         let start = Instant::now();
         let outcome = loop {
@@ -300,27 +384,37 @@ impl Attempt {
             match self.wire.agent.wait_event(left, |event| event.id() == self.id)? {
                 Some(Event::Met { peer, .. }) => progress.met = Some(peer),
                 Some(Event::Established { .. }) => {
-                    break progress.met.as_ref().map(of_end).ok_or(Error::Rejected);
+                    break progress.met.as_ref().map(of_end).ok_or(Failure::Refused(Refusal::Rejected));
                 }
-                Some(Event::Refused { refusal, .. }) => break Err(refused(refusal)),
-                Some(_) => break Err(Error::NotReachable("the other side any more".into())),
+                Some(Event::Refused { refusal, .. }) => break Err(Failure::Refused(refusal)),
+                Some(_) => break Err(Failure::Gone),
+                None if self.wire.has_ended(self.vi, self.id) => break Err(Failure::Ended),
                 None if left.is_zero() => return Err(Error::NotDone),
                 None => {}
             }
         };
-        progress.settled = true;
-        self.wire.conclude(vi, self.id, outcome)
+        let outcome = self.wire.conclude(vi, self.id, outcome);
+        progress.outcome = Some(outcome);
+        Ok(outcome?)
     }
 }
 
 impl PeerRequest for Attempt {
     fn done(&self, vi: &dyn Endpoint) -> Result<RemoteAttributes, Error> {
-        self.look(vi, Duration::ZERO)
+        // Whoever waits for it looks himself.
+        match self.progress.try_lock() {
+            Ok(mut progress) => self.look(&mut progress, vi, Duration::ZERO),
+            Err(TryLockError::Poisoned(progress)) => {
+                self.look(&mut progress.into_inner(), vi, Duration::ZERO)
+            }
+            Err(TryLockError::WouldBlock) => Err(Error::NotDone),
+        }
     }
 
     fn wait(&self, vi: &dyn Endpoint) -> Result<RemoteAttributes, Error> {
         loop {
-            match self.look(vi, SLICE) {
+            let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+            match self.look(&mut progress, vi, SLICE) {
                 Err(Error::NotDone) => {}
                 result => return result,
             }
@@ -330,9 +424,32 @@ impl PeerRequest for Attempt {
 
 impl Drop for Attempt {
     fn drop(&mut self) {
-        if !self.progress().settled {
+        let mut state = self.wire.state();
+        if state.attempts.get(&self.vi).is_some_and(|attempt| attempt.id == Some(self.id)) {
+            state.attempts.remove(&self.vi);
+            drop(state);
             // Of a device that is gone nothing is to be withdrawn.
             let _ = self.wire.agent.disconnect(self.id);
+        }
+    }
+}
+
+/// Why an attempt came to nothing.
+#[derive(Debug, Clone, Copy)]
+enum Failure {
+    Refused(Refusal),
+    /// The other side, or the device, is there no longer.
+    Gone,
+    /// The VI was disconnected.
+    Ended,
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused(refusal) => refused(refusal),
+            Failure::Gone => Self::NotReachable("the other side any more".into()),
+            Failure::Ended => Self::State("was disconnected while it was being connected"),
         }
     }
 }

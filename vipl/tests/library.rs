@@ -300,7 +300,7 @@ fn a_wait_ends_in_time_and_at_once_when_the_device_is_gone() {
     let start = Instant::now();
     let error = bench.vi.recv_wait(None).expect_err("nobody completes it");
     assert!(error.is_gone() && error.to_string().contains("it burnt"), "{error}");
-    assert!(start.elapsed() < Duration::from_secs(5));
+    assert!(start.elapsed() < Duration::from_secs(20));
 }
 
 #[test]
@@ -320,11 +320,11 @@ fn the_nic_says_what_it_can_do() {
     assert_eq!(attributes.name, "paper");
     assert!(attributes.max_transfer_size >= 32 << 10, "VIA's least");
     assert!(attributes.max_descriptors_per_queue >= 300 && attributes.max_segments_per_desc >= 252);
-    assert_eq!(attributes.max_register_regions, 29);
+    assert_eq!(attributes.max_register_regions, 28);
     assert_eq!(attributes.max_cq, 3, "one is the agent's");
     assert!(attributes.max_cq_entries >= 1024);
-    // The bench has one region; the rest is there, and no more.
-    let more: Vec<Region> = (1..attributes.max_register_regions)
+    // The bench has one region; the rest is there, and the one that connections take when they begin, and no more.
+    let more: Vec<Region> = (1..=attributes.max_register_regions)
         .map(|_| bench.nic.allocate(1, &MemAttributes::new(&bench.ptag)).expect("as promised"))
         .collect();
     let error = bench.nic.allocate(1, &MemAttributes::new(&bench.ptag)).expect_err("one too many");

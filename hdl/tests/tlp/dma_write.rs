@@ -241,7 +241,7 @@ impl Host {
 
 #[test]
 fn packets_carry_exactly_the_bytes_of_the_commands() {
-    for max_payload in [0, 1, 2, 5] {
+    for max_payload in 0..=5 {
         let mut host = Host::new(max_payload);
         for round in 0..6 {
             (host.tx_rate, host.data_rate) = [(1.0, 1.0), (0.3, 1.0), (1.0, 0.3)][round % 3];

@@ -110,6 +110,13 @@ impl Interrupts {
         let (now, _) = waited.unwrap_or_else(PoisonError::into_inner);
         *now != seen
     }
+
+    /// Wakes who sleeps on a vector, as if it had been heard.
+    pub fn wake(&self, vector: u8) {
+        if let Some(vector) = self.vectors.get(usize::from(vector)) {
+            vector.hear();
+        }
+    }
 }
 
 impl Vector {
@@ -220,6 +227,20 @@ mod tests {
         assert!(!interrupts.sleep(0, seen[0], Duration::ZERO));
         assert_eq!(interrupts.generation(3), None);
         assert!(!interrupts.sleep(3, 0, Duration::from_millis(1)));
+    }
+
+    #[test]
+    fn who_sleeps_is_woken_without_an_interrupt_too() {
+        let ledger = Ledger::new();
+        let interrupts = interrupts(&ledger, 3);
+        let seen = interrupts.generation(2).expect("a vector");
+        std::thread::scope(|scope| {
+            let sleeper = scope.spawn(|| interrupts.sleep(2, seen, LONG));
+            interrupts.wake(2);
+            assert!(sleeper.join().expect("no panic"));
+        });
+        // There is no such vector, and nobody to wake.
+        interrupts.wake(3);
     }
 
     #[test]

@@ -60,6 +60,10 @@ impl KernelAgent for Agent {
         Agent::sleep(self, vector, seen, timeout)
     }
 
+    fn wake(&self, vector: u8) {
+        Agent::wake(self, vector);
+    }
+
     fn hold_off(&self, vector: u8, holdoff: Duration) -> Result<(), AgentError> {
         Agent::hold_off(self, vector, holdoff)
     }

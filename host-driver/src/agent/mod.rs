@@ -346,6 +346,13 @@ impl Agent {
         }
     }
 
+    /// Wakes all who sleep on `vector`, as an interrupt would.
+    pub fn wake(&self, vector: u8) {
+        if let Some(interrupts) = &self.interrupts {
+            interrupts.wake(vector);
+        }
+    }
+
     /// Whether the device still answers.
     pub fn check(&self) -> Result<(), AgentError> {
         match self.device.config_read32(CONFIG_ID)? {

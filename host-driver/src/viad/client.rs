@@ -28,6 +28,7 @@ use super::{
     doorbell_page::{DoorbellPage, Kind, TAKEN},
     notice::{self, Notice, EVENTS},
     protocol::{self, Answer, Reply, Request, Welcome},
+    sleepers::Sleepers,
     socket,
 };
 use crate::{
@@ -85,6 +86,7 @@ struct Bell {
     /// Why viad is gone, once it is.
     reason: OnceLock<String>,
     gone: AtomicBool,
+    sleepers: Sleepers,
 }
 
 impl Bell {
@@ -212,6 +214,7 @@ impl Client {
             wake,
             reason: OnceLock::new(),
             gone: AtomicBool::new(false),
+            sleepers: Sleepers::default(),
         });
         let told = Arc::clone(&bell);
         std::thread::Builder::new()
@@ -373,9 +376,8 @@ impl KernelAgent for Client {
     }
 
     fn generation(&self, vector: u8) -> Option<u64> {
-        // 32 bits there: it is compared for equality alone, and nobody sleeps for 2^32 interrupts.
-        let generation = (vector < self.welcome.vectors).then(|| self.bell.notice.generation(vector));
-        generation.flatten().map(u64::from)
+        let Bell { notice, sleepers, .. } = &*self.bell;
+        (vector < self.welcome.vectors).then(|| sleepers.generation(notice, vector)).flatten()
     }
 
     fn sleep(&self, vector: u8, seen: u64, timeout: Duration) -> bool {
@@ -389,8 +391,12 @@ impl KernelAgent for Client {
             if left.is_zero() || self.bell.check().is_err() {
                 return false;
             }
-            self.bell.notice.sleep(vector, seen as u32, left);
+            self.bell.sleepers.sleep(&self.bell.notice, vector, seen, left);
         }
+    }
+
+    fn wake(&self, vector: u8) {
+        self.bell.sleepers.wake(&self.bell.notice, vector);
     }
 
     fn hold_off(&self, _vector: u8, _holdoff: Duration) -> Result<(), AgentError> {

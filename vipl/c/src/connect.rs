@@ -14,7 +14,7 @@ use crate::{
     entry::{call, code, read, timeout, Out},
     handles::Table,
     names::{host, ADDRESS_BYTES},
-    nic::{lock, OpenNic, NICS},
+    nic::{keep, lock, OpenNic, NICS},
     types::{NetAddressHead, Pvoid, ViAttributes, VipReturn},
     vi::{of_peer, Vi, VIS},
 };
@@ -38,15 +38,17 @@ pub fn close(nic_handle: Pvoid) {
     drop(CONNECTIONS.remove_all(|connection| connection.open == nic_handle));
 }
 
-/// Tells the peer of a VI that their connection ends.
-pub fn tell_peer(vi: &Vi) {
-    if !vi.has_connected.load(Ordering::Acquire) {
-        return;
+/// Ends the connection of a VI, or the attempt at one: first nobody connects it any more, and the peer hears of it, then it is made
+/// idle.
+pub fn disconnect(vi: &Vi) -> Result<(), Error> {
+    if vi.has_connected.load(Ordering::Acquire) {
+        if let Ok(connections) = vi.open.device.nic.connections() {
+            // The VI is disconnected whatever becomes of the peer.
+            let _ = connections.disconnect(&vi.vi);
+        }
     }
-    if let Ok(connections) = vi.open.device.nic.connections() {
-        // The VI is disconnected whatever becomes of the peer.
-        let _ = connections.disconnect(&vi.vi);
-    }
+    lock(&vi.peer_request).take();
+    vi.vi.disconnect()
 }
 
 /// A VIP_NET_ADDRESS of the program's.
@@ -113,6 +115,7 @@ pub unsafe extern "C" fn VipConnectWait(
         let handle = CONNECTIONS.next();
         let connection = Connection { open: nic_handle, request: Mutex::new(Some(request)) };
         CONNECTIONS.insert(handle, Arc::new(connection))?;
+        keep(nic_handle, close)?;
         out.put(handle);
         Ok(())
     })
@@ -235,17 +238,17 @@ pub unsafe extern "C" fn VipConnectPeerWait(vi: Pvoid, remote_attributes: *mut V
 pub extern "C" fn VipDisconnect(vi_handle: Pvoid) -> VipReturn {
     call(|| {
         let vi = VIS.get(vi_handle)?;
-        lock(&vi.peer_request).take();
-        tell_peer(&vi);
-        vi.vi.disconnect().map_err(code)
+        disconnect(&vi).map_err(code)
     })
 }
 
 /// A VI that is idle, and being connected as long as this lives.
-struct Connecting<'a>(&'a Vi);
+pub struct Connecting<'a>(&'a Vi);
 
 impl<'a> Connecting<'a> {
-    fn begin(vi: &'a Vi) -> Result<Self, Return> {
+    /// # Errors
+    /// It is not idle, or somebody connects it.
+    pub fn begin(vi: &'a Vi) -> Result<Self, Return> {
         if lock(&vi.peer_request).is_some() || vi.connecting.swap(true, Ordering::AcqRel) {
             return Err(Return::InvalidState);
         }

@@ -6,15 +6,14 @@ use std::{
         atomic::{AtomicBool, Ordering},
         Arc,
     },
-    time::Duration,
 };
 
 use via::{CqEntry, Error, Return};
 
 use crate::{
-    entry::{call, code, wait, Deadline, Out},
+    entry::{call, code, timeout, Out},
     handles::Table,
-    nic::{OpenNic, NICS},
+    nic::{keep, OpenNic, NICS},
     notify::{self, Notified, Notifier},
     types::{Boolean, CqCallback, Pvoid, VipReturn},
     vi::VIS,
@@ -38,9 +37,10 @@ unsafe impl Send for Cq {}
 unsafe impl Sync for Cq {}
 
 impl Cq {
+    /// It is destroyed: who waits waits no longer.
     fn end(&self) {
         self.dead.store(true, Ordering::Release);
-        self.notifier.stop();
+        self.notifier.stop(|| self.cq.wake());
     }
 }
 
@@ -65,6 +65,7 @@ pub unsafe extern "C" fn VipCreateCQ(
         let handle = CQS.next();
         let dead = AtomicBool::new(false);
         CQS.insert(handle, Arc::new(Cq { handle, open, cq, notifier: Notifier::new(), dead }))?;
+        keep(nic_handle, close)?;
         out.put(handle);
         Ok(())
     })
@@ -116,7 +117,7 @@ pub unsafe extern "C" fn VipCQDone(cq_handle: Pvoid, vi: *mut Pvoid, receive: *m
 #[no_mangle]
 pub unsafe extern "C" fn VipCQWait(
     cq_handle: Pvoid,
-    timeout: c_ulong,
+    time: c_ulong,
     vi: *mut Pvoid,
     receive: *mut Boolean,
 ) -> VipReturn {
@@ -124,8 +125,7 @@ pub unsafe extern "C" fn VipCQWait(
         let cq = CQS.get(cq_handle)?;
         // SAFETY: vipl.h.
         let out = unsafe { Entry::new(vi, receive) }?;
-        let entry = wait(Deadline::after(timeout), &cq.dead, |slice| cq.cq.wait(Some(slice)));
-        out.put(entry.map_err(code)?);
+        out.put(cq.cq.wait_unless(timeout(time), &cq.dead).map_err(code)?);
         Ok(())
     })
 }
@@ -142,8 +142,8 @@ impl Notified for Arc<Cq> {
         self.cq.done()
     }
 
-    fn wait(&self, time: Duration) -> Result<CqEntry, Error> {
-        self.cq.wait(Some(time))
+    fn wait(&self, stopped: &AtomicBool) -> Result<CqEntry, Error> {
+        self.cq.wait_unless(None, stopped)
     }
 
     fn call(&self, handler: CqCallback, context: Pvoid, entry: CqEntry) {

@@ -4,11 +4,8 @@ use std::{
     ffi::c_ulong,
     panic::{catch_unwind, AssertUnwindSafe},
     ptr::NonNull,
-    sync::{
-        atomic::{AtomicBool, Ordering},
-        OnceLock,
-    },
-    time::{Duration, Instant},
+    sync::OnceLock,
+    time::Duration,
 };
 
 use via::{Error, Return};
@@ -82,46 +79,10 @@ pub unsafe fn read<T: Copy>(pointer: *const T) -> Result<T, Return> {
     Ok(unsafe { pointer.as_ptr().read_unaligned() })
 }
 
-/// When a wait ends. 0xFFFFFFFF and ~0UL: never.
-#[derive(Clone, Copy)]
-pub struct Deadline(Option<Instant>);
-
-/// A wait looks that often whether what it waits for has been destroyed.
-const SLICE: Duration = Duration::from_secs(1);
-
-impl Deadline {
-    pub fn after(milliseconds: c_ulong) -> Self {
-        Self(timeout(milliseconds).and_then(|time| Instant::now().checked_add(time)))
-    }
-
-    /// How long to wait now, and whether that is all.
-    pub fn slice(self) -> (Duration, bool) {
-        match self.0.map(|end| end.saturating_duration_since(Instant::now())) {
-            Some(left) if left <= SLICE => (left, true),
-            _ => (SLICE, false),
-        }
-    }
-}
-
-/// A time-out; None: none.
+/// A time-out. 0xFFFFFFFF and ~0UL are for ever: None.
 pub fn timeout(milliseconds: c_ulong) -> Option<Duration> {
     let infinite = milliseconds == c_ulong::from(u32::MAX) || milliseconds == c_ulong::MAX;
     (!infinite).then(|| Duration::from_millis(milliseconds))
-}
-
-/// Waits in slices: until `once` has an answer, the time is up, or `dead` is set.
-pub fn wait<T>(
-    deadline: Deadline,
-    dead: &AtomicBool,
-    mut once: impl FnMut(Duration) -> Result<T, Error>,
-) -> Result<T, Error> {
-    loop {
-        let (slice, last) = deadline.slice();
-        match once(slice) {
-            Err(Error::Timeout) if !last && !dead.load(Ordering::Acquire) => {}
-            result => return result,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use via::{Region, Return};
 
 use crate::{
     entry::{call, code, read, Out},
-    nic::{Device, OpenNic, Tag, NICS},
+    nic::{keep, Device, OpenNic, Tag, NICS},
     types::{MemAttributes, MemHandle, Pvoid, VipReturn},
 };
 
@@ -47,7 +47,12 @@ impl Device {
 /// Ends the registrations that were made with a handle.
 pub fn close(open: &OpenNic) {
     let mut memory = open.device.memory_mut();
-    memory.retain(|_, memory| memory.open != open.handle.addr());
+    let is_its = |memory: &Memory| memory.open == open.handle.addr();
+    let (gone, left) = std::mem::take(&mut *memory).into_iter().partition(|(_, memory)| is_its(memory));
+    *memory = left;
+    drop(memory);
+    // The NIC lets go of it while others post.
+    drop::<BTreeMap<u32, Memory>>(gone);
 }
 
 /// The attributes that a program gave, for us and for the library.
@@ -93,6 +98,7 @@ pub unsafe extern "C" fn VipRegisterMem(
         let region = unsafe { device.nic.register(start, length, &wanted) }.map_err(code)?;
         let handle = region.handle();
         device.memory_mut().insert(handle, Memory { region, open: nic_handle.addr(), attributes: own });
+        keep(nic_handle, |_| close(&open))?;
         out.put(handle);
         Ok(())
     })

@@ -6,9 +6,10 @@ use std::{
     ffi::{c_char, c_ulong, CStr},
     sync::{
         atomic::{AtomicBool, Ordering},
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak,
+        Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak,
     },
     thread::JoinHandle,
+    time::{Duration, Instant},
 };
 
 use via::{connections::MAX_DISCRIMINATOR, full_name, Mac, Nic, Ptag, ReliabilityLevel, Return};
@@ -19,6 +20,7 @@ use crate::{
     handles::Table,
     hosts::Hosts,
     memory::Memory,
+    notify,
     types::{ErrorHandler, NicAttributes, Pvoid, VipReturn, SMI_AUTODISCOVERY},
 };
 
@@ -28,9 +30,15 @@ pub static NICS: Table<OpenNic> = Table::new(1);
 pub static PTAGS: Table<Tag> = Table::new(4);
 /// The NICs that are open: a process may open one several times.
 static DEVICES: Mutex<BTreeMap<String, Weak<Device>>> = Mutex::new(BTreeMap::new());
+/// One of them is closed.
+static CLOSED: Condvar = Condvar::new();
+/// How long a NIC that was closed may take until it can be opened again: calls that were under way end first.
+const CLOSING: Duration = Duration::from_secs(5);
 
 /// A NIC, however often it is open.
 pub struct Device {
+    /// Its name in [`DEVICES`].
+    target: String,
     pub nic: Nic,
     pub mac: Mac,
     /// Its registered memory, by handle.
@@ -74,23 +82,55 @@ fn is_null_ptag_taken() -> bool {
     env::var("VIPL_COMPAT").is_ok_and(|value| value == "null-ptag")
 }
 
+/// What was made with a handle of a NIC's has just been put where others find it. If the NIC was closed meanwhile, it may be too late
+/// for `close`, which ends all that was made with it: then that is done once more.
+pub fn keep(nic_handle: Pvoid, close: impl FnOnce(Pvoid)) -> Result<(), Return> {
+    NICS.get(nic_handle).map(drop).inspect_err(|_| close(nic_handle))
+}
+
+fn close_tags(nic_handle: Pvoid) {
+    drop(PTAGS.remove_all(|tag| tag.open == nic_handle));
+}
+
 /// Takes a lock around what is whole after each step.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Device {
-    fn open(target: &str) -> Result<Arc<Self>, Return> {
-        // Two threads that open one NIC open it once.
+    /// Opens a NIC, or finds it open; `insert` makes it known that it is. Two threads that open one open it once, and one that closes
+    /// it meanwhile does so before or after.
+    fn open(target: &str, insert: impl FnOnce(Arc<Self>) -> Result<(), Return>) -> Result<(), Return> {
+        // One that is on the list is open, or about to be closed.
+        let find = |devices: &BTreeMap<String, Weak<Self>>| {
+            let open = |device: Arc<Self>| (!device.closed.load(Ordering::Acquire)).then_some(device);
+            devices.get(target).map(|device| device.upgrade().and_then(open))
+        };
+        let (mut last, mut start) = (Weak::new(), Instant::now());
         let mut devices = lock(&DEVICES);
-        if let Some(device) = devices.get(target).and_then(Weak::upgrade) {
-            return Ok(device);
+        while let Some(found) = find(&devices) {
+            if let Some(device) = found {
+                return insert(device);
+            }
+            // Whoever closes it takes it off the list. Others may be quicker, and open and close it anew.
+            let closing = devices.get(target).cloned().unwrap_or_default();
+            if !closing.ptr_eq(&last) {
+                (last, start) = (closing, Instant::now());
+            } else if start.elapsed() > CLOSING {
+                return Err(Return::ErrorResource);
+            }
+            devices = CLOSED.wait_timeout(devices, CLOSING).unwrap_or_else(PoisonError::into_inner).0;
         }
-        let nic = Nic::open(target).map_err(|error| {
+        let said = |error: via::Error| {
             eprintln!("vipl: {target}: {error}");
             code(error)
-        })?;
+        };
+        let nic = Nic::open(target).map_err(said)?;
+        // From here on peers are answered, if only that nobody waits for them. Should that not be possible, the calls that connect
+        // say so.
+        drop(nic.connections());
         let device = Arc::new(Self {
+            target: target.into(),
             mac: nic.attributes().local_nic_address,
             nic,
             memory: RwLock::default(),
@@ -99,24 +139,41 @@ impl Device {
         });
         *lock(&device.listener) = events::listen(&device);
         devices.insert(target.into(), Arc::downgrade(&device));
-        Ok(device)
+        insert(device)
     }
 
-    /// Ends the listener, if nobody has the NIC open any more.
+    /// Closes it, if nobody has the NIC open any more. It can be opened again when this returns, unless a handler of its own asks.
     fn close(self: Arc<Self>) {
-        let mut devices = lock(&DEVICES);
-        if NICS.find(|open| Arc::ptr_eq(&open.device, &self)).is_some() {
+        let devices = lock(&DEVICES);
+        let is_open = NICS.find(|open| Arc::ptr_eq(&open.device, &self)).is_some();
+        if is_open || self.closed.swap(true, Ordering::AcqRel) {
             return;
         }
-        devices.retain(|_, device| !std::ptr::eq(device.as_ptr(), Arc::as_ptr(&self)));
-        self.closed.store(true, Ordering::Release);
         let listener = lock(&self.listener).take();
         drop(devices);
         // A handler may close the NIC.
-        if let Some(listener) =
-            listener.filter(|listener| listener.thread().id() != std::thread::current().id())
-        {
+        let in_handler = notify::is_handler()
+            || listener
+                .as_ref()
+                .is_some_and(|listener| listener.thread().id() == std::thread::current().id());
+        if let Some(listener) = listener.filter(|_| !in_handler) {
             let _ = listener.join();
+        }
+        let target = self.target.clone();
+        let end = move || {
+            // Calls that were under way end, and let go of it.
+            let start = Instant::now();
+            while (Arc::strong_count(&self) > 1 || self.nic.is_used()) && start.elapsed() < CLOSING {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            drop(self);
+            lock(&DEVICES).remove(&target);
+            CLOSED.notify_all();
+        };
+        match in_handler {
+            // The handler itself is a call under way.
+            true => drop(std::thread::spawn(end)),
+            false => end(),
         }
     }
 }
@@ -153,18 +210,21 @@ pub unsafe extern "C" fn VipOpenNic(device_name: *const c_char, nic_handle: *mut
         let name = unsafe { CStr::from_ptr(device_name) }.to_str().map_err(|_| Return::InvalidParameter)?;
         watch_forks();
         let handle = NICS.next();
-        let open = Arc::new(OpenNic {
-            handle,
-            name: name.into(),
-            device: Device::open(&full_name(name).map_err(|error| {
-                eprintln!("vipl: {error}");
-                code(error)
-            })?)?,
-            default_tag: is_null_ptag_taken().then(OnceLock::new),
-            names: Mutex::default(),
-            handler: Mutex::default(),
-        });
-        NICS.insert(handle, open)?;
+        let target = full_name(name).map_err(|error| {
+            eprintln!("vipl: {error}");
+            code(error)
+        })?;
+        Device::open(&target, |device| {
+            let open = OpenNic {
+                handle,
+                name: name.into(),
+                device,
+                default_tag: is_null_ptag_taken().then(OnceLock::new),
+                names: Mutex::default(),
+                handler: Mutex::default(),
+            };
+            NICS.insert(handle, Arc::new(open))
+        })?;
         out.put(handle);
         Ok(())
     })
@@ -179,7 +239,7 @@ pub extern "C" fn VipCloseNic(nic_handle: Pvoid) -> VipReturn {
         crate::vi::close(nic_handle);
         crate::cq::close(nic_handle);
         crate::memory::close(&open);
-        drop(PTAGS.remove_all(|tag| tag.open == nic_handle));
+        close_tags(nic_handle);
         let device = Arc::clone(&open.device);
         drop(open);
         device.close();
@@ -248,6 +308,7 @@ pub unsafe extern "C" fn VipCreatePtag(nic_handle: Pvoid, ptag: *mut Pvoid) -> V
         let tag = Tag { open: nic_handle, ptag: open.device.nic.create_ptag().map_err(code)? };
         let handle = PTAGS.next();
         PTAGS.insert(handle, Arc::new(tag))?;
+        keep(nic_handle, close_tags)?;
         out.put(handle);
         Ok(())
     })

@@ -14,10 +14,11 @@ use via::{
 };
 
 use crate::{
+    connect::Connecting,
     cq::CQS,
     entry::{call, code, read, Out},
     handles::Table,
-    nic::{level, lock, OpenNic, Tag, NICS},
+    nic::{keep, level, lock, OpenNic, Tag, NICS},
     notify::Notifier,
     types::{state, Boolean, Pvoid, ViAttributes, ViCallback, VipReturn},
 };
@@ -58,10 +59,11 @@ impl Vi {
         }
     }
 
+    /// It is destroyed: who waits waits no longer.
     fn end(&self) {
         self.dead.store(true, Ordering::Release);
-        self.send_notifier.stop();
-        self.receive_notifier.stop();
+        self.send_notifier.stop(|| self.vi.wake(Direction::Send));
+        self.receive_notifier.stop(|| self.vi.wake(Direction::Receive));
     }
 
     pub fn is_connecting(&self) -> bool {
@@ -72,10 +74,8 @@ impl Vi {
 /// Ends the VIs that were made with a handle of a NIC.
 pub fn close(nic_handle: Pvoid) {
     for vi in VIS.remove_all(|vi| vi.open.handle == nic_handle) {
-        lock(&vi.peer_request).take();
-        crate::connect::tell_peer(&vi);
-        // Whoever waits for it finds its descriptors flushed.
-        let _ = vi.vi.disconnect();
+        // Whoever waits for it finds its descriptors flushed. Of a device that is gone nothing is left to disconnect.
+        let _ = crate::connect::disconnect(&vi);
         vi.end();
     }
 }
@@ -153,6 +153,7 @@ pub unsafe extern "C" fn VipCreateVi(
             dead: AtomicBool::new(false),
         });
         VIS.insert(handle, vi)?;
+        keep(nic_handle, close)?;
         out.put(handle);
         Ok(())
     })
@@ -161,12 +162,15 @@ pub unsafe extern "C" fn VipCreateVi(
 #[no_mangle]
 pub extern "C" fn VipDestroyVi(vi_handle: Pvoid) -> VipReturn {
     call(|| {
-        let vi = VIS.remove(vi_handle, |vi| {
-            let is = vi.vi.query().map_err(code)?;
-            let idle = is.state == ViState::Idle && is.send_queue_empty && is.receive_queue_empty;
-            (idle && !vi.is_connecting()).then_some(()).ok_or(Return::ErrorResource)
-        })?;
-        vi.end();
+        let vi = VIS.get(vi_handle)?;
+        // Nobody begins a connection meanwhile.
+        let _destroying = Connecting::begin(&vi).map_err(|_| Return::ErrorResource)?;
+        // The NIC is asked while others find their VIs.
+        let is = vi.vi.query().map_err(code)?;
+        if !(is.send_queue_empty && is.receive_queue_empty) {
+            return Err(Return::ErrorResource);
+        }
+        VIS.remove(vi_handle, |_| Ok(()))?.end();
         Ok(())
     })
 }

@@ -1,11 +1,15 @@
 //! Posting descriptors, and taking them when they are complete.
 
-use std::{ffi::c_ulong, ptr::null_mut, ptr::NonNull, sync::Arc, time::Duration};
+use std::{
+    ffi::c_ulong,
+    ptr::{null_mut, NonNull},
+    sync::{atomic::AtomicBool, Arc},
+};
 
 use via::{Direction, Error, RawDescriptor, Return};
 
 use crate::{
-    entry::{call, code, wait, Deadline, Out},
+    entry::{call, code, timeout, Out},
     notify::{self, Notified, Notifier},
     types::{DescriptorPtr, MemHandle, Pvoid, ViCallback, VipReturn},
     vi::{Vi, VIS},
@@ -51,14 +55,14 @@ unsafe fn done(direction: Direction, vi: Pvoid, descriptor: *mut DescriptorPtr) 
 unsafe fn wait_for(
     direction: Direction,
     vi: Pvoid,
-    timeout: c_ulong,
+    time: c_ulong,
     descriptor: *mut DescriptorPtr,
 ) -> VipReturn {
     call(|| {
         let vi = VIS.get(vi)?;
         // SAFETY: vipl.h.
         let out = unsafe { Out::new(descriptor) }?;
-        tell(&out, wait(Deadline::after(timeout), &vi.dead, |slice| vi.vi.wait(direction, Some(slice))))
+        tell(&out, vi.vi.wait_unless(direction, timeout(time), &vi.dead))
     })
 }
 
@@ -80,8 +84,8 @@ impl Notified for Queue {
         self.vi.vi.done(self.direction)
     }
 
-    fn wait(&self, time: Duration) -> Result<RawDescriptor, Error> {
-        self.vi.vi.wait(self.direction, Some(time))
+    fn wait(&self, stopped: &AtomicBool) -> Result<RawDescriptor, Error> {
+        self.vi.vi.wait_unless(self.direction, None, stopped)
     }
 
     fn call(&self, handler: ViCallback, context: Pvoid, descriptor: RawDescriptor) {

@@ -75,9 +75,19 @@ fn connections_and_what_moves_over_them() {
 }
 
 #[test]
+fn descriptors_right_and_wrong_at_each_level() {
+    all_pass("transfer");
+}
+
+#[test]
+fn calls_under_way() {
+    all_pass("under_way");
+}
+
+#[test]
 fn every_statement_is_in_the_documents() {
     let text = fs::read_to_string(format!("{FOLDER}/../../docs/conformance.md")).expect("it is there");
-    for program in ["nic", "vi", "cq", "system", "connect"] {
+    for program in ["nic", "vi", "cq", "system", "connect", "transfer", "under_way"] {
         for name in listed(program) {
             assert!(text.contains(&name), "{program}.c: {name}");
         }

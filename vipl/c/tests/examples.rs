@@ -1,4 +1,4 @@
-//! The examples in C as a user runs them: a server on one NIC, clients on others.
+//! The examples in C and in Rust as a user runs them: a server on one NIC, clients on others.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -7,9 +7,9 @@ use std::{
 };
 
 mod common;
-use common::{compile, Simulator};
+use common::{built, compile, Simulator};
 
-/// One of the examples, compiled, over a network.
+/// One of the examples, built, over a network.
 struct Example<'a> {
     program: PathBuf,
     simulator: &'a Simulator,
@@ -19,6 +19,16 @@ impl<'a> Example<'a> {
     fn new(name: &str, simulator: &'a Simulator) -> Self {
         let source = format!("{}/../examples/c/{name}.c", env!("CARGO_MANIFEST_DIR"));
         Self { program: compile(Path::new(&source), "-std=gnu99", simulator.folder.path()), simulator }
+    }
+
+    /// The one in Rust, which is built with its package's tests.
+    fn rust(name: &str, simulator: &'a Simulator) -> Self {
+        Self { program: built(&format!("examples/{name}")), simulator }
+    }
+
+    /// Both.
+    fn each(name: &str, simulator: &'a Simulator) -> [Self; 2] {
+        [Self::new(name, simulator), Self::rust(name, simulator)]
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -63,20 +73,22 @@ impl Server {
 #[test]
 fn hello_arrives() {
     let simulator = Simulator::start();
-    let example = Example::new("hello", &simulator);
-    let (server, address) = example.serve(&["nic0"]);
-    example.ask(&["VINIC1", &address]);
-    assert_eq!(server.end(), "hello over the Virtual Interface Architecture\n");
+    for example in Example::each("hello", &simulator) {
+        let (server, address) = example.serve(&["nic0"]);
+        example.ask(&["VINIC1", &address]);
+        assert_eq!(server.end(), "hello over the Virtual Interface Architecture\n");
+    }
 }
 
 #[test]
 fn balls_come_back() {
     let simulator = Simulator::start();
-    let example = Example::new("pingpong", &simulator);
-    let (server, address) = example.serve(&["nic0"]);
-    let said = example.ask(&["nic1", &address]);
-    assert!(said.starts_with("1000 balls there and back, "), "{said}");
-    server.end();
+    for example in Example::each("pingpong", &simulator) {
+        let (server, address) = example.serve(&["nic0"]);
+        let said = example.ask(&["nic1", &address]);
+        assert!(said.starts_with("1000 balls there and back, "), "{said}");
+        server.end();
+    }
 }
 
 #[test]
@@ -89,14 +101,41 @@ fn bytes_are_put_where_the_server_said() {
 }
 
 #[test]
+fn bytes_are_put_and_got() {
+    let simulator = Simulator::start();
+    let example = Example::rust("put_get", &simulator);
+    let (server, address) = example.serve(&["nic0"]);
+    assert_eq!(example.ask(&["nic1", &address]), "65536 bytes were got from there\n");
+    assert_eq!(server.end(), "65536 bytes were put here\n");
+}
+
+#[test]
 fn one_queue_serves_many_clients() {
     let simulator = Simulator::with(4);
-    let example = Example::new("server", &simulator);
-    let (server, address) = example.serve(&["nic0", "3"]);
-    for (nic, text, answer) in
-        [("nic1", "one", "ONE\n"), ("nic2", "two words", "TWO WORDS\n"), ("nic3", "3", "3\n")]
-    {
-        assert_eq!(example.ask(&[nic, &address, text]), answer);
+    for example in Example::each("server", &simulator) {
+        let (server, address) = example.serve(&["nic0", "3"]);
+        for (nic, text, answer) in
+            [("nic1", "one", "ONE\n"), ("nic2", "two words", "TWO WORDS\n"), ("nic3", "3", "3\n")]
+        {
+            assert_eq!(example.ask(&[nic, &address, text]), answer);
+        }
+        assert_eq!(server.end(), "3 clients served\n");
     }
-    assert_eq!(server.end(), "3 clients served\n");
+}
+
+#[test]
+fn what_one_node_writes_the_next_one_reads() {
+    let simulator = Simulator::with(4);
+    for example in Example::each("dsm", &simulator) {
+        let (server, address) = example.serve(&["nic0", "3"]);
+        std::thread::scope(|scope| {
+            for nic in ["nic1", "nic2", "nic3"] {
+                let (example, address) = (&example, &address);
+                scope.spawn(move || example.ask(&[nic, address, "15"]));
+            }
+        });
+        // No round of anybody's is lost, on any page.
+        let all: String = (0..8).map(|page| format!("page {page}: 45\n")).collect();
+        assert_eq!(server.end(), all);
+    }
 }

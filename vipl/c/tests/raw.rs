@@ -6,8 +6,8 @@ use std::{
 };
 
 use via::{
-    Direction, Error, MemAttributes, Nic, Ptag, RawDescriptor, Region, ReliabilityLevel, Return, Vi,
-    ViAttributes,
+    connections::Endpoint, Direction, Error, MemAttributes, Nic, Ptag, RawDescriptor, Region,
+    ReliabilityLevel, Return, Vi, ViAttributes,
 };
 use viaduct_spec::descriptor::{address_segment, control, control_segment, data_segment, status};
 
@@ -75,7 +75,15 @@ impl Program {
 
     /// Takes the next one: where it is, and its control segment as it lies in memory.
     fn take(&self, direction: Direction) -> (usize, [u64; 4]) {
-        let descriptor = self.vi.wait(direction, LONG).expect("it completes");
+        self.look(&self.vi.wait(direction, LONG).expect("it completes"))
+    }
+
+    /// The same of one that is complete, of a queue with a completion queue.
+    fn take_complete(&self, direction: Direction) -> (usize, [u64; 4]) {
+        self.look(&self.vi.done(direction).expect("it is complete"))
+    }
+
+    fn look(&self, descriptor: &RawDescriptor) -> (usize, [u64; 4]) {
         let offset = descriptor.address().as_ptr() as usize - self.memory.address();
         let mut bytes = [0; 32];
         self.memory.read(offset, &mut bytes).expect("inside");
@@ -225,4 +233,71 @@ fn another_tag_is_taken_while_nothing_is_posted_and_only_then() {
     let start = Instant::now();
     assert!(matches!(a.vi.wait(Direction::Send, Some(Duration::from_millis(30))), Err(Error::Empty)));
     assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn receives_stay_posted_when_a_connection_comes_to_nothing() {
+    let simulator = Simulator::start();
+    let (a, b) = (Program::on(&simulator, 0), Program::on(&simulator, 1));
+    let cq = b.nic.create_cq(64).expect("room");
+    let attributes = ViAttributes { receive_cq: Some(cq.clone()), ..b.vi.attributes() };
+    let b = Program { vi: b.nic.create_vi_of(&attributes).expect("a VI"), ..b };
+    for n in 0..5 {
+        b.write(64 * n, 0, 0, &[b.local(4096, 100 * (n + 1))]);
+        // What is said of it is the program's, also when it is posted once more.
+        b.memory.write(64 * n + 24, &(1000 + n as u32).to_le_bytes()).expect("inside");
+        b.post(Direction::Receive, 64 * n).expect("room");
+    }
+    let entry = |receive: bool| {
+        let entry = cq.wait(LONG).expect("it comes");
+        assert_eq!((entry.vi, entry.receive), (b.vi.id(), receive));
+    };
+    for round in 0..3 {
+        // As a connection manager does it; the other side is quick, and uses a receive before it all comes to nothing.
+        b.vi.begin().expect("idle");
+        connect(&a, &b);
+        a.write(0, 0, 0, &[]);
+        a.post(Direction::Send, 0).expect("room");
+        a.take(Direction::Send);
+        entry(true);
+        b.vi.end(false).expect("the NIC answers");
+        a.vi.disconnect().expect("the NIC answers");
+        assert_eq!(b.vi.query().expect("it answers").state, via::ViState::Idle);
+        let used = b.vi.done(Direction::Receive).expect("it has been used");
+        assert_eq!(used.address(), b.address(64 * round));
+        assert!(!used.status().is_error());
+        // Of the others nobody hears anything.
+        assert!(matches!(b.vi.done(Direction::Receive), Err(Error::NotDone)));
+        assert!(matches!(cq.done(), Err(Error::NotDone)));
+        let mut length = [0; 4];
+        b.memory.read(64 * 4 + 24, &mut length).expect("inside");
+        assert_eq!(u32::from_le_bytes(length), 1004);
+    }
+    // They are where the next messages go.
+    connect(&a, &b);
+    for n in 3..5 {
+        a.memory.write(8192, &[n as u8; 50]).expect("inside");
+        a.write(64, 0, 50, &[a.local(8192, 50)]);
+        a.post(Direction::Send, 64).expect("room");
+        a.take(Direction::Send);
+        entry(true);
+        let (at, words) = b.take_complete(Direction::Receive);
+        assert_eq!((at, status_of(&words)), (64 * n, status::DONE | status::OP_RECEIVE));
+        assert_eq!(b.bytes(4096, 50), [n as u8; 50]);
+    }
+    // Those that were flushed by a disconnect are told, and do not come back.
+    b.write(0, 0, 0, &[]);
+    b.post(Direction::Receive, 0).expect("room");
+    b.vi.disconnect().expect("the NIC answers");
+    entry(true);
+    a.vi.disconnect().expect("the NIC answers");
+    b.write(64, 0, 0, &[]);
+    b.post(Direction::Receive, 64).expect("room");
+    b.vi.begin().expect("idle");
+    connect(&a, &b);
+    b.vi.end(false).expect("the NIC answers");
+    let (at, flushed) = b.take_complete(Direction::Receive);
+    assert_eq!((at, status_of(&flushed) & status::DESC_FLUSHED_ERROR), (0, status::DESC_FLUSHED_ERROR));
+    assert!(matches!(b.vi.done(Direction::Receive), Err(Error::NotDone)));
+    assert!(matches!(cq.done(), Err(Error::NotDone)));
 }

@@ -101,15 +101,19 @@ static void parse_address(const char *text, VIP_UINT8 *nic)
         nic[n] = (VIP_UINT8)part[n];
 }
 
-/* Waits for a client, and takes it. */
-static void accept_client(const struct end *end, const char *discriminator, VIP_VI_HANDLE vi)
+/* Waits for a client, and takes it, unless it has given up meanwhile, or has other attributes. */
+static VIP_RETURN accept_one(const struct end *end, const char *discriminator, VIP_VI_HANDLE vi)
 {
     struct address own, from;
     VIP_VI_ATTRIBUTES remote;
     VIP_CONN_HANDLE connection;
+    VIP_RETURN answer;
     MUST(VipConnectWait(end->nic, make_address(&own, end->is.LocalNicAddress, discriminator), VIP_INFINITE, &from.head,
                         &remote, &connection));
-    MUST(VipConnectAccept(connection, vi));
+    answer = VipConnectAccept(connection, vi);
+    if (answer != VIP_SUCCESS)
+        VipConnectReject(connection);
+    return answer;
 }
 
 /* Asks a server until it waits. */

@@ -26,7 +26,7 @@ int main(int count, char **arguments)
         /* Posted before anybody can send. */
         MUST(VipPostRecv(vi, d, end.handle));
         print_address(end.is.LocalNicAddress);
-        accept_client(&end, "hello", vi);
+        MUST(accept_one(&end, "hello", vi));
         MUST(VipRecvWait(vi, VIP_INFINITE, &d));
         printf("%s\n", text);
     }

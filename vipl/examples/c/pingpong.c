@@ -39,7 +39,7 @@ int main(int count, char **arguments)
         ask_server(&end, server, "pingpong", vi);
     } else {
         print_address(end.is.LocalNicAddress);
-        accept_client(&end, "pingpong", vi);
+        MUST(accept_one(&end, "pingpong", vi));
     }
     start = now();
     for (n = 0; n < ROUNDS; n++) {

@@ -60,7 +60,7 @@ int main(int count, char **arguments)
         }
     } else {
         print_address(end.is.LocalNicAddress);
-        accept_client(&end, "put", vi);
+        MUST(accept_one(&end, "put", vi));
         /* It lies behind the receive's room. */
         window[1].address = (VIP_UINT64)(size_t)data;
         window[1].handle = end.handle;

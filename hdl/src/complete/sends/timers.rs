@@ -126,6 +126,9 @@ pub struct Timers {
     told: DFF<bool>,
     tells: DFF<Expired>,
     due: DFF<bool>,
+    /// An end that may be the earliest: it is compared in the cycle behind the one that found it.
+    considered: DFF<bool>,
+    candidate: DFF<Bits<32>>,
     running: Signal<Local, bool>,
     walk_row: Signal<Local, Bits<MEMORY_LOG2>>,
     command_row: Signal<Local, Bits<MEMORY_LOG2>>,
@@ -145,7 +148,6 @@ pub struct Timers {
     past: Signal<Local, Bits<32>>,
     lead: Signal<Local, Bits<32>>,
     considers: Signal<Local, bool>,
-    candidate: Signal<Local, Bits<32>>,
     exhausted: Signal<Local, bool>,
     next_walk: Signal<Local, bool>,
     runs: Number<36, { 1 << 32 }>,
@@ -160,7 +162,7 @@ impl Logic for Timers {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, at, ended, walking, walk, row, limits, used, some, earliest, told);
-        dff_setup!(self, clock, tells, due);
+        dff_setup!(self, clock, tells, due, considered, candidate);
         clock!(self, clock, rows);
 
         self.command_row.next = bit_cast::<MEMORY_LOG2, VI_LOG2>(self.command.val().vi) << 2;
@@ -198,7 +200,7 @@ impl Logic for Timers {
         self.past.next = self.time_now.val() - self.earliest.q.val();
         self.due.d.next = self.some.q.val() & !self.past.val().get_bit(31) & !self.walking.q.val();
         self.considers.next = false;
-        self.candidate.next = self.stop.val();
+        self.candidate.d.next = self.stop.val();
         self.next_walk.next = false;
         self.command_ready.next = false;
         if self.expired_ready.val() {
@@ -301,7 +303,7 @@ impl Logic for Timers {
                 self.at.d.next.rest = false;
                 self.at.d.next.clear = false;
                 self.rows.read_address.next = self.walk_row.val() | self.settings_row.val();
-                self.candidate.next = self.row.q.val().get_bits::<32>(0);
+                self.candidate.d.next = self.row.q.val().get_bits::<32>(0);
                 self.considers.next = self.running.val() & self.since.val().get_bit(31);
                 if self.running.val() & !self.since.val().get_bit(31) {
                     // It has ended. A rest is followed by a timer.
@@ -324,11 +326,12 @@ impl Logic for Timers {
                 self.walking.d.next = false;
             }
         }
-        self.lead.next = self.candidate.val() - self.earliest.q.val();
-        if self.considers.val() {
+        self.considered.d.next = self.considers.val();
+        self.lead.next = self.candidate.q.val() - self.earliest.q.val();
+        if self.considered.q.val() {
             self.some.d.next = true;
             if !self.some.q.val() | self.lead.val().get_bit(31) {
-                self.earliest.d.next = self.candidate.val();
+                self.earliest.d.next = self.candidate.q.val();
             }
         }
 
@@ -336,8 +339,11 @@ impl Logic for Timers {
         self.expired.next = self.tells.q.val();
         self.deadline_valid.next = self.some.q.val();
         self.deadline.next = self.earliest.q.val();
-        self.busy.next =
-            (self.step.q.val() != Step::Idle) | self.walking.q.val() | self.due.q.val() | self.told.q.val();
+        self.busy.next = (self.step.q.val() != Step::Idle)
+            | self.walking.q.val()
+            | self.due.q.val()
+            | self.told.q.val()
+            | self.considered.q.val();
         if self.reset.val() {
             self.step.d.next = Step::Clear;
             self.walk.d.next = bits::<VI_LOG2>(0);
@@ -345,6 +351,7 @@ impl Logic for Timers {
             self.some.d.next = false;
             self.told.d.next = false;
             self.due.d.next = false;
+            self.considered.d.next = false;
             self.ended.d.next = false;
         }
     }

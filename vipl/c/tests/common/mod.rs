@@ -74,10 +74,21 @@ impl Drop for Simulator {
     }
 }
 
+/// Whether the library was built behind the last change: who runs the tests alone does not build it.
+fn is_newer(library: &Path) -> bool {
+    let changed = |file: &Path| file.metadata().and_then(|file| file.modified()).expect("a file has a time");
+    let files = |folder: &str| std::fs::read_dir(format!("{FOLDER}/{folder}")).expect("it is there");
+    ["src", "../src"].into_iter().flat_map(files).all(|file| {
+        let file = file.expect("it is there").path();
+        changed(&file) <= changed(library)
+    })
+}
+
 /// Compiles a program of C, and links it with the library.
 #[allow(dead_code, reason = "not every test runs C")]
 pub fn compile(source: &Path, standard: &str, folder: &Path) -> PathBuf {
     let library = built("libvipl.so");
+    assert!(is_newer(&library), "libvipl.so is older than its sources: `cargo build -p vipl-c`");
     // As an installed library is found: by its soname.
     let link = folder.join("libvipl.so.0");
     if !link.exists() {
