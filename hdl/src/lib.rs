@@ -6,15 +6,18 @@
 
 pub mod admin;
 pub mod blocks;
+pub mod board;
 pub mod bus;
 pub mod complete;
 pub mod dma;
 pub mod doorbell;
+pub mod echo;
 pub mod edge;
 pub mod export;
 pub mod fetch;
 pub mod flow;
 pub mod interrupt;
+pub mod mac;
 pub mod nic;
 pub mod prims;
 pub mod proofs;

@@ -1,7 +1,7 @@
 //! Exports the NIC's Verilog, checks it, measures it and proves its primitives.
 //!
 //! `viaduct-export export --out FOLDER | list | lint [--only TEXT] | budget [--only TEXT] [--json FILE] |
-//! prove [--only TEXT]`
+//! prove [--only TEXT] | boards | board BOARD TOP FOLDER`
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{bail, Context, Result};
 use viaduct_hdl::blocks::{self, Entry};
+use viaduct_hdl::board;
 use viaduct_hdl::flow::budget::Line;
 use viaduct_hdl::flow::{budget, gate, pool, prove};
 
@@ -17,6 +18,8 @@ const USAGE: &str = "usage: viaduct-export export --out FOLDER
        viaduct-export lint   [--only TEXT]
        viaduct-export budget [--only TEXT] [--json FILE]
        viaduct-export prove  [--only TEXT]
+       viaduct-export boards
+       viaduct-export board  BOARD TOP FOLDER
 --only takes the blocks whose name contains TEXT";
 
 /// What follows the command.
@@ -58,14 +61,11 @@ impl Arguments {
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
     let command = words.next().unwrap_or_default();
-    let done = Arguments::parse(words).and_then(|arguments| match command.as_str() {
-        "export" => export(&arguments),
-        "list" => list(&arguments),
-        "lint" => lint(&arguments),
-        "budget" => measure(&arguments),
-        "prove" => prove::run(arguments.only.as_deref()),
-        _ => bail!("{USAGE}"),
-    });
+    let done = match command.as_str() {
+        "boards" => list_boards(),
+        "board" => export_board(&words.collect::<Vec<_>>()),
+        _ => on_blocks(&command, words),
+    };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -73,6 +73,47 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The commands that take blocks.
+fn on_blocks(command: &str, words: impl Iterator<Item = String>) -> Result<()> {
+    Arguments::parse(words).and_then(|arguments| match command {
+        "export" => export(&arguments),
+        "list" => list(&arguments),
+        "lint" => lint(&arguments),
+        "budget" => measure(&arguments),
+        "prove" => prove::run(arguments.only.as_deref()),
+        _ => bail!("{USAGE}"),
+    })
+}
+
+/// Says what can be built for which board.
+fn list_boards() -> Result<()> {
+    for target in board::all() {
+        println!("{} {} {}", target.board, target.top, target.device.join(" "));
+    }
+    Ok(())
+}
+
+/// Writes `top.v`, `top.lpf` and `nextpnr.args`, the device in nextpnr-ecp5's words, of a board's top.
+fn export_board(words: &[String]) -> Result<()> {
+    let [name, top, folder] = words else { bail!("{USAGE}") };
+    let known = board::all();
+    let target = known.iter().find(|target| target.board == *name && target.top == *top);
+    let target = target.with_context(|| format!("no {top} for {name}; see `viaduct-export boards`"))?;
+    let folder = Path::new(folder);
+    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let pins =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../constraints").join(name).join(format!("{top}.lpf"));
+    for (file, text) in [
+        ("top.v", (target.verilog)()),
+        ("top.lpf", fs::read_to_string(&pins).with_context(|| pins.display().to_string())?),
+        ("nextpnr.args", target.device.join(" ") + "\n"),
+    ] {
+        let path = folder.join(file);
+        fs::write(&path, text).with_context(|| path.display().to_string())?;
+    }
+    Ok(())
 }
 
 /// Writes every block; the whole NIC as `top.v`.

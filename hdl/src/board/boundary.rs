@@ -1,0 +1,51 @@
+//! Where the PCIe endpoint will be: two pins in place of the transaction layer, so that the NIC can be placed and timed without one.
+//!
+//! ```text
+//!  probe_in ──►┌──────────┐──► to_core 148
+//! probe_out ◄──│ Boundary │◄── from_core 105
+//!              └──────────┘
+//! ```
+//! Contract: **this is no endpoint.** `to_core` is a shift register of `probe_in`, and `probe_out` the end of a signature of `from_core`. So no signal of
+//! the NIC's edge is constant, none is unread, and every one ends in a flip-flop at either side, as it would in an endpoint.
+//! A board with this inside shows fit and timing; it does not answer on PCIe.
+//!
+//! Latency: one cycle for each bit.
+//!
+//! Tests: none: it holds a place.
+
+use rust_hdl::prelude::*;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Boundary {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// What goes in.
+    pub probe_in: Signal<In, bool>,
+    /// What comes out.
+    pub probe_out: Signal<Out, bool>,
+    /// The core's inputs.
+    pub to_core: Signal<Out, Bits<148>>,
+    /// The core's outputs.
+    pub from_core: Signal<In, Bits<105>>,
+    sample: DFF<bool>,
+    chain: DFF<Bits<148>>,
+    taken: DFF<Bits<105>>,
+    signature: DFF<Bits<105>>,
+}
+
+impl Logic for Boundary {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, sample, chain, taken, signature);
+        self.sample.d.next = self.probe_in.val();
+        self.chain.d.next = self.chain.q.val() << 1;
+        if self.sample.q.val() {
+            self.chain.d.next = (self.chain.q.val() << 1) | bits::<148>(1);
+        }
+        self.to_core.next = self.chain.q.val();
+        self.taken.d.next = self.from_core.val();
+        self.signature.d.next = (self.signature.q.val() << 1) ^ self.taken.q.val();
+        self.probe_out.next = self.signature.q.val().get_bit(104);
+    }
+}

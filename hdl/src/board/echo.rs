@@ -1,0 +1,93 @@
+//! `mac-echo` on a board.
+//!
+//! ```text
+//!  clock_in ──►┌───────────┐◄─► phy_*
+//!              │ EchoBoard │──► lights
+//!              └───────────┘
+//! ```
+//! Contract: the ports are the names of the board's `.lpf`. One clock from the board's oscillator is the core's and the transmit
+//! side's; the PHY's clock is the receive side's. Of the four lights (see [`Echo`]) a board with fewer shows the first.
+//!
+//! Latency: none; wires, clock and reset.
+//!
+//! Tests: what is inside has its own; this is built by `viaduct-export board`.
+
+use super::{Pll, Start, Wiring, ADDRESS, STATION};
+use crate::echo::Echo;
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+
+/// See the module's description. `L` is the number of lights, 1 to 4; a light of a bit in `LOW` is on when its pin is low.
+#[derive(LogicBlock, Default)]
+pub struct EchoBoard<const L: usize, const LOW: u64> {
+    /// The board's oscillator.
+    pub clock_in: Signal<In, Clock>,
+    /// RGMII.
+    pub phy_tx_clock: Signal<Out, Bits<1>>,
+    /// RGMII.
+    pub phy_tx_data: Signal<Out, Bits<4>>,
+    /// RGMII.
+    pub phy_tx_control: Signal<Out, Bits<1>>,
+    /// RGMII.
+    pub phy_rx_clock: Signal<In, Clock>,
+    /// RGMII.
+    pub phy_rx_data: Signal<In, Bits<4>>,
+    /// RGMII.
+    pub phy_rx_control: Signal<In, Bits<1>>,
+    /// Management.
+    pub phy_mdc: Signal<Out, bool>,
+    /// Management.
+    pub phy_mdio: Signal<InOut, Bits<1>>,
+    /// Reset of the PHY.
+    pub phy_reset_n: Signal<Out, bool>,
+    /// Lights.
+    pub lights: Signal<Out, Bits<L>>,
+    pll: Pll,
+    start: Start,
+    echo: Echo,
+    mdio: TristateBuffer<Bits<1>>,
+    level: Number<L, LOW>,
+    station: Number<48, { STATION }>,
+    address: Number<32, { ADDRESS }>,
+}
+
+impl<const L: usize, const LOW: u64> EchoBoard<L, LOW> {
+    /// For a board that is wired so.
+    pub fn new(wiring: Wiring) -> Self {
+        Self {
+            pll: Pll::new(wiring.oscillator),
+            echo: Echo::new(wiring.tx_steps, wiring.rx_steps),
+            ..Self::default()
+        }
+    }
+}
+
+impl<const L: usize, const LOW: u64> Logic for EchoBoard<L, LOW> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        Signal::<InOut, Bits<1>>::link(&mut self.phy_mdio, &mut self.mdio.bus);
+        self.pll.clock_in.next = self.clock_in.val();
+        self.start.clock.next = self.pll.clock_out.val();
+        self.start.locked.next = self.pll.locked.val();
+        self.echo.clock.next = self.pll.clock_out.val();
+        self.echo.tx_clock.next = self.pll.clock_out.val();
+        self.echo.rx_clock.next = self.phy_rx_clock.val();
+        self.echo.reset.next = self.start.core_reset.val();
+        self.echo.station.next = self.station.val();
+        self.echo.address.next = self.address.val();
+        self.echo.pads_rx_data.next = self.phy_rx_data.val();
+        self.echo.pads_rx_control.next = self.phy_rx_control.val();
+        self.phy_tx_clock.next = self.echo.pads_tx_clock.val();
+        self.phy_tx_data.next = self.echo.pads_tx_data.val();
+        self.phy_tx_control.next = self.echo.pads_tx_control.val();
+        self.phy_mdc.next = self.echo.mdc.val();
+        self.mdio.write_enable.next = self.echo.mdio_enable.val();
+        self.mdio.write_data.next = bits::<1>(0);
+        if self.echo.mdio_out.val() {
+            self.mdio.write_data.next = bits::<1>(1);
+        }
+        self.echo.mdio_in.next = self.mdio.read_data.val().any();
+        self.phy_reset_n.next = self.start.phy_reset_n.val();
+        self.lights.next = bit_cast::<L, 4>(self.echo.lights.val()) ^ self.level.val();
+    }
+}

@@ -1,0 +1,57 @@
+//! The first milliseconds of a board: reset until the clock is right, and the PHY's reset.
+//!
+//! ```text
+//!  locked ──►┌───────┐──► core_reset
+//!            │ Start │──► phy_reset_n
+//!            └───────┘
+//! ```
+//! Contract: `core_reset` is high until 64 cycles behind `locked`, `phy_reset_n` low until 2^21 cycles (17 ms; the PHYs want 10) behind it. When
+//! `locked` falls, both begin anew. What is outside of the reset, the MAC's line side, stands still until the first frame.
+//!
+//! Latency: as above.
+//!
+//! Tests: `tests/mac/start.rs`.
+
+use crate::mac::Synchronizer;
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Start {
+    /// Rising edge, 125 MHz.
+    pub clock: Signal<In, Clock>,
+    /// The clock is right.
+    pub locked: Signal<In, bool>,
+    /// Synchronous reset.
+    pub core_reset: Signal<Out, bool>,
+    /// The PHY may run.
+    pub phy_reset_n: Signal<Out, bool>,
+    crossing: Synchronizer,
+    count: DFF<Bits<22>>,
+    /// The other way round, so that the power-up state is reset.
+    running: DFF<bool>,
+    phy: DFF<bool>,
+    few: Number<22, 64>,
+}
+
+impl Logic for Start {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, count, running, phy);
+        clock!(self, clock, crossing);
+        self.crossing.in_data.next = self.locked.val();
+        if !self.count.q.val().get_bit(21) {
+            self.count.d.next = self.count.q.val() + 1;
+        }
+        self.running.d.next = self.running.q.val() | (self.count.q.val() == self.few.val());
+        self.phy.d.next = self.count.q.val().get_bit(21);
+        if !self.crossing.out_data.val() {
+            self.count.d.next = bits::<22>(0);
+            self.running.d.next = false;
+            self.phy.d.next = false;
+        }
+        self.core_reset.next = !self.running.q.val();
+        self.phy_reset_n.next = self.phy.q.val();
+    }
+}

@@ -1,0 +1,149 @@
+//! A stream queue from one clock domain to another, on distributed RAM.
+//!
+//! ```text
+//!  (write_clock)  in_valid ──►┌───────────┐──► out_valid  (read_clock)
+//!                 in_ready ◄──│ AsyncFifo │◄── out_ready
+//!                  in_data ──►│    2^N    │──► out_data
+//!                             └───────────┘
+//! ```
+//! Contract: words come out in order, none lost, none twice, whatever the clocks' ratio and phase. 2^N words fit, and one more on show.
+//! `in_ready`, `out_valid` and `out_data` come from registers. There is no reset, on purpose: either clock may stand still, and a reset that
+//! one side alone sees would make words of nothing. A user who starts anew reads the queue empty.
+//!
+//! How: each side counts its words in Gray code, of which one bit changes at a time, and sees the other's count through a [`Crossing`]:
+//! late, perhaps, but never a count that was not there, as long as all bits arrive within one period of the source.
+//! So a side may take the queue for fuller (emptier) than it is, and never for what it is not. A word lies in the memory two cycles before
+//! the reader's side knows.
+//!
+//! Latency: 4 to 6 cycles of `read_clock` to `out_valid`. Throughput: one word every cycle of the slower clock, if N >= 4.
+//!
+//! Tests: `tests/mac/crossing.rs`, with clocks of relatively prime periods.
+
+use super::Crossing;
+use crate::prims::LutRam;
+use rust_hdl::prelude::*;
+
+/// See the module's description. `T` is the word, `2^N` the number of words, `N1 = N + 1`.
+#[derive(LogicBlock)]
+pub struct AsyncFifo<T: Synth, const N: usize, const N1: usize> {
+    /// Rising edge; where words come from.
+    pub write_clock: Signal<In, Clock>,
+    /// A word is offered.
+    pub in_valid: Signal<In, bool>,
+    /// There is room.
+    pub in_ready: Signal<Out, bool>,
+    /// The word offered.
+    pub in_data: Signal<In, T>,
+    /// Rising edge; where words go.
+    pub read_clock: Signal<In, Clock>,
+    /// A word is on show.
+    pub out_valid: Signal<Out, bool>,
+    /// It is taken.
+    pub out_ready: Signal<In, bool>,
+    /// The word on show.
+    pub out_data: Signal<Out, T>,
+    ram: LutRam<T, N>,
+    // The writer's side.
+    tail: DFF<Bits<N1>>,
+    tail_gray: DFF<Bits<N1>>,
+    head_crossing: Crossing<N1>,
+    room: DFF<bool>,
+    // The reader's side.
+    head: DFF<Bits<N1>>,
+    head_gray: DFF<Bits<N1>>,
+    tail_crossing: Crossing<N1>,
+    some: DFF<bool>,
+    shown_valid: DFF<bool>,
+    shown: DFF<T>,
+    push: Signal<Local, bool>,
+    tail_after: Signal<Local, Bits<N1>>,
+    tail_after_gray: Signal<Local, Bits<N1>>,
+    full_head: Signal<Local, Bits<N1>>,
+    pop: Signal<Local, bool>,
+    head_after: Signal<Local, Bits<N1>>,
+    head_after_gray: Signal<Local, Bits<N1>>,
+    /// The two highest bits: Gray counts that are 2^N apart differ in these.
+    top: Constant<Bits<N1>>,
+}
+
+impl<T: Synth, const N: usize, const N1: usize> Default for AsyncFifo<T, N, N1> {
+    fn default() -> Self {
+        assert!(N1 == N + 1 && N > 0, "AsyncFifo: N1 must be N + 1");
+        Self {
+            write_clock: Default::default(),
+            in_valid: Default::default(),
+            in_ready: Default::default(),
+            in_data: Default::default(),
+            read_clock: Default::default(),
+            out_valid: Default::default(),
+            out_ready: Default::default(),
+            out_data: Default::default(),
+            ram: Default::default(),
+            tail: Default::default(),
+            tail_gray: Default::default(),
+            head_crossing: Default::default(),
+            head: Default::default(),
+            head_gray: Default::default(),
+            tail_crossing: Default::default(),
+            shown_valid: Default::default(),
+            shown: Default::default(),
+            push: Default::default(),
+            room: Default::default(),
+            tail_after: Default::default(),
+            tail_after_gray: Default::default(),
+            full_head: Default::default(),
+            pop: Default::default(),
+            head_after: Default::default(),
+            head_after_gray: Default::default(),
+            some: Default::default(),
+            top: Constant::new((3u64 << (N - 1)).to_bits()),
+        }
+    }
+}
+
+impl<T: Synth, const N: usize, const N1: usize> Logic for AsyncFifo<T, N, N1> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        // The writer's side.
+        dff_setup!(self, write_clock, tail, tail_gray, room);
+        clock!(self, write_clock, ram, head_crossing);
+        self.head_crossing.in_data.next = self.head_gray.q.val();
+        self.in_ready.next = self.room.q.val();
+        self.push.next = self.in_valid.val() & self.room.q.val();
+        self.tail_after.next = self.tail.q.val() + 1;
+        self.tail_after_gray.next = self.tail_after.val() ^ (self.tail_after.val() >> 1);
+        self.full_head.next = self.head_crossing.out_data.val() ^ self.top.val();
+        // Whether there is room in the next cycle does not wait for who offers.
+        self.room.d.next = self.full_head.val() != self.tail_gray.q.val();
+        if self.push.val() {
+            self.tail.d.next = self.tail_after.val();
+            self.tail_gray.d.next = self.tail_after_gray.val();
+            self.room.d.next = self.full_head.val() != self.tail_after_gray.val();
+        }
+        self.ram.write_enable.next = self.push.val();
+        self.ram.write_address.next = bit_cast::<N, N1>(self.tail.q.val());
+        self.ram.write_data.next = self.in_data.val();
+
+        // The reader's side.
+        dff_setup!(self, read_clock, head, head_gray, some, shown_valid, shown);
+        clock!(self, read_clock, tail_crossing);
+        self.tail_crossing.in_data.next = self.tail_gray.q.val();
+        self.pop.next = self.some.q.val() & (!self.shown_valid.q.val() | self.out_ready.val());
+        self.head_after.next = self.head.q.val() + 1;
+        self.head_after_gray.next = self.head_after.val() ^ (self.head_after.val() >> 1);
+        self.some.d.next = self.tail_crossing.out_data.val() != self.head_gray.q.val();
+        if self.out_ready.val() {
+            self.shown_valid.d.next = false;
+        }
+        self.ram.read_address.next = bit_cast::<N, N1>(self.head.q.val());
+        if self.pop.val() {
+            self.head.d.next = self.head_after.val();
+            self.head_gray.d.next = self.head_after_gray.val();
+            self.some.d.next = self.tail_crossing.out_data.val() != self.head_after_gray.val();
+            self.shown_valid.d.next = true;
+            self.shown.d.next = self.ram.read_data.val();
+        }
+        self.out_valid.next = self.shown_valid.q.val();
+        self.out_data.next = self.shown.q.val();
+    }
+}

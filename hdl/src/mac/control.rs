@@ -1,0 +1,180 @@
+//! The core's end of the way in: takes MAC control frames out, and says what became of each frame.
+//!
+//! ```text
+//!   beat ──►┌─────────┐──► rx
+//!  reset ──►│ Control │──► pause_valid, pause_quanta
+//! station──►│         │──► count_*
+//!           └─────────┘
+//! ```
+//! Contract: every beat is taken. Frames leave as they came, but for those of type 8808, which stay here, and for those of 16 bytes
+//! or fewer, which are never good. A good control frame of opcode 1 for the group 01-80-C2-00-00-01 or for our own address is a
+//! pause of `pause_quanta` times 512 bits. `station` is our own address, first byte in bits 7:0.
+//!
+//! A frame that is half way out when `reset` comes is not ended: who reads `rx` is reset too. Its rest is dropped.
+//!
+//! Latency: 2 cycles behind the next beat; a last beat 2 behind itself. Throughput: one beat every cycle.
+//!
+//! Tests: `tests/mac/pause.rs`, `tests/mac/receive.rs`.
+
+use super::beat::{reason, MacBeat};
+use crate::bus::FrameBeat;
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Control {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Drops the frame under way.
+    pub reset: Signal<In, bool>,
+    /// A beat is offered; it is taken.
+    pub beat_valid: Signal<In, bool>,
+    /// The beat.
+    pub beat: Signal<In, MacBeat>,
+    /// Our own address.
+    pub station: Signal<In, Bits<48>>,
+    /// A beat of a frame.
+    pub rx_valid: Signal<Out, bool>,
+    /// The beat.
+    pub rx: Signal<Out, FrameBeat>,
+    /// The peer asks us to pause.
+    pub pause_valid: Signal<Out, bool>,
+    /// For so long.
+    pub pause_quanta: Signal<Out, Bits<16>>,
+    /// A good frame has come, control or not.
+    pub count_received: Signal<Out, bool>,
+    /// One with a wrong FCS.
+    pub count_fcs: Signal<Out, bool>,
+    /// One too short.
+    pub count_runt: Signal<Out, bool>,
+    /// One too long.
+    pub count_long: Signal<Out, bool>,
+    /// One that the PHY marked.
+    pub count_coding: Signal<Out, bool>,
+    /// One that the core did not take.
+    pub count_overrun: Signal<Out, bool>,
+    /// A pause was asked for.
+    pub count_paused: Signal<Out, bool>,
+    /// Beats of this frame so far: 0, 1, 2, or 3 for more.
+    index: DFF<Bits<2>>,
+    /// The beat before.
+    held_valid: DFF<bool>,
+    held: DFF<MacBeat>,
+    out_valid: DFF<bool>,
+    out: DFF<FrameBeat>,
+    to_group: DFF<bool>,
+    to_station: DFF<bool>,
+    /// This is a control frame of opcode 1 for us.
+    pausing: DFF<bool>,
+    quanta: DFF<Bits<16>>,
+    obey: DFF<bool>,
+    ended: DFF<bool>,
+    verdict: DFF<Bits<3>>,
+    /// The next beat is none of a new frame; it counts through a reset.
+    midway: DFF<bool>,
+    /// The rest of a frame is dropped.
+    dropping: DFF<bool>,
+    midway_next: Signal<Local, bool>,
+    take: Signal<Local, bool>,
+    beat_data: Signal<Local, Bits<64>>,
+    beat_last: Signal<Local, bool>,
+    address: Signal<Local, Bits<48>>,
+    typed: Signal<Local, Bits<16>>,
+    group: Number<48, 0x0100_00c2_8001>,
+    control_type: Number<16, 0x0888>,
+    opcode: Number<16, 0x0100>,
+    good: Number<3, { reason::NONE }>,
+    fcs: Number<3, { reason::FCS }>,
+    runt: Number<3, { reason::RUNT }>,
+    long: Number<3, { reason::LONG }>,
+    coding: Number<3, { reason::CODING }>,
+    overrun: Number<3, { reason::OVERRUN }>,
+}
+
+impl Logic for Control {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, index, held_valid, held, out_valid, out, to_group, to_station);
+        dff_setup!(self, clock, pausing, quanta, obey, ended, verdict, midway, dropping);
+        self.rx_valid.next = self.out_valid.q.val();
+        self.rx.next = self.out.q.val();
+        self.pause_valid.next = self.obey.q.val();
+        self.pause_quanta.next = self.quanta.q.val();
+
+        self.beat_data.next = self.beat.val().data;
+        self.beat_last.next = self.beat.val().last;
+        self.address.next = self.beat_data.val().get_bits::<48>(0);
+        self.typed.next = self.beat_data.val().get_bits::<16>(32);
+        self.midway_next.next = self.midway.q.val();
+        if self.beat_valid.val() {
+            self.midway_next.next = !self.beat_last.val();
+        }
+        self.midway.d.next = self.midway_next.val();
+        self.take.next = self.beat_valid.val() & !self.dropping.q.val();
+        if self.beat_valid.val() & self.beat_last.val() {
+            self.dropping.d.next = false;
+        }
+
+        // Out goes the beat before, when it is known what the frame is.
+        self.out_valid.d.next = self.held_valid.q.val() & (self.take.val() | self.held.q.val().last);
+        self.out.d.next.data = self.held.q.val().data;
+        self.out.d.next.count = self.held.q.val().count;
+        self.out.d.next.last = self.held.q.val().last;
+        self.out.d.next.bad = self.held.q.val().reason != self.good.val();
+        if self.held.q.val().last {
+            self.held_valid.d.next = false;
+        }
+        self.obey.d.next = false;
+        self.ended.d.next = false;
+        if self.take.val() {
+            self.held.d.next = self.beat.val();
+            if self.index.q.val() != bits::<2>(3) {
+                self.index.d.next = self.index.q.val() + 1;
+            }
+            if self.index.q.val() == bits::<2>(0) {
+                self.held_valid.d.next = !self.beat_last.val();
+                self.pausing.d.next = false;
+                self.to_group.d.next = self.address.val() == self.group.val();
+                self.to_station.d.next = self.address.val() == self.station.val();
+            }
+            if (self.index.q.val() == bits::<2>(1))
+                & (self.beat_last.val() | (self.typed.val() == self.control_type.val()))
+            {
+                // Before it has gone out.
+                self.out_valid.d.next = false;
+                self.held_valid.d.next = false;
+                self.pausing.d.next = (self.to_group.q.val() | self.to_station.q.val())
+                    & (self.beat_data.val().get_bits::<16>(48) == self.opcode.val());
+            }
+            if self.index.q.val() == bits::<2>(2) {
+                self.quanta.d.next = (bit_cast::<16, 8>(self.beat_data.val().get_bits::<8>(0)) << 8)
+                    | bit_cast::<16, 8>(self.beat_data.val().get_bits::<8>(8));
+            }
+            if self.beat_last.val() {
+                self.index.d.next = bits::<2>(0);
+                self.ended.d.next = true;
+                self.verdict.d.next = self.beat.val().reason;
+                self.obey.d.next = self.pausing.q.val() & (self.beat.val().reason == self.good.val());
+            }
+        }
+
+        self.count_received.next = self.ended.q.val() & (self.verdict.q.val() == self.good.val());
+        self.count_fcs.next = self.ended.q.val() & (self.verdict.q.val() == self.fcs.val());
+        self.count_runt.next = self.ended.q.val() & (self.verdict.q.val() == self.runt.val());
+        self.count_long.next = self.ended.q.val() & (self.verdict.q.val() == self.long.val());
+        self.count_coding.next = self.ended.q.val() & (self.verdict.q.val() == self.coding.val());
+        self.count_overrun.next = self.ended.q.val() & (self.verdict.q.val() == self.overrun.val());
+        self.count_paused.next = self.obey.q.val();
+
+        if self.reset.val() {
+            self.index.d.next = bits::<2>(0);
+            self.held_valid.d.next = false;
+            self.out_valid.d.next = false;
+            self.pausing.d.next = false;
+            self.obey.d.next = false;
+            self.ended.d.next = false;
+            self.dropping.d.next = self.midway_next.val();
+        }
+    }
+}

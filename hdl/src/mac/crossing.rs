@@ -1,0 +1,68 @@
+//! Bits from another clock domain: two flip-flops in a row for each.
+//!
+//! ```text
+//!  in_data (any clock) ──►┌──────────┐──► out_data (clock)
+//!                         │ Crossing │
+//!                         └──────────┘
+//! ```
+//! Contract: `in_data` comes straight from flip-flops. A bit that changes is seen 2 or 3 edges of `clock` later, each bit for itself: so of several
+//! bits only one may change at a time (a Gray code), or their order must not matter.
+//!
+//! Latency: 2 to 3 cycles.
+//!
+//! How: a change that comes with the clock's edge may be seen at that edge or at the next. To keep users honest, in Verilator each bit that
+//! has changed since the edge before is taken as it was or as it is, at random.
+//!
+//! Tests: `tests/mac/crossing.rs`.
+
+use rust_hdl::prelude::*;
+
+/// `W` bits, at most 32: see the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Crossing<const W: usize> {
+    /// Rising edge; where the bits go.
+    pub clock: Signal<In, Clock>,
+    /// The bits, of any clock.
+    pub in_data: Signal<In, Bits<W>>,
+    /// The bits.
+    pub out_data: Signal<Out, Bits<W>>,
+}
+
+impl<const W: usize> Logic for Crossing<W> {
+    fn update(&mut self) {}
+
+    fn connect(&mut self) {
+        self.out_data.connect();
+    }
+
+    fn hdl(&self) -> Verilog {
+        assert!(W <= 32, "Crossing: {W} bits at once");
+        Verilog::Custom(format!(
+            "\
+reg [{high}:0] first;
+`ifdef VERILATOR
+reg [{high}:0] before_edge;
+`endif
+
+initial begin
+   first = 0;
+   out_data = 0;
+`ifdef VERILATOR
+   before_edge = 0;
+`endif
+end
+
+always @(posedge clock) begin
+   out_data <= first;
+`ifdef VERILATOR
+   before_edge <= in_data;
+   first <= in_data ^ ((in_data ^ before_edge) & $urandom);
+`else
+   first <= in_data;
+`endif
+end
+",
+            high = W - 1
+        ))
+    }
+}

@@ -1,0 +1,206 @@
+//! The MAC: the core's frame edge on one side, the pins of an RGMII on the other.
+//!
+//! ```text
+//!        tx ──►┌─────┐──► pads_tx_*
+//!   rx ◄───────│     │◄── rx_clock, pads_rx_*
+//!     pause ──►│ Mac │──► link, speed, duplex
+//!   station ──►│     │◄── tx_clock
+//! counter_* ◄─►└─────┘
+//! ```
+//! Contract: docs/boards.md, "The MAC". `rx` is never refused; `tx`, once a frame has begun, must not wait for more than 8 beats' time on the
+//! wire. `station` must not change while frames are under way.
+//!
+//! Latency: from the last byte on the pins to the last beat about 20 cycles; from the first beat to the preamble about 8.
+//!
+//! Tests: `tests/mac/`.
+
+use super::beat::{counter, MacBeat};
+use super::{AsyncFifo, Control, Counters, Handover, Intake, Receive, Rgmii, Synchronizer, Transmit};
+use crate::bus::FrameBeat;
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+
+const _: () = assert!(
+    counter::RECEIVED == 0 && counter::PAUSED == 6 && counter::SENT == 8 && counter::SPOILED == 10,
+    "the order of `events`"
+);
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Mac {
+    /// Rising edge, the core's.
+    pub clock: Signal<In, Clock>,
+    /// The core starts anew.
+    pub reset: Signal<In, bool>,
+    /// A beat of a frame received.
+    pub rx_valid: Signal<Out, bool>,
+    /// The beat.
+    pub rx: Signal<Out, FrameBeat>,
+    /// A beat to send is offered.
+    pub tx_valid: Signal<In, bool>,
+    /// It is taken.
+    pub tx_ready: Signal<Out, bool>,
+    /// The beat.
+    pub tx: Signal<In, FrameBeat>,
+    /// The peer should hold its frames.
+    pub pause: Signal<In, bool>,
+    /// Our own address, first byte in bits 7:0.
+    pub station: Signal<In, Bits<48>>,
+    /// The PHY says it has a link.
+    pub link: Signal<Out, bool>,
+    /// Bit 1 of its speed: 1000 Mbit/s.
+    pub gigabit: Signal<Out, bool>,
+    /// Full duplex.
+    pub duplex: Signal<Out, bool>,
+    /// Which counter is wanted: see [`counter`].
+    pub counter_row: Signal<In, Bits<4>>,
+    /// The one wanted in the cycle before.
+    pub counter_value: Signal<Out, Bits<32>>,
+    /// A good frame was received.
+    pub count_received: Signal<Out, bool>,
+    /// A frame was sent.
+    pub count_sent: Signal<Out, bool>,
+    /// 125 MHz for the way out.
+    pub tx_clock: Signal<In, Clock>,
+    /// Clock to the PHY.
+    pub pads_tx_clock: Signal<Out, Bits<1>>,
+    /// Data to the PHY.
+    pub pads_tx_data: Signal<Out, Bits<4>>,
+    /// Control to the PHY.
+    pub pads_tx_control: Signal<Out, Bits<1>>,
+    /// The PHY's clock.
+    pub rx_clock: Signal<In, Clock>,
+    /// Data from the PHY.
+    pub pads_rx_data: Signal<In, Bits<4>>,
+    /// Control from the PHY.
+    pub pads_rx_control: Signal<In, Bits<1>>,
+    rgmii: Rgmii,
+    receive: Receive,
+    arrivals: AsyncFifo<MacBeat, 4, 5>,
+    control: Control,
+    intake: Intake,
+    departures: AsyncFifo<MacBeat, 4, 5>,
+    transmit: Transmit,
+    /// Pauses that the peer asks for, to the transmit side.
+    hold: Handover<Bits<16>>,
+    /// What was sent, to the core.
+    sent: Handover<Bits<2>>,
+    /// A flip-flop in front of the crossing.
+    pause_kept: DFF<bool>,
+    pause_crossing: Synchronizer,
+    link_crossing: Synchronizer,
+    gigabit_crossing: Synchronizer,
+    duplex_crossing: Synchronizer,
+    counters: Counters,
+    events: Signal<Local, Bits<16>>,
+    speed: Signal<Local, Bits<2>>,
+    frame: Number<2, 0>,
+    pause_frame: Number<2, 1>,
+    spoiled: Number<2, 2>,
+}
+
+impl Mac {
+    /// With so many steps of 25 ps on the clock to the PHY, and on data and control from it.
+    pub fn new(tx_steps: u8, rx_steps: u8) -> Self {
+        Self { rgmii: Rgmii::new(tx_steps, rx_steps), ..Self::default() }
+    }
+}
+
+impl Logic for Mac {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, pause_kept);
+        // In: pins, frames, crossing, core.
+        self.rgmii.rx_clock.next = self.rx_clock.val();
+        self.rgmii.pads_rx_data.next = self.pads_rx_data.val();
+        self.rgmii.pads_rx_control.next = self.pads_rx_control.val();
+        self.receive.clock.next = self.rx_clock.val();
+        self.receive.in_data.next = self.rgmii.rx_data.val();
+        self.receive.in_valid.next = self.rgmii.rx_valid.val();
+        self.receive.in_error.next = self.rgmii.rx_error.val();
+        self.receive.beat_ready.next = self.arrivals.in_ready.val();
+        self.arrivals.write_clock.next = self.rx_clock.val();
+        self.arrivals.in_valid.next = self.receive.beat_valid.val();
+        self.arrivals.in_data.next = self.receive.beat.val();
+        self.arrivals.read_clock.next = self.clock.val();
+        self.arrivals.out_ready.next = true;
+        self.control.clock.next = self.clock.val();
+        self.control.reset.next = self.reset.val();
+        self.control.station.next = self.station.val();
+        self.control.beat_valid.next = self.arrivals.out_valid.val();
+        self.control.beat.next = self.arrivals.out_data.val();
+        self.rx_valid.next = self.control.rx_valid.val();
+        self.rx.next = self.control.rx.val();
+
+        // Out: core, crossing, frames, pins.
+        self.intake.clock.next = self.clock.val();
+        self.intake.reset.next = self.reset.val();
+        self.intake.tx_valid.next = self.tx_valid.val();
+        self.intake.tx.next = self.tx.val();
+        self.intake.beat_ready.next = self.departures.in_ready.val();
+        self.tx_ready.next = self.intake.tx_ready.val();
+        self.departures.write_clock.next = self.clock.val();
+        self.departures.in_valid.next = self.intake.beat_valid.val();
+        self.departures.in_data.next = self.intake.beat.val();
+        self.departures.read_clock.next = self.tx_clock.val();
+        self.departures.out_ready.next = self.transmit.beat_ready.val();
+        self.transmit.clock.next = self.tx_clock.val();
+        self.transmit.station.next = self.station.val();
+        self.transmit.beat_valid.next = self.departures.out_valid.val();
+        self.transmit.beat.next = self.departures.out_data.val();
+        self.rgmii.tx_clock.next = self.tx_clock.val();
+        self.rgmii.tx_data.next = self.transmit.out_data.val();
+        self.rgmii.tx_enable.next = self.transmit.out_enable.val();
+        self.rgmii.tx_error.next = self.transmit.out_error.val();
+        self.pads_tx_clock.next = self.rgmii.pads_tx_clock.val();
+        self.pads_tx_data.next = self.rgmii.pads_tx_data.val();
+        self.pads_tx_control.next = self.rgmii.pads_tx_control.val();
+
+        // Pauses.
+        self.hold.in_clock.next = self.clock.val();
+        self.hold.in_valid.next = self.control.pause_valid.val();
+        self.hold.in_data.next = self.control.pause_quanta.val();
+        self.hold.out_clock.next = self.tx_clock.val();
+        self.transmit.hold_valid.next = self.hold.out_valid.val();
+        self.transmit.hold_quanta.next = self.hold.out_data.val();
+        self.pause_kept.d.next = self.pause.val() & !self.reset.val();
+        self.pause_crossing.clock.next = self.tx_clock.val();
+        self.pause_crossing.in_data.next = self.pause_kept.q.val();
+        self.transmit.pause.next = self.pause_crossing.out_data.val();
+
+        // Status and counters.
+        self.speed.next = self.receive.speed.val();
+        clock!(self, clock, link_crossing, gigabit_crossing, duplex_crossing, counters);
+        self.link_crossing.in_data.next = self.receive.link.val();
+        self.gigabit_crossing.in_data.next = self.speed.val().get_bit(1);
+        self.duplex_crossing.in_data.next = self.receive.duplex.val();
+        self.link.next = self.link_crossing.out_data.val();
+        self.gigabit.next = self.gigabit_crossing.out_data.val();
+        self.duplex.next = self.duplex_crossing.out_data.val();
+        self.sent.in_clock.next = self.tx_clock.val();
+        self.sent.in_valid.next = self.transmit.event_valid.val();
+        self.sent.in_data.next = self.transmit.event_kind.val();
+        self.sent.out_clock.next = self.clock.val();
+        self.events.next = bits::<16>(0);
+        self.events.next = self.events.val().replace_bit(0, self.control.count_received.val());
+        self.events.next = self.events.val().replace_bit(1, self.control.count_fcs.val());
+        self.events.next = self.events.val().replace_bit(2, self.control.count_runt.val());
+        self.events.next = self.events.val().replace_bit(3, self.control.count_long.val());
+        self.events.next = self.events.val().replace_bit(4, self.control.count_coding.val());
+        self.events.next = self.events.val().replace_bit(5, self.control.count_overrun.val());
+        self.events.next = self.events.val().replace_bit(6, self.control.count_paused.val());
+        self.count_sent.next = self.sent.out_valid.val() & (self.sent.out_data.val() == self.frame.val());
+        if self.sent.out_valid.val() {
+            self.events.next = self.events.val().replace_bit(8, self.sent.out_data.val() == self.frame.val());
+            self.events.next =
+                self.events.val().replace_bit(9, self.sent.out_data.val() == self.pause_frame.val());
+            self.events.next =
+                self.events.val().replace_bit(10, self.sent.out_data.val() == self.spoiled.val());
+        }
+        self.count_received.next = self.control.count_received.val();
+        self.counters.reset.next = self.reset.val();
+        self.counters.events.next = self.events.val();
+        self.counters.read_row.next = self.counter_row.val();
+        self.counter_value.next = self.counters.read_value.val();
+    }
+}

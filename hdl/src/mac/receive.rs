@@ -1,0 +1,230 @@
+//! From the bytes of the wire to the beats of a frame, in the PHY's clock.
+//!
+//! ```text
+//!   in_data, in_valid, in_error ──►┌─────────┐──► beat ◄── beat_ready
+//!                                  │ Receive │
+//!                                  └─────────┘──► link, speed, duplex
+//! ```
+//! Contract: a frame is what lies between the delimiter (D5, behind nothing but 55) and the end of `in_valid`, less four bytes of FCS. Its last
+//! beat says whether it is good. One of more than [`LONGEST`] bytes ends there with a reason, and its rest is dropped. Every
+//! frame gives a last beat, one of four bytes or fewer an empty one.
+//!
+//! `beat_ready` is not waited for: a beat that finds it low is lost, and with it the rest of its frame; an empty last beat
+//! with OVERRUN follows when it is high again. So two frames never grow together.
+//!
+//! Between frames the PHY may show its status: link, speed (0: 10, 1: 100, 2: 1000 Mbit/s), full duplex.
+//!
+//! Latency: a beat comes 7 cycles behind its last byte, the last one up to 9. Two frames need 9 cycles between them, of which preamble and gap
+//! give 20.
+//!
+//! There is no reset: it would be of another clock. A frame that is half way in ends as damaged one way or the other.
+//!
+//! Tests: `tests/mac/receive.rs`.
+
+use super::beat::{reason, MacBeat, LONGEST};
+use super::Fcs;
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum State {
+    Idle,
+    Frame,
+    Skip,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Receive {
+    /// Rising edge, 125 MHz, the PHY's.
+    pub clock: Signal<In, Clock>,
+    /// A byte.
+    pub in_data: Signal<In, Bits<8>>,
+    /// It belongs to a frame or its preamble.
+    pub in_valid: Signal<In, bool>,
+    /// The PHY marks an error.
+    pub in_error: Signal<In, bool>,
+    /// A beat is on show, in this cycle only.
+    pub beat_valid: Signal<Out, bool>,
+    /// It is taken.
+    pub beat_ready: Signal<In, bool>,
+    /// The beat.
+    pub beat: Signal<Out, MacBeat>,
+    /// The PHY has a link.
+    pub link: Signal<Out, bool>,
+    /// Its speed.
+    pub speed: Signal<Out, Bits<2>>,
+    /// It is full duplex.
+    pub duplex: Signal<Out, bool>,
+    state: DFF<State>,
+    fcs: Fcs,
+    status: DFF<Bits<4>>,
+    /// The last four bytes, the newest in bits 31:24: perhaps the FCS.
+    held: DFF<Bits<32>>,
+    /// Bytes of the frame so far, FCS and all.
+    length: DFF<Bits<13>>,
+    /// It has four or more; it has as many as may be.
+    primed: DFF<bool>,
+    enough: DFF<bool>,
+    errored: DFF<bool>,
+    /// The newest bytes that go into a beat, in the high lanes, and how many.
+    word: DFF<Bits<64>>,
+    lanes: DFF<Bits<4>>,
+    /// The frame has ended: `word` moves to its place.
+    closing: DFF<bool>,
+    count: DFF<Bits<4>>,
+    verdict: DFF<Bits<3>>,
+    /// A beat was lost: its frame's end has to be said.
+    lost: DFF<bool>,
+    /// What comes of this frame is dropped.
+    dropping: DFF<bool>,
+    full: Signal<Local, bool>,
+    give: Signal<Local, bool>,
+    finish: Signal<Local, bool>,
+    offered: Signal<Local, bool>,
+    offered_last: Signal<Local, bool>,
+    shown: Signal<Local, MacBeat>,
+    preamble: Number<8, 0x55>,
+    delimiter: Number<8, 0xd5>,
+    residue: Number<32, 0xdebb_20e3>,
+    shortest: Number<13, 64>,
+    /// With FCS, one less.
+    longest: Number<13, { LONGEST + 3 }>,
+    fcs_wrong: Number<3, { reason::FCS }>,
+    runt: Number<3, { reason::RUNT }>,
+    long: Number<3, { reason::LONG }>,
+    coding: Number<3, { reason::CODING }>,
+    overrun: Number<3, { reason::OVERRUN }>,
+}
+
+impl Logic for Receive {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, state, status, held, length, primed, enough, errored, word, lanes);
+        dff_setup!(self, clock, closing, count, verdict, lost, dropping);
+        clock!(self, clock, fcs);
+        self.link.next = self.status.q.val().get_bit(0);
+        self.speed.next = self.status.q.val().get_bits::<2>(1);
+        self.duplex.next = self.status.q.val().get_bit(3);
+        if !self.in_valid.val()
+            & !self.in_error.val()
+            & (self.in_data.val().get_bits::<4>(0) == self.in_data.val().get_bits::<4>(4))
+        {
+            self.status.d.next = self.in_data.val().get_bits::<4>(0);
+        }
+
+        // The frame's borders.
+        self.give.next = false;
+        self.finish.next = false;
+        self.fcs.start.next = false;
+        self.fcs.in_valid.next = false;
+        self.fcs.in_data.next = self.in_data.val();
+        self.enough.d.next = false;
+        match self.state.q.val() {
+            State::Idle => {
+                self.fcs.start.next = true;
+                self.length.d.next = bits::<13>(0);
+                self.primed.d.next = false;
+                self.errored.d.next = false;
+                if self.in_valid.val() & (self.in_data.val() != self.preamble.val()) {
+                    self.state.d.next = State::Skip;
+                    if (self.in_data.val() == self.delimiter.val()) & !self.closing.q.val() {
+                        self.state.d.next = State::Frame;
+                    }
+                }
+            }
+            State::Frame => {
+                if self.in_valid.val() & !self.enough.q.val() {
+                    self.fcs.in_valid.next = true;
+                    self.held.d.next =
+                        (self.held.q.val() >> 8) | (bit_cast::<32, 8>(self.in_data.val()) << 24);
+                    self.length.d.next = self.length.q.val() + 1;
+                    self.errored.d.next = self.errored.q.val() | self.in_error.val();
+                    self.give.next = self.primed.q.val();
+                    if self.length.q.val() == bits::<13>(3) {
+                        self.primed.d.next = true;
+                    }
+                    self.enough.d.next = self.length.q.val() == self.longest.val();
+                } else {
+                    self.finish.next = true;
+                    self.state.d.next = State::Idle;
+                    if self.in_valid.val() {
+                        self.state.d.next = State::Skip;
+                    }
+                }
+            }
+            State::Skip => {
+                if !self.in_valid.val() {
+                    self.state.d.next = State::Idle;
+                }
+            }
+        }
+
+        // Bytes into words.
+        self.full.next = self.lanes.q.val() == bits::<4>(8);
+        self.offered.next = false;
+        self.offered_last.next = false;
+        self.shown.next.data = self.word.q.val();
+        self.shown.next.count = bits::<4>(8);
+        self.shown.next.last = false;
+        self.shown.next.reason = bits::<3>(0);
+        if self.give.val() {
+            self.word.d.next = (self.word.q.val() >> 8) | (bit_cast::<64, 32>(self.held.q.val()) << 56);
+            self.lanes.d.next = self.lanes.q.val() + 1;
+            if self.full.val() {
+                self.offered.next = true;
+                self.lanes.d.next = bits::<4>(1);
+            }
+        }
+        if self.closing.q.val() {
+            self.word.d.next = self.word.q.val() >> 8;
+            self.lanes.d.next = self.lanes.q.val() + 1;
+            if self.full.val() {
+                self.offered.next = true;
+                self.offered_last.next = true;
+                self.shown.next.count = self.count.q.val();
+                self.shown.next.last = true;
+                self.shown.next.reason = self.verdict.q.val();
+                self.closing.d.next = false;
+                self.lanes.d.next = bits::<4>(0);
+            }
+        }
+        if self.finish.val() {
+            self.closing.d.next = true;
+            self.count.d.next = self.lanes.q.val();
+            self.verdict.d.next = bits::<3>(0);
+            if self.fcs.value.val() != self.residue.val() {
+                self.verdict.d.next = self.fcs_wrong.val();
+            }
+            if self.errored.q.val() {
+                self.verdict.d.next = self.coding.val();
+            }
+            if self.length.q.val() < self.shortest.val() {
+                self.verdict.d.next = self.runt.val();
+            }
+            if self.in_valid.val() {
+                self.verdict.d.next = self.long.val();
+            }
+        }
+
+        // Words into the crossing.
+        self.beat_valid.next = self.lost.q.val() | (self.offered.val() & !self.dropping.q.val());
+        self.beat.next = self.shown.val();
+        if self.lost.q.val() {
+            self.beat.next.count = bits::<4>(0);
+            self.beat.next.last = true;
+            self.beat.next.reason = self.overrun.val();
+            if self.beat_ready.val() {
+                self.lost.d.next = false;
+            }
+        }
+        if self.offered.val() {
+            if self.lost.q.val() | self.dropping.q.val() {
+                self.dropping.d.next = !self.offered_last.val();
+            } else if !self.beat_ready.val() {
+                self.lost.d.next = true;
+                self.dropping.d.next = !self.offered_last.val();
+            }
+        }
+    }
+}

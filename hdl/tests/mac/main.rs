@@ -1,0 +1,15 @@
+//! The Ethernet MAC and what stands on it, as exported Verilog in Verilator, with every clock at its own pace.
+
+mod crossing;
+mod echo;
+mod frames;
+mod mdio;
+mod pause;
+mod receive;
+mod reset;
+mod start;
+mod transmit;
+mod world;
+
+#[path = "../common/bundle.rs"]
+mod fields;
