@@ -24,9 +24,12 @@ impl Birth {
             FORKS.fetch_add(1, Ordering::Relaxed);
         }
         WATCH.call_once(|| {
-            // SAFETY: the handler only adds to an atomic, which may be done in a child at any time. Should there
-            // be no memory for it, forks go unnoticed, as before this call.
-            unsafe { libc::pthread_atfork(None, None, Some(child)) };
+            // Under Miri nobody forks.
+            if !cfg!(miri) {
+                // SAFETY: the handler only adds to an atomic, which may be done in a child at any time. Should there
+                // be no memory for it, forks go unnoticed, as before this call.
+                unsafe { libc::pthread_atfork(None, None, Some(child)) };
+            }
         });
         Self(FORKS.load(Ordering::Relaxed))
     }

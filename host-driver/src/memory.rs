@@ -1,6 +1,7 @@
 //! Memory of this process: mappings that are owned, and what is known about any address.
 
 use std::{
+    alloc::{self, Layout},
     ffi::c_void,
     fs::{self, File, OpenOptions},
     io,
@@ -38,10 +39,11 @@ impl Mapping {
     /// simulation goes the same way each time.
     pub fn new(length: usize) -> io::Result<Self> {
         let mapping = Self::reserve(length)?;
-        // SAFETY: all of the mapping, which nobody uses yet.
-        unsafe {
+        // Miri's memory has no rights of pages.
+        if !cfg!(miri) {
             let rights = MprotectFlags::READ | MprotectFlags::WRITE;
-            mprotect(mapping.start.as_ptr().cast(), mapping.length, rights)?;
+            // SAFETY: all of the mapping, which nobody uses yet.
+            unsafe { mprotect(mapping.start.as_ptr().cast(), mapping.length, rights)? };
         }
         Ok(mapping)
     }
@@ -83,8 +85,10 @@ impl Mapping {
     /// Addresses without memory, aligned to their size.
     fn reserve(length: usize) -> io::Result<Self> {
         let length = length.max(1).checked_next_multiple_of(4096).ok_or(io::ErrorKind::OutOfMemory)?;
-        let alignment =
-            length.checked_next_power_of_two().map_or(LARGEST_ALIGNMENT, |a| a.min(LARGEST_ALIGNMENT));
+        if cfg!(miri) {
+            return Self::allocate(length);
+        }
+        let alignment = Self::alignment(length);
         let reserved = length.checked_add(alignment - 4096).ok_or(io::ErrorKind::OutOfMemory)?;
         // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists. Without
         // rights it costs nothing either.
@@ -102,6 +106,18 @@ impl Mapping {
         Ok(Self { start, length })
     }
 
+    fn alignment(length: usize) -> usize {
+        length.checked_next_power_of_two().map_or(LARGEST_ALIGNMENT, |a| a.min(LARGEST_ALIGNMENT))
+    }
+
+    /// Under Miri, memory of the allocator's: what is done with it is looked at, and not how it is mapped.
+    fn allocate(length: usize) -> io::Result<Self> {
+        let layout = Layout::from_size_align(length, Self::alignment(length)).map_err(io::Error::other)?;
+        // SAFETY: whole pages, at least one.
+        let start = unsafe { alloc::alloc_zeroed(layout) };
+        Ok(Self { start: NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?, length })
+    }
+
     /// Its first byte; page aligned.
     pub fn start(&self) -> NonNull<u8> {
         self.start
@@ -115,6 +131,12 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        if let (true, Ok(layout)) =
+            (cfg!(miri), Layout::from_size_align(self.length, Self::alignment(self.length)))
+        {
+            // SAFETY: as it was allocated; its owner is done with it.
+            return unsafe { alloc::dealloc(self.start.as_ptr(), layout) };
+        }
         // SAFETY: this is the mapping made in `reserve`, and its owner is done with it. Failure would
         // leave it mapped, which harms nobody.
         let _ = unsafe { munmap(self.start.as_ptr().cast::<c_void>(), self.length) };
@@ -149,6 +171,10 @@ pub enum MemoryError {
 
 /// What this process itself may do with all of `start .. end`: the NIC gets no more than that.
 pub fn access(start: u64, end: u64) -> Result<DmaAccess, MemoryError> {
+    if cfg!(miri) {
+        // Of the memory that Miri has the system knows nothing.
+        return Ok(DmaAccess::ReadWrite);
+    }
     access_in(&fs::read_to_string("/proc/self/maps")?, start, end)
 }
 

@@ -28,6 +28,7 @@ pub mod memory;
 pub mod model;
 pub mod network;
 pub mod nic;
+pub mod reach;
 pub mod root_complex;
 pub mod rtl;
 pub mod setup;

@@ -2,17 +2,19 @@
 //!
 //! A client passes a descriptor of its own `/proc/self/mem` (file offset = virtual address) or of a
 //! memfd; it is read with `pread` and written with `pwrite`, never mapped: a client that shrinks
-//! its file or unmaps its memory gets an unsupported request, and the simulator goes on.
+//! its file or unmaps its memory gets an unsupported request, and the simulator goes on. So it does if
+//! an access never ends ([`crate::reach`]).
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io;
 use std::ops::RangeInclusive;
-use std::os::unix::fs::{FileExt, MetadataExt};
-use std::sync::atomic::{fence, Ordering};
+use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Weak};
 
 use rustix::fs::{fcntl_getfl, OFlags};
+
+use crate::reach::{Reach, Shared};
 
 /// Granularity of a mapping in bytes.
 pub const PAGE: u64 = 4096;
@@ -20,8 +22,6 @@ pub const PAGE: u64 = 4096;
 pub const MAX_MAPPINGS: usize = 1 << 20;
 /// Addresses at which a write of a device is an interrupt message.
 pub const INTERRUPTS: RangeInclusive<u64> = 0xFEE0_0000..=0xFEEF_FFFF;
-/// Byte of a descriptor's last word that holds DONE: the low byte of Status.
-const DONE_BYTE: usize = 4;
 
 /// One range of DMA addresses.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ struct Mapping {
     length: u64,
     /// `None`: nothing stands behind the range that we could reach ourselves (memory that is not
     /// shared, a ROM, another device's BAR).
-    file: Option<Arc<File>>,
+    file: Option<Shared>,
     /// Where the range starts in `file`.
     offset: u64,
     readable: bool,
@@ -124,7 +124,7 @@ pub struct Memory {
     mappings: BTreeMap<u64, Mapping>,
     /// Files in use by device, inode and access mode: a client that maps its memory page by page
     /// sends a descriptor with each, and we would run out of them.
-    files: HashMap<(u64, u64, u32), Weak<File>>,
+    files: HashMap<(u64, u64, u32), Weak<Reach>>,
 }
 
 impl Memory {
@@ -198,7 +198,7 @@ impl Memory {
             iova,
             data.len(),
             |mapping| mapping.readable,
-            |file, offset, from, to| file.read_exact_at(&mut data[from..to], offset),
+            |file, offset, from, to| file.read(&mut data[from..to], offset),
         )
     }
 
@@ -213,13 +213,10 @@ impl Memory {
             |mapping| mapping.writable,
             |file, offset, from, to| {
                 let piece = &data[from..to];
-                if piece.len() == 8 && iova % 8 == 0 {
-                    file.write_all_at(&piece[..DONE_BYTE], offset)?;
-                    file.write_all_at(&piece[DONE_BYTE + 1..], offset + DONE_BYTE as u64 + 1)?;
-                    fence(Ordering::SeqCst);
-                    return file.write_all_at(&piece[DONE_BYTE..=DONE_BYTE], offset + DONE_BYTE as u64);
+                match <[u8; 8]>::try_from(piece) {
+                    Ok(word) if iova % 8 == 0 => file.write_word(word, offset),
+                    _ => file.write(piece, offset),
                 }
-                file.write_all_at(piece, offset)
             },
         )
     }
@@ -248,7 +245,7 @@ impl Memory {
         iova: u64,
         length: usize,
         allowed: impl Fn(&Mapping) -> bool,
-        mut access: impl FnMut(&File, u64, usize, usize) -> io::Result<()>,
+        mut access: impl FnMut(&Reach, u64, usize, usize) -> io::Result<()>,
     ) -> Result<(), AccessError> {
         let mut done = 0;
         while done < length {
@@ -279,7 +276,7 @@ impl Memory {
     }
 
     /// Checks a client's file and finds the descriptor that we already have of it.
-    fn shared(&mut self, range: &Range, file: File) -> Result<Arc<File>, MapError> {
+    fn shared(&mut self, range: &Range, file: File) -> Result<Shared, MapError> {
         let refuse = |reason| MapError::File { iova: range.iova, reason };
         let data = file.metadata().map_err(|_| refuse("its metadata cannot be read"))?;
         // Pipes, sockets and devices could block us, or do something when they are read.
@@ -298,6 +295,7 @@ impl Memory {
         if let Some(known) = self.files.get(&key).and_then(Weak::upgrade) {
             return Ok(known);
         }
+        let file = Reach::of(file).map_err(|_| refuse("there is no thread for it"))?;
         let file = Arc::new(file);
         self.files.insert(key, Arc::downgrade(&file));
         Ok(file)
@@ -307,6 +305,7 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use std::fs::OpenOptions;
+    use std::os::unix::fs::FileExt;
 
     use super::*;
 

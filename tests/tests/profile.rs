@@ -1,12 +1,19 @@
-//! The whole of a profile: a far virtual interface and the last region that its tables have, on NICs of both kinds.
+//! The whole of a profile: a far virtual interface and the last region that its tables have, on NICs of both kinds; and as many
+//! regions as it has, registered by the library.
 //!
 //! `cargo test -p viaduct-tests --features large --test profile` is the same for the large profile.
 
+use std::sync::mpsc::channel;
+
+use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::ViState;
 use viaduct_driver::rows;
+use viaduct_sim::directory::{nic_socket, Directory};
+use viaduct_sim::live::Live;
 use viaduct_sim::setup::Kind::{self, Model, Rtl};
 use viaduct_sim::setup::Setup;
+use viaduct_sim::vfio_user;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::handle::memory_handle;
 use viaduct_spec::profile::{PAGES, REGIONS, VIS};
@@ -15,6 +22,7 @@ use viaduct_tests::memory::difference;
 use viaduct_tests::raw::{Completion, Descriptor, RawVi, Region};
 use viaduct_tests::scene::Scene;
 use viaduct_tests::world::{quick, Host, World};
+use vipl::{MemAttributes, ViAttributes};
 
 const LENGTH: usize = 3000;
 /// Where messages come from, where they go, and the part of memory that is the last region.
@@ -126,4 +134,70 @@ fn a_far_vi_and_the_last_region_of_rtl_nics() {
 fn the_last_vi_and_the_last_region_of_models() {
     between([Model, Model], VIS - 1);
     between([Rtl, Model], FAR);
+}
+
+/// What the library says that it can register is there: 4092 regions in the large profile, in a process that may have 1024 open files, as is
+/// usual; and so has the simulator, which is here the same process.
+#[test]
+fn every_region_is_registered_with_the_usual_file_limit() {
+    let limit = Rlimit { current: Some(1024), ..getrlimit(Resource::Nofile) };
+    setrlimit(Resource::Nofile, limit).expect("a lower limit");
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut directory = Directory::open(folder.path()).expect("it is empty");
+    let (tell, told) = channel();
+    let running = std::thread::spawn(move || {
+        let setup = Setup { kinds: vec![Model], ..Setup::default() };
+        let (live, handle) = Live::new(setup.build().expect("nothing is recorded"));
+        tell.send(handle).expect("it listens");
+        live.run();
+    });
+    let handle = told.recv().expect("it says");
+    for nic in 0..2 {
+        let listener = directory.listen(&nic_socket(nic)).expect("a socket");
+        vfio_user::serve(listener, nic, handle.clone()).expect("a thread");
+    }
+    let open = |nic: usize| {
+        let name = format!("vfio-user:{}", folder.path().join(nic_socket(nic)).display());
+        let nic = vipl::Nic::open(&name).expect("it serves");
+        let ptag = nic.create_ptag().expect("a tag");
+        let memory = nic.allocate(1 << 20, &MemAttributes::new(&ptag)).expect("memory");
+        let vi = nic.create_vi(&ViAttributes::new(&ptag)).expect("a VI");
+        (nic, ptag, memory, vi)
+    };
+    let ((_, _, from, sender), (nic, ptag, memory, receiver)) = (open(0), open(1));
+    let most = nic.attributes().max_register_regions as usize;
+    assert_eq!(most, REGIONS - 4, "row 0 is none, two are the agent's, one is for connections");
+    let place = |n: usize| {
+        let byte = n * 251 % (memory.length() - 200);
+        std::ptr::NonNull::new((memory.address() + byte) as *mut u8).expect("not null")
+    };
+    // The memory itself is registered once. They overlap, at any alignment.
+    let register = |n: usize| {
+        // SAFETY: inside the region's memory, which outlives them; nobody has references into it.
+        unsafe { nic.register(place(n), 200, &MemAttributes::new(&ptag)) }
+    };
+    let regions: Vec<vipl::Region> = (1..most).map(|n| register(n).expect("there is room")).collect();
+    println!("{} regions", regions.len() + 1);
+    let infos = [sender.connection_info(), receiver.connection_info()];
+    sender.connect(&infos[1]).expect("idle");
+    receiver.connect(&infos[0]).expect("idle");
+    let describe = |at: &vipl::Region, offset, region: &vipl::Region, length| {
+        let one = vipl::Descriptor::new().segment(region, offset, length).expect("inside");
+        one.build(at, (1 << 20) - 64).expect("aligned")
+    };
+    for region in [&regions[0], &regions[regions.len() / 2], &regions[regions.len() - 1]] {
+        let message: Vec<u8> = (0..200).map(|n| (n as u32 ^ region.handle()) as u8).collect();
+        from.write(77, &message).expect("inside");
+        receiver.post_recv(describe(&memory, 0, region, 200)).expect("room");
+        nic.check().expect("it is posted");
+        sender.post_send(describe(&from, 77, &from, 200)).expect("room");
+        sender.send_wait(None).expect("it is sent");
+        receiver.recv_wait(None).expect("it is received");
+        let mut arrived = vec![0; 200];
+        region.read(0, &mut arrived).expect("inside");
+        assert_eq!(arrived, message);
+    }
+    drop((sender, receiver, regions, memory, from));
+    handle.stop();
+    running.join().expect("it ends");
 }

@@ -26,6 +26,112 @@
 //! # Ok(()) }
 //! ```
 //!
+//! # What cannot be done with it
+//!
+//! The NIC reads and writes memory by itself, and what it may reach must stay. So what it may reach is owned: a [`Region`] is deregistered
+//! when nobody has it, a built [`Descriptor`] has the regions of its segments and of itself, and a posted one belongs to the queue until
+//! it is complete. Each state is a type, or nobody's: a [`DescriptorBuilder`] is in the making, a [`Descriptor`] is the program's, a posted one
+//! is in nobody's hands, and what `done` and `wait` give back is complete.
+//!
+//! ```no_run
+//! # use vipl::{Descriptor, Error, MemAttributes, Nic, ViAttributes};
+//! # fn main() -> Result<(), Error> {
+//! # let nic = Nic::open("nic0")?;
+//! # let ptag = nic.create_ptag()?;
+//! # let memory = nic.allocate(8192, &MemAttributes::new(&ptag))?;
+//! # let vi = nic.create_vi(&ViAttributes::new(&ptag))?;
+//! let send = Descriptor::new().segment(&memory, 4096, 5)?.build(&memory, 0)?;
+//! drop(memory); // The descriptor has it still.
+//! vi.post_send(send)?;
+//! let sent = vi.send_wait(None)?;
+//! assert_eq!(sent.length(), 5);
+//! # Ok(()) }
+//! ```
+//!
+//! A posted descriptor is not there any more, to look into or to post again:
+//!
+//! ```compile_fail,E0382
+//! # use vipl::{Descriptor, Error, MemAttributes, Nic, ViAttributes};
+//! # fn main() -> Result<(), Error> {
+//! # let nic = Nic::open("nic0")?;
+//! # let ptag = nic.create_ptag()?;
+//! # let memory = nic.allocate(8192, &MemAttributes::new(&ptag))?;
+//! # let vi = nic.create_vi(&ViAttributes::new(&ptag))?;
+//! let send = Descriptor::new().segment(&memory, 4096, 5)?.build(&memory, 0)?;
+//! vi.post_send(send)?;
+//! vi.post_send(send)?; // moved
+//! # Ok(()) }
+//! ```
+//!
+//! Nor is there a second one:
+//!
+//! ```compile_fail,E0599
+//! # use vipl::{Descriptor, Error, MemAttributes, Nic, ViAttributes};
+//! # fn main() -> Result<(), Error> {
+//! # let nic = Nic::open("nic0")?;
+//! # let ptag = nic.create_ptag()?;
+//! # let memory = nic.allocate(8192, &MemAttributes::new(&ptag))?;
+//! # let vi = nic.create_vi(&ViAttributes::new(&ptag))?;
+//! let send = Descriptor::new().segment(&memory, 4096, 5)?.build(&memory, 0)?;
+//! vi.post_send(send.clone())?; // no Clone
+//! # Ok(()) }
+//! ```
+//!
+//! What is in the making is not posted:
+//!
+//! ```compile_fail,E0308
+//! # use vipl::{Descriptor, Error, MemAttributes, Nic, ViAttributes};
+//! # fn main() -> Result<(), Error> {
+//! # let nic = Nic::open("nic0")?;
+//! # let ptag = nic.create_ptag()?;
+//! # let memory = nic.allocate(8192, &MemAttributes::new(&ptag))?;
+//! # let vi = nic.create_vi(&ViAttributes::new(&ptag))?;
+//! vi.post_send(Descriptor::new().segment(&memory, 4096, 5)?)?; // a builder
+//! # Ok(()) }
+//! ```
+//!
+//! No reference leads into memory that the NIC may change; bytes are copied:
+//!
+//! ```compile_fail,E0608
+//! # use vipl::{Descriptor, Error, MemAttributes, Nic, ViAttributes};
+//! # fn main() -> Result<(), Error> {
+//! # let nic = Nic::open("nic0")?;
+//! # let ptag = nic.create_ptag()?;
+//! # let memory = nic.allocate(8192, &MemAttributes::new(&ptag))?;
+//! # let vi = nic.create_vi(&ViAttributes::new(&ptag))?;
+//! let bytes: &[u8] = &memory[4096..4101]; // no Index
+//! # Ok(()) }
+//! ```
+//!
+//! Memory of the program's own is a promise, that it stays:
+//!
+//! ```compile_fail,E0133
+//! # use vipl::{Descriptor, Error, MemAttributes, Nic, ViAttributes};
+//! # fn main() -> Result<(), Error> {
+//! # let nic = Nic::open("nic0")?;
+//! # let ptag = nic.create_ptag()?;
+//! # let memory = nic.allocate(8192, &MemAttributes::new(&ptag))?;
+//! # let vi = nic.create_vi(&ViAttributes::new(&ptag))?;
+//! let mut bytes = [0u8; 100];
+//! let start = std::ptr::NonNull::from(&mut bytes).cast();
+//! let region = nic.register(start, 100, &MemAttributes::new(&ptag))?; // unsafe
+//! # Ok(()) }
+//! ```
+//!
+//! And so is a descriptor that the program writes itself, which only VIs that were made for that take:
+//!
+//! ```compile_fail,E0599
+//! # use vipl::{Descriptor, Error, MemAttributes, Nic, ViAttributes};
+//! # fn main() -> Result<(), Error> {
+//! # let nic = Nic::open("nic0")?;
+//! # let ptag = nic.create_ptag()?;
+//! # let memory = nic.allocate(8192, &MemAttributes::new(&ptag))?;
+//! # let vi = nic.create_vi(&ViAttributes::new(&ptag))?;
+//! let start = memory.as_ptr();
+//! unsafe { vi.post_at(vipl::Direction::Send, &memory, start)? }; // not of a Vi<Descriptor>
+//! # Ok(()) }
+//! ```
+//!
 //! VIA gives no flow control: on a reliable VI a message that finds no receive posted breaks the
 //! connection. Receives are posted before the peer sends; how many, the two programs agree.
 

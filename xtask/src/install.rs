@@ -1,4 +1,5 @@
-//! `install`: the C interface of VIPL under a prefix: header, shared and static library, pkg-config file.
+//! `install`: the C interface of VIPL under a prefix: header, shared and static library, pkg-config file; and viad, with its manual page,
+//! its systemd unit and its documented configuration.
 
 use crate::command::Cmd;
 use crate::project::{read, write, Project};
@@ -9,6 +10,11 @@ use std::path::{Path, PathBuf};
 /// What the loader looks for: the soname that vipl/c/build.rs gives.
 const SONAME: &str = "libvipl.so.0";
 
+/// viad's documented configuration, under a prefix.
+const CONFIG: &str = "share/doc/viaduct/viad.toml";
+/// Its systemd unit.
+const UNIT: &str = "lib/systemd/system/viad.service";
+
 /// What a prefix gets.
 struct Place<'a> {
     prefix: &'a Path,
@@ -16,10 +22,10 @@ struct Place<'a> {
     root: PathBuf,
 }
 
-/// Builds the library and puts it under `prefix`. Run again it puts the same there.
+/// Builds the library and viad and puts them under `prefix`. Run again it puts the same there.
 pub fn run(project: &Project, prefix: &Path, profile: &str, destdir: Option<&Path>) -> Result<()> {
     ensure!(prefix.is_absolute(), "--prefix {} is not an absolute path", prefix.display());
-    project.cargo("build")?.args(["-p", "vipl-c", "--profile", profile]).run()?;
+    project.cargo("build")?.args(["-p", "vipl-c", "-p", "viad", "--profile", profile]).run()?;
     let folder = match profile {
         "dev" => "debug",
         other => other,
@@ -40,6 +46,11 @@ pub fn run(project: &Project, prefix: &Path, profile: &str, destdir: Option<&Pat
     place.copy(&built.join("libvipl.a"), "lib/libvipl.a")?;
     let text = read(&project.root.join("vipl/c/vipl.pc.in"))?;
     place.write(&pkg_config(&text, prefix, &version), "lib/pkgconfig/vipl.pc")?;
+    let sources = project.root.join("host-driver/viad");
+    place.copy(&built.join("viad"), "bin/viad")?;
+    place.copy(&sources.join("viad.8"), "share/man/man8/viad.8")?;
+    place.copy(&sources.join("viad.toml"), CONFIG)?;
+    place.write(&unit(&read(&sources.join("viad.service"))?, prefix)?, UNIT)?;
     print!("{}", place.advice());
     Ok(())
 }
@@ -87,7 +98,15 @@ impl Place<'_> {
             true => String::new(),
             false => format!("PKG_CONFIG_PATH={prefix}/lib/pkgconfig "),
         };
-        format!("\n  cc prog.c $({path}pkg-config --cflags --libs vipl)\n\n{find}\n")
+        let unit = match system {
+            true => String::new(),
+            false => format!(", after `systemctl link {prefix}/{UNIT}`"),
+        };
+        format!(
+            "\n  cc prog.c $({path}pkg-config --cflags --libs vipl)\n\n{find}\n\
+             viad runs with a NIC named in /etc/viad.toml ({prefix}/{CONFIG} documents it): `systemctl start viad`{unit}, or \
+             {prefix}/bin/viad --help.\n"
+        )
     }
 }
 
@@ -103,6 +122,13 @@ fn version(root: &Path) -> Result<String> {
     let manifest = read(&root.join("Cargo.toml"))?;
     let line = manifest.lines().find_map(|line| line.strip_prefix("version = ")).context("no version")?;
     Ok(line.trim_matches('"').into())
+}
+
+/// The systemd unit of the viad under `prefix`.
+fn unit(text: &str, prefix: &Path) -> Result<String> {
+    let usual = "ExecStart=/usr/local/bin/viad ";
+    ensure!(text.contains(usual), "viad.service has no {usual}");
+    Ok(text.replace(usual, &format!("ExecStart={}/bin/viad ", prefix.display())))
 }
 
 /// The pkg-config file.
@@ -138,6 +164,12 @@ pub fn smoke(project: &Project) -> Result<()> {
         Cmd::new("sh").args(["-c", &line]).run()?;
         Cmd::new(&out).run()?;
     }
+    // viad as it was put there, with the configuration that was.
+    let config = prefix.join(CONFIG);
+    Cmd::new(prefix.join("bin/viad")).args(["--check", "--config"]).arg(&config).run()?;
+    let unit = read(&prefix.join(UNIT))?;
+    ensure!(unit.contains(&format!("ExecStart={folder}/bin/viad --config")), "{unit}");
+    ensure!(read(&prefix.join("share/man/man8/viad.8"))?.contains(".TH viad 8"), "no manual page");
     Ok(())
 }
 
@@ -152,6 +184,16 @@ mod tests {
         let made = pkg_config(&text, Path::new("/opt/viaduct"), &version(&root).unwrap());
         assert!(made.contains("prefix=/opt/viaduct\n") && made.contains("Version: 0."), "{made}");
         assert!(!made.contains('@'), "{made}");
+    }
+
+    #[test]
+    fn the_unit_starts_the_viad_that_was_installed() {
+        let root = Project::find().unwrap().root;
+        let text = read(&root.join("host-driver/viad/viad.service")).unwrap();
+        let made = unit(&text, Path::new("/opt/via")).unwrap();
+        assert!(made.contains("\nExecStart=/opt/via/bin/viad --config /etc/viad.toml\n"), "{made}");
+        assert_eq!(unit(&text, Path::new("/usr/local")).unwrap(), text);
+        assert!(unit("", Path::new("/usr")).is_err());
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod doctor;
 mod fit;
 mod hardware;
 mod install;
+mod miri;
 mod need;
 mod parts;
 mod project;
@@ -99,6 +100,8 @@ enum Task {
     },
     /// Random walks: holds the simulated NIC against the functional model, program by random program
     Soak(soak::Options),
+    /// Runs what of the library and the driver Miri can run
+    Miri,
     /// Runs the proofs of the primitives
     Prove {
         /// Runs only the proof of this name
@@ -186,6 +189,7 @@ fn run(task: Task) -> Result<()> {
             hardware::budget(&project, Exporter::Build, json.as_deref())
         }
         Task::Soak(options) => soak::run(&project, &options),
+        Task::Miri => crate::miri::run(&project),
         Task::Bench { json, timeline } => bench::run(&project, json.as_deref(), timeline),
         Task::Coverage { stack, json } => coverage::run(&project, stack, json.as_deref()),
         Task::Prove { only } => {

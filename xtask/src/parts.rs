@@ -32,6 +32,7 @@ enum Action {
     /// The tests of every package.
     Units,
     Doc,
+    Miri,
     Lint,
     /// The large profile: builds, lints and runs it.
     Large,
@@ -68,14 +69,15 @@ pub const PARTS: &[Part] = &[
     Part { name: "walk", about: "unit tests: random walks find what is wrong, and make it small", needs: &[Simulator], action: Action::Unit("viaduct-walk") },
     Part { name: "walks", about: "random walks: the RTL held against the functional model", needs: &[Simulator], action: Action::Walks },
     Part { name: "stack", about: "the co-simulation suite", needs: &[Simulator, Decode], action: Action::Unit("viaduct-tests") },
-    Part { name: "viad-stack", about: "viad and its clients, honest and hostile, over model NICs", needs: &[Simulator, Decode], action: Action::Unit("viaduct-viad-tests") },
+    Part { name: "viad-stack", about: "viad and its clients, honest and hostile, in Rust and in C", needs: &[Simulator, Decode, Need::C], action: Action::Unit("viaduct-viad-tests") },
     Part { name: "doc", about: "the examples in the documentation of what users link", needs: &[], action: Action::Doc },
+    Part { name: "miri", about: "memory and threads of the library and the driver, as Miri sees them", needs: &[], action: Action::Miri },
     Part { name: "lint", about: "the NIC exports to Verilog that Verilator and yosys find no fault in", needs: &[Simulator, Synthesis], action: Action::Lint },
     Part { name: "budget", about: "every block fits its budget on ECP5", needs: &[Synthesis], action: Action::Budget },
     Part { name: "speed", about: "the slowest blocks, placed and routed alone, are as fast as they promise", needs: &[Synthesis, PlaceRoute], action: Action::Speed },
     Part { name: "prove", about: "the proofs of the primitives", needs: &[Proof], action: Action::Prove },
     Part { name: "demo", about: "the demo, and its capture read by Wireshark", needs: &[Simulator, Decode], action: Action::Demo },
-    Part { name: "install", about: "VIPL's C interface under a prefix, and a C program that is compiled as the quick start says", needs: &[Need::C], action: Action::Install },
+    Part { name: "install", about: "VIPL's C interface and viad under a prefix, and a C program that is compiled as the quick start says", needs: &[Need::C], action: Action::Install },
     Part { name: "vfio", about: "a guest's kernel, its IOMMU and vfio-pci with two simulated NICs", needs: &[Simulator], action: Action::Vfio },
     // Last: it leaves the large profile's viaduct-export where the board's was.
     Part { name: "large", about: "the large profile: 1024 VIs and 4096 regions, without a fault and at work", needs: &[Simulator, Synthesis], action: Action::Large },
@@ -163,6 +165,7 @@ impl Tests<'_> {
                 project.cargo("test")?.args(all).run()
             }
             Action::Doc => self.doc()?.run(),
+            Action::Miri => crate::miri::run(project),
             Action::Lint => {
                 let folder = project.scratch("verilog")?;
                 hardware::export(project, exporter, &folder)?;

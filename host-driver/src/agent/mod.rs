@@ -178,6 +178,8 @@ struct State {
     arenas: Vec<Arc<Mapping>>,
     /// Generation of the last VI with each index.
     generations: Vec<u16>,
+    /// How many VIs each index has been.
+    lives: Vec<u16>,
     /// Where the search for a free VI starts.
     next_vi: usize,
     cqs: Vec<Option<cqs::Kept>>,
@@ -241,6 +243,7 @@ impl Agent {
             vis,
             arenas: vec![Arc::clone(&arena)],
             generations,
+            lives: vec![0; limits.vis.into()],
             next_vi: 0,
             cqs,
             cq_lives: 0,

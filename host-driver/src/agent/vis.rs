@@ -220,7 +220,8 @@ impl Agent {
         let (send, receive) = (ring(0, attributes.send_log2)?, ring(1, attributes.receive_log2)?);
 
         let (queue_pair, first_psn) = state.next_connection(index);
-        let name = ViName { index: index as u16, life: state.generations[index] };
+        state.lives[index] = state.lives[index].wrapping_add(1);
+        let name = ViName { index: index as u16, life: state.lives[index] };
         let info = ConnectionInfo {
             mac: self.mac,
             ip: self.ip,
@@ -449,10 +450,10 @@ impl super::State {
             .ok_or(AgentError::UnknownVi(vi.index))
     }
 
-    /// Queue pair number and first PSN of the next connection of a VI: the generation is the one after
-    /// the last that the index had, the PSN is random.
+    /// Queue pair number and first PSN of the next connection of a VI, both random, so that nobody guesses them; the generation is not the
+    /// last one that the index had.
     fn next_connection(&mut self, index: usize) -> (u32, u32) {
-        let generation = next_generation(self.generations[index]);
+        let generation = next_generation(self.generations[index], &mut self.random);
         self.generations[index] = generation;
         let mut number = [0];
         queue_pair::VI.put(&mut number, index as u64);
@@ -461,20 +462,33 @@ impl super::State {
     }
 }
 
-/// The generation after `now`, never 0.
-fn next_generation(now: u16) -> u16 {
-    let next = now.wrapping_add(1) & queue_pair::GENERATION.mask() as u16;
-    next.max(1)
+/// Any generation but `now` and 0.
+fn next_generation(now: u16, random: &mut impl Rng) -> u16 {
+    let all = queue_pair::GENERATION.mask() as u16;
+    loop {
+        let next = random.random::<u16>() & all;
+        if next != 0 && next != now {
+            return next;
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use rand::SeedableRng;
+
     use super::*;
 
     #[test]
-    fn a_generation_is_never_0() {
-        assert_eq!(next_generation(0), 1);
-        assert_eq!(next_generation(5), 6);
-        assert_eq!(next_generation(0x3fff), 1);
+    fn a_generation_is_never_0_nor_the_last_one_nor_to_be_guessed() {
+        let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+        let (mut now, mut steps) = (0, std::collections::HashSet::new());
+        for _ in 0..50_000 {
+            let next = next_generation(now, &mut random);
+            assert!(next != 0 && next != now && next <= 0x3fff);
+            steps.insert(next.wrapping_sub(now));
+            now = next;
+        }
+        assert!(steps.len() > 10_000, "{} steps", steps.len());
     }
 }

@@ -23,6 +23,9 @@ pub struct Arguments {
     /// Path of the Unix socket
     #[arg(short, long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
+    /// A network interface of the host's on the NIC's wire, by this name; it needs CAP_NET_ADMIN
+    #[arg(short, long, value_name = "NAME")]
+    pub tap: Option<String>,
     /// Read the configuration, say what is in force, and end
     #[arg(long)]
     pub check: bool,
@@ -44,6 +47,9 @@ impl Arguments {
         }
         if let Some(socket) = &self.socket {
             config.socket.clone_from(socket);
+        }
+        if let Some(tap) = &self.tap {
+            config.tap = Some(tap.clone());
         }
         config.check()?;
         if self.check {

@@ -17,6 +17,8 @@ pub struct Config {
     pub mode: u32,
     /// The group that owns it, by number; viad's own if there is none.
     pub group: Option<u32>,
+    /// The host's network interface on the NIC's wire; none without a name.
+    pub tap: Option<String>,
     /// How long the forwarder looks for doorbells before it sleeps, in microseconds.
     pub poll_us: u64,
     /// How long an interrupt vector rests after each interrupt, in microseconds.
@@ -68,6 +70,7 @@ impl Default for Config {
             socket: "/run/viad.sock".into(),
             mode: 0o660,
             group: None,
+            tap: None,
             poll_us: 50,
             holdoff_us: 0,
             hosts: "/etc/vip_hosts".into(),
@@ -126,7 +129,9 @@ mod tests {
         documented.check().expect("it makes sense");
         // Every key is there, if only in a comment.
         let user = Limits { vis: Some(1), cqs: Some(1), regions: Some(1), ..Limits::default() };
-        let all = toml::to_string(&Config { group: Some(0), user, ..Config::default() }).expect("TOML");
+        let all =
+            toml::to_string(&Config { group: Some(0), tap: Some(String::new()), user, ..Config::default() })
+                .expect("TOML");
         for key in all.lines().filter_map(|line| line.split_once(" = ")).map(|(key, _)| key) {
             assert!(text.contains(&format!("{key} = ")), "{key} is not documented");
         }

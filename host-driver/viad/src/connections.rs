@@ -5,6 +5,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
+    os::fd::OwnedFd,
     sync::{
         atomic::{AtomicBool, Ordering},
         Arc, Mutex, MutexGuard, PoisonError,
@@ -12,21 +13,31 @@ use std::{
     time::Duration,
 };
 
+use anyhow::Context;
+use rustix::{
+    event::{eventfd, poll, EventfdFlags, PollFd, PollFlags},
+    io::Errno,
+};
 use viaduct_driver::{
     agent::{
         connector::{Ask, Connector, ConnectorError},
+        raw::Filter,
         Agent, AgentError, ErrorClass,
     },
     cm::{config, progress::Progress, CmError, Config, ConnectionId, Discriminator, Event, Host, ListenerId},
     kernel_agent::ViName,
 };
 
-use crate::{accounts::Share, inbox::Inbox};
+use crate::{accounts::Share, inbox::Inbox, tap::Tap};
 
 /// How long the thread sleeps before it looks whether it is still wanted.
 const SLICE: Duration = Duration::from_millis(100);
 /// Requests that are not established, of all sessions: each user's are limited.
 const PENDING: usize = 1024;
+/// How long one waits before one looks again whether the raw channel has room.
+const ROOM: Duration = Duration::from_micros(50);
+/// Looks for it, before a frame is lost.
+const ROOM_LOOKS: u32 = 2000;
 /// Discriminators that are kept for a session that does not listen on them now.
 const NAMES: usize = 256;
 
@@ -35,6 +46,9 @@ pub struct Connections {
     connector: Connector,
     routes: Mutex<Routes>,
     stopped: AtomicBool,
+    tap: Option<Tap>,
+    /// Ends the thread that looks at it.
+    stop_tap: OwnedFd,
 }
 
 /// Who asks: a session.
@@ -158,13 +172,19 @@ impl Routes {
 }
 
 impl Connections {
-    /// Opens the NIC's raw channel. It answers ARP for the NIC's address.
-    pub fn open(agent: &Arc<Agent>, seed: u64) -> Result<Self, AgentError> {
+    /// Opens the NIC's raw channel, and shares it with the host's interface, if there is one. It answers ARP for the NIC's address.
+    pub fn open(agent: &Arc<Agent>, seed: u64, tap: Option<Tap>) -> Result<Self, AgentError> {
         let own = Host { mac: agent.mac(), ip: agent.ip() };
         let limits = config::Limits { pending: PENDING, ..config::Limits::default() };
         let config = Config { pkey: agent.pkey(), limits, ..Config::new(own, seed) };
         let connector = Connector::with(agent, config)?;
-        Ok(Self { connector, routes: Mutex::default(), stopped: AtomicBool::new(false) })
+        if tap.is_some() {
+            let filter = Filter { broadcast: true, multicast: true, ..Filter::default() };
+            connector.raw().set_filter(filter)?;
+        }
+        let stop_tap = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let stop_tap = stop_tap.map_err(|error| AgentError::Arena(error.into()))?;
+        Ok(Self { connector, routes: Mutex::default(), stopped: AtomicBool::new(false), tap, stop_tap })
     }
 
     /// Hears the wire until [`Connections::stop`].
@@ -175,13 +195,58 @@ impl Connections {
         while !self.stopped.load(Ordering::Relaxed) {
             self.connector.wait(SLICE)?;
             self.hand_out(&mut self.routes())?;
+            if let Some(tap) = &self.tap {
+                while let Some(frame) = self.connector.next_other() {
+                    tap.send(&frame);
+                }
+            }
         }
         Ok(())
     }
 
-    /// Ends [`Connections::run`] soon.
+    /// Sends what the host sends, until [`Connections::stop`]; nothing to do without an interface.
+    ///
+    /// # Errors
+    /// The device's; the interface's, that of one that was deleted.
+    pub fn run_tap(&self) -> anyhow::Result<()> {
+        let Some(tap) = &self.tap else { return Ok(()) };
+        while !self.stopped.load(Ordering::Relaxed) {
+            let mut files = [
+                PollFd::from_borrowed_fd(tap.as_fd(), PollFlags::IN),
+                PollFd::new(&self.stop_tap, PollFlags::IN),
+            ];
+            match poll(&mut files, None) {
+                Err(Errno::INTR) => continue,
+                result => result?,
+            };
+            while let Some(frame) = tap.receive().context("the network interface")? {
+                self.send(&frame)?;
+                if self.stopped.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a frame of the host's. The host is not faster than the wire: it waits for room, for a while.
+    fn send(&self, frame: &[u8]) -> Result<(), AgentError> {
+        for _ in 0..ROOM_LOOKS {
+            match self.connector.raw().send(frame) {
+                Err(AgentError::RawFull) => std::thread::sleep(ROOM),
+                // What is no frame is no frame of ours.
+                Err(AgentError::Frame(_)) => return Ok(()),
+                result => return result,
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends [`Connections::run`] and [`Connections::run_tap`] soon.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
+        // A counter that starts at 0 takes a 1.
+        let _ = rustix::io::write(&self.stop_tap, &1u64.to_ne_bytes());
     }
 
     /// Waits for the next who asks for a discriminator; `share` is what that counts as.

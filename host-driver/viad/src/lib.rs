@@ -13,4 +13,5 @@ pub mod record;
 pub mod server;
 pub mod session;
 pub mod table;
+pub mod tap;
 pub mod throttle;

@@ -96,6 +96,12 @@ impl Records {
         some.take(MOST_REPORTS).map(|record| record.report()).collect()
     }
 
+    /// Whose the VI of an index is.
+    pub fn owner(&self, index: u16) -> Option<u32> {
+        let has = |record: &&Arc<Record>| record.has().vis.keys().any(|name| name.index == index);
+        lock(&self.0).values().find(has).map(|record| record.uid)
+    }
+
     /// A session that a user may know of.
     pub fn find(&self, asker: u32, session: u64) -> Option<Arc<Record>> {
         lock(&self.0).get(&session).filter(|record| record.is_open_to(asker)).cloned()

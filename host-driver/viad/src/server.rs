@@ -39,6 +39,7 @@ use crate::{
     forwarder::Forwarder,
     record::Records,
     session,
+    tap::Tap,
     throttle::Throttles,
 };
 
@@ -117,6 +118,10 @@ pub fn run(config: &Config) -> Result<()> {
     for vector in 0..if holdoff.is_zero() { 0 } else { agent.vectors() } {
         agent.hold_off(vector, holdoff)?;
     }
+    let tap = config.tap.as_ref().map(|name| {
+        Tap::open(name, agent.mac()).with_context(|| format!("{name:?} as the host's network interface"))
+    });
+    let tap = tap.transpose()?;
     let (notice, notice_file) = Notice::create()?;
     let notice = Arc::new(notice);
     let poll_time = Duration::from_micros(config.poll_us);
@@ -127,7 +132,7 @@ pub fn run(config: &Config) -> Result<()> {
         events: Events::new(Arc::clone(&agent)),
         records: Records::default(),
         throttles: Throttles::new(config.user.requests, config.user.burst),
-        connections: Connections::open(&agent, rand::random())?,
+        connections: Connections::open(&agent, rand::random(), tap)?,
         agent,
         notice,
         notice_file,
@@ -153,6 +158,7 @@ pub fn run(config: &Config) -> Result<()> {
         nic = config.nic,
         mac = %nic.agent.mac(),
         ip = %nic.agent.ip(),
+        tap = config.tap,
         socket = %config.socket.display(),
         "serving"
     );
@@ -161,6 +167,7 @@ pub fn run(config: &Config) -> Result<()> {
             scope.spawn(|| nic.forwarder.run().map_err(|error| nic.end(&error.to_string()))),
             scope.spawn(|| nic.events.run().map_err(|error| nic.end(&error.to_string()))),
             scope.spawn(|| nic.connections.run().map_err(|error| nic.end(&error.to_string()))),
+            scope.spawn(|| nic.connections.run_tap().map_err(|error| nic.end(&format!("{error:#}")))),
         ];
         let served = accept(&nic, &listener);
         // First of all, so that nobody comes.

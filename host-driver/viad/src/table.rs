@@ -6,7 +6,7 @@ use viaduct_driver::{
     address::ConnectionInfo,
     agent::{
         vis::{arena_bytes, Arena, NewVi, ViAttributes},
-        AgentError, Event, MemoryAttributes,
+        AgentError, ErrorClass, Event, MemoryAttributes,
     },
     cm::{self, ConnectionId, Discriminator, ListenerId},
     connection_agent::{Ask, ConnectorError},
@@ -17,7 +17,7 @@ use viaduct_driver::{
     queues::{entries::Entries, ViState},
     viad::doorbell_page::Kind,
 };
-use viaduct_spec::handle::memory_handle;
+use viaduct_spec::handle::{memory_handle, queue_pair};
 
 use crate::{
     accounts::{Good, Share},
@@ -259,8 +259,22 @@ impl Table {
 
     /// Connects a VI.
     pub fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError> {
+        self.check_neighbour(peer)?;
         self.prepare(vi)?;
         self.nic.agent.connect_vi(vi, peer)
+    }
+
+    /// A VI of this NIC is somebody's, and frames from this NIC are its peer's to it: only its own user connects with it without its being
+    /// asked.
+    fn check_neighbour(&self, peer: &ConnectionInfo) -> Result<(), AgentError> {
+        let index = queue_pair::VI.get(&[peer.queue_pair.into()]) as u16;
+        if peer.ip != self.nic.agent.ip() || self.nic.records.owner(index) == Some(self.peer.uid) {
+            return Ok(());
+        }
+        let text = format!(
+            "virtual interface {index} of this NIC is not this user's: connect with it by its discriminator, so that it is asked"
+        );
+        Err(AgentError::Remote { class: ErrorClass::Reject, text })
     }
 
     /// Breaks a VI.

@@ -3,5 +3,6 @@
 
 pub mod c;
 pub mod child;
+pub mod fuse;
 pub mod program;
 pub mod stage;

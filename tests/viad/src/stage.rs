@@ -1,6 +1,7 @@
 //! A simulator with model NICs, and a viad for each.
 
 use std::{
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -31,6 +32,8 @@ pub struct Stage {
     pub folder: tempfile::TempDir,
     /// More of the configuration.
     config: String,
+    /// The viads have network interfaces, in namespaces of their own.
+    interfaces: bool,
 }
 
 impl Stage {
@@ -51,6 +54,15 @@ impl Stage {
 
     /// With NICs of this kind: `model` or `rtl`.
     pub fn of(kind: &str, nics: usize, free: usize, config: &str) -> Self {
+        Self::made(kind, nics, free, config, false)
+    }
+
+    /// Each viad is in a network namespace of its own, and has an interface there: `via0` and so on.
+    pub fn with_interfaces(nics: usize) -> Self {
+        Self::made("model", nics, 0, "", true)
+    }
+
+    fn made(kind: &str, nics: usize, free: usize, config: &str, interfaces: bool) -> Self {
         let folder = tempfile::Builder::new().prefix("viad").tempdir().expect("a folder");
         // Clients of other users come here.
         let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -64,7 +76,8 @@ impl Stage {
             .stderr(log)
             .spawn()
             .expect("it starts");
-        let mut stage = Self { viads: Vec::new(), sim: Process(child), folder, config: config.into() };
+        let mut stage =
+            Self { viads: Vec::new(), sim: Process(child), folder, config: config.into(), interfaces };
         for nic in 0..nics {
             let socket = stage.folder.path().join(format!("nic{nic}.sock"));
             let died = stage.sim.0.try_wait().ok().flatten();
@@ -89,7 +102,18 @@ impl Stage {
         let device = self.device(nic);
         let spawn = || {
             let log = std::fs::File::create(folder.join(format!("viad{nic}.log"))).expect("a file");
-            let child = Command::new(program("viad"))
+            let mut command = Command::new(program("viad"));
+            if self.interfaces {
+                command.args(["--tap", &format!("via{nic}")]);
+                // SAFETY: one system call, in the child before it is viad.
+                unsafe {
+                    command.pre_exec(|| {
+                        rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNET)?;
+                        Ok(())
+                    })
+                };
+            }
+            let child = command
                 .args(["--nic", &device, "--config"])
                 .arg(&config)
                 .arg("--socket")

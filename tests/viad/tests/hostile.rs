@@ -13,7 +13,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rustix::net::{connect, socket_with, AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType};
 use viaduct_driver::{
-    address::{Mtu, Service},
+    address::{ConnectionInfo, Mtu, Service},
     agent::{vis::ViAttributes, ErrorClass, MemoryAttributes},
     device::DmaAccess,
     kernel_agent::{CqName, KernelAgent, ViName},
@@ -23,7 +23,8 @@ use viaduct_driver::{
         socket, Client,
     },
 };
-use viaduct_viad_tests::child::{self, child, user};
+use viaduct_viad_tests::child::{self, child, lines, user};
+use viaduct_viad_tests::fuse;
 use viaduct_viad_tests::program::program;
 use viaduct_viad_tests::stage::{connected, until, End, Stage, BUFFER, LONG};
 use vipl::{Error, MemAttributes, Nic};
@@ -33,14 +34,20 @@ use vipl::{Error, MemAttributes, Nic};
 #[ignore = "a client process of the other tests"]
 fn a_client_process() {
     let Some((role, name)) = child::role() else { return };
-    let nic = Nic::open(&name).expect("it serves");
+    // Its session is to be another user's.
+    let nic = if role.starts_with("blocker") { None } else { Some(Nic::open(&name).expect("it serves")) };
+    let nic = || nic.as_ref().expect("it is open");
     match role.split_once(' ').unwrap_or((&role, "0")) {
         // Messages to itself, so many; each is looked at.
-        ("honest", rounds) => honest(&nic, rounds.parse().expect("a number")),
+        ("honest", rounds) => honest(nic(), rounds.parse().expect("a number")),
         // It does everything at once, until it is killed.
-        ("victim", _) => victim(&nic),
+        ("victim", _) => victim(nic()),
         // It forks; the child may do nothing, and lives on.
-        ("forker", _) => forker(&nic),
+        ("forker", _) => forker(nic()),
+        // Started as root, it becomes this user, and registers memory that never answers.
+        ("blocker", uid) => blocker(&name, uid.parse().expect("a number")),
+        // It connects with whom it likes, and is refused.
+        ("intruder", peer) => intruder(nic(), &ConnectionInfo::from_json(peer).expect("an end's")),
         _ => panic!("{role}"),
     }
 }
@@ -80,6 +87,58 @@ fn victim(nic: &Nic) {
         }
         cq.resize(100).expect("room");
     }
+}
+
+fn intruder(nic: &Nic, peer: &ConnectionInfo) {
+    let end = End::new(nic);
+    // As it is, as it may be next, and one that may be somebody's some time.
+    for queue_pair in [peer.queue_pair, peer.queue_pair ^ 1 << 10, peer.queue_pair ^ 1 << 9] {
+        let error = end.vi.connect(&ConnectionInfo { queue_pair, ..*peer }).expect_err("not its own");
+        assert!(error.to_string().contains("not this user's"), "{queue_pair:#x}: {error}");
+    }
+    honest(nic, 3);
+}
+
+fn blocker(name: &str, uid: u32) {
+    // A file system of its own, which never answers a read; mapped while it may.
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, server) = match fuse::open(folder.path()) {
+        Ok(served) => served,
+        Err(error) => {
+            println!("\nno file system in user space: {error}");
+            return;
+        }
+    };
+    let length = fuse::BYTES as usize;
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping.
+    let memory = unsafe {
+        libc::mmap(std::ptr::null_mut(), length, protection, libc::MAP_PRIVATE, file.as_raw_fd(), 0)
+    };
+    assert_ne!(memory, libc::MAP_FAILED);
+    let memory = std::ptr::NonNull::new(memory.cast()).expect("mapped");
+    // SAFETY: this process has one thread that matters, and says who it is.
+    unsafe {
+        assert_eq!(libc::setresgid(uid, uid, uid), 0);
+        assert_eq!(libc::setresuid(uid, uid, uid), 0);
+        // Its memory is its own to open again.
+        assert_eq!(libc::prctl(libc::PR_SET_DUMPABLE, 1), 0);
+    }
+    let nic = Nic::open(name).expect("it serves");
+    let ptag = nic.create_ptag().expect("a tag");
+    // SAFETY: it stays until the process ends.
+    let region = unsafe { nic.register(memory, length, &MemAttributes::new(&ptag)) }.expect("any memory");
+    let words = nic.allocate(4096, &MemAttributes::new(&ptag)).expect("memory");
+    let end = [(); 2].map(|()| nic.create_vi(&vipl::ViAttributes::new(&ptag)).expect("a VI"));
+    end[0].connect(&end[1].connection_info()).expect("idle");
+    end[1].connect(&end[0].connection_info()).expect("idle");
+    let send = vipl::Descriptor::new().segment(&region, 4096, 64).expect("inside");
+    let send = send.build(&words, 0).expect("aligned");
+    println!("\nblocking {}", server.process);
+    std::io::stdout().flush().expect("a pipe");
+    end[0].post_send(send).expect("posted");
+    // From here on each of its own changes of its memory waits, too.
+    std::thread::sleep(LONG);
 }
 
 fn forker(nic: &Nic) {
@@ -309,6 +368,69 @@ fn numbers_of_others_do_not_exist() {
     vi.destroy().expect("it is there");
     cq.destroy().expect("it is there");
     owner.deregister(handle).expect("it is there");
+}
+
+#[test]
+fn nobody_sends_to_a_neighbour_who_was_not_asked() {
+    let stage = Stage::new(1);
+    let Some(stranger) = user(6) else {
+        eprintln!("not root: there is no other user");
+        return;
+    };
+    let nic = Nic::open(&stage.name(0)).expect("it serves");
+    let (one, other) = connected(&nic, &nic);
+    let mut ends: Vec<u32> = Vec::new();
+    for end in [&one, &other] {
+        let info = end.vi.connection_info();
+        ends.push(info.queue_pair);
+        let mut intruder = child(&format!("intruder {}", info.to_json()), &stage.name(0), Some(stranger));
+        assert!(intruder.0.wait().expect("it ends").success());
+    }
+    // The next ones are not to be guessed either.
+    ends.extend((0..5).map(|_| End::new(&nic).vi.connection_info().queue_pair));
+    let steps: std::collections::HashSet<u32> =
+        ends.windows(2).map(|two| two[1].wrapping_sub(two[0])).collect();
+    assert!(steps.len() > 3, "{ends:x?}");
+}
+
+#[test]
+fn memory_that_does_not_answer_stops_nobody_else() {
+    let stage = Stage::new(1);
+    let Some(stranger) = user(7) else {
+        eprintln!("not root: there is no other user");
+        return;
+    };
+    let mut victim = child(&format!("blocker {stranger}"), &stage.name(0), None);
+    let mut said = lines(&mut victim);
+    let first = said.find(|line| line.starts_with("blocking ") || line.starts_with("no file system"));
+    let first = first.expect("it says so");
+    let Some(server) = first.strip_prefix("blocking ") else {
+        eprintln!("not tested here: {first}");
+        return;
+    };
+    let nic = Nic::open(&stage.name(0)).expect("it serves");
+    let given_up = || {
+        let log = std::fs::read_to_string(stage.folder.path().join("sim.log")).unwrap_or_default();
+        log.contains("a client's memory does not answer")
+    };
+    let start = Instant::now();
+    let (mut rounds, mut longest) = (0, Duration::ZERO);
+    while rounds < 20 || !given_up() {
+        let one = Instant::now();
+        honest(&nic, 5);
+        rounds += 1;
+        longest = longest.max(one.elapsed());
+        assert!(start.elapsed() < LONG, "it is not given up");
+    }
+    println!("{rounds} rounds in {:?}, the longest {longest:?}", start.elapsed());
+    assert!(longest < Duration::from_secs(10), "{longest:?}");
+    // A process cannot end while somebody waits for its memory: only who provides it can change that. Then all of it comes back.
+    victim.0.kill().expect("it lives");
+    let server = rustix::process::Pid::from_raw(server.parse().expect("a number")).expect("a process");
+    rustix::process::kill_process(server, rustix::process::Signal::KILL).expect("it lives");
+    assert!(until(LONG, || stage.log(0).contains("session ended")), "{}", stage.log(0));
+    assert!(!stage.log(0).contains("not everything was given back"), "{}", stage.log(0));
+    honest(&nic, 5);
 }
 
 #[test]

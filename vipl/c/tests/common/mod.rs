@@ -50,6 +50,11 @@ impl Simulator {
         simulator
     }
 
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     pub fn socket(&self, nic: usize) -> PathBuf {
         self.folder.path().join(format!("nic{nic}.sock"))
     }
