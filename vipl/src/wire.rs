@@ -339,7 +339,11 @@ impl Incoming for Asked {
 
     fn reject(self: Box<Self>) -> Result<(), Error> {
         self.settle();
-        Ok(self.wire.agent.reject(self.id, &[])?)
+        match self.wire.agent.reject(self.id, &[]) {
+            // Who has given up needs no answer.
+            Err(ConnectorError::Manager(CmError::Gone(_))) => Ok(()),
+            other => Ok(other?),
+        }
     }
 }
 

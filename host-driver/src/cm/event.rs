@@ -16,6 +16,8 @@ pub enum Event {
         id: ConnectionId,
         /// Who listens.
         listener: ListenerId,
+        /// It listened for one request: it does no more.
+        once: bool,
         /// Who asks.
         request: Incoming,
     },

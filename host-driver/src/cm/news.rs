@@ -9,9 +9,15 @@ use super::{ConnectionId, Event};
 pub struct News(VecDeque<Event>);
 
 impl News {
-    /// Another one. A request that was withdrawn before anybody saw it was none.
+    /// Another one. A request that was withdrawn before anybody saw it was none, but where it was the one that somebody waits
+    /// for: who waits on would not know that nobody listens any more.
     pub fn push(&mut self, event: Event) {
-        if matches!(event, Event::Withdrawn { .. }) && self.forget(event.id()) > 0 {
+        let awaited =
+            |one: &Event| matches!(one, Event::Incoming { id, once: true, .. } if *id == event.id());
+        if matches!(event, Event::Withdrawn { .. })
+            && !self.0.iter().any(awaited)
+            && self.forget(event.id()) > 0
+        {
             return;
         }
         self.0.push_back(event);

@@ -371,6 +371,7 @@ mod tests {
         let event = cm::Event::Incoming {
             id: connection(),
             listener: postcard::from_bytes(&[7]).expect("a number"),
+            once: true,
             request: Incoming {
                 host: Host { mac: info.mac, ip: info.ip },
                 from: discriminator,

@@ -13,7 +13,7 @@ use viaduct_driver::{
         mad::Mad,
         manager::Heard,
         message::{Dreq, Message, Req, Rtu, SidrReq},
-        CmError, Config, Discriminator, End, Event, Host, Manager, Refusal, Request, Target,
+        CmError, Config, Discriminator, End, Event, Host, Manager, News, Refusal, Request, Target,
     },
 };
 use viaduct_spec::cm::{arp_operation, reason, subject, MAX_DISCRIMINATOR, PORT, TCP_SERVICE};
@@ -70,7 +70,7 @@ fn a_client_and_a_server_tell_each_other_everything() {
     let begin = net.now;
     let id = net.managers[0].connect(request, net.now).expect("a request");
     let event = net.event(1);
-    let Event::Incoming { id: server, listener: by, request } = event else { panic!("{event:?}") };
+    let Event::Incoming { id: server, listener: by, request, .. } = event else { panic!("{event:?}") };
     assert_eq!((by, request.peer, request.host), (listener, client, host(0)));
     assert_eq!(
         (request.from, request.to, &request.data[..]),
@@ -240,6 +240,23 @@ fn a_client_that_gives_up_is_gone_when_the_server_accepts() {
     net.accept(1);
     net.dead.insert(0);
     assert_eq!(refused(net.event(1)), Refusal::Unreachable);
+}
+
+#[test]
+fn who_waits_for_one_request_hears_of_it_even_if_it_was_withdrawn_at_once() {
+    for once in [true, false] {
+        let mut net = Network::new(19, 2);
+        net.managers[1].listen(name("a"), once);
+        let id = net.connect(0, 1, ["x", "a"]);
+        let asked = net.event(1);
+        net.managers[0].disconnect(id, net.now);
+        let mut news = News::default();
+        news.push(asked.clone());
+        news.push(net.event(1));
+        // A listener that stays hears of the next one.
+        assert_eq!(news.len(), if once { 2 } else { 0 });
+        assert_eq!(news.take(|event| *event == asked).is_some(), once);
+    }
 }
 
 #[test]

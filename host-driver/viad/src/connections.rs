@@ -100,8 +100,7 @@ impl Names {
     /// Whether a user may use a discriminator.
     fn check(&self, uid: u32, name: Discriminator) -> Result<(), AgentError> {
         match self.owners.get(&name) {
-            // The one without bytes is what those have who need none.
-            Some((owner, _)) if *owner != uid && !name.as_bytes().is_empty() => {
+            Some((owner, _)) if *owner != uid => {
                 let text = format!("the discriminator {name:?} is that of another user");
                 Err(AgentError::Remote { class: ErrorClass::Resource, text })
             }
@@ -275,7 +274,10 @@ impl Connections {
     /// Asks who listens.
     pub fn connect(&self, party: &Party, ask: Ask) -> Result<ConnectionId, ConnectorError> {
         let mut routes = self.routes();
-        routes.names.check(party.uid, ask.from)?;
+        // A client that needs no name has the one without bytes, whoever listens on that.
+        if !ask.from.as_bytes().is_empty() {
+            routes.names.check(party.uid, ask.from)?;
+        }
         self.ask(&mut routes, party, ask, Connector::connect)
     }
 
@@ -457,6 +459,10 @@ mod tests {
         let error = names.hold((8, 3), name(1), never).expect_err("another user's").to_string();
         assert!(error.contains("another user"), "{error}");
         names.hold((8, 3), name(2), never).expect("nobody's");
+        // Nor is the one without bytes everybody's to listen on.
+        let empty = Discriminator::try_from(&[][..]).expect("it is short");
+        names.hold((7, 1), empty, never).expect("nobody's");
+        assert!(names.hold((8, 3), empty, never).is_err());
         names.leave(1);
         assert!(names.check(8, name(1)).is_err());
         names.leave(2);

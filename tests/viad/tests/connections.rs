@@ -275,7 +275,7 @@ fn the_consumers_own_data_goes_both_ways_and_with_a_refusal() {
     let error = clients[0].connect(ask(&[1; 45])).expect_err("too long");
     assert!(matches!(error, ConnectorError::Manager(CmError::Data { .. })), "{error}");
     let incoming = |listener| match event(&clients[1]) {
-        Event::Incoming { id, listener: own, request } => {
+        Event::Incoming { id, listener: own, request, .. } => {
             assert_eq!(
                 (own, request.from, request.to),
                 (listener, discriminator("from"), discriminator("to"))

@@ -56,3 +56,16 @@ fn names_of_hosts_are_those_of_viads_file() {
     let nic = Nic::open(&stage.name(0)).expect("it serves");
     assert_eq!(nic.hosts().expect("it answers").as_deref(), Some(&text[..]));
 }
+
+#[test]
+fn a_program_opens_a_nic_again_whose_viad_was_restarted() {
+    let mut stage = Stage::new(1);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/again.c");
+    let again = Example::of(&source, stage.folder.path());
+    let (program, said) = again.serve(&[&stage.name(0)]);
+    assert_eq!(said, "open");
+    stage.kill(0);
+    let viad = stage.start(0);
+    assert_eq!(program.end(), "again\n");
+    drop(viad);
+}

@@ -110,7 +110,12 @@ impl Device {
         let mut devices = lock(&DEVICES);
         while let Some(found) = find(&devices) {
             if let Some(device) = found {
-                return insert(device);
+                if !device.nic.check().is_err_and(|error| error.is_gone()) {
+                    return insert(device);
+                }
+                // Its handles stay as they are; who opens the NIC now gets the one that is there instead of it.
+                devices.remove(target);
+                continue;
             }
             // Whoever closes it takes it off the list. Others may be quicker, and open and close it anew.
             let closing = devices.get(target).cloned().unwrap_or_default();
@@ -159,7 +164,7 @@ impl Device {
         if let Some(listener) = listener.filter(|_| !in_handler) {
             let _ = listener.join();
         }
-        let target = self.target.clone();
+        let (target, this) = (self.target.clone(), Arc::downgrade(&self));
         let end = move || {
             // Calls that were under way end, and let go of it.
             let start = Instant::now();
@@ -167,7 +172,11 @@ impl Device {
                 std::thread::sleep(Duration::from_millis(1));
             }
             drop(self);
-            lock(&DEVICES).remove(&target);
+            let mut devices = lock(&DEVICES);
+            if devices.get(&target).is_some_and(|listed| listed.ptr_eq(&this)) {
+                devices.remove(&target);
+            }
+            drop(devices);
             CLOSED.notify_all();
         };
         match in_handler {

@@ -191,6 +191,7 @@ impl Manager {
         self.events.push_back(Event::Incoming {
             id: ConnectionId(id),
             listener: ListenerId(listener),
+            once,
             request,
         });
         Ok(())
