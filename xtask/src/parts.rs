@@ -83,6 +83,9 @@ pub const PARTS: &[Part] = &[
     Part { name: "large", about: "the large profile: 1024 VIs and 4096 regions, without a fault and at work", needs: &[Simulator, Synthesis], action: Action::Large },
 ];
 
+/// Packages whose tests run programs of other packages.
+const PROGRAMS: [&str; 3] = ["viaduct-tests", "viaduct-viad-tests", "vipl-c"];
+
 /// What stands for all unit parts where cargo-nextest is not installed: cargo itself can run the
 /// tests of one package only with that package's own selection of features, which would build many
 /// dependencies again for each.
@@ -158,7 +161,15 @@ impl Tests<'_> {
             }
             Action::Alone => alone::build(project),
             Action::Build => project.cargo("build")?.args(["--workspace", "--all-targets"]).run(),
-            Action::Unit(package) => self.unit(package)?.run(),
+            Action::Unit(package) => {
+                // In a whole run the part build has done this.
+                if !self.whole && PROGRAMS.contains(&package) {
+                    let programs = ["-p", "viaduct-sim", "-p", "viaduct-cli", "-p", "viad", "-p", "vipl-c"];
+                    project.cargo("build")?.args(programs).run()?;
+                    project.cargo("build")?.args(["-p", "vipl", "--examples"]).run()?;
+                }
+                self.unit(package)?.run()
+            }
             Action::Walks => soak::run(project, &soak::Options::part()),
             Action::Units => {
                 let all = ["--workspace", "--tests", "--no-fail-fast"];
