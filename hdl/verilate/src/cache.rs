@@ -66,10 +66,11 @@ pub(crate) fn model(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Po
     let coverage = if options.coverage { "coverage" } else { "" };
     let runtime =
         built(&key(&["runtime", version, trace, coverage]), |dir| tool::compile_runtime(dir, options))?;
+    let counters = if options.coverage { crate::coverage::configuration(verilog) } else { String::new() };
     let key = key(&[
         version,
         trace,
-        coverage,
+        &counters,
         &options.clock,
         &options.prefix,
         &options.optimise,
