@@ -15,8 +15,8 @@
 //! A fault shows in its own beat and once more in the last of its access, which then has no bytes either.
 //! A `hollow` slot is passed over.
 //!
-//! `strike` comes when the oldest slot is open and `LIMIT` ticks have passed without `progress` since it became
-//! the oldest; the slot's owner closes it then and makes it faulty.
+//! `strike` comes a cycle after `LIMIT` ticks have passed without `progress` since the slot became the oldest, if it is
+//! still open; the slot's owner closes it then and makes it faulty.
 //!
 //! Latency: 1 cycle from the slot's end of `open`, or from `fill`, to a beat if it was the oldest already. One cycle
 //! is lost between two slots.
@@ -123,6 +123,8 @@ pub struct ReadDrain {
     retire: DFF<bool>,
     epoch: DFF<bool>,
     armed: DFF<bool>,
+    /// Its time is up, and there was no progress in that cycle.
+    late: DFF<bool>,
     limit: DFF<Bits<32>>,
 
     entry: Signal<Local, Slot>,
@@ -189,6 +191,7 @@ impl Default for ReadDrain {
             retire: Default::default(),
             epoch: Default::default(),
             armed: Default::default(),
+            late: Default::default(),
             limit: Default::default(),
             entry: Default::default(),
             first: Default::default(),
@@ -214,7 +217,7 @@ impl Logic for ReadDrain {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, at, loaded, row, lane, slot, spoiled, valid, start, count, client, user);
-        dff_setup!(self, clock, last, refused, failed, retire, epoch, armed, limit);
+        dff_setup!(self, clock, last, refused, failed, retire, epoch, armed, late, limit);
         clock!(self, clock, slots);
 
         self.first.next = self.piece.val().first;
@@ -302,8 +305,9 @@ impl Logic for ReadDrain {
 
         // Its time.
         self.overdue.next = self.time_now.val() - self.limit.q.val();
-        self.strike.next =
+        self.late.d.next =
             self.armed.q.val() & self.opened.val() & !self.progress.val() & !self.overdue.val().get_bit(31);
+        self.strike.next = self.late.q.val() & self.opened.val();
         self.armed.d.next = self.loaded.q.val() & self.opened.val();
         if !self.armed.q.val() | self.progress.val() {
             self.limit.d.next = self.time_now.val() + self.patience.val();
@@ -330,6 +334,7 @@ impl Logic for ReadDrain {
             self.valid.d.next = false;
             self.retire.d.next = false;
             self.armed.d.next = false;
+            self.late.d.next = false;
         }
     }
 }

@@ -141,6 +141,8 @@ pub struct Protect {
     issued_count: DFF<Bits<8>>,
     refused: DFF<bool>,
 
+    idle: Signal<Local, bool>,
+    /// No access is half way, nor taken in this cycle.
     between: Signal<Local, bool>,
     region_commit: Signal<Local, bool>,
     page_commit: Signal<Local, bool>,
@@ -201,8 +203,9 @@ impl Logic for Protect {
         self.intake.complete.next = self.complete.val();
         self.complete_ready.next = self.intake.complete_ready.val();
 
-        // Commits: written in every cycle in which they are on the bus and no access is half way.
-        self.between.next = (self.step.q.val() == Step::Idle) & self.intake.empty.val();
+        // Commits: written while they are on the bus, no access is half way and none can be taken.
+        self.idle.next = (self.step.q.val() == Step::Idle) & self.intake.empty.val();
+        self.between.next = self.idle.val() & !self.intake.open.val();
         self.region_commit.next =
             self.commit_valid.val() & (self.commit.val().target == self.region_table.val());
         self.page_commit.next = self.commit_valid.val() & (self.commit.val().target == self.page_table.val());
@@ -349,7 +352,7 @@ impl Logic for Protect {
         self.issued.next = self.issued_count.q.val();
         self.draining.next = self.outstanding.draining.val();
         self.count_refused.next = self.refused.q.val();
-        self.busy.next = !self.between.val()
+        self.busy.next = !self.idle.val()
             | self.read_waits.q.val()
             | self.write_waits.q.val()
             | self.outstanding.active.val()

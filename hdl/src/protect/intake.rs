@@ -3,18 +3,19 @@
 //! ```text
 //!    fetch ──►┌────────┐
 //!   gather ──►│        │──► valid, access, client, member, region
-//!  scatter ──►│ Intake │◄── next
+//!  scatter ──►│ Intake │◄── next_access
 //! complete ──►│        │──► empty
 //!     hold ──►│        │
 //!   commit ──►└────────┘
 //! ```
-//! Contract: whose turn it is stands in a register, so that no client's path goes through another's. Who has the turn is taken
-//! when there is room. Behind its access, or if it asks for nothing, the turn goes round robin to another one that asks;
-//! if nobody does, to the mover of data on its side: gather behind fetch, scatter behind complete. What is on show holds
-//! still until `next`; `region` and `extent` are the halves of the row of the access's region, if `member` (the number is
-//! a row of the table, and not 0). `access` is there a cycle before `valid`. Nothing is taken in a cycle with `hold`.
-//! `write` puts the commit's row into the table, which takes two cycles:
-//! `written` is high in the second; only while `empty`. All outputs but the four `ready` are registers, and `extent` that of the RAM.
+//! Contract: whose turn it is stands in a register, and so does whether there is room, so that no client's path goes
+//! through another's, nor through what becomes of the access before. Who has the turn is taken when there is room. Behind
+//! its access, or if it asks for nothing, the turn goes round robin to another one that asks; if nobody does, to the mover
+//! of data on its side: gather behind fetch, scatter behind complete. What is on show holds still until `next_access`;
+//! `region` and `extent` are the halves of the row of the access's region, if `member` (the number is a row of the table,
+//! and not 0). `access` is there a cycle before `valid`. Nothing is taken from the cycle behind `hold` on. `write` puts the
+//! commit's row into the table, which takes two cycles: `written` is high in the second; only while `empty` and not `open`.
+//! All outputs but the four `ready` are registers, and `extent` that of the RAM.
 //!
 //! Latency: 2 cycles from taken to on show, 1 more if the turn was another's; one access every 3 cycles. Tests: with the checker, `tests/protect`.
 
@@ -78,6 +79,8 @@ pub struct Intake {
     pub region: Signal<Out, Region>,
     /// Second half.
     pub extent: Signal<Out, Extent>,
+    /// An access can be taken in this cycle.
+    pub open: Signal<Out, bool>,
     /// Nothing is held.
     pub empty: Signal<Out, bool>,
 
@@ -85,6 +88,8 @@ pub struct Intake {
     rows: RegionTable,
     /// Whose turn it is, one bit a client; nobody's after reset.
     turn: DFF<Bits<4>>,
+    /// An access can be taken.
+    room: DFF<bool>,
     /// The row is being read.
     reading: DFF<bool>,
     shown: DFF<bool>,
@@ -99,7 +104,6 @@ pub struct Intake {
     request: Signal<Local, Bits<4>>,
     others: Signal<Local, Bits<4>>,
     mover: Signal<Local, Bits<4>>,
-    room: Signal<Local, bool>,
     asks: Signal<Local, bool>,
     take: Signal<Local, bool>,
     chosen: Signal<Local, Access>,
@@ -112,7 +116,7 @@ pub struct Intake {
 impl Logic for Intake {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, turn, reading, shown, held, held_client, held_member, held_region, half);
+        dff_setup!(self, clock, turn, room, reading, shown, held, held_client, held_member, held_region, half);
         clock!(self, clock, arbiter, rows);
         self.arbiter.reset.next = self.reset.val();
 
@@ -129,13 +133,12 @@ impl Logic for Intake {
         if self.complete_valid.val() {
             self.request.next = self.request.val() | bits::<4>(8);
         }
-        self.room.next = !self.hold.val() & !self.reading.q.val() & !self.shown.q.val();
         self.asks.next = (self.request.val() & self.turn.q.val()).any();
-        self.take.next = self.room.val() & self.asks.val();
-        self.fetch_ready.next = self.room.val() & self.turn.q.val().get_bit(0);
-        self.gather_ready.next = self.room.val() & self.turn.q.val().get_bit(1);
-        self.scatter_ready.next = self.room.val() & self.turn.q.val().get_bit(2);
-        self.complete_ready.next = self.room.val() & self.turn.q.val().get_bit(3);
+        self.take.next = self.room.q.val() & self.asks.val();
+        self.fetch_ready.next = self.room.q.val() & self.turn.q.val().get_bit(0);
+        self.gather_ready.next = self.room.q.val() & self.turn.q.val().get_bit(1);
+        self.scatter_ready.next = self.room.q.val() & self.turn.q.val().get_bit(2);
+        self.complete_ready.next = self.room.q.val() & self.turn.q.val().get_bit(3);
 
         // Whose turn it is next.
         self.others.next = self.request.val() & !self.turn.q.val();
@@ -186,6 +189,10 @@ impl Logic for Intake {
         self.rows.word1.next = self.commit.val().word1;
         self.rows.word2.next = self.commit.val().word2;
 
+        self.room.d.next = !self.hold.val()
+            & !self.take.val()
+            & !self.reading.q.val()
+            & (!self.shown.q.val() | self.next_access.val());
         if self.next_access.val() {
             self.shown.d.next = false;
         }
@@ -208,10 +215,12 @@ impl Logic for Intake {
         self.member.next = self.held_member.q.val();
         self.region.next = self.held_region.q.val();
         self.extent.next = self.rows.extent.val();
+        self.open.next = self.room.q.val();
         self.empty.next = !self.reading.q.val() & !self.shown.q.val();
 
         if self.reset.val() {
             self.turn.d.next = bits::<4>(0);
+            self.room.d.next = false;
             self.reading.d.next = false;
             self.shown.d.next = false;
             self.half.d.next = false;

@@ -17,7 +17,7 @@
 //! The last word of a connection (`bus::word`) is kept: nothing replaces it, and it is said again for each request to
 //! repeat it, until a new connection forgets it. A request to repeat a word that was not said is nothing.
 //!
-//! Latency: 4 cycles from release to `ack`, one request every 2 cycles. The first 64 cycles after reset clear the rows.
+//! Latency: 5 cycles from release to `ack`, one request every 3 cycles. The first 64 cycles after reset clear the rows.
 //!
 //! Tests: `tests/complete/ack.rs`.
 
@@ -54,6 +54,7 @@ struct Row {
 enum Step {
     Clear,
     Idle,
+    Judge,
     Merge,
     Load,
 }
@@ -134,6 +135,10 @@ pub struct Ack {
     clear: DFF<Vi>,
     offered: DFF<bool>,
     offer: DFF<AckRequest>,
+    /// What waits in the row is not to be replaced, or the last word of its connection: looked at in the cycle before,
+    /// because a memory takes half of a cycle.
+    kept: DFF<bool>,
+    closed: DFF<bool>,
     marked: Signal<Local, Marked>,
     row: Signal<Local, Row>,
     since: Signal<Local, Bits<16>>,
@@ -149,7 +154,7 @@ pub struct Ack {
 impl Logic for Ack {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, clear, offered, offer, laps, upper);
+        dff_setup!(self, clock, step, clear, offered, offer, kept, closed, laps, upper);
         clock!(self, clock, requests, flush, rows, turn);
         self.requests.reset.next = self.reset.val();
         self.turn.reset.next = self.reset.val();
@@ -266,21 +271,26 @@ impl Logic for Ack {
                     self.rows.read_address.next = self.turn.pop_id.val();
                     self.step.d.next = Step::Load;
                 } else if self.flush.out_valid.val() & !self.turn.busy.val() {
-                    self.step.d.next = Step::Merge;
+                    self.step.d.next = Step::Judge;
                 }
+            }
+            Step::Judge => {
+                self.kept.d.next = self.keeps.val();
+                self.closed.d.next = self.rows.read_data.val().last;
+                self.step.d.next = Step::Merge;
             }
             Step::Merge => {
                 self.flush.out_ready.next = true;
                 if self.request_now.val().kind == self.forget.val() {
                     self.row.next.waiting = false;
                     self.rows.write_enable.next = true;
-                } else if self.rows.read_data.val().last {
+                } else if self.closed.q.val() {
                     // Nothing follows the last word but itself.
                     self.row.next = self.rows.read_data.val();
                     self.row.next.waiting = true;
                     self.rows.write_enable.next = self.request_now.val().kind == self.say_again.val();
                     self.turn.push_valid.next = self.request_now.val().kind == self.say_again.val();
-                } else if !self.keeps.val() & (self.request_now.val().kind != self.say_again.val()) {
+                } else if !self.kept.q.val() & (self.request_now.val().kind != self.say_again.val()) {
                     self.rows.write_enable.next = true;
                     self.turn.push_valid.next = true;
                 }
