@@ -13,16 +13,16 @@
 //! - A store of a whole token to the send or receive doorbell of an open queue puts {token, posted = position + 1,
 //!   inline} into the queue's row and the VI into the run queue. A store of the token's high double word alone does
 //!   the same without the token. A store of a whole arm word of an open queue is passed on. Any other store to a VI's
-//!   page, and a token that names no region, changes nothing and is counted. The pages behind are [`CqPages`](super::CqPages)'. Stores are never refused and may come in every
-//!   cycle.
+//!   page, and a token that names no region, changes nothing and is counted. The pages behind are [`CqPages`](super::CqPages)'. Stores
+//!   are never refused and may come in every cycle.
 //! - A VI is in a run queue at most once, not counting the one on show. One that is pushed in the cycle in which it
 //!   is taken, or later, is queued again, and its row, read from the next cycle on, has the store. Requeues of other
 //!   blocks wait for stores. A VI can be taken every other cycle.
-//! - `row_*` and `posted_position` answer the address of the cycle before with every store before that cycle's end.
+//! - `row_*` and `posted_position` answer the address of the cycle before with every store that came a cycle or more before it.
 //! - A commit to WORK_QUEUE empties the row and sets whether the queue is open. While it stays on the bus it is
 //!   written again in each cycle without a store.
 //!
-//! Latency: an arm word 1 cycle; a VI is on show three cycles after the store, its row can be read the cycle after it. Tests: `tests/queues/doorbell.rs`.
+//! Latency: an arm word 2 cycles; a VI is on show four cycles after the store, its row can be read the cycle after it. Tests: `tests/queues/doorbell.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
@@ -118,6 +118,16 @@ pub struct Doorbell {
     /// A queue has work, or the run queues are being cleared.
     pub busy: Signal<Out, bool>,
 
+    /// The store of the cycle before: to a VI's page,
+    stored: DFF<bool>,
+    /// a doorbell that may count,
+    posts: DFF<bool>,
+    /// an arm word that may,
+    arms: DFF<bool>,
+    /// with the token,
+    whole: DFF<bool>,
+    word: DFF<Bits<64>>,
+    queue: DFF<Queue>,
     opened: LutRam<bool, QUEUE_LOG2>,
     rows: Ram<Row, QUEUE_LOG2>,
     /// `posted` of the receive queues again, for the receive side.
@@ -145,16 +155,13 @@ pub struct Doorbell {
     address: Signal<Local, Bits<STORE_LOG2>>,
     page_number: Signal<Local, Bits<PAGE_NUMBER_LOG2>>,
     in_page: Signal<Local, Bits<12>>,
-    word: Signal<Local, Bits<64>>,
+    said: Signal<Local, Bits<64>>,
     store: Signal<Local, bool>,
-    to_receive: Signal<Local, bool>,
-    to_arm: Signal<Local, bool>,
-    arms: Signal<Local, bool>,
-    queue: Signal<Local, Bits<QUEUE_LOG2>>,
-    exists: Signal<Local, bool>,
-    whole: Signal<Local, bool>,
+    proper: Signal<Local, bool>,
+    all_of_it: Signal<Local, bool>,
     high: Signal<Local, bool>,
     named: Signal<Local, bool>,
+    to_receive: Signal<Local, bool>,
     taken: Signal<Local, bool>,
     commit_here: Signal<Local, bool>,
     commit_taken: Signal<Local, bool>,
@@ -189,6 +196,12 @@ impl Logic for Doorbell {
         dff_setup!(
             self,
             clock,
+            stored,
+            posts,
+            arms,
+            whole,
+            word,
+            queue,
             written,
             row_forward,
             posted_shown,
@@ -210,46 +223,47 @@ impl Logic for Doorbell {
         self.send.reset.next = self.reset.val();
         self.receive.reset.next = self.reset.val();
 
-        // The store.
+        // The store, as far as it says itself what it is.
         self.address.next = self.mmio_write.val().address;
-        self.word.next = self.mmio_write.val().data;
-        self.store.next = self.mmio_write_valid.val() & self.mmio_write.val().doorbell;
+        self.said.next = self.mmio_write.val().data;
         self.page_number.next = self.address.val().get_bits::<PAGE_NUMBER_LOG2>(12);
         self.in_page.next = self.address.val().get_bits::<12>(0);
-        self.to_receive.next = self.in_page.val().get_bit(3);
-        self.to_arm.next = self.in_page.val().get_bit(4);
-        self.queue.next = bit_cast::<QUEUE_LOG2, PAGE_NUMBER_LOG2>(self.page_number.val()) << bits::<1>(1);
-        if self.to_receive.val() {
-            self.queue.next = (bit_cast::<QUEUE_LOG2, PAGE_NUMBER_LOG2>(self.page_number.val())
+        self.store.next = self.mmio_write_valid.val()
+            & self.mmio_write.val().doorbell
+            & (self.page_number.val() < self.vis.val());
+        self.proper.next = self.store.val()
+            & !self.in_page.val().get_bits::<7>(5).any()
+            & !self.in_page.val().get_bits::<3>(0).any();
+        self.all_of_it.next = self.mmio_write.val().enables == bits::<8>(0xFF);
+        self.high.next = self.mmio_write.val().enables == bits::<8>(0xF0);
+        self.named.next = self.said.val().get_bits::<16>(34).any();
+        self.stored.d.next = self.store.val();
+        self.posts.d.next = self.proper.val()
+            & !self.in_page.val().get_bit(4)
+            & (self.high.val() | (self.all_of_it.val() & self.named.val()));
+        self.arms.d.next = self.proper.val() & self.in_page.val().get_bit(4) & self.all_of_it.val();
+        self.whole.d.next = self.all_of_it.val();
+        self.word.d.next = self.said.val();
+        self.queue.d.next = bit_cast::<QUEUE_LOG2, PAGE_NUMBER_LOG2>(self.page_number.val()) << bits::<1>(1);
+        if self.in_page.val().get_bit(3) {
+            self.queue.d.next = (bit_cast::<QUEUE_LOG2, PAGE_NUMBER_LOG2>(self.page_number.val())
                 << bits::<1>(1))
                 | bits::<QUEUE_LOG2>(1);
         }
-        self.opened.read_address.next = self.queue.val();
-        self.exists.next = (bit_cast::<PAGE_NUMBER_LOG2, VI_LOG2>(bit_cast::<VI_LOG2, PAGE_NUMBER_LOG2>(
-            self.page_number.val(),
-        )) == self.page_number.val())
-            & !self.in_page.val().get_bits::<7>(5).any()
-            & !self.in_page.val().get_bits::<3>(0).any()
-            & self.opened.read_data.val();
-        self.whole.next = self.mmio_write.val().enables == bits::<8>(0xFF);
-        self.high.next = self.mmio_write.val().enables == bits::<8>(0xF0);
-        self.named.next = self.word.val().get_bits::<16>(34).any();
-        self.taken.next = self.store.val()
-            & self.exists.val()
-            & !self.to_arm.val()
-            & (self.high.val() | (self.whole.val() & self.named.val()));
-        self.arms.next = self.store.val() & self.exists.val() & self.to_arm.val() & self.whole.val();
-        self.ignored.d.next = self.store.val()
-            & (self.page_number.val() < self.vis.val())
-            & !self.taken.val()
-            & !self.arms.val();
-        self.armed.d.next = self.arms.val();
-        self.armed_queue.d.next = self.queue.val();
-        self.armed_position.d.next = self.word.val().get_bits::<14>(0);
+
+        // Whether it counts, in the next cycle.
+        self.opened.read_address.next = self.queue.q.val();
+        self.taken.next = self.posts.q.val() & self.opened.read_data.val();
+        self.to_receive.next = self.queue.q.val().get_bit(0);
+        self.armed.d.next = self.arms.q.val() & self.opened.read_data.val();
+        self.ignored.d.next =
+            self.stored.q.val() & !((self.posts.q.val() | self.arms.q.val()) & self.opened.read_data.val());
+        self.armed_queue.d.next = self.queue.q.val();
+        self.armed_position.d.next = self.word.q.val().get_bits::<14>(0);
         self.arm_valid.next = self.armed.q.val();
         self.arm_queue.next = self.armed_queue.q.val();
         self.arm_position.next = self.armed_position.q.val();
-        self.position.next = self.word.val().get_bits::<14>(50) + 1;
+        self.position.next = self.word.q.val().get_bits::<14>(50) + 1;
 
         // A commit finds the write port free when there is no store.
         self.commit_row.next = self.commit.val().row;
@@ -259,11 +273,11 @@ impl Logic for Doorbell {
         self.commit_taken.next = self.commit_here.val() & !self.taken.val();
         self.commit_ready.next = self.commit_taken.val();
 
-        self.row.next.token = self.word.val().get_bits::<50>(0);
+        self.row.next.token = self.word.q.val().get_bits::<50>(0);
         self.row.next.posted = self.position.val();
-        self.row.next.with_token = self.whole.val();
+        self.row.next.with_token = self.whole.q.val();
         self.write.next = self.taken.val();
-        self.write_queue.next = self.queue.val();
+        self.write_queue.next = self.queue.q.val();
         if self.commit_taken.val() {
             self.row.next.posted = bits::<14>(0);
             self.row.next.with_token = false;
@@ -366,6 +380,7 @@ impl Logic for Doorbell {
             | self.receive.pop_valid.val()
             | self.send_push.q.val()
             | self.receive_push.q.val()
+            | self.stored.q.val()
             | self.armed.q.val()
             | self.send_shown.q.val()
             | self.receive_shown.q.val()
@@ -373,6 +388,9 @@ impl Logic for Doorbell {
             | self.receive.busy.val();
 
         if self.reset.val() {
+            self.stored.d.next = false;
+            self.posts.d.next = false;
+            self.arms.d.next = false;
             self.ignored.d.next = false;
             self.armed.d.next = false;
             self.send_push.d.next = false;

@@ -116,7 +116,19 @@ pub struct Intake {
 impl Logic for Intake {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, turn, room, reading, shown, held, held_client, held_member, held_region, half);
+        dff_setup!(
+            self,
+            clock,
+            turn,
+            room,
+            reading,
+            shown,
+            held,
+            held_client,
+            held_member,
+            held_region,
+            half
+        );
         clock!(self, clock, arbiter, rows);
         self.arbiter.reset.next = self.reset.val();
 
