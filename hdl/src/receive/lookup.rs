@@ -133,6 +133,8 @@ pub struct Lookup {
     coming: DFF<bool>,
     /// The receive in hand has been looked for twice.
     looked: DFF<bool>,
+    /// The VI in hand comes from the flushes, and leaves their queue.
+    popping: DFF<bool>,
     target: Signal<Local, Vi>,
     blocked: Signal<Local, bool>,
     /// The packet needs a receive.
@@ -148,7 +150,7 @@ impl Logic for Lookup {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, flushing, known_peer, known_message, known_consumed);
-        dff_setup!(self, clock, present, coming, looked);
+        dff_setup!(self, clock, present, coming, looked, popping);
         clock!(self, clock, judge);
 
         // The VI in hand; in Idle, the next one.
@@ -194,7 +196,8 @@ impl Logic for Lookup {
             self.ordered.next = self.error.val() & self.present.q.val();
         }
         self.order_valid.next = (self.step.q.val() == Step::Decide) & self.ordered.val();
-        self.work_ready.next = false;
+        self.popping.d.next = false;
+        self.work_ready.next = self.popping.q.val();
         self.info_taken.next = false;
 
         match self.step.q.val() {
@@ -202,7 +205,7 @@ impl Logic for Lookup {
                 self.vi.d.next = self.target.val();
                 self.flushing.d.next = self.work_valid.val();
                 if (self.work_valid.val() | self.info_valid.val()) & !self.hold.val() & !self.blocked.val() {
-                    self.work_ready.next = self.work_valid.val();
+                    self.popping.d.next = self.work_valid.val();
                     self.step.d.next = Step::Load;
                 }
             }
@@ -250,6 +253,7 @@ impl Logic for Lookup {
             }
         }
         if self.reset.val() {
+            self.popping.d.next = false;
             self.step.d.next = Step::Idle;
             self.looked.d.next = false;
         }

@@ -76,6 +76,8 @@ pub struct Replier {
     size: DFF<Bits<10>>,
     /// The walker has not moved since the last reply.
     waits: DFF<bool>,
+    /// `wants` in the cycle before: the walker waits for us in this one.
+    wanted: DFF<bool>,
     length: Signal<Local, Bits<13>>,
     words: Signal<Local, Bits<13>>,
     rkey: Signal<Local, Bits<32>>,
@@ -88,7 +90,7 @@ pub struct Replier {
 impl Logic for Replier {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, state, tag, size, waits);
+        dff_setup!(self, clock, state, tag, size, waits, wanted);
         self.length.next = self.reply.val().length;
         self.words.next = self.length.val() + bits::<13>(7);
         self.size.d.next = self.words.val().get_bits::<10>(3);
@@ -97,7 +99,8 @@ impl Logic for Replier {
         self.starts.next = (self.state.q.val() == State::Idle)
             & self.reply_valid.val()
             & self.resting.val()
-            & !(self.waits.q.val() & self.wants.val());
+            & !(self.waits.q.val() & self.wanted.q.val());
+        self.wanted.d.next = self.wants.val();
         self.active.next = self.starts.val() | (self.state.q.val() != State::Idle);
         self.read_row.next = self.starts.val();
         if !self.resting.val() {

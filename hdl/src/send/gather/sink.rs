@@ -117,6 +117,8 @@ pub struct Sink {
     spare: DFF<Bits<11>>,
     /// What the last cycle took of them, and gave back,
     grown: DFF<Bits<10>>,
+    /// A word has left.
+    left: DFF<bool>,
     shrunk: DFF<Bits<11>>,
     /// and both together, a cycle later.
     delta: DFF<Bits<11>>,
@@ -147,7 +149,6 @@ pub struct Sink {
     next_free: Signal<Local, Bits<11>>,
     returned: Signal<Local, Bits<11>>,
     one: Signal<Local, Bits<11>>,
-    popped: Signal<Local, bool>,
     ends: Signal<Local, bool>,
     all_free: Number<11, 1024>,
     minus_one: Number<11, 2047>,
@@ -162,6 +163,7 @@ impl Logic for Sink {
             clock,
             spare,
             grown,
+            left,
             shrunk,
             delta,
             fits,
@@ -284,14 +286,14 @@ impl Logic for Sink {
             self.grown.d.next = self.reserve_words.val();
         }
         // A packet that has ended gives back what did not come: one less than was still expected. A word that has
-        // left gives back itself. Together one adder.
-        self.popped.next = self.words.out_valid.val() & self.payload_ready.val();
+        // left gives back itself, a cycle later. Together one adder.
+        self.left.d.next = self.words.out_valid.val() & self.payload_ready.val();
         self.ends.next = self.packer.out_valid.val() & self.packer.out_last.val();
         self.one.next = bits::<11>(0);
-        if self.popped.val() & !self.ends.val() {
+        if self.left.q.val() & !self.ends.val() {
             self.one.next = bits::<11>(1);
         }
-        if self.ends.val() & !self.popped.val() {
+        if self.ends.val() & !self.left.q.val() {
             self.one.next = self.minus_one.val();
         }
         self.shrunk.d.next = self.returned.val() + self.one.val();
@@ -311,6 +313,7 @@ impl Logic for Sink {
 
         if self.reset.val() {
             self.spare.d.next = bits::<11>(0);
+            self.left.d.next = false;
             self.grown.d.next = bits::<10>(0);
             self.shrunk.d.next = bits::<11>(0);
             self.delta.d.next = bits::<11>(0);

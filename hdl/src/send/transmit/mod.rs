@@ -191,6 +191,8 @@ pub struct Transmit {
     nak_left: DFF<bool>,
     /// The packet at hand is dropped because its bytes could not be read, or because it may not.
     unread: DFF<bool>,
+    /// Its VI is in Error, and the NAK can be said.
+    failing: DFF<bool>,
     counted_msn: Signal<Local, Bits<24>>,
     forbidden: DFF<bool>,
     replies: Signal<Local, bool>,
@@ -260,7 +262,18 @@ impl Logic for Transmit {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, acking, started, dropping, errors, reliable, psn, breaks, silent);
-        dff_setup!(self, clock, entered, unread, forbidden, its_row, was_connected, was_idle, was_stale);
+        dff_setup!(
+            self,
+            clock,
+            entered,
+            unread,
+            failing,
+            forbidden,
+            its_row,
+            was_connected,
+            was_idle,
+            was_stale
+        );
         dff_setup!(self, clock, packet_taken, whole_taken, reply_left, ack_left, nak_left);
         dff_setup!(self, clock, was_refusing, was_refused, was_failed, was_flushed, has_errors);
         clock!(self, clock, framer, contexts, states, epochs, refusing);
@@ -394,7 +407,8 @@ impl Logic for Transmit {
         self.read.next.length = self.packet.val().message_length;
         self.read.next.psn = self.packet_psn.val();
         self.reply_left.d.next = false;
-        self.failed_valid.next = false;
+        self.failing.d.next = false;
+        self.failed_valid.next = self.failing.q.val();
         self.failed.next.vi = self.vi.q.val();
         self.failed.next.psn = self.packet.val().psn;
         // The read was counted when its request was taken; it is not executed after all.
@@ -527,14 +541,15 @@ impl Logic for Transmit {
             State::Fail => {
                 // The fault, then the NAK: whoever sees that finds the VI in Error.
                 self.fault_valid.next = self.unread.q.val() & self.is_connected.val();
-                self.failed_valid.next =
+                self.failing.d.next =
                     self.unread.q.val() & !self.is_connected.val() & !self.state_valid.val();
-                if !self.unread.q.val() | (self.failed_valid.val() & self.failed_ready.val()) {
+                if !self.unread.q.val() | (self.failing.q.val() & self.failed_ready.val()) {
+                    self.failing.d.next = false;
                     self.reply_left.d.next = true;
                     self.packet_taken.d.next = true;
                     self.step.d.next = State::Idle;
                 }
-                if self.failed_valid.val() {
+                if self.failing.q.val() {
                     self.refusing.write_enable.next = true;
                     self.refusing.write_address.next = self.vi.q.val();
                     self.refusing.write_data.next = true;
@@ -629,6 +644,7 @@ impl Logic for Transmit {
             self.silent.d.next = false;
             self.acking.d.next = false;
             self.started.d.next = false;
+            self.failing.d.next = false;
             self.dropping.d.next = false;
         }
     }
