@@ -240,8 +240,7 @@ impl Logic for Writer {
             self.closing.d.next = false;
         }
         self.ends.next = false;
-        self.rest.next = (!self.ended.q.val() | self.ended_ready.val())
-            & (!self.closing.q.val() | self.closed_ready.val());
+        self.rest.next = !self.ended.q.val() & !self.closing.q.val();
         self.entry_done.next = false;
         self.entry_ok.next = false;
 
