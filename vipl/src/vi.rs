@@ -86,7 +86,7 @@ pub struct ViQuery {
     pub receive_queue_empty: bool,
 }
 
-/// A virtual interface. Dropping it disconnects and destroys it.
+/// A virtual interface. Dropping it disconnects it, as [`Vi::disconnect`] does, and destroys it.
 ///
 /// `D` is the form of its descriptors: [`Descriptor`]s that own their memory, or those that a C program has written
 /// ([`RawDescriptor`]).
@@ -292,10 +292,28 @@ impl<D: Form> Vi<D> {
         Ok(())
     }
 
-    /// Ends the connection (VipDisconnect): what is posted on either queue completes, flushed at the
-    /// latest, and stays on the queue for send_done and recv_done. The VI is idle then. Of an idle
-    /// VI, or one that is only being connected, receives stay posted.
+    /// Ends the connection (VipDisconnect), which the peer is told, or the attempt at one: a call that is under way ends with
+    /// [`Error::State`]. (Who has connected by [`Vi::connect`] tells the peer himself.) What is posted on either queue completes,
+    /// flushed at the latest, and stays on the queue for send_done and recv_done. The VI is idle then. Of an idle VI, or one that is
+    /// only being connected, receives stay posted.
+    ///
+    /// # Errors
+    /// The device's.
     pub fn disconnect(&self) -> Result<(), Error> {
+        self.part();
+        self.idle()
+    }
+
+    /// The peer hears that the connection ends, and nobody connects it any more.
+    fn part(&self) {
+        if let Some(wire) = self.nic.wire_if_begun() {
+            // The VI is disconnected whatever becomes of the peer.
+            let _ = wire.part(self.name());
+        }
+    }
+
+    /// What is left of [`Vi::disconnect`] when its peer knows.
+    fn idle(&self) -> Result<(), Error> {
         let (mut sends, mut receives) = (self.send.lock(), self.receive.lock());
         match self.vi.state()? {
             ViState::Idle => {}
@@ -372,7 +390,7 @@ impl<D: Form> Vi<D> {
             return self.release(&mut self.send.lock());
         }
         // It may have been connected, before it came to nothing.
-        self.disconnect()
+        self.idle()
     }
 
     /// It was connected, before that came to nothing: it is idle again, and its receives are as they were. The other end may not
@@ -521,6 +539,7 @@ fn judged(descriptor: Descriptor) -> Result<Descriptor, Error> {
 
 impl<D: Form> Drop for Vi<D> {
     fn drop(&mut self) {
+        self.part();
         let (mut sends, mut receives) = (self.send.lock(), self.receive.lock());
         let unused = sends.is_empty() && receives.is_empty() && matches!(self.vi.state(), Ok(ViState::Idle));
         // Of a device that is gone nothing is left to destroy.

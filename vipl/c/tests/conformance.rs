@@ -76,13 +76,14 @@ programs! {
     errors_names_and_forks: "system",
     connections_and_what_moves_over_them: "connect",
     descriptors_right_and_wrong_at_each_level: "transfer",
+    private_data: "private",
     calls_under_way: "under_way",
 }
 
 #[test]
 fn every_statement_is_in_the_documents() {
     let text = fs::read_to_string(format!("{FOLDER}/../../docs/conformance.md")).expect("it is there");
-    for program in ["nic", "vi", "cq", "system", "connect", "transfer", "under_way"] {
+    for program in ["nic", "vi", "cq", "system", "connect", "transfer", "private", "under_way"] {
         for name in listed(program) {
             assert!(text.contains(&name), "{program}.c: {name}");
         }
