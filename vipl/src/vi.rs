@@ -179,7 +179,7 @@ impl<D: Form> Vi<D> {
     /// # Errors
     /// [`crate::Return::InvalidState`] unless idle; a peer whose level or transfer size differ.
     pub fn connect(&self, peer: &ConnectionInfo) -> Result<(), Error> {
-        let mut sends = self.send.lock();
+        let mut sends = self.send.rest();
         // Sends posted to an idle VI are flushed; the NIC is done with them before it starts anew.
         self.wait_complete(&[&sends])?;
         self.vi.connect(peer)?;
@@ -255,8 +255,8 @@ impl<D: Form> Vi<D> {
         Ok(ViQuery {
             state: self.vi.state()?,
             attributes: self.lock_attributes().clone(),
-            send_queue_empty: self.send.lock().is_empty(),
-            receive_queue_empty: self.receive.lock().is_empty(),
+            send_queue_empty: self.send.look().is_empty(),
+            receive_queue_empty: self.receive.look().is_empty(),
         })
     }
 
@@ -267,7 +267,7 @@ impl<D: Form> Vi<D> {
     /// [`crate::Return::InvalidState`] unless idle, and of another tag while receives are posted: they were posted under the
     /// one that it has; otherwise as [`Nic::create_vi`].
     pub fn set_attributes(&self, new: &ViAttributes) -> Result<(), Error> {
-        let (mut sends, mut receives) = (self.send.lock(), self.receive.lock());
+        let (mut sends, mut receives) = (self.send.rest(), self.receive.rest());
         let mut attributes = self.lock_attributes();
         let new = ViAttributes {
             mtu: attributes.mtu,
@@ -314,7 +314,7 @@ impl<D: Form> Vi<D> {
 
     /// What is left of [`Vi::disconnect`] when its peer knows.
     fn idle(&self) -> Result<(), Error> {
-        let (mut sends, mut receives) = (self.send.lock(), self.receive.lock());
+        let (mut sends, mut receives) = (self.send.rest(), self.receive.rest());
         match self.vi.state()? {
             ViState::Idle => {}
             // It never was connected, to its program: receives stay posted, as they do in an idle VI.
@@ -365,10 +365,10 @@ impl<D: Form> Vi<D> {
 
     /// The agent may connect it from now on: see [`crate::connections::Endpoint::begin`].
     pub(crate) fn begin_connect(&self) -> Result<(), Error> {
-        let mut sends = self.send.lock();
+        let mut sends = self.send.rest();
         // Sends posted to an idle VI are flushed; the NIC is done with them before it starts anew.
         self.wait_complete(&[&sends])?;
-        self.receive.lock().begin();
+        self.receive.look().begin();
         sends.held = true;
         Ok(())
     }
@@ -387,7 +387,7 @@ impl<D: Form> Vi<D> {
     /// The agent has connected it, or has not: see [`crate::connections::Endpoint::end`].
     pub(crate) fn end_connect(&self, connected: bool) -> Result<(), Error> {
         if connected {
-            return self.release(&mut self.send.lock());
+            return self.release(&mut self.send.rest());
         }
         // It may have been connected, before it came to nothing.
         self.idle()
@@ -540,7 +540,7 @@ fn judged(descriptor: Descriptor) -> Result<Descriptor, Error> {
 impl<D: Form> Drop for Vi<D> {
     fn drop(&mut self) {
         self.part();
-        let (mut sends, mut receives) = (self.send.lock(), self.receive.lock());
+        let (mut sends, mut receives) = (self.send.rest(), self.receive.rest());
         let unused = sends.is_empty() && receives.is_empty() && matches!(self.vi.state(), Ok(ViState::Idle));
         // Of a device that is gone nothing is left to destroy.
         if unused || self.flush(&mut sends, &mut receives).is_ok() {
