@@ -4,6 +4,7 @@ use std::{
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -200,7 +201,7 @@ pub fn until(limit: Duration, mut so: impl FnMut() -> bool) -> bool {
 /// A VI with memory for messages: descriptors at the start, `BUFFER` and up for data.
 pub struct End {
     /// The VI.
-    pub vi: Vi,
+    pub vi: Arc<Vi>,
     /// Its memory.
     pub memory: Region,
     /// Its NIC.
@@ -217,7 +218,7 @@ impl End {
     pub fn new(nic: &Nic) -> Self {
         let ptag = nic.create_ptag().expect("a tag");
         let memory = nic.allocate(BYTES, &MemAttributes::new(&ptag)).expect("memory");
-        let vi = nic.create_vi(&ViAttributes::new(&ptag)).expect("a VI");
+        let vi = Arc::new(nic.create_vi(&ViAttributes::new(&ptag)).expect("a VI"));
         Self { vi, memory, nic: nic.clone() }
     }
 
