@@ -15,7 +15,7 @@
 //!
 //! `retire_valid` pulses, and `retired` counts, when the last beat of a command has been taken at `tx`.
 //!
-//! Both streams of data come through registers, so that no source waits for the sums of this cycle: `scatter` through a
+//! All streams come through registers, so that no source waits for the sums of this cycle, nor for the bus: `scatter` through a
 //! slice of full rate, `complete`, which brings a few beats a message, through one that takes a beat every other cycle.
 //!
 //! Latency: 6 cycles from command and data to the first beat. Throughput: 8 bytes of payload every
@@ -38,6 +38,20 @@ enum State {
     Second,
     Pad,
     Data,
+}
+
+/// What goes to the packer at once.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Part {
+    data: Bits<64>,
+    start: Bits<3>,
+    count: Bits<4>,
+    /// The packet's last.
+    flush: bool,
+    /// The command's last packet.
+    done: bool,
+    /// The command's.
+    epoch: bool,
 }
 
 /// See the module's description.
@@ -97,11 +111,8 @@ pub struct DmaWrite {
     scatter_used: DFF<Bits<3>>,
     complete_used: DFF<Bits<3>>,
     /// A piece of the stream on its way to the packer, and what ends with it.
-    stage_valid: DFF<bool>,
-    stage: DFF<WriteBeat>,
-    stage_flush: DFF<bool>,
-    stage_done: DFF<bool>,
-    stage_epoch: DFF<bool>,
+    /// Pieces for the packer: the bus's ready ends here.
+    stage: Skid<Part>,
     /// The packet that leaves is the last of its command.
     ending: DFF<bool>,
     ending_epoch: DFF<bool>,
@@ -137,9 +148,8 @@ impl Logic for DmaWrite {
     fn update(&mut self) {
         dff_setup!(self, clock, state, left, scatter_used, complete_used, ending, ending_epoch);
         dff_setup!(self, clock, retire, epoch, number);
-        dff_setup!(self, clock, stage_valid, stage, stage_flush, stage_done, stage_epoch);
         dff_setup!(self, clock, completed_valid, completed);
-        clock!(self, clock, split, scattered, packer);
+        clock!(self, clock, split, scattered, stage, packer);
 
         self.scattered.reset.next = self.reset.val();
         self.scattered.in_valid.next = self.scatter_valid.val();
@@ -192,7 +202,7 @@ impl Logic for DmaWrite {
         self.offer.next.count = bits::<4>(8);
         self.offered.next = false;
         self.flush.next = false;
-        self.room.next = self.packer.in_ready.val() | !self.stage_valid.q.val();
+        self.room.next = self.stage.in_ready.val();
         self.moved.next = false;
         match self.state.q.val() {
             State::First => {
@@ -258,25 +268,27 @@ impl Logic for DmaWrite {
             }
         }
 
-        if self.room.val() {
-            self.stage_valid.d.next = self.offered.val();
-            self.stage.d.next = self.offer.val();
-            self.stage_flush.d.next = self.flush.val();
-            self.stage_done.d.next = self.piece.val().done;
-            self.stage_epoch.d.next = self.piece.val().epoch;
-        }
+        self.stage.reset.next = self.reset.val();
+        self.stage.in_valid.next = self.offered.val();
+        self.stage.in_data.next.data = self.offer.val().data;
+        self.stage.in_data.next.start = self.offer.val().start;
+        self.stage.in_data.next.count = self.offer.val().count;
+        self.stage.in_data.next.flush = self.flush.val();
+        self.stage.in_data.next.done = self.piece.val().done;
+        self.stage.in_data.next.epoch = self.piece.val().epoch;
+        self.stage.out_ready.next = self.packer.in_ready.val();
         self.packer.reset.next = self.reset.val();
         self.packer.restart.next = false;
         self.packer.restart_fill.next = bits::<3>(0);
         self.packer.restart_data.next = bits::<64>(0);
-        self.packer.in_valid.next = self.stage_valid.q.val();
-        self.packer.in_data.next = self.stage.q.val().data;
-        self.packer.in_start.next = self.stage.q.val().start;
-        self.packer.in_count.next = self.stage.q.val().count;
-        self.packer.in_flush.next = self.stage_flush.q.val();
-        if self.stage_valid.q.val() & self.stage_flush.q.val() & self.packer.in_ready.val() {
-            self.ending.d.next = self.stage_done.q.val();
-            self.ending_epoch.d.next = self.stage_epoch.q.val();
+        self.packer.in_valid.next = self.stage.out_valid.val();
+        self.packer.in_data.next = self.stage.out_data.val().data;
+        self.packer.in_start.next = self.stage.out_data.val().start;
+        self.packer.in_count.next = self.stage.out_data.val().count;
+        self.packer.in_flush.next = self.stage.out_data.val().flush;
+        if self.stage.out_valid.val() & self.stage.out_data.val().flush & self.packer.in_ready.val() {
+            self.ending.d.next = self.stage.out_data.val().done;
+            self.ending_epoch.d.next = self.stage.out_data.val().epoch;
         }
 
         // Out.
@@ -307,7 +319,7 @@ impl Logic for DmaWrite {
         self.busy.next = self.split.busy.val()
             | self.scattered.out_valid.val()
             | self.completed_valid.q.val()
-            | self.stage_valid.q.val()
+            | self.stage.out_valid.val()
             | self.packer.out_valid.val()
             | self.retire.q.val();
 
@@ -316,7 +328,6 @@ impl Logic for DmaWrite {
             self.completed_valid.d.next = false;
             self.scatter_used.d.next = bits::<3>(0);
             self.complete_used.d.next = bits::<3>(0);
-            self.stage_valid.d.next = false;
             self.ending.d.next = false;
             self.retire.d.next = false;
             self.number.d.next = bits::<8>(0);
