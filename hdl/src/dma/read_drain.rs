@@ -305,9 +305,9 @@ impl Logic for ReadDrain {
 
         // Its time.
         self.overdue.next = self.time_now.val() - self.limit.q.val();
-        self.late.d.next =
-            self.armed.q.val() & self.opened.val() & !self.progress.val() & !self.overdue.val().get_bit(31);
-        self.strike.next = self.late.q.val() & self.opened.val();
+        self.late.d.next = self.armed.q.val() & !self.progress.val() & !self.overdue.val().get_bit(31);
+        // Still armed: it is the same slot.
+        self.strike.next = self.late.q.val() & self.armed.q.val() & self.opened.val();
         self.armed.d.next = self.loaded.q.val() & self.opened.val();
         if !self.armed.q.val() | self.progress.val() {
             self.limit.d.next = self.time_now.val() + self.patience.val();

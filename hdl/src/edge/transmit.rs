@@ -7,7 +7,7 @@
 //!        message ─►│             │
 //!   credits, cfg ─►└─────────────┘
 //! ```
-//! Contract: packets leave whole, in order within a source, and whose turn it is stands in a register: behind each packet, and
+//! Contract: packets leave whole, in order within a source, and whose turn it is stands in a register, and so does whether it may go: behind each packet, and
 //! when the source has none or no credits for it, the turn goes round robin to another one that has both. So no
 //! class ever waits for the credits of another, and no source's path goes through another's. Interrupts (`message`) are posted, as memory
 //! writes are; one may be withdrawn (`message_valid` falls) until its first beat is taken. The order on `tx` is the order on the
@@ -103,6 +103,8 @@ pub struct TlpTransmit {
     active: DFF<bool>,
     /// Which sources have the credits for a packet.
     allowed: DFF<Bits<4>>,
+    /// Whose beat is taken if there is room: that of the turn, if a packet is under way or it may start one.
+    ready: DFF<Bits<4>>,
     /// Nothing is under way that the credits may not count yet.
     exact: DFF<bool>,
     held: DFF<bool>,
@@ -115,7 +117,7 @@ pub struct TlpTransmit {
     data_c: Signal<Local, bool>,
     waiting: Signal<Local, Bits<4>>,
     others: Signal<Local, Bits<4>>,
-    go: Signal<Local, bool>,
+    room: Signal<Local, bool>,
     passes: Signal<Local, bool>,
     offered: Signal<Local, bool>,
     moved: Signal<Local, bool>,
@@ -126,7 +128,7 @@ pub struct TlpTransmit {
 impl Logic for TlpTransmit {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, turn, active, allowed, exact, held);
+        dff_setup!(self, clock, turn, active, allowed, ready, exact, held);
         clock!(self, clock, arbiter, out);
         self.arbiter.reset.next = self.reset.val();
         self.out.reset.next = self.reset.val();
@@ -172,34 +174,24 @@ impl Logic for TlpTransmit {
             self.waiting.next = self.waiting.val() | bits::<4>(8);
         }
         // Whose turn it is, and its beat.
-        self.posted_ready.next = false;
-        self.nonposted_ready.next = false;
-        self.completion_ready.next = false;
-        self.message_ready.next = false;
-        self.beat.next = self.posted.val();
+        self.room.next = self.out.in_ready.val();
+        self.posted_ready.next = self.room.val() & self.ready.q.val().get_bit(0);
+        self.nonposted_ready.next = self.room.val() & self.ready.q.val().get_bit(1);
+        self.completion_ready.next = self.room.val() & self.ready.q.val().get_bit(2);
+        self.message_ready.next = self.room.val() & self.ready.q.val().get_bit(3);
+        self.offered.next = (self.waiting.val() & self.ready.q.val()).any();
         self.others.next = self.waiting.val() & self.allowed.q.val();
         if self.turn.q.val() == bits::<2>(0) {
-            self.go.next = self.active.q.val() | self.allowed.q.val().get_bit(0);
-            self.offered.next = self.posted_valid.val() & self.go.val();
-            self.posted_ready.next = self.out.in_ready.val() & self.go.val();
+            self.beat.next = self.posted.val();
             self.others.next = self.waiting.val() & self.allowed.q.val() & bits::<4>(14);
         } else if self.turn.q.val() == bits::<2>(1) {
-            self.go.next = self.active.q.val() | self.allowed.q.val().get_bit(1);
             self.beat.next = self.nonposted.val();
-            self.offered.next = self.nonposted_valid.val() & self.go.val();
-            self.nonposted_ready.next = self.out.in_ready.val() & self.go.val();
             self.others.next = self.waiting.val() & self.allowed.q.val() & bits::<4>(13);
         } else if self.turn.q.val() == bits::<2>(2) {
-            self.go.next = self.active.q.val() | self.allowed.q.val().get_bit(2);
             self.beat.next = self.completion.val();
-            self.offered.next = self.completion_valid.val() & self.go.val();
-            self.completion_ready.next = self.out.in_ready.val() & self.go.val();
             self.others.next = self.waiting.val() & self.allowed.q.val() & bits::<4>(11);
         } else {
-            self.go.next = self.active.q.val() | self.allowed.q.val().get_bit(3);
             self.beat.next = self.message.val();
-            self.offered.next = self.message_valid.val() & self.go.val();
-            self.message_ready.next = self.out.in_ready.val() & self.go.val();
             self.others.next = self.waiting.val() & self.allowed.q.val() & bits::<4>(7);
         }
         self.out.in_valid.next = self.offered.val();
@@ -221,6 +213,19 @@ impl Logic for TlpTransmit {
         if self.passes.val() & self.arbiter.valid.val() {
             self.turn.d.next = self.arbiter.index.val();
         }
+        self.ready.d.next = bits::<4>(0);
+        if (self.turn.d.val() == bits::<2>(0)) & (self.active.d.val() | self.allowed.d.val().get_bit(0)) {
+            self.ready.d.next = bits::<4>(1);
+        }
+        if (self.turn.d.val() == bits::<2>(1)) & (self.active.d.val() | self.allowed.d.val().get_bit(1)) {
+            self.ready.d.next = bits::<4>(2);
+        }
+        if (self.turn.d.val() == bits::<2>(2)) & (self.active.d.val() | self.allowed.d.val().get_bit(2)) {
+            self.ready.d.next = bits::<4>(4);
+        }
+        if (self.turn.d.val() == bits::<2>(3)) & (self.active.d.val() | self.allowed.d.val().get_bit(3)) {
+            self.ready.d.next = bits::<4>(8);
+        }
 
         // Out.
         self.on_show.next = self.out.out_data.val();
@@ -237,6 +242,7 @@ impl Logic for TlpTransmit {
             self.turn.d.next = bits::<2>(0);
             self.active.d.next = false;
             self.allowed.d.next = bits::<4>(0);
+            self.ready.d.next = bits::<4>(0);
             self.exact.d.next = false;
             self.held.d.next = false;
         }

@@ -208,13 +208,13 @@ impl Logic for Intake {
         if self.next_access.val() {
             self.shown.d.next = false;
         }
-        self.reading.d.next = false;
         if self.reading.q.val() {
             self.shown.d.next = true;
             self.held_region.d.next = self.rows.region.val();
         }
-        if self.take.val() {
-            self.reading.d.next = true;
+        self.reading.d.next = self.take.val();
+        // Whatever it is: if nobody asks, nobody looks at it.
+        if self.room.q.val() {
             self.held.d.next = self.chosen.val();
             self.held_client.d.next = self.whose.val();
             self.held_member.d.next = self.number_low.val().any()

@@ -137,6 +137,7 @@ pub struct Lookup {
     popping: DFF<bool>,
     target: Signal<Local, Vi>,
     blocked: Signal<Local, bool>,
+    next_blocked: Signal<Local, bool>,
     /// The packet needs a receive.
     needs: Signal<Local, bool>,
     waits: Signal<Local, bool>,
@@ -165,7 +166,13 @@ impl Logic for Lookup {
         self.look_far.next = (self.step.q.val() == Step::Load) | (self.step.q.val() == Step::Decide);
         self.state_vi.next = self.vi.q.val();
         self.look_slot.next = self.known_consumed.q.val().get_bits::<RECEIVE_AHEAD_LOG2>(0);
-        self.blocked.next = self.blocking.val() & (self.blocking_vi.val() == self.target.val());
+        self.blocked.next = self.blocking.val() & (self.blocking_vi.val() == self.vi.q.val());
+        // The next one again: compared before it is known which it is.
+        self.next_blocked.next = self.blocking.val()
+            & (self.blocking_vi.val() == bit_cast::<VI_LOG2, 24>(self.info.val().queue_pair));
+        if self.work_valid.val() {
+            self.next_blocked.next = self.blocking.val() & (self.blocking_vi.val() == self.work_vi.val());
+        }
         self.judge.info.next = self.info.val();
         self.judge.peer.next = self.known_peer.q.val();
         self.judge.message.next = self.known_message.q.val();
@@ -204,7 +211,10 @@ impl Logic for Lookup {
             Step::Idle => {
                 self.vi.d.next = self.target.val();
                 self.flushing.d.next = self.work_valid.val();
-                if (self.work_valid.val() | self.info_valid.val()) & !self.hold.val() & !self.blocked.val() {
+                if (self.work_valid.val() | self.info_valid.val())
+                    & !self.hold.val()
+                    & !self.next_blocked.val()
+                {
                     self.popping.d.next = self.work_valid.val();
                     self.step.d.next = Step::Load;
                 }

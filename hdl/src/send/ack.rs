@@ -17,7 +17,7 @@
 //! The last word of a connection (`bus::word`) is kept: nothing replaces it, and it is said again for each request to
 //! repeat it, until a new connection forgets it. A request to repeat a word that was not said is nothing.
 //!
-//! Latency: 5 cycles from release to `ack`, one request every 3 cycles. The first 64 cycles after reset clear the rows.
+//! Latency: 6 cycles from release to `ack`, one request every 3 cycles. The first 64 cycles after reset clear the rows.
 //!
 //! Tests: `tests/complete/ack.rs`.
 
@@ -127,7 +127,7 @@ pub struct Ack {
     marks: Signal<Local, Bits<8>>,
     extended: Signal<Local, Bits<16>>,
     /// The oldest request's writes have left the edge.
-    left: Signal<Local, bool>,
+    left: DFF<bool>,
     request_now: Signal<Local, AckRequest>,
     rows: Ram<Row, VI_LOG2>,
     turn: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
@@ -154,7 +154,7 @@ pub struct Ack {
 impl Logic for Ack {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, clear, offered, offer, kept, closed, laps, upper);
+        dff_setup!(self, clock, step, clear, offered, offer, kept, closed, left, laps, upper);
         clock!(self, clock, requests, flush, rows, turn);
         self.requests.reset.next = self.reset.val();
         self.turn.reset.next = self.reset.val();
@@ -208,9 +208,11 @@ impl Logic for Ack {
 
         // Signed: the write engine may have retired more than was issued at the mark, or not yet as much.
         self.since.next = self.all_retired.val() - self.requests.out_data.val().mark;
-        self.left.next = self.requests.out_valid.val() & !self.since.val().get_bit(15);
-        self.requests.out_ready.next = self.left.val() & self.flush.in_ready.val();
-        self.flush.in_valid.next = self.left.val();
+        self.requests.out_ready.next = self.left.q.val() & self.flush.in_ready.val();
+        self.left.d.next = self.requests.out_valid.val()
+            & !self.since.val().get_bit(15)
+            & !(self.left.q.val() & self.flush.in_ready.val());
+        self.flush.in_valid.next = self.left.q.val();
         self.flush.in_request.next.vi = self.requests.out_data.val().vi;
         self.flush.in_request.next.psn = self.requests.out_data.val().psn;
         self.flush.in_request.next.msn = self.requests.out_data.val().msn;
@@ -321,6 +323,7 @@ impl Logic for Ack {
             self.step.d.next = Step::Clear;
             self.clear.d.next = bits::<VI_LOG2>(0);
             self.offered.d.next = false;
+            self.left.d.next = false;
             self.laps.d.next = bits::<8>(0);
             self.upper.d.next = false;
         }

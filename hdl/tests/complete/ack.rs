@@ -58,14 +58,14 @@ fn nothing_is_released_before_its_writes_are_out() {
         dut.set("request_valid", 0);
         for retired in start..start + 9 {
             dut.set("retired", retired % 256);
-            for _ in 0..6 {
+            for _ in 0..8 {
                 dut.tick();
             }
             assert_eq!(dut.get("ack_valid"), 0, "{retired} of {}", start + 9);
             assert_eq!(dut.get("busy"), 1);
         }
         dut.set("retired", (start + 9) % 256);
-        for _ in 0..6 {
+        for _ in 0..8 {
             dut.tick();
         }
         assert_eq!((dut.get("ack_valid"), shown(&dut)), (1, request));
