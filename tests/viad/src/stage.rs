@@ -165,6 +165,11 @@ impl Stage {
         self.viads[nic].0.kill().expect("it lives");
         self.viads[nic].0.wait().expect("it has ended");
     }
+
+    /// A viad that was killed has a successor.
+    pub fn replace(&mut self, nic: usize, viad: Process) {
+        self.viads[nic] = viad;
+    }
 }
 
 impl Drop for Stage {

@@ -145,6 +145,60 @@ static void a_disconnect_ends_a_peer_request(void)
     end_both();
 }
 
+/* One thread asks for a peer while another disconnects, again and again. */
+static pthread_barrier_t together;
+static VIP_VI_HANDLE contested;
+#define DUELS 300
+
+static void *disconnect_again_and_again(void *unused)
+{
+    int n, spins;
+    (void)unused;
+    for (n = 0; n < DUELS; n++) {
+        pthread_barrier_wait(&together);
+        /* Sooner or later in the other's call. */
+        for (spins = 0; spins < n % 100 * 200; spins++)
+            __sync_synchronize();
+        OK(VipDisconnect(contested));
+        pthread_barrier_wait(&together);
+    }
+    return NULL;
+}
+
+static void a_disconnect_beside_a_peer_request_comes_before_or_after_it(void)
+{
+    struct address own, to;
+    VIP_VI_ATTRIBUTES remote;
+    VIP_VI_STATE state;
+    VIP_RETURN asked, done;
+    pthread_t thread;
+    int n;
+    begin(&server, "nic0");
+    contested = create_vi(&server, NULL, NULL);
+    address(&own, server.nic, "one");
+    address(&to, server.nic, "nobody");
+    CHECK(pthread_barrier_init(&together, NULL, 2) == 0);
+    CHECK(pthread_create(&thread, NULL, disconnect_again_and_again, NULL) == 0);
+    for (n = 0; n < DUELS; n++) {
+        pthread_barrier_wait(&together);
+        asked = VipConnectPeerRequest(contested, &own.head, &to.head, VIP_INFINITE);
+        pthread_barrier_wait(&together);
+        CHECK(asked == VIP_SUCCESS || asked == VIP_INVALID_STATE);
+        state = state_of(contested);
+        done = VipConnectPeerDone(contested, &remote);
+        /* Either it is idle, or its request is on its way. */
+        if (state == VIP_STATE_CONNECT_PENDING)
+            CHECK(asked == VIP_SUCCESS && done == VIP_NOT_DONE);
+        else
+            CHECK(state == VIP_STATE_IDLE && done == VIP_INVALID_STATE);
+        OK(VipDisconnect(contested));
+    }
+    CHECK(pthread_join(thread, NULL) == 0);
+    pthread_barrier_destroy(&together);
+    OK(VipDestroyVi(contested));
+    end(&server);
+}
+
 /* A client in a process of its own, which dies when the server has heard it. */
 static pid_t ask_and_die(const char *program)
 {
@@ -514,6 +568,7 @@ static void what_is_made_while_a_nic_is_closed_does_not_stay(void)
 static const struct test tests[] = {
     TEST(a_disconnect_ends_a_request_under_way),
     TEST(a_disconnect_ends_a_peer_request),
+    TEST(a_disconnect_beside_a_peer_request_comes_before_or_after_it),
     TEST(a_disconnect_ends_an_accept_under_way),
     TEST(done_does_not_wait_behind_a_peer_wait_and_both_are_told),
     TEST(an_entry_that_the_library_makes_wakes_who_sleeps),
