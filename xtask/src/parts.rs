@@ -58,7 +58,7 @@ pub const PARTS: &[Part] = &[
     Part { name: "driver", about: "unit tests: PciDevice back ends and Kernel Agent", needs: &[], action: Action::Unit("viaduct-driver") },
     Part { name: "viad", about: "unit tests: the Kernel Agent as a service", needs: &[], action: Action::Unit("viad") },
     Part { name: "vipl", about: "unit tests: VIPL", needs: &[], action: Action::Unit("vipl") },
-    Part { name: "vipl-c", about: "VIPL's C interface: the header, the library's symbols, C programs over the functional model", needs: &[Simulator, Need::C], action: Action::Unit("vipl-c") },
+    Part { name: "vipl-c", about: "VIPL's C interface: the header, the library's symbols, C programs over functional models and RTL", needs: &[Simulator, Need::C], action: Action::Unit("vipl-c") },
     Part { name: "cli", about: "unit tests: the viaduct command", needs: &[], action: Action::Unit("viaduct-cli") },
     Part { name: "guest", about: "unit tests: the suite that runs where a kernel's VFIO is", needs: &[], action: Action::Unit("viaduct-guest") },
     Part { name: "xtask", about: "unit tests: this command", needs: &[], action: Action::Unit("xtask") },
