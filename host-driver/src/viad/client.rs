@@ -7,7 +7,7 @@ use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::Path,
     sync::{
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
         Arc, Mutex, OnceLock, PoisonError,
     },
     time::{Duration, Instant},
@@ -74,6 +74,8 @@ pub struct Client {
     welcome: Welcome,
     arena: Arc<Mapping>,
     pub(super) news: Mutex<Heard>,
+    /// What viad had said of events when they were fetched last.
+    heard: AtomicU32,
 }
 
 /// What doorbell pages and sleepers have in common.
@@ -223,7 +225,8 @@ impl Client {
             .map_err(system("a thread"))?;
         let born = Birth::now();
         let (turn, news) = (Mutex::new(()), Mutex::default());
-        Ok(Arc::new(Self { born, bell, socket, turn, welcome, arena, news }))
+        let heard = AtomicU32::new(0);
+        Ok(Arc::new(Self { born, bell, socket, turn, welcome, arena, news, heard }))
     }
 
     pub(super) fn call(&self, request: &Request) -> Result<(Answer, Vec<OwnedFd>), AgentError> {
@@ -531,14 +534,21 @@ impl KernelAgent for Client {
     fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, AgentError> {
         let start = Instant::now();
         loop {
-            // viad raises it when it has the events.
-            let seen = self.told(EVENTS);
-            let events = self.take_events()?;
-            let left = timeout.saturating_sub(start.elapsed());
-            if !events.is_empty() || left.is_zero() {
-                return Ok(events);
+            self.check_here()?;
+            // viad raises it when it has the events: before that there is nothing to ask for.
+            let told = self.told(EVENTS);
+            if self.heard.load(Ordering::Acquire) != told {
+                let events = self.take_events()?;
+                self.heard.store(told, Ordering::Release);
+                if !events.is_empty() {
+                    return Ok(events);
+                }
             }
-            self.sleep_untold(EVENTS, seen, left.min(LONGEST_SLEEP));
+            let left = timeout.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return Ok(Vec::new());
+            }
+            self.sleep_untold(EVENTS, told, left.min(LONGEST_SLEEP));
         }
     }
 
