@@ -60,6 +60,13 @@ pub trait KernelAgent: Send + Sync {
 
     /// Whether the NIC still answers. Who waits asks now and then.
     fn check(&self) -> Result<(), AgentError>;
+    /// Whether the agent is there, as far as one knows without asking anybody.
+    ///
+    /// # Errors
+    /// It is gone, or another process's.
+    fn check_here(&self) -> Result<(), AgentError> {
+        Ok(())
+    }
     /// Lets time pass while something is waited for.
     fn pause(&self);
     /// How many interrupt vectors one can sleep on; 0: one polls.

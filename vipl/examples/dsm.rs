@@ -123,7 +123,7 @@ fn node(nic: &str, home: &str, rounds: u64) -> Result<()> {
         dsm.unlock()?;
     }
     dsm.tell(BYE)?;
-    dsm.end.part(&dsm.vi)
+    Ok(dsm.vi.disconnect()?)
 }
 
 /// Gives the lock to one node after the other, until all have left.
@@ -172,7 +172,7 @@ fn home(nic: &str, nodes: usize) -> Result<()> {
         }
     }
     for (vi, _) in vis.values() {
-        end.part(vi)?;
+        vi.disconnect()?;
     }
     for page in 0..PAGES {
         println!("page {page}: {}", end.word(START + PAGE * page + 8 * page)?);

@@ -25,5 +25,5 @@ fn main() -> Result<()> {
             vi.send_wait(None)?;
         }
     }
-    end.part(&vi)
+    Ok(vi.disconnect()?)
 }

@@ -45,5 +45,5 @@ fn main() -> Result<()> {
             println!("{BALLS} balls there and back, {:.1} us each", each.as_secs_f64() * 1e6);
         }
     }
-    end.part(&vi)
+    Ok(vi.disconnect()?)
 }

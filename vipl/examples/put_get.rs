@@ -41,7 +41,7 @@ fn serve(end: &End) -> Result<()> {
         return Err("what was put is not what was to be put".into());
     }
     println!("{} bytes were put here", done.immediate().unwrap_or(0));
-    end.part(&vi)
+    Ok(vi.disconnect()?)
 }
 
 fn ask(end: &End, server: &str) -> Result<()> {
@@ -64,7 +64,7 @@ fn ask(end: &End, server: &str) -> Result<()> {
     let put = Descriptor::rdma_write(there).segment(&end.memory, START + HALF, HALF)?;
     vi.post_send(put.immediate(HALF as u32).build(&end.memory, 128)?)?;
     vi.send_wait(None)?;
-    end.part(&vi)
+    Ok(vi.disconnect()?)
 }
 
 fn main() -> Result<()> {

@@ -60,7 +60,7 @@ fn serve(end: &End, count: usize) -> Result<()> {
         Result::Ok(())
     })?;
     for client in clients.into_inner().unwrap_or_else(PoisonError::into_inner).values() {
-        end.part(&client.vi)?;
+        client.vi.disconnect()?;
     }
     println!("{count} clients served");
     Ok(())
@@ -75,7 +75,7 @@ fn ask(end: &End, server: &str, text: &str) -> Result<()> {
     vi.send_wait(None)?;
     let answer = vi.recv_wait(None)?;
     println!("{}", String::from_utf8(end.read(1024, answer.length())?)?);
-    end.part(&vi)
+    Ok(vi.disconnect()?)
 }
 
 fn main() -> Result<()> {

@@ -352,7 +352,7 @@ VIP_RETURN VipQueryVi(IN VIP_VI_HANDLE ViHandle, OUT VIP_VI_STATE *State, OUT VI
 
 /* ---- Connections ------------------------------------------------------------------------------------------------- */
 
-/* With the Kernel Agent in the process. Through viad they answer VIP_ERROR_NOT_SUPPORTED for now. */
+/* By discriminators, over the wire. Who waits, asks, or has asked finds out when the NIC is closed, and by VipDisconnect. */
 VIP_RETURN VipConnectWait(IN VIP_NIC_HANDLE NicHandle, IN VIP_NET_ADDRESS *LocalAddr, IN VIP_ULONG Timeout,
                           OUT VIP_NET_ADDRESS *RemoteAddr, OUT VIP_VI_ATTRIBUTES *RemoteViAttribs,
                           OUT VIP_CONN_HANDLE *ConnHandle);
@@ -413,6 +413,39 @@ VIP_RETURN VipPostDeferredSends(IN VIP_VI_HANDLE ViHandle, IN VIP_BOOLEAN Enable
 VIP_RETURN VipAddTagCQ(IN VIP_CQ_HANDLE CQHandle, IN OUT VIP_EVENT_HANDLE *Event, IN VIP_ULONG Tag,
                        IN VIP_ULONG Priority);
 VIP_RETURN VipRemoveTagCQ(IN VIP_CQ_HANDLE CQHandle, IN VIP_EVENT_HANDLE Event, IN VIP_ULONG Tag);
+
+/* ---- Beside VIPL: private data ----------------------------------------------------------------------------------- */
+
+/* Extensions of Viaduct's: some bytes of the program's own, which travel with the messages of a connection. A program that calls
+ * VIPL's functions alone sends none, and may be connected with one that does. Programs that have to do with other libraries as
+ * well ask for this macro.
+ */
+#define VIP_HAS_PRIVATE_DATA 1
+
+/* Most bytes of them. Those of a request share the room with both discriminators: 44 less the bytes of these. */
+#define VIP_MAX_REQUEST_DATA 44
+#define VIP_MAX_ACCEPT_DATA 184
+#define VIP_MAX_REJECT_DATA 136
+
+/* As the functions of the shorter names, with DataLen bytes at Data; more than there is room for is VIP_INVALID_PARAMETER, and
+ * nothing is done.
+ */
+VIP_RETURN VipConnectRequestData(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRESS *LocalAddr,
+                                 IN VIP_NET_ADDRESS *RemoteAddr, IN VIP_ULONG Timeout,
+                                 OUT VIP_VI_ATTRIBUTES *RemoteViAttribs, IN const void *Data, IN VIP_ULONG DataLen);
+VIP_RETURN VipConnectPeerRequestData(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRESS *LocalAddr,
+                                     IN VIP_NET_ADDRESS *RemoteAddr, IN VIP_ULONG Timeout, IN const void *Data,
+                                     IN VIP_ULONG DataLen);
+VIP_RETURN VipConnectAcceptData(IN VIP_CONN_HANDLE ConnHandle, IN VIP_VI_HANDLE ViHandle, IN const void *Data,
+                                IN VIP_ULONG DataLen);
+VIP_RETURN VipConnectRejectData(IN VIP_CONN_HANDLE ConnHandle, IN const void *Data, IN VIP_ULONG DataLen);
+
+/* What came with a request that VipConnectWait has given, until it is accepted or rejected. DataLen is how much room there is, and
+ * then how many bytes they are: none is VIP_SUCCESS with 0, too little room VIP_ERROR_RESOURCE.
+ */
+VIP_RETURN VipGetRequestData(IN VIP_CONN_HANDLE ConnHandle, OUT VIP_PVOID Data, IN OUT VIP_ULONG *DataLen);
+/* What the peer of a VI has sent last: with its request, or with its answer, VIP_REJECT too; until the VI is next connected. */
+VIP_RETURN VipGetPeerData(IN VIP_VI_HANDLE ViHandle, OUT VIP_PVOID Data, IN OUT VIP_ULONG *DataLen);
 
 #ifdef __cplusplus
 }

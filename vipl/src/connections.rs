@@ -1,14 +1,36 @@
 //! What the library needs of a connection manager: VIA's client/server and peer models (VipConnectWait and those after it).
 
+//!
+//! Programs may send some bytes of their own along, *private data*: with a request, with its acceptance, with its rejection. That is an
+//! extension beside VIPL, whose calls have no place for it. It is delivered when the connection's message is, and costs no message
+//! of its own. A request has room for [`request_room`] bytes, an acceptance for [`ACCEPT_ROOM`], a rejection for [`REJECT_ROOM`].
+
 use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 
-use viaduct_driver::{address::Mac, kernel_agent::ViName};
+use viaduct_driver::{
+    address::Mac,
+    cm::manager::{REJ_ROOM, REP_ROOM},
+    kernel_agent::ViName,
+};
+use viaduct_spec::cm::{rdma_cm, via};
 
 use crate::{form::Form, Error, Nic, ReliabilityLevel, Vi};
 
 /// Longest discriminator in bytes (VIP_NIC_ATTRIBUTES.MaxDiscriminatorLen): with the address of a NIC it fits the 40 bytes that
 /// programs give a VIP_NET_ADDRESS.
 pub const MAX_DISCRIMINATOR: usize = 22;
+
+/// Most bytes of private data with an acceptance.
+pub const ACCEPT_ROOM: usize = REP_ROOM;
+/// Most bytes of private data with a rejection.
+pub const REJECT_ROOM: usize = REJ_ROOM;
+/// Most bytes of private data with a request whose discriminators have none: they share the room.
+pub const REQUEST_ROOM: usize = 92 - rdma_cm::BYTES - via::BYTES;
+
+/// Bytes of private data that a request from one address to another has room for.
+pub fn request_room(local: &NetAddress, remote: &NetAddress) -> usize {
+    REQUEST_ROOM.saturating_sub(local.discriminator.len() + remote.discriminator.len())
+}
 
 /// The address of an endpoint (VIP_NET_ADDRESS).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -30,6 +52,15 @@ pub struct RemoteAttributes {
     pub enable_rdma_write: bool,
     /// Its peer may read.
     pub enable_rdma_read: bool,
+}
+
+/// What the other side has answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The attributes of its VI.
+    pub attributes: RemoteAttributes,
+    /// Its private data.
+    pub data: Vec<u8>,
 }
 
 /// A VI, as a connection manager sees it.
@@ -75,7 +106,32 @@ impl<D: Form> Endpoint for Vi<D> {
     }
 }
 
-/// Makes and ends the connections of one NIC. It sleeps in its calls, which may come from any thread. Time-outs: None is for ever.
+/// What stands for an endpoint is one.
+macro_rules! endpoint {
+    ($($pointer:ty),*) => {$(
+        impl<E: Endpoint + ?Sized> Endpoint for $pointer {
+            fn name(&self) -> ViName {
+                (**self).name()
+            }
+
+            fn attributes(&self) -> RemoteAttributes {
+                (**self).attributes()
+            }
+
+            fn begin(&self) -> Result<(), Error> {
+                (**self).begin()
+            }
+
+            fn end(&self, connected: bool) -> Result<(), Error> {
+                (**self).end(connected)
+            }
+        }
+    )*};
+}
+
+endpoint!(&E, Arc<E>);
+
+/// Makes the connections of one NIC, which [`Vi::disconnect`] ends. It sleeps in its calls, which may come from any thread. Time-outs: None is for ever.
 pub trait Connections: Send + Sync {
     /// The NIC at `host` has this IPv4 address: a hosts file says so. What nobody told is asked for on the wire.
     fn learn(&self, host: Mac, ip: Ipv4Addr);
@@ -95,34 +151,30 @@ pub trait Connections: Send + Sync {
     /// without an error the VI is connected.
     ///
     /// # Errors
-    /// [`Error::NoMatch`], promptly, when nobody waits there; [`Error::Rejected`]; [`Error::Timeout`];
-    /// [`Error::NotReachable`]. The VI is idle then.
+    /// [`Error::NoMatch`], promptly, when nobody waits there; [`Error::Rejected`], with the other side's private data;
+    /// [`Error::Timeout`]; [`Error::NotReachable`]; [`Error::PrivateData`]. The VI is idle then.
     fn request(
         &self,
         vi: &dyn Endpoint,
         local: &NetAddress,
         remote: &NetAddress,
+        data: &[u8],
         timeout: Option<Duration>,
-    ) -> Result<RemoteAttributes, Error>;
+    ) -> Result<Answer, Error>;
 
-    /// Asks for a connection with a peer that asks for one with us, and does not wait (VipConnectPeerRequest).
+    /// Asks for a connection with a peer that asks for one with us, and does not wait (VipConnectPeerRequest). Each gets the other's
+    /// private data.
     ///
     /// # Errors
-    /// The device's.
+    /// [`Error::PrivateData`]; the device's.
     fn peer_request(
         &self,
-        vi: &dyn Endpoint,
+        vi: Arc<dyn Endpoint>,
         local: &NetAddress,
         remote: &NetAddress,
+        data: &[u8],
         timeout: Option<Duration>,
     ) -> Result<Arc<dyn PeerRequest>, Error>;
-
-    /// Ends the connection of `vi`, which the peer is told, or the attempt at one: a call that is under way ends with
-    /// [`Error::State`]. The VI itself is disconnected by the caller, after.
-    ///
-    /// # Errors
-    /// The device's.
-    fn disconnect(&self, vi: &dyn Endpoint) -> Result<(), Error>;
 }
 
 /// Somebody asks for a connection (VIP_CONN_HANDLE). Dropping it rejects.
@@ -131,31 +183,33 @@ pub trait Incoming: Send + Sync {
     fn remote(&self) -> NetAddress;
     /// The attributes of its VI.
     fn attributes(&self) -> RemoteAttributes;
+    /// Its private data.
+    fn data(&self) -> &[u8];
     /// Connects `vi`, whose attributes fit, with it (VipConnectAccept). When it returns without an error the VI is connected.
     ///
     /// # Errors
     /// Level or MaxTransferSize that differ: the other side hears nothing, and one may try again. [`Error::Timeout`]: the other
-    /// side has given up.
-    fn accept(&self, vi: &dyn Endpoint) -> Result<(), Error>;
+    /// side has given up. [`Error::PrivateData`]: nothing was done.
+    fn accept(&self, vi: &dyn Endpoint, data: &[u8]) -> Result<(), Error>;
     /// Does not want it (VipConnectReject).
     ///
     /// # Errors
-    /// The device's.
-    fn reject(self: Box<Self>) -> Result<(), Error>;
+    /// [`Error::PrivateData`]: it is rejected without. The device's.
+    fn reject(self: Box<Self>, data: &[u8]) -> Result<(), Error>;
 }
 
-/// A peer request on its way. Dropping its last clone withdraws it.
+/// A peer request on its way. Dropping its last clone withdraws it, and leaves the VI idle.
 pub trait PeerRequest: Send + Sync {
     /// How it ended, if it has (VipConnectPeerDone). It never blocks, also while another thread waits.
     ///
     /// # Errors
     /// [`Error::NotDone`]; those of [`Connections::request`] but [`Error::NoMatch`].
-    fn done(&self, vi: &dyn Endpoint) -> Result<RemoteAttributes, Error>;
+    fn done(&self) -> Result<Answer, Error>;
     /// Waits until it has ended, or its time is up (VipConnectPeerWait).
     ///
     /// # Errors
     /// As [`PeerRequest::done`], and [`Error::Timeout`].
-    fn wait(&self, vi: &dyn Endpoint) -> Result<RemoteAttributes, Error>;
+    fn wait(&self) -> Result<Answer, Error>;
 }
 
 impl Nic {

@@ -7,7 +7,7 @@ use viaduct_driver::{
     device::DeviceError,
 };
 
-use crate::Descriptor;
+use crate::{connections::MAX_DISCRIMINATOR, Descriptor};
 
 /// VIP_RETURN: the codes of the C interface, by their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -79,9 +79,20 @@ pub enum Error {
     /// Nobody waits for the connection.
     #[error("nobody waits for a connection at that address")]
     NoMatch,
-    /// The peer does not want the connection.
+    /// The peer does not want the connection; its private data.
     #[error("the peer rejected the connection")]
-    Rejected,
+    Rejected(Vec<u8>),
+    /// A discriminator that is too long.
+    #[error("a discriminator of {0} bytes: it has {MAX_DISCRIMINATOR} at most")]
+    Discriminator(usize),
+    /// More private data than the message of a connection has room for.
+    #[error("{length} bytes of private data: there is room for {room}")]
+    PrivateData {
+        /// Bytes.
+        length: usize,
+        /// Room.
+        room: usize,
+    },
     /// No way to the peer.
     #[error("there is no way to {0}")]
     NotReachable(String),
@@ -144,7 +155,7 @@ impl Error {
             Self::Timeout => Return::Timeout,
             Self::Posted | Self::State(_) => Return::InvalidState,
             Self::NoMatch => Return::NoMatch,
-            Self::Rejected => Return::Reject,
+            Self::Rejected(_) => Return::Reject,
             Self::NotReachable(_) => Return::NotReachable,
             Self::NotSupported(_) => Return::ErrorNotSupported,
             Self::Overrun(_) | Self::Memory(_) => Return::ErrorResource,
@@ -153,6 +164,8 @@ impl Error {
             | Self::Alignment(_)
             | Self::Segments
             | Self::Length
+            | Self::Discriminator(_)
+            | Self::PrivateData { .. }
             | Self::ReadOnly
             | Self::HasCq
             | Self::OtherNic => Return::InvalidParameter,

@@ -190,7 +190,12 @@ impl Nic {
 
     /// Connections that their peers have ended: no error of the NIC's.
     fn lost(&self) -> Vec<Event> {
-        self.0.connections.begun().map_or_else(Vec::new, |wire| lost_events(&wire))
+        self.wire_if_begun().map_or_else(Vec::new, |wire| lost_events(&wire))
+    }
+
+    /// What makes its connections, if somebody has asked for one.
+    pub(crate) fn wire_if_begun(&self) -> Option<Arc<Wire>> {
+        self.0.connections.begun()
     }
 
     pub(crate) fn wire(&self) -> Result<Arc<Wire>, Error> {

@@ -35,6 +35,8 @@ impl Misses {
         if misses >= MISSES {
             agent.pause();
         }
+        // Who looks rarely misses rarely: what is known of its end he hears at once.
+        agent.check_here()?;
         if misses % CHECK == CHECK - 1 {
             agent.check()?;
         }

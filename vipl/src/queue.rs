@@ -2,9 +2,10 @@
 
 use std::{
     collections::VecDeque,
+    ops::{Deref, DerefMut},
     sync::{
         atomic::{fence, AtomicBool, Ordering},
-        Mutex, MutexGuard,
+        Mutex, MutexGuard, PoisonError,
     },
     time::Duration,
 };
@@ -19,8 +20,33 @@ use crate::{form::Form, patience::Misses, Error};
 pub(crate) struct Queue<D> {
     direction: Direction,
     slots: usize,
+    /// Held from a descriptor's place in the ring to its doorbell: doorbells are rung in the order of their descriptors. The device may
+    /// take its time for one, and who looks whether something is complete does not wait for that. Taken before `posted`.
+    doorbell: Mutex<()>,
     posted: Mutex<Posted<D>>,
     misses: Misses,
+}
+
+/// A queue at rest: nobody posts, or looks.
+#[derive(Debug)]
+pub(crate) struct Rest<'a, D> {
+    posted: MutexGuard<'a, Posted<D>>,
+    /// Let go of when others may look again.
+    _doorbell: MutexGuard<'a, ()>,
+}
+
+impl<D> Deref for Rest<'_, D> {
+    type Target = Posted<D>;
+
+    fn deref(&self) -> &Posted<D> {
+        &self.posted
+    }
+}
+
+impl<D> DerefMut for Rest<'_, D> {
+    fn deref_mut(&mut self) -> &mut Posted<D> {
+        &mut self.posted
+    }
 }
 
 /// The descriptors on a work queue.
@@ -40,6 +66,7 @@ impl<D: Form> Queue<D> {
         Self {
             direction,
             slots: vi.ring(direction).slots(),
+            doorbell: Mutex::default(),
             posted: Mutex::new(Posted { position: 0, descriptors: VecDeque::new(), held: false, old: 0 }),
             misses: Misses::default(),
         }
@@ -50,8 +77,15 @@ impl<D: Form> Queue<D> {
         self.direction
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Posted<D>> {
-        self.posted.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    /// Brings the queue to rest: no doorbell is on its way.
+    pub(crate) fn rest(&self) -> Rest<'_, D> {
+        let _doorbell = whole(&self.doorbell);
+        Rest { posted: whole(&self.posted), _doorbell }
+    }
+
+    /// The descriptors as they are, whoever rings a doorbell.
+    pub(crate) fn look(&self) -> MutexGuard<'_, Posted<D>> {
+        whole(&self.posted)
     }
 
     /// Posts a descriptor: token into the ring, then the doorbell. Whether it was flushed at once: the VI is being connected.
@@ -63,7 +97,8 @@ impl<D: Form> Queue<D> {
         release: impl FnOnce(&mut Posted<D>) -> Result<(), Error>,
     ) -> Result<bool, Error> {
         vi.check_process()?;
-        let mut posted = self.lock();
+        let _doorbell = whole(&self.doorbell);
+        let mut posted = self.look();
         // The NIC has completed, hence read, what is off the queue: its slot is free.
         if posted.descriptors.len() >= self.slots {
             return Err(Error::Overrun(self.slots));
@@ -80,6 +115,7 @@ impl<D: Form> Queue<D> {
         let token = posted.hand(vi, self.direction, &descriptor);
         // From here on the NIC may find it, doorbell or not: it is posted.
         posted.descriptors.push_back(descriptor);
+        drop(posted);
         vi.ring_doorbell(self.direction, token)?;
         Ok(false)
     }
@@ -122,7 +158,7 @@ impl<D: Form> Queue<D> {
     /// Asks for an interrupt when the head is complete. When it is already, or there is none, nothing is asked.
     fn arm(&self, vi: &AgentVi) -> Result<(), Error> {
         // Under the lock: the position is of the queue as it is, and not of one that was reset meanwhile.
-        let posted = self.lock();
+        let posted = self.look();
         match posted.descriptors.front() {
             Some(head) if !head.is_complete() => Ok(vi.arm(self.direction, posted.oldest())?),
             _ => Ok(()),
@@ -130,7 +166,7 @@ impl<D: Form> Queue<D> {
     }
 
     fn try_done(&self) -> Option<Result<D, Error>> {
-        let mut posted = self.lock();
+        let mut posted = self.look();
         match posted.descriptors.front() {
             None => return Some(Err(Error::Empty)),
             Some(head) if !head.is_complete() => return None,
@@ -191,6 +227,11 @@ impl<D: Form> Posted<D> {
         self.position = 0;
         flushed
     }
+}
+
+/// Takes a lock around what is whole after each step.
+fn whole<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The ring position after `position`.

@@ -86,7 +86,7 @@ pub struct ViQuery {
     pub receive_queue_empty: bool,
 }
 
-/// A virtual interface. Dropping it disconnects and destroys it.
+/// A virtual interface. Dropping it disconnects it, as [`Vi::disconnect`] does, and destroys it.
 ///
 /// `D` is the form of its descriptors: [`Descriptor`]s that own their memory, or those that a C program has written
 /// ([`RawDescriptor`]).
@@ -168,6 +168,12 @@ impl<D: Form> Vi<D> {
         self.vi.index()
     }
 
+    /// Whether an event is of this VI, and not of another that has had its number.
+    pub fn is_of(&self, event: &crate::Event) -> bool {
+        let name = self.vi.name();
+        (name.index, u64::from(name.life)) == (event.vi, event.life)
+    }
+
     /// What the peer has to know to connect to this VI. It is new for each connection.
     pub fn connection_info(&self) -> ConnectionInfo {
         self.vi.info()
@@ -179,7 +185,7 @@ impl<D: Form> Vi<D> {
     /// # Errors
     /// [`crate::Return::InvalidState`] unless idle; a peer whose level or transfer size differ.
     pub fn connect(&self, peer: &ConnectionInfo) -> Result<(), Error> {
-        let mut sends = self.send.lock();
+        let mut sends = self.send.rest();
         // Sends posted to an idle VI are flushed; the NIC is done with them before it starts anew.
         self.wait_complete(&[&sends])?;
         self.vi.connect(peer)?;
@@ -255,8 +261,8 @@ impl<D: Form> Vi<D> {
         Ok(ViQuery {
             state: self.vi.state()?,
             attributes: self.lock_attributes().clone(),
-            send_queue_empty: self.send.lock().is_empty(),
-            receive_queue_empty: self.receive.lock().is_empty(),
+            send_queue_empty: self.send.look().is_empty(),
+            receive_queue_empty: self.receive.look().is_empty(),
         })
     }
 
@@ -267,7 +273,7 @@ impl<D: Form> Vi<D> {
     /// [`crate::Return::InvalidState`] unless idle, and of another tag while receives are posted: they were posted under the
     /// one that it has; otherwise as [`Nic::create_vi`].
     pub fn set_attributes(&self, new: &ViAttributes) -> Result<(), Error> {
-        let (mut sends, mut receives) = (self.send.lock(), self.receive.lock());
+        let (mut sends, mut receives) = (self.send.rest(), self.receive.rest());
         let mut attributes = self.lock_attributes();
         let new = ViAttributes {
             mtu: attributes.mtu,
@@ -292,11 +298,29 @@ impl<D: Form> Vi<D> {
         Ok(())
     }
 
-    /// Ends the connection (VipDisconnect): what is posted on either queue completes, flushed at the
-    /// latest, and stays on the queue for send_done and recv_done. The VI is idle then. Of an idle
-    /// VI, or one that is only being connected, receives stay posted.
+    /// Ends the connection (VipDisconnect), which the peer is told, or the attempt at one: a call that is under way ends with
+    /// [`Error::State`]. (Who has connected by [`Vi::connect`] tells the peer himself.) What is posted on either queue completes,
+    /// flushed at the latest, and stays on the queue for send_done and recv_done. The VI is idle then. Of an idle VI, or one that is
+    /// only being connected, receives stay posted.
+    ///
+    /// # Errors
+    /// The device's.
     pub fn disconnect(&self) -> Result<(), Error> {
-        let (mut sends, mut receives) = (self.send.lock(), self.receive.lock());
+        self.part();
+        self.idle()
+    }
+
+    /// The peer hears that the connection ends, and nobody connects it any more.
+    fn part(&self) {
+        if let Some(wire) = self.nic.wire_if_begun() {
+            // The VI is disconnected whatever becomes of the peer.
+            let _ = wire.part(self.name());
+        }
+    }
+
+    /// What is left of [`Vi::disconnect`] when its peer knows.
+    fn idle(&self) -> Result<(), Error> {
+        let (mut sends, mut receives) = (self.send.rest(), self.receive.rest());
         match self.vi.state()? {
             ViState::Idle => {}
             // It never was connected, to its program: receives stay posted, as they do in an idle VI.
@@ -347,10 +371,10 @@ impl<D: Form> Vi<D> {
 
     /// The agent may connect it from now on: see [`crate::connections::Endpoint::begin`].
     pub(crate) fn begin_connect(&self) -> Result<(), Error> {
-        let mut sends = self.send.lock();
+        let mut sends = self.send.rest();
         // Sends posted to an idle VI are flushed; the NIC is done with them before it starts anew.
         self.wait_complete(&[&sends])?;
-        self.receive.lock().begin();
+        self.receive.look().begin();
         sends.held = true;
         Ok(())
     }
@@ -369,10 +393,10 @@ impl<D: Form> Vi<D> {
     /// The agent has connected it, or has not: see [`crate::connections::Endpoint::end`].
     pub(crate) fn end_connect(&self, connected: bool) -> Result<(), Error> {
         if connected {
-            return self.release(&mut self.send.lock());
+            return self.release(&mut self.send.rest());
         }
         // It may have been connected, before it came to nothing.
-        self.disconnect()
+        self.idle()
     }
 
     /// It was connected, before that came to nothing: it is idle again, and its receives are as they were. The other end may not
@@ -521,7 +545,8 @@ fn judged(descriptor: Descriptor) -> Result<Descriptor, Error> {
 
 impl<D: Form> Drop for Vi<D> {
     fn drop(&mut self) {
-        let (mut sends, mut receives) = (self.send.lock(), self.receive.lock());
+        self.part();
+        let (mut sends, mut receives) = (self.send.rest(), self.receive.rest());
         let unused = sends.is_empty() && receives.is_empty() && matches!(self.vi.state(), Ok(ViState::Idle));
         // Of a device that is gone nothing is left to destroy.
         if unused || self.flush(&mut sends, &mut receives).is_ok() {

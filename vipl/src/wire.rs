@@ -19,7 +19,10 @@ use viaduct_driver::{
 };
 
 use crate::{
-    connections::{Connections, Endpoint, Incoming, NetAddress, PeerRequest, RemoteAttributes},
+    connections::{
+        request_room, Answer, Connections, Endpoint, Incoming, NetAddress, PeerRequest, RemoteAttributes,
+        ACCEPT_ROOM, REJECT_ROOM,
+    },
     Error,
 };
 
@@ -57,6 +60,19 @@ struct Underway {
     waits: bool,
     /// Somebody has disconnected the VI, and the call that is in it is to find out.
     ended: bool,
+    /// Somebody brings it to its end.
+    ending: bool,
+}
+
+impl State {
+    /// Who calls brings the attempt `id` of the VI to its end: from now on nobody else does, and no other begins. Whether it was ended by
+    /// a disconnect; None: it is over, or somebody else's to end.
+    fn claim(&mut self, vi: ViName, id: ConnectionId) -> Option<bool> {
+        let attempt =
+            self.attempts.get_mut(&vi).filter(|attempt| attempt.id == Some(id) && !attempt.ending)?;
+        (attempt.waits, attempt.ending) = (false, true);
+        Some(attempt.ended)
+    }
 }
 
 impl Wire {
@@ -95,14 +111,16 @@ impl Wire {
         vi: ViName,
         from: &NetAddress,
         to: &NetAddress,
+        data: &[u8],
         timeout: Option<Duration>,
     ) -> Result<Ask, Error> {
+        has_room(data, request_room(from, to))?;
         let target = match self.state().hosts.get(&to.host) {
             Some(&ip) => Target::Host(Host { mac: to.host, ip }),
             None => Target::Mac(to.host),
         };
         let (from, to) = (discriminator(from)?, discriminator(to)?);
-        Ok(Ask { vi, target, from, to, data: Vec::new(), timeout })
+        Ok(Ask { vi, target, from, to, data: data.to_vec(), timeout })
     }
 
     /// From now on the VI is being connected, by the call that asks.
@@ -127,15 +145,11 @@ impl Wire {
         &self,
         vi: &dyn Endpoint,
         id: ConnectionId,
-        outcome: Result<RemoteAttributes, Failure>,
-    ) -> Result<RemoteAttributes, Failure> {
+        outcome: Result<Answer, Failure>,
+    ) -> Result<Answer, Failure> {
         let name = vi.name();
         let mut state = self.state();
-        let is_own = state.attempts.get(&name).is_some_and(|attempt| attempt.id == Some(id));
-        if !is_own {
-            return Err(Failure::Ended);
-        }
-        let ended = state.attempts.get(&name).is_some_and(|attempt| attempt.ended);
+        let ended = state.claim(name, id).ok_or(Failure::Ended)?;
         let outcome = outcome.and_then(|is| if ended { Err(Failure::Ended) } else { Ok(is) });
         if outcome.is_ok() {
             state.attempts.remove(&name);
@@ -144,15 +158,34 @@ impl Wire {
         drop(state);
         let told = match outcome {
             Ok(_) => vi.end(true),
-            // Nothing more is to come of it; only then another attempt may begin.
-            Err(_) => {
-                let told = self.agent.disconnect(id).map_err(Error::from).and(vi.end(false));
-                self.state().attempts.remove(&name);
-                told
-            }
+            Err(_) => self.give_up(vi, id),
         };
         told.map_err(|_| Failure::Gone)?;
         outcome
+    }
+
+    /// Nothing is to come of an attempt that one has claimed; only then another may begin.
+    fn give_up(&self, vi: &dyn Endpoint, id: ConnectionId) -> Result<(), Error> {
+        let told = self.agent.disconnect(id).map_err(Error::from).and(vi.end(false));
+        self.state().attempts.remove(&vi.name());
+        told
+    }
+
+    /// Ends the connection of a VI, which the peer is told, or the attempt at one: a call that is under way finds out. The VI itself is
+    /// made idle by the caller, after.
+    ///
+    /// # Errors
+    /// The agent's.
+    pub fn part(&self, name: ViName) -> Result<(), Error> {
+        let mut state = self.state();
+        let link = state.links.remove(&name);
+        let attempt = state.attempts.get_mut(&name).and_then(|attempt| {
+            attempt.ended = true;
+            attempt.id
+        });
+        state.attempts.retain(|vi, attempt| *vi != name || !attempt.waits);
+        drop(state);
+        [link, attempt].into_iter().flatten().try_for_each(|id| Ok(self.agent.disconnect(id)?))
     }
 }
 
@@ -165,19 +198,19 @@ fn listen(wire: &Wire) {
 
 /// Begins an attempt at a connection.
 trait Begin {
-    fn begin(
+    fn begin<V: Endpoint>(
         &self,
-        vi: &dyn Endpoint,
+        vi: V,
         ask: impl FnOnce() -> Result<ConnectionId, ConnectorError>,
-    ) -> Result<Attempt, Error>;
+    ) -> Result<Attempt<V>, Error>;
 }
 
 impl Begin for Arc<Wire> {
-    fn begin(
+    fn begin<V: Endpoint>(
         &self,
-        vi: &dyn Endpoint,
+        vi: V,
         ask: impl FnOnce() -> Result<ConnectionId, ConnectorError>,
-    ) -> Result<Attempt, Error> {
+    ) -> Result<Attempt<V>, Error> {
         let name = vi.name();
         self.enter(name, None)?;
         let asked = vi.begin().and_then(|()| Ok(ask()?));
@@ -189,7 +222,7 @@ impl Begin for Arc<Wire> {
         };
         let outcome = match asked {
             Ok(id) if !ended => {
-                return Ok(Attempt { wire: Arc::clone(self), vi: name, id, progress: Mutex::default() });
+                return Ok(Attempt { wire: Arc::clone(self), vi, id, progress: Mutex::default() });
             }
             Ok(id) => self.agent.disconnect(id).map_err(Error::from).and(Err(Failure::Ended.into())),
             Err(error) => Err(error),
@@ -233,7 +266,8 @@ impl Connections for Arc<Wire> {
         };
         let remote = NetAddress { host: request.host.mac, discriminator: request.from.as_bytes().to_vec() };
         let attributes = of_end(&request.peer);
-        let asked = Asked { wire: Arc::clone(self), id, remote, attributes, settled: Mutex::new(false) };
+        let (wire, data) = (Arc::clone(self), request.data);
+        let asked = Asked { wire, id, remote, attributes, data, settled: Mutex::new(false) };
         Ok(Box::new(asked))
     }
 
@@ -242,45 +276,31 @@ impl Connections for Arc<Wire> {
         vi: &dyn Endpoint,
         local: &NetAddress,
         remote: &NetAddress,
+        data: &[u8],
         timeout: Option<Duration>,
-    ) -> Result<RemoteAttributes, Error> {
-        let ask = self.ask(vi.name(), local, remote, timeout)?;
+    ) -> Result<Answer, Error> {
+        let ask = self.ask(vi.name(), local, remote, data, timeout)?;
         // The manager knows the time: what is too late is refused.
-        self.begin(vi, || self.agent.connect(ask))?.wait(vi)
+        self.begin(vi, || self.agent.connect(ask))?.wait()
     }
 
     fn peer_request(
         &self,
-        vi: &dyn Endpoint,
+        vi: Arc<dyn Endpoint>,
         local: &NetAddress,
         remote: &NetAddress,
+        data: &[u8],
         timeout: Option<Duration>,
     ) -> Result<Arc<dyn PeerRequest>, Error> {
-        let ask = self.ask(vi.name(), local, remote, timeout)?;
+        let ask = self.ask(vi.name(), local, remote, data, timeout)?;
         let attempt = self.begin(vi, || self.agent.peer_request(ask))?;
         // From now on no call is in it.
         let mut state = self.state();
-        if let Some(underway) = state.attempts.get_mut(&attempt.vi) {
-            underway.waits = true;
-            if underway.ended {
-                state.attempts.remove(&attempt.vi);
-            }
+        if let Some(underway) = state.attempts.get_mut(&attempt.vi.name()) {
+            underway.waits = !underway.ended;
         }
         drop(state);
         Ok(Arc::new(attempt))
-    }
-
-    fn disconnect(&self, vi: &dyn Endpoint) -> Result<(), Error> {
-        let name = vi.name();
-        let mut state = self.state();
-        let link = state.links.remove(&name);
-        let attempt = state.attempts.get_mut(&name).and_then(|attempt| {
-            attempt.ended = true;
-            attempt.id
-        });
-        state.attempts.retain(|vi, attempt| *vi != name || !attempt.waits);
-        drop(state);
-        [link, attempt].into_iter().flatten().try_for_each(|id| Ok(self.agent.disconnect(id)?))
     }
 }
 
@@ -290,6 +310,7 @@ struct Asked {
     id: ConnectionId,
     remote: NetAddress,
     attributes: RemoteAttributes,
+    data: Vec<u8>,
     settled: Mutex<bool>,
 }
 
@@ -308,10 +329,15 @@ impl Incoming for Asked {
         self.attributes
     }
 
-    fn accept(&self, vi: &dyn Endpoint) -> Result<(), Error> {
+    fn data(&self) -> &[u8] {
+        &self.data
+    }
+
+    fn accept(&self, vi: &dyn Endpoint, data: &[u8]) -> Result<(), Error> {
+        has_room(data, ACCEPT_ROOM)?;
         let (wire, name) = (&*self.wire, vi.name());
         wire.enter(name, Some(self.id))?;
-        let accepted = vi.begin().and_then(|()| Ok(wire.agent.accept(self.id, name, &[])?));
+        let accepted = vi.begin().and_then(|()| Ok(wire.agent.accept(self.id, name, data)?));
         if let Err(error) = accepted {
             // The other side hears nothing, and one may try again.
             let told = vi.end(false);
@@ -324,11 +350,15 @@ impl Incoming for Asked {
         let mine = |event: &Event| event.id() == self.id;
         let outcome = loop {
             match wire.agent.wait_event(SLICE, mine) {
-                Ok(Some(Event::Established { .. })) => break Ok(self.attributes()),
+                Ok(Some(Event::Established { .. })) => {
+                    break Ok(Answer { attributes: self.attributes, data: Vec::new() });
+                }
                 Ok(Some(Event::Met { .. } | Event::Incoming { .. })) => {}
-                Ok(Some(_)) => break Err(Failure::Refused(Refusal::Timeout)),
+                Ok(Some(_)) => break Err(Failure::Refused(Refusal::Timeout, Vec::new())),
                 Ok(None) if wire.has_ended(name, self.id) => break Err(Failure::Ended),
-                Ok(None) if start.elapsed() > READY => break Err(Failure::Refused(Refusal::Timeout)),
+                Ok(None) if start.elapsed() > READY => {
+                    break Err(Failure::Refused(Refusal::Timeout, Vec::new()))
+                }
                 Ok(None) => {}
                 Err(_) => break Err(Failure::Gone),
             }
@@ -337,9 +367,10 @@ impl Incoming for Asked {
         Ok(())
     }
 
-    fn reject(self: Box<Self>) -> Result<(), Error> {
+    fn reject(self: Box<Self>, data: &[u8]) -> Result<(), Error> {
+        has_room(data, REJECT_ROOM)?;
         self.settle();
-        match self.wire.agent.reject(self.id, &[]) {
+        match self.wire.agent.reject(self.id, data) {
             // Who has given up needs no answer.
             Err(ConnectorError::Manager(CmError::Gone(_))) => Ok(()),
             other => Ok(other?),
@@ -357,68 +388,52 @@ impl Drop for Asked {
 }
 
 /// A request of ours on its way.
-struct Attempt {
+struct Attempt<V: Endpoint> {
     wire: Arc<Wire>,
-    vi: ViName,
+    vi: V,
     id: ConnectionId,
     progress: Mutex<Progress>,
 }
 
 #[derive(Default)]
 struct Progress {
-    /// The other end, when it is known.
-    met: Option<End>,
+    /// What the other end is, and has said, when it is known.
+    met: Option<Answer>,
     /// How it ended: whoever asks is told the same.
-    outcome: Option<Result<RemoteAttributes, Failure>>,
+    outcome: Option<Result<Answer, Failure>>,
 }
 
-impl Attempt {
-    fn look(
-        &self,
-        progress: &mut Progress,
-        vi: &dyn Endpoint,
-        timeout: Duration,
-    ) -> Result<RemoteAttributes, Error> {
-        if let Some(outcome) = progress.outcome {
-            return Ok(outcome?);
+impl<V: Endpoint> Attempt<V> {
+    fn look(&self, progress: &mut Progress, timeout: Duration) -> Result<Answer, Error> {
+        if let Some(outcome) = &progress.outcome {
+            return Ok(outcome.clone()?);
         }
         let start = Instant::now();
         let outcome = loop {
             let left = timeout.saturating_sub(start.elapsed());
             match self.wire.agent.wait_event(left, |event| event.id() == self.id)? {
-                Some(Event::Met { peer, .. }) => progress.met = Some(peer),
-                Some(Event::Established { .. }) => {
-                    break progress.met.as_ref().map(of_end).ok_or(Failure::Refused(Refusal::Rejected));
+                Some(Event::Met { peer, data, .. }) => {
+                    progress.met = Some(Answer { attributes: of_end(&peer), data });
                 }
-                Some(Event::Refused { refusal, .. }) => break Err(Failure::Refused(refusal)),
+                Some(Event::Established { .. }) => {
+                    break progress.met.take().ok_or(Failure::Refused(Refusal::Rejected, Vec::new()));
+                }
+                Some(Event::Refused { refusal, data, .. }) => break Err(Failure::Refused(refusal, data)),
                 Some(_) => break Err(Failure::Gone),
-                None if self.wire.has_ended(self.vi, self.id) => break Err(Failure::Ended),
+                None if self.wire.has_ended(self.vi.name(), self.id) => break Err(Failure::Ended),
                 None if left.is_zero() => return Err(Error::NotDone),
                 None => {}
             }
         };
-        let outcome = self.wire.conclude(vi, self.id, outcome);
-        progress.outcome = Some(outcome);
+        let outcome = self.wire.conclude(&self.vi, self.id, outcome);
+        progress.outcome = Some(outcome.clone());
         Ok(outcome?)
     }
-}
 
-impl PeerRequest for Attempt {
-    fn done(&self, vi: &dyn Endpoint) -> Result<RemoteAttributes, Error> {
-        // Whoever waits for it looks himself.
-        match self.progress.try_lock() {
-            Ok(mut progress) => self.look(&mut progress, vi, Duration::ZERO),
-            Err(TryLockError::Poisoned(progress)) => {
-                self.look(&mut progress.into_inner(), vi, Duration::ZERO)
-            }
-            Err(TryLockError::WouldBlock) => Err(Error::NotDone),
-        }
-    }
-
-    fn wait(&self, vi: &dyn Endpoint) -> Result<RemoteAttributes, Error> {
+    fn wait(&self) -> Result<Answer, Error> {
         loop {
             let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-            match self.look(&mut progress, vi, SLICE) {
+            match self.look(&mut progress, SLICE) {
                 Err(Error::NotDone) => {}
                 result => return result,
             }
@@ -426,22 +441,36 @@ impl PeerRequest for Attempt {
     }
 }
 
-impl Drop for Attempt {
+impl PeerRequest for Attempt<Arc<dyn Endpoint>> {
+    fn done(&self) -> Result<Answer, Error> {
+        // Whoever waits for it looks himself.
+        match self.progress.try_lock() {
+            Ok(mut progress) => self.look(&mut progress, Duration::ZERO),
+            Err(TryLockError::Poisoned(progress)) => self.look(&mut progress.into_inner(), Duration::ZERO),
+            Err(TryLockError::WouldBlock) => Err(Error::NotDone),
+        }
+    }
+
+    fn wait(&self) -> Result<Answer, Error> {
+        Attempt::wait(self)
+    }
+}
+
+impl<V: Endpoint> Drop for Attempt<V> {
     fn drop(&mut self) {
-        let mut state = self.wire.state();
-        if state.attempts.get(&self.vi).is_some_and(|attempt| attempt.id == Some(self.id)) {
-            state.attempts.remove(&self.vi);
-            drop(state);
-            // Of a device that is gone nothing is to be withdrawn.
-            let _ = self.wire.agent.disconnect(self.id);
+        // One that is not over is withdrawn; its VI may be connected already. Of a device that is gone nothing is to be withdrawn.
+        let claimed = self.wire.state().claim(self.vi.name(), self.id);
+        if claimed.is_some() {
+            let _ = self.wire.give_up(&self.vi, self.id);
         }
     }
 }
 
 /// Why an attempt came to nothing.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Failure {
-    Refused(Refusal),
+    /// With the other side's private data.
+    Refused(Refusal, Vec<u8>),
     /// The other side, or the device, is there no longer.
     Gone,
     /// The VI was disconnected.
@@ -451,7 +480,7 @@ enum Failure {
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Refused(refusal) => refused(refusal),
+            Failure::Refused(refusal, data) => refused(refusal, data),
             Failure::Gone => Self::NotReachable("the other side any more".into()),
             Failure::Ended => Self::State("was disconnected while it was being connected"),
         }
@@ -469,16 +498,21 @@ fn of_end(end: &End) -> RemoteAttributes {
 }
 
 fn discriminator(address: &NetAddress) -> Result<Discriminator, Error> {
-    Discriminator::try_from(&address.discriminator[..]).map_err(|_| Error::Length)
+    Discriminator::try_from(&address.discriminator[..]).map_err(|error| Error::Discriminator(error.0))
 }
 
-fn refused(refusal: Refusal) -> Error {
+fn has_room(data: &[u8], room: usize) -> Result<(), Error> {
+    let length = data.len();
+    (length <= room).then_some(()).ok_or(Error::PrivateData { length, room })
+}
+
+fn refused(refusal: Refusal, data: Vec<u8>) -> Error {
     match refusal {
         Refusal::NoMatch => Error::NoMatch,
         Refusal::Timeout => Error::Timeout,
         Refusal::Unreachable => Error::NotReachable("that host".into()),
         Refusal::Rejected | Refusal::Stale | Refusal::NoResources | Refusal::Mismatch | Refusal::Other(_) => {
-            Error::Rejected
+            Error::Rejected(data)
         }
     }
 }
@@ -488,8 +522,10 @@ impl From<ConnectorError> for Error {
         match error {
             ConnectorError::Agent(error) => error.into(),
             ConnectorError::Manager(CmError::Gone(_)) => Self::Timeout,
-            ConnectorError::Manager(CmError::Data { .. } | CmError::Own(_)) => Self::Length,
-            ConnectorError::Manager(CmError::Peer(_)) => Self::Rejected,
+            ConnectorError::Manager(CmError::Data { length, room }) => Self::PrivateData { length, room },
+            // A VI of this library's is one that messages can describe.
+            ConnectorError::Manager(CmError::Own(_)) => Self::State("cannot be described to a peer"),
+            ConnectorError::Manager(CmError::Peer(_)) => Self::Rejected(Vec::new()),
         }
     }
 }

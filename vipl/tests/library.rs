@@ -3,123 +3,49 @@
 //! completes descriptors itself. What a NIC does is tested on the RTL.
 
 use std::{
-    net::Ipv4Addr,
-    ops::RangeInclusive,
-    os::fd::BorrowedFd,
     ptr::NonNull,
-    sync::{
-        atomic::{AtomicBool, Ordering},
-        Arc, Mutex,
-    },
+    sync::{mpsc::channel, Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use viaduct_driver::{
-    agent::Options,
-    device::{Bar, DeviceError, DmaAccess, PciDevice},
-};
+use viaduct_driver::device::DmaAccess;
 use viaduct_spec::{
     descriptor::{control_segment, data_segment, status},
     doorbell::token,
-    register::{registers, MAGIC_VALUE, VERSION_VALUE},
 };
 use vipl::{
-    Descriptor, Error, Mac, MemAttributes, Nic, Ptag, Region, ReliabilityLevel, Return, Status, Vi,
-    ViAttributes,
+    Descriptor, Error, MemAttributes, Nic, Ptag, Region, ReliabilityLevel, Return, Status, Vi, ViAttributes,
 };
 
+mod paper;
+use paper::{complete, Doorbells, Paper};
+
+/// Doorbells that are written down.
 #[derive(Default)]
-struct Paper {
+struct Book {
     doorbells: Mutex<Vec<(u64, u64)>>,
-    gone: AtomicBool,
+    /// Who has it stops the device behind each of them.
+    slow: Mutex<()>,
 }
 
-impl Paper {
-    fn alive(&self) -> Result<(), DeviceError> {
-        if self.gone.load(Ordering::Relaxed) {
-            return Err(DeviceError::Gone { place: "paper".into(), reason: "it burnt".into() });
-        }
-        Ok(())
-    }
-}
-
-impl PciDevice for Paper {
-    fn read32(&self, _: Bar, offset: u64) -> Result<u32, DeviceError> {
-        self.alive()?;
-        Ok(match offset {
-            registers::MAGIC => MAGIC_VALUE,
-            registers::VERSION => VERSION_VALUE,
-            registers::KIND => 2,
-            registers::VIS => 4,
-            registers::CQS => 4,
-            registers::REGIONS => 32,
-            registers::PAGES => 64,
-            registers::DOORBELL_SHIFT => 12,
-            registers::RECEIVE_AHEAD | registers::READ_DEPTH => 4,
-            _ => 0,
-        })
-    }
-    fn read64(&self, bar: Bar, offset: u64) -> Result<u64, DeviceError> {
-        self.read32(bar, offset).map(u64::from)
-    }
-    fn write32(&self, _: Bar, _: u64, _: u32) -> Result<(), DeviceError> {
-        self.alive()
-    }
-    fn write64(&self, bar: Bar, offset: u64, value: u64) -> Result<(), DeviceError> {
-        if bar == Bar::Doorbells {
-            self.doorbells.lock().expect("no panic").push((offset, value));
-        }
-        self.alive()
-    }
-    fn config_read32(&self, _: u16) -> Result<u32, DeviceError> {
-        self.alive()?;
-        Ok(0)
-    }
-    fn config_write32(&self, _: u16, _: u32) -> Result<(), DeviceError> {
-        self.alive()
-    }
-    unsafe fn map_dma(&self, _: u64, _: usize, _: usize, _: DmaAccess) -> Result<(), DeviceError> {
-        self.alive()
-    }
-    fn unmap_dma(&self, _: u64, _: usize) -> Result<(), DeviceError> {
-        self.alive()
-    }
-    fn dma_ranges(&self) -> Vec<RangeInclusive<u64>> {
-        vec![0..=u64::from(u32::MAX)]
-    }
-    fn vectors(&self) -> usize {
-        0
-    }
-    fn set_interrupts(&self, _: &[BorrowedFd<'_>]) -> Result<(), DeviceError> {
-        self.alive()
-    }
-    fn may_sleep(&self) -> bool {
-        false
-    }
-    fn reset(&self) -> Result<(), DeviceError> {
-        self.alive()
-    }
-    fn pause(&self) {
-        std::thread::yield_now();
+impl Doorbells for Book {
+    fn store(&self, _: &Paper<Self>, offset: u64, value: u64) {
+        self.doorbells.lock().expect("no panic").push((offset, value));
+        drop(self.slow.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
 struct Bench {
-    paper: Arc<Paper>,
+    paper: Arc<Paper<Book>>,
     nic: Nic,
     ptag: Ptag,
     memory: Region,
     vi: Vi,
 }
 
-fn nic(paper: &Arc<Paper>) -> Nic {
-    let options = Options::new(Mac([2, 0, 0, 0, 0, 1]), Ipv4Addr::new(10, 0, 0, 1));
-    Nic::open_device("paper", Arc::clone(paper) as _, options).expect("a NIC")
-}
-
 fn bench() -> Bench {
-    let paper = Arc::new(Paper::default());
-    let nic = nic(&paper);
+    let paper = Paper::new(0, Book::default());
+    let nic = paper.nic();
     let ptag = nic.create_ptag().expect("a tag");
     let memory = nic.allocate(1 << 16, &MemAttributes::new(&ptag)).expect("memory");
     let vi = nic.create_vi(&ViAttributes { depth: 8, ..ViAttributes::new(&ptag) }).expect("a VI");
@@ -135,11 +61,6 @@ fn words(memory: &Region, offset: usize, count: usize) -> Vec<u64> {
     let mut bytes = vec![0; 8 * count];
     memory.read(offset, &mut bytes).expect("inside");
     bytes.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("8 bytes"))).collect()
-}
-
-/// What a NIC does to complete a descriptor: Length and Status in one.
-fn complete(memory: &Region, offset: usize, length: u32, status: u32) {
-    memory.write(offset + 24, &(u64::from(length) | u64::from(status) << 32).to_le_bytes()).expect("inside");
 }
 
 #[test]
@@ -165,7 +86,7 @@ fn a_posted_descriptor_is_vias_in_memory_its_ring_and_its_doorbell() {
     assert_eq!(data_segment::LENGTH.get(&words[4..]), 100);
     assert_eq!(data_segment::LENGTH.get(&words[6..]), 0);
 
-    let doorbells = bench.paper.doorbells.lock().expect("no panic").clone();
+    let doorbells = bench.paper.doorbells.doorbells.lock().expect("no panic").clone();
     let [(page, word)] = doorbells[..] else { panic!("one store: {doorbells:?}") };
     assert_eq!(page, 0, "the send doorbell of VI 0");
     assert_eq!(token::REGION.get(&[word]), u64::from(bench.memory.handle() & 0xffff));
@@ -212,7 +133,7 @@ fn a_full_ring_refuses_and_positions_wrap() {
         assert_eq!(head.offset(), 64 * (n % 8));
         bench.vi.post_send(head).expect("one slot is free");
     }
-    let doorbells = bench.paper.doorbells.lock().expect("no panic");
+    let doorbells = bench.paper.doorbells.doorbells.lock().expect("no panic");
     for (n, (_, word)) in doorbells.iter().enumerate() {
         assert_eq!(token::POSITION.get(&[*word]), n as u64 % (1 << 14));
         assert_eq!(token::OFFSET.get(&[*word]), n as u64 % 8);
@@ -241,7 +162,7 @@ fn what_breaks_a_rule_is_refused_with_its_code() {
     assert!(matches!(range, Err(Error::Range { .. })));
     assert!(matches!(Descriptor::new().segment(memory, usize::MAX, 2), Err(Error::Range { .. })));
 
-    let other = nic(&bench.paper);
+    let other = bench.paper.nic();
     let stranger = other.create_ptag().expect("a tag");
     let wrong = bench.nic.allocate(64, &MemAttributes::new(&stranger)).expect_err("another NIC's tag");
     assert_eq!(wrong.code(), Return::InvalidPtag);
@@ -283,7 +204,7 @@ fn memory_that_the_program_has_is_registered_as_it_is() {
     let aligned = (64 - (region.address() & 63)) % 64;
     let built = Descriptor::new().build(&region, aligned).expect("aligned in memory, if not in the region");
     bench.vi.post_send(built).expect("room");
-    let word = bench.paper.doorbells.lock().expect("no panic")[0].1;
+    let word = bench.paper.doorbells.doorbells.lock().expect("no panic")[0].1;
     // The unit is 64 bytes from the region's base rounded down to 64.
     assert_eq!(token::OFFSET.get(&[word]), u64::from(aligned != 0));
     complete(&region, aligned, 0, status::DONE);
@@ -299,7 +220,7 @@ fn a_wait_ends_in_time_and_at_once_when_the_device_is_gone() {
     let start = Instant::now();
     assert!(matches!(bench.vi.recv_wait(Some(Duration::from_millis(50))), Err(Error::Timeout)));
     assert!(start.elapsed() >= Duration::from_millis(50) && start.elapsed() < Duration::from_secs(2));
-    bench.paper.gone.store(true, Ordering::Relaxed);
+    bench.paper.burn();
     let start = Instant::now();
     let error = bench.vi.recv_wait(None).expect_err("nobody completes it");
     assert!(error.is_gone() && error.to_string().contains("it burnt"), "{error}");
@@ -311,10 +232,39 @@ fn a_wait_ends_in_time_and_at_once_when_the_device_is_gone() {
 fn what_a_dead_nic_might_still_reach_is_not_given_back() {
     let bench = bench();
     let (address, length) = (bench.memory.address() as u64, bench.memory.length() as u64);
-    bench.paper.gone.store(true, Ordering::Relaxed);
+    bench.paper.burn();
     drop(bench);
     let still = viaduct_driver::memory::access(address, address + length);
     assert_eq!(still.ok(), Some(DmaAccess::ReadWrite), "it is still mapped");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "it waits for other threads")]
+fn done_does_not_wait_behind_a_post_that_the_device_is_slow_to_take() {
+    let bench = bench();
+    bench.vi.post_recv(descriptor(&bench, 0)).expect("room");
+    std::thread::scope(|scope| {
+        // Dropped before the threads are waited for, also in a panic.
+        let slow = bench.paper.slow.lock().expect("no panic");
+        let next = descriptor(&bench, 64);
+        scope.spawn(|| bench.vi.post_recv(next).expect("room"));
+        while bench.paper.doorbells.doorbells.lock().expect("no panic").len() < 2 {
+            std::thread::yield_now();
+        }
+        // It is in its call. What is complete is found, and so is that nothing else is.
+        complete(&bench.memory, 0, 5, status::DONE | status::OP_RECEIVE);
+        let (tell, told) = channel();
+        let bench = &bench;
+        scope.spawn(move || {
+            tell.send(bench.vi.recv_done().map(|head| head.length())).expect("it listens");
+            tell.send(bench.vi.recv_done().map(|head| head.length())).expect("it listens");
+        });
+        let soon = Duration::from_secs(10);
+        assert_eq!(told.recv_timeout(soon).expect("at once").expect("complete"), 5);
+        assert!(matches!(told.recv_timeout(soon).expect("at once"), Err(Error::NotDone)));
+        drop(slow);
+    });
+    complete(&bench.memory, 64, 0, status::DONE | status::OP_RECEIVE);
 }
 
 #[test]

@@ -5,34 +5,24 @@
 
 use std::{
     cell::Cell,
-    collections::BTreeMap,
     env,
     mem::zeroed,
-    net::Ipv4Addr,
-    ops::RangeInclusive,
-    os::fd::{BorrowedFd, OwnedFd},
     ptr::null_mut,
     sync::{
         atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc::{channel, Receiver, Sender, TryRecvError},
-        Arc, Mutex, MutexGuard,
+        Mutex, MutexGuard,
     },
     time::{Duration, Instant},
 };
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use viaduct_driver::{
-    address::Mac,
-    agent::Options,
-    device::{Bar, DeviceError, DmaAccess, PciDevice},
-};
-use viaduct_spec::{
-    descriptor::{control_segment, status},
-    doorbell::page,
-    register::{registers, MAGIC_VALUE, VERSION_VALUE},
-};
-use vipl::{Descriptor, Direction, MemAttributes, Nic, Region, ViAttributes};
+use viaduct_spec::{descriptor::status, doorbell::page};
+use vipl::{Descriptor, Direction, MemAttributes, Region, ViAttributes};
+
+mod paper;
+use paper::{Doorbells, Paper};
 
 /// Work queues: two of each VI.
 const QUEUES: usize = 8;
@@ -57,9 +47,7 @@ struct Queue {
 
 /// A NIC that only knows of posts, arm words and interrupts.
 struct Racer {
-    registers: BTreeMap<u64, u64>,
     queues: [Mutex<Queue>; QUEUES],
-    events: Mutex<Vec<OwnedFd>>,
     random: Mutex<ChaCha8Rng>,
     /// Queues that are to be completed by the thread.
     turns: Mutex<Option<Sender<usize>>>,
@@ -70,39 +58,24 @@ struct Racer {
 }
 
 impl Racer {
-    fn new(seed: u64, turns: Sender<usize>) -> Arc<Self> {
-        let registers = [
-            (registers::MAGIC, MAGIC_VALUE.into()),
-            (registers::VERSION, VERSION_VALUE.into()),
-            (registers::KIND, 1),
-            (registers::VIS, 8),
-            (registers::CQS, 2),
-            (registers::REGIONS, 8),
-            (registers::PAGES, 16),
-            (registers::DOORBELL_SHIFT, 12),
-            (registers::RECEIVE_AHEAD, 4),
-            (registers::READ_DEPTH, 4),
-        ];
-        Arc::new(Self {
-            registers: registers.into(),
+    fn new(seed: u64, turns: Sender<usize>) -> Self {
+        Self {
             queues: Default::default(),
-            events: Mutex::default(),
             random: Mutex::new(ChaCha8Rng::seed_from_u64(seed)),
             turns: Mutex::new(Some(turns)),
             arms: AtomicU64::new(0),
             late_arms: AtomicU64::new(0),
             lost: AtomicU64::new(0),
-        })
+        }
     }
 
     fn queue(&self, queue: usize) -> MutexGuard<'_, Queue> {
         self.queues[queue].lock().expect("no panic")
     }
 
-    fn raise(&self, queue: usize, state: &mut Queue) {
+    fn raise(&self, paper: &Paper<Self>, queue: usize, state: &mut Queue) {
         state.raised = Some(Instant::now());
-        let events = self.events.lock().expect("no panic");
-        rustix::io::write(&events[1 + queue % (VECTORS - 1)], &1u64.to_ne_bytes()).expect("an eventfd");
+        paper.raise(1 + queue % (VECTORS - 1));
     }
 
     fn below(&self, limit: u32) -> u32 {
@@ -117,7 +90,7 @@ impl Racer {
     }
 
     /// Completes what is posted on a queue, if anything is: memory first, then the interrupt that was asked for.
-    fn complete(&self, queue: usize) {
+    fn complete(&self, paper: &Paper<Self>, queue: usize) {
         let (region, offset) = {
             let state = self.queue(queue);
             match &state.word {
@@ -126,40 +99,36 @@ impl Racer {
             }
         };
         let operation = if queue % 2 == 0 { status::OP_SEND } else { status::OP_RECEIVE };
-        let mut words = [0; 4];
-        control_segment::STATUS.put(&mut words, (status::DONE | operation).into());
-        // SAFETY: the word of Length and Status of a descriptor inside the region, which lives; everyone accesses it as an atomic.
-        let word = unsafe { region.as_ptr().add(offset + 24).cast::<AtomicU64>().as_ref() };
         let mut state = self.queue(queue);
         if state.posted > state.completed {
-            word.store(words[3], Ordering::Release);
+            paper::complete(&region, offset, 0, status::DONE | operation);
             state.completed += 1;
             if std::mem::take(&mut state.armed) {
-                self.raise(queue, &mut state);
+                self.raise(paper, queue, &mut state);
             }
         }
     }
 
-    fn arm(&self, queue: usize) {
+    fn arm(&self, paper: &Paper<Self>, queue: usize) {
         self.arms.fetch_add(1, Ordering::Relaxed);
         let when = self.below(4);
         let pause = self.below(12_000);
         // Just before.
         if when == 0 {
-            self.complete(queue);
+            self.complete(paper, queue);
         }
         let mut state = self.queue(queue);
         // Complete already: at once.
         if state.completed == state.posted {
             self.late_arms.fetch_add(1, Ordering::Relaxed);
-            self.raise(queue, &mut state);
+            self.raise(paper, queue, &mut state);
             return;
         }
         state.armed = true;
         drop(state);
         match when {
             // Just behind it, before the last look.
-            1 => self.complete(queue),
+            1 => self.complete(paper, queue),
             // While it looks, goes to sleep, or sleeps.
             _ => {
                 self.later(queue);
@@ -209,20 +178,11 @@ fn stop_in(nanoseconds: u32) {
     }
 }
 
-impl PciDevice for Racer {
-    fn read32(&self, bar: Bar, offset: u64) -> Result<u32, DeviceError> {
-        self.read64(bar, offset).map(|value| value as u32)
-    }
-    fn read64(&self, _: Bar, offset: u64) -> Result<u64, DeviceError> {
-        Ok(self.registers.get(&offset).copied().unwrap_or(0))
-    }
-    fn write32(&self, _: Bar, _: u64, _: u32) -> Result<(), DeviceError> {
-        Ok(())
-    }
-    fn write64(&self, bar: Bar, offset: u64, _: u64) -> Result<(), DeviceError> {
+impl Doorbells for Racer {
+    fn store(&self, paper: &Paper<Self>, offset: u64, _: u64) {
         let (vi, place) = ((offset / PAGE) as usize, offset % PAGE);
-        if bar != Bar::Doorbells || vi >= QUEUES / 2 {
-            return Ok(());
+        if vi >= QUEUES / 2 {
+            return;
         }
         let receives = place == page::RECEIVE || place == page::RECEIVE_ARM;
         let queue = 2 * vi + usize::from(receives);
@@ -236,41 +196,8 @@ impl PciDevice for Racer {
                 self.later(queue);
             }
         } else if place == page::SEND_ARM || place == page::RECEIVE_ARM {
-            self.arm(queue);
+            self.arm(paper, queue);
         }
-        Ok(())
-    }
-    fn config_read32(&self, _: u16) -> Result<u32, DeviceError> {
-        Ok(0)
-    }
-    fn config_write32(&self, _: u16, _: u32) -> Result<(), DeviceError> {
-        Ok(())
-    }
-    unsafe fn map_dma(&self, _: u64, _: usize, _: usize, _: DmaAccess) -> Result<(), DeviceError> {
-        Ok(())
-    }
-    fn unmap_dma(&self, _: u64, _: usize) -> Result<(), DeviceError> {
-        Ok(())
-    }
-    fn dma_ranges(&self) -> Vec<RangeInclusive<u64>> {
-        vec![0..=u64::from(u32::MAX)]
-    }
-    fn vectors(&self) -> usize {
-        VECTORS
-    }
-    fn set_interrupts(&self, events: &[BorrowedFd<'_>]) -> Result<(), DeviceError> {
-        let events = events.iter().map(|event| event.try_clone_to_owned().expect("a descriptor"));
-        *self.events.lock().expect("no panic") = events.collect();
-        Ok(())
-    }
-    fn may_sleep(&self) -> bool {
-        true
-    }
-    fn reset(&self) -> Result<(), DeviceError> {
-        Ok(())
-    }
-    fn pause(&self) {
-        std::thread::yield_now();
     }
 }
 
@@ -280,10 +207,8 @@ fn no_wake_up_is_lost_in_eight_waits() {
     let seed = rand::random::<u64>();
     println!("seed {seed}");
     let (turns, turn): (_, Receiver<usize>) = channel();
-    let device = Racer::new(seed, turns);
-    let options =
-        Options { seed: Some(seed), ..Options::new(Mac([2, 0, 0, 0, 0, 1]), Ipv4Addr::new(10, 0, 0, 1)) };
-    let nic = Nic::open_device("racer", Arc::clone(&device) as _, options).expect("it answers as a NIC");
+    let device = Paper::new(VECTORS, Racer::new(seed, turns));
+    let nic = device.nic();
     let ptag = nic.create_ptag().expect("a tag");
     let memory = nic.allocate(4096, &MemAttributes::new(&ptag)).expect("memory");
     let vis: Vec<_> =
@@ -336,7 +261,7 @@ fn no_wake_up_is_lost_in_eight_waits() {
                         for _ in 0..device.below(400) {
                             std::hint::spin_loop();
                         }
-                        device.complete(queue);
+                        device.complete(device, queue);
                     }
                     // Awake, it is quick enough to come between a look and a sleep.
                     Err(TryRecvError::Empty) => std::thread::yield_now(),

@@ -2,155 +2,58 @@
 //! nothing by itself; each test says what happens at which arm word. That a NIC does so is tested on the RTL.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
-    net::Ipv4Addr,
-    ops::RangeInclusive,
-    os::fd::{BorrowedFd, OwnedFd},
-    sync::{
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
-        Arc, Mutex,
-    },
+    collections::VecDeque,
+    sync::{atomic::Ordering, Arc, Mutex},
     time::{Duration, Instant},
 };
 
-use viaduct_driver::{
-    address::Mac,
-    agent::Options,
-    device::{Bar, DeviceError, DmaAccess, PciDevice},
-};
 use viaduct_spec::{
-    descriptor::{control_segment, status},
+    descriptor::status,
     doorbell::{arm, page},
-    register::{registers, MAGIC_VALUE, VERSION_VALUE},
 };
-use vipl::{Descriptor, Error, MemAttributes, Nic, Ptag, Region, Vi, ViAttributes};
+use vipl::{Descriptor, Error, MemAttributes, Ptag, Region, Vi, ViAttributes};
 
-type Deed = Box<dyn FnOnce(&Puppet) + Send>;
+mod paper;
+use paper::{complete, Doorbells, Paper};
 
-/// A PCI function that answers as a NIC at rest.
+type Deed = Box<dyn FnOnce(&Paper<Puppet>) + Send>;
+
+/// Does what it is told when somebody arms.
+#[derive(Default)]
 struct Puppet {
-    registers: BTreeMap<u64, u64>,
-    vectors: usize,
-    events: Mutex<Vec<OwnedFd>>,
     /// Arm words: offset in the doorbell page, position, sequence.
     arms: Mutex<Vec<(u64, u64, u64)>>,
     /// What happens at the next arm words.
     script: Mutex<VecDeque<Deed>>,
-    pauses: AtomicUsize,
-    checks: AtomicUsize,
-    gone: AtomicBool,
 }
 
 impl Puppet {
-    fn new(vectors: usize) -> Arc<Self> {
-        let registers = [
-            (registers::MAGIC, MAGIC_VALUE.into()),
-            (registers::VERSION, VERSION_VALUE.into()),
-            (registers::KIND, 1),
-            (registers::VIS, 2),
-            (registers::CQS, 2),
-            (registers::REGIONS, 8),
-            (registers::PAGES, 16),
-            (registers::DOORBELL_SHIFT, 12),
-            (registers::RECEIVE_AHEAD, 4),
-            (registers::READ_DEPTH, 4),
-        ];
-        Arc::new(Self {
-            registers: registers.into(),
-            vectors,
-            events: Mutex::default(),
-            arms: Mutex::default(),
-            script: Mutex::default(),
-            pauses: AtomicUsize::new(0),
-            checks: AtomicUsize::new(0),
-            gone: AtomicBool::new(false),
-        })
-    }
-
-    fn raise(&self, vector: usize) {
-        let events = self.events.lock().expect("no panic");
-        rustix::io::write(&events[vector], &1u64.to_ne_bytes()).expect("an eventfd");
-    }
-
-    fn at_arm(&self, deed: impl FnOnce(&Self) + Send + 'static) {
+    fn at_arm(&self, deed: impl FnOnce(&Paper<Self>) + Send + 'static) {
         self.script.lock().expect("no panic").push_back(Box::new(deed));
     }
 
     fn arms(&self) -> Vec<(u64, u64, u64)> {
         self.arms.lock().expect("no panic").clone()
     }
-
-    fn alive(&self) -> Result<(), DeviceError> {
-        match self.gone.load(Ordering::SeqCst) {
-            true => Err(DeviceError::Gone { place: "here".into(), reason: "the test says so".into() }),
-            false => Ok(()),
-        }
-    }
 }
 
-impl PciDevice for Puppet {
-    fn read32(&self, bar: Bar, offset: u64) -> Result<u32, DeviceError> {
-        self.read64(bar, offset).map(|value| value as u32)
-    }
-    fn read64(&self, _: Bar, offset: u64) -> Result<u64, DeviceError> {
-        self.alive()?;
-        Ok(self.registers.get(&offset).copied().unwrap_or(0))
-    }
-    fn write32(&self, _: Bar, _: u64, _: u32) -> Result<(), DeviceError> {
-        self.alive()
-    }
-    fn write64(&self, bar: Bar, offset: u64, value: u64) -> Result<(), DeviceError> {
-        self.alive()?;
-        if bar == Bar::Doorbells && offset % 4096 >= page::SEND_ARM {
-            let word = (offset, arm::POSITION.get(&[value]), arm::SEQUENCE.get(&[value]));
-            self.arms.lock().expect("no panic").push(word);
-            let deed = self.script.lock().expect("no panic").pop_front();
-            if let Some(deed) = deed {
-                deed(self);
-            }
+impl Doorbells for Puppet {
+    fn store(&self, paper: &Paper<Self>, offset: u64, value: u64) {
+        if offset % 4096 < page::SEND_ARM {
+            return;
         }
-        Ok(())
-    }
-    fn config_read32(&self, offset: u16) -> Result<u32, DeviceError> {
-        self.checks.fetch_add(usize::from(offset == 0), Ordering::SeqCst);
-        self.alive()?;
-        Ok(0)
-    }
-    fn config_write32(&self, _: u16, _: u32) -> Result<(), DeviceError> {
-        self.alive()
-    }
-    unsafe fn map_dma(&self, _: u64, _: usize, _: usize, _: DmaAccess) -> Result<(), DeviceError> {
-        self.alive()
-    }
-    fn unmap_dma(&self, _: u64, _: usize) -> Result<(), DeviceError> {
-        self.alive()
-    }
-    fn dma_ranges(&self) -> Vec<RangeInclusive<u64>> {
-        vec![0..=u64::from(u32::MAX)]
-    }
-    fn vectors(&self) -> usize {
-        self.vectors
-    }
-    fn set_interrupts(&self, events: &[BorrowedFd<'_>]) -> Result<(), DeviceError> {
-        let events = events.iter().map(|event| event.try_clone_to_owned().expect("a descriptor"));
-        *self.events.lock().expect("no panic") = events.collect();
-        Ok(())
-    }
-    fn may_sleep(&self) -> bool {
-        true
-    }
-    fn reset(&self) -> Result<(), DeviceError> {
-        self.alive()
-    }
-    fn pause(&self) {
-        self.pauses.fetch_add(1, Ordering::SeqCst);
-        std::thread::yield_now();
+        let word = (offset, arm::POSITION.get(&[value]), arm::SEQUENCE.get(&[value]));
+        self.arms.lock().expect("no panic").push(word);
+        let deed = self.script.lock().expect("no panic").pop_front();
+        if let Some(deed) = deed {
+            deed(paper);
+        }
     }
 }
 
 /// A VI with a queue of receives, and the device below it.
 struct Stage {
-    device: Arc<Puppet>,
+    device: Arc<Paper<Puppet>>,
     vi: Vi,
     region: Region,
     _ptag: Ptag,
@@ -162,10 +65,8 @@ const VECTOR: usize = 2;
 
 impl Stage {
     fn new(vectors: usize) -> Self {
-        let device = Puppet::new(vectors);
-        let options =
-            Options { seed: Some(1), ..Options::new(Mac([2, 0, 0, 0, 0, 1]), Ipv4Addr::new(10, 0, 0, 1)) };
-        let nic = Nic::open_device("puppet", Arc::clone(&device) as _, options).expect("it answers as a NIC");
+        let device = Paper::new(vectors, Puppet::default());
+        let nic = device.nic();
         let ptag = nic.create_ptag().expect("a tag");
         let region = nic.allocate(4096, &MemAttributes::new(&ptag)).expect("memory");
         let vi = nic.create_vi(&ViAttributes { depth: 8, ..ViAttributes::new(&ptag) }).expect("a VI");
@@ -181,14 +82,7 @@ impl Stage {
     /// What completes the receive at `place`, as a NIC would.
     fn completion(&self, place: usize) -> impl FnOnce() + Send + 'static {
         let region = self.region.clone();
-        move || {
-            let mut words = [0; 4];
-            control_segment::STATUS.put(&mut words, (status::DONE | status::OP_RECEIVE).into());
-            // SAFETY: the word of Length and Status of a descriptor inside the region, which lives; everyone
-            // accesses it as an atomic.
-            let word = unsafe { region.as_ptr().add(64 * place + 24).cast::<AtomicU64>().as_ref() };
-            word.store(words[3], Ordering::Release);
-        }
+        move || complete(&region, 64 * place, 0, status::DONE | status::OP_RECEIVE)
     }
 
     fn checks(&self) -> usize {
@@ -323,7 +217,7 @@ fn a_time_out_ends_the_sleep_and_nothing_before_it() {
 fn a_device_that_goes_ends_the_sleep() {
     let stage = Stage::new(4);
     stage.post(0);
-    stage.device.at_arm(|device| device.gone.store(true, Ordering::SeqCst));
+    stage.device.at_arm(|device| device.burn());
     let error = stage.vi.recv_wait(None).expect_err("it is gone");
     assert!(error.is_gone(), "{error}");
     assert_eq!(stage.checks(), 1);

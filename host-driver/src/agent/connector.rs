@@ -258,14 +258,6 @@ impl Connector {
         self.settle(&mut state, now)
     }
 
-    /// A message of the other end's has come: it is ready, even if that could not be said.
-    pub fn heard_data(&self, id: ConnectionId) -> Result<(), AgentError> {
-        let mut state = self.state();
-        let now = state.clock.advance(self.agent.time()?);
-        state.manager.heard_data(id, now);
-        self.settle(&mut state, now)
-    }
-
     /// How far a connection is; None when it is over.
     pub fn progress(&self, id: ConnectionId) -> Option<Progress> {
         self.state().manager.progress(id)

@@ -74,8 +74,8 @@ pub struct Client {
     welcome: Welcome,
     arena: Arc<Mapping>,
     pub(super) news: Mutex<Heard>,
-    /// What viad had said of events when they were fetched last.
-    heard: AtomicU32,
+    /// What the session's page said of errors when they were last fetched: 0 at first, as there.
+    events_seen: AtomicU32,
 }
 
 /// What doorbell pages and sleepers have in common.
@@ -224,9 +224,8 @@ impl Client {
             .spawn(move || watch(&watched, &told))
             .map_err(system("a thread"))?;
         let born = Birth::now();
-        let (turn, news) = (Mutex::new(()), Mutex::default());
-        let heard = AtomicU32::new(0);
-        Ok(Arc::new(Self { born, bell, socket, turn, welcome, arena, news, heard }))
+        let (turn, news, events_seen) = (Mutex::new(()), Mutex::default(), AtomicU32::new(0));
+        Ok(Arc::new(Self { born, bell, socket, turn, welcome, arena, news, events_seen }))
     }
 
     pub(super) fn call(&self, request: &Request) -> Result<(Answer, Vec<OwnedFd>), AgentError> {
@@ -368,6 +367,10 @@ impl KernelAgent for Client {
 
     fn check(&self) -> Result<(), AgentError> {
         self.done(&Request::Check)
+    }
+
+    fn check_here(&self) -> Result<(), AgentError> {
+        Client::check_here(self)
     }
 
     fn pause(&self) {
@@ -534,21 +537,24 @@ impl KernelAgent for Client {
     fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, AgentError> {
         let start = Instant::now();
         loop {
-            self.check_here()?;
-            // viad raises it when it has the events: before that there is nothing to ask for.
-            let told = self.told(EVENTS);
-            if self.heard.load(Ordering::Acquire) != told {
-                let events = self.take_events()?;
-                self.heard.store(told, Ordering::Release);
-                if !events.is_empty() {
-                    return Ok(events);
+            // viad raises it when it has the events. What it was raised for before the last fetch has been fetched.
+            let seen = self.told(EVENTS);
+            let events = match seen == self.events_seen.load(Ordering::Relaxed) {
+                true => {
+                    self.check_here()?;
+                    Vec::new()
                 }
-            }
+                false => {
+                    let events = self.take_events()?;
+                    self.events_seen.store(seen, Ordering::Relaxed);
+                    events
+                }
+            };
             let left = timeout.saturating_sub(start.elapsed());
-            if left.is_zero() {
-                return Ok(Vec::new());
+            if !events.is_empty() || left.is_zero() {
+                return Ok(events);
             }
-            self.sleep_untold(EVENTS, told, left.min(LONGEST_SLEEP));
+            self.sleep_untold(EVENTS, seen, left.min(LONGEST_SLEEP));
         }
     }
 

@@ -162,23 +162,6 @@ fn each_message_may_be_lost() {
 }
 
 #[test]
-fn a_message_of_the_client_s_says_that_it_is_ready() {
-    let mut net = Network::new(8, 2);
-    net.managers[1].listen(name("there"), true);
-    net.lose(usize::MAX, is_rtu);
-    net.connect(0, 1, ["here", "there"]);
-    let server = net.accept(1);
-    net.meet(0);
-    net.run(20 * MS);
-    assert!(!net.managers[1].is_established(server));
-    net.managers[1].heard_data(server, net.now);
-    assert_eq!(net.event(1), Event::Established { id: server });
-    net.managers[1].heard_data(server, net.now);
-    net.pump();
-    assert!(net.managers[1].is_established(server));
-}
-
-#[test]
 fn messages_that_come_twice_are_one() {
     let mut net = Network::new(9, 2);
     net.weather.doubling = 100;

@@ -1,7 +1,7 @@
 //! Programs of C, linked with the library.
 
 use std::{
-    io::{BufRead, BufReader, Read},
+    io::{BufRead, BufReader, Read, Write},
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, Stdio},
@@ -60,6 +60,15 @@ impl Example {
         (Server { process, said }, address.trim().to_owned())
     }
 
+    /// Starts a program that one talks with.
+    pub fn converse(&self, arguments: &[&str]) -> Server {
+        let mut command = self.command(arguments);
+        let mut process =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program starts");
+        let said = BufReader::new(process.stdout.take().expect("a pipe"));
+        Server { process, said }
+    }
+
     /// Runs a client; what it said.
     pub fn ask(&self, arguments: &[&str]) -> String {
         let output = self.command(arguments).stderr(Stdio::inherit()).output().expect("the client starts");
@@ -75,6 +84,19 @@ pub struct Server {
 }
 
 impl Server {
+    /// The next line that it says.
+    pub fn hear(&mut self) -> String {
+        let mut line = String::new();
+        self.said.read_line(&mut line).expect("UTF-8");
+        line.trim_end().to_owned()
+    }
+
+    /// Says a line to a program that listens.
+    pub fn say(&mut self, line: &str) {
+        let to = self.process.stdin.as_mut().expect("one talks with it");
+        writeln!(to, "{line}").expect("it lives");
+    }
+
     /// What else it said, when it has ended well.
     pub fn end(mut self) -> String {
         let mut text = String::new();

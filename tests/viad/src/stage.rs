@@ -4,6 +4,7 @@ use std::{
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -169,6 +170,11 @@ impl Stage {
         self.viads[nic].0.kill().expect("it lives");
         self.viads[nic].0.wait().expect("it has ended");
     }
+
+    /// A viad that was killed has a successor.
+    pub fn replace(&mut self, nic: usize, viad: Process) {
+        self.viads[nic] = viad;
+    }
 }
 
 impl Drop for Stage {
@@ -205,7 +211,7 @@ pub fn until(limit: Duration, mut so: impl FnMut() -> bool) -> bool {
 /// A VI with memory for messages: descriptors at the start, `BUFFER` and up for data.
 pub struct End {
     /// The VI.
-    pub vi: Vi,
+    pub vi: Arc<Vi>,
     /// Its memory.
     pub memory: Region,
     /// Its NIC.
@@ -222,7 +228,7 @@ impl End {
     pub fn new(nic: &Nic) -> Self {
         let ptag = nic.create_ptag().expect("a tag");
         let memory = nic.allocate(BYTES, &MemAttributes::new(&ptag)).expect("memory");
-        let vi = nic.create_vi(&ViAttributes::new(&ptag)).expect("a VI");
+        let vi = Arc::new(nic.create_vi(&ViAttributes::new(&ptag)).expect("a VI"));
         Self { vi, memory, nic: nic.clone() }
     }
 

@@ -45,7 +45,7 @@ fn two_clients_of_one_viad_talk_over_one_nic_and_a_completion_queue_grows() {
     let memory = nics[1].allocate(BYTES, &MemAttributes::new(&ptag)).expect("memory");
     let attributes = ViAttributes { receive_cq: Some(cq.clone()), ..ViAttributes::new(&ptag) };
     let vi = nics[1].create_vi(&attributes).expect("a VI");
-    let (one, other) = (End::new(&nics[0]), End { vi, memory, nic: nics[1].clone() });
+    let (one, other) = (End::new(&nics[0]), End { vi: vi.into(), memory, nic: nics[1].clone() });
     connect(&one, &other);
     for round in 0..40usize {
         (0..3).for_each(|slot| other.post_recv(8 + slot, BUFFER + 64 * slot, 64));

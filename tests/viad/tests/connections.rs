@@ -2,6 +2,7 @@
 
 use std::{
     io::Write,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -39,12 +40,11 @@ fn serve(nic: &Nic, at: &NetAddress, clients: usize) {
         let incoming = connections.wait(at, Some(LONG), &|| false).expect("somebody asks");
         let end = End::new(nic);
         end.post_recv(1, BUFFER, 8192);
-        incoming.accept(&end.vi).expect("they fit");
+        incoming.accept(&end.vi, &[]).expect("they fit");
         let received = end.vi.recv_wait(Some(LONG)).expect("it arrives").length();
         let answer: Vec<u8> = end.bytes(BUFFER, received).iter().rev().copied().collect();
         end.send(0, BUFFER, &answer);
         end.vi.send_wait(Some(LONG)).expect("it is acknowledged");
-        connections.disconnect(&end.vi).expect("it answers");
         end.vi.disconnect().expect("it answers");
     }
 }
@@ -58,7 +58,7 @@ fn ask(nic: &Nic, from: &NetAddress, to: &NetAddress, rounds: usize) {
         // Between two clients nobody waits.
         let start = Instant::now();
         loop {
-            match connections.request(&end.vi, from, to, Some(LONG)) {
+            match connections.request(&end.vi, from, to, &[], Some(LONG)) {
                 Err(Error::NoMatch) if start.elapsed() < LONG => std::thread::sleep(Duration::from_millis(2)),
                 result => {
                     result.expect("it is accepted");
@@ -72,7 +72,6 @@ fn ask(nic: &Nic, from: &NetAddress, to: &NetAddress, rounds: usize) {
         let received = end.vi.recv_wait(Some(LONG)).expect("it arrives").length();
         let back: Vec<u8> = words.iter().rev().copied().collect();
         assert_eq!(end.bytes(BUFFER, received), back);
-        connections.disconnect(&end.vi).expect("it answers");
         end.vi.disconnect().expect("it answers");
     }
 }
@@ -97,7 +96,7 @@ fn a_client_process() {
             let connections = nic.connections().expect("it serves");
             let end = End::new(&nic);
             let incoming = connections.wait(&at(name), Some(LONG), &|| false).expect("somebody asks");
-            incoming.accept(&end.vi).expect("they fit");
+            incoming.accept(&end.vi, &[]).expect("they fit");
             println!("\nconnected");
             std::io::stdout().flush().expect("a pipe");
             let _ = connections.wait(&at(name), None, &|| false);
@@ -118,7 +117,7 @@ fn a_client_and_a_server_of_two_viads_connect_talk_and_part() {
     let connections = nics[0].connections().expect("it serves");
     let end = End::new(&nics[0]);
     let start = Instant::now();
-    let answer = connections.request(&end.vi, &address(0, "me"), &address(1, "echo"), Some(LONG));
+    let answer = connections.request(&end.vi, &address(0, "me"), &address(1, "echo"), &[], Some(LONG));
     assert!(matches!(answer, Err(Error::NoMatch)) && start.elapsed() < SOON, "{:?}", start.elapsed());
     assert_eq!(end.vi.query().expect("it answers").state, ViState::Idle);
     // Who rejects, rejects.
@@ -127,11 +126,11 @@ fn a_client_and_a_server_of_two_viads_connect_talk_and_part() {
             let connections = nics[1].connections().expect("it serves");
             let incoming = connections.wait(&address(1, "no"), Some(LONG), &|| false).expect("it asks");
             assert_eq!(incoming.remote(), address(0, "me"));
-            incoming.reject().expect("it answers");
+            incoming.reject(&[]).expect("it answers");
         });
         let refused = until(LONG, || {
-            let answer = connections.request(&end.vi, &address(0, "me"), &address(1, "no"), Some(LONG));
-            matches!(answer, Err(Error::Rejected))
+            let answer = connections.request(&end.vi, &address(0, "me"), &address(1, "no"), &[], Some(LONG));
+            matches!(answer, Err(Error::Rejected(_)))
         });
         assert!(refused);
         server.join().expect("no panic");
@@ -173,19 +172,20 @@ fn peers_meet_whoever_asks_first() {
     for first in [0, 1, 0] {
         let begin = |own: usize| {
             let connections = nics[own].connections().expect("it serves");
-            connections.peer_request(&ends[own].vi, &names[own], &names[1 - own], Some(LONG)).expect("idle")
+            let vi = Arc::clone(&ends[own].vi);
+            connections.peer_request(vi, &names[own], &names[1 - own], &[], Some(LONG)).expect("idle")
         };
         let early = begin(first);
-        assert!(matches!(early.done(&ends[first].vi), Err(Error::NotDone)));
+        assert!(matches!(early.done(), Err(Error::NotDone)));
         std::thread::sleep(Duration::from_millis(50));
         let late = begin(1 - first);
-        early.wait(&ends[first].vi).expect("they meet");
-        late.wait(&ends[1 - first].vi).expect("they meet");
+        early.wait().expect("they meet");
+        late.wait().expect("they meet");
         ends[1].post_recv(1, BUFFER, 64);
         ends[0].send(0, BUFFER, b"met");
         assert_eq!(ends[1].vi.recv_wait(Some(LONG)).expect("it arrives").length(), 3);
         ends[0].vi.send_wait(Some(LONG)).expect("it is acknowledged");
-        nics[first].connections().expect("it serves").disconnect(&ends[first].vi).expect("it answers");
+        ends[first].vi.disconnect().expect("it answers");
         let lost = |event: &vipl::Event| event.code == event_code::CONN_LOST;
         assert!(until(LONG, || nics[1 - first].take_events().expect("it answers").iter().any(lost)));
         assert_eq!(ends[1 - first].vi.query().expect("it answers").state, ViState::Error);
@@ -202,7 +202,7 @@ fn peers_of_a_client_that_is_killed_hear_of_it_and_nobody_waits_there_any_more()
     let mut victim = child("mortal service", &stage.name(1), user(1));
     let mut said = lines(&mut victim);
     let connected = until(LONG, || {
-        connections.request(&end.vi, &address(0, "me"), &address(1, "service"), Some(LONG)).is_ok()
+        connections.request(&end.vi, &address(0, "me"), &address(1, "service"), &[], Some(LONG)).is_ok()
     });
     assert!(connected);
     wait_for(&mut said, "connected");
@@ -217,7 +217,7 @@ fn peers_of_a_client_that_is_killed_hear_of_it_and_nobody_waits_there_any_more()
     assert!(killed.elapsed() < SOON);
     assert_eq!(end.vi.query().expect("it answers").state, ViState::Error);
     end.vi.disconnect().expect("it answers");
-    let answer = connections.request(&end.vi, &address(0, "me"), &address(1, "service"), Some(LONG));
+    let answer = connections.request(&end.vi, &address(0, "me"), &address(1, "service"), &[], Some(LONG));
     assert!(matches!(answer, Err(Error::NoMatch)), "{:?}", answer.map(drop));
     // The discriminator is anybody's again.
     let other = Nic::open(&stage.name(1)).expect("it serves");
@@ -416,11 +416,11 @@ fn a_discriminator_is_private_to_the_user_who_listens_on_it() {
     assert!(error.to_string().contains("another user"), "{error}");
     let end = End::new(&nics[1]);
     let error = connections
-        .request(&end.vi, &address(1, "secret"), &address(0, "x"), Some(LONG))
+        .request(&end.vi, &address(1, "secret"), &address(0, "x"), &[], Some(LONG))
         .expect_err("in another's name");
     assert!(error.to_string().contains("another user"), "{error}");
     let error = connections
-        .peer_request(&end.vi, &address(1, "secret"), &address(0, "x"), Some(LONG))
+        .peer_request(end.vi.clone(), &address(1, "secret"), &address(0, "x"), &[], Some(LONG))
         .err()
         .expect("in another's name");
     assert!(error.to_string().contains("another user"), "{error}");

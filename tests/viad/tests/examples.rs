@@ -1,41 +1,36 @@
-//! The examples in C, as they are for an embedded agent, between two viads: each with NICs that are models, and RTL.
+//! The examples in C, as they are for an embedded agent, between two viads: one binary, with NICs that are models, and RTL.
 
 use std::path::Path;
 
 use viaduct_viad_tests::{c::Example, stage::Stage};
 use vipl::Nic;
 
-fn balls_come_back_and_a_queue_serves_many_clients(kind: &str) {
-    let stage = Stage::of(kind, 2, 0, "");
-    let names = [stage.name(0), stage.name(1)];
-    let pingpong = Example::new("pingpong", stage.folder.path());
-    let (server, address) = pingpong.serve(&[&names[0]]);
-    let said = pingpong.ask(&[&names[1], &address]);
-    assert!(said.starts_with("1000 balls there and back, "), "{said}");
-    println!("{kind}: {said}");
-    server.end();
-
-    let many = Example::new("server", stage.folder.path());
-    let (server, address) = many.serve(&[&names[0], "4"]);
-    // One after the other, and at once; from the other NIC, and from its own.
-    assert_eq!(many.ask(&[&names[1], &address, "first"]), "FIRST\n");
-    std::thread::scope(|scope| {
-        for (nic, text, answer) in [(1, "one", "ONE\n"), (0, "two words", "TWO WORDS\n"), (1, "3", "3\n")] {
-            let (many, names, address) = (&many, &names, &address);
-            scope.spawn(move || assert_eq!(many.ask(&[&names[nic], address, text]), answer));
-        }
-    });
-    assert_eq!(server.end(), "4 clients served\n");
-}
-
 #[test]
-fn ping_pong_and_a_server_of_many_between_two_viads_with_models() {
-    balls_come_back_and_a_queue_serves_many_clients("model");
-}
+fn one_binary_of_ping_pong_and_of_a_server_of_many_runs_between_two_viads_with_models_and_with_rtl() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pingpong = Example::new("pingpong", folder.path());
+    let many = Example::new("server", folder.path());
+    for kind in ["model", "rtl"] {
+        let stage = Stage::of(kind, 2, 0, "");
+        let names = [stage.name(0), stage.name(1)];
+        let (server, address) = pingpong.serve(&[&names[0]]);
+        let said = pingpong.ask(&[&names[1], &address]);
+        assert!(said.starts_with("1000 balls there and back, "), "{said}");
+        println!("{kind}: {said}");
+        server.end();
 
-#[test]
-fn ping_pong_and_a_server_of_many_between_two_viads_with_rtl() {
-    balls_come_back_and_a_queue_serves_many_clients("rtl");
+        let (server, address) = many.serve(&[&names[0], "4"]);
+        // One after the other, and at once; from the other NIC, and from its own.
+        assert_eq!(many.ask(&[&names[1], &address, "first"]), "FIRST\n");
+        std::thread::scope(|scope| {
+            for (nic, text, answer) in [(1, "one", "ONE\n"), (0, "two words", "TWO WORDS\n"), (1, "3", "3\n")]
+            {
+                let (many, names, address) = (&many, &names, &address);
+                scope.spawn(move || assert_eq!(many.ask(&[&names[nic], address, text]), answer));
+            }
+        });
+        assert_eq!(server.end(), "4 clients served\n");
+    }
 }
 
 #[test]

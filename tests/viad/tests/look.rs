@@ -103,7 +103,8 @@ fn stat_tells_what_each_virtual_interface_waits_for() {
     let connections = nic.connections().expect("it serves");
     let address =
         |host, name: &str| NetAddress { host: Mac([2, 0, 0, 0, 0, host]), discriminator: name.into() };
-    let request = connections.peer_request(&stuck.vi, &address(1, "me"), &address(1, "late"), None);
+    let request =
+        connections.peer_request(stuck.vi.clone(), &address(1, "me"), &address(1, "late"), &[], None);
     let request = request.expect("idle");
     said(&stuck, "Idle", "10.0.0.1, \"late\" there, to ask it too");
     drop(request);

@@ -37,7 +37,7 @@ impl Pair {
         let end = || {
             let memory = nic.allocate(1 << 16, &MemAttributes::new(&ptag)).expect("memory");
             let vi = nic.create_vi(&ViAttributes::new(&ptag)).expect("a VI");
-            End { vi, memory, nic: nic.clone() }
+            End { vi: vi.into(), memory, nic: nic.clone() }
         };
         let (one, other) = (end(), end());
         connect(&one, &other);

@@ -1,8 +1,10 @@
-//! Posts, and looks that find something, make no system call. What strace says is believed.
+//! Posts, and looks that find something, make no system call; who waits for errors that do not come asks viad for nothing. What strace
+//! says is believed.
 
 use std::{
     io::Write,
     process::{Command, Stdio},
+    time::Duration,
 };
 
 use viaduct_viad_tests::stage::{connected, End, Stage, BUFFER};
@@ -13,6 +15,11 @@ const ROUNDS: usize = 200;
 /// Where the status of the descriptor in slot `n` is.
 fn status(slot: usize) -> usize {
     slot * 64 + 28
+}
+
+fn say(what: &str) {
+    std::io::stdout().write_all(what.as_bytes()).expect("a pipe");
+    std::io::stdout().flush().expect("a pipe");
 }
 
 /// Not a test: what strace looks at.
@@ -30,10 +37,6 @@ fn a_quiet_client() {
         }
         std::hint::spin_loop();
     };
-    let say = |what: &str| {
-        std::io::stdout().write_all(what.as_bytes()).expect("a pipe");
-        std::io::stdout().flush().expect("a pipe");
-    };
     for round in 0..ROUNDS {
         other.post_recv(1, BUFFER, 64);
         one.memory.write(BUFFER, b"quiet").expect("inside");
@@ -50,16 +53,29 @@ fn a_quiet_client() {
     say("end\n");
 }
 
+/// Not a test, either.
 #[test]
-fn posts_and_looks_that_find_something_make_no_system_call() {
-    // The forwarder stays awake: it looks for a second.
-    let stage = Stage::with(1, "poll_us = 1000000\n");
+#[ignore = "the process that the other test looks at"]
+fn a_client_that_waits_for_errors() {
+    let Ok(name) = std::env::var(NIC) else { return };
+    let nic = Nic::open(&name).expect("it serves");
+    say("begin\n");
+    for _ in 0..20 {
+        let events = nic.wait_events(Duration::from_millis(20)).expect("it serves");
+        assert!(events.is_empty(), "{events:?}");
+    }
+    say("end\n");
+}
+
+/// The system calls of one of these between its lines.
+fn calls(client: &str, config: &str) -> Vec<String> {
+    let stage = Stage::with(1, config);
     let trace = stage.folder.path().join("trace");
     let output = Command::new("strace")
         .args(["-f", "-o"])
         .arg(&trace)
         .arg(std::env::current_exe().expect("a test has a path"))
-        .args(["--ignored", "--exact", "a_quiet_client", "--nocapture"])
+        .args(["--ignored", "--exact", client, "--nocapture"])
         .env(NIC, stage.name(0))
         .stdin(Stdio::null())
         .output()
@@ -68,16 +84,29 @@ fn posts_and_looks_that_find_something_make_no_system_call() {
     let trace = std::fs::read_to_string(trace).expect("strace wrote it");
     let begin = trace.lines().find(|line| line.contains("write(1, \"begin")).expect("it began");
     let thread = begin.split_whitespace().next().expect("a number");
-    let calls: Vec<&str> = trace
+    assert!(trace.contains("write(1, \"end"), "it ended");
+    trace
         .lines()
         .skip_while(|line| *line != begin)
         .skip(1)
         .take_while(|line| !line.contains("write(1, \"end"))
         // Others of its process only sleep.
         .filter(|line| line.split_whitespace().next() == Some(thread))
-        // A receive waits until the device has its doorbell: without a processor for the forwarder it lets others run.
-        .filter(|line| !line.contains("sched_yield"))
-        .collect();
-    assert!(trace.contains("write(1, \"end"), "it ended");
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn posts_and_looks_that_find_something_make_no_system_call() {
+    // The forwarder stays awake: it looks for a second.
+    let mut calls = calls("a_quiet_client", "poll_us = 1000000\n");
+    // A receive waits until the device has its doorbell: without a processor for the forwarder it lets others run.
+    calls.retain(|line| !line.contains("sched_yield"));
     assert!(calls.is_empty(), "{} system calls in {} rounds: {calls:#?}", calls.len(), ROUNDS / 2);
+}
+
+#[test]
+fn who_waits_for_errors_that_do_not_come_only_sleeps() {
+    let calls = calls("a_client_that_waits_for_errors", "");
+    assert!(calls.len() >= 20 && calls.iter().all(|line| line.contains("futex")), "{calls:#?}");
 }

@@ -312,7 +312,7 @@ fn eight_honest_users_notice_nothing_of_six_hostile_ones() {
     let (one, mut other) = (End::new(&nic), End::new(&nic));
     let rdma = ViAttributes { enable_rdma_write: true, enable_rdma_read: true, ..ViAttributes::new(&ptag) };
     let words = nic.allocate(1 << 20, &MemAttributes::new(&ptag)).expect("memory");
-    (other.vi, other.memory) = (nic.create_vi(&rdma).expect("a VI"), words);
+    (other.vi, other.memory) = (nic.create_vi(&rdma).expect("a VI").into(), words);
     connect(&one, &other);
     other.post_recv(1, BUFFER, 8192);
     let vi = other.vi.connection_info();

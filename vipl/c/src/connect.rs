@@ -1,4 +1,5 @@
-//! Connections: VIPL's calls over what the library needs of a connection manager ([`via::connections`]).
+//! Connections: VIPL's calls over what the library needs of a connection manager ([`via::connections`]); and those beside VIPL, with
+//! private data.
 
 use std::{
     ffi::c_ulong,
@@ -6,7 +7,7 @@ use std::{
 };
 
 use via::{
-    connections::{Incoming, NetAddress, RemoteAttributes, MAX_DISCRIMINATOR},
+    connections::{Answer, Incoming, NetAddress, PeerRequest, ACCEPT_ROOM, MAX_DISCRIMINATOR, REJECT_ROOM},
     Error, Return, ViState,
 };
 
@@ -25,6 +26,8 @@ static CONNECTIONS: Table<Connection> = Table::new(5);
 /// Somebody asks for a connection.
 struct Connection {
     open: Pvoid,
+    /// Its private data.
+    data: Vec<u8>,
     request: Mutex<Option<Box<dyn Incoming>>>,
 }
 
@@ -38,17 +41,61 @@ pub fn close(nic_handle: Pvoid) {
     drop(CONNECTIONS.remove_all(|connection| connection.open == nic_handle));
 }
 
-/// Ends the connection of a VI, or the attempt at one: first nobody connects it any more, and the peer hears of it, then it is made
-/// idle.
+/// Ends the connection of a VI, or the attempt at one. A peer request that another thread has just made is ended too, or comes after.
 pub fn disconnect(vi: &Vi) -> Result<(), Error> {
-    if vi.has_connected.load(Ordering::Acquire) {
-        if let Ok(connections) = vi.open.device.nic.connections() {
-            // The VI is disconnected whatever becomes of the peer.
-            let _ = connections.disconnect(&vi.vi);
+    let mut request = lock(&vi.peer_request);
+    let ended = vi.vi.disconnect();
+    drop(request.take());
+    ended
+}
+
+/// Private data of a program's: copied, because others may write there.
+///
+/// # Safety
+/// `length` bytes, or NULL and none.
+unsafe fn private_data(data: *const u8, length: c_ulong) -> Result<Vec<u8>, Return> {
+    match usize::try_from(length) {
+        Ok(0) => Ok(Vec::new()),
+        // No message has room for more, but how much it is depends on the message.
+        Ok(length) if length <= ACCEPT_ROOM && !data.is_null() => {
+            // SAFETY: the caller's promise.
+            Ok(unsafe { std::slice::from_raw_parts(data, length) }.to_vec())
         }
+        _ => Err(Return::InvalidParameter),
     }
-    lock(&vi.peer_request).take();
-    vi.vi.disconnect()
+}
+
+/// Gives a program private data: all, and how many bytes they are; or only that, if there is too little room.
+///
+/// # Safety
+/// `length` is NULL, or a VIP_ULONG; `to` is NULL, or has that many bytes.
+unsafe fn put_private_data(data: &[u8], to: *mut u8, length: *mut c_ulong) -> Result<(), Return> {
+    // SAFETY: the caller's promise.
+    let (room, length_out) = unsafe { (read(length)?, Out::new(length)?) };
+    length_out.put(data.len() as c_ulong);
+    if data.is_empty() {
+        return Ok(());
+    }
+    if (data.len() as c_ulong) > room {
+        return Err(Return::ErrorResource);
+    }
+    if to.is_null() {
+        return Err(Return::InvalidParameter);
+    }
+    // SAFETY: there is room for so many.
+    unsafe { to.copy_from_nonoverlapping(data.as_ptr(), data.len()) };
+    Ok(())
+}
+
+/// What a peer has answered: its private data stay with the VI.
+fn answered(vi: &Vi, answer: Result<Answer, Error>) -> Result<ViAttributes, Return> {
+    let (data, attributes) = match answer {
+        Ok(answer) => (answer.data, Ok(of_peer(&answer.attributes))),
+        Err(Error::Rejected(data)) => (data, Err(Return::Reject)),
+        Err(error) => (Vec::new(), Err(code(error))),
+    };
+    *lock(&vi.peer_data) = data;
+    attributes
 }
 
 /// A VIP_NET_ADDRESS of the program's.
@@ -113,7 +160,8 @@ pub unsafe extern "C" fn VipConnectWait(
             bytes.copy_from_nonoverlapping(from.discriminator.as_ptr(), from.discriminator.len());
         }
         let handle = CONNECTIONS.next();
-        let connection = Connection { open: nic_handle, request: Mutex::new(Some(request)) };
+        let (data, request) = (request.data().to_vec(), Mutex::new(Some(request)));
+        let connection = Connection { open: nic_handle, data, request };
         CONNECTIONS.insert(handle, Arc::new(connection))?;
         keep(nic_handle, close)?;
         out.put(handle);
@@ -121,39 +169,67 @@ pub unsafe extern "C" fn VipConnectWait(
     })
 }
 
+fn accept(connection: Pvoid, vi_handle: Pvoid, data: &[u8]) -> Result<(), Return> {
+    let asked = CONNECTIONS.get(connection)?;
+    let vi = VIS.get(vi_handle)?;
+    let mut request = lock(&asked.request);
+    let peer = request.as_ref().ok_or(Return::InvalidParameter)?;
+    let _connecting = Connecting::begin(&vi)?;
+    // On a mismatch the other side hears nothing, and the program may try again.
+    let (theirs, own) = (peer.attributes(), vi.vi.attributes());
+    if theirs.reliability_level != own.reliability_level {
+        return Err(Return::InvalidReliabilityLevel);
+    }
+    if theirs.max_transfer_size != own.max_transfer_size {
+        return Err(Return::InvalidMtu);
+    }
+    peer.accept(&vi.vi, data).map_err(code)?;
+    lock(&vi.peer_data).clone_from(&asked.data);
+    // It is used up; drop does no more than forget it.
+    drop(request.take());
+    drop(request);
+    CONNECTIONS.remove(connection, |_| Ok(()))?;
+    Ok(())
+}
+
 #[no_mangle]
 pub extern "C" fn VipConnectAccept(connection: Pvoid, vi_handle: Pvoid) -> VipReturn {
-    call(|| {
-        let asked = CONNECTIONS.get(connection)?;
-        let vi = VIS.get(vi_handle)?;
-        let mut request = lock(&asked.request);
-        let peer = request.as_ref().ok_or(Return::InvalidParameter)?;
-        let _connecting = Connecting::begin(&vi)?;
-        // On a mismatch the other side hears nothing, and the program may try again.
-        let (theirs, own) = (peer.attributes(), vi.vi.attributes());
-        if theirs.reliability_level != own.reliability_level {
-            return Err(Return::InvalidReliabilityLevel);
-        }
-        if theirs.max_transfer_size != own.max_transfer_size {
-            return Err(Return::InvalidMtu);
-        }
-        vi.has_connected.store(true, Ordering::Release);
-        peer.accept(&vi.vi).map_err(code)?;
-        // It is used up; drop does no more than forget it.
-        drop(request.take());
-        drop(request);
-        CONNECTIONS.remove(connection, |_| Ok(()))?;
-        Ok(())
-    })
+    call(|| accept(connection, vi_handle, &[]))
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipConnectAcceptData(
+    connection: Pvoid,
+    vi_handle: Pvoid,
+    data: *const u8,
+    length: c_ulong,
+) -> VipReturn {
+    // SAFETY: vipl.h.
+    call(|| accept(connection, vi_handle, &unsafe { private_data(data, length) }?))
+}
+
+fn reject(connection: Pvoid, data: &[u8]) -> Result<(), Return> {
+    if data.len() > REJECT_ROOM {
+        return Err(Return::InvalidParameter);
+    }
+    let asked = CONNECTIONS.remove(connection, |_| Ok(()))?;
+    let request = lock(&asked.request).take().ok_or(Return::InvalidParameter)?;
+    request.reject(data).map_err(code)
 }
 
 #[no_mangle]
 pub extern "C" fn VipConnectReject(connection: Pvoid) -> VipReturn {
-    call(|| {
-        let asked = CONNECTIONS.remove(connection, |_| Ok(()))?;
-        let request = lock(&asked.request).take().ok_or(Return::InvalidParameter)?;
-        request.reject().map_err(code)
-    })
+    call(|| reject(connection, &[]))
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipConnectRejectData(
+    connection: Pvoid,
+    data: *const u8,
+    length: c_ulong,
+) -> VipReturn {
+    // SAFETY: vipl.h.
+    call(|| reject(connection, &unsafe { private_data(data, length) }?))
 }
 
 #[no_mangle]
@@ -164,17 +240,32 @@ pub unsafe extern "C" fn VipConnectRequest(
     time: c_ulong,
     remote_attributes: *mut ViAttributes,
 ) -> VipReturn {
+    let none = std::ptr::null();
+    // SAFETY: the caller's promise; there are no private data.
+    unsafe {
+        VipConnectRequestData(vi_handle, local_address, remote_address, time, remote_attributes, none, 0)
+    }
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipConnectRequestData(
+    vi_handle: Pvoid,
+    local_address: *const u8,
+    remote_address: *const u8,
+    time: c_ulong,
+    remote_attributes: *mut ViAttributes,
+    data: *const u8,
+    length: c_ulong,
+) -> VipReturn {
     call(|| {
         let vi = VIS.get(vi_handle)?;
         // SAFETY: vipl.h.
         let (local, remote) = unsafe { (local(&vi.open, local_address)?, address(remote_address)?) };
         // SAFETY: vipl.h.
-        let out = unsafe { Out::new(remote_attributes) }?;
+        let (data, out) = unsafe { (private_data(data, length)?, Out::new(remote_attributes)?) };
         let connections = vi.open.device.nic.connections().map_err(code)?;
         let _connecting = Connecting::begin(&vi)?;
-        vi.has_connected.store(true, Ordering::Release);
-        let is = connections.request(&vi.vi, &local, &remote, timeout(time)).map_err(code)?;
-        out.put(of_peer(&is));
+        out.put(answered(&vi, connections.request(&vi.vi, &local, &remote, &data, timeout(time)))?);
         Ok(())
     })
 }
@@ -186,15 +277,32 @@ pub unsafe extern "C" fn VipConnectPeerRequest(
     remote_address: *const u8,
     time: c_ulong,
 ) -> VipReturn {
+    // SAFETY: the caller's promise; there are no private data.
+    unsafe { VipConnectPeerRequestData(vi_handle, local_address, remote_address, time, std::ptr::null(), 0) }
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipConnectPeerRequestData(
+    vi_handle: Pvoid,
+    local_address: *const u8,
+    remote_address: *const u8,
+    time: c_ulong,
+    data: *const u8,
+    length: c_ulong,
+) -> VipReturn {
     call(|| {
         let vi = VIS.get(vi_handle)?;
         // SAFETY: vipl.h.
         let (local, remote) = unsafe { (local(&vi.open, local_address)?, address(remote_address)?) };
+        // SAFETY: vipl.h.
+        let data = unsafe { private_data(data, length) }?;
         let connections = vi.open.device.nic.connections().map_err(code)?;
         let _connecting = Connecting::begin(&vi)?;
-        vi.has_connected.store(true, Ordering::Release);
-        let request = connections.peer_request(&vi.vi, &local, &remote, timeout(time)).map_err(code)?;
-        *lock(&vi.peer_request) = Some(request);
+        // Who disconnects it finds the request, or comes before it.
+        let mut request = lock(&vi.peer_request);
+        let endpoint = Arc::clone(&vi.vi);
+        let asked = connections.peer_request(endpoint, &local, &remote, &data, timeout(time));
+        *request = Some(asked.map_err(code)?);
         Ok(())
     })
 }
@@ -203,7 +311,7 @@ pub unsafe extern "C" fn VipConnectPeerRequest(
 unsafe fn peer(
     vi_handle: Pvoid,
     remote_attributes: *mut ViAttributes,
-    how: impl FnOnce(&dyn via::connections::PeerRequest, &Vi) -> Result<RemoteAttributes, Error>,
+    how: impl FnOnce(&dyn PeerRequest) -> Result<Answer, Error>,
 ) -> VipReturn {
     call(|| {
         let vi = VIS.get(vi_handle)?;
@@ -211,13 +319,14 @@ unsafe fn peer(
         let out = unsafe { Out::new(remote_attributes) }?;
         // Not under the lock: whoever waits keeps nobody else from the VI.
         let request = lock(&vi.peer_request).clone().ok_or(Return::InvalidState)?;
-        let ended = how(&*request, &vi);
+        let ended = how(&*request);
         if matches!(ended, Err(Error::NotDone)) {
             return Err(Return::NotDone);
         }
+        let answer = answered(&vi, ended);
         // Connected or not, there is no request any more.
         lock(&vi.peer_request).take_if(|now| Arc::ptr_eq(now, &request));
-        out.put(of_peer(&ended.map_err(code)?));
+        out.put(answer?);
         Ok(())
     })
 }
@@ -225,13 +334,13 @@ unsafe fn peer(
 #[no_mangle]
 pub unsafe extern "C" fn VipConnectPeerDone(vi: Pvoid, remote_attributes: *mut ViAttributes) -> VipReturn {
     // SAFETY: the caller's promise.
-    unsafe { peer(vi, remote_attributes, |request, vi| request.done(&vi.vi)) }
+    unsafe { peer(vi, remote_attributes, |request| request.done()) }
 }
 
 #[no_mangle]
 pub unsafe extern "C" fn VipConnectPeerWait(vi: Pvoid, remote_attributes: *mut ViAttributes) -> VipReturn {
     // SAFETY: the caller's promise.
-    unsafe { peer(vi, remote_attributes, |request, vi| request.wait(&vi.vi)) }
+    unsafe { peer(vi, remote_attributes, |request| request.wait()) }
 }
 
 #[no_mangle]
@@ -239,6 +348,25 @@ pub extern "C" fn VipDisconnect(vi_handle: Pvoid) -> VipReturn {
     call(|| {
         let vi = VIS.get(vi_handle)?;
         disconnect(&vi).map_err(code)
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipGetRequestData(
+    connection: Pvoid,
+    data: *mut u8,
+    length: *mut c_ulong,
+) -> VipReturn {
+    // SAFETY: vipl.h.
+    call(|| unsafe { put_private_data(&CONNECTIONS.get(connection)?.data, data, length) })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipGetPeerData(vi_handle: Pvoid, data: *mut u8, length: *mut c_ulong) -> VipReturn {
+    call(|| {
+        let has = lock(&VIS.get(vi_handle)?.peer_data).clone();
+        // SAFETY: vipl.h.
+        unsafe { put_private_data(&has, data, length) }
     })
 }
 

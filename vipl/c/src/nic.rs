@@ -28,12 +28,20 @@ use crate::{
 pub static NICS: Table<OpenNic> = Table::new(1);
 /// What VipCreatePtag gave.
 pub static PTAGS: Table<Tag> = Table::new(4);
-/// The NICs that are open: a process may open one several times.
-static DEVICES: Mutex<BTreeMap<String, Weak<Device>>> = Mutex::new(BTreeMap::new());
-/// One of them is closed.
-static CLOSED: Condvar = Condvar::new();
+/// The NICs that are open, or about to be: a process may open one several times. Nobody waits for a NIC with this lock.
+static DEVICES: Mutex<BTreeMap<String, Slot>> = Mutex::new(BTreeMap::new());
+/// One of them has changed.
+static CHANGED: Condvar = Condvar::new();
 /// How long a NIC that was closed may take until it can be opened again: calls that were under way end first.
 const CLOSING: Duration = Duration::from_secs(5);
+
+/// A NIC that somebody has asked for.
+enum Slot {
+    /// A thread opens it.
+    Opening,
+    /// It is open, or was: whoever closes it takes it off the list.
+    Open(Weak<Device>),
+}
 
 /// A NIC, however often it is open.
 pub struct Device {
@@ -99,33 +107,24 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Device {
     /// Opens a NIC, or finds it open; `insert` makes it known that it is. Two threads that open one open it once, and one that closes
-    /// it meanwhile does so before or after.
+    /// it meanwhile does so before or after. Other NICs do not wait for this one.
     fn open(target: &str, insert: impl FnOnce(Arc<Self>) -> Result<(), Return>) -> Result<(), Return> {
-        // One that is on the list is open, or about to be closed.
-        let find = |devices: &BTreeMap<String, Weak<Self>>| {
-            let open = |device: Arc<Self>| (!device.closed.load(Ordering::Acquire)).then_some(device);
-            devices.get(target).map(|device| device.upgrade().and_then(open))
-        };
-        let (mut last, mut start) = (Weak::new(), Instant::now());
-        let mut devices = lock(&DEVICES);
-        while let Some(found) = find(&devices) {
-            if let Some(device) = found {
-                if !device.nic.check().is_err_and(|error| error.is_gone()) {
-                    return insert(device);
-                }
-                // Its handles stay as they are; who opens the NIC now gets the one that is there instead of it.
-                devices.remove(target);
+        let mut dead = Weak::new();
+        while let Some(device) = Self::find(target, &dead)? {
+            if device.nic.check().is_err_and(|error| error.is_gone()) {
+                dead = Arc::downgrade(&device);
                 continue;
             }
-            // Whoever closes it takes it off the list. Others may be quicker, and open and close it anew.
-            let closing = devices.get(target).cloned().unwrap_or_default();
-            if !closing.ptr_eq(&last) {
-                (last, start) = (closing, Instant::now());
-            } else if start.elapsed() > CLOSING {
-                return Err(Return::ErrorResource);
+            let devices = lock(&DEVICES);
+            // If it was closed meanwhile, that is waited for.
+            if !device.closed.load(Ordering::Acquire) {
+                let inserted = insert(device);
+                drop(devices);
+                return inserted;
             }
-            devices = CLOSED.wait_timeout(devices, CLOSING).unwrap_or_else(PoisonError::into_inner).0;
         }
+        // It is this thread's to open.
+        let opening = Opening(target);
         let said = |error: via::Error| {
             eprintln!("vipl: {target}: {error}");
             code(error)
@@ -143,8 +142,36 @@ impl Device {
             closed: AtomicBool::new(false),
         });
         *lock(&device.listener) = events::listen(&device);
-        devices.insert(target.into(), Arc::downgrade(&device));
-        insert(device)
+        opening.end(device, insert)
+    }
+
+    /// One that is open, and not `dead`: its handles stay as they are, but who opens the NIC now gets the one that is there instead of
+    /// it. None: there is none, and who asks is to open it. Waits for those who open or close it.
+    fn find(target: &str, dead: &Weak<Self>) -> Result<Option<Arc<Self>>, Return> {
+        let (mut last, mut start) = (Weak::new(), Instant::now());
+        let mut devices = lock(&DEVICES);
+        loop {
+            match devices.get(target) {
+                Some(Slot::Open(device)) if !device.ptr_eq(dead) => {
+                    let open = |device: &Arc<Self>| !device.closed.load(Ordering::Acquire);
+                    if let Some(device) = device.upgrade().filter(open) {
+                        return Ok(Some(device));
+                    }
+                    // Others may be quicker, and open and close it anew.
+                    if !device.ptr_eq(&last) {
+                        (last, start) = (device.clone(), Instant::now());
+                    } else if start.elapsed() > CLOSING {
+                        return Err(Return::ErrorResource);
+                    }
+                }
+                Some(Slot::Opening) => {}
+                Some(Slot::Open(_)) | None => {
+                    devices.insert(target.into(), Slot::Opening);
+                    return Ok(None);
+                }
+            }
+            devices = CHANGED.wait_timeout(devices, CLOSING).unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 
     /// Closes it, if nobody has the NIC open any more. It can be opened again when this returns, unless a handler of its own asks.
@@ -173,17 +200,46 @@ impl Device {
             }
             drop(self);
             let mut devices = lock(&DEVICES);
-            if devices.get(&target).is_some_and(|listed| listed.ptr_eq(&this)) {
+            if matches!(devices.get(&target), Some(Slot::Open(listed)) if listed.ptr_eq(&this)) {
                 devices.remove(&target);
             }
             drop(devices);
-            CLOSED.notify_all();
+            CHANGED.notify_all();
         };
         match in_handler {
             // The handler itself is a call under way.
             true => drop(std::thread::spawn(end)),
             false => end(),
         }
+    }
+}
+
+/// A NIC that this thread opens. Dropped, it could not be.
+struct Opening<'a>(&'a str);
+
+impl Opening<'_> {
+    /// It is open.
+    fn end(
+        self,
+        device: Arc<Device>,
+        insert: impl FnOnce(Arc<Device>) -> Result<(), Return>,
+    ) -> Result<(), Return> {
+        let mut devices = lock(&DEVICES);
+        devices.insert(self.0.into(), Slot::Open(Arc::downgrade(&device)));
+        let inserted = insert(device);
+        drop(devices);
+        inserted
+    }
+}
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        let mut devices = lock(&DEVICES);
+        if matches!(devices.get(self.0), Some(Slot::Opening)) {
+            devices.remove(self.0);
+        }
+        drop(devices);
+        CHANGED.notify_all();
     }
 }
 

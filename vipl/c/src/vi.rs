@@ -30,17 +30,18 @@ pub static VIS: Table<Vi> = Table::new(2);
 pub struct Vi {
     pub handle: Pvoid,
     pub open: Arc<OpenNic>,
-    pub vi: via::Vi<RawDescriptor>,
+    /// A peer request has it too.
+    pub vi: Arc<via::Vi<RawDescriptor>>,
     /// The tag's handle, and what keeps it from being destroyed.
     tag: Mutex<(Pvoid, Option<Arc<Tag>>)>,
     pub send_notifier: Notifier<ViCallback>,
     pub receive_notifier: Notifier<ViCallback>,
     /// It is being connected.
     pub connecting: AtomicBool,
-    /// A connection has been asked for or accepted: there may be a peer to tell when it ends.
-    pub has_connected: AtomicBool,
     /// The peer request that is on its way.
     pub peer_request: Mutex<Option<Arc<dyn PeerRequest>>>,
+    /// The private data that its peer has sent last.
+    pub peer_data: Mutex<Vec<u8>>,
     pub user_data: AtomicPtr<std::ffi::c_void>,
     /// It has been destroyed: waits end.
     pub dead: AtomicBool,
@@ -137,7 +138,7 @@ pub unsafe extern "C" fn VipCreateVi(
         let (send_cq, receive_cq) = (cq(send_cq)?, cq(receive_cq)?);
         wanted.send_cq = send_cq.map(|cq| cq.cq.clone());
         wanted.receive_cq = receive_cq.map(|cq| cq.cq.clone());
-        let vi = open.device.nic.create_vi_of(&wanted).map_err(code)?;
+        let vi = Arc::new(open.device.nic.create_vi_of(&wanted).map_err(code)?);
         let handle = VIS.of(vi.id().number());
         let vi = Arc::new(Vi {
             handle,
@@ -147,8 +148,8 @@ pub unsafe extern "C" fn VipCreateVi(
             send_notifier: Notifier::new(),
             receive_notifier: Notifier::new(),
             connecting: AtomicBool::new(false),
-            has_connected: AtomicBool::new(false),
             peer_request: Mutex::default(),
+            peer_data: Mutex::default(),
             user_data: AtomicPtr::default(),
             dead: AtomicBool::new(false),
         });

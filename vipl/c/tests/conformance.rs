@@ -1,5 +1,5 @@
 //! C programs, one an area of VIPL, over two NICs of a simulator: what each of their tests says about VIPL is true of this library, whether
-//! the NICs are the program's own or viads'.
+//! the NICs are the program's own or viads', functional models or RTL. (With `VIADUCT_KIND=rtl` all of them are RTL.)
 //! docs/conformance.md has the statements.
 
 use std::{fs, path::Path, process::Command};
@@ -11,10 +11,9 @@ const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 /// How old programs were compiled.
 const STANDARD: &str = "-std=gnu89";
 
-/// Runs one of the programs; the names of the tests that passed.
-fn run(name: &str, through_viad: bool) -> Vec<String> {
-    let simulator = Simulator::start();
-    let viads = through_viad.then(|| Viads::of(&simulator, ""));
+/// Runs one of the programs over NICs of this kind; the names of the tests that passed.
+fn run(name: &str, through_viad: bool, simulator: &Simulator) -> Vec<String> {
+    let viads = through_viad.then(|| Viads::of(simulator, ""));
     let nics = viads.as_ref().map_or_else(|| simulator.names(), Viads::names);
     let folder = simulator.folder.path();
     let source = format!("{FOLDER}/tests/c/{name}.c");
@@ -46,43 +45,50 @@ fn listed(name: &str) -> Vec<String> {
     source.lines().filter_map(line).collect()
 }
 
-/// Runs a program in both ways.
+/// Runs a program in both ways; over RTL, which takes longer, those that say most of what a NIC does, and with more between program and
+/// NIC.
 macro_rules! programs {
-    ($($test:ident: $program:literal,)*) => {
+    ($($test:ident: $program:literal $(and $rtl:ident)?,)*) => {
         $(mod $test {
             #[test]
             fn with_its_own_nics() {
-                super::all_pass($program, false);
+                super::all_pass($program, false, &super::Simulator::start());
             }
 
             #[test]
             fn through_viad() {
-                super::all_pass($program, true);
+                super::all_pass($program, true, &super::Simulator::start());
             }
+
+            $(#[test]
+            fn $rtl() {
+                super::all_pass($program, true, &super::Simulator::of("rtl", 2));
+            })?
         })*
     };
 }
 
-fn all_pass(name: &str, through_viad: bool) {
+fn all_pass(name: &str, through_viad: bool, simulator: &Simulator) {
     let listed = listed(name);
     assert!(!listed.is_empty());
-    assert_eq!(run(name, through_viad), listed);
+    assert_eq!(run(name, through_viad, simulator), listed);
 }
 
 programs! {
     nics_tags_and_memory: "nic",
-    virtual_interfaces: "vi",
-    completion_queues_and_handlers: "cq",
-    errors_names_and_forks: "system",
-    connections_and_what_moves_over_them: "connect",
-    descriptors_right_and_wrong_at_each_level: "transfer",
+    virtual_interfaces: "vi" and through_viad_on_rtl,
+    completion_queues_and_handlers: "cq" and through_viad_on_rtl,
+    errors_names_and_forks: "system" and through_viad_on_rtl,
+    connections_and_what_moves_over_them: "connect" and through_viad_on_rtl,
+    descriptors_right_and_wrong_at_each_level: "transfer" and through_viad_on_rtl,
+    private_data: "private",
     calls_under_way: "under_way",
 }
 
 #[test]
 fn every_statement_is_in_the_documents() {
     let text = fs::read_to_string(format!("{FOLDER}/../../docs/conformance.md")).expect("it is there");
-    for program in ["nic", "vi", "cq", "system", "connect", "transfer", "under_way"] {
+    for program in ["nic", "vi", "cq", "system", "connect", "transfer", "private", "under_way"] {
         for name in listed(program) {
             assert!(text.contains(&name), "{program}.c: {name}");
         }

@@ -27,7 +27,7 @@ static void must(VIP_RETURN answer, const char *what)
     }
 }
 
-/* A NIC, a protection tag, and memory under it. */
+/* A NIC, a protection tag, and memory under it, which peers may write and read. */
 struct end {
     VIP_NIC_HANDLE nic;
     VIP_NIC_ATTRIBUTES is;
@@ -49,7 +49,7 @@ static void open_end(struct end *end, const char *name)
     end->memory = (char *)memory;
     attributes.Ptag = end->ptag;
     attributes.EnableRdmaWrite = VIP_TRUE;
-    attributes.EnableRdmaRead = VIP_FALSE;
+    attributes.EnableRdmaRead = VIP_TRUE;
     MUST(VipRegisterMem(end->nic, memory, BYTES, &attributes, &end->handle));
 }
 
@@ -62,6 +62,7 @@ static VIP_VI_HANDLE create_vi(const struct end *end, VIP_CQ_HANDLE send, VIP_CQ
     attributes.MaxTransferSize = LARGEST;
     attributes.Ptag = end->ptag;
     attributes.EnableRdmaWrite = VIP_TRUE;
+    attributes.EnableRdmaRead = VIP_TRUE;
     MUST(VipCreateVi(end->nic, &attributes, send, receive, &vi));
     return vi;
 }

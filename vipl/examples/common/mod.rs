@@ -63,24 +63,18 @@ impl End {
     /// Waits for a client, and takes it.
     pub fn accept(&self, service: &str, vi: &Vi) -> Result<()> {
         let request = self.connections.wait(&address(self.mac(), service), None, &|| false)?;
-        Ok(request.accept(vi)?)
+        Ok(request.accept(vi, &[])?)
     }
 
     /// Asks a server until it waits.
     pub fn ask(&self, server: &str, service: &str, vi: &Vi) -> Result<()> {
         let (own, server) = (address(self.mac(), "client"), address(server.parse()?, service));
         loop {
-            match self.connections.request(vi, &own, &server, LONG) {
+            match self.connections.request(vi, &own, &server, &[], LONG) {
                 Err(vipl::Error::NoMatch) => {}
                 result => return Ok(result.map(drop)?),
             }
         }
-    }
-
-    /// Tells the peer that the connection ends, and ends it.
-    pub fn part(&self, vi: &Vi) -> Result<()> {
-        self.connections.disconnect(vi)?;
-        Ok(vi.disconnect()?)
     }
 
     /// A descriptor at `place` for `bytes` bytes at `data`, to send them or to receive there.

@@ -86,9 +86,9 @@ pub struct Manager {
 }
 
 /// Bytes of a REP's private data for the consumer.
-const REP_ROOM: usize = 196 - viaduct_spec::cm::via::BYTES;
+pub const REP_ROOM: usize = 196 - viaduct_spec::cm::via::BYTES;
 /// Bytes of a REJ's private data for the consumer.
-const REJ_ROOM: usize = 148 - viaduct_spec::cm::via::BYTES;
+pub const REJ_ROOM: usize = 148 - viaduct_spec::cm::via::BYTES;
 /// Who sends what is nobody's connection: answers to those who ask for what is not there.
 const NOBODY: Party = 0;
 /// Frames to ourselves that are taken in a call; more wait for the next tick.
@@ -239,13 +239,6 @@ impl Manager {
         }
         self.turn_round(now);
         Ok(())
-    }
-
-    /// A message of the other end's has come: it is ready, even if it could not say so yet.
-    pub fn heard_data(&mut self, id: ConnectionId, now: Duration) {
-        if self.state(id.0) == Some(State::Replied) {
-            self.establish(id.0, now);
-        }
     }
 
     /// Refuses a request, or what [`Event::Met`] told of.

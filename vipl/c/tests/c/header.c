@@ -270,6 +270,14 @@ void VipSetUserData(VIP_VI_HANDLE, VIP_PVOID);
 VIP_RETURN VipPostDeferredSends(VIP_VI_HANDLE, VIP_BOOLEAN, VIP_BOOLEAN *);
 VIP_RETURN VipAddTagCQ(VIP_CQ_HANDLE, VIP_EVENT_HANDLE *, VIP_ULONG, VIP_ULONG);
 VIP_RETURN VipRemoveTagCQ(VIP_CQ_HANDLE, VIP_EVENT_HANDLE, VIP_ULONG);
+VIP_RETURN VipConnectRequestData(VIP_VI_HANDLE, VIP_NET_ADDRESS *, VIP_NET_ADDRESS *, VIP_ULONG, VIP_VI_ATTRIBUTES *,
+                                 const void *, VIP_ULONG);
+VIP_RETURN VipConnectPeerRequestData(VIP_VI_HANDLE, VIP_NET_ADDRESS *, VIP_NET_ADDRESS *, VIP_ULONG, const void *,
+                                     VIP_ULONG);
+VIP_RETURN VipConnectAcceptData(VIP_CONN_HANDLE, VIP_VI_HANDLE, const void *, VIP_ULONG);
+VIP_RETURN VipConnectRejectData(VIP_CONN_HANDLE, const void *, VIP_ULONG);
+VIP_RETURN VipGetRequestData(VIP_CONN_HANDLE, VIP_PVOID, VIP_ULONG *);
+VIP_RETURN VipGetPeerData(VIP_VI_HANDLE, VIP_PVOID, VIP_ULONG *);
 #ifdef __cplusplus
 }
 #endif

@@ -18,7 +18,10 @@ pub fn built(name: &str) -> PathBuf {
     path
 }
 
-/// NICs, functional models, in a process of their own.
+/// What the NICs are where a test does not say: the variable's `model` or `rtl`, else the functional model.
+const KIND: &str = "VIADUCT_KIND";
+
+/// NICs in a process of their own.
 pub struct Simulator {
     nics: usize,
     process: Child,
@@ -33,9 +36,14 @@ impl Simulator {
     }
 
     pub fn with(nics: usize) -> Self {
+        Self::of(&std::env::var(KIND).unwrap_or_else(|_| "model".into()), nics)
+    }
+
+    /// With NICs of this kind.
+    pub fn of(kind: &str, nics: usize) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let process = Command::new(built("viaduct-sim"))
-            .args(["--nics", &nics.to_string(), "--nic", "model", "--dir"])
+            .args(["--nics", &nics.to_string(), "--nic", kind, "--dir"])
             .env("RUST_LOG", "warn")
             .arg(folder.path())
             .stdout(Stdio::null())
@@ -48,6 +56,14 @@ impl Simulator {
             sleep(Duration::from_millis(10));
         }
         simulator
+    }
+
+    /// Two NICs of each kind, one simulator after the other.
+    pub fn of_each_kind() -> impl Iterator<Item = Self> {
+        ["model", "rtl"].into_iter().map(|kind| {
+            println!("{kind}");
+            Self::of(kind, 2)
+        })
     }
 
     /// Its process.
