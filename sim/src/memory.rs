@@ -14,7 +14,7 @@ use std::sync::{Arc, Weak};
 
 use rustix::fs::{fcntl_getfl, OFlags};
 
-use crate::reach::{Reach, Shared};
+use crate::reach::{is_of_process, Reach, Shared};
 
 /// Granularity of a mapping in bytes.
 pub const PAGE: u64 = 4096;
@@ -122,7 +122,7 @@ pub enum AccessError {
 #[derive(Debug, Default)]
 pub struct Memory {
     mappings: BTreeMap<u64, Mapping>,
-    /// Files in use by device, inode and access mode: a client that maps its memory page by page
+    /// Files in use by device, inode and access mode; where a process's memory has ended, the one behind it: a client that maps its memory page by page
     /// sends a descriptor with each, and we would run out of them.
     files: HashMap<(u64, u64, u32), Weak<Reach>>,
 }
@@ -292,7 +292,9 @@ impl Memory {
             return Err(refuse("not opened for what the mapping allows"));
         }
         let key = (data.dev(), data.ino(), mode.bits());
-        if let Some(known) = self.files.get(&key).and_then(Weak::upgrade) {
+        // A process that has become another program has other memory by the same name.
+        let lives = |known: &Shared| !is_of_process(&file) || !known.has_ended();
+        if let Some(known) = self.files.get(&key).and_then(Weak::upgrade).filter(lives) {
             return Ok(known);
         }
         let file = Reach::of(file).map_err(|_| refuse("there is no thread for it"))?;

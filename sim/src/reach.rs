@@ -71,6 +71,12 @@ impl Reach {
         }
     }
 
+    /// Whether it is the memory of a process that has none of it any more: it has ended, or become another program. Then a read finds the
+    /// end of the file, wherever it is; of memory that lives it finds a byte, or an error.
+    pub fn has_ended(&self) -> bool {
+        self.read(&mut [0], 0).is_err_and(|error| error.kind() == io::ErrorKind::UnexpectedEof)
+    }
+
     /// Reads all of `data`.
     pub fn read(&self, data: &mut [u8], offset: u64) -> io::Result<()> {
         match self {
@@ -154,6 +160,11 @@ fn write_word(file: &File, word: [u8; 8], offset: u64) -> io::Result<()> {
     file.write_all_at(&word[DONE_BYTE..=DONE_BYTE], offset + DONE_BYTE as u64)
 }
 
+/// Whether a file is something of a process's, in /proc.
+pub fn is_of_process(file: &File) -> bool {
+    fstatfs(file).is_ok_and(|system| system.f_type == PROC_SUPER_MAGIC)
+}
+
 /// Whether an access to a file ends by itself, or its owner may be believed to end it.
 fn is_believed(file: &File) -> bool {
     match fstatfs(file).map(|system| system.f_type) {
@@ -199,6 +210,20 @@ mod tests {
         assert!(matches!(Reach::of(memfd.into()), Ok(Reach::Here(_))));
         // Somebody may wait behind any other file: this one's status is no process's memory.
         assert!(matches!(Reach::of(File::open("/proc/version").unwrap()), Ok(Reach::Guarded(_))));
+    }
+
+    #[test]
+    fn the_memory_of_a_process_ends_with_it() {
+        let mut child =
+            std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let memory = File::open(format!("/proc/{}/mem", child.id())).unwrap();
+        let own = File::open("/proc/self/mem").unwrap();
+        let [reach, own] = [memory, own].map(|file| Reach::of(file).unwrap());
+        assert!(!own.has_ended());
+        // The child may still be on its way to the program that it becomes: what was opened before that has ended, too.
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        assert!(reach.has_ended() && !own.has_ended());
     }
 
     #[test]

@@ -243,6 +243,11 @@ impl RawVi {
         self.vi.index()
     }
 
+    /// Which one of those that have had this index.
+    pub fn life(&self) -> u64 {
+        self.vi.name().life.into()
+    }
+
     /// Its state in the NIC.
     pub fn state(&self) -> ViState {
         self.vi.state().expect("the NIC answers")

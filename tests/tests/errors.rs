@@ -23,7 +23,7 @@ fn states(vis: &[RawVi; 2]) -> [ViState; 2] {
 
 /// The event with which a VI breaks, or without which it goes on.
 fn event(code: u8, vi: &RawVi, receive: bool, broke: bool) -> Event {
-    Event { code, vi: vi.index(), receive, broke }
+    Event { code, vi: vi.index(), life: vi.life(), receive, broke }
 }
 
 fn retire(scene: &Scene, vis: [RawVi; 2]) {

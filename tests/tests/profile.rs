@@ -4,13 +4,14 @@
 //! `cargo test -p viaduct-tests --features large --test profile` is the same for the large profile.
 
 use std::sync::mpsc::channel;
+use std::thread::JoinHandle;
 
-use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
+use rustix::process::{getrlimit, prlimit, setrlimit, Pid, Resource, Rlimit};
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::ViState;
 use viaduct_driver::rows;
 use viaduct_sim::directory::{nic_socket, Directory};
-use viaduct_sim::live::Live;
+use viaduct_sim::live::{Handle, Live};
 use viaduct_sim::setup::Kind::{self, Model, Rtl};
 use viaduct_sim::setup::Setup;
 use viaduct_sim::vfio_user;
@@ -19,6 +20,7 @@ use viaduct_spec::handle::memory_handle;
 use viaduct_spec::profile::{PAGES, REGIONS, VIS};
 use viaduct_spec::tables::table;
 use viaduct_tests::memory::difference;
+use viaduct_tests::program::program;
 use viaduct_tests::raw::{Completion, Descriptor, RawVi, Region};
 use viaduct_tests::scene::Scene;
 use viaduct_tests::world::{quick, Host, World};
@@ -136,37 +138,60 @@ fn the_last_vi_and_the_last_region_of_models() {
     between([Rtl, Model], FAR);
 }
 
-/// What the library says that it can register is there: 4092 regions in the large profile, in a process that may have 1024 open files, as is
-/// usual; and so has the simulator, which is here the same process.
-#[test]
-fn every_region_is_registered_with_the_usual_file_limit() {
-    let limit = Rlimit { current: Some(1024), ..getrlimit(Resource::Nofile) };
-    setrlimit(Resource::Nofile, limit).expect("a lower limit");
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut directory = Directory::open(folder.path()).expect("it is empty");
-    let (tell, told) = channel();
-    let running = std::thread::spawn(move || {
-        let setup = Setup { kinds: vec![Model], ..Setup::default() };
-        let (live, handle) = Live::new(setup.build().expect("nothing is recorded"));
-        tell.send(handle).expect("it listens");
-        live.run();
-    });
-    let handle = told.recv().expect("it says");
-    for nic in 0..2 {
-        let listener = directory.listen(&nic_socket(nic)).expect("a socket");
-        vfio_user::serve(listener, nic, handle.clone()).expect("a thread");
+/// A simulator in this process, with two models.
+struct Simulator {
+    folder: tempfile::TempDir,
+    /// Its sockets go with it.
+    _directory: Directory,
+    handle: Handle,
+    running: Option<JoinHandle<()>>,
+}
+
+impl Simulator {
+    /// This process, and whatever it starts, may have 1024 open files, as is usual.
+    fn start() -> Self {
+        let limit = Rlimit { current: Some(1024), ..getrlimit(Resource::Nofile) };
+        setrlimit(Resource::Nofile, limit).expect("a lower limit");
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut directory = Directory::open(folder.path()).expect("it is empty");
+        let (tell, told) = channel();
+        let running = std::thread::spawn(move || {
+            let setup = Setup { kinds: vec![Model], ..Setup::default() };
+            let (live, handle) = Live::new(setup.build().expect("nothing is recorded"));
+            tell.send(handle).expect("it listens");
+            live.run();
+        });
+        let handle = told.recv().expect("it says");
+        for nic in 0..2 {
+            let listener = directory.listen(&nic_socket(nic)).expect("a socket");
+            vfio_user::serve(listener, nic, handle.clone()).expect("a thread");
+        }
+        Self { folder, _directory: directory, handle, running: Some(running) }
     }
-    let open = |nic: usize| {
-        let name = format!("vfio-user:{}", folder.path().join(nic_socket(nic)).display());
-        let nic = vipl::Nic::open(&name).expect("it serves");
+
+    fn nic(&self, nic: usize) -> String {
+        format!("vfio-user:{}", self.folder.path().join(nic_socket(nic)).display())
+    }
+
+    fn stop(mut self) {
+        self.handle.stop();
+        if let Some(running) = self.running.take() {
+            running.join().expect("it ends");
+        }
+    }
+}
+
+/// Registers so many regions with the second NIC, and uses some: what the first one sends arrives in them.
+fn register(names: [&str; 2], most: usize) {
+    let open = |name: &str| {
+        let nic = vipl::Nic::open(name).expect("it serves");
         let ptag = nic.create_ptag().expect("a tag");
         let memory = nic.allocate(1 << 20, &MemAttributes::new(&ptag)).expect("memory");
         let vi = nic.create_vi(&ViAttributes::new(&ptag)).expect("a VI");
         (nic, ptag, memory, vi)
     };
-    let ((_, _, from, sender), (nic, ptag, memory, receiver)) = (open(0), open(1));
-    let most = nic.attributes().max_register_regions as usize;
-    assert_eq!(most, REGIONS - 4, "row 0 is none, two are the agent's, one is for connections");
+    let ((_, _, from, sender), (nic, ptag, memory, receiver)) = (open(names[0]), open(names[1]));
+    assert!(nic.attributes().max_register_regions as usize >= most);
     let place = |n: usize| {
         let byte = n * 251 % (memory.length() - 200);
         std::ptr::NonNull::new((memory.address() + byte) as *mut u8).expect("not null")
@@ -197,7 +222,50 @@ fn every_region_is_registered_with_the_usual_file_limit() {
         region.read(0, &mut arrived).expect("inside");
         assert_eq!(arrived, message);
     }
-    drop((sender, receiver, regions, memory, from));
-    handle.stop();
-    running.join().expect("it ends");
+}
+
+/// What the library says that it can register is there: 4092 regions in the large profile. The simulator is the same process.
+#[test]
+fn every_region_is_registered_with_the_usual_file_limit() {
+    let simulator = Simulator::start();
+    // Row 0 is none, two are the agent's, one is for connections.
+    register([&simulator.nic(0), &simulator.nic(1)], REGIONS - 4);
+    simulator.stop();
+}
+
+/// The same through a viad, which has one more, for the rings of its client: 4091.
+#[test]
+fn every_region_is_registered_through_viad_with_the_usual_file_limit() {
+    let simulator = Simulator::start();
+    let folder = simulator.folder.path();
+    let (config, socket, log) = (folder.join("viad.toml"), folder.join("viad.sock"), folder.join("viad.log"));
+    std::fs::write(&config, format!("[user]\nregions = {REGIONS}\n")).expect("written");
+    struct Viad(std::process::Child);
+    impl Drop for Viad {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+    let viad = program("viad")
+        .args(["--nic", &format!("{},ip=10.0.0.2,mac=02:00:00:00:00:02", simulator.nic(1))])
+        .arg("--config")
+        .arg(&config)
+        .arg("--socket")
+        .arg(&socket)
+        .stderr(std::fs::File::create(&log).expect("a file"))
+        .spawn();
+    let viad = Viad(viad.expect("it starts"));
+    // It takes as many files as it may; it is to do with the usual number.
+    let text = || std::fs::read_to_string(&log).unwrap_or_default();
+    let start = std::time::Instant::now();
+    while !text().contains("serving") {
+        assert!(start.elapsed() < std::time::Duration::from_secs(60), "viad does not serve: {}", text());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let limit = Rlimit { current: Some(1024), ..getrlimit(Resource::Nofile) };
+    prlimit(Some(Pid::from_child(&viad.0)), Resource::Nofile, limit).expect("a lower limit");
+    register([&simulator.nic(0), &format!("viad:{}", socket.display())], REGIONS - 5);
+    drop(viad);
+    simulator.stop();
 }

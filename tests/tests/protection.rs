@@ -225,6 +225,7 @@ fn a_receive_writes_nothing_where_it_may_not() {
                 let lost = |vi: &RawVi, receive| Event {
                     code: event_code::CONN_LOST,
                     vi: vi.index(),
+                    life: vi.life(),
                     receive,
                     broke: true,
                 };
@@ -295,8 +296,8 @@ fn a_descriptor_is_taken_only_from_where_the_vi_may_have_it() {
                 let (before, refusals) = (scene.snapshots(), scene.refusals(side));
                 let token = vis[side].token(direction, &region, address);
                 vis[side].post_token(direction, token);
-                let index = vis[side].index();
-                let posted = Event { code: event_code::POST_DESC, vi: index, receive, broke: true };
+                let (vi, life) = (vis[side].index(), vis[side].life());
+                let posted = Event { code: event_code::POST_DESC, vi, life, receive, broke: true };
                 match error {
                     None => {
                         scene.world.until("the VI breaks", 20_000, || vis[side].state() == ViState::Error);
@@ -387,7 +388,13 @@ fn a_descriptor_in_read_only_memory_cannot_be_completed() {
     let token = vis[0].token(Direction::Send, &region, region.address.next_multiple_of(64));
     vis[0].post_token(Direction::Send, token);
     scene.world.until("the VI breaks", 20_000, || vis[0].state() == ViState::Error);
-    let lost = Event { code: event_code::COMP_PROT, vi: vis[0].index(), receive: false, broke: true };
+    let lost = Event {
+        code: event_code::COMP_PROT,
+        vi: vis[0].index(),
+        life: vis[0].life(),
+        receive: false,
+        broke: true,
+    };
     assert_eq!(scene.events(0), [lost]);
     assert!(scene.refusals(0) > refusals);
     scene.others_go_on();

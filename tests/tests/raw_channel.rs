@@ -514,3 +514,38 @@ fn raw_frames_turn_round_if_the_row_says_so() {
         scene.others_go_on();
     });
 }
+
+/// What the host sends by TCP/IP leaves room for what is said about connections.
+#[test]
+fn frames_that_leave_room_leave_room() {
+    const ROOM: usize = 4;
+    on_each(9, |mut scene| {
+        let mut random = ChaCha8Rng::seed_from_u64(9);
+        let channels = open(&scene);
+        let to = scene.hosts[1].agent.mac();
+        // Before any slot was used, and when all were.
+        for round in 0..3 {
+            let mut sent = 0;
+            // Some may leave meanwhile.
+            let full = loop {
+                match channels[0].send_leaving(&noise(&mut random, to, 4000), ROOM) {
+                    Ok(()) => sent += 1,
+                    Err(error) => break error,
+                }
+            };
+            assert!(
+                matches!(full, AgentError::RawFull) && sent >= SENDS - ROOM,
+                "round {round}: {sent}, {full}"
+            );
+            for _ in 0..ROOM {
+                channels[0].send(&noise(&mut random, to, 100)).expect("there is room");
+                sent += 1;
+            }
+            for _ in 0..sent {
+                next(&scene.world, &channels[1]);
+            }
+            scene.world.settle();
+        }
+        scene.others_go_on();
+    });
+}

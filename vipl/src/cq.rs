@@ -133,6 +133,12 @@ impl Cq {
         self.0.cq.index()
     }
 
+    /// Whether an event is of this queue, and not of another that has had its number.
+    pub fn is_of(&self, event: &crate::Event) -> bool {
+        let name = self.0.cq.name();
+        (name.index, name.life) == (event.vi, event.life)
+    }
+
     /// The NIC that it is on.
     pub fn nic(&self) -> &Nic {
         &self.0.nic

@@ -168,6 +168,12 @@ impl<D: Form> Vi<D> {
         self.vi.index()
     }
 
+    /// Whether an event is of this VI, and not of another that has had its number.
+    pub fn is_of(&self, event: &crate::Event) -> bool {
+        let name = self.vi.name();
+        (name.index, u64::from(name.life)) == (event.vi, event.life)
+    }
+
     /// What the peer has to know to connect to this VI. It is new for each connection.
     pub fn connection_info(&self) -> ConnectionInfo {
         self.vi.info()

@@ -536,6 +536,7 @@ pub(crate) fn lost_events(wire: &Wire) -> Vec<viaduct_driver::agent::Event> {
     let event = |vi: ViName| viaduct_driver::agent::Event {
         code: viaduct_spec::register::event_code::CONN_LOST,
         vi: vi.index,
+        life: vi.life.into(),
         receive: false,
         broke: true,
     };

@@ -7,6 +7,7 @@ use crate::project::Project;
 use crate::suite::Suite;
 use crate::{alone, demo, fit, install, setup, soak, vfio};
 use anyhow::{bail, Result};
+use std::path::PathBuf;
 
 /// One part.
 pub struct Part {
@@ -86,6 +87,9 @@ pub const PARTS: &[Part] = &[
 /// Packages whose tests run programs of other packages.
 const PROGRAMS: [&str; 3] = ["viaduct-tests", "viaduct-viad-tests", "vipl-c"];
 
+/// Names the file for what tests leave out, to those that know of it (tests/viad/src/skip.rs).
+const LEFT_OUT: &str = "VIADUCT_SKIPPED";
+
 /// What stands for all unit parts where cargo-nextest is not installed: cargo itself can run the
 /// tests of one package only with that package's own selection of features, which would build many
 /// dependencies again for each.
@@ -120,6 +124,8 @@ pub fn run(project: &Project, only: &[String]) -> Result<()> {
     // One selection of packages for all parts, so that no dependency is built twice with other
     // features; a part that is asked for alone builds what it needs and no more.
     let tests = Tests { project, nextest, whole: only.is_empty() };
+    // What an earlier run left there is told no more.
+    tests.left_out();
 
     println!("environment of cargo: {}", project.cargo("")?.ambience());
     let mut suite = Suite::default();
@@ -134,6 +140,7 @@ pub fn run(project: &Project, only: &[String]) -> Result<()> {
         };
         if lacking.is_empty() {
             suite.part(part.name, || tests.run(part.action));
+            tests.left_out().iter().for_each(|what| suite.note(what));
         } else {
             suite.cannot(part.name, &format!("without {}", lacking.join(", ")));
         }
@@ -168,12 +175,12 @@ impl Tests<'_> {
                     project.cargo("build")?.args(programs).run()?;
                     project.cargo("build")?.args(["-p", "vipl", "--examples"]).run()?;
                 }
-                self.unit(package)?.run()
+                self.unit(package)?.ambient(LEFT_OUT, self.left_out_file()?).run()
             }
             Action::Walks => soak::run(project, &soak::Options::part()),
             Action::Units => {
                 let all = ["--workspace", "--tests", "--no-fail-fast"];
-                project.cargo("test")?.args(all).run()
+                project.cargo("test")?.args(all).ambient(LEFT_OUT, self.left_out_file()?).run()
             }
             Action::Doc => self.doc()?.run(),
             Action::Miri => crate::miri::run(project),
@@ -183,6 +190,10 @@ impl Tests<'_> {
                 hardware::lint(project, exporter, None)
             }
             Action::Large => {
+                // A client of viad's is among the tests; viad is the same for every NIC.
+                if !self.whole {
+                    project.cargo("build")?.args(["-p", "viad"]).run()?;
+                }
                 self.large()?.run()?;
                 hardware::lint(project, Exporter::Large, Some("core"))
             }
@@ -193,6 +204,20 @@ impl Tests<'_> {
             Action::Install => install::smoke(project),
             Action::Vfio => vfio::run(project, &vfio::Options::default(), self.whole),
         }
+    }
+
+    /// The file that tests write to what they leave out on this machine.
+    fn left_out_file(&self) -> Result<PathBuf> {
+        Ok(self.project.scratch("tests")?.join("left-out"))
+    }
+
+    /// What they have left out since the last time.
+    fn left_out(&self) -> Vec<String> {
+        let Ok(file) = self.left_out_file() else { return Vec::new() };
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        // It is there only if somebody wrote to it.
+        let _ = std::fs::remove_file(file);
+        text.lines().map(str::to_owned).collect()
     }
 
     /// The unit and integration tests of one package.

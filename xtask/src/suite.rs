@@ -23,6 +23,8 @@ struct Outcome {
     error: Option<String>,
     /// The error is only that it is not for this machine.
     skipped: bool,
+    /// What of it is not for this machine.
+    notes: Vec<String>,
 }
 
 /// The parts run so far.
@@ -43,8 +45,22 @@ impl Suite {
             println!("{name} {}: {error}", if skipped { "skipped" } else { "failed" });
         }
         let passed = error.is_none();
-        self.outcomes.push(Outcome { name: name.into(), time: start.elapsed(), error, skipped });
+        self.outcomes.push(Outcome {
+            name: name.into(),
+            time: start.elapsed(),
+            error,
+            skipped,
+            notes: Vec::new(),
+        });
         passed
+    }
+
+    /// Something that the last part left out; it is told at the end again.
+    pub fn note(&mut self, what: &str) {
+        println!("{what}");
+        if let Some(last) = self.outcomes.last_mut() {
+            last.notes.push(what.into());
+        }
     }
 
     /// Keeps a part that could not be run at all.
@@ -85,6 +101,11 @@ impl Suite {
         for outcome in self.outcomes.iter().filter(|outcome| outcome.error.is_some()) {
             let error = outcome.error.as_deref().unwrap_or_default();
             text.push_str(&format!("{}: {error}\n", outcome.name));
+        }
+        for (outcome, note) in
+            self.outcomes.iter().flat_map(|one| one.notes.iter().map(move |note| (one, note)))
+        {
+            text.push_str(&format!("{}: {note}\n", outcome.name));
         }
         let failed = self.failed().count();
         let skipped = self.outcomes.iter().filter(|outcome| outcome.skipped).count();
@@ -128,6 +149,18 @@ mod tests {
         assert!(suite.summary().ends_with("\n1 passed, 0 failed\n"));
         suite.finish().unwrap();
     }
+
+    #[test]
+    fn what_a_part_left_out_is_told_at_the_end() {
+        let mut suite = Suite::default();
+        suite.part("viad-stack", || Ok(()));
+        suite.note("two_hosts: not tested here: no /dev/net/tun");
+        let summary = suite.summary();
+        let told = "\nviad-stack: two_hosts: not tested here: no /dev/net/tun\n1 passed, 0 failed\n";
+        assert!(summary.ends_with(told), "{summary}");
+        suite.finish().unwrap();
+    }
+
     #[test]
     fn what_is_not_for_this_machine_is_no_failure_and_is_told() {
         let mut suite = Suite::default();

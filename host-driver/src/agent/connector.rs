@@ -21,7 +21,7 @@ use super::{
 use crate::{
     cm::{
         config::Config, end::Agreement, event::Refusal, manager::Heard, progress::Progress, CmError,
-        ConnectionId, Discriminator, End, Event, Host, ListenerId, Manager, News, Request,
+        ConnectionId, Discriminator, End, Event, Host, ListenerId, Manager, News, Party, Request,
     },
     connection_agent::ConnectionAgent,
     kernel_agent::ViName,
@@ -29,6 +29,10 @@ use crate::{
 
 pub use crate::connection_agent::{Ask, ConnectorError};
 
+/// Where there is one party, it has all.
+const ALONE: Party = 0;
+/// Frames of the raw channel that are kept for connections: what else is sent leaves them free.
+const KEPT: usize = 4;
 /// Frames for others that wait for [`Connector::next_other`], at most.
 const OTHERS: usize = 256;
 /// Frames that are taken in a turn.
@@ -124,7 +128,12 @@ impl Connector {
 
     /// Waits for requests: [`Manager::listen`].
     pub fn listen(&self, discriminator: Discriminator, once: bool) -> ListenerId {
-        self.state().manager.listen(discriminator, once)
+        self.listen_for(ALONE, discriminator, once)
+    }
+
+    /// [`Connector::listen`] of one of several parties, who share what is limited.
+    pub fn listen_for(&self, party: Party, discriminator: Discriminator, once: bool) -> ListenerId {
+        self.state().manager.listen_for(party, discriminator, once)
     }
 
     /// Waits no longer. Who has asked, and was not taken, is refused.
@@ -149,7 +158,15 @@ impl Connector {
     /// # Errors
     /// No such VI; data that has no room.
     pub fn connect(&self, ask: Ask) -> Result<ConnectionId, ConnectorError> {
-        self.ask(ask, Manager::connect)
+        self.connect_for(ALONE, ask)
+    }
+
+    /// [`Connector::connect`] of one of several parties, who share what is limited.
+    ///
+    /// # Errors
+    /// As [`Connector::connect`].
+    pub fn connect_for(&self, party: Party, ask: Ask) -> Result<ConnectionId, ConnectorError> {
+        self.ask(party, ask, Manager::connect)
     }
 
     /// Asks somebody who asks us. What comes of it is an event.
@@ -157,11 +174,20 @@ impl Connector {
     /// # Errors
     /// As [`Connector::connect`].
     pub fn peer_request(&self, ask: Ask) -> Result<ConnectionId, ConnectorError> {
-        self.ask(ask, Manager::peer_request)
+        self.peer_request_for(ALONE, ask)
+    }
+
+    /// [`Connector::peer_request`] of one of several parties, who share what is limited.
+    ///
+    /// # Errors
+    /// As [`Connector::connect`].
+    pub fn peer_request_for(&self, party: Party, ask: Ask) -> Result<ConnectionId, ConnectorError> {
+        self.ask(party, ask, Manager::peer_request)
     }
 
     fn ask(
         &self,
+        party: Party,
         ask: Ask,
         how: fn(&mut Manager, Request, Duration) -> Result<ConnectionId, CmError>,
     ) -> Result<ConnectionId, ConnectorError> {
@@ -169,7 +195,7 @@ impl Connector {
         let own = self.agent.vi_end(vi)?;
         let mut state = self.state();
         let now = state.clock.advance(self.agent.time()?);
-        let id = how(&mut state.manager, Request { own, target, from, to, data, timeout }, now)?;
+        let id = how(&mut state.manager, Request { party, own, target, from, to, data, timeout }, now)?;
         state.links.insert(id, Link { vi: Some(vi), own: Some(own), ..Link::default() });
         self.settle(&mut state, now)?;
         Ok(id)
@@ -247,6 +273,20 @@ impl Connector {
         self.state().others.pop_front()
     }
 
+    /// Sends a frame of somebody else's, of the host's TCP/IP for one: behind all that is to be said about connections, for which it leaves
+    /// room in the raw channel.
+    ///
+    /// # Errors
+    /// [`AgentError::RawFull`]: there is no room now. Those of [`RawChannel::send`].
+    pub fn send_other(&self, frame: &[u8]) -> Result<(), AgentError> {
+        let mut state = self.state();
+        self.flush(&mut state)?;
+        if state.unsent.is_some() {
+            return Err(AgentError::RawFull);
+        }
+        self.raw.send_leaving(frame, KEPT)
+    }
+
     /// Does what there is to do, without waiting.
     ///
     /// # Errors
@@ -302,6 +342,11 @@ impl Connector {
             state.news.push(event.clone());
             self.deal(state, &event, now)?;
         }
+        self.flush(state)
+    }
+
+    /// Sends the manager's frames, as far as there is room.
+    fn flush(&self, state: &mut State) -> Result<(), AgentError> {
         loop {
             let Some(frame) = state.unsent.take().or_else(|| state.manager.next_frame()) else {
                 return Ok(());

@@ -17,8 +17,8 @@ use crate::{
 
 /// The completion queue that is the agent's own: its error ring.
 pub const ERROR_RING: u16 = 0;
-/// Events that the error ring has room for.
-const EVENTS: usize = 192;
+/// Events that the error ring has room for, usually.
+pub const EVENTS: usize = 192;
 
 /// What the agent remembers of a completion queue: it keeps its memory until the NIC has given it back.
 pub(super) struct Kept {
@@ -36,8 +36,9 @@ impl State {
         device: &Arc<dyn PciDevice>,
         limits: &Limits,
         system_tag: u16,
+        events: usize,
     ) -> Result<Consumer, AgentError> {
-        let entries = ring(EVENTS)?;
+        let entries = ring(events)?;
         let handle = self.register_ring(&**device, system_tag, entries.memory())?;
         let row = row(&entries, handle, system_tag, EVENT_VECTOR, true);
         Admin::of(&**device).commit(table::COMPLETION_QUEUE, ERROR_RING.into(), &row)?;
@@ -70,6 +71,11 @@ impl State {
             std::mem::forget(memory);
         }
         back
+    }
+
+    /// The life of the queue that has an index.
+    pub(super) fn cq_life(&self, index: u16) -> Option<u64> {
+        Some(self.cqs.get(usize::from(index))?.as_ref()?.life)
     }
 
     /// The entry of a queue that still exists.
@@ -174,7 +180,9 @@ impl Agent {
         }
         let device = &*self.device;
         Admin::of(device).commit(table::COMPLETION_QUEUE, cq.index.into(), &[0, 0])?;
+        // That drains.
         state.deregister_ring(device, handle, memory)?;
+        self.empty_error_ring(state)?;
         state.cqs[usize::from(cq.index)] = None;
         Ok(())
     }

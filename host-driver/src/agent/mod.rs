@@ -17,6 +17,7 @@ mod tags;
 pub mod vis;
 
 use std::{
+    collections::VecDeque,
     net::Ipv4Addr,
     os::fd::BorrowedFd,
     sync::{Arc, Mutex, MutexGuard},
@@ -80,12 +81,14 @@ pub struct Options {
     pub pkey: u16,
     /// Seed of every random number; None: the system's.
     pub seed: Option<u64>,
+    /// Events that the error ring has room for. Where many share the NIC it is large: who makes a flood of them fills it less soon.
+    pub events: usize,
 }
 
 impl Options {
     /// The default P_Key, and random numbers of the system's.
     pub fn new(mac: Mac, ip: Ipv4Addr) -> Self {
-        Self { mac, ip, pkey: DEFAULT_PKEY, seed: None }
+        Self { mac, ip, pkey: DEFAULT_PKEY, seed: None, events: cqs::EVENTS }
     }
 }
 
@@ -134,8 +137,10 @@ impl Limits {
 pub struct Event {
     /// One of `register::event_code`.
     pub code: u8,
-    /// Index of the VI.
+    /// Index of the VI; of the completion queue, if the code is CQ_OVERRUN.
     pub vi: u16,
+    /// Which one of those that have had this index: its name's life.
+    pub life: u64,
     /// The receive queue; else the send queue.
     pub receive: bool,
     /// The VI went into Error because of it.
@@ -187,6 +192,8 @@ struct State {
     cq_lives: u64,
     /// There is a raw channel.
     raw_open: bool,
+    /// Events that are out of the error ring and not taken.
+    events: VecDeque<Event>,
 }
 
 impl Agent {
@@ -195,7 +202,7 @@ impl Agent {
     /// # Errors
     /// Not a Viaduct NIC, or one of another layout version; the device's errors.
     pub fn open(device: Arc<dyn PciDevice>, options: Options) -> Result<Arc<Self>, AgentError> {
-        let Options { mac, ip, pkey, seed } = options;
+        let Options { mac, ip, pkey, seed, events } = options;
         if !mac.is_unicast() {
             return Err(AgentError::OwnAddress(mac.to_string()));
         }
@@ -248,8 +255,9 @@ impl Agent {
             cqs,
             cq_lives: 0,
             raw_open: false,
+            events: VecDeque::new(),
         };
-        let errors = state.open_error_ring(&device, &limits, system_tag)?;
+        let errors = state.open_error_ring(&device, &limits, system_tag, events)?;
         device.write64(Bar::Registers, registers::MAC, mac_register(mac))?;
         device.write32(Bar::Registers, registers::IP, ip.into())?;
         device.write32(Bar::Registers, registers::PKEY, pkey.into())?;
@@ -460,22 +468,37 @@ impl Agent {
         self.state()?.regions.attributes(handle)
     }
 
-    /// Takes the events that the NIC has put into the error ring, oldest first.
+    /// Takes the events that the NIC has put into the error ring, oldest first. Those of VIs and queues that are gone are among them.
     pub fn take_events(&self) -> Result<Vec<Event>, AgentError> {
-        self.born.check()?;
-        let mut events = Vec::new();
+        let mut state = self.state()?;
+        self.empty_error_ring(&mut state)?;
+        Ok(state.events.drain(..).collect())
+    }
+
+    /// Takes what is in the error ring out of it. Before an index is another VI's or queue's, so that each event is known to be of the one that
+    /// it is of.
+    fn empty_error_ring(&self, state: &mut State) -> Result<(), AgentError> {
         // A NIC that never runs dry is broken.
-        while events.len() < 1024 {
+        for _ in 0..MAX_CQ_ENTRIES {
             let Some(entry) = self.errors.take()? else { break };
             let word = [entry.token];
-            events.push(Event {
-                code: event::CODE.get(&word) as u8,
-                vi: event::VI.get(&word) as u16,
+            let (code, index) = (event::CODE.get(&word) as u8, event::VI.get(&word) as u16);
+            let life = match code {
+                event_code::CQ_OVERRUN => state.cq_life(index),
+                _ => state.vi_life(index),
+            };
+            if state.events.len() >= MAX_CQ_ENTRIES {
+                state.events.pop_front();
+            }
+            state.events.push_back(Event {
+                code,
+                vi: index,
+                life: life.unwrap_or_default(),
                 receive: event::RECEIVE.get(&word) != 0,
                 broke: event::BROKE.get(&word) != 0,
             });
         }
-        Ok(events)
+        Ok(())
     }
 
     /// [`Agent::take_events`], as soon as there is one: waits for `timeout` at most, then there are none.

@@ -192,12 +192,25 @@ impl RawChannel {
     /// # Errors
     /// [`AgentError::RawFull`]: [`SENDS`] frames are on their way; try again later. A frame of no length; a channel that broke.
     pub fn send(&self, frame: &[u8]) -> Result<(), AgentError> {
+        self.send_leaving(frame, 0)
+    }
+
+    /// [`RawChannel::send`], if `room` more frames could be sent at once then: they are for somebody else.
+    ///
+    /// # Errors
+    /// As [`RawChannel::send`].
+    pub fn send_leaving(&self, frame: &[u8], room: usize) -> Result<(), AgentError> {
         if !(SHORTEST_FRAME..=LONGEST_FRAME).contains(&frame.len()) {
             return Err(AgentError::Frame(frame.len()));
         }
         let mut queues = self.queues();
         let position = queues.sent;
         let slot = RECEIVES + position as usize % SENDS;
+        // Frames leave in order: when the last of these slots is free, all are.
+        let last = position + room.min(SENDS - 1) as u64;
+        if last >= SENDS as u64 && self.completion(RECEIVES + last as usize % SENDS).is_none() {
+            return Err(AgentError::RawFull);
+        }
         if position >= SENDS as u64 {
             // What was in the slot before has left.
             let status = self.completion(slot).ok_or(AgentError::RawFull)?.0;

@@ -421,9 +421,40 @@ fn events_wake_who_waits_for_them() {
         );
         ledger.interrupt(0);
         let events = waiter.join().expect("no panic").expect("the ledger answers");
-        assert_eq!(events, [Event { code: event_code::RECVQ_EMPTY, vi: 3, receive: false, broke: true }]);
+        assert_eq!(
+            events,
+            [Event { code: event_code::RECVQ_EMPTY, vi: 3, life: 0, receive: false, broke: true }]
+        );
     });
     assert_eq!(agent.take_events().ok(), Some(vec![]));
+}
+
+/// An event of a VI that is gone is not one of the VI that has its index now.
+#[test]
+fn an_event_is_of_the_vi_that_was_there_when_it_was_told() {
+    let (ledger, agent) = open();
+    let (start, log2) = ring_of(&ledger.take_deeds(), cqs::ERROR_RING);
+    let tag = agent.create_tag().expect("a tag");
+    let mut place = 0;
+    let mut tell = |vi: u16| {
+        let mut word = [0];
+        event::CODE.put(&mut word, event_code::CONN_LOST.into());
+        event::VI.put(&mut word, vi.into());
+        let entry = CqEntry { token: word[0], vi, receive: false };
+        crate::queues::entries::tests::write(start, log2, place, entry);
+        place += 1;
+    };
+    let first = agent.create_vi(vi_attributes(tag)).expect("a free VI");
+    tell(first.index());
+    first.destroy().expect("idle");
+    // The others come first.
+    let others: Vec<_> = (0..3).map(|_| agent.create_vi(vi_attributes(tag)).expect("a free VI")).collect();
+    let second = agent.create_vi(vi_attributes(tag)).expect("a free VI");
+    assert_eq!((second.index(), others.len()), (first.index(), 3));
+    tell(second.index());
+    let lives: Vec<u64> = agent.take_events().expect("two").iter().map(|event| event.life).collect();
+    assert_eq!(lives, [first.name().life, second.name().life].map(u64::from));
+    assert_ne!(lives[0], lives[1]);
 }
 
 #[test]

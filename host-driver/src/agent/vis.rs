@@ -378,6 +378,7 @@ impl Agent {
         // Generation 0 is in no queue pair number.
         admin.commit(table::RECEIVE, vi.index.into(), &[0, 0])?;
         admin.drain()?;
+        self.empty_error_ring(&mut state)?;
         state.tags.give_back(tag);
         for cq in [send_cq, receive_cq].into_iter().flatten() {
             state.use_cq(cq, -1)?;
@@ -448,6 +449,11 @@ impl super::State {
             .and_then(Option::as_mut)
             .filter(|entry| entry.name == vi)
             .ok_or(AgentError::UnknownVi(vi.index))
+    }
+
+    /// The life of the VI that has an index.
+    pub(super) fn vi_life(&self, index: u16) -> Option<u64> {
+        Some(self.vis.get(usize::from(index))?.as_ref()?.name.life.into())
     }
 
     /// Queue pair number and first PSN of the next connection of a VI, both random, so that nobody guesses them; the generation is not the

@@ -111,6 +111,8 @@ pub struct Limits {
     pub pending: usize,
     /// Connections that are over and remembered.
     pub over: usize,
+    /// Connections that this side has ended, and the other has not said that it knows.
+    pub leaving: usize,
     /// Addresses of neighbours.
     pub neighbours: usize,
     /// Frames that wait for being sent.
@@ -119,6 +121,6 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { pending: 128, over: 1024, neighbours: 256, frames: 1024 }
+        Self { pending: 128, over: 1024, leaving: 1024, neighbours: 256, frames: 1024 }
     }
 }

@@ -11,7 +11,7 @@ use super::{
     end::{End, NotReady, WITHOUT_END},
     message::{Dreq, Message, Mra, Rej, Rep, Req, Rtu},
     rdma_cm::RdmaCm,
-    request::Target,
+    request::{Party, Target},
     via::Via,
 };
 use crate::{
@@ -68,6 +68,8 @@ pub(super) enum State {
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) id: u32,
+    /// Whose it is.
+    pub(super) party: Party,
     pub(super) state: State,
     pub(super) model: Model,
     /// This side's REQ, or knock, began it.
@@ -91,6 +93,8 @@ pub(super) struct Connection {
     pub(super) tries: u32,
     /// When the consumer's time is over.
     pub(super) limit: Option<Duration>,
+    /// When this side ended it, or it was over.
+    pub(super) ended: Duration,
     /// What answers a REQ that comes late.
     pub(super) answer: Option<Message>,
 }

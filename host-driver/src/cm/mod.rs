@@ -34,4 +34,4 @@ pub use event::{Event, Refusal};
 pub use id::{ConnectionId, ListenerId};
 pub use manager::Manager;
 pub use news::News;
-pub use request::{Request, Target};
+pub use request::{Party, Request, Target};

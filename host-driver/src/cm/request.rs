@@ -16,9 +16,14 @@ pub enum Target {
     Mac(Mac),
 }
 
+/// Who of several consumers asks: what is limited is shared out among them, so that none has it all. 0: nobody in particular.
+pub type Party = u64;
+
 /// What is asked for.
 #[derive(Debug, Clone)]
 pub struct Request {
+    /// Who asks.
+    pub party: Party,
     /// This end.
     pub own: End,
     /// The other one's host.

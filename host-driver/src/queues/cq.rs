@@ -98,6 +98,11 @@ impl Cq {
         self.name.index
     }
 
+    /// What its agent calls it.
+    pub fn name(&self) -> CqName {
+        self.name
+    }
+
     /// The agent that made it.
     pub fn agent(&self) -> &Arc<dyn KernelAgent> {
         &self.agent

@@ -19,7 +19,7 @@ use super::report::{SessionReport, ViReport};
 /// What a client says first.
 pub const MAGIC: [u8; 8] = *b"VIAduct\n";
 /// The version of everything in this file.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// The longest message in bytes.
 pub const LONGEST: usize = 32 << 10;
 /// The most events in one reply.

@@ -64,6 +64,7 @@ impl Pair {
 
     fn request(&mut self, to: &str) -> viaduct_driver::cm::ConnectionId {
         let request = Request {
+            party: 0,
             own: end(1, 0x123 << 10 | 5),
             target: Target::Ip(host(2).ip),
             from: name("here"),

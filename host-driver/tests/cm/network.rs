@@ -119,6 +119,7 @@ impl Network {
     /// A request to another host, known by its MAC address as VIA has it.
     pub fn request(&mut self, from: usize, to: usize, names: [&str; 2]) -> Request {
         Request {
+            party: 0,
             own: self.end(from),
             target: Target::Mac(host(to).mac),
             from: name(names[0]),

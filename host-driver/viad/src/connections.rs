@@ -24,7 +24,10 @@ use viaduct_driver::{
         raw::Filter,
         Agent, AgentError, ErrorClass,
     },
-    cm::{config, progress::Progress, CmError, Config, ConnectionId, Discriminator, Event, Host, ListenerId},
+    cm::{
+        self, config, progress::Progress, CmError, Config, ConnectionId, Discriminator, Event, Host,
+        ListenerId,
+    },
     kernel_agent::ViName,
 };
 
@@ -61,6 +64,11 @@ pub struct Party {
 }
 
 impl Party {
+    /// All sessions of a user have one share. 0 is nobody's.
+    fn share(&self) -> cm::Party {
+        1 + cm::Party::from(self.uid)
+    }
+
     fn is(&self, other: &Inbox) -> bool {
         self.inbox.session == other.session
     }
@@ -231,7 +239,7 @@ impl Connections {
     /// Sends a frame of the host's. The host is not faster than the wire: it waits for room, for a while.
     fn send(&self, frame: &[u8]) -> Result<(), AgentError> {
         for _ in 0..ROOM_LOOKS {
-            match self.connector.raw().send(frame) {
+            match self.connector.send_other(frame) {
                 Err(AgentError::RawFull) => std::thread::sleep(ROOM),
                 // What is no frame is no frame of ours.
                 Err(AgentError::Frame(_)) => return Ok(()),
@@ -252,7 +260,7 @@ impl Connections {
     pub fn listen(&self, party: &Party, name: Discriminator, share: Share) -> Result<ListenerId, AgentError> {
         let mut routes = self.routes();
         routes.hold(party, name)?;
-        let id = self.connector.listen(name, true);
+        let id = self.connector.listen_for(party.share(), name, true);
         let listener = Listener { inbox: Arc::clone(&party.inbox), discriminator: name, share };
         routes.listeners.insert(id, listener);
         Ok(id)
@@ -278,14 +286,14 @@ impl Connections {
         if !ask.from.as_bytes().is_empty() {
             routes.names.check(party.uid, ask.from)?;
         }
-        self.ask(&mut routes, party, ask, Connector::connect)
+        self.ask(&mut routes, party, ask, Connector::connect_for)
     }
 
     /// Asks who asks us.
     pub fn peer_request(&self, party: &Party, ask: Ask) -> Result<ConnectionId, ConnectorError> {
         let mut routes = self.routes();
         routes.hold(party, ask.from)?;
-        self.ask(&mut routes, party, ask, Connector::peer_request)
+        self.ask(&mut routes, party, ask, Connector::peer_request_for)
     }
 
     fn ask(
@@ -293,11 +301,11 @@ impl Connections {
         routes: &mut Routes,
         party: &Party,
         ask: Ask,
-        how: fn(&Connector, Ask) -> Result<ConnectionId, ConnectorError>,
+        how: fn(&Connector, cm::Party, Ask) -> Result<ConnectionId, ConnectorError>,
     ) -> Result<ConnectionId, ConnectorError> {
         let vi = ask.vi;
         routes.check_free(vi)?;
-        let id = how(&self.connector, ask)?;
+        let id = how(&self.connector, party.share(), ask)?;
         let route = Route { inbox: Arc::clone(&party.inbox), vi: Some(vi), _undecided: None };
         routes.connections.insert(id, route);
         self.hand_out(routes)?;

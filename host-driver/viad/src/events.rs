@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use viaduct_driver::agent::{Agent, AgentError, Event, EVENT_VECTOR, LONGEST_SLEEP};
+use viaduct_driver::{
+    agent::{Agent, AgentError, Event, EVENT_VECTOR, LONGEST_SLEEP},
+    kernel_agent::{CqName, ViName},
+};
 use viaduct_spec::register::event_code;
 
 use crate::inbox::Inbox;
@@ -17,20 +20,21 @@ use crate::inbox::Inbox;
 /// How often one looks where there are no interrupts.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What an event is of, by its index.
+/// What an event is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// A virtual interface.
-    Vi(u16),
+    Vi(ViName),
     /// A completion queue.
-    Cq(u16),
+    Cq(CqName),
 }
 
 impl Subject {
     fn of(event: &Event) -> Self {
         match event.code {
-            event_code::CQ_OVERRUN => Self::Cq(event.vi),
-            _ => Self::Vi(event.vi),
+            event_code::CQ_OVERRUN => Self::Cq(CqName { index: event.vi, life: event.life }),
+            // A VI's life has no more bits.
+            _ => Self::Vi(ViName { index: event.vi, life: event.life as u16 }),
         }
     }
 }
@@ -53,11 +57,9 @@ impl Events {
         self.lock().insert(subject, Arc::clone(inbox));
     }
 
-    /// It is nobody's any more. What it has reported by now still goes to its owner.
-    pub fn disown(&self, subject: Subject) -> Result<(), AgentError> {
-        let collected = self.collect();
+    /// It is nobody's any more, and nobody hears of it.
+    pub fn disown(&self, subject: Subject) {
         self.lock().remove(&subject);
-        collected.map(drop)
     }
 
     /// Hands out what there is: how many.
@@ -67,7 +69,8 @@ impl Events {
         for event in &events {
             match owners.get(&Subject::of(event)) {
                 Some(inbox) => inbox.put_error(*event),
-                None => tracing::warn!(?event, "an event of what no client has"),
+                // Of one that has just gone.
+                None => tracing::debug!(?event, "an event of what no client has"),
             }
         }
         Ok(events.len())
@@ -110,8 +113,8 @@ mod tests {
 
     #[test]
     fn an_overrun_is_of_its_completion_queue_and_all_else_of_a_vi() {
-        let event = |code| Event { code, vi: 5, receive: false, broke: true };
-        assert_eq!(Subject::of(&event(event_code::CQ_OVERRUN)), Subject::Cq(5));
-        assert_eq!(Subject::of(&event(event_code::CONN_LOST)), Subject::Vi(5));
+        let event = |code| Event { code, vi: 5, life: 9, receive: false, broke: true };
+        assert_eq!(Subject::of(&event(event_code::CQ_OVERRUN)), Subject::Cq(CqName { index: 5, life: 9 }));
+        assert_eq!(Subject::of(&event(event_code::CONN_LOST)), Subject::Vi(ViName { index: 5, life: 9 }));
     }
 }

@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn a_flood_of_one_error_is_one() {
         let (inbox, _page) = Inbox::new().expect("memory");
-        let event = |vi| Event { code: event_code::RECVQ_EMPTY, vi, receive: true, broke: false };
+        let event = |vi| Event { code: event_code::RECVQ_EMPTY, vi, life: 1, receive: true, broke: false };
         for round in 0..10_000 {
             inbox.put_error(event(round % 3));
         }

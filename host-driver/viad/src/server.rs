@@ -26,7 +26,7 @@ use rustix::{
 };
 use signal_hook::consts::{SIGINT, SIGTERM};
 use viaduct_driver::{
-    agent::{Agent, Limits, EVENT_VECTOR},
+    agent::{Agent, Limits, Options, EVENT_VECTOR},
     name::DeviceName,
     viad::notice::Notice,
 };
@@ -45,6 +45,8 @@ use crate::{
 
 /// Sessions at a time: each has a thread.
 const MOST_SESSIONS: usize = 1024;
+/// Events that wait for viad: those of one client's VIs keep nobody else's from being heard, as long as viad gets a processor now and then.
+const EVENTS: usize = 4095;
 /// How long the sessions have to give everything back when viad ends.
 const ENDING: Duration = Duration::from_secs(5);
 
@@ -113,7 +115,8 @@ pub fn run(config: &Config) -> Result<()> {
     raise_files();
     let nic = || format!("{:?} as the NIC", config.nic);
     let name: DeviceName = config.nic.parse().with_context(nic)?;
-    let agent = Agent::open(name.open().with_context(nic)?, name.options).with_context(nic)?;
+    let options = Options { events: EVENTS, ..name.options };
+    let agent = Agent::open(name.open().with_context(nic)?, options).with_context(nic)?;
     let holdoff = Duration::from_micros(config.holdoff_us);
     for vector in 0..if holdoff.is_zero() { 0 } else { agent.vectors() } {
         agent.hold_off(vector, holdoff)?;

@@ -229,7 +229,7 @@ impl Table {
             }
         };
         self.places[place] = true;
-        self.nic.events.own(Subject::Vi(new.name.index), &self.party.inbox);
+        self.nic.events.own(Subject::Vi(new.name), &self.party.inbox);
         self.nic.forwarder.add(&page);
         let rings = [new.send.clone(), new.receive.clone()];
         let record = record::Vi { attributes, page: Arc::clone(&page), rings };
@@ -337,10 +337,9 @@ impl Table {
             result = result.and(nic.agent.idle_vi(name).map(drop));
         }
         for &name in vis {
-            // Before its index can be another's.
-            result = result.and(nic.events.disown(Subject::Vi(name.index)));
             let destroyed = nic.agent.destroy_vi(name);
             if destroyed.is_ok() {
+                nic.events.disown(Subject::Vi(name));
                 self.record.has().vis.remove(&name);
                 if let Some(vi) = self.vis.remove(&name) {
                     self.places[vi.place] = false;
@@ -365,7 +364,7 @@ impl Table {
                 return Err(error);
             }
         };
-        self.nic.events.own(Subject::Cq(name.index), &self.party.inbox);
+        self.nic.events.own(Subject::Cq(name), &self.party.inbox);
         self.nic.forwarder.add(&page);
         self.cqs.insert(name, Cq { page, _share: share });
         self.record.has().cqs = self.cqs.len() as u32;
@@ -385,12 +384,8 @@ impl Table {
     /// Destroys a completion queue that no VI has.
     pub fn destroy_cq(&mut self, cq: CqName) -> Result<(), AgentError> {
         let kept = self.cqs.get(&cq).ok_or(AgentError::UnknownCq(cq.index))?;
-        // Before its index can be another's.
-        self.nic.events.disown(Subject::Cq(cq.index))?;
-        if let Err(error) = self.nic.agent.destroy_cq(cq) {
-            self.nic.events.own(Subject::Cq(cq.index), &self.party.inbox);
-            return Err(error);
-        }
+        self.nic.agent.destroy_cq(cq)?;
+        self.nic.events.disown(Subject::Cq(cq));
         self.nic.forwarder.remove(&kept.page);
         self.cqs.remove(&cq);
         self.record.has().cqs = self.cqs.len() as u32;

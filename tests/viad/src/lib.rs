@@ -4,5 +4,9 @@
 pub mod c;
 pub mod child;
 pub mod fuse;
+pub mod hand;
+pub mod honest;
 pub mod program;
+pub mod raw;
+pub mod skip;
 pub mod stage;

@@ -160,6 +160,11 @@ impl Stage {
         std::fs::read_to_string(self.folder.path().join(format!("viad{nic}.log"))).unwrap_or_default()
     }
 
+    /// The simulator's process.
+    pub fn simulator(&self) -> u32 {
+        self.sim.0.id()
+    }
+
     /// Kills a viad.
     pub fn kill(&mut self, nic: usize) {
         self.viads[nic].0.kill().expect("it lives");

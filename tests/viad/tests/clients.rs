@@ -198,3 +198,16 @@ fn a_session_gives_everything_back() {
     }
     assert!(!stage.log(0).contains("not everything was given back"), "{}", stage.log(0));
 }
+
+#[test]
+fn who_waits_for_events_asks_for_none() {
+    // After a few requests each takes a second.
+    let stage = Stage::with(1, "[user]\nrequests = 1\nburst = 40\n");
+    let nic = Nic::open(&stage.name(0)).expect("it serves");
+    let start = Instant::now();
+    for _ in 0..100 {
+        assert!(nic.wait_events(Duration::from_millis(5)).expect("it answers").is_empty());
+    }
+    let took = start.elapsed();
+    assert!(took >= Duration::from_millis(500) && took < Duration::from_secs(20), "{took:?}");
+}

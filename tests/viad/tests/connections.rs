@@ -16,6 +16,7 @@ use viaduct_driver::{
 use viaduct_spec::register::event_code;
 use viaduct_viad_tests::{
     child::{self, child, lines, user, wait_for},
+    skip::skip,
     stage::{until, End, Stage, BUFFER, LONG},
 };
 use vipl::{connections::NetAddress, Error, Mac, Nic, ViState};
@@ -404,8 +405,7 @@ fn connections_of_others_do_not_exist_and_what_is_too_much_is_refused() {
 fn a_discriminator_is_private_to_the_user_who_listens_on_it() {
     let stage = Stage::new(2);
     let Some(user) = user(5) else {
-        eprintln!("not root: there is no other user");
-        return;
+        return skip("we are not root, and cannot be another user");
     };
     // It listens on for as long as it lives.
     let mut owner = child("serve secret 2", &stage.name(1), Some(user));

@@ -5,13 +5,12 @@ use std::{
     io::Write,
     os::fd::{AsFd, AsRawFd, OwnedFd},
     process::Command,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rustix::net::{connect, socket_with, AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType};
 use viaduct_driver::{
     address::{ConnectionInfo, Mtu, Service},
     agent::{vis::ViAttributes, ErrorClass, MemoryAttributes},
@@ -19,13 +18,16 @@ use viaduct_driver::{
     kernel_agent::{CqName, KernelAgent, ViName},
     memory::Mapping,
     viad::{
-        protocol::{self, Answer, Reply, Request, Welcome},
+        protocol::{self, Answer, Request},
         socket, Client,
     },
 };
 use viaduct_viad_tests::child::{self, child, lines, user};
 use viaduct_viad_tests::fuse;
+use viaduct_viad_tests::honest::{beside_an_honest_client, honest};
 use viaduct_viad_tests::program::program;
+use viaduct_viad_tests::raw::Raw;
+use viaduct_viad_tests::skip::skip;
 use viaduct_viad_tests::stage::{connected, until, End, Stage, BUFFER, LONG};
 use vipl::{Error, MemAttributes, Nic};
 
@@ -40,8 +42,6 @@ fn a_client_process() {
     match role.split_once(' ').unwrap_or((&role, "0")) {
         // Messages to itself, so many; each is looked at.
         ("honest", rounds) => honest(nic(), rounds.parse().expect("a number")),
-        // It does everything at once, until it is killed.
-        ("victim", _) => victim(nic()),
         // It forks; the child may do nothing, and lives on.
         ("forker", _) => forker(nic()),
         // Started as root, it becomes this user, and registers memory that never answers.
@@ -49,43 +49,6 @@ fn a_client_process() {
         // It connects with whom it likes, and is refused.
         ("intruder", peer) => intruder(nic(), &ConnectionInfo::from_json(peer).expect("an end's")),
         _ => panic!("{role}"),
-    }
-}
-
-fn honest(nic: &Nic, rounds: usize) {
-    let (one, other) = connected(nic, nic);
-    for round in 0..rounds {
-        let message: Vec<u8> = (0..200 + round % 3000).map(|n| (n * 31 + round) as u8).collect();
-        other.post_recv(1, BUFFER, 8192);
-        one.send(0, BUFFER, &message);
-        let received = other.vi.recv_wait(Some(LONG)).expect("it arrives");
-        assert_eq!(received.length(), message.len());
-        assert_eq!(other.bytes(BUFFER, message.len()), message, "round {round}");
-        one.vi.send_wait(Some(LONG)).expect("it is acknowledged");
-    }
-    let events = nic.take_events().expect("it answers");
-    assert!(events.is_empty(), "{events:?}");
-}
-
-fn victim(nic: &Nic) {
-    let mut said = false;
-    loop {
-        let (one, other) = connected(nic, nic);
-        let cq = nic.create_cq(50).expect("room");
-        for round in 0..50usize {
-            other.post_recv(1 + round % 8, BUFFER, 30_000);
-            one.send(10 + round % 8, BUFFER, &[7; 20_000]);
-            if !std::mem::replace(&mut said, true) {
-                println!("ready");
-                std::io::stdout().flush().expect("a pipe");
-            }
-            if round % 3 == 0 {
-                let _ = other.vi.recv_wait(Some(Duration::from_millis(5)));
-            }
-            let ptag = nic.create_ptag().expect("room");
-            drop(nic.allocate(5000, &MemAttributes::new(&ptag)).expect("room"));
-        }
-        cq.resize(100).expect("room");
     }
 }
 
@@ -210,97 +173,6 @@ fn eight_processes_of_eight_users_share_a_nic() {
 }
 
 #[test]
-fn processes_that_are_killed_at_any_time_leave_nothing_and_nobody_notices() {
-    let stage = Stage::new(1);
-    let seed: u64 = rand::random();
-    println!("seed {seed:#x}");
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut honest = child("honest 400", &stage.name(0), user(1));
-    for _ in 0..8 {
-        let mut victim = child("victim", &stage.name(0), user(2));
-        let mut line = [0; 5];
-        let ready = std::io::Read::read_exact(victim.0.stdout.as_mut().expect("piped"), &mut line);
-        // The test harness says something first; any of it shows that the process runs.
-        ready.expect("it runs");
-        std::thread::sleep(Duration::from_millis(random.random_range(0..400)));
-        victim.0.kill().expect("it lives");
-        let killed = Instant::now();
-        let over = |log: &str| log.matches("a client ").count() <= log.matches("session ended").count() + 1;
-        assert!(until(LONG, || over(&stage.log(0))), "{}", stage.log(0));
-        println!("given back {:?} after the kill", killed.elapsed());
-    }
-    assert!(honest.0.wait().expect("it ends").success());
-    assert!(!stage.log(0).contains("not everything was given back"), "{}", stage.log(0));
-}
-
-/// A client that says what it likes.
-struct Raw {
-    socket: OwnedFd,
-}
-
-impl Raw {
-    fn connect(stage: &Stage) -> Self {
-        let socket =
-            socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("one");
-        connect(&socket, &SocketAddrUnix::new(stage.socket(0)).expect("a path")).expect("it serves");
-        Self { socket }
-    }
-
-    fn hello(stage: &Stage) -> (Self, Welcome, Vec<OwnedFd>) {
-        let raw = Self::connect(stage);
-        let open =
-            |write| std::fs::OpenOptions::new().read(true).write(write).open("/proc/self/mem").expect("ours");
-        let memories = [open(true), open(false)];
-        let hello = protocol::encode(&Request::Hello { magic: protocol::MAGIC, version: protocol::VERSION });
-        socket::send(&raw.socket, &hello.expect("short"), &memories.each_ref().map(AsFd::as_fd))
-            .expect("it listens");
-        match raw.receive() {
-            Some((Ok(Answer::Welcome(welcome)), files)) => (raw, welcome, files),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn send(&self, bytes: &[u8]) -> std::io::Result<()> {
-        socket::send(&self.socket, bytes, &[])
-    }
-
-    fn receive(&self) -> Option<(Reply, Vec<OwnedFd>)> {
-        let (bytes, files) = socket::receive(&self.socket, RecvFlags::empty()).ok()?;
-        (!bytes.is_empty()).then(|| (protocol::decode(&bytes).expect("viad's"), files))
-    }
-
-    fn ask(&self, request: &Request) -> (Reply, Vec<OwnedFd>) {
-        self.send(&protocol::encode(request).expect("short")).expect("it listens");
-        self.receive().expect("it answers")
-    }
-}
-
-/// Runs an honest client beside `deed`.
-fn beside_an_honest_client(stage: &Stage, deed: impl FnOnce()) {
-    let done = AtomicBool::new(false);
-    let nic = Nic::open(&stage.name(0)).expect("it serves");
-    std::thread::scope(|scope| {
-        let honest = scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
-                honest(&nic, 20);
-            }
-            honest(&nic, 20);
-        });
-        // Also when it panics.
-        struct End<'a>(&'a AtomicBool);
-        impl Drop for End<'_> {
-            fn drop(&mut self) {
-                self.0.store(true, Ordering::Relaxed);
-            }
-        }
-        let end = End(&done);
-        deed();
-        drop(end);
-        honest.join().expect("nothing disturbs it");
-    });
-}
-
-#[test]
 fn numbers_of_others_do_not_exist() {
     let stage = Stage::new(1);
     let owner = Client::open(stage.socket(0)).expect("it serves");
@@ -324,7 +196,7 @@ fn numbers_of_others_do_not_exist() {
         receive_cq: None,
     };
     let vi = owner.clone().create_vi(vi_attributes(tag, Some(cq.index()))).expect("a VI");
-    let (thief, ..) = Raw::hello(&stage);
+    let (thief, ..) = Raw::hello(stage.socket(0));
     let class = |request: &Request| match thief.ask(request).0 {
         Err(refusal) => refusal.class,
         Ok(answer) => panic!("{request:?}: {answer:?}"),
@@ -374,8 +246,7 @@ fn numbers_of_others_do_not_exist() {
 fn nobody_sends_to_a_neighbour_who_was_not_asked() {
     let stage = Stage::new(1);
     let Some(stranger) = user(6) else {
-        eprintln!("not root: there is no other user");
-        return;
+        return skip("we are not root, and cannot be another user");
     };
     let nic = Nic::open(&stage.name(0)).expect("it serves");
     let (one, other) = connected(&nic, &nic);
@@ -397,16 +268,14 @@ fn nobody_sends_to_a_neighbour_who_was_not_asked() {
 fn memory_that_does_not_answer_stops_nobody_else() {
     let stage = Stage::new(1);
     let Some(stranger) = user(7) else {
-        eprintln!("not root: there is no other user");
-        return;
+        return skip("we are not root, and cannot be another user");
     };
     let mut victim = child(&format!("blocker {stranger}"), &stage.name(0), None);
     let mut said = lines(&mut victim);
     let first = said.find(|line| line.starts_with("blocking ") || line.starts_with("no file system"));
     let first = first.expect("it says so");
     let Some(server) = first.strip_prefix("blocking ") else {
-        eprintln!("not tested here: {first}");
-        return;
+        return skip(first);
     };
     let nic = Nic::open(&stage.name(0)).expect("it serves");
     let given_up = || {
@@ -436,7 +305,7 @@ fn memory_that_does_not_answer_stops_nobody_else() {
 #[test]
 fn who_does_not_say_hello_counts_all_the_same() {
     let stage = Stage::with(1, "[user]\nsessions = 3\n");
-    let mute: Vec<Raw> = (0..3).map(|_| Raw::connect(&stage)).collect();
+    let mute: Vec<Raw> = (0..3).map(|_| Raw::connect(stage.socket(0))).collect();
     assert!(until(LONG, || stage.log(0).matches("a client ").count() == 3));
     let error = Nic::open(&stage.name(0)).expect_err("there are three").to_string();
     assert!(error.contains("3 sessions") && error.contains("limit is 3"), "{error}");
@@ -484,7 +353,7 @@ fn garbage_ends_the_session_that_it_comes_from() {
     beside_an_honest_client(&stage, || {
         for round in 0..200 {
             let greeted = round % 2 == 0;
-            let raw = if greeted { Raw::hello(&stage).0 } else { Raw::connect(&stage) };
+            let raw = if greeted { Raw::hello(stage.socket(0)).0 } else { Raw::connect(stage.socket(0)) };
             for _ in 0..random.random_range(1..20) {
                 let mut bytes = vec![0; random.random_range(1..300)];
                 random.fill(&mut bytes[..]);
@@ -514,7 +383,7 @@ fn garbage_ends_the_session_that_it_comes_from() {
             ),
         ];
         for (bytes, files, reason) in cases {
-            let raw = Raw::connect(&stage);
+            let raw = Raw::connect(stage.socket(0));
             socket::send(&raw.socket, bytes, &vec![null.as_fd(); files]).expect("it listens");
             let _ = raw.receive();
             assert!(raw.receive().is_none(), "it is closed");
@@ -530,9 +399,9 @@ fn floods_hold_up_nobody_else() {
     beside_an_honest_client(&stage, || {
         let start = Instant::now();
         // One that asks and reads, one that never reads, one that wakes the forwarder.
-        let (asker, ..) = Raw::hello(&stage);
-        let (deaf, ..) = Raw::hello(&stage);
-        let (waker, _, files) = Raw::hello(&stage);
+        let (asker, ..) = Raw::hello(stage.socket(0));
+        let (deaf, ..) = Raw::hello(stage.socket(0));
+        let (waker, _, files) = Raw::hello(stage.socket(0));
         let request = protocol::encode(&Request::Counters).expect("short");
         let mut answered = 0;
         while start.elapsed() < Duration::from_secs(2) {
@@ -557,7 +426,7 @@ fn whatever_is_written_into_rings_and_pages_hurts_only_its_writer() {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     beside_an_honest_client(&stage, || {
         for _ in 0..6 {
-            let (raw, welcome, files) = Raw::hello(&stage);
+            let (raw, welcome, files) = Raw::hello(stage.socket(0));
             // Nothing there can be made shorter, and the notice page cannot be written.
             for file in &files[..3] {
                 assert!(rustix::fs::ftruncate(file, 0).is_err());

@@ -60,7 +60,7 @@ fn of(open: &OpenNic, resource_code: c_int, error_code: c_int, op_code: u32) -> 
 fn tell(device: &Arc<Device>, event: &Event) {
     if event.code == event_code::CQ_OVERRUN {
         // There the number is the queue's.
-        let cq = CQS.find(|cq| Arc::ptr_eq(&cq.open.device, device) && cq.cq.index() == event.vi);
+        let cq = CQS.find(|cq| Arc::ptr_eq(&cq.open.device, device) && cq.cq.is_of(event));
         if let Some(cq) = cq {
             hand(
                 &cq.open,
@@ -69,7 +69,7 @@ fn tell(device: &Arc<Device>, event: &Event) {
         }
         return;
     }
-    let vi = VIS.find(|vi| Arc::ptr_eq(&vi.open.device, device) && vi.vi.index() == event.vi);
+    let vi = VIS.find(|vi| Arc::ptr_eq(&vi.open.device, device) && vi.vi.is_of(event));
     let Some(vi) = vi else { return };
     let operation = match event.code {
         event_code::RDMAW_PROT | event_code::RDMAW_ABORT => status::OP_REMOTE_RDMA_WRITE,

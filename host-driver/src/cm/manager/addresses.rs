@@ -6,7 +6,7 @@ use viaduct_spec::cm::arp_operation;
 
 use super::{
     super::{arp::Arp, config::Config, connection::State, datagram::Host, request::Target},
-    Manager,
+    Manager, NOBODY,
 };
 
 impl Manager {
@@ -30,7 +30,7 @@ impl Manager {
         // Nobody else answers the inverse question.
         let inverse = arp.operation == arp_operation::INVERSE_REQUEST;
         if let Some(answer) = arp.answer(own).filter(|_| answer_arp || inverse) {
-            self.outbox.arp(&answer);
+            self.outbox.arp(NOBODY, &answer);
         }
         let waiting: Vec<u32> =
             self.connections.values().filter(|one| one.state == State::Resolving).map(|one| one.id).collect();
@@ -74,10 +74,10 @@ impl Manager {
 
     pub(super) fn ask_address(&mut self, id: u32) {
         let Some(connection) = self.connections.get(&id) else { return };
-        let own = self.config.own;
+        let (own, party) = (self.config.own, connection.party);
         match connection.target {
-            Target::Ip(ip) => self.outbox.arp(&Arp::who_has(own, self.config.next_hop(ip))),
-            Target::Mac(mac) => self.outbox.arp(&Arp::which_has(own, mac)),
+            Target::Ip(ip) => self.outbox.arp(party, &Arp::who_has(own, self.config.next_hop(ip))),
+            Target::Mac(mac) => self.outbox.arp(party, &Arp::which_has(own, mac)),
             Target::Host(_) => {}
         }
     }

@@ -19,7 +19,7 @@ use super::{
         via::Via,
         wrong::{need, Wrong},
     },
-    Listener, Manager,
+    Listener, Manager, NOBODY,
 };
 
 /// SIDR_REP: the service is not supported.
@@ -60,7 +60,7 @@ impl Manager {
                     service: *service,
                     ..SidrRep::blank()
                 };
-                self.outbox.message(host, mad.transaction, &Message::SidrRep(rep));
+                self.outbox.message(NOBODY, host, mad.transaction, &Message::SidrRep(rep));
                 Ok(())
             }
             // We ask for no datagram services.
@@ -86,7 +86,7 @@ impl Manager {
         }
         let refuse = |manager: &mut Self, reason| {
             let rej = unknown(0, req.local_id, subject::REQ, reason);
-            manager.outbox.message(host, transaction, &rej);
+            manager.outbox.message(NOBODY, host, transaction, &rej);
         };
         let refuse_wrong = |manager: &mut Self, wrong| {
             refuse(manager, reason::UNSUPPORTED);
@@ -147,7 +147,7 @@ impl Manager {
     fn come_in(&mut self, asking: Asking<'_>, now: Duration) -> Result<(), u16> {
         let Asking { host, transaction, req, end, via, to } = asking;
         let listener = self.listeners.iter().find(|(_, one)| one.discriminator == to);
-        let (&listener, &Listener { once, .. }) = listener.ok_or(reason::NO_SERVICE)?;
+        let (&listener, &Listener { once, party, .. }) = listener.ok_or(reason::NO_SERVICE)?;
         let pending = |one: &&Connection| {
             one.model == Model::Server && matches!(one.state, State::Pending | State::Replied)
         };
@@ -167,6 +167,7 @@ impl Manager {
         });
         let connection = Connection {
             id,
+            party,
             state: State::Pending,
             model: Model::Server,
             active: false,
@@ -184,6 +185,7 @@ impl Manager {
             interval: timing.response,
             tries: 0,
             limit: None,
+            ended: Duration::ZERO,
             answer: None,
         };
         self.connections.insert(id, connection);
@@ -325,7 +327,7 @@ impl Manager {
         need(rep.local_id != 0, "the REP's local number", rep.local_id, "0 is none")?;
         let refuse = |manager: &mut Self, reason| {
             let rej = unknown(rep.remote_id, rep.local_id, subject::REP, reason);
-            manager.outbox.message(host, transaction, &rej);
+            manager.outbox.message(NOBODY, host, transaction, &rej);
         };
         let connection = self.connections.get_mut(&rep.remote_id).filter(|one| one.is_of(host, rep.local_id));
         let Some(connection) = connection else {
@@ -383,7 +385,7 @@ impl Manager {
             Some(State::Established) => self.heard(id, now),
             None | Some(State::Over) if probe => {
                 let rej = unknown(id, rtu.local_id, super::NO_MESSAGE, reason::STALE);
-                self.outbox.message(host, transaction, &rej);
+                self.outbox.message(NOBODY, host, transaction, &rej);
                 return Ok(());
             }
             _ => return Ok(()),
@@ -403,7 +405,7 @@ impl Manager {
             need(right, "the DREQ's queue pair", remote_queue_pair, "that of the connection")?;
         }
         let drep = Rtu { local_id: id, remote_id: local_id, ..Rtu::blank() };
-        self.outbox.message(host, transaction, &Message::Drep(drep));
+        self.outbox.message(NOBODY, host, transaction, &Message::Drep(drep));
         match state {
             Some(State::Answered | State::Replied | State::Established) => {
                 self.events.push_back(Event::Disconnected { id: ConnectionId(id) });

@@ -32,7 +32,7 @@ use super::{
     neighbours::Neighbours,
     outbox::Outbox,
     progress::{Phase, Progress},
-    request::Request,
+    request::{Party, Request},
     wrong::{need, Wrong},
 };
 
@@ -64,6 +64,7 @@ pub struct Counts {
 
 #[derive(Debug, Clone, Copy)]
 struct Listener {
+    party: Party,
     discriminator: Discriminator,
     once: bool,
 }
@@ -88,6 +89,8 @@ pub struct Manager {
 pub const REP_ROOM: usize = 196 - viaduct_spec::cm::via::BYTES;
 /// Bytes of a REJ's private data for the consumer.
 pub const REJ_ROOM: usize = 148 - viaduct_spec::cm::via::BYTES;
+/// Who sends what is nobody's connection: answers to those who ask for what is not there.
+const NOBODY: Party = 0;
 /// Frames to ourselves that are taken in a call; more wait for the next tick.
 const LOOPED: usize = 64;
 
@@ -117,9 +120,14 @@ impl Manager {
     /// Waits for requests for a discriminator: for the next one, or for all until [`Manager::unlisten`]. Of several listeners
     /// for one discriminator the oldest gets the request.
     pub fn listen(&mut self, discriminator: Discriminator, once: bool) -> ListenerId {
+        self.listen_for(NOBODY, discriminator, once)
+    }
+
+    /// [`Manager::listen`] of one of several parties.
+    pub fn listen_for(&mut self, party: Party, discriminator: Discriminator, once: bool) -> ListenerId {
         let id = self.next_listener;
         self.next_listener += 1;
-        self.listeners.insert(id, Listener { discriminator, once });
+        self.listeners.insert(id, Listener { party, discriminator, once });
         ListenerId(id)
     }
 
@@ -151,11 +159,12 @@ impl Manager {
     }
 
     fn request(&mut self, request: Request, model: Model, now: Duration) -> Result<ConnectionId, CmError> {
-        let Request { own, target, from, to, data, timeout } = request;
+        let Request { party, own, target, from, to, data, timeout } = request;
         own.fits()?;
         let id = self.fresh_id();
         let connection = Connection {
             id,
+            party,
             state: State::Resolving,
             model,
             active: true,
@@ -173,6 +182,7 @@ impl Manager {
             interval: self.config.timing.response,
             tries: 0,
             limit: timeout.and_then(|timeout| now.checked_add(timeout)),
+            ended: Duration::ZERO,
             answer: None,
         };
         let (length, room) = (connection.data.len(), connection.room());
@@ -303,7 +313,7 @@ impl Manager {
 
     /// What has been counted.
     pub fn counts(&self) -> Counts {
-        Counts { frames_dropped: self.outbox.dropped, ..self.counts }
+        Counts { frames_dropped: self.outbox.dropped(), ..self.counts }
     }
 
     /// Whether both ends of a connection are ready.
@@ -396,10 +406,15 @@ impl Manager {
     fn leave(&mut self, id: u32, now: Duration) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         connection.state = State::Leaving;
+        connection.ended = now;
         connection.transaction = u64::from(self.agent) << 32 | u64::from(id);
         connection.begin_timer(now, self.config.timing.response);
         let dreq = connection.dreq();
         self.send(id, &dreq);
+        // Who has ended so many that nobody answers for is not waited for any longer.
+        if let Some(id) = self.too_many(State::Leaving, self.config.limits.leaving) {
+            self.linger(id, None, now);
+        }
     }
 
     fn establish(&mut self, id: u32, now: Duration) {
@@ -428,17 +443,26 @@ impl Manager {
     fn linger(&mut self, id: u32, answer: Option<Message>, now: Duration) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         connection.state = State::Over;
+        connection.ended = now;
         connection.answer = answer;
         connection.limit = None;
         connection.timer = Some(now + self.config.timing.linger);
-        let over = || self.connections.values().filter(|one| one.state == State::Over);
-        if over().count() > self.config.limits.over {
-            let oldest = over().min_by_key(|one| one.timer).map(|one| one.id);
-            if let Some(oldest) = oldest {
-                self.connections.remove(&oldest);
-                self.counts.forgotten += 1;
-            }
+        if let Some(oldest) = self.too_many(State::Over, self.config.limits.over) {
+            self.connections.remove(&oldest);
+            self.counts.forgotten += 1;
         }
+    }
+
+    /// Where more than `most` connections are in a state: the one that has been so for longest, of the party that has the most of them.
+    fn too_many(&self, state: State, most: usize) -> Option<u32> {
+        let all = || self.connections.values().filter(|one| one.state == state);
+        if all().count() <= most {
+            return None;
+        }
+        let mut shares: BTreeMap<Party, usize> = BTreeMap::new();
+        all().for_each(|one| *shares.entry(one.party).or_default() += 1);
+        let (&greedy, _) = shares.iter().max_by_key(|(_, count)| **count)?;
+        all().filter(|one| one.party == greedy).min_by_key(|one| one.ended).map(|one| one.id)
     }
 
     /// It came to nothing, and is forgotten.
@@ -463,7 +487,7 @@ impl Manager {
     fn send(&mut self, id: u32, message: &Message) {
         let Some(connection) = self.connections.get(&id) else { return };
         if let Some(host) = connection.host {
-            self.outbox.message(host, connection.transaction, message);
+            self.outbox.message(connection.party, host, connection.transaction, message);
         }
     }
 
