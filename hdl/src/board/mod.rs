@@ -14,7 +14,7 @@ pub use nic::NicBoard;
 pub use pll::{Oscillator, Pll};
 pub use reference::WithReference;
 pub use start::Start;
-pub use targets::{all, Target};
+pub use targets::{all, core_of, Target};
 
 /// How a board differs from another, as far as its logic sees it.
 #[derive(Clone, Copy, Debug)]
