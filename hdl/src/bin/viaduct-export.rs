@@ -47,7 +47,11 @@ impl Arguments {
 
     /// The blocks asked for.
     fn blocks(&self) -> Result<Vec<Entry>> {
-        let mut blocks = blocks::all();
+        self.of(blocks::all())
+    }
+
+    /// Those of these that are asked for.
+    fn of(&self, mut blocks: Vec<Entry>) -> Result<Vec<Entry>> {
         if let Some(only) = &self.only {
             blocks.retain(|block| block.name.contains(only.as_str()));
         }
@@ -150,9 +154,9 @@ fn list(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Checks every block's Verilog.
+/// Checks every block's Verilog, and the tops'.
 fn lint(arguments: &Arguments) -> Result<()> {
-    let blocks = arguments.blocks()?;
+    let blocks = arguments.of(blocks::all().into_iter().chain(blocks::tops()).collect())?;
     let mut bad = 0;
     pool::each(
         &blocks,

@@ -1,6 +1,7 @@
 //! The tops of boards: pins, clocks and reset round the designs. See docs/boards.md and `constraints/`.
 
 mod boundary;
+mod card;
 mod echo;
 mod nic;
 mod pll;
@@ -9,6 +10,7 @@ mod start;
 mod targets;
 
 pub use boundary::Boundary;
+pub use card::Card;
 pub use echo::EchoBoard;
 pub use nic::NicBoard;
 pub use pll::{Oscillator, Pll};

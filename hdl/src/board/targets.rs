@@ -69,7 +69,7 @@ pub fn all() -> Vec<Target> {
 }
 
 /// The NIC's core in a board's top.
-const CORE: &str = "top$nic";
+const CORE: &str = "top$card$nic";
 
 /// The text of the NIC's core alone, as [`verilog`](crate::export::verilog) gives it, out of a board's top; none if there is no NIC in it.
 ///
@@ -96,7 +96,7 @@ mod tests {
         // Not assert_eq: it would print megabytes.
         assert!(built.iter().all(|core| *core == simulated));
         let other = all().iter().map(|target| (target.verilog)()).find(|top| top.contains(CORE)).unwrap();
-        let changed = other.replacen("module top$nic$", "module top$nic$other$", 1);
+        let changed = other.replacen("module top$card$nic$", "module top$card$nic$other$", 1);
         assert!(core_of(&changed).unwrap() != simulated);
     }
 }

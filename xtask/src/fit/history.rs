@@ -13,10 +13,15 @@ const HEAD: &str = "commit,board,top,seed,lut4,flip_flops,block_rams,clock,achie
 pub fn append(project: &Project, order: &Order, seed: u32, report: &Report) -> Result<()> {
     let file = project.root.join("docs").join("fit-history.csv");
     let before = if file.exists() { read(&file)? } else { HEAD.to_owned() };
-    // A tree that differs from its commit says so; one without git has no name.
-    let commit = Cmd::new("git").args(["describe", "--always", "--dirty"]).folder(&project.root).read();
-    let commit = commit.unwrap_or_else(|_| "unknown".into());
-    write(&file, before + &lines(commit.trim(), order, seed, report))
+    write(&file, before + &lines(&commit(project), order, seed, report))
+}
+
+/// What is built. A tree that differs from its commit in more than this file says so; one without git has no name.
+fn commit(project: &Project) -> String {
+    let git = |args: &[&str]| Cmd::new("git").args(args).folder(&project.root);
+    let Some(name) = git(&["describe", "--always"]).probe() else { return "unknown".into() };
+    let clean = git(&["diff", "--quiet", "HEAD", "--", ".", ":!docs/fit-history.csv"]).probe().is_some();
+    name.trim().to_owned() + if clean { "" } else { "-dirty" }
 }
 
 fn lines(commit: &str, order: &Order, seed: u32, report: &Report) -> String {

@@ -141,7 +141,8 @@ fn worst(json: &Value) -> Option<(String, String)> {
 
 /// A cell's name without the blocks that only stand round what is built.
 pub fn within(cell: &str) -> &str {
-    let inside = ["core.", "board.", "echo.", "nic."].iter().find_map(|wrapper| cell.strip_prefix(wrapper));
+    let inside =
+        ["core.", "board.", "card.", "echo.", "nic."].iter().find_map(|wrapper| cell.strip_prefix(wrapper));
     inside.map_or(cell, within)
 }
 
