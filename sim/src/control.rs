@@ -53,6 +53,8 @@ struct Report {
     #[serde(flatten)]
     status: Status,
     pcap: Option<PathBuf>,
+    /// Of the Verilog that the NICs are made from, where they are RTL.
+    verilog_sha256: &'static str,
 }
 
 impl Answer {
@@ -128,7 +130,8 @@ fn converse(stream: &UnixStream, handle: &Handle, pcap: Option<&PathBuf>) -> io:
 fn obey(command: Command, handle: &Handle, pcap: Option<&PathBuf>) -> Result<Answer, Ended> {
     match command {
         Command::Status => {
-            let report = Report { status: handle.status()?, pcap: pcap.cloned() };
+            let (status, pcap) = (handle.status()?, pcap.cloned());
+            let report = Report { status, pcap, verilog_sha256: crate::rtl::VERILOG_SHA256 };
             Ok(Answer { status: Some(report), ..Answer::done() })
         }
         Command::Faults(faults) => handle.set_faults(faults).map(|()| Answer::done()),

@@ -31,6 +31,7 @@ fn main() -> Result<()> {
     let stop = handle.clone();
     std::thread::spawn(move || signals.forever().take(1).for_each(|_| stop.stop()));
 
+    tracing::info!(verilog_sha256 = viaduct_sim::rtl::VERILOG_SHA256, "the NICs' Verilog");
     announce(directory.path(), handle.nics())?;
     let mut network = live.run();
     network.fabric_mut().finish_capture().context("the capture is not whole")?;

@@ -17,6 +17,9 @@ mod model {
     include!(concat!(env!("OUT_DIR"), "/model.rs"));
 }
 
+/// SHA-256 of the Verilog that is simulated; `cargo xtask fit` shows the same of what it builds.
+pub const VERILOG_SHA256: &str = model::VERILOG_SHA256;
+
 /// A Verilated NIC.
 #[derive(Debug)]
 pub struct Rtl {

@@ -406,6 +406,7 @@ fn control_answers_line_by_line() {
     assert_eq!(status["ok"], json!(true));
     assert_eq!(status["status"]["nics"].as_array().map(Vec::len), Some(2));
     assert_eq!(status["status"]["fabric"]["frames"], json!(0));
+    assert_eq!(status["status"]["verilog_sha256"], json!(viaduct_sim::rtl::VERILOG_SHA256));
     assert_eq!(tell(r#"{"command":"faults","drop":[4,5]}"#), json!({ "ok": true }));
     assert_eq!(tell(r#"{"command":"status"}"#)["status"]["faults"]["drop"], json!([4, 5]));
     for nonsense in ["", "{", "[]", r#"{"command":"faults","drop":"all"}"#, "\u{0}"] {

@@ -62,9 +62,9 @@ pub fn list(project: &Project, exporter: Exporter) -> Result<String> {
     exporter.command(project)?.arg("list").read()
 }
 
-/// Writes `top.v`, `top.lpf` and `nextpnr.args` of a board's top into a folder.
-pub fn board(project: &Project, board: &str, top: &str, folder: &Path) -> Result<()> {
-    Exporter::Build.command(project)?.args(["board", board, top]).arg(std::path::absolute(folder)?).run()
+/// Writes into a folder what a board's top is built from: see viaduct-export.
+pub fn board(project: &Project, exporter: Exporter, board: &str, top: &str, folder: &Path) -> Result<()> {
+    exporter.command(project)?.args(["board", board, top]).arg(std::path::absolute(folder)?).run()
 }
 
 /// Runs the proofs, or one of them.

@@ -12,6 +12,7 @@ mod hardware;
 mod install;
 mod miri;
 mod need;
+mod netlist;
 mod parts;
 mod project;
 mod setup;
@@ -108,6 +109,8 @@ enum Task {
         #[arg(long, value_name = "NAME")]
         only: Option<String>,
     },
+    /// Synthesises the core for ECP5 and simulates the netlist beside the RTL: both must do the same, cycle by cycle
+    Netlist,
     /// Puts VIPL's C interface under a prefix: vipl.h, libvipl, vipl.pc
     Install {
         /// The prefix: an absolute path
@@ -196,6 +199,7 @@ fn run(task: Task) -> Result<()> {
             setup::ensure(&project, &[Need::Proof])?;
             hardware::prove(&project, Exporter::Build, only.as_deref())
         }
+        Task::Netlist => netlist::run(&project, Exporter::Build),
         Task::Fit { seed, board: Some(board), top, seeds, json, .. } => {
             fit::board(&project, &fit::Order { board, top, seed, seeds, json })
         }

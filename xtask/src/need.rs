@@ -40,7 +40,7 @@ impl Need {
             Need::Decode => "test",
             Need::Synthesis => "test, export, budget",
             Need::Proof => "test, prove",
-            Need::PlaceRoute => "fit",
+            Need::PlaceRoute => "test, fit, netlist",
         }
     }
 }

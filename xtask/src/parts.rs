@@ -5,7 +5,7 @@ use crate::hardware::{self, Exporter};
 use crate::need::Need;
 use crate::project::Project;
 use crate::suite::Suite;
-use crate::{alone, demo, fit, install, setup, soak, vfio};
+use crate::{alone, demo, fit, install, netlist, setup, soak, vfio};
 use anyhow::{bail, Result};
 use std::path::PathBuf;
 
@@ -40,6 +40,10 @@ enum Action {
     Budget,
     /// Placement and routing of the slowest blocks.
     Speed,
+    /// Bitstreams of the smallest design.
+    Board,
+    /// The synthesised core beside the RTL.
+    Netlist,
     Prove,
     Demo,
     Install,
@@ -76,6 +80,8 @@ pub const PARTS: &[Part] = &[
     Part { name: "lint", about: "the NIC exports to Verilog that Verilator and yosys find no fault in", needs: &[Simulator, Synthesis], action: Action::Lint },
     Part { name: "budget", about: "every block fits its budget on ECP5", needs: &[Synthesis], action: Action::Budget },
     Part { name: "speed", about: "the slowest blocks, placed and routed alone, are as fast as they promise", needs: &[Synthesis, PlaceRoute], action: Action::Speed },
+    Part { name: "board", about: "mac-echo for the Versa board, from RustHDL to its bitstream: within its budget, fast enough, twice the same bits", needs: &[PlaceRoute], action: Action::Board },
+    Part { name: "netlist", about: "the core as it is synthesised does what its Verilog does, cycle by cycle", needs: &[Simulator, PlaceRoute], action: Action::Netlist },
     Part { name: "prove", about: "the proofs of the primitives", needs: &[Proof], action: Action::Prove },
     Part { name: "demo", about: "the demo, and its capture read by Wireshark", needs: &[Simulator, Decode], action: Action::Demo },
     Part { name: "install", about: "VIPL's C interface and viad under a prefix, and a C program that is compiled as the quick start says", needs: &[Need::C], action: Action::Install },
@@ -199,6 +205,8 @@ impl Tests<'_> {
             }
             Action::Budget => hardware::budget(project, exporter, None),
             Action::Speed => fit::blocks(project, exporter, &fit::Choice::part(), fit::SEED),
+            Action::Board => fit::quick(project, exporter),
+            Action::Netlist => netlist::run(project, exporter),
             Action::Prove => hardware::prove(project, exporter, None),
             Action::Demo => demo::smoke(project, self.whole),
             Action::Install => install::smoke(project),

@@ -47,7 +47,11 @@ impl Arguments {
 
     /// The blocks asked for.
     fn blocks(&self) -> Result<Vec<Entry>> {
-        let mut blocks = blocks::all();
+        self.of(blocks::all())
+    }
+
+    /// Those of these that are asked for.
+    fn of(&self, mut blocks: Vec<Entry>) -> Result<Vec<Entry>> {
         if let Some(only) = &self.only {
             blocks.retain(|block| block.name.contains(only.as_str()));
         }
@@ -95,7 +99,8 @@ fn list_boards() -> Result<()> {
     Ok(())
 }
 
-/// Writes `top.v`, `top.lpf` and `nextpnr.args`, the device in nextpnr-ecp5's words, of a board's top.
+/// Writes what a board's top is built from: `top.v`; `top.lpf`, its pins; `nextpnr.args`, the device in nextpnr-ecp5's words; `budget`,
+/// LUT4 sites, block RAMs and MHz; and `core.v`, the NIC's core in it, if it has one and it is the very one that is simulated.
 fn export_board(words: &[String]) -> Result<()> {
     let [name, top, folder] = words else { bail!("{USAGE}") };
     let known = board::all();
@@ -105,11 +110,21 @@ fn export_board(words: &[String]) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let pins =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../constraints").join(name).join(format!("{top}.lpf"));
-    for (file, text) in [
-        ("top.v", (target.verilog)()),
+    let verilog = (target.verilog)();
+    let mut files = vec![
         ("top.lpf", fs::read_to_string(&pins).with_context(|| pins.display().to_string())?),
         ("nextpnr.args", target.device.join(" ") + "\n"),
-    ] {
+        ("budget", format!("{} {} {}\n", target.lut4, target.block_rams, target.mhz)),
+    ];
+    if let Some(core) = board::core_of(&verilog) {
+        let simulated = blocks::all().into_iter().find(|block| block.name == blocks::CORE);
+        if simulated.is_none_or(|block| (block.verilog)() != core) {
+            bail!("the core in {top} for {name} is not the one that is simulated");
+        }
+        files.push(("core.v", core));
+    }
+    files.push(("top.v", verilog));
+    for (file, text) in files {
         let path = folder.join(file);
         fs::write(&path, text).with_context(|| path.display().to_string())?;
     }
@@ -139,9 +154,9 @@ fn list(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Checks every block's Verilog.
+/// Checks every block's Verilog, and the tops'.
 fn lint(arguments: &Arguments) -> Result<()> {
-    let blocks = arguments.blocks()?;
+    let blocks = arguments.of(blocks::all().into_iter().chain(blocks::tops()).collect())?;
     let mut bad = 0;
     pool::each(
         &blocks,

@@ -1,6 +1,7 @@
 //! The tops of boards: pins, clocks and reset round the designs. See docs/boards.md and `constraints/`.
 
 mod boundary;
+mod card;
 mod echo;
 mod nic;
 mod pll;
@@ -9,12 +10,13 @@ mod start;
 mod targets;
 
 pub use boundary::Boundary;
+pub use card::Card;
 pub use echo::EchoBoard;
 pub use nic::NicBoard;
 pub use pll::{Oscillator, Pll};
 pub use reference::WithReference;
 pub use start::Start;
-pub use targets::{all, Target};
+pub use targets::{all, core_of, Target};
 
 /// How a board differs from another, as far as its logic sees it.
 #[derive(Clone, Copy, Debug)]

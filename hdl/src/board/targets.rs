@@ -11,6 +11,12 @@ pub struct Target {
     pub top: &'static str,
     /// nextpnr-ecp5's words for the device: die, package, speed grade.
     pub device: [&'static str; 5],
+    /// Most LUT4 sites it may take, as nextpnr counts them.
+    pub lut4: u32,
+    /// Most block RAMs.
+    pub block_rams: u32,
+    /// Least speed of every clock, MHz.
+    pub mhz: u32,
     /// Exports it, with `module top`.
     pub verilog: fn() -> String,
 }
@@ -29,14 +35,68 @@ const CABGA381_85K: [&str; 5] = ["--um5g-85k", "--package", "CABGA381", "--speed
 const CABGA554_85K: [&str; 5] = ["--um5g-85k", "--package", "CABGA554", "--speed", "8"];
 const CABGA381_25K: [&str; 5] = ["--25k", "--package", "CABGA381", "--speed", "6"];
 
-/// All of them, the primary board first.
+/// All of them, the primary board first. Budgets are the measured size and a little room, the speed of seed 1 and a little less.
 pub fn all() -> Vec<Target> {
-    let target = |board, top, device, verilog| Target { board, top, device, verilog };
+    let target = |board, top, device, verilog| Target {
+        board,
+        top,
+        device,
+        lut4: 2460,
+        block_rams: 4,
+        mhz: 125,
+        verilog,
+    };
     vec![
-        target("versa-ecp5", "mac-echo", CABGA381_45K, || verilog(EchoBoard::<4, 0xf>::new(VERSA))),
-        target("versa-ecp5", "nic", CABGA381_45K, || verilog(NicBoard::new(VERSA))),
-        target("ulx4m-ld", "mac-echo", CABGA381_85K, || verilog(WithReference::<4>::new(ULX4M))),
-        target("ecpix-5", "mac-echo", CABGA554_85K, || verilog(EchoBoard::<4, 0xf>::new(ECPIX))),
+        Target {
+            mhz: 150,
+            ..target("versa-ecp5", "mac-echo", CABGA381_45K, || verilog(EchoBoard::<4, 0xf>::new(VERSA)))
+        },
+        Target {
+            lut4: 29_000,
+            block_rams: 75,
+            ..target("versa-ecp5", "nic", CABGA381_45K, || verilog(NicBoard::new(VERSA)))
+        },
+        Target {
+            mhz: 150,
+            ..target("ulx4m-ld", "mac-echo", CABGA381_85K, || verilog(WithReference::<4>::new(ULX4M)))
+        },
+        Target {
+            mhz: 150,
+            ..target("ecpix-5", "mac-echo", CABGA554_85K, || verilog(EchoBoard::<4, 0xf>::new(ECPIX)))
+        },
         target("colorlight-i5", "mac-echo", CABGA381_25K, || verilog(EchoBoard::<1, 1>::new(COLORLIGHT))),
     ]
+}
+
+/// The NIC's core in a board's top.
+const CORE: &str = "top$card$nic";
+
+/// The text of the NIC's core alone, as [`verilog`](crate::export::verilog) gives it, out of a board's top; none if there is no NIC in it.
+///
+/// RustHDL writes a module for every instance and names it by its way down from the top: so the same core has other names
+/// in another top, and nothing else.
+pub fn core_of(top: &str) -> Option<String> {
+    let from = top.find(&format!("module {CORE}("))?;
+    let last = top.rfind(&format!("endmodule // {CORE}"))?;
+    let to = last + top[last..].find('\n').unwrap_or(top.len() - last);
+    let core = top[from..to].replace(CORE, "top");
+    Some(format!("`default_nettype none\n\n\n{core}\n\n`default_nettype wire\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nic::Nic;
+
+    #[test]
+    fn the_core_that_is_built_is_the_one_that_is_simulated() {
+        let simulated = verilog(Nic::default());
+        let built: Vec<String> = all().iter().filter_map(|target| core_of(&(target.verilog)())).collect();
+        assert_eq!(built.len(), all().iter().filter(|target| target.top == "nic").count());
+        // Not assert_eq: it would print megabytes.
+        assert!(built.iter().all(|core| *core == simulated));
+        let other = all().iter().map(|target| (target.verilog)()).find(|top| top.contains(CORE)).unwrap();
+        let changed = other.replacen("module top$card$nic$", "module top$card$nic$other$", 1);
+        assert!(core_of(&changed).unwrap() != simulated);
+    }
 }

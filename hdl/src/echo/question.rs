@@ -149,8 +149,8 @@ impl Logic for Question {
 
         // The sum of the header.
         self.part.d.next = bits::<20>(0);
-        self.part_low.next = bit_cast::<20, 16>(self.low.val());
-        self.part_high.next = bits::<20>(0);
+        self.part_low.next = bit_cast::<20, 16>(self.low.val()) + bit_cast::<20, 16>(self.second.val());
+        self.part_high.next = bit_cast::<20, 16>(self.third.val()) + bit_cast::<20, 16>(self.high.val());
         self.sum.d.next = self.sum.q.val() + self.part.q.val();
 
         if self.rx_valid.val() {
@@ -196,10 +196,6 @@ impl Logic for Question {
                     if self.fragment.val().any() | (self.high.val().get_bits::<8>(8) != self.icmp.val()) {
                         self.echo.d.next = false;
                     }
-                    self.part_low.next =
-                        bit_cast::<20, 16>(self.low.val()) + bit_cast::<20, 16>(self.second.val());
-                    self.part_high.next =
-                        bit_cast::<20, 16>(self.third.val()) + bit_cast::<20, 16>(self.high.val());
                     self.part.d.next = self.part_low.val() + self.part_high.val();
                 }
                 3 => {
@@ -215,10 +211,6 @@ impl Logic for Question {
                     if self.high.val() != self.own.val().get_bits::<16>(0) {
                         self.echo.d.next = false;
                     }
-                    self.part_low.next =
-                        bit_cast::<20, 16>(self.low.val()) + bit_cast::<20, 16>(self.second.val());
-                    self.part_high.next =
-                        bit_cast::<20, 16>(self.third.val()) + bit_cast::<20, 16>(self.high.val());
                     self.part.d.next = self.part_low.val() + self.part_high.val();
                 }
                 4 => {

@@ -14,7 +14,7 @@
 //!
 //! Between frames the PHY may show its status: link, speed (0: 10, 1: 100, 2: 1000 Mbit/s), full duplex.
 //!
-//! Latency: a beat comes 7 cycles behind its last byte, the last one up to 9. Two frames need 9 cycles between them, of which preamble and gap
+//! Latency: a beat comes 8 cycles behind its last byte, the last one up to 10. Two frames need 9 cycles between them, of which preamble and gap
 //! give 20.
 //!
 //! There is no reset: it would be of another clock. A frame that is half way in ends as damaged one way or the other.
@@ -74,6 +74,9 @@ pub struct Receive {
     closing: DFF<bool>,
     count: DFF<Bits<4>>,
     verdict: DFF<Bits<3>>,
+    /// The beat that was made in the cycle before: it is taken now or never.
+    made: DFF<bool>,
+    kept: DFF<MacBeat>,
     /// A beat was lost: its frame's end has to be said.
     lost: DFF<bool>,
     /// What comes of this frame is dropped.
@@ -82,7 +85,6 @@ pub struct Receive {
     give: Signal<Local, bool>,
     finish: Signal<Local, bool>,
     offered: Signal<Local, bool>,
-    offered_last: Signal<Local, bool>,
     shown: Signal<Local, MacBeat>,
     preamble: Number<8, 0x55>,
     delimiter: Number<8, 0xd5>,
@@ -101,7 +103,7 @@ impl Logic for Receive {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, state, status, held, length, primed, enough, errored, word, lanes);
-        dff_setup!(self, clock, closing, count, verdict, lost, dropping);
+        dff_setup!(self, clock, closing, count, verdict, lost, dropping, made, kept);
         clock!(self, clock, fcs);
         self.link.next = self.status.q.val().get_bit(0);
         self.speed.next = self.status.q.val().get_bits::<2>(1);
@@ -163,7 +165,6 @@ impl Logic for Receive {
         // Bytes into words.
         self.full.next = self.lanes.q.val() == bits::<4>(8);
         self.offered.next = false;
-        self.offered_last.next = false;
         self.shown.next.data = self.word.q.val();
         self.shown.next.count = bits::<4>(8);
         self.shown.next.last = false;
@@ -181,7 +182,6 @@ impl Logic for Receive {
             self.lanes.d.next = self.lanes.q.val() + 1;
             if self.full.val() {
                 self.offered.next = true;
-                self.offered_last.next = true;
                 self.shown.next.count = self.count.q.val();
                 self.shown.next.last = true;
                 self.shown.next.reason = self.verdict.q.val();
@@ -208,8 +208,10 @@ impl Logic for Receive {
         }
 
         // Words into the crossing.
-        self.beat_valid.next = self.lost.q.val() | (self.offered.val() & !self.dropping.q.val());
-        self.beat.next = self.shown.val();
+        self.made.d.next = self.offered.val();
+        self.kept.d.next = self.shown.val();
+        self.beat_valid.next = self.lost.q.val() | (self.made.q.val() & !self.dropping.q.val());
+        self.beat.next = self.kept.q.val();
         if self.lost.q.val() {
             self.beat.next.count = bits::<4>(0);
             self.beat.next.last = true;
@@ -218,12 +220,12 @@ impl Logic for Receive {
                 self.lost.d.next = false;
             }
         }
-        if self.offered.val() {
+        if self.made.q.val() {
             if self.lost.q.val() | self.dropping.q.val() {
-                self.dropping.d.next = !self.offered_last.val();
+                self.dropping.d.next = !self.kept.q.val().last;
             } else if !self.beat_ready.val() {
                 self.lost.d.next = true;
-                self.dropping.d.next = !self.offered_last.val();
+                self.dropping.d.next = !self.kept.q.val().last;
             }
         }
     }

@@ -18,7 +18,8 @@
 //!
 //! `event` says what was sent: 0 a frame, 1 a pause, 2 a spoiled frame.
 //!
-//! Latency: 1 cycle to the preamble. Throughput: the line's. No reset: see docs/boards.md.
+//! Latency: 2 cycles to the preamble: a byte is chosen in the first and goes into the FCS, or is one of it, in the second.
+//! Throughput: the line's. No reset: see docs/boards.md.
 //!
 //! Tests: `tests/mac/transmit.rs`, `tests/mac/pause.rs`.
 
@@ -88,6 +89,13 @@ pub struct Transmit {
     /// What is left of a pause.
     holding: DFF<Bits<22>>,
     held: DFF<bool>,
+    /// The byte chosen, whether the FCS covers it or it is the FCS's, which of these, and what goes with it.
+    chosen: DFF<Bits<8>>,
+    covered: DFF<bool>,
+    check: DFF<bool>,
+    place: DFF<Bits<2>>,
+    chosen_enable: DFF<bool>,
+    chosen_error: DFF<bool>,
     data: DFF<Bits<8>>,
     enable: DFF<bool>,
     error: DFF<bool>,
@@ -115,6 +123,7 @@ impl Logic for Transmit {
     fn update(&mut self) {
         dff_setup!(self, clock, state, step, length, word, left, word_last, spoiled, ours, part, dropping);
         dff_setup!(self, clock, told, refresh, holding, held, data, enable, error, happened, kind);
+        dff_setup!(self, clock, chosen, covered, check, place, chosen_enable, chosen_error);
         clock!(self, clock, fcs);
         self.out_data.next = self.data.q.val();
         self.out_enable.next = self.enable.q.val();
@@ -162,24 +171,22 @@ impl Logic for Transmit {
         self.load.next = false;
         self.octet.next = bits::<8>(0);
         self.fcs.start.next = false;
-        self.fcs.in_valid.next = false;
-        self.enable.d.next = true;
-        self.error.d.next = false;
+        self.covered.d.next = false;
+        self.check.d.next = false;
+        self.place.d.next = bit_cast::<2, 4>(self.step.q.val());
+        self.chosen_enable.d.next = true;
+        self.chosen_error.d.next = false;
         self.happened.d.next = false;
         self.long_enough.next = self.length.q.val() == self.shortest.val();
         if (self.state.q.val() == State::Data) | (self.state.q.val() == State::Pad) {
-            self.fcs.in_valid.next = true;
+            self.covered.d.next = true;
             if !self.long_enough.val() {
                 self.length.d.next = self.length.q.val() + 1;
             }
         }
-        self.sum.next = !self.fcs.value.val();
-        if self.spoiled.q.val() {
-            self.sum.next = self.fcs.value.val();
-        }
         match self.state.q.val() {
             State::Idle => {
-                self.enable.d.next = false;
+                self.chosen_enable.d.next = false;
                 self.fcs.start.next = true;
                 self.step.d.next = bits::<4>(0);
                 self.length.d.next = bits::<6>(0);
@@ -226,17 +233,10 @@ impl Logic for Transmit {
                 }
             }
             State::Check => {
-                self.error.d.next = self.spoiled.q.val();
-                self.octet.next = self.sum.val().get_bits::<8>(0);
+                self.check.d.next = true;
+                self.chosen_error.d.next = self.spoiled.q.val();
                 self.step.d.next = self.step.q.val() + 1;
-                if self.step.q.val() == bits::<4>(1) {
-                    self.octet.next = self.sum.val().get_bits::<8>(8);
-                }
-                if self.step.q.val() == bits::<4>(2) {
-                    self.octet.next = self.sum.val().get_bits::<8>(16);
-                }
                 if self.step.q.val() == bits::<4>(3) {
-                    self.octet.next = self.sum.val().get_bits::<8>(24);
                     self.step.d.next = bits::<4>(0);
                     self.state.d.next = State::Gap;
                     self.happened.d.next = true;
@@ -251,15 +251,37 @@ impl Logic for Transmit {
             }
             State::Gap => {
                 // Idle has the twelfth byte.
-                self.enable.d.next = false;
+                self.chosen_enable.d.next = false;
                 self.step.d.next = self.step.q.val() + 1;
                 if self.step.q.val() == bits::<4>(10) {
                     self.state.d.next = State::Idle;
                 }
             }
         }
-        self.fcs.in_data.next = self.octet.val();
-        self.data.d.next = self.octet.val();
+        self.chosen.d.next = self.octet.val();
+
+        // The byte chosen, in front of the pins.
+        self.fcs.in_valid.next = self.covered.q.val();
+        self.fcs.in_data.next = self.chosen.q.val();
+        self.sum.next = !self.fcs.value.val();
+        if self.spoiled.q.val() {
+            self.sum.next = self.fcs.value.val();
+        }
+        self.data.d.next = self.chosen.q.val();
+        if self.check.q.val() {
+            self.data.d.next = self.sum.val().get_bits::<8>(0);
+            if self.place.q.val() == bits::<2>(1) {
+                self.data.d.next = self.sum.val().get_bits::<8>(8);
+            }
+            if self.place.q.val() == bits::<2>(2) {
+                self.data.d.next = self.sum.val().get_bits::<8>(16);
+            }
+            if self.place.q.val() == bits::<2>(3) {
+                self.data.d.next = self.sum.val().get_bits::<8>(24);
+            }
+        }
+        self.enable.d.next = self.chosen_enable.q.val();
+        self.error.d.next = self.chosen_error.q.val();
 
         self.beat_ready.next = self.dropping.q.val() | (self.load.val() & !self.ours.q.val());
         if self.dropping.q.val() & self.beat_valid.val() & self.beat.val().last {

@@ -80,7 +80,8 @@ pub struct Generated {
     pub include_dirs: Vec<PathBuf>,
     /// The top module's ports, in order.
     pub ports: Vec<Port>,
-    /// Rust text for `include!`: `In`, `Out`, the opaque `Model` and the `extern "C"` block.
+    /// Rust text for `include!`: `In`, `Out`, the opaque `Model`, the `extern "C"` block, and `VERILOG_SHA256` of what the model was
+    /// made from.
     pub rust: String,
 }
 
@@ -104,7 +105,11 @@ pub fn generate(verilog: &str, out_dir: &Path, options: &Options) -> Result<Gene
     Ok(Generated {
         sources,
         include_dirs: vec![out_dir.to_owned(), include.clone(), include.join("vltstd")],
-        rust: shim::rust(&ports, options),
+        rust: shim::rust(&ports, options)
+            + &format!(
+                "/// SHA-256 of the Verilog that the model was made from.\npub const VERILOG_SHA256: &str = \"{}\";\n",
+                cache::sha256(verilog)
+            ),
         ports,
     })
 }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use sha2::{Digest, Sha256};
+
 use viaduct_verilate::{generate, Bench, Dut, Error, Options};
 
 const COUNTER: &str = r#"
@@ -112,6 +114,8 @@ fn generates_for_a_build_script() {
         assert!(made.rust.contains(part), "{part} not in\n{}", made.rust);
     }
     assert!(!made.rust.contains("clock:"), "the shim drives the clock");
+    let sha256: String = Sha256::digest(COUNTER).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert!(made.rust.contains(&format!("pub const VERILOG_SHA256: &str = \"{sha256}\";")));
 }
 
 #[test]

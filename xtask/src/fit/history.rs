@@ -13,10 +13,15 @@ const HEAD: &str = "commit,board,top,seed,lut4,flip_flops,block_rams,clock,achie
 pub fn append(project: &Project, order: &Order, seed: u32, report: &Report) -> Result<()> {
     let file = project.root.join("docs").join("fit-history.csv");
     let before = if file.exists() { read(&file)? } else { HEAD.to_owned() };
-    // A tree that differs from its commit says so; one without git has no name.
-    let commit = Cmd::new("git").args(["describe", "--always", "--dirty"]).folder(&project.root).read();
-    let commit = commit.unwrap_or_else(|_| "unknown".into());
-    write(&file, before + &lines(commit.trim(), order, seed, report))
+    write(&file, before + &lines(&commit(project), order, seed, report))
+}
+
+/// What is built. A tree that differs from its commit in more than this file says so; one without git has no name.
+fn commit(project: &Project) -> String {
+    let git = |args: &[&str]| Cmd::new("git").args(args).folder(&project.root);
+    let Some(name) = git(&["describe", "--always"]).probe() else { return "unknown".into() };
+    let clean = git(&["diff", "--quiet", "HEAD", "--", ".", ":!docs/fit-history.csv"]).probe().is_some();
+    name.trim().to_owned() + if clean { "" } else { "-dirty" }
 }
 
 fn lines(commit: &str, order: &Order, seed: u32, report: &Report) -> String {
@@ -40,7 +45,7 @@ mod tests {
     fn a_line_has_what_the_head_names() {
         let report = r#"{"fmax": {"clock": {"achieved": 130.46, "constraint": 125.0}},
             "utilization": {"TRELLIS_COMB": {"used": 10, "available": 20}, "DP16KD": {"used": 1, "available": 2}}}"#;
-        let report = Report::parse(report).unwrap();
+        let report = Report::parse(report, |_| None).unwrap();
         let order = Order { board: "b".into(), top: "nic".into(), seed: 1, seeds: 1, json: None };
         let text = lines("abc", &order, 3, &report);
         assert_eq!(text, "abc,b,nic,3,10,,1,clock,130.5,125\n");

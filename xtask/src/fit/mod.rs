@@ -3,7 +3,9 @@
 
 mod blocks;
 mod board;
+mod budget;
 mod history;
+mod netlist;
 mod report;
 mod shell;
 mod trial;
@@ -19,7 +21,7 @@ use std::path::{Path, PathBuf};
 use trial::Trial;
 
 pub use blocks::Choice;
-pub use board::{run as board, Order};
+pub use board::{quick, run as board, Order};
 
 /// The device of [`trial`], for people.
 const DEVICE_NAME: &str = "LFE5UM5G-45F, CABGA381, speed grade 8";

@@ -51,7 +51,7 @@ impl Trial<'_> {
             // It is WebAssembly, with a file system of its own: what lies in its folder is surely there.
             .folder(folder);
         self.command(&nextpnr)?;
-        Ok((ports, Report::parse(&read(&report)?)?))
+        Ok((ports, Report::parse(&read(&report)?, |_| None)?))
     }
 
     /// Runs yosys with a script whose last command takes the file to write.

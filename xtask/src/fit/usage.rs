@@ -1,7 +1,7 @@
 //! How much of a design each block takes, from the netlist that is placed.
 
-use anyhow::{Context, Result};
-use serde_json::Value;
+use super::netlist::Netlist;
+use super::report::within;
 use std::collections::BTreeMap;
 
 /// What blocks take.
@@ -17,16 +17,12 @@ struct Sites {
 }
 
 impl Usage {
-    /// Counts the cells of yosys' flattened netlist by the block that their names begin with; of the NIC, by the block within.
-    pub fn parse(netlist: &str) -> Result<Usage> {
-        let netlist: Value = serde_json::from_str(netlist).context("yosys wrote no JSON")?;
-        let modules = netlist["modules"].as_object().context("the netlist has no modules")?;
-        let is_top = |module: &&Value| module["attributes"].get("top").is_some();
-        let top = modules.values().find(is_top).context("the netlist has no top")?;
+    /// Counts the cells of a flattened netlist by the block that their names begin with.
+    pub fn of(netlist: &Netlist) -> Usage {
         let mut usage = Usage::default();
-        for (name, cell) in top["cells"].as_object().into_iter().flatten() {
+        for (name, kind) in netlist.cells() {
             let sites = usage.0.entry(block(name).to_owned()).or_default();
-            match cell["type"].as_str().unwrap_or_default() {
+            match kind {
                 "LUT4" => sites.lut4 += 1,
                 "CCU2C" => sites.lut4 += 2,
                 // Four for the memory, two for its write port.
@@ -36,7 +32,7 @@ impl Usage {
                 _ => {}
             }
         }
-        Ok(usage)
+        usage
     }
 
     /// For people, the largest first.
@@ -53,7 +49,7 @@ impl Usage {
 
 /// The block of a cell.
 fn block(cell: &str) -> &str {
-    let inside = cell.strip_prefix("nic.").unwrap_or(cell);
+    let inside = within(cell);
     let end = inside.find(['.', '$']).unwrap_or(0);
     match &inside[..end] {
         "" => "between blocks",
@@ -71,12 +67,11 @@ mod tests {
             "nic.gather.walker.sum_LUT4_Z": {"type": "LUT4"}, "nic.gather.a": {"type": "CCU2C"},
             "mac.fcs.state": {"type": "TRELLIS_FF"}, "mac.ram": {"type": "DP16KD"}, "mac.d": {"type": "TRELLIS_DPR16X4"},
             "reset": {"type": "LUT4"}, "$auto": {"type": "TRELLIS_IO"}}}}}"#;
-        let usage = Usage::parse(netlist).unwrap();
+        let usage = Usage::of(&Netlist::parse(netlist).unwrap());
         let sites = |lut4, flip_flops, block_rams| Sites { lut4, flip_flops, block_rams };
         assert_eq!(usage.0["gather"], sites(3, 0, 0));
         assert_eq!(usage.0["mac"], sites(6, 1, 1));
         assert_eq!(usage.0["between blocks"], sites(1, 0, 0));
         assert!(usage.text().lines().nth(1).unwrap().starts_with("mac "), "{}", usage.text());
-        assert!(Usage::parse("{}").is_err());
     }
 }
