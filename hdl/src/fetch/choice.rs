@@ -10,7 +10,7 @@
 //! queue waits for at most three others, and rewinds. Without `open` only lines that are in are taken; without `heads_free` no send
 //! queue and no rewind. What was taken is in registers from the next cycle on, until the next is.
 //!
-//! Latency: 1 cycle. Tests: with the scheduler, `tests/queues/fetch.rs`.
+//! Latency: 1 cycle. Tests: with the scheduler, `tests/queues/fetch/`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;

@@ -11,7 +11,7 @@
 //! `head` or `filled` comes after the last. `words` counts whole words that are there. `lost`: the read was refused
 //! or failed, or there is no whole control segment; then `lost_valid` has been accepted before.
 //!
-//! Latency: 2 cycles from a beat to its word. Tests: with the scheduler, `tests/queues/fetch.rs`.
+//! Latency: 2 cycles from a beat to its word. Tests: with the scheduler, `tests/queues/fetch/`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

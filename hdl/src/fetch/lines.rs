@@ -13,7 +13,7 @@
 //! are asked for and not `taken`. One line of a queue at a time; its places are not read meanwhile.
 //!
 //! Latency: 3 cycles from a line's last beat to `found`; a token comes the cycle after its place.
-//! Tests: with the scheduler, `tests/queues/fetch.rs`.
+//! Tests: with the scheduler, `tests/queues/fetch/`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

@@ -9,7 +9,7 @@
 //! row in place and the queue at position 0 of epoch 0, without tokens; `store` writes the row of `queue`; never both. Rows that do
 //! not exist change nothing.
 //!
-//! Latency: 1 cycle. Tests: with the scheduler, `tests/queues/fetch.rs`.
+//! Latency: 1 cycle. Tests: with the scheduler, `tests/queues/fetch/`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

@@ -9,7 +9,7 @@
 //! and `filled` have been there for two cycles before `line`. A descriptor is read by offset with the tag of the VI,
 //! clipped at the region's end; a line with the ring's system tag. Bit 0 of `user` says line.
 //!
-//! Latency: 1 cycle; an access every 2 cycles. Tests: with the scheduler, `tests/queues/fetch.rs`.
+//! Latency: 1 cycle; an access every 2 cycles. Tests: with the scheduler, `tests/queues/fetch/`.
 
 use rust_hdl::prelude::*;
 

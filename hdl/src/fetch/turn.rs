@@ -14,7 +14,7 @@
 //! before. `rewind` holds still until `rewind_ready`; while `begun`, it is in its queue's row and its first head has
 //! not been asked for. `forget`: it is to begin again.
 //!
-//! Latency: see [`Fetch`](super::Fetch). Tests: with it, `tests/queues/fetch.rs`.
+//! Latency: see [`Fetch`](super::Fetch). Tests: with it, `tests/queues/fetch/`.
 
 use rust_hdl::prelude::*;
 

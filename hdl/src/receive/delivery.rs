@@ -2,12 +2,16 @@
 //!
 //! ```text
 //!  order_* ──►┌──────────┐◄─► scatter's job
-//!     look ──►│          │──► close_*
-//!             │ Delivery │──► acknowledged
-//!             │          │──► save_*
-//!             └──────────┘──► frame, payload_start, release_valid, count_*
+//!     look ──►│ Delivery │──► frame, payload_start, release_valid
+//!             │          │──► acknowledged
+//!             │ Outcome  │
+//!             │ Standing │──► save_*
+//!             │ Report   │──► close_*
+//!             │ Tally    │──► count_*
+//!             └──────────┘
 //! ```
-//! Contract: one order at a time. What came of it, and so how it ends, is a table: see [`Outcome`].
+//! Contract: one order at a time. What came of it, and so how it ends, is a table: see [`Outcome`]; where the VI is then is
+//! [`Standing`]'s, what is said of it [`Report`]'s.
 //!
 //! * The first packet of a send takes the descriptor at the consumed position, the last one of an RDMA write with
 //!   immediate data does; its segments are then not looked at. A right that the VI does not give goes first, then the
@@ -33,11 +37,13 @@ use super::ahead::AheadMeta;
 use super::contexts::{Message, Peer};
 use super::judge::Verdict;
 use super::outcome::{Ending, Outcome, Situation};
+use super::report::Report;
 use super::scatter::result;
+use super::standing::Standing;
+use super::tally::Tally;
 use crate::bus::{local, Acknowledged, Answer, Completion, FrameInfo, Position, ReadRequest, Vi};
 use crate::prims::Number;
 use rust_hdl::prelude::*;
-use viaduct_spec::descriptor::status;
 use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
 
 /// What the block is doing.
@@ -230,7 +236,6 @@ pub struct Delivery {
     writes: DFF<bool>,
     reads: DFF<bool>,
     word: DFF<Acknowledged>,
-    counted_response: DFF<bool>,
     carries: DFF<bool>,
     present: DFF<bool>,
     peer: DFF<Peer>,
@@ -242,34 +247,22 @@ pub struct Delivery {
     receive: DFF<AheadMeta>,
 
     outcome: Outcome,
+    standing: Standing,
+    report: Report,
+    tally: Tally,
     /// What came of the order, until it is closed.
     came: DFF<Situation>,
     /// How it ends.
     ending: Signal<Local, Ending>,
     /// The message behind it.
     after: Signal<Local, Message>,
-    /// Its message is lost, unless the VI is reliable and stays.
-    failed: Signal<Local, bool>,
-    /// The packet's PSN is done with.
-    advances: Signal<Local, bool>,
     /// The same frame is looked at again.
     retry: Signal<Local, bool>,
 
-    counted_message: DFF<bool>,
-    counted_no_vi: DFF<bool>,
-    counted_duplicate: DFF<bool>,
-    counted_psn: DFF<bool>,
-    counted_no_receive: DFF<bool>,
-    counted_partial: DFF<bool>,
-    counted_raw: DFF<bool>,
-    counted_raw_dropped: DFF<bool>,
     /// The frame is the raw channel's.
     raw: Signal<Local, bool>,
 
     reliable: Signal<Local, bool>,
-    next_psn: Signal<Local, Bits<24>>,
-    one_back: Signal<Local, Bits<1>>,
-    answered_psn: Signal<Local, Bits<24>>,
     next_position: Signal<Local, Position>,
     place: Signal<Local, Bits<64>>,
     /// Where a send goes on, as in [`Message`].
@@ -286,21 +279,14 @@ pub struct Delivery {
     opcode: Signal<Local, Bits<8>>,
     /// It is the answer to a read.
     responds: Signal<Local, bool>,
-    packets: Signal<Local, Bits<24>>,
-    one_more: Signal<Local, Bits<1>>,
-    next_msn: Signal<Local, Bits<24>>,
     /// What came of the order is known.
     settles: Signal<Local, bool>,
     /// What.
     situation: Signal<Local, Situation>,
     closes: Signal<Local, bool>,
-    status: Signal<Local, Bits<20>>,
 
-    status_receive: Number<20, { (status::DONE | status::OP_RECEIVE) as u64 }>,
-    status_write: Number<20, { (status::DONE | status::OP_REMOTE_RDMA_WRITE) as u64 }>,
     local_protection: Number<8, { local::PROTECTION }>,
     local_failure: Number<8, { local::FAILURE }>,
-    status_immediate: Number<20, { status::IMMEDIATE as u64 }>,
     ok: Number<2, { result::OK }>,
     too_long: Number<2, { result::TOO_LONG }>,
     refused: Number<2, { result::REFUSED }>,
@@ -314,32 +300,13 @@ impl Logic for Delivery {
             message, consumed, packet
         );
         dff_setup!(self, clock, receive, some, came);
-        dff_setup!(self, clock, counted_message, counted_no_vi, counted_psn, counted_duplicate);
-        dff_setup!(self, clock, counted_no_receive, counted_partial, counted_response);
-        dff_setup!(self, clock, counted_raw, counted_raw_dropped);
+        clock!(self, clock, tally);
 
         self.reliable.next = self.peer.q.val().reliable;
         self.raw.next = self.packet.q.val().raw;
         self.opcode.next = self.packet.q.val().opcode;
         self.responds.next = (self.verdict.q.val() == Verdict::Answer)
             & !(self.opcode.val().get_bit(4) & self.opcode.val().get_bit(0));
-        // A read that comes again is no new message, and leaves the number.
-        self.one_more.next = bits::<1>(1);
-        if self.verdict.q.val() == Verdict::Behind {
-            self.one_more.next = bits::<1>(0);
-        }
-        self.next_msn.next = self.message.q.val().msn + bit_cast::<24, 1>(self.one_more.val());
-        self.packets.next = bits::<24>(1);
-        if self.reads.q.val() {
-            self.packets.next = self.request_packets.val();
-        }
-        self.next_psn.next = self.packet.q.val().psn + self.packets.val();
-        // What is placed or refused is the PSN expected; what is said again lies before it.
-        self.one_back.next = bits::<1>(0);
-        if (self.came.q.val() == Situation::Behind) | (self.came.q.val() == Situation::Over) {
-            self.one_back.next = bits::<1>(1);
-        }
-        self.answered_psn.next = self.message.q.val().psn - bit_cast::<24, 1>(self.one_back.val());
         self.next_position.next = self.consumed.q.val() + 1;
 
         // How it ends.
@@ -358,109 +325,40 @@ impl Logic for Delivery {
         self.ending.next = self.outcome.ending.val();
         self.retry.next = self.came.q.val() == Situation::Partial;
 
-        // Where the VI is then, and what is counted.
+        // Where the VI is then.
         self.closes.next = (self.step.q.val() == Step::Close) & self.close_ready.val();
-        self.after.next = self.message.q.val();
-        self.after.next.refused = self.message.q.val().refused | self.ending.val().refuses;
-        if self.ending.val().loses {
-            self.after.next.active = false;
-            self.after.next.broken = self.ending.val().breaks;
-        }
-        // A consumed descriptor ends the message.
-        if self.ending.val().consume {
-            self.after.next.active = false;
-        }
-        self.counted_raw.d.next = false;
-        self.counted_message.d.next = false;
-        self.counted_psn.d.next = false;
-        self.counted_duplicate.d.next = false;
-        self.counted_no_receive.d.next = false;
-        self.counted_partial.d.next = false;
-        self.counted_no_vi.d.next = false;
-        self.counted_raw_dropped.d.next = false;
-        self.advances.next = false;
-        self.failed.next = (self.came.q.val() == Situation::Refuse)
-            | (self.came.q.val() == Situation::NoRight)
-            | (self.came.q.val() == Situation::NoReading)
-            | (self.came.q.val() == Situation::NotReady)
-            | (self.came.q.val() == Situation::Lost)
-            | (self.came.q.val() == Situation::Malformed)
-            | (self.came.q.val() == Situation::Denied)
-            | (self.came.q.val() == Situation::TooLong)
-            | (self.came.q.val() == Situation::Refused)
-            | (self.came.q.val() == Situation::Failed);
-        match self.came.q.val() {
-            Situation::Placed => {
-                self.after.next.received =
-                    self.message.q.val().received + bit_cast::<32, 13>(self.packet.q.val().length);
-                self.after.next.left =
-                    self.message.q.val().left - bit_cast::<32, 13>(self.packet.q.val().length);
-                self.advances.next = true;
-                self.after.next.refused = false;
-                self.after.next.active = !self.ends.q.val();
-                self.after.next.writing = self.writes.q.val();
-                self.counted_message.d.next = self.closes.val() & self.ends.q.val() & !self.raw.val();
-                self.counted_raw.d.next = self.closes.val() & self.raw.val();
-                if self.ends.q.val() {
-                    self.after.next.msn = self.next_msn.val();
-                }
-            }
-            Situation::Partial => {
-                // A send's goes with its receive.
-                if self.message.q.val().writing {
-                    self.after.next.active = false;
-                }
-            }
-            Situation::Read => {
-                self.counted_duplicate.d.next = self.closes.val() & (self.verdict.q.val() == Verdict::Behind);
-                if self.verdict.q.val() == Verdict::Read {
-                    self.advances.next = true;
-                    self.after.next.msn = self.next_msn.val();
-                    self.after.next.refused = false;
-                }
-            }
-            Situation::Unread => {
-                self.counted_psn.d.next = self.closes.val();
-            }
-            Situation::Over => {
-                self.counted_no_vi.d.next = self.closes.val();
-            }
-            Situation::Behind => {
-                self.counted_duplicate.d.next = self.closes.val() & self.reliable.val();
-                self.counted_psn.d.next = self.closes.val() & !self.reliable.val();
-            }
-            Situation::Gap => {
-                self.counted_psn.d.next = self.closes.val();
-            }
-            Situation::NotReady => {
-                self.counted_no_receive.d.next = self.closes.val() & self.ending.val().loses;
-            }
-            Situation::Lost => {
-                self.counted_no_receive.d.next = self.closes.val() & !self.raw.val();
-                self.counted_raw_dropped.d.next = self.closes.val() & self.raw.val();
-            }
-            Situation::Nothing => {
-                if self.verdict.q.val() == Verdict::Unknown {
-                    self.counted_no_vi.d.next = self.closes.val() & !self.raw.val();
-                    self.counted_raw_dropped.d.next = self.closes.val() & self.raw.val();
-                }
-            }
-            _ => {}
-        }
-        if (self.came.q.val() == Situation::Nothing) & (self.verdict.q.val() == Verdict::Stray) {
-            self.counted_partial.d.next = self.closes.val();
-            self.advances.next = true;
-        }
-        if (self.came.q.val() == Situation::Nothing) & (self.verdict.q.val() == Verdict::Early) {
-            self.counted_partial.d.next = self.closes.val();
-        }
-        // An unreliable VI goes on behind what it has lost.
-        if !self.reliable.val() & self.failed.val() {
-            self.advances.next = true;
-        }
-        if self.advances.val() {
-            self.after.next.psn = self.next_psn.val();
-        }
+        self.standing.situation.next = self.came.q.val();
+        self.standing.verdict.next = self.verdict.q.val();
+        self.standing.ending.next = self.ending.val();
+        self.standing.message.next = self.message.q.val();
+        self.standing.packet.next = self.packet.q.val();
+        self.standing.reliable.next = self.reliable.val();
+        self.standing.ends.next = self.ends.q.val();
+        self.standing.writes.next = self.writes.q.val();
+        self.standing.reads.next = self.reads.q.val();
+        self.standing.request_packets.next = self.request_packets.val();
+        self.after.next = self.standing.after.val();
+
+        // What is counted.
+        self.tally.reset.next = self.reset.val();
+        self.tally.closes.next = self.closes.val();
+        self.tally.situation.next = self.came.q.val();
+        self.tally.verdict.next = self.verdict.q.val();
+        self.tally.raw.next = self.raw.val();
+        self.tally.reliable.next = self.reliable.val();
+        self.tally.ends.next = self.ends.q.val();
+        self.tally.loses.next = self.ending.val().loses;
+        self.tally.dropped.next = false;
+        self.tally.strays.next = false;
+        self.count_message.next = self.tally.count_message.val();
+        self.count_raw.next = self.tally.count_raw.val();
+        self.count_raw_dropped.next = self.tally.count_raw_dropped.val();
+        self.count_response.next = self.tally.count_response.val();
+        self.count_no_vi.next = self.tally.count_no_vi.val();
+        self.count_duplicate.next = self.tally.count_duplicate.val();
+        self.count_psn.next = self.tally.count_psn.val();
+        self.count_no_receive.next = self.tally.count_no_receive.val();
+        self.count_partial.next = self.tally.count_partial.val();
 
         self.begins.next = self.verdict.q.val() == Verdict::Take;
         self.starts.next = self.begins.val() & !self.flushing.q.val();
@@ -500,36 +398,14 @@ impl Logic for Delivery {
         self.close_faulty.next = self.ending.val().faulty;
         self.close_code.next = self.ending.val().code;
         self.close_breaks.next = self.ending.val().breaks;
-        self.close_completion.next.vi = self.vi.q.val();
-        self.close_completion.next.receive = true;
-        self.close_completion.next.write = self.ending.val().write;
-        self.close_completion.next.region = self.receive.q.val().region;
-        self.close_completion.next.offset = self.receive.q.val().offset;
-        self.close_completion.next.length = self.after.val().received;
-        // The bytes of an RDMA write that failed are not those of the receive that says so.
-        if self.message.q.val().writing
-            & (self.came.q.val() != Situation::Placed)
-            & (self.came.q.val() != Situation::Lost)
-        {
-            self.close_completion.next.length = bits::<32>(0);
-        }
-        self.status.next = self.status_receive.val();
-        if self.ending.val().remote {
-            self.status.next = self.status_write.val();
-        }
-        self.close_completion.next.status = self.status.val() | bit_cast::<20, 9>(self.ending.val().errors);
-        if self.ending.val().immediate {
-            self.close_completion.next.status = self.status.val() | self.status_immediate.val();
-        }
-        self.close_completion.next.has_immediate = self.ending.val().immediate;
-        self.close_completion.next.immediate = self.packet.q.val().extension;
-        self.close_completion.next.acknowledge = self.ending.val().acknowledge;
-        self.close_completion.next.psn = self.answered_psn.val();
-        self.close_completion.next.msn = self.after.val().msn;
-        self.close_completion.next.syndrome = self.ending.val().syndrome;
-        self.close_completion.next.kind = self.ending.val().kind;
-        self.close_completion.next.ends = self.ending.val().consume;
-        self.close_completion.next.reception = self.message.q.val().reception;
+        self.report.vi.next = self.vi.q.val();
+        self.report.situation.next = self.came.q.val();
+        self.report.ending.next = self.ending.val();
+        self.report.message.next = self.message.q.val();
+        self.report.after.next = self.after.val();
+        self.report.receive.next = self.receive.q.val();
+        self.report.packet.next = self.packet.q.val();
+        self.close_completion.next = self.report.completion.val();
         self.job_reading.next = self.verdict.q.val() == Verdict::Answer;
         self.placed_at_once.next = (self.step.q.val() == Step::Scatter)
             & self.job_reading.val()
@@ -544,7 +420,7 @@ impl Logic for Delivery {
         self.request.next.rkey = self.packet.q.val().rkey;
         self.request.next.length = self.packet.q.val().size;
         self.request.next.psn = self.packet.q.val().psn;
-        self.request.next.msn = self.next_msn.val();
+        self.request.next.msn = self.standing.next_msn.val();
         // Opcodes of answers: FIRST 13, MIDDLE 14, LAST 15, ONLY 16.
         self.answer_valid.next = (self.step.q.val() == Step::Ask)
             | ((self.step.q.val() == Step::Act)
@@ -564,16 +440,6 @@ impl Logic for Delivery {
             & ((self.step.q.val() == Step::Act)
                 | (self.step.q.val() == Step::Ask)
                 | (self.step.q.val() == Step::Scatter));
-        self.counted_response.d.next = false;
-        self.count_response.next = self.counted_response.q.val();
-        self.count_raw.next = self.counted_raw.q.val();
-        self.count_raw_dropped.next = self.counted_raw_dropped.q.val();
-        self.count_duplicate.next = self.counted_duplicate.q.val();
-        self.count_message.next = self.counted_message.q.val();
-        self.count_no_vi.next = self.counted_no_vi.q.val();
-        self.count_psn.next = self.counted_psn.q.val();
-        self.count_no_receive.next = self.counted_no_receive.q.val();
-        self.count_partial.next = self.counted_partial.q.val();
 
         // The context is saved when the order ends.
         self.save_valid.next = self.closes.val();
@@ -681,7 +547,7 @@ impl Logic for Delivery {
                         self.situation.next = Situation::NotReady;
                         if self.raw.val() {
                             self.situation.next = Situation::Nothing;
-                            self.counted_raw_dropped.d.next = true;
+                            self.tally.dropped.next = true;
                         }
                     } else if self.needs.val() & self.receive.q.val().lost {
                         self.situation.next = Situation::Lost;
@@ -714,7 +580,7 @@ impl Logic for Delivery {
                 self.word.d.next = self.told.val();
                 if self.told_valid.val() {
                     self.step.d.next = Step::Close;
-                    self.counted_response.d.next = !self.told_keep.val();
+                    self.tally.strays.next = !self.told_keep.val();
                     if self.told_keep.val() {
                         self.step.d.next = Step::Answer;
                         if self.told_data.val() {
@@ -786,14 +652,6 @@ impl Logic for Delivery {
         if self.reset.val() {
             self.step.d.next = Step::Idle;
             self.came.d.next = Situation::Nothing;
-            self.counted_message.d.next = false;
-            self.counted_no_vi.d.next = false;
-            self.counted_psn.d.next = false;
-            self.counted_duplicate.d.next = false;
-            self.counted_no_receive.d.next = false;
-            self.counted_partial.d.next = false;
-            self.counted_raw.d.next = false;
-            self.counted_raw_dropped.d.next = false;
         }
     }
 }

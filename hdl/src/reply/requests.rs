@@ -1,10 +1,11 @@
 //! Keeps the RDMA reads that peers ask for, and gives out the answers, a packet of one VI at a time.
 //!
 //! ```text
-//!  request ──►┌──────────┐──► reply ◄── reply_ready       (to send/gather)
-//!   answer ◄──│ Requests │◄── gone, failed                (from send/transmit)
-//!   commit ──►│          │──► word                        (a refusal, to send/ack)
-//!  retired ──►└──────────┘──► held, free                  (send/ack holds what is behind an answer)
+//!  request ──►┌──────────────┐──► reply ◄── reply_ready       (to send/gather)
+//!   answer ◄──│   Requests   │◄── gone, failed                (from send/transmit)
+//!   commit ──►│ Slots  Count │──► word                        (a refusal, to send/ack)
+//!  retired ──►│  Departures  │──► held, free                  (send/ack holds what is behind an answer)
+//!             └──────────────┘
 //! ```
 //! Contract: docs/semantics.md, "Reliable service: the responder".
 //! - A request stays on show until `answer_valid`; `answer_ok` says that it is kept, `answer_packets` how many PSNs its answer
@@ -22,28 +23,20 @@
 //! Latency: 9 to 14 cycles from a new request to its answer, 5 more to its first reply; a reply every 8 cycles; 4 from
 //! the last `gone` to `free`, when nothing else is under way.
 //!
-//! How: a request has two rows of one memory. Its end is next PSN plus bytes left in packets. The columns that move on
-//! with each packet are written with each packet, the others with the request:
-//!
-//! | row | `moving` | `fixed` |
-//! |---|---|---|
-//! | 0 | address | handle |
-//! | 1 | next PSN, bytes left, first of its answer, MSN 23:9 | PSN of the original's first packet, MSN 8:0 |
-//!
 //! Tests: `tests/reply/requests.rs`.
 
+use super::behind::Behind;
+use super::count::Count;
+use super::departures::Departures;
+use super::slots::{Progress, Slots};
 use crate::bus::{AckRequest, Commit, Mark, ReadRequest, Reply, Vi};
-use crate::prims::{Fifo, LutRam, Ram, RunQueue};
+use crate::prims::{LutRam, RunQueue};
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{READ_DEPTH, READ_DEPTH_LOG2, VI_LOG2};
+use viaduct_spec::profile::{READ_DEPTH, VI_LOG2};
 use viaduct_spec::tables::receive;
 
-/// log2 of the slots of all VIs.
-const SLOT_LOG2: usize = VI_LOG2 + READ_DEPTH_LOG2;
-/// log2 of the memory's rows.
-const ROW_LOG2: usize = SLOT_LOG2 + 1;
-// Slots are the bits of `Queue::pending`, and shifts are plain numbers below.
-const _: () = assert!(READ_DEPTH == 4 && READ_DEPTH_LOG2 == 2);
+// Slots are the bits of `Queue::pending`.
+const _: () = assert!(READ_DEPTH == 4);
 const _: () = {
     assert!(receive::MTU.lo == 58 && receive::MTU.width == 3);
     assert!(receive::RDMA_READ.lo == 97);
@@ -63,27 +56,7 @@ struct Queue {
     depth: Bits<3>,
     /// Path MTU: 256 << MTU bytes.
     mtu: Bits<3>,
-    /// `begun` when the last packet of its answers began.
-    mark: Bits<8>,
-}
-
-/// Where a request stands.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Progress {
-    /// PSN of the original's first packet.
-    start: Bits<24>,
-    /// PSN of the next packet.
-    psn: Bits<24>,
-    msn: Bits<24>,
-    left: Bits<32>,
-    /// The next packet is the first of its answer.
-    first: bool,
-}
-
-/// An answer whose last packet is on its way.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Tail {
-    vi: Vi,
+    /// How many packets had been given out when the last of its answers began.
     mark: Bits<8>,
 }
 
@@ -195,12 +168,12 @@ pub struct Requests {
     /// Answers wait, or are on their way.
     pub busy: Signal<Out, bool>,
     queues: LutRam<Queue, VI_LOG2>,
-    holds: LutRam<bool, VI_LOG2>,
-    /// The memory's columns: what moves on with a packet, and what stays as the request brought it.
-    moving: Ram<Bits<72>, ROW_LOG2>,
-    fixed: Ram<Bits<36>, ROW_LOG2>,
+    /// The requests themselves.
+    slots: Slots,
+    count: Count,
+    behind: Behind,
+    departures: Departures,
     turn: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
-    tails: Fifo<Tail, 4, 5>,
     step: DFF<Step>,
     vi: DFF<Vi>,
     slot: DFF<Bits<2>>,
@@ -209,19 +182,14 @@ pub struct Requests {
     at: DFF<Progress>,
     /// The mark of the request's writes; valid in Wait.
     mark: DFF<Mark>,
-    /// Packets, while being counted: bytes, shifts to come, something shifted out.
-    scaled: DFF<Bits<24>>,
-    shifts: DFF<Bits<3>>,
-    sticky: DFF<bool>,
+    /// Its bytes have just come from memory.
+    fresh: DFF<bool>,
     packets: DFF<Bits<24>>,
     /// PSN behind the request's, and behind the slot's.
     request_end: DFF<Bits<24>>,
     slot_end: DFF<Bits<24>>,
     offered: DFF<bool>,
     offer: DFF<Reply>,
-    /// Replies taken and not gone, modulo 256 each.
-    begun: DFF<Mark>,
-    ended: DFF<Mark>,
     failure: DFF<AckRequest>,
     told: DFF<bool>,
     kept: DFF<bool>,
@@ -233,9 +201,7 @@ pub struct Requests {
     full: DFF<bool>,
     /// Size of its packets.
     mtu: DFF<Bits<13>>,
-    /// The oldest answer that is on its way has left.
-    left_tail: DFF<bool>,
-    /// Its VI has more to answer.
+    /// The VI whose answer is out has more to answer.
     holding: DFF<bool>,
     /// That is known.
     weighed: DFF<bool>,
@@ -246,15 +212,9 @@ pub struct Requests {
     waits: Signal<Local, bool>,
     in_use: Signal<Local, bool>,
     one: Signal<Local, Bits<4>>,
-    /// Slots behind the one at hand, in the order of the requests.
-    behind: Signal<Local, Bits<4>>,
     waiting: Signal<Local, Bits<3>>,
     since: Signal<Local, Mark>,
-    past: Signal<Local, Mark>,
     next_slot: Signal<Local, Bits<2>>,
-    round_up: Signal<Local, Bits<1>>,
-    counted: Signal<Local, Bits<24>>,
-    length: Signal<Local, Bits<32>>,
     left: Signal<Local, Bits<32>>,
     distance: Signal<Local, Bits<24>>,
     reach: Signal<Local, Bits<24>>,
@@ -262,16 +222,10 @@ pub struct Requests {
     covered: Signal<Local, bool>,
     is_last: Signal<Local, bool>,
     piece: Signal<Local, Bits<13>>,
-    row: Signal<Local, Bits<ROW_LOG2>>,
-    moving_row: Signal<Local, Bits<72>>,
-    fixed_row: Signal<Local, Bits<36>>,
     place: Signal<Local, Bits<64>>,
-    new_msn: Signal<Local, Bits<24>>,
-    start: Signal<Local, Bits<24>>,
     psn: Signal<Local, Bits<24>>,
-    msn: Signal<Local, Bits<24>>,
     rest: Signal<Local, Bits<32>>,
-    begins: Signal<Local, Bits<1>>,
+    keeps: Signal<Local, bool>,
     word0: Signal<Local, Bits<64>>,
     word1: Signal<Local, Bits<64>>,
     depth: Signal<Local, Bits<4>>,
@@ -280,12 +234,12 @@ pub struct Requests {
 impl Logic for Requests {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, vi, slot, tries, at, mark, scaled, shifts, sticky, packets);
-        dff_setup!(self, clock, offered, offer, begun, ended, failure, told, kept, denied);
-        dff_setup!(self, clock, request_end, slot_end, known, full, mtu, left_tail, holding, weighed);
-        clock!(self, clock, queues, holds, moving, fixed, turn, tails);
+        dff_setup!(self, clock, step, vi, slot, tries, at, mark, fresh, packets);
+        dff_setup!(self, clock, offered, offer, failure, told, kept, denied);
+        dff_setup!(self, clock, request_end, slot_end, known, full, mtu, holding, weighed);
+        clock!(self, clock, queues, slots, count, departures, turn);
         self.turn.reset.next = self.reset.val();
-        self.tails.reset.next = self.reset.val();
+        self.departures.reset.next = self.reset.val();
 
         // The VI at hand.
         self.queues.read_address.next = self.vi.q.val();
@@ -298,85 +252,31 @@ impl Logic for Requests {
         self.one.next = bits::<4>(1) << self.slot.q.val();
         self.waits.next = (self.pending.val() & self.one.val()).any();
         self.in_use.next = (self.used.val() & self.one.val()).any();
-        // In order the slots are next, next + 1, ... Behind `slot` are those up to next - 1.
         self.next_slot.next = self.slot.q.val() + 1;
-        self.behind.next = bits::<4>(0);
-        match self.slot.q.val().index() {
-            0 => match self.known.q.val().oldest.index() {
-                1 => {
-                    self.behind.next = bits::<4>(0);
-                }
-                2 => {
-                    self.behind.next = bits::<4>(2);
-                }
-                3 => {
-                    self.behind.next = bits::<4>(6);
-                }
-                _ => {
-                    self.behind.next = bits::<4>(14);
-                }
-            },
-            1 => match self.known.q.val().oldest.index() {
-                2 => {
-                    self.behind.next = bits::<4>(0);
-                }
-                3 => {
-                    self.behind.next = bits::<4>(4);
-                }
-                0 => {
-                    self.behind.next = bits::<4>(12);
-                }
-                _ => {
-                    self.behind.next = bits::<4>(13);
-                }
-            },
-            2 => match self.known.q.val().oldest.index() {
-                3 => {
-                    self.behind.next = bits::<4>(0);
-                }
-                0 => {
-                    self.behind.next = bits::<4>(8);
-                }
-                1 => {
-                    self.behind.next = bits::<4>(9);
-                }
-                _ => {
-                    self.behind.next = bits::<4>(11);
-                }
-            },
-            _ => match self.known.q.val().oldest.index() {
-                0 => {
-                    self.behind.next = bits::<4>(0);
-                }
-                1 => {
-                    self.behind.next = bits::<4>(1);
-                }
-                2 => {
-                    self.behind.next = bits::<4>(3);
-                }
-                _ => {
-                    self.behind.next = bits::<4>(7);
-                }
-            },
-        }
+        self.behind.slot.next = self.slot.q.val();
+        self.behind.oldest.next = self.known.q.val().oldest;
         self.waiting.next = bit_cast::<3, 1>(self.pending.val().get_bits::<1>(0))
             + bit_cast::<3, 1>(self.pending.val().get_bits::<1>(1))
             + bit_cast::<3, 1>(self.pending.val().get_bits::<1>(2))
             + bit_cast::<3, 1>(self.pending.val().get_bits::<1>(3));
         self.full.d.next = self.waiting.val() >= self.known.q.val().depth;
 
-        // Packets of so many bytes: a shift at a time, rounded up.
-        self.length.next = self.request.val().length;
+        // Packets of a request, and then of each slot.
         self.left.next = self.at.q.val().left;
-        self.round_up.next = bits::<1>(0);
-        if self.sticky.q.val() {
-            self.round_up.next = bits::<1>(1);
+        self.fresh.d.next = self.step.q.val() == Step::Fetch;
+        self.count.load.next = (self.step.q.val() == Step::Wait) | self.fresh.q.val();
+        self.count.mtu.next = self.queue.val().mtu;
+        self.count.bytes.next = self.request.val().length;
+        self.count.some.next = false;
+        if self.fresh.q.val() {
+            self.count.bytes.next = self.left.val();
+            // An answer of no bytes that waits has its packet still to come.
+            self.count.some.next = self.waits.val() & !self.left.val().any();
         }
-        self.counted.next = self.scaled.q.val() + bit_cast::<24, 1>(self.round_up.val());
         // PSNs of a request and of a slot. Both ends are known the cycle before they are compared, and wait in
         // registers: sums of three are dear.
         self.request_end.d.next = self.request.val().psn + self.packets.q.val();
-        self.slot_end.d.next = self.at.q.val().psn + self.counted.val();
+        self.slot_end.d.next = self.at.q.val().psn + self.count.packets.val();
         self.distance.next = self.request.val().psn - self.at.q.val().start;
         self.reach.next = self.request_end.q.val() - self.at.q.val().start;
         self.room.next = self.slot_end.q.val() - self.request_end.q.val();
@@ -408,65 +308,37 @@ impl Logic for Requests {
         if self.reply_ready.val() {
             self.offered.d.next = false;
         }
-        if self.gone.val() {
-            self.ended.d.next = self.ended.q.val() + 1;
-        }
 
-        // The memory: rows {VI, slot, 0} and {VI, slot, 1}.
-        self.moving_row.next = self.moving.read_data.val();
-        self.fixed_row.next = self.fixed.read_data.val();
-        self.row.next = (bit_cast::<ROW_LOG2, VI_LOG2>(self.vi.q.val()) << 3)
-            | (bit_cast::<ROW_LOG2, 2>(self.slot.q.val()) << 1);
-        self.moving.read_address.next = self.row.val();
-        self.fixed.read_address.next = self.row.val();
-        if (self.step.q.val() == Step::Search) | (self.step.q.val() == Step::Place) {
-            self.moving.read_address.next = self.row.val() | bits::<ROW_LOG2>(1);
-            self.fixed.read_address.next = self.row.val() | bits::<ROW_LOG2>(1);
-        }
-        self.moving.write_address.next = self.row.val();
-        self.fixed.write_address.next = self.row.val();
-        self.moving.write_enable.next = false;
-        self.fixed.write_enable.next = false;
-        // A request is written as it came, and a reply moved on. The first packet of an answer is so marked.
-        self.new_msn.next = self.request.val().msn;
+        // What is kept: a request as it came, then as each reply moves it on. The first packet of an answer is so marked.
+        self.slots.vi.next = self.vi.q.val();
+        self.slots.slot.next = self.slot.q.val();
+        self.slots.second.next = (self.step.q.val() == Step::Search) | (self.step.q.val() == Step::Place);
+        self.slots.write.next = false;
+        self.slots.write_second.next = (self.step.q.val() == Step::Note) | (self.step.q.val() == Step::Store);
+        self.keeps.next = (self.step.q.val() == Step::Keep) | (self.step.q.val() == Step::Note);
+        self.slots.whole.next = self.keeps.val();
         self.place.next = self.offer.q.val().address + bit_cast::<64, 13>(self.offer.q.val().length);
         self.psn.next = self.at.q.val().psn + 1;
-        self.msn.next = self.at.q.val().msn;
         self.rest.next = self.at.q.val().left - bit_cast::<32, 13>(self.offer.q.val().length);
-        self.begins.next = bits::<1>(0);
-        if (self.step.q.val() == Step::Keep) | (self.step.q.val() == Step::Note) {
-            self.place.next = self.request.val().address;
-            self.psn.next = self.request.val().psn;
-            self.msn.next = self.request.val().msn;
-            self.rest.next = self.request.val().length;
-            self.begins.next = bits::<1>(1);
-        }
-        self.moving.write_data.next = bit_cast::<72, 64>(self.place.val());
-        if (self.step.q.val() == Step::Note) | (self.step.q.val() == Step::Store) {
-            self.moving.write_address.next = self.row.val() | bits::<ROW_LOG2>(1);
-            self.moving.write_data.next = (bit_cast::<72, 15>(self.msn.val().get_bits::<15>(9)) << 57)
-                | (bit_cast::<72, 1>(self.begins.val()) << 56)
-                | (bit_cast::<72, 32>(self.rest.val()) << 24)
-                | bit_cast::<72, 24>(self.psn.val());
-        }
-        self.start.next = self.request.val().psn;
+        self.slots.new_handle.next = self.request.val().rkey;
+        self.slots.new_place.next = self.place.val();
+        self.slots.new_progress.next.psn = self.psn.val();
+        self.slots.new_progress.next.msn = self.at.q.val().msn;
+        self.slots.new_progress.next.left = self.rest.val();
+        self.slots.new_progress.next.first = false;
+        self.slots.new_progress.next.start = self.request.val().psn;
         if self.request.val().again {
-            self.start.next = self.at.q.val().start;
+            self.slots.new_progress.next.start = self.at.q.val().start;
         }
-        self.fixed.write_data.next = bit_cast::<36, 32>(self.request.val().rkey);
-        if self.step.q.val() == Step::Note {
-            self.fixed.write_address.next = self.row.val() | bits::<ROW_LOG2>(1);
-            self.fixed.write_data.next = (bit_cast::<36, 9>(self.new_msn.val().get_bits::<9>(0)) << 24)
-                | bit_cast::<36, 24>(self.start.val());
+        if self.keeps.val() {
+            self.slots.new_place.next = self.request.val().address;
+            self.slots.new_progress.next.psn = self.request.val().psn;
+            self.slots.new_progress.next.msn = self.request.val().msn;
+            self.slots.new_progress.next.left = self.request.val().length;
+            self.slots.new_progress.next.first = true;
         }
-
         if (self.step.q.val() == Step::Fetch) | (self.step.q.val() == Step::Progress) {
-            self.at.d.next.start = self.fixed_row.val().get_bits::<24>(0);
-            self.at.d.next.psn = self.moving_row.val().get_bits::<24>(0);
-            self.at.d.next.msn = (bit_cast::<24, 15>(self.moving_row.val().get_bits::<15>(57)) << 9)
-                | bit_cast::<24, 9>(self.fixed_row.val().get_bits::<9>(24));
-            self.at.d.next.left = self.moving_row.val().get_bits::<32>(24);
-            self.at.d.next.first = self.moving_row.val().get_bit(56);
+            self.at.d.next = self.slots.progress.val();
         }
 
         // Commits.
@@ -476,22 +348,20 @@ impl Logic for Requests {
         self.commit_ready.next = false;
 
         // Who is held.
-        self.holds.read_address.next = self.held_vi.val();
-        self.held.next = self.holds.read_data.val();
-        self.holds.write_enable.next = false;
-        self.holds.write_address.next = self.vi.q.val();
-        self.holds.write_data.next = false;
-        self.past.next = self.ended.q.val() - self.tails.out_data.val().mark;
-        self.left_tail.d.next =
-            self.tails.out_valid.val() & !self.past.val().get_bit(7) & (self.step.q.val() != Step::Free);
-        self.tails.in_valid.next = false;
-        self.tails.in_data.next.vi = self.vi.q.val();
-        self.tails.in_data.next.mark = self.begun.q.val();
-        self.tails.out_ready.next = false;
+        self.departures.vi.next = self.vi.q.val();
+        self.departures.gone.next = self.gone.val();
+        self.departures.begins.next = self.step.q.val() == Step::Give;
+        self.departures.looks.next = self.step.q.val() == Step::Free;
+        self.departures.ends.next = false;
+        self.departures.done.next = false;
+        self.departures.hold.next = false;
+        self.departures.free.next = false;
+        self.departures.held_vi.next = self.held_vi.val();
+        self.held.next = self.departures.held.val();
         self.free_valid.next = false;
-        self.free_vi.next = self.tails.out_data.val().vi;
+        self.free_vi.next = self.departures.out_vi.val();
         self.holding.d.next =
-            self.queue.val().pending.any() | (self.queue.val().mark != self.tails.out_data.val().mark);
+            self.queue.val().pending.any() | (self.queue.val().mark != self.departures.out_mark.val());
         // In Free it comes a cycle later.
         self.weighed.d.next = false;
 
@@ -510,9 +380,9 @@ impl Logic for Requests {
         self.count_request.next = self.told.q.val() & self.kept.q.val();
         self.busy.next = (self.step.q.val() != Step::Idle)
             | self.turn.pop_valid.val()
-            | self.tails.out_valid.val()
+            | self.departures.waits.val()
             | self.offered.q.val()
-            | (self.begun.q.val() != self.ended.q.val());
+            | self.departures.under_way.val();
 
         match self.step.q.val() {
             Step::Idle => {
@@ -521,16 +391,16 @@ impl Logic for Requests {
                     self.vi.d.next = self.failed.val().vi;
                     self.failure.d.next = self.failed.val();
                     self.step.d.next = Step::Fail;
-                } else if self.left_tail.q.val() {
-                    self.vi.d.next = self.tails.out_data.val().vi;
+                } else if self.departures.out.val() {
+                    self.vi.d.next = self.departures.out_vi.val();
                     self.step.d.next = Step::Free;
                 } else if self.request_valid.val() & !self.told.q.val() {
                     self.vi.d.next = self.request.val().vi;
                     self.step.d.next = Step::Wait;
                 } else if self.commit_valid.val() {
                     self.vi.d.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
-                    if (self.begun.q.val() == self.ended.q.val())
-                        & !self.tails.out_valid.val()
+                    if !self.departures.under_way.val()
+                        & !self.departures.waits.val()
                         & !self.offered.q.val()
                         & !self.turn.busy.val()
                         & (self.vi.q.val() == bit_cast::<VI_LOG2, 16>(self.commit.val().row))
@@ -547,10 +417,10 @@ impl Logic for Requests {
                         }
                         self.stored.next.mtu = self.word0.val().get_bits::<3>(58);
                         self.stores.next = true;
-                        self.holds.write_enable.next = true;
+                        self.departures.free.next = true;
                         self.commit_ready.next = true;
                     }
-                } else if self.turn.pop_valid.val() & !self.offered.q.val() & self.tails.in_ready.val() {
+                } else if self.turn.pop_valid.val() & !self.offered.q.val() & self.departures.room.val() {
                     self.turn.pop_ready.next = true;
                     self.vi.d.next = self.turn.pop_id.val();
                     self.step.d.next = Step::Pick;
@@ -559,20 +429,17 @@ impl Logic for Requests {
             }
             // A request.
             Step::Wait => {
-                self.scaled.d.next = self.length.val().get_bits::<24>(8);
-                self.sticky.d.next = self.length.val().get_bits::<8>(0).any();
-                self.shifts.d.next = self.queue.val().mtu;
                 self.slot.d.next = self.queue.val().oldest;
                 if !self.since.val().get_bit(7) {
                     self.step.d.next = Step::Count;
                 }
             }
             Step::Count => {
-                self.packets.d.next = self.counted.val();
-                if !self.counted.val().any() {
+                self.packets.d.next = self.count.packets.val();
+                if !self.count.packets.val().any() {
                     self.packets.d.next = bits::<24>(1);
                 }
-                if !self.shifts.q.val().any() {
+                if self.count.done.val() {
                     self.step.d.next = Step::Sort;
                 }
             }
@@ -593,19 +460,9 @@ impl Logic for Requests {
             }
             Step::Fetch => {
                 self.step.d.next = Step::Measure;
-                self.shifts.d.next = bits::<3>(7);
             }
             Step::Measure => {
-                // First the bytes go in; 7 says so.
-                if self.shifts.q.val().all() {
-                    self.scaled.d.next = self.left.val().get_bits::<24>(8);
-                    self.sticky.d.next = self.left.val().get_bits::<8>(0).any();
-                    // An answer of no bytes that waits has its packet still to come.
-                    if self.waits.val() & !self.left.val().any() {
-                        self.sticky.d.next = true;
-                    }
-                    self.shifts.d.next = self.queue.val().mtu;
-                } else if !self.shifts.q.val().any() {
+                if !self.fresh.q.val() & self.count.done.val() {
                     self.step.d.next = Step::Compare;
                 }
             }
@@ -624,24 +481,22 @@ impl Logic for Requests {
                 }
             }
             Step::Keep => {
-                self.moving.write_enable.next = true;
-                self.fixed.write_enable.next = true;
+                self.slots.write.next = true;
                 self.step.d.next = Step::Note;
             }
             Step::Note => {
                 self.stored.next.pending = self.pending.val() | self.one.val();
                 self.stored.next.used = self.used.val() | self.one.val();
                 if self.request.val().again {
-                    self.stored.next.pending = (self.pending.val() & !self.behind.val()) | self.one.val();
+                    self.stored.next.pending =
+                        (self.pending.val() & !self.behind.behind.val()) | self.one.val();
                 } else {
                     self.stored.next.oldest = self.next_slot.val();
                 }
                 if !self.turn.busy.val() {
-                    self.moving.write_enable.next = true;
-                    self.fixed.write_enable.next = true;
+                    self.slots.write.next = true;
                     self.stores.next = true;
-                    self.holds.write_enable.next = true;
-                    self.holds.write_data.next = true;
+                    self.departures.hold.next = true;
                     self.turn.push_valid.next = true;
                     self.kept.d.next = true;
                     self.told.d.next = true;
@@ -670,15 +525,14 @@ impl Logic for Requests {
             Step::Give => {
                 self.offered.d.next = true;
                 self.offer.d.next.vi = self.vi.q.val();
-                self.offer.d.next.address = self.moving_row.val().get_bits::<64>(0);
-                self.offer.d.next.rkey = self.fixed_row.val().get_bits::<32>(0);
+                self.offer.d.next.address = self.slots.place.val();
+                self.offer.d.next.rkey = self.slots.handle.val();
                 self.offer.d.next.span = self.left.val();
                 self.offer.d.next.length = self.piece.val();
                 self.offer.d.next.first = self.at.q.val().first;
                 self.offer.d.next.last = self.is_last.val();
                 self.offer.d.next.psn = self.at.q.val().psn;
                 self.offer.d.next.msn = self.at.q.val().msn;
-                self.begun.d.next = self.begun.q.val() + 1;
                 self.step.d.next = Step::Move;
             }
             Step::Move => {
@@ -686,18 +540,18 @@ impl Logic for Requests {
                     self.stored.next.pending = self.pending.val() & !self.one.val();
                     self.stores.next = true;
                     if self.pending.val() == self.one.val() {
-                        self.stored.next.mark = self.begun.q.val();
-                        self.tails.in_valid.next = true;
+                        self.stored.next.mark = self.departures.mark.val();
+                        self.departures.ends.next = true;
                     }
                 }
                 self.step.d.next = Step::Shift;
             }
             Step::Shift => {
-                self.moving.write_enable.next = true;
+                self.slots.write.next = true;
                 self.step.d.next = Step::Store;
             }
             Step::Store => {
-                self.moving.write_enable.next = true;
+                self.slots.write.next = true;
                 self.turn.push_valid.next = self.pending.val().any();
                 self.step.d.next = Step::Idle;
             }
@@ -706,8 +560,8 @@ impl Logic for Requests {
                 self.weighed.d.next = true;
                 self.free_valid.next = self.weighed.q.val() & !self.holding.q.val();
                 if self.weighed.q.val() & (self.holding.q.val() | self.free_ready.val()) {
-                    self.holds.write_enable.next = !self.holding.q.val();
-                    self.tails.out_ready.next = true;
+                    self.departures.free.next = !self.holding.q.val();
+                    self.departures.done.next = true;
                     self.step.d.next = Step::Idle;
                 }
             }
@@ -716,7 +570,7 @@ impl Logic for Requests {
                 self.stored.next.pending = bits::<4>(0);
                 self.stored.next.used = bits::<4>(0);
                 self.stores.next = true;
-                self.holds.write_enable.next = true;
+                self.departures.free.next = true;
                 self.step.d.next = Step::Say;
             }
             Step::Say => {
@@ -728,16 +582,6 @@ impl Logic for Requests {
                 self.step.d.next = Step::Idle;
             }
         }
-        // The counting itself.
-        if ((self.step.q.val() == Step::Count) | (self.step.q.val() == Step::Measure))
-            & self.shifts.q.val().any()
-            & !self.shifts.q.val().all()
-        {
-            self.scaled.d.next = self.scaled.q.val() >> 1;
-            self.sticky.d.next = self.sticky.q.val() | self.scaled.q.val().get_bit(0);
-            self.shifts.d.next = self.shifts.q.val() - 1;
-        }
-
         self.queues.write_enable.next = self.stores.val();
         self.queues.write_address.next = self.vi.q.val();
         self.queues.write_data.next = self.stored.val();
@@ -745,8 +589,6 @@ impl Logic for Requests {
             self.step.d.next = Step::Idle;
             self.offered.d.next = false;
             self.told.d.next = false;
-            self.begun.d.next = bits::<8>(0);
-            self.ended.d.next = bits::<8>(0);
         }
     }
 }

@@ -1,16 +1,18 @@
 use viaduct_hdl::admin::{listener, Broadcast, Command};
+use viaduct_hdl::bus;
 use viaduct_hdl::export::verilog;
 use viaduct_spec::profile::{CQS, PAGES, REGIONS, VECTORS, VIS};
 use viaduct_spec::register::command_op;
 use viaduct_spec::tables::table;
 use viaduct_verilate::Bench;
 
-use crate::field;
+use crate::bundle::Bundle;
 
 /// The row on the commit bus: (table, row, first word).
 fn commit(dut: &Bench) -> (u8, u16, u64) {
-    let words = dut.get_wide("commit");
-    (field(&words, 0, 4) as u8, field(&words, 4, 16) as u16, field(&words, 20, 64))
+    let bundle = Bundle::of::<bus::Commit>("commit");
+    let get = |name| bundle.get(dut, name);
+    (get("target") as u8, get("row") as u16, get("word0"))
 }
 
 /// Takes commits until the block is ready, and returns them.

@@ -1,4 +1,5 @@
 use viaduct_hdl::admin::Registers;
+use viaduct_hdl::bus::MmioWrite;
 use viaduct_hdl::export::verilog;
 use viaduct_spec::profile;
 use viaduct_spec::register::{
@@ -6,16 +7,22 @@ use viaduct_spec::register::{
 };
 use viaduct_verilate::Bench;
 
-use crate::pack;
+use crate::bundle::Bundle;
 
 fn new() -> Bench {
     Bench::new("registers", &verilog(Registers::default()))
 }
 
+/// What a store of the host's says, to a register or to a doorbell.
+fn say(dut: &mut Bench, doorbell: bool, address: u64, data: u64, enables: u64) {
+    let fields = [("doorbell", doorbell.into()), ("address", address), ("data", data), ("enables", enables)];
+    Bundle::of::<MmioWrite>("mmio_write").set(dut, &fields);
+}
+
 fn store(dut: &mut Bench, address: u64, value: u64, bytes: u64) {
     let lane = address % 8;
     let enables = ((1 << bytes) - 1) << lane;
-    dut.set_wide("mmio_write", &pack(&[(0, 1), (address & !7, 20), (value << (8 * lane), 64), (enables, 8)]));
+    say(dut, false, address & !7, value << (8 * lane), enables);
     dut.set("mmio_write_valid", 1);
     dut.tick();
     dut.set("mmio_write_valid", 0);
@@ -118,10 +125,7 @@ fn control_enables_and_resets_and_state_is_shown() {
     assert_eq!((dut.get("receive_enable"), dut.get("send_enable")), (1, 1));
     dut.set("state", 0b1010);
     assert_eq!(load(&mut dut, registers::CONTROL), 0b1010 << 32 | 0b11);
-    dut.set_wide(
-        "mmio_write",
-        &pack(&[(0, 1), (registers::CONTROL, 20), (1 << control::RESET.lo, 64), (0xF, 8)]),
-    );
+    say(&mut dut, false, registers::CONTROL, 1 << control::RESET.lo, 0xF);
     dut.set("mmio_write_valid", 1);
     dut.tick();
     dut.set("mmio_write_valid", 0);
@@ -135,7 +139,7 @@ fn control_enables_and_resets_and_state_is_shown() {
 #[test]
 fn a_doorbell_store_is_not_a_register_store() {
     let mut dut = new();
-    dut.set_wide("mmio_write", &pack(&[(1, 1), (registers::CONTROL, 20), (3, 64), (0xFF, 8)]));
+    say(&mut dut, true, registers::CONTROL, 3, 0xFF);
     dut.set("mmio_write_valid", 1);
     dut.tick();
     dut.eval();

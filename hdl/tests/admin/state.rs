@@ -2,14 +2,15 @@ use std::collections::VecDeque;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use viaduct_hdl::bus;
 use viaduct_hdl::export::verilog;
 use viaduct_hdl::vi::ViState;
-use viaduct_spec::profile::{VIS, VI_LOG2};
+use viaduct_spec::profile::VIS;
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::{table, vi_states};
 use viaduct_verilate::Bench;
 
-use crate::{field, pack};
+use crate::bundle::{fields, Bundle};
 
 const SOURCES: [&str; 6] =
     ["fetch_fault", "transmit_fault", "receive_fault", "sends_fault", "writer_fault", "queues_fault"];
@@ -22,11 +23,17 @@ struct Fault {
     breaks: u64,
 }
 
+impl Fault {
+    fn offer(&self, dut: &mut Bench, port: &str) {
+        let fields =
+            [("vi", self.vi), ("code", self.code), ("receive", self.receive), ("breaks", self.breaks)];
+        Bundle::of::<bus::Fault>(port).set(dut, &fields);
+    }
+}
+
 fn commit(dut: &mut Bench, vi: u64, state: u8) {
-    dut.set_wide(
-        "commit",
-        &pack(&[(table::VI_STATE.into(), 4), (vi, 16), (state.into(), 64), (0, 64), (0, 64)]),
-    );
+    let fields = [("target", table::VI_STATE.into()), ("row", vi), ("word0", state.into())];
+    Bundle::of::<bus::Commit>("commit").set(dut, &fields);
     dut.set("commit_valid", 1);
     for _ in 0..10 {
         dut.eval();
@@ -77,8 +84,7 @@ fn faults_break_the_vis_that_they_concern_and_events_come_in_order() {
                 });
             }
             if let Some(f) = fault {
-                let words = pack(&[(f.vi, VI_LOG2), (f.code, 8), (f.receive, 1), (f.breaks, 1)]);
-                dut.set(SOURCES[source], words[0].into());
+                f.offer(&mut dut, SOURCES[source]);
             }
         }
         let valid = offered.iter().enumerate().map(|(bit, f)| u64::from(f.is_some()) << bit).sum();
@@ -87,11 +93,11 @@ fn faults_break_the_vis_that_they_concern_and_events_come_in_order() {
         dut.set("event_ready", 1);
         dut.eval();
         if dut.get("state_valid") == 1 {
-            let words = [dut.get("state") as u32];
-            told.push_back((field(&words, 0, VI_LOG2), field(&words, VI_LOG2, 2)));
+            let state = Bundle::of::<bus::StateWrite>("state");
+            told.push_back((state.get(&dut, "vi"), state.get(&dut, "state")));
         }
         if dut.get("event_valid") == 1 {
-            events.push_back(dut.get("event_word"));
+            events.push_back(Bundle::of::<bus::Event>("event_word").all(&dut));
         }
         let ready = dut.get("fault_ready");
         assert!(ready.count_ones() <= 1 && ready & !valid == 0, "ready {ready:#b}, valid {valid:#b}");
@@ -112,8 +118,8 @@ fn faults_break_the_vis_that_they_concern_and_events_come_in_order() {
             }
             // CONN_LOST is only said of a VI that has lost it by this; one in Error has said it all.
             if f.code != 0 && !passed_over && (broke || f.code != u64::from(event_code::CONN_LOST)) {
-                let words = pack(&[(f.code, 8), (f.vi, VI_LOG2), (f.receive, 1), (broke.into(), 1)]);
-                assert_eq!(events.pop_front(), Some(words[0].into()), "{f:?}");
+                let event = [("code", f.code), ("vi", f.vi), ("receive", f.receive), ("broke", broke.into())];
+                assert_eq!(events.pop_front(), Some(fields(&event)), "{f:?}");
             }
             assert!(told.is_empty(), "{told:?} after {f:?}");
             taken += 1;
@@ -135,10 +141,8 @@ fn faults_break_the_vis_that_they_concern_and_events_come_in_order() {
 #[test]
 fn a_full_event_queue_counts_what_it_loses() {
     let mut dut = Bench::new("vi_state", &verilog(ViState::default()));
-    dut.set(
-        "fetch_fault",
-        pack(&[(1, VI_LOG2), (event_code::RECVQ_EMPTY.into(), 8), (0, 1), (0, 1)])[0].into(),
-    );
+    Fault { vi: 1, code: event_code::RECVQ_EMPTY.into(), receive: 0, breaks: 0 }
+        .offer(&mut dut, "fetch_fault");
     let mut lost = 0;
     let mut taken = 0;
     while taken < 40 {

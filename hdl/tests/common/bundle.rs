@@ -1,13 +1,26 @@
 //! A bundle of `viaduct_hdl::bus` on a port, field by field.
 
+#![allow(dead_code, reason = "some folders of tests look at fields, others at whole bundles")]
+
+use std::any::TypeId;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
 use rust_hdl::core::type_descriptor::{TypeDescriptor, TypeKind};
 use rust_hdl::prelude::Synth;
 use viaduct_verilate::Dut;
 
+/// Field values by name.
+pub type Fields = BTreeMap<String, u64>;
+
+/// Name, lowest bit and width of each field.
+type Layout = Rc<Vec<(String, usize, usize)>>;
+
 /// Where the fields of a bundle lie on its port.
 pub struct Bundle {
     port: String,
-    fields: Vec<(String, usize, usize)>,
+    layout: Layout,
     words: usize,
 }
 
@@ -19,22 +32,35 @@ fn width(descriptor: &TypeDescriptor) -> usize {
     }
 }
 
+thread_local! {
+    /// Tests name a bundle's type in every cycle.
+    static LAYOUTS: RefCell<HashMap<TypeId, Layout>> = RefCell::default();
+}
+
+fn layout<T: Synth + 'static>() -> Layout {
+    LAYOUTS.with_borrow_mut(|layouts| {
+        let layout = layouts.entry(TypeId::of::<T>()).or_insert_with(|| {
+            let TypeKind::Composite(fields) = T::descriptor().kind else { panic!("no bundle") };
+            let mut lo = 0;
+            let layout = fields.iter().map(|field| {
+                let bits = width(&field.kind);
+                lo += bits;
+                (field.fieldname.clone(), lo - bits, bits)
+            });
+            Rc::new(layout.collect())
+        });
+        layout.clone()
+    })
+}
+
 impl Bundle {
     /// A `T` on the port of this name.
-    pub fn of<T: Synth>(port: &str) -> Self {
-        let TypeKind::Composite(composite) = T::descriptor().kind else { panic!("{port} is no bundle") };
-        let mut fields = Vec::new();
-        let mut lo = 0;
-        for field in composite {
-            let bits = width(&field.kind);
-            fields.push((field.fieldname.clone(), lo, bits));
-            lo += bits;
-        }
-        Self { port: port.into(), fields, words: lo.div_ceil(32) }
+    pub fn of<T: Synth + 'static>(port: &str) -> Self {
+        Self { port: port.into(), layout: layout::<T>(), words: T::BITS.div_ceil(32) }
     }
 
     fn field(&self, name: &str) -> (usize, usize) {
-        let found = self.fields.iter().find(|field| field.0 == name);
+        let found = self.layout.iter().find(|field| field.0 == name);
         let (_, lo, bits) = found.unwrap_or_else(|| panic!("bundle {} has no field {name}", self.port));
         (*lo, *bits)
     }
@@ -42,12 +68,13 @@ impl Bundle {
     /// Sets the named fields, and the others to 0.
     #[track_caller]
     pub fn set(&self, dut: &mut Dut, values: &[(&str, u64)]) {
-        let mut words = vec![0; self.words];
+        let mut words = vec![0_u32; self.words];
         for (name, value) in values {
             let (lo, bits) = self.field(name);
             assert!(bits >= 64 || value >> bits == 0, "{}.{name}: {value:#x}", self.port);
-            for bit in 0..bits {
-                words[(lo + bit) / 32] |= ((value >> bit & 1) as u32) << ((lo + bit) % 32);
+            let shifted = u128::from(*value) << (lo % 32);
+            for (word, part) in words[lo / 32..].iter_mut().zip([0, 32, 64]) {
+                *word |= (shifted >> part) as u32;
             }
         }
         dut.set_wide(&self.port, &words);
@@ -56,8 +83,24 @@ impl Bundle {
     /// Reads a field.
     pub fn get(&self, dut: &Dut, name: &str) -> u64 {
         let (lo, bits) = self.field(name);
-        let words = dut.get_wide(&self.port);
-        (0..bits)
-            .fold(0, |value, bit| value | u64::from(words[(lo + bit) / 32] >> ((lo + bit) % 32) & 1) << bit)
+        part(&dut.get_wide(&self.port), lo, bits)
     }
+
+    /// Reads all of them.
+    pub fn all(&self, dut: &Dut) -> Fields {
+        let words = dut.get_wide(&self.port);
+        self.layout.iter().map(|(name, lo, bits)| (name.clone(), part(&words, *lo, *bits))).collect()
+    }
+}
+
+/// Owned fields, for comparing.
+pub fn fields(list: &[(&str, u64)]) -> Fields {
+    list.iter().map(|(name, value)| (name.to_string(), *value)).collect()
+}
+
+/// `bits` bits of the words from bit `lo` on.
+fn part(words: &[u32], lo: usize, bits: usize) -> u64 {
+    let parts = words[lo / 32..].iter().zip([0, 32, 64]);
+    let wide = parts.fold(0_u128, |wide, (word, part)| wide | u128::from(*word) << part);
+    (wide >> (lo % 32)) as u64 & (u64::MAX >> (64 - bits))
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::bundle::Info;
+use super::shown::Info;
 
 /// MAC and IPv4 address of the captures' server.
 pub const SERVER: ([u8; 6], [u8; 4]) = ([0x52, 0x54, 0, 0, 0, 1], [10, 0, 0, 1]);

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::{export::verilog, receive::Ingress};
 use viaduct_verilate::Bench;
 
-use super::bundle::{beats, Beat};
+use super::shown::{beats, Beat};
 
 struct Rig {
     bench: Bench,
@@ -55,12 +55,12 @@ impl Rig {
         let given = if mac { self.mac.pop_front() } else { None };
         bench.set("rx_valid", given.is_some().into());
         if let Some(beat) = given {
-            bench.set_wide("rx", beat.pack().words());
+            beat.set(bench, "rx");
         }
         let offered = loopback && !self.loopback.is_empty();
         bench.set("loopback_valid", offered.into());
         if let Some(beat) = self.loopback.front() {
-            bench.set_wide("loopback", beat.pack().words());
+            beat.set(bench, "loopback");
         }
         bench.set("frame_ready", ready.into());
         bench.eval();
@@ -69,7 +69,7 @@ impl Rig {
         }
         let left = ready && bench.get("frame_valid") == 1;
         if left {
-            let beat = Beat::unpack(bench.get_wide("frame"));
+            let beat = Beat::get(bench, "frame");
             assert!((1..=8).contains(&beat.count) && (beat.count == 8 || beat.last), "{beat:?}");
             assert!(beat.last || !beat.bad);
             self.partial.extend(&beat.data.to_le_bytes()[..beat.count as usize]);

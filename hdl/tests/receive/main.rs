@@ -1,6 +1,8 @@
 //! The receive path's blocks, each as exported Verilog in Verilator.
 
+#[path = "../common/bundle.rs"]
 mod bundle;
+
 mod frames;
 mod ingress;
 mod parse;
@@ -8,9 +10,7 @@ mod path;
 mod random;
 mod raw;
 mod reads;
+mod shown;
 mod store;
 mod world;
 mod write;
-
-#[path = "../common/bundle.rs"]
-mod fields;

@@ -5,10 +5,10 @@ use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::{export::verilog, receive::Parse};
 use viaduct_verilate::Bench;
 
-use super::bundle::{beats, Info};
 use super::frames::{
     captures, fate, fate_raw, immediate, repair, reth, Fate, Filter, Frame, CLIENT, PKEY, SERVER,
 };
+use super::shown::{beats, Info};
 
 /// The block, and frames to run through it.
 struct Rig {
@@ -63,7 +63,7 @@ impl Rig {
             bench.set("store_ready", (calm || self.random.random_ratio(3, 4)).into());
             if let Some((tagged, beat)) = queue.peek() {
                 bench.set("frame_tagged", (beat.last && *tagged).into());
-                bench.set_wide("frame", beat.pack().words());
+                beat.set(bench, "frame");
             }
             bench.eval();
             let taken = offered && bench.get("frame_ready") == 1;
@@ -76,7 +76,7 @@ impl Rig {
                 .map(|name| bench.get(name) == 1);
             let fate = match (bench.get("keep") == 1, bench.get("drop") == 1, counts) {
                 (true, false, [false, false, false, false, marked]) => {
-                    Some(Fate::Keep(Info::unpack(bench.get_wide("info")), marked))
+                    Some(Fate::Keep(Info::get(bench, "info"), marked))
                 }
                 (false, true, [true, false, false, false, false]) => Some(Fate::Malformed),
                 (false, true, [false, true, false, false, false]) => Some(Fate::NotOurs),

@@ -7,7 +7,7 @@ use viaduct_spec::tables::table;
 use viaduct_spec::wire::syndrome;
 use viaduct_verilate::Bench;
 
-use crate::fields::Bundle;
+use crate::bundle::Bundle;
 
 const FIRST: (bool, bool) = (true, false);
 const MIDDLE: (bool, bool) = (false, false);

@@ -4,10 +4,12 @@ use std::collections::VecDeque;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use viaduct_hdl::bus::WriteBeat;
 use viaduct_hdl::{export::verilog, receive::Store};
 use viaduct_verilate::Bench;
 
-use super::bundle::{Info, Unpack};
+use super::shown::Info;
+use crate::bundle::Bundle;
 
 /// A frame that is kept, and what is to be seen of it.
 #[derive(Clone)]
@@ -84,7 +86,7 @@ impl Rig {
 
     fn finish(&mut self, keep: bool, bytes: &[u8], info: &Info) -> bool {
         self.bench.set(if keep { "keep" } else { "drop" }, 1);
-        self.bench.set_wide("keep_info", info.pack().words());
+        info.set(&mut self.bench, "keep_info");
         self.bench.tick();
         self.idle();
         if keep {
@@ -106,13 +108,12 @@ impl Rig {
             self.bench.tick();
         }
         assert_eq!(self.bench.get("info_valid"), 1);
-        let taken = self.bench.get_wide("info");
+        let mut info = Info::get(&self.bench, "info");
         self.bench.set("info_ready", 1);
         self.bench.tick();
         self.bench.set("info_ready", 0);
         // Others may come on show meanwhile: the frame taken is what counts.
-        self.bench.set_wide("frame", &taken);
-        let mut info = Info::unpack(taken);
+        info.set(&mut self.bench, "frame");
         (info.start, info.end) = (0, 0);
         assert_eq!(info, kept.info);
         self.bench.set("payload_start", 1);
@@ -125,8 +126,9 @@ impl Rig {
             self.bench.set("payload_ready", ready.into());
             self.bench.eval();
             if ready && self.bench.get("payload_valid") == 1 {
-                let mut beat = Unpack::new(self.bench.get_wide("payload"));
-                let (data, start, count) = (beat.take(64).to_le_bytes(), beat.take(3), beat.take(4));
+                let beat = Bundle::of::<WriteBeat>("payload");
+                let get = |name| beat.get(&self.bench, name);
+                let (data, start, count) = (get("data").to_le_bytes(), get("start"), get("count"));
                 assert!(count >= 1 && start + count <= 8);
                 bytes.extend(&data[start as usize..(start + count) as usize]);
             }

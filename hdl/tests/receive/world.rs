@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, VecDeque};
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::bus::word;
+use viaduct_hdl::bus::{self, client, word};
 use viaduct_hdl::{export::verilog, receive::Receive};
 use viaduct_spec::tables::{receive, service, table, vi_states};
 use viaduct_spec::wire::syndrome as wire;
 use viaduct_verilate::Bench;
 
-use super::bundle::{beats, Beat, Pack, Unpack};
 use super::frames::{CLIENT, PKEY, SERVER};
+use super::shown::{beats, Beat};
+use crate::bundle::Bundle;
 
 /// A registered region, as far as the checker looks.
 #[derive(Clone, Debug)]
@@ -285,21 +286,20 @@ impl World {
         let offer = !self.rx.is_empty() && self.chance(2);
         self.bench.set("rx_valid", offer.into());
         if let Some(beat) = self.rx.front().filter(|_| offer) {
-            self.bench.set_wide("rx", beat.pack().words());
+            beat.set(&mut self.bench, "rx");
             self.rx.pop_front();
         }
         let looped = !self.loopback.is_empty() && self.chance(2);
         self.bench.set("loopback_valid", looped.into());
         if let Some(beat) = self.loopback.front() {
-            self.bench.set_wide("loopback", beat.pack().words());
+            beat.set(&mut self.bench, "loopback");
         }
         // Admin.
         let commit = self.commits.front().copied();
         self.bench.set("commit_valid", commit.is_some().into());
         if let Some((target, row, words)) = commit {
-            let bits = Pack::new().put(target.into(), 4).put(row, 16);
-            let bits = bits.put(words[0], 64).put(words[1], 64).put(0, 64);
-            self.bench.set_wide("commit", bits.words());
+            let fields = [("target", target.into()), ("row", row), ("word0", words[0]), ("word1", words[1])];
+            Bundle::of::<bus::Commit>("commit").set(&mut self.bench, &fields);
         }
         let state = self.states.pop_front();
         self.bench.set("state_valid", state.is_some().into());
@@ -431,11 +431,16 @@ impl World {
             *byte = self.memory.get(&(address + n as u64)).copied().unwrap_or(0);
         }
         let last = left <= 8 || refused;
-        let bits = Pack::new().put(2, 2).put(0, 8).put(u64::from_le_bytes(data), 64).put(0, 3);
-        let bits = bits.put(if refused { 0 } else { 8 }, 4).put(last.into(), 1);
-        let bits = bits.put(refused.into(), 1).put(failed.into(), 1);
+        let fields = [
+            ("client", client::SCATTER),
+            ("data", u64::from_le_bytes(data)),
+            ("count", if refused { 0 } else { 8 }),
+            ("last", last.into()),
+            ("refused", refused.into()),
+            ("failed", failed.into()),
+        ];
         self.bench.set("beat_valid", 1);
-        self.bench.set_wide("beat", bits.words());
+        Bundle::of::<bus::ReadBeat>("beat").set(&mut self.bench, &fields);
         if last {
             self.reads.pop_front();
         } else {
@@ -449,7 +454,7 @@ impl World {
             bench.get(&format!("{name}_valid")) == 1 && bench.get(&format!("{name}_ready")) == 1
         };
         if taken(&self.bench, "access") {
-            let ask = Ask::unpack(self.bench.get_wide("access"));
+            let ask = Ask::get(&self.bench);
             let place = self.check(&ask);
             let wait = if self.calm { 4 } else { self.random.random_range(1..12) };
             if ask.write {
@@ -471,8 +476,9 @@ impl World {
             }
         }
         if taken(&self.bench, "write") {
-            let mut bits = Unpack::new(self.bench.get_wide("write"));
-            let (data, start, count) = (bits.take(64).to_le_bytes(), bits.take(3), bits.take(4));
+            let beat = Bundle::of::<bus::WriteBeat>("write");
+            let get = |name| beat.get(&self.bench, name);
+            let (data, start, count) = (get("data").to_le_bytes(), get("start"), get("count"));
             assert!(count >= 1 && start + count <= 8, "lanes {start}+{count}");
             for lane in start..start + count {
                 let (address, left) = self.commands.front_mut().expect("a byte that no command asked for");
@@ -489,14 +495,15 @@ impl World {
             self.complete();
         }
         if taken(&self.bench, "acknowledged") {
-            let mut bits = Unpack::new(self.bench.get_wide("acknowledged"));
-            let (vi, psn, syndrome) = (bits.take(6), bits.take(24), bits.take(8));
+            let bundle = Bundle::of::<bus::Acknowledged>("acknowledged");
+            let [vi, psn, syndrome] = ["vi", "psn", "syndrome"].map(|name| bundle.get(&self.bench, name));
             self.events.push(Event::Acknowledged { vi, psn, syndrome });
         }
         if taken(&self.bench, "fault") {
-            let mut bits = Unpack::new(self.bench.get_wide("fault"));
-            let (vi, code, receive, breaks) = (bits.take(6), bits.take(8), bits.flag(), bits.flag());
-            assert!(receive);
+            let bundle = Bundle::of::<bus::Fault>("fault");
+            let get = |name| bundle.get(&self.bench, name);
+            let (vi, code, breaks) = (get("vi"), get("code"), get("breaks") == 1);
+            assert_eq!(get("receive"), 1);
             self.events.push(Event::Fault { vi, code, breaks });
             if breaks {
                 self.states.push_back((vi, vi_states::ERROR));
@@ -510,12 +517,14 @@ impl World {
     }
 
     fn complete(&mut self) {
-        let mut bits = Unpack::new(self.bench.get_wide("completion"));
-        let (vi, receive, write) = (bits.take(6), bits.flag(), bits.flag());
-        let (region, offset, length) = (bits.take(16), bits.take(34), bits.take(32));
-        let (status, has_immediate, immediate) = (bits.take(20), bits.flag(), bits.take(32));
-        let (acknowledge, psn, msn, syndrome) = (bits.flag(), bits.take(24), bits.take(24), bits.take(8));
-        let (kind, ends, reception) = (bits.take(2), bits.flag(), bits.flag());
+        let bundle = Bundle::of::<bus::Completion>("completion");
+        let got = |name| bundle.get(&self.bench, name);
+        let flag = |name| got(name) == 1;
+        let (vi, region, offset, length) = (got("vi"), got("region"), got("offset"), got("length"));
+        let (status, immediate, psn) = (got("status"), got("immediate"), got("psn"));
+        let (msn, syndrome, kind) = (got("msn"), got("syndrome"), got("kind"));
+        let [receive, write, has_immediate] = ["receive", "write", "has_immediate"].map(flag);
+        let [acknowledge, ends, reception] = ["acknowledge", "ends", "reception"].map(flag);
         assert_eq!(reception, self.reception[vi as usize]);
         let last = match kind {
             word::REPEAT => {
@@ -609,20 +618,22 @@ struct Ask {
 }
 
 impl Ask {
-    fn unpack(words: Vec<u32>) -> Self {
-        let mut bits = Unpack::new(words);
+    fn get(bench: &Bench) -> Self {
+        let bundle = Bundle::of::<bus::Access>("access");
+        let get = |name| bundle.get(bench, name);
+        let flag = |name| get(name) == 1;
         Self {
-            address: bits.take(64),
-            span: bits.take(32),
-            length: bits.take(13),
-            region: bits.take(16),
-            key: bits.take(16),
-            tag: bits.take(16),
-            by_offset: bits.flag(),
-            system: bits.flag(),
-            write: bits.flag(),
-            clip: bits.flag(),
-            remote: bits.take(2),
+            address: get("address"),
+            span: get("span"),
+            length: get("length"),
+            region: get("region"),
+            key: get("key"),
+            tag: get("tag"),
+            by_offset: flag("by_offset"),
+            system: flag("system"),
+            write: flag("write"),
+            clip: flag("clip"),
+            remote: get("remote"),
         }
     }
 }

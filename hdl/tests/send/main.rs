@@ -1,9 +1,11 @@
 //! Tests of the send side, on the exported Verilog in Verilator.
 
+#[path = "../common/bundle.rs"]
 mod bundle;
+
 mod frames;
 mod gather;
-
+mod port;
 mod transmit;
 
 use rand::SeedableRng;

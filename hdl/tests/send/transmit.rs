@@ -14,8 +14,8 @@ use viaduct_spec::tables::{service, table, transmit, vi_states};
 use viaduct_spec::wire::{opcode, syndrome};
 use viaduct_verilate::Bench;
 
-use crate::bundle::{self, fields};
 use crate::frames::{self, Headers};
+use crate::port::{self, fields};
 
 struct Vi {
     headers: Headers,
@@ -27,7 +27,7 @@ struct Vi {
 
 /// A packet given, its payload, and how its accesses ended.
 struct Given {
-    packet: bundle::Fields,
+    packet: port::Fields,
     payload: Option<(Vec<u8>, bool, bool)>,
 }
 
@@ -42,10 +42,10 @@ struct World {
     rng: ChaCha8Rng,
     vis: Vec<Vi>,
     packets: VecDeque<Given>,
-    acks: VecDeque<bundle::Fields>,
+    acks: VecDeque<port::Fields>,
     frames: VecDeque<Expected>,
     ack_frames: VecDeque<Expected>,
-    sent: VecDeque<bundle::Fields>,
+    sent: VecDeque<port::Fields>,
     faults: VecDeque<(u64, u8)>,
 }
 
@@ -74,12 +74,12 @@ fn world() -> World {
         transmit::PSN.put(&mut row, vi.psn);
         transmit::SERVICE.put(&mut row, vi.service.into());
         transmit::LOOPBACK.put(&mut row, vi.loopback.into());
-        bundle::commit(&mut bench, table::TRANSMIT, n as u64, row);
+        port::commit(&mut bench, table::TRANSMIT, n as u64, row);
         for (word, value) in vi.headers.template(&mut rng).into_iter().enumerate() {
-            bundle::commit(&mut bench, table::TEMPLATE, (8 * n + word) as u64, [value, 0, 0]);
+            port::commit(&mut bench, table::TEMPLATE, (8 * n + word) as u64, [value, 0, 0]);
         }
-        bundle::state(&mut bench, n as u64, vi.state);
-        bundle::epoch(&mut bench, n as u64, false);
+        port::state(&mut bench, n as u64, vi.state);
+        port::epoch(&mut bench, n as u64, false);
     }
     World {
         bench,
@@ -336,7 +336,7 @@ impl World {
             bench.set("packet_valid", (!packets.is_empty()).into());
             if let Some(given) = packets.front() {
                 let list: Vec<(&str, u64)> = given.packet.iter().map(|(k, v)| (k.as_str(), *v)).collect();
-                bundle::set::<Packet>(bench, "packet", &list);
+                port::set::<Packet>(bench, "packet", &list);
             }
             let whole = wholes.front().copied();
             bench.set("whole_valid", whole.is_some().into());
@@ -348,7 +348,7 @@ impl World {
             bench.set("payload_last", word.1.into());
             if bench.get("ack_valid") == 0 && !acks.is_empty() && (eager || rng.random_bool(0.05)) {
                 let list: Vec<(&str, u64)> = acks[0].iter().map(|(k, v)| (k.as_str(), *v)).collect();
-                bundle::set::<AckRequest>(bench, "ack", &list);
+                port::set::<AckRequest>(bench, "ack", &list);
                 bench.set("ack_valid", 1);
             }
             bench.set("frame_ready", (eager || rng.random_bool(0.8)).into());
@@ -361,7 +361,7 @@ impl World {
             }
             if bench.get("frame_valid") == 1 && bench.get("frame_ready") == 1 {
                 quiet = 0;
-                let beat = bundle::get::<FrameBeat>(bench, "frame");
+                let beat = port::get::<FrameBeat>(bench, "frame");
                 let count = beat["count"] as usize;
                 assert!(count == 8 || beat["last"] == 1);
                 beats.extend(&beat["data"].to_le_bytes()[..count]);
@@ -377,7 +377,7 @@ impl World {
             }
             if bench.get("sent_valid") == 1 && bench.get("sent_ready") == 1 {
                 quiet = 0;
-                let got = bundle::get::<Sent>(bench, "sent");
+                let got = port::get::<Sent>(bench, "sent");
                 let expected = sent.pop_front().expect("a message nobody sent");
                 for (name, value) in &expected {
                     assert_eq!(got[name], *value, "{name}: expected {expected:x?}, got {got:x?}");
@@ -385,7 +385,7 @@ impl World {
             }
             let announce = broken.take();
             if bench.get("fault_valid") == 1 && bench.get("fault_ready") == 1 {
-                let got = bundle::get::<Fault>(bench, "fault");
+                let got = port::get::<Fault>(bench, "fault");
                 assert_eq!(got["breaks"], 1);
                 assert_eq!(Some((got["vi"], got["code"] as u8)), faults.pop_front());
                 broken = Some(got["vi"]);
@@ -399,7 +399,7 @@ impl World {
                 bench.get("ack_ready") == 1,
             );
             if let Some(vi) = announce {
-                bundle::state(bench, vi, vi_states::ERROR);
+                port::state(bench, vi, vi_states::ERROR);
             } else {
                 bench.tick();
             }
@@ -492,8 +492,8 @@ fn bad_packets_end_their_message() {
             transmit::PSN.put(&mut row, vi.psn);
             transmit::SERVICE.put(&mut row, vi.service.into());
             transmit::LOOPBACK.put(&mut row, vi.loopback.into());
-            bundle::commit(&mut world.bench, table::TRANSMIT, n as u64, row);
-            bundle::state(&mut world.bench, n as u64, vi_states::CONNECTED);
+            port::commit(&mut world.bench, table::TRANSMIT, n as u64, row);
+            port::state(&mut world.bench, n as u64, vi_states::CONNECTED);
         }
     }
     world.run(false);
@@ -544,7 +544,7 @@ fn a_small_send_takes_ten_cycles() {
     let mut world = world();
     for n in 0..64 {
         world.vis[n].state = vi_states::CONNECTED;
-        bundle::state(&mut world.bench, n as u64, vi_states::CONNECTED);
+        port::state(&mut world.bench, n as u64, vi_states::CONNECTED);
     }
     // Without immediate data 66 bytes, with it 70: nine words.
     let vis: Vec<u64> = (0..64).filter(|n| world.vis[*n as usize].service != service::RAW).collect();
@@ -560,13 +560,13 @@ fn a_small_send_takes_ten_cycles() {
 fn acknowledgements_and_packets_take_turns() {
     let mut world = world();
     let n = world.vis.iter().position(|vi| vi.service != service::RAW).unwrap() as u64;
-    bundle::state(&mut world.bench, n, vi_states::CONNECTED);
+    port::state(&mut world.bench, n, vi_states::CONNECTED);
     world.bench.set("frame_ready", 1);
     world.bench.set("sent_ready", 1);
     world.bench.set("packet_valid", 1);
-    bundle::set::<Packet>(&mut world.bench, "packet", &[("vi", n), ("send", 1), ("first", 1), ("last", 1)]);
+    port::set::<Packet>(&mut world.bench, "packet", &[("vi", n), ("send", 1), ("first", 1), ("last", 1)]);
     world.bench.set("ack_valid", 1);
-    bundle::set::<AckRequest>(&mut world.bench, "ack", &[("vi", n), ("syndrome", syndrome::ACK.into())]);
+    port::set::<AckRequest>(&mut world.bench, "ack", &[("vi", n), ("syndrome", syndrome::ACK.into())]);
     let (mut packets, mut acks) = (0, 0);
     for _ in 0..2000 {
         world.bench.eval();

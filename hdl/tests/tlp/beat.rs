@@ -1,62 +1,10 @@
-//! Bundles as bits, packets as double words.
+//! Packets as beats and as double words.
 
+use viaduct_hdl::bus::TlpBeat;
 use viaduct_spec::layout::Field;
 use viaduct_verilate::Bench;
 
-/// Bits put together, least significant first, as RustHDL lays out a bundle's fields.
-#[derive(Default)]
-pub struct Bits {
-    words: Vec<u32>,
-    len: usize,
-}
-
-impl Bits {
-    pub fn put(mut self, value: u64, width: usize) -> Self {
-        assert!(width == 64 || value >> width == 0, "{value:#x} in {width} bits");
-        let wide = u128::from(value) << (self.len % 32);
-        let (first, end) = (self.len / 32, self.len + width);
-        self.words.resize(end.div_ceil(32), 0);
-        for (n, word) in self.words[first..].iter_mut().enumerate() {
-            *word |= (wide >> (32 * n)) as u32;
-        }
-        self.len = end;
-        self
-    }
-
-    pub fn set(self, bench: &mut Bench, port: &str) {
-        bench.set_wide(port, &self.words);
-    }
-}
-
-/// A bundle taken apart again.
-pub struct Taken {
-    words: Vec<u32>,
-    at: usize,
-}
-
-impl Taken {
-    pub fn from(bench: &Bench, port: &str) -> Self {
-        Self { words: bench.get_wide(port), at: 0 }
-    }
-
-    pub fn take(&mut self, width: usize) -> u64 {
-        let first = self.at / 32;
-        let wide = (0..3).fold(0, |wide, n| {
-            wide | u128::from(self.words.get(first + n).copied().unwrap_or(0)) << (32 * n)
-        });
-        let value = (wide >> (self.at % 32)) as u64;
-        self.at += width;
-        if width == 64 {
-            value
-        } else {
-            value & ((1 << width) - 1)
-        }
-    }
-
-    pub fn flag(&mut self) -> bool {
-        self.take(1) == 1
-    }
-}
+use crate::bundle::Bundle;
 
 /// One beat of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,12 +16,14 @@ pub struct Beat {
 
 impl Beat {
     pub fn set(&self, bench: &mut Bench, port: &str) {
-        Bits::default().put(self.data, 64).put(self.keep, 2).put(self.last.into(), 1).set(bench, port);
+        let fields = [("data", self.data), ("keep", self.keep), ("last", self.last.into())];
+        Bundle::of::<TlpBeat>(port).set(bench, &fields);
     }
 
     pub fn get(bench: &Bench, port: &str) -> Self {
-        let mut bits = Taken::from(bench, port);
-        Self { data: bits.take(64), keep: bits.take(2), last: bits.flag() }
+        let bundle = Bundle::of::<TlpBeat>(port);
+        let get = |name| bundle.get(bench, name);
+        Self { data: get("data"), keep: get("keep"), last: get("last") == 1 }
     }
 }
 

@@ -1,12 +1,14 @@
 //! The answers to loads.
 
 use rand::Rng;
+use viaduct_hdl::bus::MmioRead;
 use viaduct_hdl::edge::TlpComplete;
 use viaduct_hdl::export::verilog;
 use viaduct_spec::tlp::{completion_dw1, completion_dw2, completion_status, dw0, kind};
 use viaduct_verilate::Bench;
 
-use crate::beat::{header, Beat, Bits, Collector};
+use crate::beat::{header, Beat, Collector};
+use crate::bundle::Bundle;
 
 const COMPLETER: u64 = 0x4321;
 
@@ -15,6 +17,7 @@ fn every_load_is_answered_once_and_as_it_asks() {
     let mut bench = Bench::new("complete", &verilog(TlpComplete::default()));
     let mut rng = crate::random(&bench);
     bench.set("cfg_requester_id", COMPLETER);
+    let read = Bundle::of::<MmioRead>("read");
     let (mut registers, mut refused) = (0, 0);
     for round in 0..3000 {
         let doorbell = rng.random_bool(0.2);
@@ -27,17 +30,18 @@ fn every_load_is_answered_once_and_as_it_asks() {
         let answer: u64 = rng.random();
         let delay = rng.random_range(0..5);
         let tx_rate = if round % 2 == 0 { 1.0 } else { 0.4 };
-        Bits::default()
-            .put(doorbell.into(), 1)
-            .put(address, 20)
-            .put(pair.into(), 1)
-            .put(unsupported.into(), 1)
-            .put(lower, 7)
-            .put(count, 4)
-            .put(tag, 8)
-            .put(requester, 16)
-            .put(attributes, 5)
-            .set(&mut bench, "read");
+        let fields = [
+            ("doorbell", doorbell.into()),
+            ("address", address),
+            ("pair", pair.into()),
+            ("unsupported", unsupported.into()),
+            ("lower_address", lower),
+            ("byte_count", count),
+            ("tag", tag),
+            ("requester", requester),
+            ("attributes", attributes),
+        ];
+        read.set(&mut bench, &fields);
         let words = match (unsupported, pair) {
             (true, _) => vec![],
             _ if doorbell => vec![0; 1 + usize::from(pair)],

@@ -5,12 +5,14 @@ use std::collections::VecDeque;
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use viaduct_hdl::bus::{DmaCommand, ReadBeat};
 use viaduct_hdl::dma::DmaRead;
 use viaduct_hdl::export::verilog;
 use viaduct_spec::tlp::{completion_dw1, completion_dw2, completion_status, dw0, kind, request_dw1};
 use viaduct_verilate::Bench;
 
-use crate::beat::{beats, field, header, memory, Beat, Bits, Collector, Taken};
+use crate::beat::{beats, field, header, memory, Beat, Collector};
+use crate::bundle::Bundle;
 
 const REQUESTER: u64 = 0x2A18;
 
@@ -334,10 +336,11 @@ impl Host {
 
     /// A beat of data must be the next bytes of the oldest piece.
     fn data(&mut self) {
-        let mut bits = Taken::from(&self.bench, "beat");
-        let (client, user) = (bits.take(2), bits.take(8));
-        let (data, start, count) = (bits.take(64).to_le_bytes(), bits.take(3), bits.take(4));
-        let (last, refused, failed) = (bits.flag(), bits.flag(), bits.flag());
+        let bundle = Bundle::of::<ReadBeat>("beat");
+        let get = |name| bundle.get(&self.bench, name);
+        let (client, user) = (get("client"), get("user"));
+        let (data, start, count) = (get("data").to_le_bytes(), get("start"), get("count"));
+        let [last, refused, failed] = ["last", "refused", "failed"].map(|name| get(name) == 1);
         let piece = self.pieces.front().expect("data nobody asked for").clone();
         let command = piece.command;
         assert_eq!((client, user), (command.client, command.user));
@@ -398,15 +401,16 @@ impl Host {
         let command = self.commands.front().copied();
         self.bench.set("command_valid", command.is_some().into());
         if let Some(c) = command {
-            Bits::default()
-                .put(c.address, 64)
-                .put(c.length, 13)
-                .put(c.client, 2)
-                .put(c.user, 8)
-                .put(c.epoch.into(), 1)
-                .put(c.last.into(), 1)
-                .put(c.refused.into(), 1)
-                .set(&mut self.bench, "command");
+            let fields = [
+                ("address", c.address),
+                ("length", c.length),
+                ("client", c.client),
+                ("user", c.user),
+                ("epoch", c.epoch.into()),
+                ("last", c.last.into()),
+                ("refused", c.refused.into()),
+            ];
+            Bundle::of::<DmaCommand>("command").set(&mut self.bench, &fields);
         }
         let mut beat = None;
         if self.rng.random_bool(self.rx_rate) {

@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::bus::client;
+use viaduct_hdl::bus::{client, DmaCommand, WriteBeat};
 use viaduct_hdl::dma::DmaWrite;
 use viaduct_hdl::export::verilog;
 use viaduct_spec::tlp::{dw0, kind, request_dw1};
 use viaduct_verilate::Bench;
 
-use crate::beat::{field, Beat, Bits, Collector};
+use crate::beat::{field, Beat, Collector};
+use crate::bundle::Bundle;
 
 const REQUESTER: u64 = 0x03F1;
 
@@ -53,7 +54,8 @@ impl Source {
         }
         bench.set(&format!("{name}_valid"), self.beat.is_some().into());
         if let Some((data, start, count)) = self.beat {
-            Bits::default().put(u64::from_le_bytes(data), 64).put(start, 3).put(count, 4).set(bench, name);
+            let fields = [("data", u64::from_le_bytes(data)), ("start", start), ("count", count)];
+            Bundle::of::<WriteBeat>(name).set(bench, &fields);
         }
     }
 
@@ -185,15 +187,15 @@ impl Host {
         let command = self.commands.front().copied();
         self.bench.set("command_valid", command.is_some().into());
         if let Some(c) = command {
-            Bits::default()
-                .put(c.address, 64)
-                .put(c.length, 13)
-                .put(c.client, 2)
-                .put(self.rng.random_range(0..256), 8)
-                .put(c.epoch.into(), 1)
-                .put(self.rng.random_range(0..2), 1)
-                .put(0, 1)
-                .set(&mut self.bench, "command");
+            let fields = [
+                ("address", c.address),
+                ("length", c.length),
+                ("client", c.client),
+                ("user", self.rng.random_range(0..256)),
+                ("epoch", c.epoch.into()),
+                ("last", self.rng.random_range(0..2)),
+            ];
+            Bundle::of::<DmaCommand>("command").set(&mut self.bench, &fields);
         }
         self.scatter.offer(&mut self.bench, &mut self.rng, self.data_rate, self.calm, "scatter");
         self.complete.offer(&mut self.bench, &mut self.rng, self.data_rate, self.calm, "complete");

@@ -1,5 +1,8 @@
 //! Tests of the edge and of the DMA engines on their exported Verilog, in Verilator.
 
+#[path = "../common/bundle.rs"]
+mod bundle;
+
 mod beat;
 mod complete;
 mod dma_read;

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
+use viaduct_hdl::bus::{MmioRead, MmioWrite};
 use viaduct_hdl::edge::TlpReceive;
 use viaduct_hdl::export::verilog;
 use viaduct_spec::profile::BAR2_BYTES;
@@ -12,7 +13,8 @@ use viaduct_spec::register::BAR0_BYTES;
 use viaduct_spec::tlp::{dw0, kind, request_dw1};
 use viaduct_verilate::Bench;
 
-use crate::beat::{beats, header, Beat, Taken};
+use crate::beat::{beats, header, Beat};
+use crate::bundle::Bundle;
 
 #[derive(Debug, PartialEq, Eq)]
 struct Write {
@@ -201,23 +203,25 @@ fn make(rng: &mut ChaCha8Rng, want: &mut Want) -> Made {
 }
 
 fn read_on_show(bench: &Bench) -> Read {
-    let mut bits = Taken::from(bench, "mmio_read");
+    let bundle = Bundle::of::<MmioRead>("mmio_read");
+    let get = |name| bundle.get(bench, name);
     Read {
-        doorbell: bits.flag(),
-        address: bits.take(20),
-        pair: bits.flag(),
-        unsupported: bits.flag(),
-        lower: bits.take(7),
-        count: bits.take(4),
-        tag: bits.take(8),
-        requester: bits.take(16),
-        attributes: bits.take(5),
+        doorbell: get("doorbell") == 1,
+        address: get("address"),
+        pair: get("pair") == 1,
+        unsupported: get("unsupported") == 1,
+        lower: get("lower_address"),
+        count: get("byte_count"),
+        tag: get("tag"),
+        requester: get("requester"),
+        attributes: get("attributes"),
     }
 }
 
 /// Runs packets through; `late`: the source sees `np_ready` so many cycles late.
 fn run(late: usize, read_rate: f64) {
     let mut bench = Bench::new("receive", &verilog(TlpReceive::default()));
+    let stored = Bundle::of::<MmioWrite>("mmio_write");
     let mut rng = crate::random(&bench);
     let mut want = Want::default();
     let mut dropped = 0;
@@ -261,9 +265,9 @@ fn run(late: usize, read_rate: f64) {
         bench.set("read_ready", ready.into());
         bench.eval();
         if bench.get("mmio_write_valid") == 1 {
-            let mut bits = Taken::from(&bench, "mmio_write");
-            let (doorbell, address) = (bits.flag(), bits.take(20));
-            let (data, enables) = (bits.take(64).to_le_bytes(), bits.take(8));
+            let get = |name| stored.get(&bench, name);
+            let (doorbell, address) = (get("doorbell") == 1, get("address"));
+            let (data, enables) = (get("data").to_le_bytes(), get("enables"));
             let bytes = (0..8).filter(|k| enables >> k & 1 == 1).map(|k| (k, data[k as usize])).collect();
             assert_eq!(Some(Write { doorbell, address, bytes }), want.writes.pop_front());
             writes += 1;
@@ -336,9 +340,9 @@ fn reset_cuts_one_packet_only() {
         }
         bench.set("rx_valid", 0);
         assert_eq!(bench.get("mmio_write_valid"), 1);
-        let mut bits = Taken::from(&bench, "mmio_write");
-        assert_eq!((bits.flag(), bits.take(20)), (true, 0x1238));
-        assert_eq!((bits.take(64) & 0xFFFF_FFFF, bits.take(8)), (0xCAFE_F00D, 0x0F));
+        let stored = Bundle::of::<MmioWrite>("mmio_write");
+        let got = ["doorbell", "address", "data", "enables"].map(|name| stored.get(&bench, name));
+        assert_eq!([got[0], got[1], got[2] & 0xFFFF_FFFF, got[3]], [1, 0x1238, 0xCAFE_F00D, 0x0F]);
         bench.tick();
     }
 }

@@ -3,11 +3,13 @@
 //! ```text
 //!     load, row ──►┌─────────┐
 //!  window, sent ──►│         │──► after, advances, again
-//!         entry ──►│ Arrival │──► current, place, is_new
-//!                  └─────────┘──► record, same, failed
+//!         entry ──►│ Arrival │──► parks, unfit, enters, known
+//!                  └─────────┘──► place, is_new, record, same, failed
 //! ```
-//! Contract: `record` is what to remember of its message, at `place` behind the oldest. `same` compares it with what was
-//! remembered there (`entry`): a message whose end has been seen before, or whose beginning has.
+//! Contract: `after` is the window with it. Its message waits for a read (`parks`; `unfit` if it may not), or is new and `enters`, or
+//! something of it has left before (`known`): then it is compared, and what it ends counts behind that. `record` is what to
+//! remember of its message, at `place` behind the oldest. `same` compares it with what was remembered there (`entry`): a
+//! message whose end has been seen before, or whose beginning has.
 //!
 //! `sent` stands from the cycle of `load` on, in which `row` is the window as it comes from memory; `window` is the
 //! same from the cycle behind on.
@@ -41,14 +43,22 @@ pub struct Arrival {
     pub sent: Signal<In, Sent>,
     /// What was remembered at its place.
     pub entry: Signal<In, Entry>,
-    /// PSN behind it.
-    pub after: Signal<Out, Bits<24>>,
+    /// So many packets are in flight that it is time to ask again.
+    pub long: Signal<In, bool>,
+    /// The window from now on.
+    pub after: Signal<Out, Window>,
     /// It has left for the first time.
     pub advances: Signal<Out, bool>,
     /// It has left before.
     pub again: Signal<Out, bool>,
-    /// It is of the epoch that there is.
-    pub current: Signal<Out, bool>,
+    /// It is of the epoch that there is, and waits for a read.
+    pub parks: Signal<Out, bool>,
+    /// It may not: something of it has left before.
+    pub unfit: Signal<Out, bool>,
+    /// It is new: it is to be recorded.
+    pub enters: Signal<Out, bool>,
+    /// Something of its message was recorded before.
+    pub known: Signal<Out, bool>,
     /// Messages of the window that come before it.
     pub place: Signal<Out, Bits<5>>,
     /// Its message has not left whole before.
@@ -63,6 +73,9 @@ pub struct Arrival {
     behind: DFF<Bits<24>>,
     ahead: DFF<Bits<24>>,
     fresh: Signal<Local, bool>,
+    current: Signal<Local, bool>,
+    begins: Signal<Local, bool>,
+    parked: Signal<Local, bool>,
     ours: Signal<Local, bool>,
     base: DFF<Bits<5>>,
     /// What it came to, but for what depends on the window.
@@ -99,7 +112,6 @@ impl Logic for Arrival {
             self.ahead.d.next = self.next_psn.val() - self.row.val().fresh;
         }
         self.fresh.next = self.ahead.q.val().any() & !self.ahead.q.val().get_bit(23);
-        self.after.next = self.behind.q.val();
         self.advances.next = self.left.val() & self.fresh.val();
         self.again.next = self.left.val() & !self.fresh.val();
 
@@ -115,6 +127,33 @@ impl Logic for Arrival {
         self.place.next = self.base.q.val();
         self.unseen.next = self.window.val().known == self.base.q.val();
         self.is_new.next = self.unseen.val();
+
+        self.begins.next = self.unseen.val() & !self.window.val().partial;
+        self.parked.next = self.sent.val().parked & self.current.val();
+        self.parks.next = self.parked.val();
+        // What had begun before does not wait.
+        self.unfit.next = self.parked.val() & !self.begins.val();
+        self.enters.next = !self.sent.val().parked & self.begins.val();
+        self.known.next = !self.sent.val().parked & !self.begins.val();
+
+        self.after.next = self.window.val();
+        if self.left.val() & self.fresh.val() {
+            self.after.next.fresh = self.behind.q.val();
+            if self.long.val() {
+                self.after.next.pending = true;
+            }
+        }
+        if self.current.val() {
+            self.after.next.rewinding = false;
+        }
+        self.after.next.come = self.base.q.val();
+        if !self.sent.val().parked & self.begins.val() {
+            self.after.next.partial = !self.sent.val().ends;
+            if self.sent.val().ends {
+                self.after.next.known = self.window.val().known + 1;
+                self.after.next.come = self.base.q.val() + 1;
+            }
+        }
 
         // What it has come to.
         self.verdict.d.next = self.done.val();

@@ -1,12 +1,12 @@
 //! What an answer from the wire means for its VI.
 //!
 //! ```text
-//!       load, row ──►┌───────┐──► taken, oldest, moved, open
-//!  window, answer ──►│ Judge │──► again, rests, refuses, refusal, flight
-//!                    └───────┘
+//!       load, row ──►┌───────┐──► taken, after
+//!  window, answer ──►│ Judge │──► moved, open, rests, refuses
+//!       connected ──►└───────┘──► flight
 //! ```
-//! Contract: an answer is `taken` when its PSN is in flight. It then moves the window to `oldest`, and asks for at most one of: to
-//! send again, to rest first, to break.
+//! Contract: an answer is `taken` when its PSN is in flight. It then moves the window (`after`), and asks for at most one of: to
+//! send again, to rest first, to break. Otherwise `after` is the window as it is.
 //!
 //! `answer` stands from the cycle of `load` on, in which `row` is the window as it comes from memory; `window` is the
 //! same from the cycle behind on.
@@ -34,22 +34,20 @@ pub struct Judge {
     pub window: Signal<In, Window>,
     /// The answer.
     pub answer: Signal<In, Acknowledged>,
+    /// The VI is connected: only then something is done about it.
+    pub connected: Signal<In, bool>,
     /// It is of this window.
     pub taken: Signal<Out, bool>,
-    /// Oldest PSN not acknowledged from now on.
-    pub oldest: Signal<Out, Bits<24>>,
-    /// That is later than before.
+    /// The window from now on.
+    pub after: Signal<Out, Window>,
+    /// Its oldest PSN is later than before.
     pub moved: Signal<Out, bool>,
     /// Packets are in flight still.
     pub open: Signal<Out, bool>,
-    /// From there on again.
-    pub again: Signal<Out, bool>,
-    /// After a while.
+    /// From there on again, after a while; once.
     pub rests: Signal<Out, bool>,
     /// Not again.
     pub refuses: Signal<Out, bool>,
-    /// Why: `super::window::refusal`.
-    pub refusal: Signal<Out, Bits<3>>,
     /// Packets in flight when it was loaded.
     pub flight: Signal<Out, Bits<24>>,
     distance: DFF<Bits<24>>,
@@ -57,6 +55,11 @@ pub struct Judge {
     syndrome: Signal<Local, Bits<8>>,
     group: Signal<Local, Bits<2>>,
     nak: Signal<Local, bool>,
+    is_taken: Signal<Local, bool>,
+    later: Signal<Local, bool>,
+    refused: Signal<Local, bool>,
+    rested: Signal<Local, bool>,
+    refusal: Signal<Local, Bits<3>>,
     /// It is one of `crate::bus::local`.
     inner: Signal<Local, bool>,
     reached: DFF<Bits<24>>,
@@ -79,24 +82,46 @@ impl Logic for Judge {
         self.syndrome.next = self.answer.val().syndrome;
         self.group.next = self.syndrome.val().get_bits::<2>(5);
         self.nak.next = self.group.val() == bits::<2>(3);
-        self.taken.next = self.distance.q.val() < self.loaded_flight.q.val();
+        self.is_taken.next = self.distance.q.val() < self.loaded_flight.q.val();
+        self.taken.next = self.is_taken.val();
         // A NAK acknowledges what is before its PSN.
         self.reached.d.next = self.answer.val().psn;
         if !self.group.val().any() {
             self.reached.d.next = self.answer.val().psn + 1;
         }
-        self.oldest.next = self.reached.q.val();
-        self.moved.next = self.reached.q.val() != self.window.val().oldest;
+        self.later.next = self.reached.q.val() != self.window.val().oldest;
+        self.moved.next = self.is_taken.val() & self.later.val();
         self.open.next = self.reached.q.val() != self.window.val().fresh;
-        self.again.next = self.syndrome.val() == self.sequence_nak.val();
-        self.rests.next = self.group.val() == bits::<2>(1);
         // Class 2 does not come from the wire: `receive/reads` drops it there.
         self.inner.next = self.group.val() == bits::<2>(2);
-        self.refuses.next =
+        self.refused.next =
             (self.nak.val() & (self.syndrome.val() != self.sequence_nak.val())) | self.inner.val();
         self.refusal.next = bit_cast::<3, 2>(self.syndrome.val().get_bits::<2>(0));
         if self.inner.val() {
             self.refusal.next = bit_cast::<3, 2>(self.syndrome.val().get_bits::<2>(0)) | bits::<3>(4);
+        }
+        self.refuses.next = self.is_taken.val() & self.connected.val() & self.refused.val();
+        self.rested.next = (self.group.val() == bits::<2>(1))
+            & (!self.window.val().resting | self.later.val())
+            & self.connected.val();
+        self.rests.next = self.is_taken.val() & self.rested.val();
+
+        self.after.next = self.window.val();
+        if self.is_taken.val() {
+            self.after.next.oldest = self.reached.q.val();
+            if self.later.val() {
+                self.after.next.resting = false;
+            }
+            if (self.syndrome.val() == self.sequence_nak.val()) & self.connected.val() {
+                self.after.next.pending = !self.window.val().resting | self.later.val();
+            }
+            if self.rested.val() {
+                self.after.next.resting = true;
+                self.after.next.pending = false;
+            }
+            if self.refused.val() & self.connected.val() {
+                self.after.next.refusal = self.refusal.val();
+            }
         }
     }
 }

@@ -4,8 +4,9 @@
 //! ```text
 //!          sent ──►┌──────────────────┐──► completion
 //!  acknowledged ──►│      Sends       │──► rewind, epoch
-//!         state ──►│  Intake  Arrival │──► fault
+//!         state ──►│ Intake   Arrival │──► fault
 //!        commit ──►│ Judge    Outcome │──► completed_position ◄── completed_vi
+//!       placing ──►│ Progress Rewinder│──► reads_done ◄── reads_vi
 //!      time_now ──►└────── Timers ────┘──► deadline
 //! ```
 //! Contract: docs/semantics.md, "Reliable service: the requester"; docs/architecture.md, "Life of a retransmission".
@@ -32,6 +33,8 @@ mod delays;
 mod intake;
 mod judge;
 mod outcome;
+mod progress;
+mod rewinder;
 mod timers;
 mod window;
 
@@ -39,8 +42,10 @@ pub use arrival::Arrival;
 pub use intake::Intake;
 pub use judge::Judge;
 pub use outcome::Outcome;
+pub use progress::Progress;
+pub use rewinder::Rewinder;
 pub use timers::{Command, Expired, Timers};
-pub use window::{kind, refusal, Entry, Parking, Window};
+pub use window::{kind, refusal, Entry, Window};
 
 use crate::bus::{
     Acknowledged, Commit, Completion, EpochWrite, Fault, Position, Rewind, Sent, StateWrite, Vi,
@@ -180,12 +185,12 @@ pub struct Sends {
     judge: Judge,
     outcome: Outcome,
     timers: Timers,
+    progress: Progress,
+    rewinder: Rewinder,
     step: DFF<Step>,
     states: LutRam<Bits<2>, VI_LOG2>,
     positions: LutRam<Position, VI_LOG2>,
     position: DFF<Position>,
-    parkings: LutRam<Parking, VI_LOG2>,
-    reads: LutRam<Bits<3>, VI_LOG2>,
     windows: Ram<Window, VI_LOG2>,
     entries: Ram<Entry, ENTRY_LOG2>,
     source: DFF<Source>,
@@ -202,9 +207,6 @@ pub struct Sends {
     unseen: DFF<bool>,
     command_waits: DFF<bool>,
     command: DFF<Command>,
-    rewind_waits: DFF<bool>,
-    rewind_out: DFF<Rewind>,
-    epoch_out: DFF<bool>,
     counted_message: DFF<bool>,
     frame: Signal<Local, Bits<2>>,
     counted_ack: DFF<bool>,
@@ -213,7 +215,6 @@ pub struct Sends {
     counted_ghost: DFF<bool>,
     counted_again: DFF<bool>,
     counted_timeout: DFF<bool>,
-    parking: Signal<Local, Parking>,
     /// It is time to fetch again what was parked.
     resumes: Signal<Local, bool>,
     again: Signal<Local, bool>,
@@ -222,8 +223,6 @@ pub struct Sends {
     free: Signal<Local, bool>,
     /// The VI is connected, as of the cycle before.
     linked: DFF<bool>,
-    /// What is known of its reads, as of the cycle before.
-    park: DFF<Parking>,
     connected: Signal<Local, bool>,
     in_flight: Signal<Local, bool>,
     /// Packets are in flight, as of the cycle before; `flight` is as of Step::Load.
@@ -232,7 +231,6 @@ pub struct Sends {
     loads: Signal<Local, bool>,
     slot: Signal<Local, Bits<14>>,
     slot_low: Signal<Local, Bits<SEND_WINDOW_LOG2>>,
-    skip: Signal<Local, Bits<24>>,
     able: Signal<Local, bool>,
     row0: Signal<Local, Bits<64>>,
     connected_state: Number<2, { vi_states::CONNECTED as u64 }>,
@@ -251,12 +249,12 @@ impl Logic for Sends {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, position, source, vi, arrival, answer, ended, window, entry, breaks);
-        dff_setup!(self, clock, code, unseen, command_waits, command, rewind_waits, rewind_out, epoch_out);
+        dff_setup!(self, clock, code, unseen, command_waits, command);
         dff_setup!(self, clock, counted_ack, counted_nak, counted_rnr, counted_ghost, counted_again);
-        dff_setup!(self, clock, counted_timeout, counted_message, flies, linked, park);
+        dff_setup!(self, clock, counted_timeout, counted_message, flies, linked);
         clock!(
-            self, clock, came, judge, outcome, intake, timers, states, positions, windows, entries, parkings,
-            reads
+            self, clock, came, judge, outcome, intake, timers, progress, rewinder, states, positions,
+            windows, entries
         );
         self.timers.reset.next = self.reset.val();
         self.intake.reset.next = self.reset.val();
@@ -275,7 +273,7 @@ impl Logic for Sends {
         // Only the end of a timer may come before a command to the timers is taken.
         self.free.next = !self.command_waits.q.val();
         self.intake.free.next = self.free.val();
-        self.intake.hold.next = self.rewind_waits.q.val();
+        self.intake.hold.next = self.rewinder.waits.val();
         self.intake.take.next = self.step.q.val() == Step::Idle;
         self.intake.again_valid.next = false;
         self.intake.again_vi.next = self.vi.q.val();
@@ -294,18 +292,17 @@ impl Logic for Sends {
         self.position.d.next = self.positions.read_data.val();
         self.completed_position.next = self.position.q.val();
 
-        // Reads. What was complete at a time and what is parked.
-        self.parkings.read_address.next = self.vi.q.val();
-        self.parkings.write_address.next = self.vi.q.val();
-        self.parkings.write_enable.next = false;
-        self.parking.next = self.parkings.read_data.val();
-        self.park.d.next = self.parkings.read_data.val();
-        self.parkings.write_data.next = self.parkings.read_data.val();
-        self.reads.write_enable.next = false;
-        self.reads.write_address.next = self.vi.q.val();
-        self.reads.write_data.next = self.parking.val().done;
-        self.reads.read_address.next = self.reads_vi.val();
-        self.reads_done.next = self.reads.read_data.val();
+        // Reads.
+        self.progress.vi.next = self.vi.q.val();
+        self.progress.parks.next = false;
+        self.progress.number.next = self.arrival.q.val().number;
+        self.progress.ends.next = false;
+        self.progress.tells.next = self.step.q.val() == Step::Move;
+        self.progress.rewinds.next = false;
+        self.progress.resumes.next = false;
+        self.progress.clears.next = self.step.q.val() == Step::Commit;
+        self.progress.reads_vi.next = self.reads_vi.val();
+        self.reads_done.next = self.progress.reads_done.val();
         self.read_ends.next = (self.entry.q.val().operation == self.op_read.val())
             & (self.entry.q.val().kind == self.waits_kind.val());
         // A VI that broke: its read is completed when no answer of it moves any more.
@@ -337,7 +334,7 @@ impl Logic for Sends {
         self.came.load.next = self.loads.val();
         self.came.row.next = self.windows.read_data.val();
         self.came.window.next = self.window.q.val();
-        self.came.resuming.next = self.parking.val().resuming;
+        self.came.resuming.next = self.progress.resuming.val();
         self.came.sent.next = self.arrival.q.val();
         self.came.entry.next = self.entry.q.val();
         self.slot.next = self.window.q.val().completed;
@@ -362,8 +359,10 @@ impl Logic for Sends {
         self.judge.row.next = self.windows.read_data.val();
         self.judge.window.next = self.window.q.val();
         self.judge.answer.next = self.answer.q.val();
+        self.judge.connected.next = self.connected.val();
         self.flight.next = self.judge.flight.val();
         self.in_flight.next = self.flight.val().any();
+        self.came.long.next = self.flight.val().get_bits::<2>(22).any();
         self.frame.next = self.answer.q.val().frame;
 
         self.completion_valid.next = self.step.q.val() == Step::Emit;
@@ -393,18 +392,18 @@ impl Logic for Sends {
         self.commit_ready.next = false;
         self.row0.next = self.commit.val().word0;
 
-        // A rewind: the oldest packet that is not acknowledged, and which of its message it is.
-        self.rewind_valid.next = self.rewind_waits.q.val();
-        self.rewind.next = self.rewind_out.q.val();
-        if self.rewind_ready.val() {
-            self.rewind_waits.d.next = false;
-        }
-        self.skip.next = self.window.q.val().oldest - self.window.q.val().first;
+        self.rewinder.reset.next = self.reset.val();
+        self.rewinder.vi.next = self.vi.q.val();
+        self.rewinder.window.next = self.window.q.val();
+        self.rewinder.start.next = false;
+        self.rewinder.resumes.next = false;
+        self.rewinder.clears.next = self.step.q.val() == Step::Commit;
+        self.rewinder.rewind_ready.next = self.rewind_ready.val();
+        self.rewind_valid.next = self.rewinder.waits.val();
+        self.rewind.next = self.rewinder.rewind.val();
+        self.epoch_valid.next = self.rewinder.epoch_valid.val();
+        self.epoch.next = self.rewinder.epoch.val();
         self.able.next = self.window.q.val().pending & !self.window.q.val().rewinding & !self.unseen.q.val();
-        self.epoch_out.d.next = false;
-        self.epoch_valid.next = self.epoch_out.q.val();
-        self.epoch.next.vi = self.vi.q.val();
-        self.epoch.next.epoch = self.window.q.val().epoch;
         self.again.next = false;
         self.resumes.next = false;
 
@@ -425,7 +424,7 @@ impl Logic for Sends {
         self.busy.next = (self.step.q.val() != Step::Idle)
             | self.intake.busy.val()
             | self.command_waits.q.val()
-            | self.rewind_waits.q.val()
+            | self.rewinder.waits.val()
             | self.timers.busy.val();
 
         match self.step.q.val() {
@@ -474,38 +473,19 @@ impl Logic for Sends {
                 match self.source.q.val() {
                     Source::Sent => {
                         self.counted_again.d.next = self.came.again.val();
-                        if self.came.advances.val() {
-                            self.window.d.next.fresh = self.came.after.val();
-                            self.command_waits.d.next = !self.in_flight.val() & self.connected.val();
-                            if self.flight.val().get_bits::<2>(22).any() {
-                                self.window.d.next.pending = true;
-                            }
-                        }
-                        if self.came.current.val() {
-                            self.window.d.next.rewinding = false;
-                        }
                         self.counted_message.d.next =
                             self.arrival.q.val().ends & self.came.is_new.val() & !self.came.failed.val();
-                        self.window.d.next.come = self.came.place.val();
-                        if self.arrival.q.val().parked {
-                            if self.came.current.val() {
-                                self.parkings.write_enable.next = true;
-                                self.parkings.write_data.next.parked = true;
-                                self.parkings.write_data.next.seen = self.arrival.q.val().number;
-                                // What had begun before does not wait.
-                                if !self.came.is_new.val() | self.window.q.val().partial {
-                                    self.breaks.d.next = self.connected.val();
-                                    self.code.d.next = self.post_desc.val();
-                                }
-                            }
-                        } else if self.came.is_new.val() & !self.window.q.val().partial {
-                            self.entries.write_enable.next = true;
-                            self.window.d.next.partial = !self.arrival.q.val().ends;
-                            if self.arrival.q.val().ends {
-                                self.window.d.next.known = self.window.q.val().known + 1;
-                                self.window.d.next.come = self.came.place.val() + 1;
-                            }
-                        } else {
+                        self.window.d.next = self.came.after.val();
+                        if self.came.advances.val() {
+                            self.command_waits.d.next = !self.in_flight.val() & self.connected.val();
+                        }
+                        self.progress.parks.next = self.came.parks.val();
+                        if self.came.unfit.val() {
+                            self.breaks.d.next = self.connected.val();
+                            self.code.d.next = self.post_desc.val();
+                        }
+                        self.entries.write_enable.next = self.came.enters.val();
+                        if self.came.known.val() {
                             self.step.d.next = Step::Fetch;
                         }
                     }
@@ -514,32 +494,13 @@ impl Logic for Sends {
                         self.counted_nak.d.next = self.judge.taken.val() & (self.frame.val() == bits::<2>(3));
                         self.counted_rnr.d.next = self.judge.taken.val() & (self.frame.val() == bits::<2>(1));
                         self.counted_ghost.d.next = !self.judge.taken.val();
-                        if self.judge.taken.val() {
-                            self.window.d.next.oldest = self.judge.oldest.val();
-                            self.command.d.next.clear = self.judge.moved.val();
-                            self.command.d.next.run = self.judge.open.val() & self.connected.val();
-                            if self.judge.moved.val() {
-                                self.command_waits.d.next = true;
-                                self.window.d.next.resting = false;
-                            }
-                            if self.connected.val() {
-                                if self.judge.again.val() {
-                                    self.window.d.next.pending =
-                                        !self.window.q.val().resting | self.judge.moved.val();
-                                }
-                                if self.judge.rests.val()
-                                    & (!self.window.q.val().resting | self.judge.moved.val())
-                                {
-                                    self.command.d.next.rest = true;
-                                    self.command_waits.d.next = true;
-                                    self.window.d.next.resting = true;
-                                    self.window.d.next.pending = false;
-                                }
-                                if self.judge.refuses.val() {
-                                    self.breaks.d.next = true;
-                                    self.window.d.next.refusal = self.judge.refusal.val();
-                                }
-                            }
+                        self.window.d.next = self.judge.after.val();
+                        self.breaks.d.next = self.judge.refuses.val();
+                        self.command.d.next.clear = self.judge.moved.val();
+                        self.command.d.next.run = self.judge.open.val() & self.connected.val();
+                        self.command.d.next.rest = self.judge.rests.val();
+                        if self.judge.moved.val() | self.judge.rests.val() {
+                            self.command_waits.d.next = true;
                         }
                     }
                     Source::Expired => {
@@ -646,10 +607,7 @@ impl Logic for Sends {
                     if self.entry.q.val().kind == self.waits_kind.val() {
                         self.window.d.next.first = self.entry.q.val().after;
                     }
-                    if self.read_ends.val() {
-                        self.parkings.write_enable.next = true;
-                        self.parkings.write_data.next.done = self.parking.val().done + 1;
-                    }
+                    self.progress.ends.next = self.read_ends.val();
                     if !self.connected.val() & self.outcome.failed.val() {
                         self.window.d.next.refusal = self.no_refusal.val();
                     }
@@ -657,7 +615,6 @@ impl Logic for Sends {
                 }
             }
             Step::Move => {
-                self.reads.write_enable.next = true;
                 self.positions.write_enable.next = true;
                 self.windows.write_enable.next = true;
                 self.step.d.next = Step::Again;
@@ -670,52 +627,31 @@ impl Logic for Sends {
             Step::Settle => {
                 self.step.d.next = Step::Idle;
                 self.again.next = self.able.val() & self.flies.q.val() & self.connected.val();
-                self.resumes.next = self.park.q.val().parked
+                self.resumes.next = self.progress.parked.val()
                     & !self.window.q.val().rewinding
-                    & ((self.park.q.val().done != self.park.q.val().seen) | !self.connected.val());
-                if (self.again.val() | self.resumes.val()) & self.rewind_waits.q.val() {
+                    & (self.progress.moved.val() | !self.connected.val());
+                if (self.again.val() | self.resumes.val()) & self.rewinder.waits.val() {
                     // Another VI's turn. It is looked at again.
                     self.intake.again_valid.next = true;
                     if !self.intake.again_ready.val() {
                         self.step.d.next = Step::Settle;
                     }
-                } else if self.resumes.val() & !self.again.val() {
-                    self.rewind_waits.d.next = true;
-                    self.rewind_out.d.next.vi = self.vi.q.val();
-                    self.rewind_out.d.next.epoch = !self.window.q.val().epoch;
-                    self.rewind_out.d.next.position =
-                        self.window.q.val().completed + bit_cast::<14, 5>(self.window.q.val().known);
-                    self.rewind_out.d.next.skip = bits::<24>(0);
-                    self.rewind_out.d.next.psn = self.window.q.val().fresh;
-                    self.rewind_out.d.next.resume = true;
+                } else if self.again.val() | self.resumes.val() {
+                    self.rewinder.start.next = true;
+                    self.rewinder.resumes.next = !self.again.val();
+                    self.progress.rewinds.next = true;
+                    self.progress.resumes.next = !self.again.val();
                     self.window.d.next.epoch = !self.window.q.val().epoch;
                     self.window.d.next.rewinding = true;
-                    self.parkings.write_enable.next = true;
-                    self.parkings.write_data.next.parked = false;
-                    self.parkings.write_data.next.resuming = true;
-                    self.epoch_out.d.next = true;
                     self.step.d.next = Step::Committed;
+                    if self.again.val() {
+                        self.window.d.next.pending = false;
+                    }
                 } else if !self.flies.q.val() | !self.connected.val() {
                     if self.window.q.val().pending {
                         self.window.d.next.pending = false;
                         self.step.d.next = Step::Committed;
                     }
-                } else if self.able.val() {
-                    self.parkings.write_enable.next = true;
-                    self.parkings.write_data.next.parked = false;
-                    self.parkings.write_data.next.resuming = false;
-                    self.rewind_out.d.next.resume = false;
-                    self.rewind_waits.d.next = true;
-                    self.rewind_out.d.next.vi = self.vi.q.val();
-                    self.rewind_out.d.next.epoch = !self.window.q.val().epoch;
-                    self.rewind_out.d.next.position = self.window.q.val().completed;
-                    self.rewind_out.d.next.skip = self.skip.val();
-                    self.rewind_out.d.next.psn = self.window.q.val().oldest;
-                    self.window.d.next.epoch = !self.window.q.val().epoch;
-                    self.window.d.next.rewinding = true;
-                    self.window.d.next.pending = false;
-                    self.epoch_out.d.next = true;
-                    self.step.d.next = Step::Committed;
                 }
             }
             Step::Commit => {
@@ -732,13 +668,6 @@ impl Logic for Sends {
                 self.window.d.next.partial = false;
                 self.window.d.next.reception = self.row0.val().get_bits::<2>(24) == self.reception.val();
                 self.window.d.next.refusal = self.no_refusal.val();
-                self.parkings.write_enable.next = true;
-                self.parkings.write_data.next.done = bits::<3>(0);
-                self.parkings.write_data.next.parked = false;
-                self.parkings.write_data.next.resuming = false;
-                self.reads.write_enable.next = true;
-                self.reads.write_data.next = bits::<3>(0);
-                self.epoch_out.d.next = true;
                 self.command.d.next.vi = self.vi.q.val();
                 self.command.d.next.set = true;
                 self.command.d.next.run = false;
@@ -764,8 +693,6 @@ impl Logic for Sends {
         if self.reset.val() {
             self.step.d.next = Step::Idle;
             self.command_waits.d.next = false;
-            self.rewind_waits.d.next = false;
-            self.epoch_out.d.next = false;
         }
     }
 }

@@ -13,7 +13,7 @@
 //!
 //! Latency: a head waits the cycle after it came.
 //!
-//! Tests: with the whole of gather, `tests/send/gather.rs`.
+//! Tests: with the whole of gather, `tests/send/gather/`.
 
 use rust_hdl::prelude::*;
 

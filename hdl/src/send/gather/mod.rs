@@ -24,7 +24,7 @@
 //! cycles; otherwise 2 cycles for each access, 2 for each segment (3 for an empty one) and 3 for each packet, skipped or
 //! not. A packet's payload is at the far side of the queue 6 cycles after its last beat.
 //!
-//! Tests: `tests/send/gather.rs`.
+//! Tests: `tests/send/gather/`.
 
 mod inbox;
 mod replier;

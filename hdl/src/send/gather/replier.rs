@@ -10,7 +10,7 @@
 //!
 //! Latency: 5 cycles from a reply to its access.
 //!
-//! Tests: with the whole of gather, `tests/send/gather.rs`.
+//! Tests: with the whole of gather, `tests/send/gather/`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::syndrome;

@@ -18,7 +18,7 @@
 //! completion, of which every packet has at least one, makes up for it; of the reads that have come in and leave the
 //! read engine in one go there are at most `READ_TAGS`, so a queue of as many beats in front of the packer is enough.
 //!
-//! Tests: with the whole of gather, `tests/send/gather.rs`.
+//! Tests: with the whole of gather, `tests/send/gather/`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::READ_TAGS;

@@ -1,0 +1,101 @@
+//! How far each VI is with its RDMA reads, and whether a message waits for one.
+//!
+//! ```text
+//!                   vi ──►┌──────────┐──► parked, moved, resuming
+//!        parks, number ──►│          │
+//!  ends, tells, clears ──►│ Progress │──► reads_done ◄── reads_vi
+//!     rewinds, resumes ──►└──────────┘
+//! ```
+//! Contract: `parks`: a message that gather has dropped is to come again when another read than `number` is complete (`moved`). A
+//! rewind (`rewinds`) makes it come; with `resumes` it only goes on behind what was known (`resuming`). `ends`: a read is
+//! complete; whoever asks by `reads_vi` sees it once the VI `tells`. At most one of these in a cycle, all of `vi`.
+//!
+//! Latency: 0 to `resuming` and `reads_done`, 1 to `parked` and `moved`.
+//!
+//! Tests: with the whole, `tests/complete/sends.rs`.
+
+use super::window::Parking;
+use crate::bus::Vi;
+use crate::prims::LutRam;
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::VI_LOG2;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Progress {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// The VI at hand.
+    pub vi: Signal<In, Vi>,
+    /// A message of it waits for a read.
+    pub parks: Signal<In, bool>,
+    /// Reads that were complete when it came to wait, modulo 8.
+    pub number: Signal<In, Bits<3>>,
+    /// A read of it is complete.
+    pub ends: Signal<In, bool>,
+    /// Everybody may know.
+    pub tells: Signal<In, bool>,
+    /// A rewind of it begins.
+    pub rewinds: Signal<In, bool>,
+    /// Only to go on behind what was known.
+    pub resumes: Signal<In, bool>,
+    /// A connection of it begins.
+    pub clears: Signal<In, bool>,
+    /// A message of it waits,
+    pub parked: Signal<Out, bool>,
+    /// and a read has become complete since.
+    pub moved: Signal<Out, bool>,
+    /// The rewind under way, or the last one, only goes on behind what was known.
+    pub resuming: Signal<Out, bool>,
+    /// VI whose reads are looked up.
+    pub reads_vi: Signal<In, Vi>,
+    /// Reads of it complete, modulo 8.
+    pub reads_done: Signal<Out, Bits<3>>,
+    parkings: LutRam<Parking, VI_LOG2>,
+    reads: LutRam<Bits<3>, VI_LOG2>,
+    row: Signal<Local, Parking>,
+    /// As of the cycle before.
+    known: DFF<Parking>,
+}
+
+impl Logic for Progress {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, known);
+        clock!(self, clock, parkings, reads);
+        self.parkings.read_address.next = self.vi.val();
+        self.row.next = self.parkings.read_data.val();
+        self.known.d.next = self.row.val();
+        self.parked.next = self.known.q.val().parked;
+        self.moved.next = self.known.q.val().done != self.known.q.val().seen;
+        self.resuming.next = self.row.val().resuming;
+
+        self.parkings.write_address.next = self.vi.val();
+        self.parkings.write_enable.next =
+            self.parks.val() | self.ends.val() | self.rewinds.val() | self.clears.val();
+        self.parkings.write_data.next = self.row.val();
+        if self.parks.val() {
+            self.parkings.write_data.next.parked = true;
+            self.parkings.write_data.next.seen = self.number.val();
+        }
+        if self.ends.val() {
+            self.parkings.write_data.next.done = self.row.val().done + 1;
+        }
+        if self.rewinds.val() | self.clears.val() {
+            self.parkings.write_data.next.parked = false;
+            self.parkings.write_data.next.resuming = self.resumes.val();
+        }
+        if self.clears.val() {
+            self.parkings.write_data.next.done = bits::<3>(0);
+        }
+
+        self.reads.read_address.next = self.reads_vi.val();
+        self.reads_done.next = self.reads.read_data.val();
+        self.reads.write_address.next = self.vi.val();
+        self.reads.write_enable.next = self.tells.val() | self.clears.val();
+        self.reads.write_data.next = self.row.val().done;
+        if self.clears.val() {
+            self.reads.write_data.next = bits::<3>(0);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What the completion writer is told of an order.
+//!
+//! ```text
+//!  vi, situation, ending ──►┌────────┐
+//!         message, after ──►│ Report │──► completion
+//!        receive, packet ──►└────────┘
+//! ```
+//! Contract: docs/semantics.md, "Reliable service: the responder". The descriptor's Length is what arrived of its message; the
+//! acknowledgement's PSN the newest one executed, or the one expected.
+//!
+//! Latency: none, no state. Tests: with the path, `tests/receive/path.rs`, `tests/receive/write.rs`.
+
+use super::ahead::AheadMeta;
+use super::contexts::Message;
+use super::outcome::{Ending, Situation};
+use crate::bus::{Completion, FrameInfo, Vi};
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+use viaduct_spec::descriptor::status;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Report {
+    /// The VI.
+    pub vi: Signal<In, Vi>,
+    /// What came of the order.
+    pub situation: Signal<In, Situation>,
+    /// How it ends.
+    pub ending: Signal<In, Ending>,
+    /// Where the VI was.
+    pub message: Signal<In, Message>,
+    /// Where it is then.
+    pub after: Signal<In, Message>,
+    /// Its receive.
+    pub receive: Signal<In, AheadMeta>,
+    /// The frame.
+    pub packet: Signal<In, FrameInfo>,
+    /// What is said; its VI in any case.
+    pub completion: Signal<Out, Completion>,
+    one_back: Signal<Local, Bits<1>>,
+    answered_psn: Signal<Local, Bits<24>>,
+    status: Signal<Local, Bits<20>>,
+    status_receive: Number<20, { (status::DONE | status::OP_RECEIVE) as u64 }>,
+    status_write: Number<20, { (status::DONE | status::OP_REMOTE_RDMA_WRITE) as u64 }>,
+    status_immediate: Number<20, { status::IMMEDIATE as u64 }>,
+}
+
+impl Logic for Report {
+    #[hdl_gen]
+    fn update(&mut self) {
+        // What is placed or refused is the PSN expected; what is said again lies before it.
+        self.one_back.next = bits::<1>(0);
+        if (self.situation.val() == Situation::Behind) | (self.situation.val() == Situation::Over) {
+            self.one_back.next = bits::<1>(1);
+        }
+        self.answered_psn.next = self.message.val().psn - bit_cast::<24, 1>(self.one_back.val());
+        self.completion.next.vi = self.vi.val();
+        self.completion.next.receive = true;
+        self.completion.next.write = self.ending.val().write;
+        self.completion.next.region = self.receive.val().region;
+        self.completion.next.offset = self.receive.val().offset;
+        self.completion.next.length = self.after.val().received;
+        // The bytes of an RDMA write that failed are not those of the receive that says so.
+        if self.message.val().writing
+            & (self.situation.val() != Situation::Placed)
+            & (self.situation.val() != Situation::Lost)
+        {
+            self.completion.next.length = bits::<32>(0);
+        }
+        self.status.next = self.status_receive.val();
+        if self.ending.val().remote {
+            self.status.next = self.status_write.val();
+        }
+        self.completion.next.status = self.status.val() | bit_cast::<20, 9>(self.ending.val().errors);
+        if self.ending.val().immediate {
+            self.completion.next.status = self.status.val() | self.status_immediate.val();
+        }
+        self.completion.next.has_immediate = self.ending.val().immediate;
+        self.completion.next.immediate = self.packet.val().extension;
+        self.completion.next.acknowledge = self.ending.val().acknowledge;
+        self.completion.next.psn = self.answered_psn.val();
+        self.completion.next.msn = self.after.val().msn;
+        self.completion.next.syndrome = self.ending.val().syndrome;
+        self.completion.next.kind = self.ending.val().kind;
+        self.completion.next.ends = self.ending.val().consume;
+        self.completion.next.reception = self.message.val().reception;
+    }
+}

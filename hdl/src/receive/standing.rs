@@ -1,0 +1,135 @@
+//! Where a VI stands behind an order.
+//!
+//! ```text
+//!  situation, verdict, ending ──►┌──────────┐──► after
+//!             message, packet ──►│ Standing │──► next_msn
+//!    writes, ends, reads, ... ──►└──────────┘
+//! ```
+//! Contract: `after` is what is saved of the VI when an order that came to `situation` closes. The packet's PSN is done with when its
+//! payload is placed, or its read kept; an unreliable VI goes on behind what it has lost. What is consumed or lost ends the
+//! message. `next_msn` is the number of the message that ends now.
+//!
+//! Latency: none, no state. Tests: with the path, `tests/receive/path.rs`, `tests/receive/write.rs`.
+
+use super::contexts::Message;
+use super::judge::Verdict;
+use super::outcome::{Ending, Situation};
+use crate::bus::FrameInfo;
+use rust_hdl::prelude::*;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Standing {
+    /// What came of the order.
+    pub situation: Signal<In, Situation>,
+    /// What the frame was to the VI.
+    pub verdict: Signal<In, Verdict>,
+    /// How the order ends.
+    pub ending: Signal<In, Ending>,
+    /// Where the VI was.
+    pub message: Signal<In, Message>,
+    /// The frame.
+    pub packet: Signal<In, FrameInfo>,
+    /// The VI's service is reliable.
+    pub reliable: Signal<In, bool>,
+    /// The frame ends a message.
+    pub ends: Signal<In, bool>,
+    /// It is of an RDMA write.
+    pub writes: Signal<In, bool>,
+    /// It is an RDMA read request.
+    pub reads: Signal<In, bool>,
+    /// PSNs of that one's answer.
+    pub request_packets: Signal<In, Bits<24>>,
+    /// Where the VI is from now on.
+    pub after: Signal<Out, Message>,
+    /// Messages completed, with this one.
+    pub next_msn: Signal<Out, Bits<24>>,
+    one_more: Signal<Local, Bits<1>>,
+    msn: Signal<Local, Bits<24>>,
+    packets: Signal<Local, Bits<24>>,
+    next_psn: Signal<Local, Bits<24>>,
+    /// The frame's message is lost, unless the VI is reliable and stays.
+    failed: Signal<Local, bool>,
+    /// Its PSN is done with.
+    advances: Signal<Local, bool>,
+}
+
+impl Logic for Standing {
+    #[hdl_gen]
+    fn update(&mut self) {
+        // A read that comes again is no new message, and leaves the number.
+        self.one_more.next = bits::<1>(1);
+        if self.verdict.val() == Verdict::Behind {
+            self.one_more.next = bits::<1>(0);
+        }
+        self.msn.next = self.message.val().msn + bit_cast::<24, 1>(self.one_more.val());
+        self.next_msn.next = self.msn.val();
+        self.packets.next = bits::<24>(1);
+        if self.reads.val() {
+            self.packets.next = self.request_packets.val();
+        }
+        self.next_psn.next = self.packet.val().psn + self.packets.val();
+
+        self.after.next = self.message.val();
+        self.after.next.refused = self.message.val().refused | self.ending.val().refuses;
+        if self.ending.val().loses {
+            self.after.next.active = false;
+            self.after.next.broken = self.ending.val().breaks;
+        }
+        // A consumed descriptor ends the message.
+        if self.ending.val().consume {
+            self.after.next.active = false;
+        }
+        self.advances.next = false;
+        self.failed.next = (self.situation.val() == Situation::Refuse)
+            | (self.situation.val() == Situation::NoRight)
+            | (self.situation.val() == Situation::NoReading)
+            | (self.situation.val() == Situation::NotReady)
+            | (self.situation.val() == Situation::Lost)
+            | (self.situation.val() == Situation::Malformed)
+            | (self.situation.val() == Situation::Denied)
+            | (self.situation.val() == Situation::TooLong)
+            | (self.situation.val() == Situation::Refused)
+            | (self.situation.val() == Situation::Failed);
+        match self.situation.val() {
+            Situation::Placed => {
+                self.after.next.received =
+                    self.message.val().received + bit_cast::<32, 13>(self.packet.val().length);
+                self.after.next.left = self.message.val().left - bit_cast::<32, 13>(self.packet.val().length);
+                self.advances.next = true;
+                self.after.next.refused = false;
+                self.after.next.active = !self.ends.val();
+                self.after.next.writing = self.writes.val();
+                if self.ends.val() {
+                    self.after.next.msn = self.msn.val();
+                }
+            }
+            Situation::Partial => {
+                // A send's goes with its receive.
+                if self.message.val().writing {
+                    self.after.next.active = false;
+                }
+            }
+            Situation::Read => {
+                if self.verdict.val() == Verdict::Read {
+                    self.advances.next = true;
+                    self.after.next.msn = self.msn.val();
+                    self.after.next.refused = false;
+                }
+            }
+            Situation::Nothing => {
+                if self.verdict.val() == Verdict::Stray {
+                    self.advances.next = true;
+                }
+            }
+            _ => {}
+        }
+        // An unreliable VI goes on behind what it has lost.
+        if !self.reliable.val() & self.failed.val() {
+            self.advances.next = true;
+        }
+        if self.advances.val() {
+            self.after.next.psn = self.next_psn.val();
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Counts the packets of so many bytes.
+//!
+//! ```text
+//!  load, bytes, some, mtu ──►┌───────┐──► done, packets
+//!                            └───────┘
+//! ```
+//! Contract: `packets` is `bytes` divided by 256 << `mtu`, rounded up, when `done`; with `some` it is 1 at least.
+//!
+//! Latency: 1 + `mtu` cycles from `load`: a shift in each. Tests: with the whole, `tests/reply/requests.rs`.
+
+use rust_hdl::prelude::*;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Count {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Begin.
+    pub load: Signal<In, bool>,
+    /// With so many bytes.
+    pub bytes: Signal<In, Bits<32>>,
+    /// No bytes are a packet.
+    pub some: Signal<In, bool>,
+    /// A packet is of 256 << `mtu` bytes.
+    pub mtu: Signal<In, Bits<3>>,
+    /// They are counted.
+    pub done: Signal<Out, bool>,
+    /// So many.
+    pub packets: Signal<Out, Bits<24>>,
+    scaled: DFF<Bits<24>>,
+    /// Shifts to come.
+    shifts: DFF<Bits<3>>,
+    /// Something was shifted out.
+    sticky: DFF<bool>,
+    length: Signal<Local, Bits<32>>,
+    round_up: Signal<Local, Bits<1>>,
+}
+
+impl Logic for Count {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, scaled, shifts, sticky);
+        self.length.next = self.bytes.val();
+        self.done.next = !self.shifts.q.val().any();
+        self.round_up.next = bits::<1>(0);
+        if self.sticky.q.val() {
+            self.round_up.next = bits::<1>(1);
+        }
+        self.packets.next = self.scaled.q.val() + bit_cast::<24, 1>(self.round_up.val());
+        if self.shifts.q.val().any() {
+            self.scaled.d.next = self.scaled.q.val() >> 1;
+            self.sticky.d.next = self.sticky.q.val() | self.scaled.q.val().get_bit(0);
+            self.shifts.d.next = self.shifts.q.val() - 1;
+        }
+        if self.load.val() {
+            self.scaled.d.next = self.length.val().get_bits::<24>(8);
+            self.sticky.d.next = self.length.val().get_bits::<8>(0).any() | self.some.val();
+            self.shifts.d.next = self.mtu.val();
+        }
+    }
+}

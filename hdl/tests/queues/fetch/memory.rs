@@ -1,0 +1,107 @@
+//! Host memory: rings and descriptors, of which some cannot be read.
+
+use std::collections::VecDeque;
+
+use rand::Rng;
+use viaduct_spec::profile::{RECEIVE_AHEAD, SEND_WINDOW};
+use viaduct_spec::register::event_code;
+
+use super::queue::{Ending, Name};
+use super::{Answer, World};
+
+impl World {
+    /// The beats that answer an access.
+    pub fn answer(&mut self) {
+        let get = |world: &Self, field| world.access.get(&world.bench, field);
+        let (address, length) = (get(self, "address"), get(self, "length"));
+        let (region, tag, user) = (get(self, "region"), get(self, "tag"), get(self, "user"));
+        assert_eq!((get(self, "by_offset"), get(self, "write")), (1, 0));
+        assert_eq!(get(self, "span"), length);
+        let data: Vec<u64>;
+        let mut refused = false;
+        let mut failed = false;
+        let mut bytes = length as usize;
+        if get(self, "system") == 1 {
+            self.seen.lines += 1;
+            assert_eq!(get(self, "clip"), 0);
+            assert!(length % 8 == 0 && length > 0 && address % 64 + length <= 64, "{address:x} {length}");
+            let queue = self
+                .queues
+                .values_mut()
+                .find(|queue| queue.ring_region == region && address >> 6 >= queue.ring_offset)
+                .expect("a ring");
+            assert_eq!(tag, queue.system_tag);
+            let first = (address - (queue.ring_offset << 6)) as usize / 8;
+            data = queue.slots[first..first + length as usize / 8].to_vec();
+            // The line is judged when it arrives, but nothing can change it: slots are written once.
+            let mut good = 0;
+            for word in &data {
+                let position = queue.due.get(queue.read + good).map(|descriptor| descriptor.position);
+                if position != Some(word >> 50) || word >> 34 & 0xffff == 0 {
+                    break;
+                }
+                good += 1;
+            }
+            queue.broken = good < data.len();
+            if self.rng.random_bool(self.errors / 2.0) {
+                refused = self.rng.random();
+                failed = !refused;
+                // Words before the failure may be good tokens.
+                bytes = if failed { 8 * self.rng.random_range(0..data.len()) } else { 0 };
+                good = good.min(bytes / 8);
+                queue.wrong = true;
+                queue.broken = true;
+                for lost in queue.due.drain(queue.read + good..) {
+                    self.descriptors.remove(&(lost.region, lost.offset));
+                }
+            }
+            queue.read += good;
+            self.seen.wrong += u64::from(queue.broken);
+            let under_way = 1 + self.answers.iter().filter(|answer| answer.line).count();
+            self.seen.lines_at_once = self.seen.lines_at_once.max(under_way);
+        } else {
+            assert_eq!((get(self, "clip"), length, address % 64), (1, 64, 0));
+            let descriptor =
+                self.descriptors.remove(&(region, address >> 6)).expect("posted and not yet asked for");
+            let queue = self.queues.get_mut(&descriptor.queue).unwrap();
+            assert_eq!(tag, queue.tag);
+            assert_eq!(queue.due[queue.asked].position, descriptor.position, "in order");
+            queue.asked += 1;
+            queue.read = queue.read.max(queue.asked);
+            let fetched = queue.held + queue.asked as u64;
+            let window = if descriptor.queue.1 { RECEIVE_AHEAD } else { SEND_WINDOW } as u64;
+            assert!(fetched <= window, "{fetched} fetched and not done");
+            self.seen.window_full += u64::from(fetched == window);
+            if !descriptor.queue.1 {
+                self.reserved += 1;
+                assert!(self.reserved <= 8, "room for 8 heads");
+                self.seen.heads_full += u64::from(self.reserved == 8);
+            }
+            data = descriptor.words.to_vec();
+            match descriptor.ending {
+                Ending::Bytes(there) => bytes = there,
+                Ending::Refused => (bytes, refused) = (0, true),
+                Ending::Failed(words) => (bytes, failed) = (words * 8, true),
+            }
+            if descriptor.outcome().2 {
+                self.seen.lost += 1;
+                self.expect_fault(descriptor.queue, event_code::POST_DESC);
+            }
+        }
+        let mut beats = VecDeque::new();
+        for (n, &word) in data.iter().enumerate().take(bytes.div_ceil(8)) {
+            let count = (bytes - n * 8).min(8) as u64;
+            let last = (n + 1) * 8 >= bytes && !failed;
+            beats.push_back([0, user, word, count, last.into(), 0, 0]);
+        }
+        if refused || failed {
+            beats.push_back([0, user, self.rng.random(), 0, 1, refused.into(), failed.into()]);
+        }
+        let due = self.cycle + self.rng.random_range(5..=self.latency);
+        self.answers.push_back(Answer { due, line: get(self, "system") == 1, beats });
+    }
+
+    fn expect_fault(&mut self, name: Name, code: u8) {
+        self.faults.push((name.0, name.1, code.into()));
+    }
+}

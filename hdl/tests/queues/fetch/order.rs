@@ -1,0 +1,24 @@
+//! What must come out, and in which order.
+
+use super::World;
+
+#[test]
+fn every_descriptor_once_and_in_order() {
+    let mut world = World::new(&[0, 1, 7, 62, 63]);
+    world.settle();
+    for (latency, posts, finishes, gather) in [
+        (10, 0.02, 0.05, 0.1),
+        (150, 0.05, 0.02, 0.5),
+        (60, 0.003, 0.2, 0.3),
+        (300, 0.1, 0.1, 0.5),
+        (9, 0.1, 0.1, 0.01),
+    ] {
+        (world.latency, world.gather) = (latency, gather);
+        world.traffic(12_000, posts, finishes, 0.0);
+    }
+    println!("{:?}", world.seen);
+    let seen = &world.seen;
+    assert!(seen.descriptors > 3000 && seen.lines > 500 && seen.lost > 100);
+    assert!(seen.heads_full > 20 && seen.window_full > 100);
+    assert!(seen.lines_at_once >= 4);
+}

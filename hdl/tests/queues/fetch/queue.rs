@@ -1,0 +1,77 @@
+//! A work queue and its descriptors, as their process and the agent see them.
+
+use std::collections::VecDeque;
+
+pub const WRAP: u64 = 1 << 14;
+/// Most descriptors that a process has out in one queue.
+pub const BACKLOG: u64 = 64;
+
+/// A queue: VI, and whether it is the receive queue.
+pub type Name = (u64, bool);
+
+/// How the read of a descriptor ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ending {
+    /// So many bytes are there, 1 to 64.
+    Bytes(usize),
+    Refused,
+    /// The bus failed after so many words.
+    Failed(usize),
+}
+
+#[derive(Clone, Debug)]
+pub struct Descriptor {
+    pub queue: Name,
+    pub region: u64,
+    pub offset: u64,
+    pub position: u64,
+    pub ending: Ending,
+    pub words: [u64; 8],
+}
+
+impl Descriptor {
+    /// What must come out: the words, how many of them are there, and whether it is lost.
+    pub fn outcome(&self) -> ([u64; 8], u64, bool) {
+        let whole = match self.ending {
+            Ending::Bytes(bytes) => bytes / 8,
+            Ending::Refused => 0,
+            Ending::Failed(words) => words,
+        };
+        let mut words = self.words;
+        words[whole..].fill(0);
+        (words, whole as u64, !matches!(self.ending, Ending::Bytes(32..)))
+    }
+}
+
+/// A work queue as its process and the agent see it.
+#[derive(Default)]
+pub struct Queue {
+    pub ring_log2: u64,
+    pub ring_offset: u64,
+    pub ring_region: u64,
+    pub tag: u64,
+    pub system_tag: u64,
+    pub open: bool,
+    pub slots: Vec<u64>,
+    pub posted: u64,
+    /// Posted, not yet rung for.
+    pub unrung: Option<u64>,
+    /// Descriptors that must still come out.
+    pub due: VecDeque<Descriptor>,
+    /// How many of those have been asked for.
+    pub asked: usize,
+    /// Of how many the token has been read, or was in the doorbell.
+    pub read: usize,
+    /// A token that was read is wrong: the queue's fault comes when its turn does.
+    pub broken: bool,
+    /// Came out, not done yet.
+    pub held: u64,
+    /// Position of the oldest that is not done: what the block under test is told.
+    pub done: u64,
+    /// It is wrong: nothing is posted any more.
+    pub wrong: bool,
+    /// An overrun may stop it at any moment.
+    pub overrun: bool,
+    /// What the last doorbell said: posted, token.
+    pub row: (u64, Option<u64>),
+}
