@@ -191,6 +191,10 @@ pub struct Transmit {
     nak_left: DFF<bool>,
     /// The packet at hand is dropped because its bytes could not be read, or because it may not.
     unread: DFF<bool>,
+    /// The word of a packet that is dropped has been looked at,
+    looked: DFF<bool>,
+    /// and is its last.
+    ends: DFF<bool>,
     /// Its VI is in Error, and the NAK can be said.
     failing: DFF<bool>,
     counted_msn: Signal<Local, Bits<24>>,
@@ -262,18 +266,8 @@ impl Logic for Transmit {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, acking, started, dropping, errors, reliable, psn, breaks, silent);
-        dff_setup!(
-            self,
-            clock,
-            entered,
-            unread,
-            failing,
-            forbidden,
-            its_row,
-            was_connected,
-            was_idle,
-            was_stale
-        );
+        dff_setup!(self, clock, entered, unread, forbidden, its_row, was_connected, was_idle, was_stale);
+        dff_setup!(self, clock, failing, looked, ends);
         dff_setup!(self, clock, packet_taken, whole_taken, reply_left, ack_left, nak_left);
         dff_setup!(self, clock, was_refusing, was_refused, was_failed, was_flushed, has_errors);
         clock!(self, clock, framer, contexts, states, epochs, refusing);
@@ -408,6 +402,7 @@ impl Logic for Transmit {
         self.read.next.psn = self.packet_psn.val();
         self.reply_left.d.next = false;
         self.failing.d.next = false;
+        self.looked.d.next = false;
         self.failed_valid.next = self.failing.q.val();
         self.failed.next.vi = self.vi.q.val();
         self.failed.next.psn = self.packet.val().psn;
@@ -523,10 +518,14 @@ impl Logic for Transmit {
                 }
             }
             State::Drop => {
-                // The payload of the frames before leaves first.
-                if !self.framer.running.val() {
+                // The payload of the frames before leaves first. A word comes from a memory, late: it is looked at in one
+                // cycle and leaves in the next.
+                self.looked.d.next =
+                    !self.framer.running.val() & self.payload_valid.val() & !self.looked.q.val();
+                self.ends.d.next = self.payload_last.val();
+                if self.looked.q.val() {
                     self.payload_ready.next = true;
-                    if self.payload_valid.val() & self.payload_last.val() {
+                    if self.ends.q.val() {
                         self.step.d.next = State::Break;
                         if self.replies.val() {
                             self.step.d.next = State::Fail;
@@ -644,6 +643,7 @@ impl Logic for Transmit {
             self.silent.d.next = false;
             self.acking.d.next = false;
             self.started.d.next = false;
+            self.looked.d.next = false;
             self.failing.d.next = false;
             self.dropping.d.next = false;
         }
