@@ -647,11 +647,9 @@ impl Logic for Sends {
                     if self.again.val() {
                         self.window.d.next.pending = false;
                     }
-                } else if !self.flies.q.val() | !self.connected.val() {
-                    if self.window.q.val().pending {
-                        self.window.d.next.pending = false;
-                        self.step.d.next = Step::Committed;
-                    }
+                } else if (!self.flies.q.val() | !self.connected.val()) & self.window.q.val().pending {
+                    self.window.d.next.pending = false;
+                    self.step.d.next = Step::Committed;
                 }
             }
             Step::Commit => {
