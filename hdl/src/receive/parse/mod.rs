@@ -1,9 +1,12 @@
 //! Who a frame is for, and whether it is whole: every check that needs no table.
 //!
 //! ```text
-//!               frame ──►┌───────┐──► keep, drop, info
-//!  mac, ip, pkey, raw_* ►│ Parse │──► endless
-//!         store_ready ──►└───────┘──► count_*
+//!               frame ──►┌────────────────────┐──► keep, drop, info
+//!  mac, ip, pkey, raw_* ►│       Parse        │──► endless
+//!         store_ready ──►│ Addressee Extent   │──► count_*
+//!                        │ Checksum  Headers  │
+//!                        │ Size Opcode Icrc   │
+//!                        └────────────────────┘
 //! ```
 //! Contract: an untagged frame's beats go in; the store gets the frame by itself ([`Delay`](super::Delay)). When the frame has ended there is
 //! one pulse, `keep` with `info` (`start` and `end` are the store's) or `drop`, and with a drop one of the counts. The first reason counts:
@@ -27,13 +30,25 @@
 //!
 //! Tests: `tests/receive/parse.rs`, on frames that Linux made and on what becomes of them when a byte changes.
 
+mod addressee;
+mod checksum;
+mod extent;
+mod headers;
+mod opcode;
+mod size;
+
+pub use addressee::Addressee;
+pub use checksum::Checksum;
+pub use extent::Extent;
+pub use headers::Headers;
+pub use opcode::Opcode;
+pub use size::Size;
+
 use super::Icrc;
 use crate::bus::{FrameBeat, FrameInfo};
 use crate::prims::Number;
 use rust_hdl::prelude::*;
-use viaduct_spec::wire::{
-    reth, BTH_BYTES, EXTENSION_BYTES, ICRC_BYTES, IPV4_BYTES, MAX_MTU, RETH_BYTES, UDP_BYTES, UDP_PORT,
-};
+use viaduct_spec::wire::{reth, BTH_BYTES, EXTENSION_BYTES, ICRC_BYTES, IPV4_BYTES, RETH_BYTES, UDP_BYTES};
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -89,6 +104,12 @@ pub struct Parse {
     /// See the module's description.
     pub count_congestion: Signal<Out, bool>,
     icrc: Icrc,
+    addressee: Addressee,
+    extent: Extent,
+    size: Size,
+    checksum: Checksum,
+    headers: Headers,
+    kind: Opcode,
     /// Number of the next beat, 7 for every later one.
     next_index: DFF<Bits<3>>,
     valid: DFF<bool>,
@@ -98,57 +119,18 @@ pub struct Parse {
     data: Signal<Local, Bits<64>>,
     count: Signal<Local, Bits<4>>,
     last: Signal<Local, bool>,
-    at: [Signal<Local, bool>; 8],
+    one: Signal<Local, Bits<1>>,
+    at: Signal<Local, Bits<8>>,
     whole: Signal<Local, bool>,
 
-    // What is known of the frame whose beat is in `beat`.
-    foreign: DFF<bool>,
-    malformed: DFF<bool>,
-    bth: DFF<bool>,
-    /// A router found congestion.
-    marked: DFF<bool>,
     damaged: DFF<bool>,
-    ended: DFF<bool>,
-    ip_length: DFF<Bits<16>>,
-    /// Beats until the one with the IP packet's last byte, from beat 4 on.
-    left: DFF<Bits<10>>,
-    half: DFF<bool>,
-    fields: DFF<FrameInfo>,
-    pad: DFF<Bits<2>>,
-    /// The next beat is the eighth, ninth or tenth: bytes 56, 64 or 72 on.
-    eighth: DFF<bool>,
-    ninth: DFF<bool>,
-    tenth: DFF<bool>,
-
-    // The IP header's one's complement sum.
-    word_0: Signal<Local, Bits<18>>,
-    word_1: Signal<Local, Bits<18>>,
-    word_2: Signal<Local, Bits<18>>,
-    word_3: Signal<Local, Bits<18>>,
-    sum: DFF<Bits<20>>,
-    part: DFF<Bits<18>>,
-    fold_low: Signal<Local, Bits<17>>,
-    fold_high: Signal<Local, Bits<17>>,
-    folded: DFF<Bits<17>>,
-
+    fields: Signal<Local, FrameInfo>,
     // Payload bytes: IP length less headers, less pad.
-    extended: Signal<Local, bool>,
-    reth: Signal<Local, bool>,
-    known: Signal<Local, bool>,
-    headers: Signal<Local, Bits<14>>,
     rest: DFF<Bits<14>>,
     length: DFF<Bits<14>>,
 
-    packet_end: Signal<Local, Bits<16>>,
-    end_beat: Signal<Local, Bits<10>>,
-    udp_length: Signal<Local, Bits<16>>,
-    udp_end: Signal<Local, Bits<16>>,
-    length_16: Signal<Local, Bits<16>>,
-    final_beat: Signal<Local, bool>,
-    in_packet: Signal<Local, bool>,
-    short: Signal<Local, bool>,
-    pkey_difference: Signal<Local, Bits<16>>,
     opcode: Signal<Local, Bits<8>>,
+    ip_length: Signal<Local, Bits<16>>,
 
     deciding: DFF<bool>,
     lengths_bad: Signal<Local, bool>,
@@ -167,66 +149,26 @@ pub struct Parse {
     counted_congestion: DFF<bool>,
 
     // The raw channel: who the frame is to, how long it is, and that once more a cycle and two cycles later.
-    wanted: DFF<bool>,
-    has_tag: DFF<bool>,
-    tagged_now: Signal<Local, bool>,
-    is_broadcast: Signal<Local, bool>,
-    is_multicast: Signal<Local, bool>,
-    /// Beats in front of the one in `beat`.
-    beats: DFF<Bits<10>>,
-    so_far: Signal<Local, Bits<10>>,
-    too_long: DFF<bool>,
-    runt: DFF<bool>,
-    tail_bytes: Signal<Local, Bits<13>>,
-    bytes: DFF<Bits<13>>,
     known_bytes: DFF<Bits<13>>,
     kept_bytes: DFF<Bits<13>>,
     known_tagged: DFF<bool>,
     kept_tagged: DFF<bool>,
     /// For queue pair 1.
     agents: Signal<Local, bool>,
-    datagram: Signal<Local, bool>,
     known_wanted: DFF<bool>,
     known_agents: DFF<bool>,
     kept_raw: DFF<bool>,
 
-    /// The frame ends 14 bytes behind what the IP length says; less 2, because words for the ICRC begin at byte 6.
-    ethernet_to_end: Number<16, 12>,
-    udp_to_ip: Number<16, { IPV4_BYTES as u64 }>,
-    least: Number<16, { HEADERS }>,
-    most: Number<16, { HEADERS + LONGEST + MAX_MTU as u64 }>,
-    plain_headers: Number<14, { HEADERS }>,
-    extended_headers: Number<14, { HEADERS + EXTENSION_BYTES as u64 }>,
-    reth_headers: Number<14, { HEADERS + RETH_BYTES as u64 }>,
-    both_headers: Number<14, { HEADERS + (RETH_BYTES + EXTENSION_BYTES) as u64 }>,
-    datagram_headers: Number<14, { HEADERS + DETH_BYTES as u64 }>,
-    longest_beats: Number<10, { (LONGEST_FRAME / 8) as u64 }>,
-    /// EtherType 0800, version 4 and 5 words of header, as they lie in a beat.
-    ip_type: Number<24, 0x45_0008>,
-    port: Number<16, { UDP_PORT.swap_bytes() as u64 }>,
-    /// More-fragments and offset, as they lie in a beat.
-    fragment: Number<16, 0xff3f>,
-    pkey_mask: Number<16, 0x7fff>,
-    all_ones: Number<17, 0xffff>,
     congestion: Number<8, { viaduct_spec::wire::opcode::CONGESTION as u64 }>,
-    acknowledge: Number<8, { viaduct_spec::wire::opcode::RC_ACKNOWLEDGE as u64 }>,
-    read_request: Number<8, { viaduct_spec::wire::opcode::RC_READ_REQUEST as u64 }>,
-    response_only: Number<8, { viaduct_spec::wire::opcode::RC_READ_RESPONSE_ONLY as u64 }>,
-    datagram_opcode: Number<8, { viaduct_spec::wire::opcode::UD_SEND_ONLY as u64 }>,
     raw_opcode: Number<8, { viaduct_spec::wire::opcode::UC_SEND_ONLY as u64 }>,
     agents_pair: Number<24, 1>,
 }
-
-const _: () = assert!(LONGEST_FRAME % 8 == 0);
 
 /// Bytes of the headers and the ICRC that an IP packet's length counts.
 const HEADERS: u64 = (IPV4_BYTES + UDP_BYTES + BTH_BYTES + ICRC_BYTES) as u64;
 
 /// Bytes of a DETH.
 const DETH_BYTES: usize = 8;
-
-/// Bytes of the longest frame, without FCS and tag.
-const LONGEST_FRAME: usize = 4224;
 
 const _: () = assert!(RETH_BYTES == (reth::ADDRESS.lo + reth::ADDRESS.width) / 8);
 
@@ -236,18 +178,13 @@ const LONGEST: u64 = (RETH_BYTES + EXTENSION_BYTES) as u64;
 impl Logic for Parse {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, next_index, valid, index, beat);
-        dff_setup!(self, clock, foreign, malformed, bth, damaged, ended, ip_length);
-        dff_setup!(
-            self, clock, left, half, fields, pad, eighth, ninth, tenth, sum, part, folded, rest, length
-        );
-        dff_setup!(self, clock, deciding, kept, dropped, wanted, has_tag, beats, too_long, runt, bytes);
-        dff_setup!(self, clock, known_bytes, kept_bytes, known_tagged, kept_tagged, known_wanted);
-        dff_setup!(self, clock, known_agents, kept_raw, beat_tagged);
-        dff_setup!(self, clock, counted_malformed, counted_icrc, counted_not_ours, counted_bth);
-        dff_setup!(self, clock, known_deciding, known_foreign, known_malformed, known_bth, known_notice);
-        dff_setup!(self, clock, marked, known_marked, counted_congestion);
-        clock!(self, clock, icrc);
+        dff_setup!(self, clock, next_index, valid, index, beat, damaged, rest, length, deciding, kept);
+        dff_setup!(self, clock, dropped, known_bytes, kept_bytes, known_tagged, kept_tagged);
+        dff_setup!(self, clock, known_wanted, known_agents, kept_raw, beat_tagged, counted_malformed);
+        dff_setup!(self, clock, counted_icrc, counted_not_ours, counted_bth, known_deciding);
+        dff_setup!(self, clock, known_foreign, known_malformed, known_bth, known_notice, known_marked);
+        dff_setup!(self, clock, counted_congestion);
+        clock!(self, clock, icrc, addressee, extent, size, checksum, headers);
         self.icrc.reset.next = self.reset.val();
 
         // First register: the beat and its number.
@@ -268,301 +205,84 @@ impl Logic for Parse {
         self.count.next = self.beat.q.val().count;
         self.last.next = self.beat.q.val().last;
         self.whole.next = self.count.val() == bits::<4>(8);
-        self.at[0].next = self.valid.q.val() & (self.index.q.val() == bits::<3>(0));
-        self.at[1].next = self.valid.q.val() & (self.index.q.val() == bits::<3>(1));
-        self.at[2].next = self.valid.q.val() & (self.index.q.val() == bits::<3>(2));
-        self.at[3].next = self.valid.q.val() & (self.index.q.val() == bits::<3>(3));
-        self.at[4].next = self.valid.q.val() & (self.index.q.val() == bits::<3>(4));
-        self.at[5].next = self.valid.q.val() & (self.index.q.val() == bits::<3>(5));
-        self.at[6].next = self.valid.q.val() & (self.index.q.val() == bits::<3>(6));
-        self.at[7].next = self.valid.q.val() & (self.index.q.val() == bits::<3>(7));
-
-        self.is_broadcast.next = self.data.val().get_bits::<48>(0).all();
-        self.is_multicast.next = self.data.val().get_bit(0);
-        // Addresses and protocols. A beat that is not whole says nothing: the frame is too short anyway.
-        if self.at[0].val() {
-            self.foreign.d.next = self.data.val().get_bits::<48>(0) != self.mac.val();
-            self.wanted.d.next = self.raw_open.val()
-                & (self.raw_any.val()
-                    | (self.data.val().get_bits::<48>(0) == self.mac.val())
-                    | (self.is_broadcast.val() & self.raw_broadcast.val())
-                    | (self.is_multicast.val() & !self.is_broadcast.val() & self.raw_multicast.val()));
-            self.malformed.d.next = false;
-            self.runt.d.next = self.last.val();
-            self.bth.d.next = false;
-            self.ended.d.next = false;
-        }
-        if self.at[1].val()
-            & ((self.data.val().get_bits::<16>(32) != self.ip_type.val().get_bits::<16>(0))
-                | (self.whole.val()
-                    & (self.data.val().get_bits::<8>(48) != self.ip_type.val().get_bits::<8>(16))))
-        {
-            self.foreign.d.next = true;
-        }
-        // Too short for anything, or too long: whoever it is for.
-        if self.at[1].val() & (self.count.val() < bits::<4>(6)) {
-            self.runt.d.next = true;
-        }
-        self.so_far.next = self.beats.q.val();
-        if self.at[0].val() {
-            self.so_far.next = bits::<10>(0);
-        }
+        self.one.next = bits::<1>(0);
         if self.valid.q.val() {
-            self.beats.d.next = self.so_far.val() + 1;
-            if self.so_far.val() == self.longest_beats.val() {
-                self.beats.d.next = self.so_far.val();
-                self.too_long.d.next = true;
-            }
+            self.one.next = bits::<1>(1);
         }
-        self.endless.next = self.too_long.q.val();
-        // Bytes of the whole frame, if this beat is its last.
-        self.tagged_now.next = self.beat_tagged.q.val();
-        self.tail_bytes.next = bit_cast::<13, 4>(self.count.val());
-        if self.tagged_now.val() {
-            self.tail_bytes.next = bit_cast::<13, 4>(self.count.val()) + 4;
-        }
-        if self.valid.q.val() {
-            self.bytes.d.next = (bit_cast::<13, 10>(self.so_far.val()) << 3) + self.tail_bytes.val();
-            self.has_tag.d.next = self.tagged_now.val();
-        }
-        // Bits 1:0 of the type of service.
-        if self.at[1].val() {
-            self.marked.d.next = self.data.val().get_bits::<2>(56).all();
-        }
-        if self.at[2].val()
-            & self.whole.val()
-            & ((self.data.val().get_bits::<16>(32) & self.fragment.val()).any()
-                | (self.data.val().get_bits::<8>(56) != bits::<8>(17)))
-        {
-            self.foreign.d.next = true;
-        }
-        if self.at[3].val()
-            & self.whole.val()
-            & ((self.data.val().get_bits::<8>(48) != self.ip.val().get_bits::<8>(24))
-                | (self.data.val().get_bits::<8>(56) != self.ip.val().get_bits::<8>(16)))
-        {
-            self.foreign.d.next = true;
-        }
-        if self.at[4].val()
-            & self.whole.val()
-            & ((self.data.val().get_bits::<8>(0) != self.ip.val().get_bits::<8>(8))
-                | (self.data.val().get_bits::<8>(8) != self.ip.val().get_bits::<8>(0))
-                | (self.data.val().get_bits::<16>(32) != self.port.val()))
-        {
-            self.foreign.d.next = true;
-        }
+        self.at.next = bit_cast::<8, 1>(self.one.val()) << self.index.q.val();
+        self.addressee.at.next = self.at.val();
+        self.addressee.data.next = self.data.val();
+        self.addressee.whole.next = self.whole.val();
+        self.addressee.mac.next = self.mac.val();
+        self.addressee.ip.next = self.ip.val();
+        self.addressee.raw_open.next = self.raw_open.val();
+        self.addressee.raw_broadcast.next = self.raw_broadcast.val();
+        self.addressee.raw_multicast.next = self.raw_multicast.val();
+        self.addressee.raw_any.next = self.raw_any.val();
+        self.size.reset.next = self.reset.val();
+        self.size.valid.next = self.valid.q.val();
+        self.size.at.next = self.at.val();
+        self.size.count.next = self.count.val();
+        self.size.last.next = self.last.val();
+        self.size.was_tagged.next = self.beat_tagged.q.val();
+        self.size.decided.next = self.deciding.q.val();
+        self.endless.next = self.size.long.val();
+        self.checksum.valid.next = self.valid.q.val();
+        self.checksum.at.next = self.at.val();
+        self.checksum.data.next = self.data.val();
+        self.headers.valid.next = self.valid.q.val();
+        self.headers.at.next = self.at.val();
+        self.headers.data.next = self.data.val();
+        self.headers.pkey.next = self.pkey.val();
+        self.headers.reth.next = self.kind.reth.val();
+        self.fields.next = self.headers.fields.val();
+        self.opcode.next = self.fields.val().opcode;
+        self.agents.next = self.fields.val().queue_pair == self.agents_pair.val();
+        self.kind.opcode.next = self.opcode.val();
+        self.kind.agents.next = self.agents.val();
+        self.extent.valid.next = self.valid.q.val();
+        self.extent.at.next = self.at.val();
+        self.extent.late.next = self.valid.q.val() & self.index.q.val().get_bit(2);
+        self.extent.data.next = self.data.val();
+        self.extent.count.next = self.count.val();
         if self.valid.q.val() {
             self.damaged.d.next = self.beat.q.val().bad;
         }
 
-        // Lengths.
-        self.length_16.next = (bit_cast::<16, 8>(self.data.val().get_bits::<8>(0)) << 8)
-            | bit_cast::<16, 8>(self.data.val().get_bits::<8>(8));
-        self.udp_length.next = (bit_cast::<16, 8>(self.data.val().get_bits::<8>(48)) << 8)
-            | bit_cast::<16, 8>(self.data.val().get_bits::<8>(56));
-        self.packet_end.next = self.ip_length.q.val() + self.ethernet_to_end.val();
-        self.end_beat.next = self.packet_end.val().get_bits::<10>(3);
-        if self.at[2].val() {
-            self.ip_length.d.next = self.length_16.val();
-        }
-        if self.at[3].val() {
-            self.left.d.next = self.end_beat.val() - 4;
-            self.half.d.next = !self.packet_end.val().get_bit(2);
-            if (self.ip_length.q.val() < self.least.val())
-                | (self.ip_length.q.val() > self.most.val())
-                | self.ip_length.q.val().get_bits::<2>(0).any()
-            {
-                self.malformed.d.next = true;
-            }
-        }
-        self.udp_end.next = self.udp_length.val() + self.udp_to_ip.val();
-        if self.at[4].val() & (self.udp_end.val() != self.ip_length.q.val()) {
-            self.malformed.d.next = true;
-        }
-
-        if (self.valid.q.val() & (self.index.q.val() > bits::<3>(3))) & self.left.q.val().any() {
-            self.left.d.next = self.left.q.val() - 1;
-        }
-        self.final_beat.next = self.at[7].val() & !self.ended.q.val() & !self.left.q.val().any();
-        self.short.next =
-            (self.count.val() < bits::<4>(2)) | (!self.half.q.val() & (self.count.val() < bits::<4>(6)));
-        if self.final_beat.val() {
-            self.ended.d.next = true;
-            if self.short.val() {
-                self.malformed.d.next = true;
-            }
-        }
-
-        // The IP header's checksum, in the byte order of the beats: the sum does not mind.
-        self.word_0.next = bit_cast::<18, 16>(self.data.val().get_bits::<16>(0));
-        self.word_1.next = bit_cast::<18, 16>(self.data.val().get_bits::<16>(16));
-        self.word_2.next = bit_cast::<18, 16>(self.data.val().get_bits::<16>(32));
-        self.word_3.next = bit_cast::<18, 16>(self.data.val().get_bits::<16>(48));
-        if self.valid.q.val() {
-            self.part.d.next =
-                (self.word_0.val() + self.word_1.val()) + (self.word_2.val() + self.word_3.val());
-            self.sum.d.next = self.sum.q.val() + bit_cast::<20, 18>(self.part.q.val());
-        }
-        if self.at[1].val() {
-            self.part.d.next = self.word_3.val();
-            self.sum.d.next = bits::<20>(0);
-        }
-        if self.at[4].val() {
-            self.part.d.next = self.word_0.val();
-        }
-        self.fold_low.next = bit_cast::<17, 16>(self.sum.q.val().get_bits::<16>(0));
-        self.fold_high.next = bit_cast::<17, 4>(self.sum.q.val().get_bits::<4>(16));
-        if self.at[6].val() {
-            self.folded.d.next = self.fold_low.val() + self.fold_high.val();
-        }
-
-        // Base transport header and extension.
-        if self.at[3].val() {
-            self.fields.d.next.source_ip = (bit_cast::<32, 8>(self.data.val().get_bits::<8>(16)) << 24)
-                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(24)) << 16)
-                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(32)) << 8)
-                | bit_cast::<32, 8>(self.data.val().get_bits::<8>(40));
-        }
-        self.pkey_difference.next = ((bit_cast::<16, 8>(self.data.val().get_bits::<8>(32)) << 8)
-            | bit_cast::<16, 8>(self.data.val().get_bits::<8>(40)))
-            ^ self.pkey.val();
-        if self.at[5].val() {
-            self.fields.d.next.opcode = self.data.val().get_bits::<8>(16);
-            self.pad.d.next = self.data.val().get_bits::<2>(28);
-            self.bth.d.next = self.data.val().get_bits::<4>(24).any()
-                | (self.pkey_difference.val() & self.pkey_mask.val()).any();
-            self.fields.d.next.queue_pair = bit_cast::<24, 8>(self.data.val().get_bits::<8>(56)) << 16;
-        }
-        if self.at[6].val() {
-            self.fields.d.next.queue_pair = self.fields.q.val().queue_pair
-                | (bit_cast::<24, 8>(self.data.val().get_bits::<8>(0)) << 8)
-                | bit_cast::<24, 8>(self.data.val().get_bits::<8>(8));
-            self.fields.d.next.ack_request = self.data.val().get_bit(23);
-            self.fields.d.next.psn = (bit_cast::<24, 8>(self.data.val().get_bits::<8>(24)) << 16)
-                | (bit_cast::<24, 8>(self.data.val().get_bits::<8>(32)) << 8)
-                | bit_cast::<24, 8>(self.data.val().get_bits::<8>(40));
-            self.fields.d.next.extension = (bit_cast::<32, 8>(self.data.val().get_bits::<8>(48)) << 24)
-                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(56)) << 16);
-        }
-        if self.at[7].val() & self.eighth.q.val() {
-            self.fields.d.next.extension = self.fields.q.val().extension
-                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(0)) << 8)
-                | bit_cast::<32, 8>(self.data.val().get_bits::<8>(8));
-        }
-        // With a RETH: its address in bytes 54 to 61, handle to 65, length to 69, immediate data to 73.
-        if self.at[6].val() {
-            self.fields.d.next.address = (bit_cast::<64, 8>(self.data.val().get_bits::<8>(48)) << 56)
-                | (bit_cast::<64, 8>(self.data.val().get_bits::<8>(56)) << 48);
-        }
-        if self.at[7].val() & self.eighth.q.val() {
-            self.fields.d.next.address = self.fields.q.val().address
-                | (bit_cast::<64, 8>(self.data.val().get_bits::<8>(0)) << 40)
-                | (bit_cast::<64, 8>(self.data.val().get_bits::<8>(8)) << 32)
-                | (bit_cast::<64, 8>(self.data.val().get_bits::<8>(16)) << 24)
-                | (bit_cast::<64, 8>(self.data.val().get_bits::<8>(24)) << 16)
-                | (bit_cast::<64, 8>(self.data.val().get_bits::<8>(32)) << 8)
-                | bit_cast::<64, 8>(self.data.val().get_bits::<8>(40));
-            self.fields.d.next.rkey = (bit_cast::<32, 8>(self.data.val().get_bits::<8>(48)) << 24)
-                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(56)) << 16);
-        }
-        if self.at[7].val() & self.ninth.q.val() {
-            self.fields.d.next.rkey = self.fields.q.val().rkey
-                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(0)) << 8)
-                | bit_cast::<32, 8>(self.data.val().get_bits::<8>(8));
-            self.fields.d.next.size = (bit_cast::<32, 8>(self.data.val().get_bits::<8>(16)) << 24)
-                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(24)) << 16)
-                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(32)) << 8)
-                | bit_cast::<32, 8>(self.data.val().get_bits::<8>(40));
-            if self.reth.val() {
-                self.fields.d.next.extension = (bit_cast::<32, 8>(self.data.val().get_bits::<8>(48)) << 24)
-                    | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(56)) << 16);
-            }
-        }
-        if self.at[7].val() & self.tenth.q.val() & self.reth.val() {
-            self.fields.d.next.extension = self.fields.q.val().extension
-                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(0)) << 8)
-                | bit_cast::<32, 8>(self.data.val().get_bits::<8>(8));
-        }
-        if self.valid.q.val() {
-            self.eighth.d.next = self.at[6].val();
-            self.ninth.d.next = self.eighth.q.val() & self.at[7].val();
-            self.tenth.d.next = self.ninth.q.val() & self.at[7].val();
-        }
-        self.opcode.next = self.fields.q.val().opcode;
-        // Sends 0 to 5, RDMA writes 6 to 11; bit 5: unreliable. Immediate data in 3, 5, 9 and 11, RETH in 6, 10 and 11.
-        // RDMA read: request 12 with RETH, answers 13 to 16 with AETH but 14; reliable only.
-        self.extended.next = (self.opcode.val() == self.acknowledge.val())
-            | (self.opcode.val() == self.response_only.val())
-            | (self.opcode.val().get_bit(0)
-                & !self.opcode.val().get_bit(4)
-                & (self.opcode.val().get_bit(3)
-                    | (self.opcode.val().get_bit(2) ^ self.opcode.val().get_bit(1))));
-        self.reth.next = (self.opcode.val() == self.read_request.val())
-            | (!self.opcode.val().get_bit(4)
-                & self.opcode.val().get_bit(1)
-                & ((self.opcode.val().get_bit(3) & !self.opcode.val().get_bit(2))
-                    | (!self.opcode.val().get_bit(3)
-                        & self.opcode.val().get_bit(2)
-                        & !self.opcode.val().get_bit(0))));
-        self.agents.next = self.fields.q.val().queue_pair == self.agents_pair.val();
-        self.datagram.next = self.opcode.val() == self.datagram_opcode.val();
-        self.known.next = (self.datagram.val() & self.agents.val())
-            | (self.opcode.val() == self.acknowledge.val())
-            | (self.opcode.val() == self.response_only.val())
-            | (!self.opcode.val().get_bits::<2>(6).any()
-                & !self.opcode.val().get_bit(4)
-                & !(self.opcode.val().get_bit(5)
-                    & self.opcode.val().get_bit(3)
-                    & self.opcode.val().get_bit(2)));
-        self.headers.next = self.plain_headers.val();
-        if self.extended.val() {
-            self.headers.next = self.extended_headers.val();
-        }
-        if self.reth.val() {
-            self.headers.next = self.reth_headers.val();
-            if self.extended.val() {
-                self.headers.next = self.both_headers.val();
-            }
-        }
-        if self.datagram.val() {
-            self.headers.next = self.datagram_headers.val();
-        }
-        self.rest.d.next = self.ip_length.q.val().get_bits::<14>(0) - self.headers.val();
-        self.length.d.next = self.rest.q.val() - bit_cast::<14, 2>(self.pad.q.val());
+        // Payload bytes: IP length less headers, less pad.
+        self.ip_length.next = self.extent.length.val();
+        self.rest.d.next = self.ip_length.val().get_bits::<14>(0) - self.kind.headers.val();
+        self.length.d.next = self.rest.q.val() - bit_cast::<14, 2>(self.headers.pad.val());
 
         // The IP packet's beats: the sum runs over all of them.
-        self.in_packet.next = self.valid.q.val() & (!self.ended.q.val() | self.at[0].val());
-        self.icrc.in_valid.next = self.in_packet.val();
+        self.icrc.in_valid.next = self.extent.in_packet.val();
         self.icrc.in_index.next = self.index.q.val();
         self.icrc.in_data.next = self.data.val();
-        self.icrc.in_half.next = self.final_beat.val() & self.half.q.val();
+        self.icrc.in_half.next = self.extent.final_beat.val() & self.extent.half.val();
 
         // Second register: what becomes of the frame.
         // One cycle for what is known of the frame, before the next one's first beat changes it; one more for the ICRC.
         self.deciding.d.next = self.valid.q.val() & self.last.val();
-        self.lengths_bad.next = self.malformed.q.val()
-            | !self.ended.q.val()
+        self.lengths_bad.next = self.extent.malformed.val()
+            | !self.extent.ended.val()
             | self.length.q.val().get_bit(13)
-            | (self.folded.q.val() != self.all_ones.val());
+            | !self.checksum.good.val();
         self.known_deciding.d.next = self.deciding.q.val();
-        self.known_foreign.d.next = self.foreign.q.val();
+        self.known_foreign.d.next = self.addressee.foreign.val();
         self.known_malformed.d.next = self.damaged.q.val()
-            | self.runt.q.val()
-            | self.too_long.q.val()
-            | (!self.foreign.q.val() & self.lengths_bad.val());
-        if self.deciding.q.val() {
-            self.too_long.d.next = false;
-        }
-        self.known_wanted.d.next = self.wanted.q.val();
-        self.known_agents.d.next = self.wanted.q.val() & self.agents.val();
-        self.known_bytes.d.next = self.bytes.q.val();
+            | self.size.short.val()
+            | self.size.long.val()
+            | (!self.addressee.foreign.val() & self.lengths_bad.val());
+        self.known_wanted.d.next = self.addressee.wanted.val();
+        self.known_agents.d.next = self.addressee.wanted.val() & self.agents.val();
+        self.known_bytes.d.next = self.size.bytes.val();
         self.kept_bytes.d.next = self.known_bytes.q.val();
-        self.known_tagged.d.next = self.has_tag.q.val();
+        self.known_tagged.d.next = self.size.has_tag.val();
         self.kept_tagged.d.next = self.known_tagged.q.val();
-        self.known_marked.d.next = self.marked.q.val();
+        self.known_marked.d.next = self.addressee.marked.val();
         self.known_notice.d.next = self.opcode.val() == self.congestion.val();
         self.known_bth.d.next =
-            self.bth.q.val() | !(self.known.val() | (self.opcode.val() == self.congestion.val()));
+            self.headers.bth.val() | !(self.kind.known.val() | (self.opcode.val() == self.congestion.val()));
         self.kept.d.next = false;
         self.kept_raw.d.next = false;
         self.dropped.d.next = self.known_deciding.q.val();
@@ -602,9 +322,9 @@ impl Logic for Parse {
             | self.kept.q.val();
         self.keep.next = self.kept.q.val();
         self.drop.next = self.dropped.q.val();
-        self.info.next = self.fields.q.val();
-        self.info.next.extended = self.extended.val();
-        self.info.next.reth = self.reth.val();
+        self.info.next = self.fields.val();
+        self.info.next.extended = self.kind.extended.val();
+        self.info.next.reth = self.kind.reth.val();
         self.info.next.length = self.length.q.val().get_bits::<13>(0);
         self.info.next.raw = self.kept_raw.q.val();
         self.info.next.has_tag = self.kept_tagged.q.val();
@@ -627,7 +347,6 @@ impl Logic for Parse {
             self.known_deciding.d.next = false;
             self.kept.d.next = false;
             self.dropped.d.next = false;
-            self.too_long.d.next = false;
             self.counted_malformed.d.next = false;
             self.counted_not_ours.d.next = false;
             self.counted_icrc.d.next = false;

@@ -1,0 +1,110 @@
+//! Who a frame is for: us, the raw channel, or somebody else.
+//!
+//! ```text
+//!  at, data, whole ──►┌───────────┐──► foreign
+//!          mac, ip ──►│ Addressee │──► wanted
+//!            raw_* ──►└───────────┘──► marked
+//! ```
+//! Contract: a frame is `foreign` that has another MAC address than `mac`, or is not IPv4 with 20 header bytes, a fragment, not
+//! UDP, for another address than `ip` or another UDP port than RoCE's. A beat that is not whole says nothing: the frame is
+//! too short anyway.
+//!
+//! Latency: 1 from the beat. Tests: with the whole, `tests/receive/parse.rs`.
+
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+use viaduct_spec::wire::UDP_PORT;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Addressee {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Which beat is here: a bit for each, the last for all later ones.
+    pub at: Signal<In, Bits<8>>,
+    /// Its bytes.
+    pub data: Signal<In, Bits<64>>,
+    /// All eight of them are.
+    pub whole: Signal<In, bool>,
+    /// Own MAC address, first byte in bits 7:0.
+    pub mac: Signal<In, Bits<48>>,
+    /// Own IPv4 address, most significant byte = first on the wire.
+    pub ip: Signal<In, Bits<32>>,
+    /// The raw channel is open.
+    pub raw_open: Signal<In, bool>,
+    /// It takes broadcast frames.
+    pub raw_broadcast: Signal<In, bool>,
+    /// It takes multicast frames.
+    pub raw_multicast: Signal<In, bool>,
+    /// It takes frames to any address.
+    pub raw_any: Signal<In, bool>,
+    /// The frame is not a RoCE frame to us.
+    pub foreign: Signal<Out, bool>,
+    /// The raw channel takes it.
+    pub wanted: Signal<Out, bool>,
+    /// A router found congestion.
+    pub marked: Signal<Out, bool>,
+    other: DFF<bool>,
+    raw: DFF<bool>,
+    congested: DFF<bool>,
+    is_broadcast: Signal<Local, bool>,
+    is_multicast: Signal<Local, bool>,
+    /// EtherType 0800, version 4 and 5 words of header, as they lie in a beat.
+    ip_type: Number<24, 0x45_0008>,
+    port: Number<16, { UDP_PORT.swap_bytes() as u64 }>,
+    /// More-fragments and offset, as they lie in a beat.
+    fragment: Number<16, 0xff3f>,
+}
+
+impl Logic for Addressee {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, other, raw, congested);
+        self.foreign.next = self.other.q.val();
+        self.wanted.next = self.raw.q.val();
+        self.marked.next = self.congested.q.val();
+        self.is_broadcast.next = self.data.val().get_bits::<48>(0).all();
+        self.is_multicast.next = self.data.val().get_bit(0);
+        if self.at.val().get_bit(0) {
+            self.other.d.next = self.data.val().get_bits::<48>(0) != self.mac.val();
+            self.raw.d.next = self.raw_open.val()
+                & (self.raw_any.val()
+                    | (self.data.val().get_bits::<48>(0) == self.mac.val())
+                    | (self.is_broadcast.val() & self.raw_broadcast.val())
+                    | (self.is_multicast.val() & !self.is_broadcast.val() & self.raw_multicast.val()));
+        }
+        if self.at.val().get_bit(1)
+            & ((self.data.val().get_bits::<16>(32) != self.ip_type.val().get_bits::<16>(0))
+                | (self.whole.val()
+                    & (self.data.val().get_bits::<8>(48) != self.ip_type.val().get_bits::<8>(16))))
+        {
+            self.other.d.next = true;
+        }
+        // Bits 1:0 of the type of service.
+        if self.at.val().get_bit(1) {
+            self.congested.d.next = self.data.val().get_bits::<2>(56).all();
+        }
+        if self.at.val().get_bit(2)
+            & self.whole.val()
+            & ((self.data.val().get_bits::<16>(32) & self.fragment.val()).any()
+                | (self.data.val().get_bits::<8>(56) != bits::<8>(17)))
+        {
+            self.other.d.next = true;
+        }
+        if self.at.val().get_bit(3)
+            & self.whole.val()
+            & ((self.data.val().get_bits::<8>(48) != self.ip.val().get_bits::<8>(24))
+                | (self.data.val().get_bits::<8>(56) != self.ip.val().get_bits::<8>(16)))
+        {
+            self.other.d.next = true;
+        }
+        if self.at.val().get_bit(4)
+            & self.whole.val()
+            & ((self.data.val().get_bits::<8>(0) != self.ip.val().get_bits::<8>(8))
+                | (self.data.val().get_bits::<8>(8) != self.ip.val().get_bits::<8>(0))
+                | (self.data.val().get_bits::<16>(32) != self.port.val()))
+        {
+            self.other.d.next = true;
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The checksum of an IPv4 header that lies behind an Ethernet header.
+//!
+//! ```text
+//!  valid, at, data ──►┌──────────┐──► good
+//!                     └──────────┘
+//! ```
+//! Contract: `good` of the frame whose beats 1 to 6 came, from beat 7 on, until beat 6 of the next. A frame of fewer beats has no answer.
+//!
+//! Latency: 1 from beat 6. Tests: with the whole, `tests/receive/parse.rs`.
+
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Checksum {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// A beat is here.
+    pub valid: Signal<In, bool>,
+    /// Which: a bit for each, the last for all later ones.
+    pub at: Signal<In, Bits<8>>,
+    /// Its bytes.
+    pub data: Signal<In, Bits<64>>,
+    /// The header is whole.
+    pub good: Signal<Out, bool>,
+    word_0: Signal<Local, Bits<18>>,
+    word_1: Signal<Local, Bits<18>>,
+    word_2: Signal<Local, Bits<18>>,
+    word_3: Signal<Local, Bits<18>>,
+    sum: DFF<Bits<20>>,
+    part: DFF<Bits<18>>,
+    fold_low: Signal<Local, Bits<17>>,
+    fold_high: Signal<Local, Bits<17>>,
+    folded: DFF<Bits<17>>,
+    all_ones: Number<17, 0xffff>,
+}
+
+impl Logic for Checksum {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, sum, part, folded);
+        // In the byte order of the beats: the one's complement sum does not mind.
+        self.word_0.next = bit_cast::<18, 16>(self.data.val().get_bits::<16>(0));
+        self.word_1.next = bit_cast::<18, 16>(self.data.val().get_bits::<16>(16));
+        self.word_2.next = bit_cast::<18, 16>(self.data.val().get_bits::<16>(32));
+        self.word_3.next = bit_cast::<18, 16>(self.data.val().get_bits::<16>(48));
+        if self.valid.val() {
+            self.part.d.next =
+                (self.word_0.val() + self.word_1.val()) + (self.word_2.val() + self.word_3.val());
+            self.sum.d.next = self.sum.q.val() + bit_cast::<20, 18>(self.part.q.val());
+        }
+        if self.at.val().get_bit(1) {
+            self.part.d.next = self.word_3.val();
+            self.sum.d.next = bits::<20>(0);
+        }
+        if self.at.val().get_bit(4) {
+            self.part.d.next = self.word_0.val();
+        }
+        self.fold_low.next = bit_cast::<17, 16>(self.sum.q.val().get_bits::<16>(0));
+        self.fold_high.next = bit_cast::<17, 4>(self.sum.q.val().get_bits::<4>(16));
+        if self.at.val().get_bit(6) {
+            self.folded.d.next = self.fold_low.val() + self.fold_high.val();
+        }
+        self.good.next = self.folded.q.val() == self.all_ones.val();
+    }
+}

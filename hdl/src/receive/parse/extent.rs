@@ -1,0 +1,117 @@
+//! How far the IP packet in a frame reaches, and whether its lengths agree.
+//!
+//! ```text
+//!  valid, at, data, count ──►┌────────┐──► length, malformed
+//!                            │ Extent │──► in_packet, final_beat, half, ended
+//!                            └────────┘
+//! ```
+//! Contract: `length` is the IP header's. `malformed`: it leaves no room for the headers, or more than for the longest packet, or is no
+//! multiple of 4; or UDP's is not the same; or the frame ends before it. Beats `in_packet` have bytes of the packet, the last of
+//! them (`final_beat`) 2 or 6 (`half`: 2).
+//!
+//! Latency: 0 to `in_packet` and `final_beat`, 1 to the others. Tests: with the whole, `tests/receive/parse.rs`.
+
+use super::{HEADERS, LONGEST};
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+use viaduct_spec::wire::{IPV4_BYTES, MAX_MTU};
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Extent {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// A beat is here.
+    pub valid: Signal<In, bool>,
+    /// Which: a bit for each, the last for all later ones.
+    pub at: Signal<In, Bits<8>>,
+    /// It is the fifth or a later one.
+    pub late: Signal<In, bool>,
+    /// Its bytes.
+    pub data: Signal<In, Bits<64>>,
+    /// How many they are.
+    pub count: Signal<In, Bits<4>>,
+    /// The IP packet's length.
+    pub length: Signal<Out, Bits<16>>,
+    /// Its lengths are wrong.
+    pub malformed: Signal<Out, bool>,
+    /// The beat has bytes of it,
+    pub in_packet: Signal<Out, bool>,
+    /// and the last ones.
+    pub final_beat: Signal<Out, bool>,
+    /// Those are in the beat's first half.
+    pub half: Signal<Out, bool>,
+    /// The packet has ended.
+    pub ended: Signal<Out, bool>,
+    wrong: DFF<bool>,
+    over: DFF<bool>,
+    total: DFF<Bits<16>>,
+    /// Beats until the one with the IP packet's last byte, from beat 4 on.
+    left: DFF<Bits<10>>,
+    halved: DFF<bool>,
+    packet_end: Signal<Local, Bits<16>>,
+    end_beat: Signal<Local, Bits<10>>,
+    udp_length: Signal<Local, Bits<16>>,
+    udp_end: Signal<Local, Bits<16>>,
+    length_16: Signal<Local, Bits<16>>,
+    is_final: Signal<Local, bool>,
+    short: Signal<Local, bool>,
+    /// The frame ends 14 bytes behind what the IP length says; less 2, because words for the ICRC begin at byte 6.
+    ethernet_to_end: Number<16, 12>,
+    udp_to_ip: Number<16, { IPV4_BYTES as u64 }>,
+    least: Number<16, { HEADERS }>,
+    most: Number<16, { HEADERS + LONGEST + MAX_MTU as u64 }>,
+}
+
+impl Logic for Extent {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, wrong, over, total, left, halved);
+        self.length.next = self.total.q.val();
+        self.malformed.next = self.wrong.q.val();
+        self.half.next = self.halved.q.val();
+        self.ended.next = self.over.q.val();
+        self.in_packet.next = self.valid.val() & (!self.over.q.val() | self.at.val().get_bit(0));
+        if self.at.val().get_bit(0) {
+            self.wrong.d.next = false;
+            self.over.d.next = false;
+        }
+        self.length_16.next = (bit_cast::<16, 8>(self.data.val().get_bits::<8>(0)) << 8)
+            | bit_cast::<16, 8>(self.data.val().get_bits::<8>(8));
+        self.udp_length.next = (bit_cast::<16, 8>(self.data.val().get_bits::<8>(48)) << 8)
+            | bit_cast::<16, 8>(self.data.val().get_bits::<8>(56));
+        self.packet_end.next = self.total.q.val() + self.ethernet_to_end.val();
+        self.end_beat.next = self.packet_end.val().get_bits::<10>(3);
+        if self.at.val().get_bit(2) {
+            self.total.d.next = self.length_16.val();
+        }
+        if self.at.val().get_bit(3) {
+            self.left.d.next = self.end_beat.val() - 4;
+            self.halved.d.next = !self.packet_end.val().get_bit(2);
+            if (self.total.q.val() < self.least.val())
+                | (self.total.q.val() > self.most.val())
+                | self.total.q.val().get_bits::<2>(0).any()
+            {
+                self.wrong.d.next = true;
+            }
+        }
+        self.udp_end.next = self.udp_length.val() + self.udp_to_ip.val();
+        if self.at.val().get_bit(4) & (self.udp_end.val() != self.total.q.val()) {
+            self.wrong.d.next = true;
+        }
+
+        if self.late.val() & self.left.q.val().any() {
+            self.left.d.next = self.left.q.val() - 1;
+        }
+        self.is_final.next = self.at.val().get_bit(7) & !self.over.q.val() & !self.left.q.val().any();
+        self.short.next =
+            (self.count.val() < bits::<4>(2)) | (!self.halved.q.val() & (self.count.val() < bits::<4>(6)));
+        if self.is_final.val() {
+            self.over.d.next = true;
+            if self.short.val() {
+                self.wrong.d.next = true;
+            }
+        }
+        self.final_beat.next = self.is_final.val();
+    }
+}

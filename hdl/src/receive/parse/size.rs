@@ -1,0 +1,96 @@
+//! How long a frame is.
+//!
+//! ```text
+//!         valid, at, count ──►┌──────┐──► short, long
+//!         last, was_tagged ──►│ Size │──► bytes, has_tag
+//!                  decided ──►└──────┘
+//! ```
+//! Contract: behind a frame's last beat, `bytes` is its length, its tag among them; `short` one of fewer than 14 bytes without the
+//! tag. `long` is high behind byte 4224 (the tag not counted) until the frame is `decided`.
+//!
+//! Latency: 1. Tests: with the whole, `tests/receive/parse.rs`.
+
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+
+/// Bytes of the longest frame, without FCS and tag.
+const LONGEST_FRAME: usize = 4224;
+const _: () = assert!(LONGEST_FRAME % 8 == 0);
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Size {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// No frame is too long.
+    pub reset: Signal<In, bool>,
+    /// A beat is here.
+    pub valid: Signal<In, bool>,
+    /// Which: a bit for each, the last for all later ones.
+    pub at: Signal<In, Bits<8>>,
+    /// Bytes of it.
+    pub count: Signal<In, Bits<4>>,
+    /// It is the frame's last.
+    pub last: Signal<In, bool>,
+    /// And the frame had a tag.
+    pub was_tagged: Signal<In, bool>,
+    /// A frame has ended, and what it is has been noted.
+    pub decided: Signal<In, bool>,
+    /// It is too short to be one.
+    pub short: Signal<Out, bool>,
+    /// It is too long.
+    pub long: Signal<Out, bool>,
+    /// Its bytes.
+    pub bytes: Signal<Out, Bits<13>>,
+    /// It had a tag.
+    pub has_tag: Signal<Out, bool>,
+    /// Beats in front of the one here.
+    beats: DFF<Bits<10>>,
+    so_far: Signal<Local, Bits<10>>,
+    too_long: DFF<bool>,
+    runt: DFF<bool>,
+    tail_bytes: Signal<Local, Bits<13>>,
+    length: DFF<Bits<13>>,
+    tag: DFF<bool>,
+    longest_beats: Number<10, { (LONGEST_FRAME / 8) as u64 }>,
+}
+
+impl Logic for Size {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, beats, too_long, runt, length, tag);
+        self.short.next = self.runt.q.val();
+        self.long.next = self.too_long.q.val();
+        self.bytes.next = self.length.q.val();
+        self.has_tag.next = self.tag.q.val();
+        if self.at.val().get_bit(0) {
+            self.runt.d.next = self.last.val();
+        }
+        if self.at.val().get_bit(1) & (self.count.val() < bits::<4>(6)) {
+            self.runt.d.next = true;
+        }
+        self.so_far.next = self.beats.q.val();
+        if self.at.val().get_bit(0) {
+            self.so_far.next = bits::<10>(0);
+        }
+        if self.valid.val() {
+            self.beats.d.next = self.so_far.val() + 1;
+            if self.so_far.val() == self.longest_beats.val() {
+                self.beats.d.next = self.so_far.val();
+                self.too_long.d.next = true;
+            }
+        }
+        // Bytes of the whole frame, if this beat is its last.
+        self.tail_bytes.next = bit_cast::<13, 4>(self.count.val());
+        if self.was_tagged.val() {
+            self.tail_bytes.next = bit_cast::<13, 4>(self.count.val()) + 4;
+        }
+        if self.valid.val() {
+            self.length.d.next = (bit_cast::<13, 10>(self.so_far.val()) << 3) + self.tail_bytes.val();
+            self.tag.d.next = self.was_tagged.val();
+        }
+        if self.decided.val() | self.reset.val() {
+            self.too_long.d.next = false;
+        }
+    }
+}
