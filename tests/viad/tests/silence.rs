@@ -92,6 +92,8 @@ fn calls(client: &str, config: &str) -> Vec<String> {
         .take_while(|line| !line.contains("write(1, \"end"))
         // Others of its process only sleep.
         .filter(|line| line.split_whitespace().next() == Some(thread))
+        // The end of the line's own write may be one of strace's; another write would have its beginning here, too.
+        .filter(|line| !line.contains("<... write resumed>"))
         .map(str::to_owned)
         .collect()
 }

@@ -37,7 +37,9 @@ fn calls(simulator: &Simulator, nics: &str) -> [Vec<String>; 2] {
         let begin = trace.lines().position(|line| line.contains(&says("begin"))).expect("it began");
         let end = trace.lines().position(|line| line.contains(&says("end"))).expect("it ended");
         let thread = trace.lines().nth(begin).and_then(|line| line.split_whitespace().next());
-        let is_its = |line: &&str| line.split_whitespace().next() == thread;
+        // The end of the line's own write may be one of strace's; another write would have its beginning here, too.
+        let is_its =
+            |line: &&str| line.split_whitespace().next() == thread && !line.contains("<... write resumed>");
         trace.lines().take(end).skip(begin + 1).filter(is_its).map(str::to_owned).collect()
     })
 }
