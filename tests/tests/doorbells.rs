@@ -129,6 +129,7 @@ fn a_position_outside_the_ring_breaks_that_virtual_interface_alone() {
             let overrun = Event {
                 code: event_code::VI_OVERRUN,
                 vi: vis[side].index(),
+                life: vis[side].life(),
                 receive: side == 1,
                 broke: true,
             };
@@ -169,8 +170,13 @@ fn a_slot_that_was_not_written_breaks_that_virtual_interface_alone() {
             // The high half alone: the NIC has to read the ring.
             host.device.write32(Bar::Doorbells, doorbell + 4, (next >> 32) as u32).expect("the NIC is there");
             scene.world.until("the VI breaks", 20_000, || vis[side].state() == ViState::Error);
-            let posted =
-                Event { code: event_code::POST_DESC, vi: vis[side].index(), receive: side == 1, broke: true };
+            let posted = Event {
+                code: event_code::POST_DESC,
+                vi: vis[side].index(),
+                life: vis[side].life(),
+                receive: side == 1,
+                broke: true,
+            };
             let events = scene.events(side);
             assert!(events.contains(&posted), "{events:?}");
             scene.others_go_on();
@@ -198,7 +204,13 @@ fn an_idle_virtual_interface_breaks_by_its_own_queues_and_comes_back_by_a_discon
                 host.device.write32(Bar::Doorbells, at, (token >> 32) as u32).expect("the NIC is there");
                 scene.world.settle();
                 assert_eq!(vis[side].state(), ViState::Error);
-                let event = Event { code, vi: vis[side].index(), receive: side == 1, broke: true };
+                let event = Event {
+                    code,
+                    vi: vis[side].index(),
+                    life: vis[side].life(),
+                    receive: side == 1,
+                    broke: true,
+                };
                 assert_eq!(scene.events(side), [event]);
                 let peer = vis[1 - side].vi.info();
                 assert!(vis[side].vi.connect(&peer).is_err(), "in Error");

@@ -107,7 +107,8 @@ impl Connection {
     }
 
     fn broke(&self, code: u8) {
-        let event = Event { code, vi: self.vis[0].index(), receive: false, broke: true };
+        let event =
+            Event { code, vi: self.vis[0].index(), life: self.vis[0].life(), receive: false, broke: true };
         assert_eq!(self.scene.events(0), [event]);
         assert_eq!(self.vis[0].state(), ViState::Error);
     }
