@@ -104,7 +104,7 @@ pub fn all() -> Vec<Entry> {
         entry("mac/async_fifo", || verilog(mac::AsyncFifo::<mac::MacBeat, 4, 5>::default()), 156, 0, 0),
         entry("mac/receive", || verilog(mac::Receive::default()), 177, 0, 0),
         entry("mac/control", || verilog(mac::Control::default()), 90, 0, 0),
-        entry("mac/transmit", || verilog(mac::Transmit::default()), 442, 0, 0),
+        entry("mac/transmit", || verilog(mac::Transmit::default()), 427, 0, 0),
         entry("mac/counters", || verilog(mac::Counters::default()), 210, 0, 0),
         entry("mac/mdio", || verilog(mac::Mdio::default()), 82, 0, 0),
         entry("mac/rgmii", || verilog(mac::Rgmii::new(80, 80)), 4, 0, 0),
