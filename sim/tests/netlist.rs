@@ -24,7 +24,7 @@ struct Netlist {
 
 impl Netlist {
     /// A NIC after power-up: its RAMs are random.
-    fn new(verilog: &str, seed: u64) -> Box<dyn Nic> {
+    fn boxed(verilog: &str, seed: u64) -> Box<dyn Nic> {
         // Compiled quickly: it runs for seconds, and g++ takes minutes to make it faster.
         let options = Options { optimise: "-O0".into(), ..Options::named("netlist") };
         let dut = Dut::seeded(verilog, &options, seed).unwrap();
@@ -66,7 +66,7 @@ fn the_netlist_does_what_the_verilog_does() {
     let verilog = netlist + CELLS;
     let rtl = run(None);
     assert_eq!(rtl.completed, SIZES.len());
-    let netlist = run(Some((0..2).map(|nic| Netlist::new(&verilog, nic)).collect()));
+    let netlist = run(Some((0..2).map(|nic| Netlist::boxed(&verilog, nic)).collect()));
     assert_eq!(netlist.completed, SIZES.len(), "messages that the netlist moved");
     assert_eq!((netlist.cycles, netlist.frames), (rtl.cycles, rtl.frames));
     assert!(netlist.pcap == rtl.pcap, "other frames, or at other times");

@@ -80,7 +80,7 @@ impl Wired {
 
     /// The PHY's clock turns: half a byte is there before each edge.
     fn rx_edge(&mut self) {
-        let (data, control) = self.peer.to_card(self.rising);
+        let (data, control) = self.peer.give_card(self.rising);
         self.model.0.write(self.pads.rx_data, data.into());
         self.model.0.write(self.pads.rx_control, control.into());
         self.model.0.eval();
@@ -97,7 +97,7 @@ impl Wired {
         self.model.0.eval();
         assert_eq!(self.model.0.read(self.pads.tx_clock), u64::from(rising), "the clock to the PHY");
         let data = self.model.0.read(self.pads.tx_data) as u8;
-        self.peer.from_card(rising, data, self.model.0.read(self.pads.tx_control) == 1);
+        self.peer.take_card(rising, data, self.model.0.read(self.pads.tx_control) == 1);
     }
 
     /// The receive clock's edges until then.
@@ -111,8 +111,8 @@ impl Wired {
 impl Nic for Wired {
     fn cycle(&mut self, input: &NicIn, output: &mut NicOut) {
         self.pins.exchange(&mut self.model.0, input, output);
-        self.peer.from_network(input);
-        self.peer.to_network(input, output);
+        self.peer.take_network(input);
+        self.peer.give_network(input, output);
         self.rx_until(PERIOD / 2);
         self.core_edge(true);
         self.rx_until(PERIOD);

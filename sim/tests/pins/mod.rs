@@ -63,10 +63,16 @@ pub struct Model(pub Dut);
 // belongs to a thread.
 unsafe impl Send for Model {}
 
+/// What goes into a pin.
+type Give = fn(&NicIn) -> u64;
+
+/// Where what comes out of one goes.
+type Take = fn(&mut NicOut, u64);
+
 /// The pins of the NIC's top that a model has.
 pub struct Pins {
-    inputs: Vec<(Handle, fn(&NicIn) -> u64)>,
-    outputs: Vec<(Handle, fn(&mut NicOut, u64))>,
+    inputs: Vec<(Handle, Give)>,
+    outputs: Vec<(Handle, Take)>,
 }
 
 impl Pins {

@@ -36,7 +36,7 @@ impl Peer {
     }
 
     /// Data and control of the next half of a byte.
-    pub fn to_card(&mut self, rising: bool) -> (u8, bool) {
+    pub fn give_card(&mut self, rising: bool) -> (u8, bool) {
         if rising {
             self.hold = self.hold.saturating_sub(1);
             let between = self.now.is_none();
@@ -51,7 +51,7 @@ impl Peer {
     }
 
     /// Half a byte of the card's.
-    pub fn from_card(&mut self, rising: bool, data: u8, control: bool) {
+    pub fn take_card(&mut self, rising: bool, data: u8, control: bool) {
         if rising {
             self.low = (data, control);
             return;
@@ -84,7 +84,7 @@ impl Peer {
     }
 
     /// A beat of the network's.
-    pub fn from_network(&mut self, input: &NicIn) {
+    pub fn take_network(&mut self, input: &NicIn) {
         if !input.eth_rx_valid {
             return;
         }
@@ -102,7 +102,7 @@ impl Peer {
     }
 
     /// What the network sees in place of the NIC's own frame edge.
-    pub fn to_network(&mut self, input: &NicIn, output: &mut NicOut) {
+    pub fn give_network(&mut self, input: &NicIn, output: &mut NicOut) {
         output.eth_rx_pause = self.hold > 0;
         output.eth_tx_valid = !self.beats.is_empty();
         if let Some((data, keep, last)) = self.beats.front().copied() {
