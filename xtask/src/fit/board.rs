@@ -7,7 +7,7 @@ use super::budget::Budget;
 use super::history;
 use super::netlist::Netlist;
 use super::report::Report;
-use super::trial::{NETLIST, REPORT, TOP};
+use super::trial::{NETLIST, NEXTPNR, REPORT, TOP};
 use super::usage::Usage;
 use super::SEED;
 use crate::command::Cmd;
@@ -20,9 +20,6 @@ use serde_json::{json, Map, Value};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-
-/// How nextpnr works. A clock that is too slow is in the report, not in the way of one.
-const NEXTPNR: [&str; 2] = ["--quiet", "--timing-allow-fail"];
 
 /// What is to be built.
 #[derive(Clone, Debug)]
