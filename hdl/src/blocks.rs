@@ -57,8 +57,8 @@ pub fn all() -> Vec<Entry> {
         entry("edge/receive", || verilog(edge::TlpReceive::default()), 280, 0, 261),
         entry("edge/complete", || verilog(edge::TlpComplete::default()), 130, 0, 303),
         entry("edge/transmit", || verilog(edge::TlpTransmit::default()), 390, 0, 232),
-        entry("dma/read", || verilog(dma::DmaRead::default()), 1020, 4, 161),
-        entry("dma/write", || verilog(dma::DmaWrite::default()), 975, 0, 148),
+        entry("dma/read", || verilog(dma::DmaRead::default()), 1050, 4, 161),
+        entry("dma/write", || verilog(dma::DmaWrite::default()), 1040, 0, 148),
         // Work queues and protection.
         entry("doorbell", || verilog(doorbell::Doorbell::default()), 825, 2, 148),
         entry("doorbell/cq_pages", || verilog(doorbell::CqPages::default()), 20, 0, 469),

@@ -311,8 +311,7 @@ impl Logic for ReadDrain {
         self.moved.d.next = self.progress.val();
         self.late.d.next = self.armed.q.val() & !self.moved.q.val() & !self.overdue.val().get_bit(31);
         // Still armed: it is the same slot.
-        self.strike.next =
-            self.late.q.val() & self.armed.q.val() & self.opened.val() & !self.moved.q.val();
+        self.strike.next = self.late.q.val() & self.armed.q.val() & self.opened.val() & !self.moved.q.val();
         self.armed.d.next = self.loaded.q.val() & self.opened.val();
         if !self.armed.q.val() | self.moved.q.val() {
             self.limit.d.next = self.time_now.val() + self.patience.val();

@@ -9,9 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// The device: LFE5UM5G-45F, fastest grade, in the package of the Versa 5G board.
 const DEVICE: [&str; 5] = ["--um5g-45k", "--package", "CABGA381", "--speed", "8"];
-/// How nextpnr works, on a block as on a board. A clock that is too slow is in the report, not in the way of one. The weights: of
-/// the whole NIC, placed with timing weighed six times as heavily as nextpnr does by itself, and with a steeper preference for
-/// the worst paths, a third as many paths are too long, and the wires are shorter by an eighth.
+/// How nextpnr works, on a block as on a board. A clock that is too slow is in the report, not in the way of one. It weighs
+/// timing more than by itself, and the worst paths most: what that brings the NIC's core is told in docs/boards.md.
 pub const NEXTPNR: [&str; 6] =
     ["--quiet", "--timing-allow-fail", "--placer-heap-timingweight", "60", "--placer-heap-critexp", "4"];
 /// RustHDL gives every top this name.
