@@ -123,10 +123,8 @@ pub struct ReadDrain {
     retire: DFF<bool>,
     epoch: DFF<bool>,
     armed: DFF<bool>,
-    /// Its time is up.
+    /// Its time is up, and there was no progress in that cycle.
     late: DFF<bool>,
-    /// There was progress.
-    moved: DFF<bool>,
     limit: DFF<Bits<32>>,
 
     entry: Signal<Local, Slot>,
@@ -194,7 +192,6 @@ impl Default for ReadDrain {
             epoch: Default::default(),
             armed: Default::default(),
             late: Default::default(),
-            moved: Default::default(),
             limit: Default::default(),
             entry: Default::default(),
             first: Default::default(),
@@ -220,7 +217,7 @@ impl Logic for ReadDrain {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, at, loaded, row, lane, slot, spoiled, valid, start, count, client, user);
-        dff_setup!(self, clock, last, refused, failed, retire, epoch, armed, late, moved, limit);
+        dff_setup!(self, clock, last, refused, failed, retire, epoch, armed, late, limit);
         clock!(self, clock, slots);
 
         self.first.next = self.piece.val().first;
@@ -308,12 +305,11 @@ impl Logic for ReadDrain {
 
         // Its time.
         self.overdue.next = self.time_now.val() - self.limit.q.val();
-        self.moved.d.next = self.progress.val();
-        self.late.d.next = self.armed.q.val() & !self.moved.q.val() & !self.overdue.val().get_bit(31);
+        self.late.d.next = self.armed.q.val() & !self.progress.val() & !self.overdue.val().get_bit(31);
         // Still armed: it is the same slot.
-        self.strike.next = self.late.q.val() & self.armed.q.val() & self.opened.val() & !self.moved.q.val();
+        self.strike.next = self.late.q.val() & self.armed.q.val() & self.opened.val();
         self.armed.d.next = self.loaded.q.val() & self.opened.val();
-        if !self.armed.q.val() | self.moved.q.val() {
+        if !self.armed.q.val() | self.progress.val() {
             self.limit.d.next = self.time_now.val() + self.patience.val();
         }
         self.deadline_valid.next = self.armed.q.val();
@@ -339,7 +335,6 @@ impl Logic for ReadDrain {
             self.retire.d.next = false;
             self.armed.d.next = false;
             self.late.d.next = false;
-            self.moved.d.next = false;
         }
     }
 }
