@@ -21,7 +21,7 @@
 //! A store waits while a raise is not taken: at most two cycles, since who takes raises is busy with others for no longer. The edge makes
 //! at most one store in three cycles.
 //!
-//! Latency: 2 cycles from `store`, 1 from `count`, to `raise`. Tests: `tests/complete/indices.rs`.
+//! Latency: 3 cycles from `store`, 1 from `count`, to `raise`. Tests: `tests/complete/indices.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
@@ -90,6 +90,10 @@ pub struct Indices {
     takes: LutRam<CqIndex, CQ_LOG2>,
     held: DFF<bool>,
     job: DFF<CqStore>,
+    /// `elsewhere` is that of the job: its row has been read.
+    judged: DFF<bool>,
+    /// The job's queue stands at another index.
+    elsewhere: DFF<bool>,
     raised: DFF<bool>,
     vector: DFF<Vector>,
     ignored: DFF<bool>,
@@ -98,17 +102,16 @@ pub struct Indices {
     change: Signal<Local, bool>,
     now: Signal<Local, CqRow>,
     changed: Signal<Local, CqRow>,
-    elsewhere: Signal<Local, bool>,
 }
 
 impl Logic for Indices {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, held, job, raised, vector, ignored);
+        dff_setup!(self, clock, held, job, judged, elsewhere, raised, vector, ignored);
         clock!(self, clock, rows, takes);
 
         self.free.next = !self.raised.q.val() | self.raise_ready.val();
-        self.serve.next = self.held.q.val() & self.free.val();
+        self.serve.next = self.judged.q.val() & self.free.val();
         self.ready.next = !self.held.q.val() & self.free.val();
         self.change.next = !self.held.q.val() & self.free.val();
         self.rows.read_address.next = self.cq.val();
@@ -120,7 +123,9 @@ impl Logic for Indices {
         self.row.next = self.now.val();
         self.taken.next = self.takes.read_data.val();
 
-        self.elsewhere.next = self.now.val().written != self.job.q.val().index;
+        // A change waits for a held store, so its row is the same a cycle later.
+        self.judged.d.next = self.held.q.val();
+        self.elsewhere.d.next = self.now.val().written != self.job.q.val().index;
         self.changed.next = self.now.val();
         self.rows.write_enable.next = false;
         self.rows.write_address.next = self.cq.val();
@@ -133,15 +138,16 @@ impl Logic for Indices {
         }
         if self.serve.val() {
             self.held.d.next = false;
+            self.judged.d.next = false;
             self.rows.write_address.next = self.job.q.val().cq;
             self.takes.write_address.next = self.job.q.val().cq;
             self.takes.write_data.next = self.job.q.val().index;
             if !self.now.val().live {
                 self.ignored.d.next = true;
             } else if self.job.q.val().arm {
-                self.changed.next.armed = !self.elsewhere.val();
+                self.changed.next.armed = !self.elsewhere.q.val();
                 self.rows.write_enable.next = true;
-                self.raised.d.next = self.elsewhere.val();
+                self.raised.d.next = self.elsewhere.q.val();
                 self.vector.d.next = self.now.val().vector;
             } else {
                 self.takes.write_enable.next = true;
@@ -177,6 +183,7 @@ impl Logic for Indices {
         self.busy.next = self.held.q.val() | self.raised.q.val();
         if self.reset.val() {
             self.held.d.next = false;
+            self.judged.d.next = false;
             self.raised.d.next = false;
             self.ignored.d.next = false;
         }

@@ -44,6 +44,8 @@ struct World {
     cleared: bool,
     /// The store that is not done yet.
     held: Option<Store>,
+    /// Its row has been read.
+    judged: bool,
     /// The raise that is not taken yet.
     raising: Option<u64>,
     raised: Vec<u64>,
@@ -65,6 +67,7 @@ impl World {
             rows: vec![Row::default(); CQS],
             cleared: false,
             held: None,
+            judged: false,
             raising: None,
             raised: Vec::new(),
             ignored: 0,
@@ -120,8 +123,10 @@ impl World {
         if raise_ready {
             self.raised.extend(self.raising.take());
         }
-        if free {
+        let judged = std::mem::replace(&mut self.judged, self.held.is_some());
+        if free && (judged || self.held.is_none()) {
             if let Some((cq, index, arm)) = self.held.take() {
+                self.judged = false;
                 let row = &mut self.rows[cq];
                 if !row.live {
                     self.ignored += 1;
