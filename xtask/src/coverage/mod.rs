@@ -33,15 +33,18 @@ pub fn run(project: &Project, stack: bool, json: Option<&Path>) -> Result<()> {
     };
     let nextest = project.cargo("nextest")?.arg("--version").probe().is_some();
     let tests = |package| match nextest {
-        true => counted("nextest")?.args(["run", "--profile", "coverage", "-p", package]).run(),
-        false => counted("test")?.args(["--tests", "-p", package]).run(),
+        true => {
+            counted("nextest")?.args(["run", "--no-fail-fast", "--profile", "coverage", "-p", package]).run()
+        }
+        false => counted("test")?.args(["--no-fail-fast", "--tests", "-p", package]).run(),
     };
-    tests("viaduct-hdl")?;
+    let mut ran = tests("viaduct-hdl");
     if stack {
         counted("build")?.args(["-p", "viaduct-cli"]).run()?;
-        tests("viaduct-tests")?;
+        ran = ran.and(tests("viaduct-tests"));
     }
-    report(project, &folder, json)
+    // A test that fails, slow as these models are, does not take with it what the others have counted.
+    report(project, &folder, json).and(ran)
 }
 
 /// Shows what the files of counts say, and judges it.
