@@ -16,7 +16,7 @@
 //! How: memories take most of a cycle, so their words go straight into registers, and what must be true of a word is
 //! looked at in the cycle behind, in `late`. What is known of the VI stands in registers too, from State::Immediate on.
 //!
-//! Tests: with the whole of gather, `tests/send/gather.rs`.
+//! Tests: with the whole of gather, `tests/send/gather/`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{control, status, MAX_SEGMENTS};
@@ -575,12 +575,14 @@ impl Logic for Walker {
             }
             State::Remote => {
                 self.next_index.next = bits::<9>(5);
-                self.remote_address.d.next = self.word.val();
                 self.state.d.next = State::FirstLength;
             }
             State::FirstLength => {
                 self.next_index.next = bits::<9>(7);
                 self.rkey.d.next = self.low.val();
+                if self.rdma.q.val() {
+                    self.remote_address.d.next = self.late.q.val();
+                }
                 if self.head.val().words < bits::<4>(6) {
                     self.malformed.d.next = true;
                 }
@@ -636,7 +638,6 @@ impl Logic for Walker {
             }
             State::Check => {
                 self.next_index.next = self.index.q.val() + 1;
-                self.address.d.next = self.word.val();
                 self.mtu.d.next = self.path_mtu.val();
                 self.raw.d.next = self.late_low.val().get_bit(19);
                 self.may_read.d.next = self.late_low.val().get_bit(21)
@@ -650,6 +651,7 @@ impl Logic for Walker {
             }
             State::Verdict => {
                 self.next_index.next = self.index.q.val() + 1;
+                self.address.d.next = self.late.q.val();
                 self.region.d.next = self.low.val().get_bits::<16>(0);
                 self.key.d.next = self.low.val().get_bits::<16>(16);
                 self.segment_left.d.next = self.high.val();
@@ -714,11 +716,11 @@ impl Logic for Walker {
             }
             State::Address => {
                 self.next_index.next = self.index.q.val() + 1;
-                self.address.d.next = self.word.val();
                 self.state.d.next = State::Segment;
             }
             State::Segment => {
                 self.next_index.next = self.index.q.val() + 1;
+                self.address.d.next = self.late.q.val();
                 self.region.d.next = self.low.val().get_bits::<16>(0);
                 self.key.d.next = self.low.val().get_bits::<16>(16);
                 self.segment_left.d.next = self.high.val();
