@@ -142,11 +142,12 @@ impl Logic for Indices {
             self.rows.write_address.next = self.job.q.val().cq;
             self.takes.write_address.next = self.job.q.val().cq;
             self.takes.write_data.next = self.job.q.val().index;
+            // Whether it is written does not wait for what the row says.
+            self.changed.next.armed = self.now.val().live & !self.elsewhere.q.val();
+            self.rows.write_enable.next = self.job.q.val().arm;
             if !self.now.val().live {
                 self.ignored.d.next = true;
             } else if self.job.q.val().arm {
-                self.changed.next.armed = !self.elsewhere.q.val();
-                self.rows.write_enable.next = true;
                 self.raised.d.next = self.elsewhere.q.val();
                 self.vector.d.next = self.now.val().vector;
             } else {

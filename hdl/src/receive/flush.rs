@@ -9,7 +9,7 @@
 //! Each VI is queued at most once; a reason that comes while it is being worked on queues it again. `filled` does
 //! not come in two cycles running: fetch needs eight for a descriptor.
 //!
-//! Latency: work 2 cycles after its reason; `connected` and `error` in the same cycle as `look_vi`.
+//! Latency: work 3 cycles after its reason; `connected` and `error` in the same cycle as `look_vi`.
 //!
 //! Tests: `tests/receive/path.rs`.
 
@@ -54,7 +54,9 @@ pub struct Flush {
     filled_states: LutRam<Bits<2>, VI_LOG2>,
     filled: DFF<bool>,
     filled_by: DFF<Vi>,
-    failed: Signal<Local, bool>,
+    /// A VI has gone into Error, in the cycle before.
+    failed: DFF<bool>,
+    failed_vi: DFF<Vi>,
     pushed: Signal<Local, bool>,
     connected_state: Number<2, { vi_states::CONNECTED as u64 }>,
     error_state: Number<2, { vi_states::ERROR as u64 }>,
@@ -63,7 +65,7 @@ pub struct Flush {
 impl Logic for Flush {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, filled, filled_by);
+        dff_setup!(self, clock, filled, filled_by, failed, failed_vi);
         clock!(self, clock, queue, states, filled_states);
         self.queue.reset.next = self.reset.val();
         self.states.write_enable.next = self.state_valid.val();
@@ -78,13 +80,15 @@ impl Logic for Flush {
         self.filled_states.read_address.next = self.filled_by.q.val();
 
         // A change to Error goes first; a descriptor waits for it, one cycle at a time.
-        self.failed.next = self.state_valid.val() & (self.state.val().state == self.error_state.val());
-        self.pushed.next = self.filled.q.val() & !self.failed.val();
-        self.queue.push_valid.next = self.failed.val()
+        // One that is looked at in the cycle of the change is its VI's, which is queued for it.
+        self.failed.d.next = self.state_valid.val() & (self.state.val().state == self.error_state.val());
+        self.failed_vi.d.next = self.state.val().vi;
+        self.pushed.next = self.filled.q.val() & !self.failed.q.val();
+        self.queue.push_valid.next = self.failed.q.val()
             | (self.filled.q.val() & (self.filled_states.read_data.val() == self.error_state.val()));
         self.queue.push_id.next = self.filled_by.q.val();
-        if self.failed.val() {
-            self.queue.push_id.next = self.state.val().vi;
+        if self.failed.q.val() {
+            self.queue.push_id.next = self.failed_vi.q.val();
         }
         if self.pushed.val() {
             self.filled.d.next = false;
@@ -98,6 +102,7 @@ impl Logic for Flush {
         self.queue.pop_ready.next = self.work_ready.val();
         if self.reset.val() {
             self.filled.d.next = false;
+            self.failed.d.next = false;
         }
     }
 }

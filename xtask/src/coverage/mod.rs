@@ -40,7 +40,7 @@ pub fn run(project: &Project, stack: bool, json: Option<&Path>) -> Result<()> {
     };
     let mut ran = tests("viaduct-hdl");
     if stack {
-        counted("build")?.args(["-p", "viaduct-cli"]).run()?;
+        counted("build")?.args(["-p", "viaduct-sim", "-p", "viaduct-cli"]).run()?;
         ran = ran.and(tests("viaduct-tests"));
     }
     // A test that fails, slow as these models are, does not take with it what the others have counted.

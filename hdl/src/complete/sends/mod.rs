@@ -297,7 +297,7 @@ impl Logic for Sends {
         self.progress.parks.next = false;
         self.progress.number.next = self.arrival.q.val().number;
         self.progress.ends.next = false;
-        self.progress.tells.next = self.step.q.val() == Step::Move;
+        self.progress.tells.next = self.step.q.val() == Step::Again;
         self.progress.rewinds.next = false;
         self.progress.resumes.next = false;
         self.progress.clears.next = self.step.q.val() == Step::Commit;
@@ -601,25 +601,25 @@ impl Logic for Sends {
             }
             Step::Emit => {
                 if self.completion_ready.val() {
-                    self.window.d.next.completed = self.window.q.val().completed + 1;
-                    self.window.d.next.known = self.window.q.val().known - 1;
-                    self.window.d.next.come = self.window.q.val().come - 1;
-                    if self.entry.q.val().kind == self.waits_kind.val() {
-                        self.window.d.next.first = self.entry.q.val().after;
-                    }
-                    self.progress.ends.next = self.read_ends.val();
-                    if !self.connected.val() & self.outcome.failed.val() {
-                        self.window.d.next.refusal = self.no_refusal.val();
-                    }
                     self.step.d.next = Step::Move;
                 }
             }
             Step::Move => {
-                self.positions.write_enable.next = true;
-                self.windows.write_enable.next = true;
+                self.window.d.next.completed = self.window.q.val().completed + 1;
+                self.window.d.next.known = self.window.q.val().known - 1;
+                self.window.d.next.come = self.window.q.val().come - 1;
+                if self.entry.q.val().kind == self.waits_kind.val() {
+                    self.window.d.next.first = self.entry.q.val().after;
+                }
+                self.progress.ends.next = self.read_ends.val();
+                if !self.connected.val() & self.outcome.failed.val() {
+                    self.window.d.next.refusal = self.no_refusal.val();
+                }
                 self.step.d.next = Step::Again;
             }
             Step::Again => {
+                // Whoever is woken finds the new position. The row is written when it has been looked at once more.
+                self.positions.write_enable.next = true;
                 if self.again_send_ready.val() {
                     self.step.d.next = Step::Look;
                 }
