@@ -302,7 +302,12 @@ impl Logic for Doorbell {
         self.posted.read_address.next = self.posted_vi.val();
         self.posted_shown.d.next = self.posted.read_data.val();
         self.written.d.next = self.row.val();
-        self.row_forward.d.next = self.write.val() & (self.write_queue.val() == self.row_address.val());
+        // Both are compared while it is found out which of them it is.
+        self.row_forward.d.next = self.taken.val() & (self.queue.q.val() == self.row_address.val());
+        if self.commit_taken.val() {
+            self.row_forward.d.next =
+                self.commit_row.val() == bit_cast::<16, QUEUE_LOG2>(self.row_address.val());
+        }
         self.posted_forward.d.next =
             self.write.val() & self.write_receive.val() & (self.write_vi.val() == self.posted_vi.val());
         self.shown.next = self.rows.read_data.val();

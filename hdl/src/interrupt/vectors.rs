@@ -8,7 +8,7 @@
 //!   mmio_write, load, cfg_* ──►└─────────┘
 //! ```
 //! Contract:
-//! - A raised vector is pending. It leaves when the write engine has retired the commands that were issued when it was raised, the
+//! - A raised vector is pending. It leaves when the write engine has retired the commands that were issued in the cycle after it was raised, the
 //!   vector is not masked and does not rest, MSI-X is enabled and not masked, and the function is bus master. Raised again
 //!   before the first beat is taken, it is one interrupt, and leaves behind the commands of the later time. `queue_raise` waits while there is a `raise`.
 //! - An interrupt is a packet of two beats, or three with an address above 4 GiB, and two cycles between them. Until its first beat is taken it is
@@ -18,7 +18,7 @@
 //! - Vectors are served in turn. None waits for another's mask or mark.
 //! - `restart`, the agent's reset, forgets what is pending and who rests; the table is the system's and stays. `reset` clears both.
 //!
-//! Latency: 8 to 15 cycles from `raise` to the first beat, when nothing is in the way. A load 2 to 8 cycles.
+//! Latency: 9 to 16 cycles from `raise` to the first beat, when nothing is in the way. A load 2 to 8 cycles.
 //!
 //! How: one vector is looked at in each cycle. The commands issued by then are a vector's mark, and `held` vectors wait for it; the comparison is of signed
 //! 8-bit distances, so it is made while fewer than 128 commands are under way, and its result kept.
@@ -145,8 +145,9 @@ pub struct Vectors {
     reached: Signal<Local, bool>,
     due: Signal<Local, bool>,
     taken: Signal<Local, bool>,
-    raises: Signal<Local, bool>,
-    raising: Signal<Local, Vector>,
+    /// A vector was raised in the cycle before.
+    raises: DFF<bool>,
+    raising: DFF<Vector>,
     raised: Signal<Local, Bits<VECTORS>>,
     stays: Signal<Local, bool>,
     reading: Signal<Local, bool>,
@@ -170,7 +171,7 @@ impl Logic for Vectors {
     fn update(&mut self) {
         dff_setup!(self, clock, waiting, held, allowed, look, step, vector, chosen, long, part);
         dff_setup!(self, clock, word0, word1, word2, word3, word4, left, begun, half, offered);
-        dff_setup!(self, clock, done, value);
+        dff_setup!(self, clock, done, value, raises, raising);
         clock!(self, clock, table_rows, marks, holdoff);
         self.table_rows.reset.next = self.reset.val();
         self.table_rows.mmio_write_valid.next = self.mmio_write_valid.val();
@@ -225,23 +226,24 @@ impl Logic for Vectors {
         if self.taken.val() & !self.begun.q.val() {
             self.waiting.d.next = self.waiting.q.val() & !self.chosen.q.val();
         }
-        self.raises.next = self.raise_valid.val() | self.queue_raise_valid.val();
-        self.raising.next = self.queue_raise_vector.val();
+        self.raises.d.next = self.raise_valid.val() | self.queue_raise_valid.val();
+        self.raising.d.next = self.queue_raise_vector.val();
         if self.raise_valid.val() {
-            self.raising.next = self.raise_vector.val();
+            self.raising.d.next = self.raise_vector.val();
         }
         self.queue_raise_ready.next = !self.raise_valid.val();
-        self.raised.next = self.one.val() << self.raising.val();
-        self.marks.write_enable.next = self.raises.val();
-        self.marks.write_address.next = self.raising.val();
+        self.raised.next = self.one.val() << self.raising.q.val();
+        self.marks.write_enable.next = self.raises.q.val();
+        self.marks.write_address.next = self.raising.q.val();
         self.marks.write_data.next = self.issued.val();
-        if self.raises.val() {
+        if self.raises.q.val() {
             self.waiting.d.next = self.waiting.d.val() | self.raised.val();
             self.held.d.next = self.held.d.val() | self.raised.val();
         }
         if self.restart.val() | self.reset.val() {
             self.waiting.d.next = bits::<VECTORS>(0);
             self.held.d.next = bits::<VECTORS>(0);
+            self.raises.d.next = false;
         }
         self.pending.next = self.waiting.q.val();
         self.allowed.d.next =
@@ -343,6 +345,7 @@ impl Logic for Vectors {
         self.tx_valid.next = self.offered.q.val();
         self.busy.next = (self.step.q.val() != Step::Look)
             | self.table_rows.busy.val()
+            | self.raises.q.val()
             | (self.allowed.q.val()
                 & (self.waiting.q.val() & self.table_rows.open.val() & !self.holdoff.resting.val()).any());
 

@@ -124,13 +124,15 @@ pub struct Ack {
     lap: Signal<Local, Bits<8>>,
     all_retired: Signal<Local, Bits<16>>,
     ahead_by: Signal<Local, Bits<8>>,
-    marks: Signal<Local, Bits<8>>,
     extended: Signal<Local, Bits<16>>,
     /// The oldest request's writes have left the edge.
     left: DFF<bool>,
     request_now: Signal<Local, AckRequest>,
     rows: Ram<Row, VI_LOG2>,
     turn: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
+    /// It gets a turn: the push waits a cycle in a register.
+    wakes: DFF<bool>,
+    woken: DFF<Vi>,
     step: DFF<Step>,
     clear: DFF<Vi>,
     offered: DFF<bool>,
@@ -154,7 +156,7 @@ pub struct Ack {
 impl Logic for Ack {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, clear, offered, offer, kept, closed, left, laps, upper);
+        dff_setup!(self, clock, step, clear, offered, offer, kept, closed, left, laps, upper, wakes, woken);
         clock!(self, clock, requests, flush, rows, turn);
         self.requests.reset.next = self.reset.val();
         self.turn.reset.next = self.reset.val();
@@ -166,7 +168,6 @@ impl Logic for Ack {
         self.marked.next.syndrome = self.request.val().syndrome;
         self.marked.next.kind = self.request.val().kind;
         self.marked.next.reception = self.request.val().reception;
-        self.marks.next = self.request_mark.val();
         if !self.request_valid.val() {
             self.marked.next.vi = self.word.val().vi;
             self.marked.next.psn = self.word.val().psn;
@@ -174,7 +175,6 @@ impl Logic for Ack {
             self.marked.next.syndrome = self.word.val().syndrome;
             self.marked.next.kind = self.word.val().kind;
             self.marked.next.reception = false;
-            self.marks.next = self.retired.val();
         }
         // The mark is at most 127 commands ahead of what is retired, or behind.
         self.lap.next = self.laps.q.val();
@@ -185,10 +185,13 @@ impl Logic for Ack {
         self.upper.d.next = self.retired.val().get_bit(7);
         self.all_retired.next =
             (bit_cast::<16, 8>(self.lap.val()) << 8) | bit_cast::<16, 8>(self.retired.val());
-        self.ahead_by.next = self.marks.val() - self.retired.val();
-        self.extended.next = bit_cast::<16, 8>(self.ahead_by.val());
-        if self.ahead_by.val().get_bit(7) {
-            self.extended.next = bit_cast::<16, 8>(self.ahead_by.val()) | bits::<16>(0xff00);
+        self.ahead_by.next = self.request_mark.val() - self.retired.val();
+        self.extended.next = bits::<16>(0);
+        if self.request_valid.val() {
+            self.extended.next = bit_cast::<16, 8>(self.ahead_by.val());
+            if self.ahead_by.val().get_bit(7) {
+                self.extended.next = bit_cast::<16, 8>(self.ahead_by.val()) | bits::<16>(0xff00);
+            }
         }
         self.marked.next.mark = self.all_retired.val() + self.extended.val();
         self.requests.in_valid.next = self.request_valid.val() | self.word_valid.val();
@@ -204,6 +207,7 @@ impl Logic for Ack {
         self.busy.next = self.requests.out_valid.val()
             | self.flush.busy.val()
             | self.turn.pop_valid.val()
+            | self.wakes.q.val()
             | self.offered.q.val();
 
         // Signed: the write engine may have retired more than was issued at the mark, or not yet as much.
@@ -229,8 +233,10 @@ impl Logic for Ack {
         self.flush.beat.next = self.beat.val();
         self.request_now.next = self.flush.out_request.val();
 
-        self.turn.push_valid.next = false;
-        self.turn.push_id.next = self.request_now.val().vi;
+        self.turn.push_valid.next = self.wakes.q.val();
+        self.turn.push_id.next = self.woken.q.val();
+        self.wakes.d.next = false;
+        self.woken.d.next = self.request_now.val().vi;
         self.turn.pop_ready.next = false;
         self.free_ready.next = false;
         self.held_vi.next = self.turn.pop_id.val();
@@ -266,8 +272,8 @@ impl Logic for Ack {
             }
             Step::Idle => {
                 if self.free_valid.val() & !self.turn.busy.val() {
-                    self.turn.push_valid.next = true;
-                    self.turn.push_id.next = self.free_vi.val();
+                    self.wakes.d.next = true;
+                    self.woken.d.next = self.free_vi.val();
                     self.free_ready.next = true;
                 } else if self.turn.pop_valid.val() & !self.offered.q.val() {
                     self.rows.read_address.next = self.turn.pop_id.val();
@@ -291,10 +297,10 @@ impl Logic for Ack {
                     self.row.next = self.rows.read_data.val();
                     self.row.next.waiting = true;
                     self.rows.write_enable.next = self.request_now.val().kind == self.say_again.val();
-                    self.turn.push_valid.next = self.request_now.val().kind == self.say_again.val();
+                    self.wakes.d.next = self.request_now.val().kind == self.say_again.val();
                 } else if !self.kept.q.val() & (self.request_now.val().kind != self.say_again.val()) {
                     self.rows.write_enable.next = true;
-                    self.turn.push_valid.next = true;
+                    self.wakes.d.next = true;
                 }
                 self.step.d.next = Step::Idle;
             }
@@ -323,6 +329,7 @@ impl Logic for Ack {
             self.step.d.next = Step::Clear;
             self.clear.d.next = bits::<VI_LOG2>(0);
             self.offered.d.next = false;
+            self.wakes.d.next = false;
             self.left.d.next = false;
             self.laps.d.next = bits::<8>(0);
             self.upper.d.next = false;

@@ -73,6 +73,7 @@ fn an_interrupt_is_exactly_one_write_of_one_double_word() {
         world.program(vector, address, data, false);
         world.raise(vector, 0);
         assert!(world.busy());
+        world.tick();
         assert_eq!(world.pending(), 1 << vector);
         world.ticks(30);
         assert_eq!(world.take(), [interrupt(address, data)], "vector {vector}");
@@ -184,7 +185,7 @@ fn an_interrupt_follows_the_writes_before_it() {
 #[test]
 fn raised_twice_before_it_leaves_is_one_interrupt_after_the_later_mark() {
     // The second comes in every cycle of the first one's way out.
-    for gap in 0..24 {
+    for gap in 1..25 {
         for blocked in [true, false] {
             let mut world = World::new();
             world.program(5, 0xFEE0_0000, 55, false);
@@ -220,16 +221,18 @@ fn a_completion_queue_waits_its_turn_and_raises_once() {
     for issued in 1..=3 {
         world.raise(1, issued);
         world.bench.set("raise_valid", 1);
-        assert_eq!((world.bench.get("queue_raise_ready"), world.pending()), (0, 2));
+        assert_eq!(world.bench.get("queue_raise_ready"), 0);
     }
     world.bench.set("raise_valid", 0);
     world.bench.eval();
     assert_eq!(world.bench.get("queue_raise_ready"), 1);
+    world.tick();
+    assert_eq!(world.pending(), 2);
+    world.bench.set("queue_raise_valid", 0);
     world.bench.set("issued", 5);
     world.tick();
-    world.bench.set("queue_raise_valid", 0);
     assert_eq!(world.pending(), 3);
-    // Each with what was issued when it was taken.
+    // Each with what was issued in the cycle after it was taken.
     for (retired, data) in [(3, 8), (5, 7)] {
         world.bench.set("retired", retired - 1);
         world.ticks(40);
@@ -261,6 +264,7 @@ fn vectors_take_turns_and_the_agents_reset_forgets_them() {
     for vector in 0..VECTORS as u64 {
         world.raise(vector, 50);
     }
+    world.tick();
     assert_eq!(world.pending(), 0xFF);
     world.bench.set("restart", 1);
     world.tick();
@@ -271,7 +275,7 @@ fn vectors_take_turns_and_the_agents_reset_forgets_them() {
 }
 
 #[test]
-fn from_raise_to_first_beat_in_fifteen_cycles() {
+fn from_raise_to_first_beat_in_sixteen_cycles() {
     let mut world = World::new();
     world.program(3, 0xFEE0_0000, 33, false);
     let (mut least, mut most) = (u64::MAX, 0);
@@ -285,5 +289,5 @@ fn from_raise_to_first_beat_in_fifteen_cycles() {
         most = most.max(first - start);
     }
     println!("raise to first beat: {least} to {most} cycles");
-    assert_eq!((least, most), (8, 15));
+    assert_eq!((least, most), (9, 16));
 }

@@ -112,6 +112,8 @@ pub struct Timers {
     /// For each VI: {exhausted, rest, running, end}; {RNR_RETRIES, RETRIES, TIMEOUT}; {rests, retries}.
     rows: Ram<Bits<36>, MEMORY_LOG2>,
     delays: Delays,
+    /// How long the answer at hand asks to rest.
+    ticks: DFF<Bits<20>>,
     step: DFF<Step>,
     at: DFF<Command>,
     /// The command at hand is a timer that has ended.
@@ -162,7 +164,7 @@ impl Logic for Timers {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, at, ended, walking, walk, row, limits, used, some, earliest, told);
-        dff_setup!(self, clock, tells, due, considered, candidate);
+        dff_setup!(self, clock, tells, due, considered, candidate, ticks);
         clock!(self, clock, rows);
 
         self.command_row.next = bit_cast::<MEMORY_LOG2, VI_LOG2>(self.command.val().vi) << 2;
@@ -183,10 +185,11 @@ impl Logic for Timers {
         self.retries_more.next = self.retries_used.val() + 1;
         self.rests_more.next = self.rests_used.val() + 1;
         self.delays.code.next = self.at.q.val().code;
+        self.ticks.d.next = self.delays.ticks.val();
         self.delay.next = self.timeout.val();
         self.exhausted.next = self.retries_used.val() == self.retries.val();
         if self.at.q.val().rest {
-            self.delay.next = self.delays.ticks.val();
+            self.delay.next = self.ticks.q.val();
             self.exhausted.next = self.rests_used.val() == self.rests.val();
         }
         // The tick that runs does not count.
