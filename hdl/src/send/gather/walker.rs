@@ -237,6 +237,7 @@ pub struct Walker {
     path_mtu: Signal<Local, Bits<13>>,
     bytes_up: Signal<Local, Bits<13>>,
     left_low: Signal<Local, Bits<13>>,
+    length_low: Signal<Local, Bits<13>>,
     fits: Signal<Local, bool>,
     segment_low: Signal<Local, Bits<13>>,
     /// The segment goes on behind the packet, or ends with it.
@@ -258,8 +259,8 @@ pub struct Walker {
     immediate_flag: Number<16, { control::IMMEDIATE as u64 }>,
     no_mtu: Number<13, 8191>,
     largest_piece: Number<13, 4096>,
-    least_frame: Number<32, 14>,
-    largest_frame: Number<32, 4200>,
+    least_frame: Number<13, 14>,
+    largest_frame: Number<13, 4200>,
     max_segments: Number<16, { MAX_SEGMENTS as u64 }>,
     format_error: Number<9, { status::FORMAT_ERROR as u64 }>,
     length_error: Number<9, { status::LENGTH_ERROR as u64 }>,
@@ -353,8 +354,10 @@ impl Logic for Walker {
         }
         self.too_long.d.next = self.length.q.val() > self.late_high.val();
         self.unequal.d.next = (self.sum.q.val() != self.length.q.val()) | self.over.q.val();
-        self.no_frame.d.next =
-            (self.length.q.val() < self.least_frame.val()) | (self.length.q.val() > self.largest_frame.val());
+        self.length_low.next = self.length.q.val().get_bits::<13>(0);
+        self.no_frame.d.next = self.length.q.val().get_bits::<19>(13).any()
+            | (self.length_low.val() < self.least_frame.val())
+            | (self.length_low.val() > self.largest_frame.val());
         self.left_any.d.next = self.left.q.val().any();
         self.packet_any.d.next = self.packet_left.q.val().any();
         self.segment_any.d.next = self.segment_left.q.val().any();
