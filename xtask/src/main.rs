@@ -92,9 +92,6 @@ enum Task {
     },
     /// Counts which lines of the NIC's Verilog the tests reach and which bits they turn; each other line needs a reason
     Coverage {
-        /// Also runs the co-simulation suite
-        #[arg(long)]
-        stack: bool,
         /// Also writes the figures into this file
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
@@ -194,7 +191,7 @@ fn run(task: Task) -> Result<()> {
         Task::Soak(options) => soak::run(&project, &options),
         Task::Miri => crate::miri::run(&project),
         Task::Bench { json, timeline } => bench::run(&project, json.as_deref(), timeline),
-        Task::Coverage { stack, json } => coverage::run(&project, stack, json.as_deref()),
+        Task::Coverage { json } => coverage::run(&project, json.as_deref()),
         Task::Prove { only } => {
             setup::ensure(&project, &[Need::Proof])?;
             hardware::prove(&project, Exporter::Build, only.as_deref())

@@ -93,6 +93,9 @@ impl Counts {
                 *block.bits.entry(place).or_default() += count;
                 continue;
             }
+            // What stands first in a process: of a combinational one and of an `initial` it runs in the first evaluation,
+            // which does not count, and of no other can it be missed.
+            let count = if place.2 == "block" { count.max(1) } else { count };
             let stretch = block.stretches.entry(place).or_default();
             stretch.count += count;
             // The arm that is not written has none.

@@ -1,6 +1,6 @@
 //! `coverage`: which lines of the NIC's Verilog the tests run, and which bits they turn.
 //!
-//! The tests of the blocks, and on demand the co-simulation suite, are built once more with Verilator's counters, in a target
+//! The tests of the blocks and the co-simulation suite are built once more with Verilator's counters, in a target
 //! folder of their own. A block is the same module wherever it stands, by itself or in the NIC, so that what all models
 //! count adds up ([`counts`]). Lines that nothing reaches must stand in docs/coverage.md with a reason ([`reasons`]).
 
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 const VARIABLE: &str = "VIADUCT_COVERAGE";
 
 /// Runs the tests and judges what they reached.
-pub fn run(project: &Project, stack: bool, json: Option<&Path>) -> Result<()> {
+pub fn run(project: &Project, json: Option<&Path>) -> Result<()> {
     setup::ensure(project, &[Need::Simulator, Need::Synthesis, Need::Decode])?;
     let folder = project.scratch("coverage/counts")?;
     for old in files(&folder)? {
@@ -38,13 +38,12 @@ pub fn run(project: &Project, stack: bool, json: Option<&Path>) -> Result<()> {
         }
         false => counted("test")?.args(["--no-fail-fast", "--tests", "-p", package]).run(),
     };
-    let mut ran = tests("viaduct-hdl");
-    if stack {
-        counted("build")?.args(["-p", "viaduct-sim", "-p", "viaduct-cli"]).run()?;
-        ran = ran.and(tests("viaduct-tests"));
-    }
+    let blocks = tests("viaduct-hdl");
+    // The programs that the suite starts.
+    counted("build")?.args(["-p", "viaduct-sim", "-p", "viaduct-cli", "-p", "viad"]).run()?;
+    let stack = tests("viaduct-tests");
     // A test that fails, slow as these models are, does not take with it what the others have counted.
-    report(project, &folder, json).and(ran)
+    report(project, &folder, json).and(blocks).and(stack)
 }
 
 /// Shows what the files of counts say, and judges it.
