@@ -122,7 +122,11 @@ pub struct DmaWrite {
 
     piece: Signal<Local, Piece>,
     lane: Signal<Local, Bits<12>>,
-    from_complete: Signal<Local, bool>,
+    /// The piece's data comes from `complete`: as of State::First.
+    from_complete: DFF<bool>,
+    first_valid: Signal<Local, bool>,
+    scatter_left: Signal<Local, Bits<4>>,
+    complete_left: Signal<Local, Bits<4>>,
     source: Signal<Local, WriteBeat>,
     source_valid: Signal<Local, bool>,
     used: Signal<Local, Bits<3>>,
@@ -148,7 +152,7 @@ impl Logic for DmaWrite {
     fn update(&mut self) {
         dff_setup!(self, clock, state, left, scatter_used, complete_used, ending, ending_epoch);
         dff_setup!(self, clock, retire, epoch, number);
-        dff_setup!(self, clock, completed_valid, completed);
+        dff_setup!(self, clock, completed_valid, completed, from_complete);
         clock!(self, clock, split, scattered, stage, packer);
 
         self.scattered.reset.next = self.reset.val();
@@ -173,17 +177,24 @@ impl Logic for DmaWrite {
         self.lane.next = self.piece.val().first;
 
         // Where its data comes from.
-        self.from_complete.next = self.piece.val().client == bits::<2>(3);
+        self.first_valid.next = self.scattered.out_valid.val();
+        if self.piece.val().client == bits::<2>(3) {
+            self.first_valid.next = self.completed_valid.q.val();
+        }
+        self.scatter_left.next =
+            self.scattered.out_data.val().count - bit_cast::<4, 3>(self.scatter_used.q.val());
+        self.complete_left.next = self.completed.q.val().count - bit_cast::<4, 3>(self.complete_used.q.val());
         self.source.next = self.scattered.out_data.val();
         self.source_valid.next = self.scattered.out_valid.val();
         self.used.next = self.scatter_used.q.val();
-        if self.from_complete.val() {
+        self.available.next = self.scatter_left.val();
+        if self.from_complete.q.val() {
             self.source.next = self.completed.q.val();
             self.source_valid.next = self.completed_valid.q.val();
             self.used.next = self.complete_used.q.val();
+            self.available.next = self.complete_left.val();
         }
         self.start.next = self.source.val().start + self.used.val();
-        self.available.next = self.source.val().count - bit_cast::<4, 3>(self.used.val());
         // With the last bytes of the piece `left_after` is not looked at, and before them `used_after` is not.
         self.rest.next = self.left.q.val().get_bits::<4>(0);
         self.finish.next =
@@ -206,9 +217,10 @@ impl Logic for DmaWrite {
         self.moved.next = false;
         match self.state.q.val() {
             State::First => {
-                self.offered.next = self.split.piece_valid.val() & self.source_valid.val();
+                self.from_complete.d.next = self.piece.val().client == bits::<2>(3);
+                self.offered.next = self.split.piece_valid.val() & self.first_valid.val();
                 self.left.d.next = self.piece.val().length;
-                if self.split.piece_valid.val() & self.source_valid.val() & self.room.val() {
+                if self.split.piece_valid.val() & self.first_valid.val() & self.room.val() {
                     self.state.d.next = State::Second;
                 }
             }
@@ -251,17 +263,17 @@ impl Logic for DmaWrite {
             }
         }
         self.split.piece_ready.next = self.moved.val() & self.finish.val();
-        self.scattered.out_ready.next = self.moved.val() & self.whole.val() & !self.from_complete.val();
-        if self.moved.val() & self.whole.val() & self.from_complete.val() {
+        self.scattered.out_ready.next = self.moved.val() & self.whole.val() & !self.from_complete.q.val();
+        if self.moved.val() & self.whole.val() & self.from_complete.q.val() {
             self.completed_valid.d.next = false;
         }
-        if self.moved.val() & !self.from_complete.val() {
+        if self.moved.val() & !self.from_complete.q.val() {
             self.scatter_used.d.next = self.used_after.val();
             if self.whole.val() {
                 self.scatter_used.d.next = bits::<3>(0);
             }
         }
-        if self.moved.val() & self.from_complete.val() {
+        if self.moved.val() & self.from_complete.q.val() {
             self.complete_used.d.next = self.used_after.val();
             if self.whole.val() {
                 self.complete_used.d.next = bits::<3>(0);

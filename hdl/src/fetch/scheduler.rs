@@ -23,7 +23,7 @@
 //!   until committed anew.
 //! - Turns: see [`Choice`].
 //! - A commit is taken when no read is in flight and no fault waits, and not before its fourth cycle on the bus;
-//!   no run queue is popped while it waits.
+//!   no run queue is popped from its second cycle on.
 //!
 //! Latency: 7 cycles from a VI on show to the access for an inline token. A turn takes 9 cycles for one descriptor,
 //! 3 more for each other, 1 more for a line; 6 or 7 if there is nothing to do. Tests: `tests/queues/fetch/`, `tests/queues/rewind.rs`.
@@ -226,7 +226,8 @@ impl Logic for Fetch {
         self.queues.stored.next = self.turn.stored.val();
 
         // Which queue next.
-        self.hold.next = self.commit_here.val() | !self.enabled.val();
+        // From a commit's second cycle on: what is read in its first is looked at later.
+        self.hold.next = self.commit_seen.q.val().get_bit(0) | !self.enabled.val();
         self.choice.idle.next = self.idle.val();
         self.choice.open.next = !self.hold.val();
         self.choice.heads_free.next = !self.heads.q.val().get_bit(3);

@@ -8,7 +8,7 @@
 //!  preset_value►└───────┘
 //! ```
 //! Contract: lane 0 (bits 7 to 0) of `in_data` is the first byte; with `in_half` only the low 32 bits count. `preset`
-//! starts from `preset_value` instead of `value`, in the same cycle as the first word or before it. `value` is the
+//! sets `value` to `preset_value`; a word in the same cycle does not count, so that no word's gates wait for it. `value` is the
 //! register itself: start from all ones, and the check sum sent is its complement, low byte first.
 //!
 //! Latency: 1 cycle. Throughput: one word every cycle.
@@ -46,14 +46,13 @@ pub struct Crc32 {
     pub in_data: Signal<In, Bits<64>>,
     /// Only its low half counts.
     pub in_half: Signal<In, bool>,
-    /// Start from `preset_value`.
+    /// Start again, from `preset_value`.
     pub preset: Signal<In, bool>,
     /// The state to start from.
     pub preset_value: Signal<In, Bits<32>>,
     /// The state after the words given before this cycle.
     pub value: Signal<Out, Bits<32>>,
     state: DFF<Bits<32>>,
-    start: Signal<Local, Bits<32>>,
     low: Signal<Local, Bits<32>>,
     high: Signal<Local, Bits<32>>,
     half: Signal<Local, Bits<32>>,
@@ -75,7 +74,6 @@ impl Default for Crc32 {
             preset_value: Default::default(),
             value: Default::default(),
             state: Default::default(),
-            start: Default::default(),
             low: Default::default(),
             high: Default::default(),
             half: Default::default(),
@@ -92,11 +90,7 @@ impl Logic for Crc32 {
     fn update(&mut self) {
         dff_setup!(self, clock, state);
         self.value.next = self.state.q.val();
-        self.start.next = self.state.q.val();
-        if self.preset.val() {
-            self.start.next = self.preset_value.val();
-        }
-        self.low.next = self.start.val() ^ self.in_data.val().get_bits::<32>(0);
+        self.low.next = self.state.q.val() ^ self.in_data.val().get_bits::<32>(0);
         self.half.next = self.zero.val();
         for k in 0..32 {
             if (self.low.val() & self.mask[k].val()).xor() {
@@ -110,12 +104,14 @@ impl Logic for Crc32 {
                 self.whole.next = self.whole.val() | self.weight[k].val();
             }
         }
-        self.state.d.next = self.start.val();
         if self.in_valid.val() {
             self.state.d.next = self.whole.val();
             if self.in_half.val() {
                 self.state.d.next = self.half.val();
             }
+        }
+        if self.preset.val() {
+            self.state.d.next = self.preset_value.val();
         }
         if self.reset.val() {
             self.state.d.next = bits::<32>(0);

@@ -10,7 +10,7 @@
 //! never comes before the packet that it answers, and what has left is always taken after a while. `hold` keeps the
 //! last back.
 //!
-//! Latency: 1 cycle, 2 for a VI that broke. Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/again.rs`.
+//! Latency: 1 cycle, 2 for a VI that is to be looked at. Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/again.rs`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
@@ -83,9 +83,10 @@ pub struct Intake {
     arrivals: Fifo<Sent, 2, 3>,
     answers: Fifo<Acknowledged, 3, 4>,
     attention: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
-    /// A VI has gone into Error, in the cycle before.
-    broke: DFF<bool>,
-    broken: DFF<Vi>,
+    broke: Signal<Local, bool>,
+    /// A VI wants to be looked at: the push waits a cycle in a register.
+    wakes: DFF<bool>,
+    woken: DFF<Vi>,
     first: Signal<Local, bool>,
     second: Signal<Local, bool>,
     third: Signal<Local, bool>,
@@ -96,7 +97,7 @@ pub struct Intake {
 impl Logic for Intake {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, broke, broken);
+        dff_setup!(self, clock, wakes, woken);
         clock!(self, clock, arrivals, answers, attention);
         self.arrivals.reset.next = self.reset.val();
         self.answers.reset.next = self.reset.val();
@@ -140,22 +141,23 @@ impl Logic for Intake {
         }
 
         // The news of a VI that broke is a pulse; the other can wait.
-        self.broke.d.next = self.state_valid.val() & (self.state.val().state == self.error_state.val());
-        self.broken.d.next = self.state.val().vi;
-        self.attention.push_valid.next = self.broke.q.val() | self.again_valid.val();
-        self.attention.push_id.next = self.again_vi.val();
-        if self.broke.q.val() {
-            self.attention.push_id.next = self.broken.q.val();
+        self.broke.next = self.state_valid.val() & (self.state.val().state == self.error_state.val());
+        self.wakes.d.next = self.broke.val() | self.again_valid.val();
+        self.woken.d.next = self.again_vi.val();
+        if self.broke.val() {
+            self.woken.d.next = self.state.val().vi;
         }
-        self.again_ready.next = !self.broke.q.val();
+        self.again_ready.next = !self.broke.val();
+        self.attention.push_valid.next = self.wakes.q.val();
+        self.attention.push_id.next = self.woken.q.val();
 
         self.busy.next = self.arrivals.out_valid.val()
             | self.answers.out_valid.val()
-            | self.broke.q.val()
+            | self.wakes.q.val()
             | self.attention.pop_valid.val()
             | self.attention.busy.val();
         if self.reset.val() {
-            self.broke.d.next = false;
+            self.wakes.d.next = false;
         }
     }
 }

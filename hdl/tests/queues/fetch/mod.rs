@@ -66,6 +66,8 @@ struct World {
     ahead: HashMap<(u64, u64), [u64; 8]>,
     faults: Vec<(u64, bool, u64)>,
     commits: VecDeque<(Name, Queue)>,
+    /// The commit on the bus was there in the cycle before.
+    waited: bool,
     /// In how many cycles the doorbell block takes the commit on the bus.
     doorbell_takes: Option<u64>,
     row: (u64, u64, u64),
@@ -106,6 +108,7 @@ impl World {
             ahead: HashMap::new(),
             faults: Vec::new(),
             commits: VecDeque::new(),
+            waited: false,
             doorbell_takes: None,
             row: (0, 0, 0),
             positions: (0, 0),
@@ -144,6 +147,7 @@ impl World {
         self.ahead.clear();
         self.faults.clear();
         self.commits.clear();
+        self.waited = false;
         let names: Vec<_> = self.queues.keys().copied().collect();
         for name in names {
             self.queues.insert(name, Queue { wrong: true, ..Default::default() });
