@@ -10,8 +10,8 @@
 //! a WORK_QUEUE sets the consumed position to 0. Rows are taken (`commit_ready`) only with `commit_allowed`, and
 //! `save_valid` does not come with it. A message lies in two halves, because block RAM is deeper than there are VIs: the
 //! near half is read first (everything but `place`, `rkey` and the high bits of `received`), then the far one (only
-//! these). What is saved waits a cycle in registers; the near half is written in the cycle after `save_valid`, the far one in the next
-//! (`saving`). A row of RECEIVE leaves it as it is: without a message in progress it says nothing. The row being written and the row being read in one cycle must differ, or
+//! these). The far half is written in the cycle after `save_valid` (`saving`), in which `save_vi` and what it holds of
+//! `save_message` stay. A row of RECEIVE leaves it as it is: without a message in progress it says nothing. The row being written and the row being read in one cycle must differ, or
 //! what is read not be used: the matcher works on one VI at a time.
 //!
 //! Latency: 1 cycle to read; `consumed_position` as well.
@@ -124,7 +124,7 @@ pub struct Contexts {
     pub save_message: Signal<In, Message>,
     /// And this.
     pub save_consumed: Signal<In, Position>,
-    /// What was saved is being written.
+    /// The far half is being written.
     pub saving: Signal<Out, bool>,
     /// VI whose consumed position fetch wants.
     pub consumed_vi: Signal<In, Vi>,
@@ -132,13 +132,7 @@ pub struct Contexts {
     pub consumed_position: Signal<Out, Position>,
     peers: Ram<Peer, VI_LOG2>,
     messages: Ram<Half, HALF_LOG2>,
-    near_due: DFF<bool>,
     far_due: DFF<bool>,
-    /// What is saved.
-    saved_vi: DFF<Vi>,
-    near: DFF<Half>,
-    far: DFF<Half>,
-    saved_consumed: DFF<Position>,
     wide: Signal<Local, Bits<64>>,
     rest: Signal<Local, Bits<12>>,
     received: Signal<Local, Bits<32>>,
@@ -175,18 +169,7 @@ const _: () = {
 impl Logic for Contexts {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            position,
-            shown_position,
-            near_due,
-            far_due,
-            saved_vi,
-            near,
-            far,
-            saved_consumed
-        );
+        dff_setup!(self, clock, position, shown_position, far_due);
         clock!(self, clock, peers, messages, positions, shown);
         self.peers.read_address.next = self.read_vi.val();
         self.messages.read_address.next = bit_cast::<HALF_LOG2, VI_LOG2>(self.read_vi.val()) << 1;
@@ -245,7 +228,7 @@ impl Logic for Contexts {
 
         // A new connection; the far half, behind the near one; the near half, which is known last and so passes one choice only.
         self.commits.next = self.is_receive.val() & self.commit_allowed.val();
-        self.messages.write_enable.next = self.near_due.q.val() | self.far_due.q.val() | self.commits.val();
+        self.messages.write_enable.next = self.save_valid.val() | self.far_due.q.val() | self.commits.val();
         self.messages.write_address.next =
             bit_cast::<HALF_LOG2, VI_LOG2>(self.row.val().get_bits::<VI_LOG2>(0)) << 1;
         self.flags.next = bits::<6>(0);
@@ -253,20 +236,16 @@ impl Logic for Contexts {
         self.flags.next =
             self.flags.val().replace_bit(5, self.word_0.val().get_bit(57) & !self.word_0.val().get_bit(56));
         self.messages.write_data.next.wide = bit_cast::<64, 24>(self.word_0.val().get_bits::<24>(32));
-        self.messages.write_data.next.narrow = bits::<32>(0);
+        self.messages.write_data.next.narrow = self.save_message.val().rkey;
         self.messages.write_data.next.rest = bit_cast::<12, 6>(self.flags.val());
         self.received.next = self.save_message.val().received;
-        self.near_due.d.next = self.save_valid.val();
-        self.far_due.d.next = self.near_due.q.val();
-        self.saving.next = self.near_due.q.val() | self.far_due.q.val();
+        self.far_due.d.next = self.save_valid.val();
+        self.saving.next = self.far_due.q.val();
         if self.far_due.q.val() {
             self.messages.write_address.next =
-                (bit_cast::<HALF_LOG2, VI_LOG2>(self.saved_vi.q.val()) << 1) | bits::<HALF_LOG2>(1);
-            self.messages.write_data.next = self.far.q.val();
-        }
-        if self.near_due.q.val() {
-            self.messages.write_address.next = bit_cast::<HALF_LOG2, VI_LOG2>(self.saved_vi.q.val()) << 1;
-            self.messages.write_data.next = self.near.q.val();
+                (bit_cast::<HALF_LOG2, VI_LOG2>(self.save_vi.val()) << 1) | bits::<HALF_LOG2>(1);
+            self.messages.write_data.next.wide = self.save_message.val().place;
+            self.messages.write_data.next.rest = bit_cast::<12, 10>(self.received.val().get_bits::<10>(22));
         }
         self.near_flags.next = bits::<6>(0);
         self.near_flags.next = self.near_flags.val().replace_bit(0, self.save_message.val().active);
@@ -276,22 +255,20 @@ impl Logic for Contexts {
         self.near_flags.next = self.near_flags.val().replace_bit(4, self.save_message.val().broken);
         self.near_flags.next = self.near_flags.val().replace_bit(5, self.save_message.val().reception);
         if self.save_valid.val() {
-            self.saved_vi.d.next = self.save_vi.val();
-            self.saved_consumed.d.next = self.save_consumed.val();
-            self.far.d.next.wide = self.save_message.val().place;
-            self.far.d.next.narrow = self.save_message.val().rkey;
-            self.far.d.next.rest = bit_cast::<12, 10>(self.received.val().get_bits::<10>(22));
-            self.near.d.next.wide = (bit_cast::<64, 16>(self.received.val().get_bits::<16>(0)) << 48)
+            self.messages.write_address.next = bit_cast::<HALF_LOG2, VI_LOG2>(self.save_vi.val()) << 1;
+            self.messages.write_data.next.wide = (bit_cast::<64, 16>(self.received.val().get_bits::<16>(0))
+                << 48)
                 | (bit_cast::<64, 24>(self.save_message.val().msn) << 24)
                 | bit_cast::<64, 24>(self.save_message.val().psn);
-            self.near.d.next.narrow = self.save_message.val().left;
-            self.near.d.next.rest = (bit_cast::<12, 6>(self.received.val().get_bits::<6>(16)) << 6)
+            self.messages.write_data.next.narrow = self.save_message.val().left;
+            self.messages.write_data.next.rest = (bit_cast::<12, 6>(self.received.val().get_bits::<6>(16))
+                << 6)
                 | bit_cast::<12, 6>(self.near_flags.val());
         }
 
-        self.positions.write_enable.next = self.near_due.q.val();
-        self.positions.write_address.next = self.saved_vi.q.val();
-        self.positions.write_data.next = self.saved_consumed.q.val();
+        self.positions.write_enable.next = self.save_valid.val();
+        self.positions.write_address.next = self.save_vi.val();
+        self.positions.write_data.next = self.save_consumed.val();
         if self.is_queue.val() & self.commit_allowed.val() {
             self.positions.write_enable.next = self.row.val().get_bit(0);
             self.positions.write_address.next = self.row.val().get_bits::<VI_LOG2>(1);

@@ -284,8 +284,6 @@ pub struct Delivery {
     /// What.
     situation: Signal<Local, Situation>,
     closes: Signal<Local, bool>,
-    /// An order has ended in the cycle before: its context is being written.
-    closed: DFF<bool>,
 
     local_protection: Number<8, { local::PROTECTION }>,
     local_failure: Number<8, { local::FAILURE }>,
@@ -301,7 +299,7 @@ impl Logic for Delivery {
             self, clock, step, vi, flushing, verdict, ends, writes, reads, word, carries, present, peer,
             message, consumed, packet
         );
-        dff_setup!(self, clock, receive, some, came, closed);
+        dff_setup!(self, clock, receive, some, came);
         clock!(self, clock, tally);
 
         self.reliable.next = self.peer.q.val().reliable;
@@ -368,8 +366,7 @@ impl Logic for Delivery {
         // Outputs.
         self.order_ready.next = self.step.q.val() == Step::Idle;
         self.idle.next = self.step.q.val() == Step::Idle;
-        self.closed.d.next = self.closes.val();
-        self.blocking.next = (self.step.q.val() != Step::Idle) | self.closed.q.val();
+        self.blocking.next = self.step.q.val() != Step::Idle;
         self.blocking_vi.next = self.vi.q.val();
         self.frame.next = self.packet.q.val();
         self.job_valid.next = false;

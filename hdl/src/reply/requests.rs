@@ -367,7 +367,7 @@ impl Logic for Requests {
         // In Free it comes a cycle later.
         self.weighed.d.next = false;
 
-        // In the cycle behind Note or Store `vi` is still the same.
+        // In the cycle behind Note or Shift `vi` is still the same.
         self.turn.push_valid.next = self.wakes.q.val();
         self.wakes.d.next = false;
         self.turn.push_id.next = self.vi.q.val();
@@ -553,11 +553,11 @@ impl Logic for Requests {
             }
             Step::Shift => {
                 self.slots.write.next = true;
+                self.wakes.d.next = self.pending.val().any();
                 self.step.d.next = Step::Store;
             }
             Step::Store => {
                 self.slots.write.next = true;
-                self.wakes.d.next = self.pending.val().any();
                 self.step.d.next = Step::Idle;
             }
             // An answer is out; if another request came meanwhile, its answer brings this again.
