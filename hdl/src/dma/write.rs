@@ -105,8 +105,9 @@ pub struct DmaWrite {
     completed_valid: DFF<bool>,
     completed: DFF<WriteBeat>,
     state: DFF<State>,
-    /// Bytes of the piece that are still to come.
-    left: DFF<Bits<13>>,
+    /// Bytes of the piece that are still to come, and those of the beat on show that are taken already: what the piece's end has to be
+    /// compared with is a beat's count alone.
+    needs: DFF<Bits<13>>,
     /// Bytes of the beat on show that are taken already.
     scatter_used: DFF<Bits<3>>,
     complete_used: DFF<Bits<3>>,
@@ -125,19 +126,18 @@ pub struct DmaWrite {
     /// The piece's data comes from `complete`: as of State::First.
     from_complete: DFF<bool>,
     first_valid: Signal<Local, bool>,
-    scatter_left: Signal<Local, Bits<4>>,
-    complete_left: Signal<Local, Bits<4>>,
+    first_used: Signal<Local, Bits<3>>,
+    count: Signal<Local, Bits<4>>,
     source: Signal<Local, WriteBeat>,
     source_valid: Signal<Local, bool>,
     used: Signal<Local, Bits<3>>,
     start: Signal<Local, Bits<3>>,
-    available: Signal<Local, Bits<4>>,
     rest: Signal<Local, Bits<4>>,
     take: Signal<Local, Bits<4>>,
     finish: Signal<Local, bool>,
     whole: Signal<Local, bool>,
     used_after: Signal<Local, Bits<3>>,
-    left_after: Signal<Local, Bits<13>>,
+    needs_after: Signal<Local, Bits<13>>,
     offer: Signal<Local, WriteBeat>,
     offered: Signal<Local, bool>,
     flush: Signal<Local, bool>,
@@ -150,7 +150,7 @@ pub struct DmaWrite {
 impl Logic for DmaWrite {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, state, left, scatter_used, complete_used, ending, ending_epoch);
+        dff_setup!(self, clock, state, needs, scatter_used, complete_used, ending, ending_epoch);
         dff_setup!(self, clock, retire, epoch, number);
         dff_setup!(self, clock, completed_valid, completed, from_complete);
         clock!(self, clock, split, scattered, stage, packer);
@@ -178,34 +178,31 @@ impl Logic for DmaWrite {
 
         // Where its data comes from.
         self.first_valid.next = self.scattered.out_valid.val();
+        self.first_used.next = self.scatter_used.q.val();
         if self.piece.val().client == bits::<2>(3) {
             self.first_valid.next = self.completed_valid.q.val();
+            self.first_used.next = self.complete_used.q.val();
         }
-        self.scatter_left.next =
-            self.scattered.out_data.val().count - bit_cast::<4, 3>(self.scatter_used.q.val());
-        self.complete_left.next = self.completed.q.val().count - bit_cast::<4, 3>(self.complete_used.q.val());
         self.source.next = self.scattered.out_data.val();
         self.source_valid.next = self.scattered.out_valid.val();
         self.used.next = self.scatter_used.q.val();
-        self.available.next = self.scatter_left.val();
         if self.from_complete.q.val() {
             self.source.next = self.completed.q.val();
             self.source_valid.next = self.completed_valid.q.val();
             self.used.next = self.complete_used.q.val();
-            self.available.next = self.complete_left.val();
         }
         self.start.next = self.source.val().start + self.used.val();
-        // With the last bytes of the piece `left_after` is not looked at, and before them `used_after` is not.
-        self.rest.next = self.left.q.val().get_bits::<4>(0);
-        self.finish.next =
-            !self.left.q.val().get_bits::<9>(4).any() & (self.rest.val() <= self.available.val());
-        self.take.next = self.available.val();
+        self.count.next = self.source.val().count;
+        // With the last bytes of the piece `needs_after` is not looked at, and before them `used_after` is not.
+        self.rest.next = self.needs.q.val().get_bits::<4>(0);
+        self.finish.next = !self.needs.q.val().get_bits::<9>(4).any() & (self.rest.val() <= self.count.val());
+        self.take.next = self.count.val() - bit_cast::<4, 3>(self.used.val());
         if self.finish.val() {
-            self.take.next = self.rest.val();
+            self.take.next = self.rest.val() - bit_cast::<4, 3>(self.used.val());
         }
-        self.whole.next = !self.finish.val() | (self.rest.val() == self.available.val());
-        self.used_after.next = self.used.val() + bit_cast::<3, 4>(self.rest.val());
-        self.left_after.next = self.left.q.val() - bit_cast::<13, 4>(self.available.val());
+        self.whole.next = !self.finish.val() | (self.rest.val() == self.count.val());
+        self.used_after.next = bit_cast::<3, 4>(self.rest.val());
+        self.needs_after.next = self.needs.q.val() - bit_cast::<13, 4>(self.count.val());
 
         // One stream of header and payload.
         self.offer.next.data = self.split.header0.val();
@@ -219,7 +216,7 @@ impl Logic for DmaWrite {
             State::First => {
                 self.from_complete.d.next = self.piece.val().client == bits::<2>(3);
                 self.offered.next = self.split.piece_valid.val() & self.first_valid.val();
-                self.left.d.next = self.piece.val().length;
+                self.needs.d.next = self.piece.val().length + bit_cast::<13, 3>(self.first_used.val());
                 if self.split.piece_valid.val() & self.first_valid.val() & self.room.val() {
                     self.state.d.next = State::Second;
                 }
@@ -252,7 +249,7 @@ impl Logic for DmaWrite {
                 self.flush.next = self.finish.val();
                 self.moved.next = self.source_valid.val() & self.room.val();
                 if self.moved.val() {
-                    self.left.d.next = self.left_after.val();
+                    self.needs.d.next = self.needs_after.val();
                     if self.finish.val() {
                         self.state.d.next = State::First;
                     }

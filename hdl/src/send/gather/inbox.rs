@@ -53,10 +53,12 @@ pub struct Inbox {
     pub free: Signal<In, bool>,
     /// Which of its words to read.
     pub read_index: Signal<In, Bits<3>>,
-    /// Read a GATHER row instead.
+    /// Read the GATHER row of its VI instead; only while it is `held`.
     pub read_row: Signal<In, bool>,
-    /// Of this VI.
-    pub row_vi: Signal<In, Vi>,
+    /// Read the GATHER row
+    pub reply_row: Signal<In, bool>,
+    /// of this VI.
+    pub reply_vi: Signal<In, Vi>,
     /// The word of the cycle before's `read_index`.
     pub read_word: Signal<Out, Bits<64>>,
     /// A table row.
@@ -96,9 +98,10 @@ impl Logic for Inbox {
 
         self.vi.next = self.loaded.q.val().vi;
         self.row.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
+        // The row that is written must not be the one that is read.
         self.takes_commit.next = !self.word_valid.val()
             & (!self.held.val() | (self.row.val() != self.vi.val()))
-            & !(self.read_row.val() & (self.row.val() == self.row_vi.val()));
+            & !(self.reply_row.val() & (self.row.val() == self.reply_vi.val()));
         self.commit_ready.next = self.takes_commit.val();
         self.words.write_enable.next = self.word_valid.val()
             | (self.commit_valid.val()
@@ -115,8 +118,11 @@ impl Logic for Inbox {
         self.words.read_address.next = (bit_cast::<MEMORY_LOG2, 3>(self.read_slot.q.val()) << 3)
             | bit_cast::<MEMORY_LOG2, 3>(self.read_index.val());
         if self.read_row.val() {
+            self.words.read_address.next = self.rows.val() | bit_cast::<MEMORY_LOG2, VI_LOG2>(self.vi.val());
+        }
+        if self.reply_row.val() {
             self.words.read_address.next =
-                self.rows.val() | bit_cast::<MEMORY_LOG2, VI_LOG2>(self.row_vi.val());
+                self.rows.val() | bit_cast::<MEMORY_LOG2, VI_LOG2>(self.reply_vi.val());
         }
         self.read_word.next = self.words.read_data.val();
 

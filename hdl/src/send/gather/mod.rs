@@ -160,11 +160,9 @@ impl Logic for Gather {
         self.taken.d.next = self.walker.head_ready.val();
         self.head_taken.next = self.taken.q.val();
         self.inbox.read_index.next = self.walker.read_index.val().get_bits::<3>(0);
-        self.inbox.read_row.next = self.walker.read_row.val() | self.replier.read_row.val();
-        self.inbox.row_vi.next = self.inbox.current.val().vi;
-        if self.replier.read_row.val() {
-            self.inbox.row_vi.next = self.reply.val().vi;
-        }
+        self.inbox.read_row.next = self.walker.read_row.val();
+        self.inbox.reply_row.next = self.replier.read_row.val();
+        self.inbox.reply_vi.next = self.reply.val().vi;
         self.replier.row.next = self.inbox.read_word.val();
         self.walker.head_valid.next = self.inbox.waits.val();
         self.walker.head.next = self.inbox.current.val();
