@@ -284,12 +284,12 @@ impl Logic for ReadSlots {
         }
         if self.second.val() {
             self.left.d.next = bit_cast::<8, 10>(self.length.q.val()) - 1;
-            self.flows.d.next = self.sound.val() & !self.poisoned.q.val();
+            self.flows.d.next = !self.poisoned.q.val();
         }
         if self.completion_valid.val() & (self.completion.val().last | !self.both.val()) {
             self.flows.d.next = false;
         }
-        self.flowing.next = self.flows.q.val();
+        self.flowing.next = self.flows.q.val() & self.good.q.val();
         self.fill.next = self.filled.q.val();
 
         // What became of it.

@@ -122,6 +122,8 @@ pub struct TlpTransmit {
     offered: Signal<Local, bool>,
     moved: Signal<Local, bool>,
     beat: Signal<Local, TlpBeat>,
+    lasts: Signal<Local, Bits<4>>,
+    last: Signal<Local, bool>,
     on_show: Signal<Local, Outgoing>,
 }
 
@@ -203,11 +205,26 @@ impl Logic for TlpTransmit {
             self.out.in_data.next.class = bits::<2>(0);
         }
         self.moved.next = self.offered.val() & self.out.in_ready.val();
+        // Whether it is a packet's last, without a look at whose it is.
+        self.lasts.next = bits::<4>(0);
+        if self.posted_valid.val() & self.posted.val().last {
+            self.lasts.next = self.lasts.val() | bits::<4>(1);
+        }
+        if self.nonposted_valid.val() & self.nonposted.val().last {
+            self.lasts.next = self.lasts.val() | bits::<4>(2);
+        }
+        if self.completion_valid.val() & self.completion.val().last {
+            self.lasts.next = self.lasts.val() | bits::<4>(4);
+        }
+        if self.message_valid.val() & self.message.val().last {
+            self.lasts.next = self.lasts.val() | bits::<4>(8);
+        }
+        self.last.next = (self.lasts.val() & self.ready.q.val()).any();
         if self.moved.val() {
-            self.active.d.next = !self.beat.val().last;
+            self.active.d.next = !self.last.val();
         }
         self.passes.next =
-            (self.moved.val() & self.beat.val().last) | (!self.offered.val() & !self.active.q.val());
+            (self.moved.val() & self.last.val()) | (!self.offered.val() & !self.active.q.val());
         self.arbiter.request.next = self.others.val();
         self.arbiter.advance.next = self.passes.val();
         if self.passes.val() & self.arbiter.valid.val() {

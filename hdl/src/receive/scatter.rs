@@ -179,7 +179,6 @@ pub struct Scatter {
     place: DFF<Bits<8>>,
     index: DFF<Bits<8>>,
     /// What the job says, a cycle later: it comes through other blocks.
-    segments: DFF<Bits<8>>,
     offset: DFF<Bits<34>>,
     region: DFF<Bits<16>>,
     reading: DFF<bool>,
@@ -207,9 +206,8 @@ pub struct Scatter {
     found_place: Signal<Local, Bits<64>>,
     found_handle: Signal<Local, Bits<64>>,
     /// The place behind the last segment.
-    total: Signal<Local, Bits<9>>,
+    total: DFF<Bits<9>>,
     /// Segments from the start of the wanted block to the end.
-    behind: Signal<Local, Bits<9>>,
     tail_bytes: Signal<Local, Bits<13>>,
     next_piece: Signal<Local, Bits<13>>,
     left_32: Signal<Local, Bits<32>>,
@@ -237,13 +235,13 @@ impl Logic for Scatter {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, state, left, place, index, position, outcome, block);
-        dff_setup!(self, clock, segments, offset, region, reading);
+        dff_setup!(self, clock, total, offset, region, reading);
         dff_setup!(self, clock, shown_place, shown_handle, tail_word, tail_failed, address, handle, rest);
         dff_setup!(self, clock, kept, kept_vi, kept_block, other_place, other_handle, ahead);
         dff_setup!(self, clock, piece, granted, used, out_valid, out);
         clock!(self, clock, tail_places, tail_handles);
 
-        self.segments.d.next = self.job_segments.val();
+        self.total.d.next = bit_cast::<9, 8>(self.job_segments.val()) + 2;
         self.offset.d.next = self.job_offset.val();
         self.region.d.next = self.job_region.val();
         self.reading.d.next = self.job_reading.val();
@@ -251,13 +249,12 @@ impl Logic for Scatter {
         // Segments are read in blocks of four.
         self.index.d.next = self.place.q.val() - 2;
         self.want_block.next = bit_cast::<7, 6>(self.place.q.val().get_bits::<6>(2));
-        self.total.next = bit_cast::<9, 8>(self.segments.q.val()) + 2;
         self.ahead.d.next =
             (self.want_block.val() == bits::<7>(0)) & !self.reading.q.val() & !self.job_remote.val();
-        self.behind.next = self.total.val() - (bit_cast::<9, 7>(self.want_block.val()) << 2);
+        // The block that the last segment is in ends with it.
         self.tail_bytes.next = bits::<13>(64);
-        if self.behind.val() < bits::<9>(4) {
-            self.tail_bytes.next = bit_cast::<13, 9>(self.behind.val()) << 4;
+        if self.total.q.val().get_bits::<7>(2) == self.want_block.val() {
+            self.tail_bytes.next = bit_cast::<13, 2>(self.total.q.val().get_bits::<2>(0)) << 4;
         }
 
         self.read_vi.next = self.job_vi.val();
@@ -391,7 +388,7 @@ impl Logic for Scatter {
                 self.tail_failed.d.next = false;
                 if self.job_remote.val() {
                     self.state.d.next = State::Measure;
-                } else if self.place.q.val() == bit_cast::<8, 9>(self.total.val()) {
+                } else if self.place.q.val() == bit_cast::<8, 9>(self.total.q.val()) {
                     self.outcome.d.next = self.too_long.val();
                     self.state.d.next = State::Done;
                 } else if self.want_block.val() == self.block.q.val() {

@@ -11,7 +11,7 @@
 //! anything that would break it again but COMP_PROT: it is passed over. An event is counted in `count_lost` when 16 wait already: it waits for nobody. A fault is taken (`ready`) in the cycle in which the new state is on the bus: the source that goes on in
 //! the next cycle finds its own copy up to date. Faults are served round robin.
 //!
-//! Latency: a fault 5 cycles, a commit 2. Who offers a fault, and what, goes into registers first. `query_state` follows `query_vi` in the same cycle.
+//! Latency: a fault 5 cycles, its event one more, a commit 2. Who offers a fault, and what, goes into registers first. `query_state` follows `query_vi` in the same cycle.
 //!
 //! Tests: `tests/admin/state.rs`.
 
@@ -85,6 +85,8 @@ pub struct ViState {
     fault: DFF<Fault>,
     told: DFF<StateWrite>,
     telling: DFF<bool>,
+    /// There is an event of the fault at hand.
+    reports: DFF<bool>,
     by_commit: DFF<bool>,
     lost: DFF<bool>,
     events: Fifo<Event, 4, 5>,
@@ -106,7 +108,7 @@ pub struct ViState {
 impl Logic for ViState {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, offered, granted, fault, told, telling, by_commit, lost);
+        dff_setup!(self, clock, step, offered, granted, fault, told, telling, reports, by_commit, lost);
         clock!(self, clock, states, query_states, arbiter, events);
         self.arbiter.reset.next = self.reset.val();
         self.events.reset.next = self.reset.val();
@@ -140,9 +142,10 @@ impl Logic for ViState {
         self.new_event.next.code = self.fault.q.val().code;
         self.new_event.next.vi = self.fault.q.val().vi;
         self.new_event.next.receive = self.fault.q.val().receive;
-        self.new_event.next.broke = self.broke.val();
+        self.new_event.next.broke = self.telling.q.val();
         self.events.in_data.next = self.new_event.val();
-        self.events.in_valid.next = false;
+        self.events.in_valid.next = self.reports.q.val();
+        self.reports.d.next = false;
         self.events.out_ready.next = self.event_ready.val();
         self.event_valid.next = self.events.out_valid.val();
         self.event_word.next = self.events.out_data.val();
@@ -153,7 +156,7 @@ impl Logic for ViState {
         self.fault_ready.next = bits::<6>(0);
         self.commit_ready.next = false;
         self.telling.d.next = false;
-        self.lost.d.next = false;
+        self.lost.d.next = self.reports.q.val() & !self.events.in_ready.val();
         self.count_lost.next = self.lost.q.val();
 
         match self.step.q.val() {
@@ -192,8 +195,7 @@ impl Logic for ViState {
                 self.told.d.next.vi = self.fault.q.val().vi;
                 self.told.d.next.state = self.error.val();
                 self.telling.d.next = self.broke.val();
-                self.events.in_valid.next = self.told_of.val();
-                self.lost.d.next = self.told_of.val() & !self.events.in_ready.val();
+                self.reports.d.next = self.told_of.val();
                 self.step.d.next = Step::Tell;
             }
             Step::Tell => {
@@ -211,6 +213,7 @@ impl Logic for ViState {
         if self.reset.val() {
             self.step.d.next = Step::Idle;
             self.telling.d.next = false;
+            self.reports.d.next = false;
             self.offered.d.next = bits::<6>(0);
         }
     }
