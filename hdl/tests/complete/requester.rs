@@ -61,6 +61,8 @@ pub struct World {
     pub rewound: Vec<Rewound>,
     /// Fetch takes rewinds.
     pub rewinds: bool,
+    /// A completion is taken in each of so many cycles.
+    pub writes_every: u64,
     /// Every VI's epoch as it was broadcast.
     pub epochs: [bool; 64],
     /// A fault accepted: its VI's new state is on the bus.
@@ -86,6 +88,7 @@ impl World {
             broken: vec![],
             rewound: vec![],
             rewinds: true,
+            writes_every: 1,
             epochs: [false; 64],
             tell: None,
             counts: [0; 7],
@@ -98,9 +101,11 @@ impl World {
 
     pub fn tick(&mut self) {
         let dut = &mut self.dut;
-        for name in ["completion_ready", "fault_ready", "again_send_ready"] {
+        for name in ["fault_ready", "again_send_ready"] {
             dut.set(name, 1);
         }
+        let writes = dut.cycles() % self.writes_every == 0;
+        dut.set("completion_ready", writes.into());
         dut.set("rewind_ready", self.rewinds.into());
         dut.set("state_valid", 0);
         dut.eval();
@@ -119,7 +124,7 @@ impl World {
             dut.set("state_valid", 1);
             dut.eval();
         }
-        if dut.get("completion_valid") == 1 {
+        if dut.get("completion_valid") == 1 && writes {
             let bundle = Bundle::of::<Completion>("completion");
             let get = |name| bundle.get(dut, name);
             assert_eq!((get("receive"), get("acknowledge"), get("ends")), (0, 0, 1));

@@ -28,6 +28,17 @@ fn unreliable_and_failed_messages_complete_at_once_in_order() {
 }
 
 #[test]
+fn a_completion_stays_as_it_is_until_it_is_taken() {
+    let mut world = World::new();
+    world.writes_every = 50;
+    for offset in 1..=4 {
+        world.told(Told { vi: 5, offset, ..Told::default() });
+    }
+    assert_eq!(world.drain(), [1, 2, 3, 4].map(|offset| (offset, status::DONE)));
+    assert_eq!(world.position(5), 4);
+}
+
+#[test]
 fn every_error_keeps_its_bit_and_an_rdma_write_its_operation() {
     let mut world = World::new();
     let errors = [

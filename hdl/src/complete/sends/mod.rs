@@ -23,7 +23,7 @@
 //! - A commit of TRANSMIT empties the ring and sets the position to 0, the epoch to 0 and the PSNs.
 //! - `sent` is always taken after a while, whatever waits: transmit needs it to let a rewind through.
 //!
-//! Latency: 6 cycles from `sent` or `acknowledged` to `completion`, 5 more for each further one.
+//! Latency: 7 cycles from `sent` or `acknowledged` to `completion`, 5 more for each further one.
 //! `completed_position` is that of the cycle before's `completed_vi`.
 //!
 //! Tests: `tests/complete/sends.rs`, `tests/complete/refusals.rs`, `tests/complete/again.rs`.
@@ -200,6 +200,8 @@ pub struct Sends {
     ended: DFF<Expired>,
     window: DFF<Window>,
     entry: DFF<Entry>,
+    emitted: DFF<bool>,
+    emission: DFF<Completion>,
     /// The VI is to break, with this event.
     breaks: DFF<bool>,
     code: DFF<Bits<8>>,
@@ -249,7 +251,7 @@ impl Logic for Sends {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, position, source, vi, arrival, answer, ended, window, entry, breaks);
-        dff_setup!(self, clock, code, unseen, command_waits, command);
+        dff_setup!(self, clock, code, unseen, command_waits, command, emitted, emission);
         dff_setup!(self, clock, counted_ack, counted_nak, counted_rnr, counted_ghost, counted_again);
         dff_setup!(self, clock, counted_timeout, counted_message, flies, linked);
         clock!(
@@ -365,23 +367,30 @@ impl Logic for Sends {
         self.came.long.next = self.flight.val().get_bits::<2>(22).any();
         self.frame.next = self.answer.q.val().frame;
 
-        self.completion_valid.next = self.step.q.val() == Step::Emit;
-        self.completion.next.vi = self.vi.q.val();
-        self.completion.next.receive = false;
-        self.completion.next.write = self.entry.q.val().kind != self.lost_kind.val();
-        self.completion.next.region = bit_cast::<16, REGION_LOG2>(self.entry.q.val().region);
-        self.completion.next.offset = self.entry.q.val().offset;
-        self.completion.next.length = self.outcome.length.val();
-        self.completion.next.status = self.outcome.status.val();
-        self.completion.next.has_immediate = false;
-        self.completion.next.immediate = bits::<32>(0);
-        self.completion.next.acknowledge = false;
-        self.completion.next.psn = bits::<24>(0);
-        self.completion.next.msn = bits::<24>(0);
-        self.completion.next.syndrome = bits::<8>(0);
-        self.completion.next.kind = bits::<2>(0);
-        self.completion.next.ends = true;
-        self.completion.next.reception = false;
+        // What is completed waits in a register: who writes it decides late in the cycle.
+        self.completion_valid.next = self.emitted.q.val();
+        self.completion.next = self.emission.q.val();
+        if self.completion_ready.val() {
+            self.emitted.d.next = false;
+        }
+        if !self.emitted.q.val() {
+            self.emission.d.next.vi = self.vi.q.val();
+            self.emission.d.next.receive = false;
+            self.emission.d.next.write = self.entry.q.val().kind != self.lost_kind.val();
+            self.emission.d.next.region = bit_cast::<16, REGION_LOG2>(self.entry.q.val().region);
+            self.emission.d.next.offset = self.entry.q.val().offset;
+            self.emission.d.next.length = self.outcome.length.val();
+            self.emission.d.next.status = self.outcome.status.val();
+            self.emission.d.next.has_immediate = false;
+            self.emission.d.next.immediate = bits::<32>(0);
+            self.emission.d.next.acknowledge = false;
+            self.emission.d.next.psn = bits::<24>(0);
+            self.emission.d.next.msn = bits::<24>(0);
+            self.emission.d.next.syndrome = bits::<8>(0);
+            self.emission.d.next.kind = bits::<2>(0);
+            self.emission.d.next.ends = true;
+            self.emission.d.next.reception = false;
+        }
         self.fault_valid.next = (self.step.q.val() == Step::Break) & self.connected.val();
         self.fault.next.vi = self.vi.q.val();
         self.fault.next.code = self.code.q.val();
@@ -422,6 +431,7 @@ impl Logic for Sends {
         self.count_again.next = self.counted_again.q.val();
         self.count_timeout.next = self.counted_timeout.q.val();
         self.busy.next = (self.step.q.val() != Step::Idle)
+            | self.emitted.q.val()
             | self.intake.busy.val()
             | self.command_waits.q.val()
             | self.rewinder.waits.val()
@@ -600,7 +610,8 @@ impl Logic for Sends {
                 }
             }
             Step::Emit => {
-                if self.completion_ready.val() {
+                if !self.emitted.q.val() {
+                    self.emitted.d.next = true;
                     self.step.d.next = Step::Move;
                 }
             }
@@ -691,6 +702,7 @@ impl Logic for Sends {
         if self.reset.val() {
             self.step.d.next = Step::Idle;
             self.command_waits.d.next = false;
+            self.emitted.d.next = false;
         }
     }
 }
