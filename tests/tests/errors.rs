@@ -293,7 +293,12 @@ fn a_frame_that_comes_twice_is_delivered_once() {
             let again = u64::from(level.is_reliable());
             assert_eq!(scene.world.counter(1, counter::DROP_PSN), 1 - again);
             assert_eq!(scene.world.counter(1, counter::DUPLICATES), again);
-            assert_eq!(scene.world.counter(1, counter::ACKS_SENT), 2 * again);
+            // The last packet's copy may come while the first acknowledgement still waits: one says both.
+            let acks = scene.world.counter(1, counter::ACKS_SENT);
+            assert!(
+                acks == 2 * again || twice == 3 && acks == again,
+                "{acks} acknowledgements, copy of {twice}"
+            );
             assert_eq!(states(&vis), [ViState::Connected; 2]);
             scene.others_go_on();
         }
