@@ -56,7 +56,7 @@ pub fn all() -> Vec<Entry> {
         // The edge: TLPs and the host's loads and stores.
         entry("edge/receive", || verilog(edge::TlpReceive::default()), 280, 0, 261),
         entry("edge/complete", || verilog(edge::TlpComplete::default()), 130, 0, 303),
-        entry("edge/transmit", || verilog(edge::TlpTransmit::default()), 390, 0, 232),
+        entry("edge/transmit", || verilog(edge::TlpTransmit::default()), 410, 0, 232),
         entry("dma/read", || verilog(dma::DmaRead::default()), 1050, 4, 161),
         entry("dma/write", || verilog(dma::DmaWrite::default()), 1040, 0, 148),
         // Work queues and protection.
