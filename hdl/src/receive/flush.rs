@@ -80,7 +80,7 @@ impl Logic for Flush {
         self.filled_states.read_address.next = self.filled_by.q.val();
 
         // A change to Error goes first; a descriptor waits for it, one cycle at a time.
-        // One that is looked at in the cycle of the change is its VI's, which is queued for it.
+        // A descriptor that is looked at in the cycle of the change still sees the old state; its VI is queued in the next.
         self.failed.d.next = self.state_valid.val() & (self.state.val().state == self.error_state.val());
         self.failed_vi.d.next = self.state.val().vi;
         self.pushed.next = self.filled.q.val() & !self.failed.q.val();

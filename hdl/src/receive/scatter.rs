@@ -207,7 +207,7 @@ pub struct Scatter {
     found_handle: Signal<Local, Bits<64>>,
     /// The place behind the last segment.
     total: DFF<Bits<9>>,
-    /// Segments from the start of the wanted block to the end.
+    /// Bytes from the start of the wanted block to its end, or the descriptor's.
     tail_bytes: Signal<Local, Bits<13>>,
     next_piece: Signal<Local, Bits<13>>,
     left_32: Signal<Local, Bits<32>>,

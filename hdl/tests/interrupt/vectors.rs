@@ -185,14 +185,15 @@ fn an_interrupt_follows_the_writes_before_it() {
 #[test]
 fn raised_twice_before_it_leaves_is_one_interrupt_after_the_later_mark() {
     // The second comes in every cycle of the first one's way out.
-    for gap in 1..25 {
+    for gap in 0..25 {
         for blocked in [true, false] {
             let mut world = World::new();
             world.program(5, 0xFEE0_0000, 55, false);
             world.bench.set("tx_ready", u64::from(!blocked));
             world.raise(5, 0);
             world.ticks(gap);
-            let left = usize::from(!world.packets.is_empty() || world.pending() == 0);
+            // It is pending from the cycle after the raise.
+            let left = usize::from(!world.packets.is_empty() || gap > 0 && world.pending() == 0);
             world.raise(5, 3);
             world.ticks(20);
             world.bench.set("tx_ready", 1);

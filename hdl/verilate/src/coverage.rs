@@ -50,12 +50,13 @@ fn circular(body: &[&str]) -> Vec<usize> {
     let mut arms = Vec::new();
     for first in (0..body.len()).filter(|n| asks(body[*n])) {
         let depth = indent(body[first]);
-        let rest = (first + 1..body.len()).filter(|n| !body[*n].trim().is_empty());
-        let arm = |n: usize| indent(body[n]) == depth && body[n].trim().starts_with("else");
-        let inside =
-            |n: usize| indent(body[n]) > depth || body[n].trim() == "end" && indent(body[n]) == depth;
+        let arm = |n: &usize| body[*n].trim().starts_with("else");
+        // What is not within an arm: its `end`, the next arm, and then something else.
+        let outside = (first + 1..body.len())
+            .filter(|n| !body[*n].trim().is_empty() && indent(body[*n]) <= depth)
+            .take_while(|n| indent(body[*n]) == depth && (body[*n].trim() == "end" || arm(n)));
         arms.push(first);
-        arms.extend(rest.take_while(|n| inside(*n) || arm(*n)).filter(|n| arm(*n)));
+        arms.extend(outside.filter(arm));
     }
     arms
 }

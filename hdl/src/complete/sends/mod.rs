@@ -200,6 +200,7 @@ pub struct Sends {
     ended: DFF<Expired>,
     window: DFF<Window>,
     entry: DFF<Entry>,
+    /// What is completed, until it is taken.
     emitted: DFF<bool>,
     emission: DFF<Completion>,
     /// The VI is to break, with this event.
