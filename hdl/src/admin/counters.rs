@@ -13,7 +13,7 @@
 //! scan, one counter a cycle, moves them into the memory. A read of a counter below 36 is answered when the scan passes
 //! it; `read_index` stays until then. Reset clears all counters within 38 cycles.
 //!
-//! Latency: a read 2 to 38 cycles; an event shows in a read that starts 38 cycles later.
+//! Latency: a read 2 to 38 cycles; an event shows in a read that starts 38 cycles later, bytes in one that starts 39 later.
 //!
 //! Tests: `tests/admin/counters.rs`.
 
@@ -190,20 +190,24 @@ struct Bytes {
     pub turn: Signal<In, bool>,
     /// The bytes until now; 0 if it is not their turn.
     pub collected: Signal<Out, Bits<13>>,
+    /// Those of the cycle before: what has come of a packet is known late in the cycle.
+    late: DFF<Bits<13>>,
     count: DFF<Bits<13>>,
 }
 
 impl Logic for Bytes {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, count);
+        dff_setup!(self, clock, late, count);
         self.collected.next = bits::<13>(0);
-        self.count.d.next = self.count.q.val() + self.more.val();
+        self.late.d.next = self.more.val();
+        self.count.d.next = self.count.q.val() + self.late.q.val();
         if self.turn.val() {
             self.collected.next = self.count.q.val();
-            self.count.d.next = self.more.val();
+            self.count.d.next = self.late.q.val();
         }
         if self.reset.val() {
+            self.late.d.next = bits::<13>(0);
             self.count.d.next = bits::<13>(0);
         }
     }

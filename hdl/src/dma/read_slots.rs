@@ -47,6 +47,8 @@ pub struct Expected {
     behind: Bits<2>,
     /// Double words missing.
     words: Bits<8>,
+    /// Bytes missing: the byte count of the next completion.
+    bytes: Bits<10>,
 }
 
 /// See the module's description.
@@ -138,9 +140,6 @@ pub struct ReadSlots {
     entry: Signal<Local, Expected>,
     entry_word: Signal<Local, Bits<7>>,
     tag_in: Signal<Local, ReadTag>,
-    padding: Signal<Local, Bits<3>>,
-    padded: Signal<Local, Bits<13>>,
-    missing: Signal<Local, Bits<13>>,
     spare: Signal<Local, Bits<11>>,
     lower: Signal<Local, Bits<7>>,
     known: Signal<Local, bool>,
@@ -159,6 +158,7 @@ pub struct ReadSlots {
     piece_first: Signal<Local, Bits<12>>,
     piece_finish: Signal<Local, Bits<12>>,
     piece_words: Signal<Local, Bits<11>>,
+    piece_length: Signal<Local, Bits<13>>,
 }
 
 impl Logic for ReadSlots {
@@ -193,12 +193,6 @@ impl Logic for ReadSlots {
         self.expected.read_address.next = self.tag_in.val();
         self.entry.next = self.expected.read_data.val();
         self.entry_word.next = self.entry.val().word;
-        self.padding.next =
-            bit_cast::<3, 2>(self.entry.val().before) + bit_cast::<3, 2>(self.entry.val().behind);
-        // Bytes and padding are whole double words.
-        self.padded.next =
-            bit_cast::<13, 12>(self.byte_count.q.val()) + bit_cast::<13, 3>(self.padding.val());
-        self.missing.next = bit_cast::<13, 8>(self.entry.val().words) << 2;
         self.spare.next = bit_cast::<11, 8>(self.entry.val().words) - bit_cast::<11, 10>(self.length.q.val());
         self.lower.next = (bit_cast::<7, 5>(self.entry_word.val().get_bits::<5>(0)) << 2)
             | bit_cast::<7, 2>(self.entry.val().before);
@@ -206,7 +200,7 @@ impl Logic for ReadSlots {
             & !self.data.val().get_bits::<4>(12).any()
             & (self.data.val().get_bits::<16>(16) == self.cfg_requester_id.val());
         self.error.next = self.refused.q.val() | !self.with_data.q.val();
-        self.fits.next = (self.padded.val() == self.missing.val())
+        self.fits.next = (self.byte_count.q.val() == bit_cast::<12, 10>(self.entry.val().bytes))
             & (self.data.val().get_bits::<7>(0) == self.lower.val())
             & self.length.q.val().any()
             & !self.spare.val().get_bit(10);
@@ -310,6 +304,7 @@ impl Logic for ReadSlots {
         self.piece_first.next = self.piece.val().first;
         self.piece_finish.next = self.piece.val().finish;
         self.piece_words.next = self.piece.val().words;
+        self.piece_length.next = self.piece.val().length;
         self.reserve_ready.next = !(self.fresh.q.val() & self.good.q.val());
         self.expected.write_enable.next = self.reserve.val() | (self.fresh.q.val() & self.good.q.val());
         self.expected.write_address.next = self.slot.q.val();
@@ -317,12 +312,15 @@ impl Logic for ReadSlots {
         self.expected.write_data.next.before = bits::<2>(0);
         self.expected.write_data.next.behind = self.behind.q.val();
         self.expected.write_data.next.words = self.rest.q.val();
+        self.expected.write_data.next.bytes =
+            (bit_cast::<10, 8>(self.rest.q.val()) << 2) - bit_cast::<10, 2>(self.behind.q.val());
         if !(self.fresh.q.val() & self.good.q.val()) {
             self.expected.write_address.next = self.reserve_tag.val();
             self.expected.write_data.next.word = self.piece_first.val().get_bits::<7>(2);
             self.expected.write_data.next.before = self.piece_first.val().get_bits::<2>(0);
             self.expected.write_data.next.behind = self.piece_finish.val().get_bits::<2>(0) ^ bits::<2>(3);
             self.expected.write_data.next.words = self.piece_words.val().get_bits::<8>(0);
+            self.expected.write_data.next.bytes = self.piece_length.val().get_bits::<10>(0);
         }
 
         self.bank0.read_address.next = self.read_row.val();

@@ -18,7 +18,9 @@
 //! - A VI is in a run queue at most once, not counting the one on show. One that is pushed in the cycle in which it
 //!   is taken, or later, is queued again, and its row, read from the next cycle on, has the store. Requeues of other
 //!   blocks wait for stores. A VI can be taken every other cycle.
-//! - `row_*` and `posted_position` answer the address of the cycle before with every store that came a cycle or more before it.
+//! - `row_*` answers the address of the cycle before with every store that came a cycle or more before it,
+//!   `posted_position` with every one that came three cycles before it: whoever asks there looks again, or was told by a
+//!   peer, which takes longer.
 //! - A commit to WORK_QUEUE empties the row and sets whether the queue is open. While it stays on the bus it is
 //!   written again in each cycle without a store.
 //!
@@ -132,13 +134,15 @@ pub struct Doorbell {
     rows: Ram<Row, QUEUE_LOG2>,
     /// `posted` of the receive queues again, for the receive side.
     posted: LutRam<Bits<14>, VI_LOG2>,
+    /// It is written a cycle behind the row, from registers: which store counts is known late in the cycle.
+    posted_write: DFF<bool>,
+    posted_write_vi: DFF<Vi>,
     posted_shown: DFF<Bits<14>>,
     send: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
     receive: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
-    /// What was written in the cycle before, for a reader that asked in that very cycle.
+    /// What was written in the cycle before: for a reader that asked in that very cycle, and for `posted`.
     written: DFF<Row>,
     row_forward: DFF<bool>,
-    posted_forward: DFF<bool>,
     ignored: DFF<bool>,
     armed: DFF<bool>,
     armed_queue: DFF<Queue>,
@@ -204,8 +208,9 @@ impl Logic for Doorbell {
             queue,
             written,
             row_forward,
+            posted_write,
+            posted_write_vi,
             posted_shown,
-            posted_forward,
             ignored,
             armed,
             armed_queue,
@@ -293,9 +298,11 @@ impl Logic for Doorbell {
         self.rows.write_enable.next = self.write.val();
         self.rows.write_address.next = self.write_queue.val();
         self.rows.write_data.next = self.row.val();
-        self.posted.write_enable.next = self.write.val() & self.write_receive.val();
-        self.posted.write_address.next = self.write_vi.val();
-        self.posted.write_data.next = self.row.val().posted;
+        self.posted_write.d.next = self.write.val() & self.write_receive.val();
+        self.posted_write_vi.d.next = self.write_vi.val();
+        self.posted.write_enable.next = self.posted_write.q.val();
+        self.posted.write_address.next = self.posted_write_vi.q.val();
+        self.posted.write_data.next = self.written.q.val().posted;
 
         // Reading what is being written: the memory does not say what comes out, so it comes from here.
         self.rows.read_address.next = self.row_address.val();
@@ -308,8 +315,6 @@ impl Logic for Doorbell {
             self.row_forward.d.next =
                 self.commit_row.val() == bit_cast::<16, QUEUE_LOG2>(self.row_address.val());
         }
-        self.posted_forward.d.next =
-            self.write.val() & self.write_receive.val() & (self.write_vi.val() == self.posted_vi.val());
         self.shown.next = self.rows.read_data.val();
         if self.row_forward.q.val() {
             self.shown.next = self.written.q.val();
@@ -318,9 +323,6 @@ impl Logic for Doorbell {
         self.row_posted.next = self.shown.val().posted;
         self.row_inline.next = self.shown.val().with_token;
         self.posted_position.next = self.posted_shown.q.val();
-        if self.posted_forward.q.val() {
-            self.posted_position.next = self.written.q.val().posted;
-        }
 
         // Run queues: a store first, then fetch, then whoever made room. The push waits a cycle in a register.
         self.send_push.d.next = false;

@@ -111,6 +111,7 @@ pub struct Intake {
     number: Signal<Local, Bits<16>>,
     number_low: Signal<Local, Bits<REGION_LOG2>>,
     held_number: Signal<Local, Bits<16>>,
+    held_low: Signal<Local, Bits<REGION_LOG2>>,
 }
 
 impl Logic for Intake {
@@ -187,10 +188,11 @@ impl Logic for Intake {
         self.number_low.next = bit_cast::<REGION_LOG2, 16>(self.number.val());
         // The first half of the next one, or the second half of the one that is held.
         self.held_number.next = self.held.q.val().region;
+        self.held_low.next = bit_cast::<REGION_LOG2, 16>(self.held_number.val());
         self.rows.read_row.next = self.number_low.val();
         self.rows.read_rest.next = self.reading.q.val() | self.shown.q.val();
         if self.reading.q.val() | self.shown.q.val() {
-            self.rows.read_row.next = bit_cast::<REGION_LOG2, 16>(self.held_number.val());
+            self.rows.read_row.next = self.held_low.val();
         }
         self.half.d.next = self.write.val() & !self.half.q.val();
         self.written.next = self.half.q.val();
@@ -217,9 +219,9 @@ impl Logic for Intake {
         if self.room.q.val() {
             self.held.d.next = self.chosen.val();
             self.held_client.d.next = self.whose.val();
-            self.held_member.d.next = self.number_low.val().any()
-                & (bit_cast::<16, REGION_LOG2>(self.number_low.val()) == self.number.val());
         }
+        self.held_member.d.next = self.held_low.val().any()
+            & (bit_cast::<16, REGION_LOG2>(self.held_low.val()) == self.held_number.val());
 
         self.valid.next = self.shown.q.val();
         self.access.next = self.held.q.val();

@@ -5,7 +5,8 @@
 //!  info, peer,     ──►│ Judge │──► verdict, ends, writes, immediate
 //!  message, state     └───────┘
 //! ```
-//! Contract: inputs in one cycle, the verdict in the next, as long as `info` and `message` stay. In order:
+//! Contract: inputs in one cycle, the verdict in the next, as long as `info` and `message` stay; `info` has been there
+//! for a cycle before. In order:
 //!
 //! | packet | reliable | unreliable |
 //! |---|---|---|
@@ -101,7 +102,10 @@ pub struct Judge {
     /// RDMA write: the payload is all that is to come, or less.
     exact: DFF<bool>,
     less: DFF<bool>,
-    delta: DFF<Bits<24>>,
+    /// The PSN is the expected one; it is behind it.
+    expected: DFF<bool>,
+    behind: DFF<bool>,
+    delta: Signal<Local, Bits<24>>,
     full: DFF<bool>,
     over: DFF<bool>,
     reliable: DFF<bool>,
@@ -125,7 +129,6 @@ pub struct Judge {
     /// A message in progress is of the other kind.
     differs: Signal<Local, bool>,
     active: Signal<Local, bool>,
-    expected: Signal<Local, bool>,
     fits: Signal<Local, bool>,
 }
 
@@ -139,7 +142,7 @@ impl Logic for Judge {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, over_now, writing, carries, exact, less, reading, huge);
-        dff_setup!(self, clock, known, delta, full, over, reliable, first, last, answer, some);
+        dff_setup!(self, clock, known, expected, behind, full, over, reliable, first, last, answer, some);
         self.opcode.next = self.info.val().opcode;
         self.number.next = self.info.val().queue_pair;
         self.named.next = bit_cast::<10, VI_LOG2>(bit_cast::<VI_LOG2, 24>(self.number.val()));
@@ -170,7 +173,10 @@ impl Logic for Judge {
             & self.peer.val().reliable
             & !self.is_answer.val()
             & (self.error.val() | (self.connected.val() & self.message.val().broken));
-        self.delta.d.next = self.info.val().psn - self.message.val().psn;
+        self.expected.d.next = self.info.val().psn == self.message.val().psn;
+        self.delta.next = self.info.val().psn - self.message.val().psn;
+        // Raw frames have no PSN.
+        self.behind.d.next = self.delta.val().get_bit(23) & !self.info.val().raw;
         self.reliable.d.next = self.peer.val().reliable;
         self.mtu.next = bits::<13>(256);
         if self.peer.val().mtu == bits::<3>(1) {
@@ -207,7 +213,8 @@ impl Logic for Judge {
         self.writing.d.next = self.is_write.val() & !self.opcode.val().get_bits::<2>(2).all();
         self.carries.d.next = self.info.val().extended;
         self.left.next = self.message.val().left;
-        if self.is_first.val() {
+        // It stands there since the cycle before.
+        if self.first.q.val() {
             self.left.next = self.info.val().size;
         }
         self.exact.d.next = bit_cast::<32, 13>(self.length.val()) == self.left.val();
@@ -220,7 +227,6 @@ impl Logic for Judge {
         self.writes.next = self.writing.q.val();
         self.immediate.next = self.carries.q.val();
         self.active.next = self.message.val().active;
-        self.expected.next = !self.delta.q.val().any();
         self.fits.next = self.full.q.val() & (self.less.q.val() | !self.writing.q.val());
         if self.last.q.val() {
             self.fits.next = !self.over.q.val()
@@ -245,24 +251,23 @@ impl Logic for Judge {
             if (self.first.q.val() == self.active.val()) | !self.fits.val() | self.differs.val() {
                 self.verdict.next = Verdict::Refuse;
             }
-            if !self.expected.val() {
+            if !self.expected.q.val() {
                 self.verdict.next = Verdict::Gap;
             }
         } else {
             if (!self.first.q.val() & !self.active.val()) | !self.fits.val() {
                 self.verdict.next = Verdict::Stray;
             }
-            if !self.first.q.val() & !self.expected.val() {
+            if !self.first.q.val() & !self.expected.q.val() {
                 self.verdict.next = Verdict::Early;
             }
             if self.active.val()
-                & (self.first.q.val() | !self.expected.val() | !self.fits.val() | self.differs.val())
+                & (self.first.q.val() | !self.expected.q.val() | !self.fits.val() | self.differs.val())
             {
                 self.verdict.next = Verdict::Partial;
             }
         }
-        // Raw frames have no PSN.
-        if self.delta.q.val().get_bit(23) & !self.info.val().raw {
+        if self.behind.q.val() {
             self.verdict.next = Verdict::Behind;
         }
         if self.answer.q.val() {

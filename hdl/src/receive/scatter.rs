@@ -213,8 +213,8 @@ pub struct Scatter {
     left_32: Signal<Local, Bits<32>>,
     beat_left: Signal<Local, Bits<4>>,
     granted_low: Signal<Local, Bits<4>>,
-    /// Bytes granted behind the payload beat on show; negative if the piece ends within it.
-    remains: Signal<Local, Bits<14>>,
+    /// Bytes granted behind the payload beat on show, if the piece does not end within it.
+    remains: Signal<Local, Bits<13>>,
     cut: Signal<Local, bool>,
     lanes: Signal<Local, Bits<4>>,
     moves: Signal<Local, bool>,
@@ -280,9 +280,9 @@ impl Logic for Scatter {
         // Bytes on their way.
         self.beat_left.next = self.payload.val().count - bit_cast::<4, 3>(self.used.q.val());
         self.granted_low.next = self.granted.q.val().get_bits::<4>(0);
-        self.remains.next =
-            bit_cast::<14, 13>(self.granted.q.val()) - bit_cast::<14, 4>(self.beat_left.val());
-        self.cut.next = self.remains.val().get_bit(13);
+        self.remains.next = self.granted.q.val() - bit_cast::<13, 4>(self.beat_left.val());
+        self.cut.next = !self.granted.q.val().get_bits::<9>(4).any()
+            & (self.granted_low.val() < self.beat_left.val());
         self.lanes.next = self.beat_left.val();
         if self.cut.val() {
             self.lanes.next = self.granted_low.val();
@@ -299,7 +299,7 @@ impl Logic for Scatter {
             self.out.d.next.data = self.payload.val().data;
             self.out.d.next.start = self.payload.val().start + self.used.q.val();
             self.out.d.next.count = self.lanes.val();
-            self.granted.d.next = bit_cast::<13, 14>(self.remains.val());
+            self.granted.d.next = self.remains.val();
             self.used.d.next = bits::<3>(0);
             if self.cut.val() {
                 self.granted.d.next = bits::<13>(0);

@@ -129,6 +129,8 @@ pub struct Walker {
     /// They are taken.
     pub reserve: Signal<Out, bool>,
     state: DFF<State>,
+    /// An access is asked for; in `Ask` (unless the packet is skipped) and `AskTail`.
+    asks: DFF<bool>,
     /// Word on show.
     index: DFF<Bits<9>>,
     segments: DFF<Bits<8>>,
@@ -275,6 +277,7 @@ impl Logic for Walker {
             self,
             clock,
             state,
+            asks,
             words,
             tag,
             mtu,
@@ -445,8 +448,7 @@ impl Logic for Walker {
         self.announced.next =
             self.skips.q.val() | (self.is_connected.q.val() & self.room.val() & self.packet_ready.val());
         self.asked.next = self.access_ready.val() | self.skips.q.val();
-        self.access_valid.next = ((self.state.q.val() == State::Ask) & !self.skips.q.val())
-            | (self.state.q.val() == State::AskTail);
+        self.access_valid.next = self.asks.q.val();
         self.access.next.address = self.address.q.val();
         self.access.next.span = self.segment_left.q.val();
         self.access.next.length = self.piece.q.val();
@@ -611,13 +613,16 @@ impl Logic for Walker {
                 self.shows_row.next = true;
                 self.tag.d.next = self.low.val().get_bits::<16>(0);
                 self.state.d.next = State::AskTail;
+                self.asks.d.next = true;
                 if self.malformed.q.val() | !self.is_connected.q.val() {
+                    self.asks.d.next = false;
                     self.state.d.next = State::Row;
                 }
             }
             State::AskTail => {
                 self.shows_row.next = true;
                 if self.access_ready.val() {
+                    self.asks.d.next = false;
                     self.tail_start.next = true;
                     self.state.d.next = State::WaitTail;
                 }
@@ -800,12 +805,15 @@ impl Logic for Walker {
                     self.ends_segment.d.next = false;
                 }
                 self.state.d.next = State::Ask;
+                self.asks.d.next = !self.skips.q.val();
                 if self.empty.val() {
+                    self.asks.d.next = false;
                     self.state.d.next = State::Address;
                 }
             }
             State::Ask => {
                 if self.asked.val() {
+                    self.asks.d.next = false;
                     self.address.d.next = self.moved.val();
                     self.segment_left.d.next = self.segment_after.val();
                     self.packet_left.d.next = self.packet_after.val();
@@ -846,6 +854,7 @@ impl Logic for Walker {
         self.read_row.next = self.shows_row.val();
         if self.reset.val() {
             self.state.d.next = State::Idle;
+            self.asks.d.next = false;
         }
     }
 }

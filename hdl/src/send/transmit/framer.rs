@@ -135,11 +135,12 @@ pub(super) struct Framer {
     a_loopback: DFF<bool>,
     a_feed: DFF<bool>,
     a_preset: DFF<bool>,
-    a_mask_low: DFF<bool>,
     a_mask_six: DFF<bool>,
     a_mask_seven: DFF<bool>,
     /// The two bytes of the word before, masked.
     a_before: DFF<Bits<16>>,
+    /// The word's first two bytes, masked.
+    a_low: DFF<Bits<16>>,
     // Stage B: the word, beside the CRC that includes it.
     b_valid: DFF<bool>,
     b_word: DFF<Bits<64>>,
@@ -197,7 +198,7 @@ pub(super) struct Framer {
     base: Signal<Local, Bits<64>>,
     word: Signal<Local, Bits<64>>,
     over: Signal<Local, Bits<48>>,
-    masked: Signal<Local, Bits<64>>,
+    mask_low: Signal<Local, bool>,
     icrc: Signal<Local, Bits<32>>,
     finished: Signal<Local, Bits<64>>,
     crc_start: Number<32, { CRC_START }>,
@@ -246,7 +247,7 @@ impl Logic for Framer {
             a_loopback,
             a_feed,
             a_preset,
-            a_mask_low,
+            a_low,
             a_mask_six,
             a_mask_seven,
             a_before,
@@ -449,10 +450,8 @@ impl Logic for Framer {
         }
 
         // Stage A, and the CRC's words: two bytes of the word before, six of this one.
-        self.masked.next = self.a_word.q.val();
-        if self.a_mask_low.q.val() {
-            self.masked.next = self.a_word.q.val() | bits::<64>(0xffff);
-        }
+        self.mask_low.next =
+            (self.index.q.val() == bits::<10>(3)) | (self.index.q.val() == bits::<10>(5));
         if self.moves.val() {
             self.a_valid.d.next = self.active.q.val() & !self.tag_turn.q.val();
             self.a_word.d.next = self.word.val() | (self.template.val() & self.keep.val());
@@ -467,8 +466,11 @@ impl Logic for Framer {
             self.a_feed.d.next =
                 (self.index.q.val() >= bits::<10>(2)) & !(self.at_last.q.val() & !self.odd.val());
             self.a_preset.d.next = self.index.q.val() == bits::<10>(1);
-            self.a_mask_low.d.next =
-                (self.index.q.val() == bits::<10>(3)) | (self.index.q.val() == bits::<10>(5));
+            self.a_low.d.next = self.word.val().get_bits::<16>(0)
+                | (self.template.val().get_bits::<16>(0) & self.keep.val().get_bits::<16>(0));
+            if self.mask_low.val() {
+                self.a_low.d.next = bits::<16>(0xffff);
+            }
             self.a_mask_six.d.next =
                 (self.index.q.val() == bits::<10>(2)) | (self.index.q.val() == bits::<10>(5));
             self.a_mask_seven.d.next = self.index.q.val() == bits::<10>(1);
@@ -481,7 +483,9 @@ impl Logic for Framer {
             }
         }
         self.crc.in_valid.next = self.a_valid.q.val() & self.a_feed.q.val() & self.moves.val();
-        self.crc.in_data.next = bit_cast::<64, 16>(self.a_before.q.val()) | (self.masked.val() << 16);
+        self.crc.in_data.next = bit_cast::<64, 16>(self.a_before.q.val())
+            | (bit_cast::<64, 16>(self.a_low.q.val()) << 16)
+            | (bit_cast::<64, 32>(self.a_word.q.val().get_bits::<32>(16)) << 32);
         self.crc.in_half.next = self.a_last.q.val();
         // As often as the word stands there: nothing is fed meanwhile, and `moves` stays out of the CRC's gates.
         self.crc.preset.next = self.a_valid.q.val() & self.a_preset.q.val();
