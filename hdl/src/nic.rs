@@ -171,9 +171,10 @@ pub struct Nic {
     faults: Signal<Local, Bits<6>>,
     taken: Signal<Local, Bits<13>>,
     state: Signal<Local, Bits<4>>,
-    /// There is a deadline, the earliest is, and by how much it is later than another.
+    /// There is a deadline, the earliest is, and by how much it is later than another. All pairs are compared at once.
     due: Signal<Local, bool>,
     earliest: Signal<Local, Bits<32>>,
+    sooner: Signal<Local, Bits<32>>,
     later: Signal<Local, Bits<32>>,
     quiet: DFF<bool>,
 }
@@ -724,14 +725,16 @@ impl Logic for Nic {
             | self.egress.loopback_valid.val());
         self.idle.next = self.quiet.q.val();
         // The earliest of three.
-        self.due.next = self.dma_read.deadline_valid.val();
-        self.earliest.next = self.dma_read.deadline.val();
-        self.later.next = self.earliest.val() - self.vectors.deadline.val();
-        if self.vectors.deadline_valid.val() & (!self.due.val() | !self.later.val().get_bit(31)) {
-            self.earliest.next = self.vectors.deadline.val();
-        }
         self.due.next = self.dma_read.deadline_valid.val() | self.vectors.deadline_valid.val();
-        self.later.next = self.earliest.val() - self.sends.deadline.val();
+        self.earliest.next = self.dma_read.deadline.val();
+        self.sooner.next = self.dma_read.deadline.val() - self.vectors.deadline.val();
+        self.later.next = self.dma_read.deadline.val() - self.sends.deadline.val();
+        if self.vectors.deadline_valid.val()
+            & (!self.dma_read.deadline_valid.val() | !self.sooner.val().get_bit(31))
+        {
+            self.earliest.next = self.vectors.deadline.val();
+            self.later.next = self.vectors.deadline.val() - self.sends.deadline.val();
+        }
         if self.sends.deadline_valid.val() & (!self.due.val() | !self.later.val().get_bit(31)) {
             self.earliest.next = self.sends.deadline.val();
         }

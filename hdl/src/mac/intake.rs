@@ -6,7 +6,7 @@
 //!         └────────┘
 //! ```
 //! Contract: beats go on as they come, `bad` as SPOILED. If `reset` comes between two beats of a frame, an empty last beat that spoils
-//! it follows as soon as there is room, during the reset or behind it.
+//! it follows as soon as there is room, during the reset or behind it. A reset is heeded a cycle late.
 //!
 //! Latency: 0; it holds nothing.
 //!
@@ -40,6 +40,8 @@ pub struct Intake {
     midway: DFF<bool>,
     /// The frame under way is to be ended here.
     ending: DFF<bool>,
+    /// The core was in reset in the cycle before: its reset comes from far.
+    resting: DFF<bool>,
     open: Signal<Local, bool>,
     spoiled: Number<3, { reason::OVERRUN }>,
 }
@@ -47,8 +49,9 @@ pub struct Intake {
 impl Logic for Intake {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, midway, ending);
-        self.open.next = !self.ending.q.val() & !self.reset.val();
+        dff_setup!(self, clock, midway, ending, resting);
+        self.resting.d.next = self.reset.val();
+        self.open.next = !self.ending.q.val() & !self.resting.q.val();
         self.tx_ready.next = self.open.val() & self.beat_ready.val();
         self.beat_valid.next = self.ending.q.val() | (self.open.val() & self.tx_valid.val());
         self.beat.next.data = self.tx.val().data;
@@ -69,7 +72,7 @@ impl Logic for Intake {
                 self.ending.d.next = false;
                 self.midway.d.next = false;
             }
-        } else if self.reset.val() & self.midway.q.val() {
+        } else if self.resting.q.val() & self.midway.q.val() {
             self.ending.d.next = true;
         }
     }

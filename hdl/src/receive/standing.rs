@@ -48,8 +48,6 @@ pub struct Standing {
     msn: Signal<Local, Bits<24>>,
     packets: Signal<Local, Bits<24>>,
     next_psn: Signal<Local, Bits<24>>,
-    /// The frame's message is lost, unless the VI is reliable and stays.
-    failed: Signal<Local, bool>,
     /// Its PSN is done with.
     advances: Signal<Local, bool>,
 }
@@ -76,21 +74,7 @@ impl Logic for Standing {
             self.after.next.active = false;
             self.after.next.broken = self.ending.val().breaks;
         }
-        // A consumed descriptor ends the message.
-        if self.ending.val().consume {
-            self.after.next.active = false;
-        }
         self.advances.next = false;
-        self.failed.next = (self.situation.val() == Situation::Refuse)
-            | (self.situation.val() == Situation::NoRight)
-            | (self.situation.val() == Situation::NoReading)
-            | (self.situation.val() == Situation::NotReady)
-            | (self.situation.val() == Situation::Lost)
-            | (self.situation.val() == Situation::Malformed)
-            | (self.situation.val() == Situation::Denied)
-            | (self.situation.val() == Situation::TooLong)
-            | (self.situation.val() == Situation::Refused)
-            | (self.situation.val() == Situation::Failed);
         match self.situation.val() {
             Situation::Placed => {
                 self.after.next.received =
@@ -105,10 +89,11 @@ impl Logic for Standing {
                 }
             }
             Situation::Partial => {
-                // A send's goes with its receive.
-                if self.message.val().writing {
-                    self.after.next.active = false;
-                }
+                self.after.next.active = false;
+            }
+            // With its receive goes the message.
+            Situation::Flush => {
+                self.after.next.active = false;
             }
             Situation::Read => {
                 if self.verdict.val() == Verdict::Read {
@@ -125,7 +110,7 @@ impl Logic for Standing {
             _ => {}
         }
         // An unreliable VI goes on behind what it has lost.
-        if !self.reliable.val() & self.failed.val() {
+        if !self.reliable.val() & self.ending.val().loses {
             self.advances.next = true;
         }
         if self.advances.val() {

@@ -9,7 +9,8 @@
 //! Contract: words come in order, before their head or with it; a head ends its words, however many there were.
 //! `load` brings the oldest head that `waits` to `current`, a register; `free` gives up its words. `read_word` is of
 //! the head loaded last, or the next one when that is freed, or the row of a VI. There is no ready: the sender counts
-//! the heads freed. A row is taken in a cycle in which no word comes, and not while its VI's head is `held`.
+//! the heads freed. A row is taken in a cycle in which no word comes, and not while its VI's head is `held` or its
+//! reply waits.
 //!
 //! Latency: a head waits the cycle after it came.
 //!
@@ -55,7 +56,9 @@ pub struct Inbox {
     pub read_index: Signal<In, Bits<3>>,
     /// Read the GATHER row of its VI instead; only while it is `held`.
     pub read_row: Signal<In, bool>,
-    /// Read the GATHER row
+    /// Do not write the GATHER row
+    pub reply_waits: Signal<In, bool>,
+    /// and now read it
     pub reply_row: Signal<In, bool>,
     /// of this VI.
     pub reply_vi: Signal<In, Vi>,
@@ -101,7 +104,7 @@ impl Logic for Inbox {
         // The row that is written must not be the one that is read.
         self.takes_commit.next = !self.word_valid.val()
             & (!self.held.val() | (self.row.val() != self.vi.val()))
-            & !(self.reply_row.val() & (self.row.val() == self.reply_vi.val()));
+            & !(self.reply_waits.val() & (self.row.val() == self.reply_vi.val()));
         self.commit_ready.next = self.takes_commit.val();
         self.words.write_enable.next = self.word_valid.val()
             | (self.commit_valid.val()

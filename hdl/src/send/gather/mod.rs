@@ -162,6 +162,7 @@ impl Logic for Gather {
         self.inbox.read_index.next = self.walker.read_index.val().get_bits::<3>(0);
         self.inbox.read_row.next = self.walker.read_row.val();
         self.inbox.reply_row.next = self.replier.read_row.val();
+        self.inbox.reply_waits.next = self.replier.hold.val();
         self.inbox.reply_vi.next = self.reply.val().vi;
         self.replier.row.next = self.inbox.read_word.val();
         self.walker.head_valid.next = self.inbox.waits.val();
@@ -218,7 +219,7 @@ impl Logic for Gather {
         self.reply_ready.next = self.replier.reply_ready.val();
         self.replier.resting.next = self.walker.resting.val();
         self.replier.wants.next = self.inbox.waits.val() | self.walker.busy.val();
-        self.walker.hold.next = self.replier.active.val();
+        self.walker.hold.next = self.replier.hold.val();
         self.replier.access_ready.next = self.access_ready.val();
         self.replier.packet_ready.next = self.packets.in_ready.val();
         self.replier.room.next = self.sink.room.val();
@@ -276,7 +277,7 @@ impl Logic for Gather {
         self.whole_refused.next = self.sink.whole_refused.val();
         self.whole_failed.next = self.sink.whole_failed.val();
         self.sink.whole_ready.next = self.whole_ready.val();
-        self.busy.next = self.replier.active.val()
+        self.busy.next = self.replier.hold.val()
             | self.inbox.waits.val()
             | self.walker.busy.val()
             | self.taken.q.val()

@@ -2,11 +2,12 @@
 //!
 //! ```text
 //!    reply ──►┌─────────┐──► access, aeth, reserve
-//!  resting ──►│ Replier │──► active           (the walker rests)
+//!  resting ──►│ Replier │──► hold, active     (the walker rests)
 //!     room ──►└─────────┘──► read_row ◄── row
 //! ```
-//! Contract: it begins when the walker can rest and has had its turn since the last reply; from then on `active` holds the walker where it is, until
-//! the packet is announced and its bytes are asked for. `reply_ready` says so.
+//! Contract: it begins when the walker rests and has had its turn since the last reply. `hold` asks it to rest, and then
+//! holds it where it is until the packet is announced and its bytes are asked for; `reply_ready` says so. Whether it rests
+//! has no part in `hold`, so that none of its paths comes back to it. `active` is high from the cycle behind `read_row` on.
 //!
 //! Latency: 5 cycles from a reply to its access.
 //!
@@ -45,6 +46,8 @@ pub struct Replier {
     /// It has work.
     pub wants: Signal<In, bool>,
     /// It must stay there.
+    pub hold: Signal<Out, bool>,
+    /// A reply is being made.
     pub active: Signal<Out, bool>,
     /// Read the GATHER row of the VI.
     pub read_row: Signal<Out, bool>,
@@ -81,6 +84,7 @@ pub struct Replier {
     length: Signal<Local, Bits<13>>,
     words: Signal<Local, Bits<13>>,
     rkey: Signal<Local, Bits<32>>,
+    claims: Signal<Local, bool>,
     starts: Signal<Local, bool>,
     announces: Signal<Local, bool>,
     peer_reads: Number<2, { remote::READ }>,
@@ -96,12 +100,13 @@ impl Logic for Replier {
         self.size.d.next = self.words.val().get_bits::<10>(3);
         self.reserve_words.next = self.size.q.val();
         self.rkey.next = self.reply.val().rkey;
-        self.starts.next = (self.state.q.val() == State::Idle)
+        self.claims.next = (self.state.q.val() == State::Idle)
             & self.reply_valid.val()
-            & self.resting.val()
             & !(self.waits.q.val() & self.wanted.q.val());
+        self.starts.next = self.claims.val() & self.resting.val();
         self.wanted.d.next = self.wants.val();
-        self.active.next = self.starts.val() | (self.state.q.val() != State::Idle);
+        self.active.next = self.state.q.val() != State::Idle;
+        self.hold.next = self.claims.val() | (self.state.q.val() != State::Idle);
         self.read_row.next = self.starts.val();
         if !self.resting.val() {
             self.waits.d.next = false;
