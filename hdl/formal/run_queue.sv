@@ -1,5 +1,7 @@
 // RunQueue<4 identifiers>: a queue in which each identifier is at most once and no push is lost.
 //
+// watch: wakes = dut.wakes.q
+// watch: woken = dut.woken.q
 // watch: head = dut.head.q
 // watch: tail = dut.tail.q
 // watch: cleared = dut.cleared.q
@@ -21,33 +23,38 @@ module proof(
     input wire clock, input wire reset,
     input wire push_valid, input wire [1:0] push_id, input wire pop_ready
 );
-    wire pop_valid, busy;
+    wire pop_valid, held, busy;
     wire [1:0] pop_id;
     top dut(
         .clock(clock), .reset(reset), .push_valid(push_valid), .push_id(push_id),
-        .pop_valid(pop_valid), .pop_id(pop_id), .pop_ready(pop_ready), .busy(busy)
+        .pop_valid(pop_valid), .pop_id(pop_id), .pop_ready(pop_ready), .held(held), .busy(busy)
     );
     (* keep *) wire [2:0] head, tail, cleared, oldest, row0, row1, row2, row3;
-    (* keep *) wire shown, in0, in1, in2, in3, out0, out1, out2, out3;
+    (* keep *) wire [1:0] woken;
+    (* keep *) wire wakes, shown, in0, in1, in2, in3, out0, out1, out2, out3;
 
     // The owner's part of the contract.
     always @(*) assume(!(busy && push_valid));
 
-    // The model: identifiers from the oldest on, who is inside, and the cycles since reset.
+    // The model: the push of the cycle before, identifiers from the oldest on, who is inside, and the cycles since reset.
+    reg late = 0;
+    reg [1:0] late_id;
     reg [2:0] count = 0, since = 0;
     reg [7:0] ids;
     reg [3:0] inside = 0;
     wire pop = pop_ready & (count != 0);
     wire [3:0] kept = inside & ~(pop ? 4'b1 << ids[1:0] : 4'b0);
-    wire push = push_valid & ~kept[push_id];
+    wire push = late & ~kept[late_id];
     wire [2:0] left = count - pop;
     wire [7:0] rest = pop ? ids >> 2 : ids;
     integer i;
     always @(posedge clock) begin
         for (i = 0; i < 4; i = i + 1)
-            ids[2*i +: 2] <= push && left == i ? push_id : rest[2*i +: 2];
+            ids[2*i +: 2] <= push && left == i ? late_id : rest[2*i +: 2];
+        late <= !reset && push_valid;
+        late_id <= push_id;
         count <= reset ? 0 : left + push;
-        inside <= reset ? 0 : kept | (push ? 4'b1 << push_id : 4'b0);
+        inside <= reset ? 0 : kept | (push ? 4'b1 << late_id : 4'b0);
         since <= reset ? 0 : since + (since != 4);
     end
 
@@ -55,6 +62,7 @@ module proof(
     always @(*) begin
         ready: assert(busy == (since != 4));
         show: assert(pop_valid == (count != 0));
+        kept_back: assert(held == (late || count != 0));
         if (pop_valid) order: assert(pop_id == ids[1:0]);
     end
 
@@ -70,11 +78,12 @@ module proof(
     always @(*) begin
         bound: assert(count <= 4);
         walk: assert(since <= 4 && cleared == since);
+        waits: assert(wakes == late && (!late || woken == late_id));
         span: assert(shown == (count != 0) && tail == head + (count - shown));
         // Each identifier inside is on show or in one row, and no row holds another.
         list: assert(inside == members && size == count);
         if (since != 4) begin
-            quiet: assert(count == 0);
+            quiet: assert(count == 0 && !late);
             zero: assert(((pushed | popped) & done) == 0);
         end else parity: assert((pushed ^ popped) == inside);
         if (count > 0) first: assert(oldest == {pushed[ids[1:0]], ids[1:0]});
@@ -86,7 +95,7 @@ module proof(
     // All inside, one leaves and comes back at once, and all leave.
     reg again = 0;
     always @(posedge clock) begin
-        again <= !reset && (again || (count == 4 && pop && push && push_id == ids[1:0]));
+        again <= !reset && (again || (count == 4 && pop && push && late_id == ids[1:0]));
     end
     always @(*) drained: cover(again && count == 0);
 endmodule

@@ -147,10 +147,6 @@ pub struct Doorbell {
     armed: DFF<bool>,
     armed_queue: DFF<Queue>,
     armed_position: DFF<Position>,
-    send_push: DFF<bool>,
-    send_push_vi: DFF<Vi>,
-    receive_push: DFF<bool>,
-    receive_push_vi: DFF<Vi>,
     send_shown: DFF<bool>,
     send_head: DFF<Vi>,
     receive_shown: DFF<bool>,
@@ -215,10 +211,6 @@ impl Logic for Doorbell {
             armed,
             armed_queue,
             armed_position,
-            send_push,
-            send_push_vi,
-            receive_push,
-            receive_push_vi,
             send_shown,
             send_head,
             receive_shown,
@@ -324,44 +316,40 @@ impl Logic for Doorbell {
         self.row_inline.next = self.shown.val().with_token;
         self.posted_position.next = self.posted_shown.q.val();
 
-        // Run queues: a store first, then fetch, then whoever made room. The push waits a cycle in a register.
-        self.send_push.d.next = false;
-        self.send_push_vi.d.next = self.again_send_vi.val();
+        // Run queues: a store first, then fetch, then whoever made room.
+        self.send.push_valid.next = false;
+        self.send.push_id.next = self.again_send_vi.val();
         self.again_send_ready.next = false;
-        self.receive_push.d.next = false;
-        self.receive_push_vi.d.next = self.again_receive_vi.val();
+        self.receive.push_valid.next = false;
+        self.receive.push_id.next = self.again_receive_vi.val();
         self.again_receive_ready.next = false;
         self.again_fetch_ready.next = false;
         if self.taken.val() & !self.to_receive.val() {
-            self.send_push.d.next = true;
-            self.send_push_vi.d.next = self.write_vi.val();
+            self.send.push_valid.next = true;
+            self.send.push_id.next = self.write_vi.val();
         } else if !self.send.busy.val() {
             if self.again_fetch_valid.val() & !self.again_fetch_receive.val() {
-                self.send_push.d.next = true;
-                self.send_push_vi.d.next = self.again_fetch_vi.val();
+                self.send.push_valid.next = true;
+                self.send.push_id.next = self.again_fetch_vi.val();
                 self.again_fetch_ready.next = true;
             } else {
-                self.send_push.d.next = self.again_send_valid.val();
+                self.send.push_valid.next = self.again_send_valid.val();
                 self.again_send_ready.next = true;
             }
         }
         if self.taken.val() & self.to_receive.val() {
-            self.receive_push.d.next = true;
-            self.receive_push_vi.d.next = self.write_vi.val();
+            self.receive.push_valid.next = true;
+            self.receive.push_id.next = self.write_vi.val();
         } else if !self.receive.busy.val() {
             if self.again_fetch_valid.val() & self.again_fetch_receive.val() {
-                self.receive_push.d.next = true;
-                self.receive_push_vi.d.next = self.again_fetch_vi.val();
+                self.receive.push_valid.next = true;
+                self.receive.push_id.next = self.again_fetch_vi.val();
                 self.again_fetch_ready.next = true;
             } else {
-                self.receive_push.d.next = self.again_receive_valid.val();
+                self.receive.push_valid.next = self.again_receive_valid.val();
                 self.again_receive_ready.next = true;
             }
         }
-        self.send.push_valid.next = self.send_push.q.val();
-        self.send.push_id.next = self.send_push_vi.q.val();
-        self.receive.push_valid.next = self.receive_push.q.val();
-        self.receive.push_id.next = self.receive_push_vi.q.val();
         // The heads, in registers: whoever takes one decides late in the cycle. While a VI is on show here, it may be
         // queued again.
         self.send.pop_ready.next = !self.send_shown.q.val();
@@ -383,10 +371,8 @@ impl Logic for Doorbell {
         self.receive_valid.next = self.receive_shown.q.val();
         self.receive_vi.next = self.receive_head.q.val();
         self.count_ignored.next = self.ignored.q.val();
-        self.busy.next = self.send.pop_valid.val()
-            | self.receive.pop_valid.val()
-            | self.send_push.q.val()
-            | self.receive_push.q.val()
+        self.busy.next = self.send.held.val()
+            | self.receive.held.val()
             | self.stored.q.val()
             | self.armed.q.val()
             | self.send_shown.q.val()
@@ -400,8 +386,6 @@ impl Logic for Doorbell {
             self.arms.d.next = false;
             self.ignored.d.next = false;
             self.armed.d.next = false;
-            self.send_push.d.next = false;
-            self.receive_push.d.next = false;
             self.send_shown.d.next = false;
             self.receive_shown.d.next = false;
         }

@@ -4,17 +4,17 @@
 //!  push_valid ──►┌──────────┐──► pop_valid
 //!     push_id ──►│ RunQueue │◄── pop_ready
 //!                │   2^N    │──► pop_id
-//!                └──────────┘──► busy
+//!                └──────────┘──► held, busy
 //! ```
 //! Contract: a push is never refused and may come every cycle. Pushing an identifier that is inside changes nothing;
-//! pushing one in the very cycle in which it is popped queues it again, so no wake-up is lost. Identifiers come out
-//! in the order in which they went in. `busy` is high for 2^N cycles after reset: a push in that time is lost, the
-//! owner must hold it back.
+//! pushing one in the very cycle in which it is popped, or in the cycle before, queues it again, so no wake-up is lost.
+//! Identifiers come out in the order in which they went in. `held` says that one is inside or on its way. `busy` is high
+//! for 2^N cycles after reset: a push in that time is lost, the owner must hold it back.
 //!
-//! Latency: an identifier is on show the cycle after its push. Throughput: one push and one pop every cycle. What is
+//! Latency: an identifier is on show two cycles after its push. Throughput: one push and one pop every cycle. What is
 //! on show comes from registers.
 //!
-//! How: two bits per identifier, in memories with one writer each: `pushed` turns over when it goes in, `popped`
+//! How: a push waits a cycle in a register, because owners know late whom they push. Two bits per identifier, in memories with one writer each: `pushed` turns over when it goes in, `popped`
 //! takes the same value when it goes out; unequal means inside. The oldest identifier is in a register, the others are
 //! in memory behind `head`; a push that finds none there goes past the memory. The queue has one row per identifier
 //! and needs no `full`. Memory survives reset, so both bits of every identifier are written to 0 first.
@@ -41,12 +41,17 @@ pub struct RunQueue<const N: usize, const N1: usize> {
     pub pop_id: Signal<Out, Bits<N>>,
     /// It is taken.
     pub pop_ready: Signal<In, bool>,
+    /// An identifier is inside, or on its way.
+    pub held: Signal<Out, bool>,
     /// The memories are being cleared; do not push.
     pub busy: Signal<Out, bool>,
     /// Identifiers behind the one on show in order, each below the value its `pushed` bit took.
     queue: LutRam<Bits<N1>, N>,
     pushed: LutRam<bool, N>,
     popped: LutRam<bool, N>,
+    /// The push of the cycle before.
+    wakes: DFF<bool>,
+    woken: DFF<Bits<N>>,
     head: DFF<Bits<N1>>,
     tail: DFF<Bits<N1>>,
     /// Next identifier to clear; the top bit says that all are.
@@ -77,10 +82,13 @@ impl<const N: usize, const N1: usize> Default for RunQueue<N, N1> {
             pop_valid: Default::default(),
             pop_id: Default::default(),
             pop_ready: Default::default(),
+            held: Default::default(),
             busy: Default::default(),
             queue: Default::default(),
             pushed: Default::default(),
             popped: Default::default(),
+            wakes: Default::default(),
+            woken: Default::default(),
             head: Default::default(),
             tail: Default::default(),
             cleared: Default::default(),
@@ -102,7 +110,7 @@ impl<const N: usize, const N1: usize> Default for RunQueue<N, N1> {
 impl<const N: usize, const N1: usize> Logic for RunQueue<N, N1> {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, head, tail, cleared, shown, oldest_row);
+        dff_setup!(self, clock, wakes, woken, head, tail, cleared, shown, oldest_row);
         clock!(self, clock, queue, pushed, popped);
 
         self.oldest.next = bit_cast::<N, N1>(self.oldest_row.q.val());
@@ -113,24 +121,27 @@ impl<const N: usize, const N1: usize> Logic for RunQueue<N, N1> {
 
         self.clearing.next = !(self.cleared.q.val() & self.top_bit.val()).any();
         self.busy.next = self.clearing.val();
-        self.pushed.read_address.next = self.push_id.val();
-        self.popped.read_address.next = self.push_id.val();
+        self.wakes.d.next = self.push_valid.val() & !self.clearing.val();
+        self.woken.d.next = self.push_id.val();
+        self.held.next = self.wakes.q.val() | self.shown.q.val();
+        self.pushed.read_address.next = self.woken.q.val();
+        self.popped.read_address.next = self.woken.q.val();
         // Leaving in this very cycle counts as outside.
         self.outside.next = (self.pushed.read_data.val() == self.popped.read_data.val())
-            | (self.pop.val() & (self.push_id.val() == self.oldest.val()));
-        self.push.next = self.push_valid.val() & self.outside.val() & !self.clearing.val();
+            | (self.pop.val() & (self.woken.q.val() == self.oldest.val()));
+        self.push.next = self.wakes.q.val() & self.outside.val();
 
         self.queue.write_enable.next = self.push.val();
         self.queue.write_address.next = bit_cast::<N, N1>(self.tail.q.val());
-        self.row.next = bit_cast::<N1, N>(self.push_id.val());
+        self.row.next = bit_cast::<N1, N>(self.woken.q.val());
         self.pushed.write_enable.next = self.push.val() | self.clearing.val();
-        self.pushed.write_address.next = self.push_id.val();
+        self.pushed.write_address.next = self.woken.q.val();
         self.pushed.write_data.next = false;
         self.popped.write_enable.next = self.pop.val() | self.clearing.val();
         self.popped.write_address.next = self.oldest.val();
         self.popped.write_data.next = self.oldest_bit.val() & !self.clearing.val();
         if !self.pushed.read_data.val() {
-            self.row.next = bit_cast::<N1, N>(self.push_id.val()) | self.top_bit.val();
+            self.row.next = bit_cast::<N1, N>(self.woken.q.val()) | self.top_bit.val();
             self.pushed.write_data.next = !self.clearing.val();
         }
         if self.clearing.val() {
@@ -157,6 +168,7 @@ impl<const N: usize, const N1: usize> Logic for RunQueue<N, N1> {
             }
         }
         if self.reset.val() {
+            self.wakes.d.next = false;
             self.head.d.next = bits::<N1>(0);
             self.tail.d.next = bits::<N1>(0);
             self.cleared.d.next = bits::<N1>(0);

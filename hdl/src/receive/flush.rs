@@ -3,13 +3,13 @@
 //! ```text
 //!  state_*  ──►┌───────┐──► work_valid, work_vi
 //!  filled_* ──►│ Flush │◄── work_ready
-//!  look_vi  ──►└───────┘──► connected, error     (of look_vi)
+//!  look_vi  ──►└───────┘──► connected, error     (of look_vi); busy
 //! ```
 //! Contract: a VI has work when it goes into Error, and when a descriptor is fetched ahead for it while it is there.
 //! Each VI is queued at most once; a reason that comes while it is being worked on queues it again. `filled` does
 //! not come in two cycles running: fetch needs eight for a descriptor.
 //!
-//! Latency: work 3 cycles after its reason; `connected` and `error` in the same cycle as `look_vi`.
+//! Latency: work 4 cycles after its reason; `connected` and `error` in the same cycle as `look_vi`.
 //!
 //! Tests: `tests/receive/path.rs`.
 
@@ -43,6 +43,8 @@ pub struct Flush {
     pub work_vi: Signal<Out, Vi>,
     /// It is taken.
     pub work_ready: Signal<In, bool>,
+    /// A VI has work, or may have.
+    pub busy: Signal<Out, bool>,
     /// VI that the matcher looks at.
     pub look_vi: Signal<In, Vi>,
     /// It is connected.
@@ -100,6 +102,7 @@ impl Logic for Flush {
         self.work_valid.next = self.queue.pop_valid.val();
         self.work_vi.next = self.queue.pop_id.val();
         self.queue.pop_ready.next = self.work_ready.val();
+        self.busy.next = self.queue.held.val() | self.filled.q.val() | self.failed.q.val();
         if self.reset.val() {
             self.filled.d.next = false;
             self.failed.d.next = false;

@@ -174,8 +174,6 @@ pub struct Requests {
     behind: Behind,
     departures: Departures,
     turn: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
-    /// The VI at hand gets a turn: the push waits a cycle in a register.
-    wakes: DFF<bool>,
     step: DFF<Step>,
     vi: DFF<Vi>,
     slot: DFF<Bits<2>>,
@@ -238,7 +236,7 @@ impl Logic for Requests {
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, slot, tries, at, mark, fresh, packets);
         dff_setup!(self, clock, offered, offer, failure, told, kept, denied);
-        dff_setup!(self, clock, request_end, slot_end, known, full, mtu, holding, weighed, wakes);
+        dff_setup!(self, clock, request_end, slot_end, known, full, mtu, holding, weighed);
         clock!(self, clock, queues, slots, count, departures, turn);
         self.turn.reset.next = self.reset.val();
         self.departures.reset.next = self.reset.val();
@@ -367,9 +365,7 @@ impl Logic for Requests {
         // In Free it comes a cycle later.
         self.weighed.d.next = false;
 
-        // In the cycle behind Note or Shift `vi` is still the same.
-        self.turn.push_valid.next = self.wakes.q.val();
-        self.wakes.d.next = false;
+        self.turn.push_valid.next = false;
         self.turn.push_id.next = self.vi.q.val();
         self.turn.pop_ready.next = false;
         self.since.next = self.retired.val() - self.mark.q.val();
@@ -383,8 +379,7 @@ impl Logic for Requests {
         self.answer_packets.next = self.packets.q.val();
         self.count_request.next = self.told.q.val() & self.kept.q.val();
         self.busy.next = (self.step.q.val() != Step::Idle)
-            | self.turn.pop_valid.val()
-            | self.wakes.q.val()
+            | self.turn.held.val()
             | self.departures.waits.val()
             | self.offered.q.val()
             | self.departures.under_way.val();
@@ -502,7 +497,7 @@ impl Logic for Requests {
                     self.slots.write.next = true;
                     self.stores.next = true;
                     self.departures.hold.next = true;
-                    self.wakes.d.next = true;
+                    self.turn.push_valid.next = true;
                     self.kept.d.next = true;
                     self.told.d.next = true;
                     self.step.d.next = Step::Idle;
@@ -553,7 +548,7 @@ impl Logic for Requests {
             }
             Step::Shift => {
                 self.slots.write.next = true;
-                self.wakes.d.next = self.pending.val().any();
+                self.turn.push_valid.next = self.pending.val().any();
                 self.step.d.next = Step::Store;
             }
             Step::Store => {
@@ -594,7 +589,6 @@ impl Logic for Requests {
             self.step.d.next = Step::Idle;
             self.offered.d.next = false;
             self.told.d.next = false;
-            self.wakes.d.next = false;
         }
     }
 }

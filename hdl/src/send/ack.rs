@@ -130,9 +130,6 @@ pub struct Ack {
     request_now: Signal<Local, AckRequest>,
     rows: Ram<Row, VI_LOG2>,
     turn: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
-    /// It gets a turn: the push waits a cycle in a register.
-    wakes: DFF<bool>,
-    woken: DFF<Vi>,
     step: DFF<Step>,
     clear: DFF<Vi>,
     offered: DFF<bool>,
@@ -156,7 +153,7 @@ pub struct Ack {
 impl Logic for Ack {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, clear, offered, offer, kept, closed, left, laps, upper, wakes, woken);
+        dff_setup!(self, clock, step, clear, offered, offer, kept, closed, left, laps, upper);
         clock!(self, clock, requests, flush, rows, turn);
         self.requests.reset.next = self.reset.val();
         self.turn.reset.next = self.reset.val();
@@ -206,8 +203,7 @@ impl Logic for Ack {
         }
         self.busy.next = self.requests.out_valid.val()
             | self.flush.busy.val()
-            | self.turn.pop_valid.val()
-            | self.wakes.q.val()
+            | self.turn.held.val()
             | self.offered.q.val();
 
         // Signed: the write engine may have retired more than was issued at the mark, or not yet as much.
@@ -233,10 +229,8 @@ impl Logic for Ack {
         self.flush.beat.next = self.beat.val();
         self.request_now.next = self.flush.out_request.val();
 
-        self.turn.push_valid.next = self.wakes.q.val();
-        self.turn.push_id.next = self.woken.q.val();
-        self.wakes.d.next = false;
-        self.woken.d.next = self.request_now.val().vi;
+        self.turn.push_valid.next = false;
+        self.turn.push_id.next = self.request_now.val().vi;
         self.turn.pop_ready.next = false;
         self.free_ready.next = false;
         self.held_vi.next = self.turn.pop_id.val();
@@ -272,8 +266,8 @@ impl Logic for Ack {
             }
             Step::Idle => {
                 if self.free_valid.val() & !self.turn.busy.val() {
-                    self.wakes.d.next = true;
-                    self.woken.d.next = self.free_vi.val();
+                    self.turn.push_valid.next = true;
+                    self.turn.push_id.next = self.free_vi.val();
                     self.free_ready.next = true;
                 } else if self.turn.pop_valid.val() & !self.offered.q.val() {
                     self.rows.read_address.next = self.turn.pop_id.val();
@@ -297,10 +291,10 @@ impl Logic for Ack {
                     self.row.next = self.rows.read_data.val();
                     self.row.next.waiting = true;
                     self.rows.write_enable.next = self.request_now.val().kind == self.say_again.val();
-                    self.wakes.d.next = self.request_now.val().kind == self.say_again.val();
+                    self.turn.push_valid.next = self.request_now.val().kind == self.say_again.val();
                 } else if !self.kept.q.val() & (self.request_now.val().kind != self.say_again.val()) {
                     self.rows.write_enable.next = true;
-                    self.wakes.d.next = true;
+                    self.turn.push_valid.next = true;
                 }
                 self.step.d.next = Step::Idle;
             }
@@ -329,7 +323,6 @@ impl Logic for Ack {
             self.step.d.next = Step::Clear;
             self.clear.d.next = bits::<VI_LOG2>(0);
             self.offered.d.next = false;
-            self.wakes.d.next = false;
             self.left.d.next = false;
             self.laps.d.next = bits::<8>(0);
             self.upper.d.next = false;

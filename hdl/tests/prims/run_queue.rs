@@ -35,6 +35,8 @@ struct Seen {
 fn run(bench: &mut Bench, seen: &mut Seen, push: f64, pop: f64, same: f64) {
     let mut rng = super::random(bench);
     let mut queue: VecDeque<u64> = VecDeque::new();
+    // The push of the cycle before.
+    let mut late = None;
     for _ in 0..4000 {
         let pushing = rng.random_bool(push);
         let id = match queue.front() {
@@ -48,6 +50,7 @@ fn run(bench: &mut Bench, seen: &mut Seen, push: f64, pop: f64, same: f64) {
         bench.eval();
         assert_eq!(bench.get("busy"), 0);
         assert_eq!(bench.get("pop_valid") == 1, !queue.is_empty());
+        assert_eq!(bench.get("held") == 1, late.is_some() || !queue.is_empty());
         seen.full += u32::from(queue.len() as u64 == IDS);
         let mut popped = None;
         if let Some(first) = queue.front() {
@@ -56,7 +59,7 @@ fn run(bench: &mut Bench, seen: &mut Seen, push: f64, pop: f64, same: f64) {
                 popped = queue.pop_front();
             }
         }
-        if pushing {
+        if let Some(id) = late.take() {
             if queue.contains(&id) {
                 seen.absorbed += 1;
             } else {
@@ -64,6 +67,7 @@ fn run(bench: &mut Bench, seen: &mut Seen, push: f64, pop: f64, same: f64) {
                 seen.requeued += u32::from(popped == Some(id));
             }
         }
+        late = pushing.then_some(id);
         bench.tick();
     }
 }

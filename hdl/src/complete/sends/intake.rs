@@ -84,9 +84,6 @@ pub struct Intake {
     answers: Fifo<Acknowledged, 3, 4>,
     attention: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
     broke: Signal<Local, bool>,
-    /// A VI wants to be looked at: the push waits a cycle in a register.
-    wakes: DFF<bool>,
-    woken: DFF<Vi>,
     first: Signal<Local, bool>,
     second: Signal<Local, bool>,
     third: Signal<Local, bool>,
@@ -97,7 +94,6 @@ pub struct Intake {
 impl Logic for Intake {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, wakes, woken);
         clock!(self, clock, arrivals, answers, attention);
         self.arrivals.reset.next = self.reset.val();
         self.answers.reset.next = self.reset.val();
@@ -142,22 +138,16 @@ impl Logic for Intake {
 
         // The news of a VI that broke is a pulse; the other can wait.
         self.broke.next = self.state_valid.val() & (self.state.val().state == self.error_state.val());
-        self.wakes.d.next = self.broke.val() | self.again_valid.val();
-        self.woken.d.next = self.again_vi.val();
+        self.attention.push_valid.next = self.broke.val() | self.again_valid.val();
+        self.attention.push_id.next = self.again_vi.val();
         if self.broke.val() {
-            self.woken.d.next = self.state.val().vi;
+            self.attention.push_id.next = self.state.val().vi;
         }
         self.again_ready.next = !self.broke.val();
-        self.attention.push_valid.next = self.wakes.q.val();
-        self.attention.push_id.next = self.woken.q.val();
 
         self.busy.next = self.arrivals.out_valid.val()
             | self.answers.out_valid.val()
-            | self.wakes.q.val()
-            | self.attention.pop_valid.val()
+            | self.attention.held.val()
             | self.attention.busy.val();
-        if self.reset.val() {
-            self.wakes.d.next = false;
-        }
     }
 }
