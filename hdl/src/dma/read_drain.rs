@@ -255,7 +255,9 @@ impl Logic for ReadDrain {
             self.behind.next = bit_cast::<4, 3>(self.slot.q.val().last_lane) + 1;
         }
         self.bytes.next = self.behind.val() - bit_cast::<4, 3>(self.lane.q.val());
-        self.leave.next = self.go.val() & (self.final_row.val() | self.empty.val());
+        // Nothing flows early into a slot that was refused.
+        self.leave.next =
+            self.loaded.q.val() & !self.opened.val() & (self.final_row.val() | self.empty.val());
         self.failing.next =
             self.fault.val() | (self.spoiled.q.val() & self.slot.q.val().last & self.final_row.val());
         self.read_row.next =

@@ -196,8 +196,10 @@ pub struct Scatter {
     handle: DFF<Bits<32>>,
     rest: DFF<Bits<32>>,
     piece: DFF<Bits<13>>,
-    /// Bytes granted that have not moved yet.
-    granted: DFF<Bits<13>>,
+    /// Bytes are granted that have not moved yet.
+    granted: DFF<bool>,
+    /// Where they end, in bytes from the first one of the payload beat on show.
+    reach: DFF<Bits<13>>,
     /// Lanes of the payload beat on show that have moved.
     used: DFF<Bits<3>>,
     out_valid: DFF<bool>,
@@ -211,10 +213,9 @@ pub struct Scatter {
     tail_bytes: Signal<Local, Bits<13>>,
     next_piece: Signal<Local, Bits<13>>,
     left_32: Signal<Local, Bits<32>>,
-    beat_left: Signal<Local, Bits<4>>,
-    granted_low: Signal<Local, Bits<4>>,
-    /// Bytes granted behind the payload beat on show, if the piece does not end within it.
-    remains: Signal<Local, Bits<13>>,
+    beat_end: Signal<Local, Bits<4>>,
+    reach_low: Signal<Local, Bits<4>>,
+    /// The piece ends within the payload beat on show.
     cut: Signal<Local, bool>,
     lanes: Signal<Local, Bits<4>>,
     moves: Signal<Local, bool>,
@@ -238,7 +239,7 @@ impl Logic for Scatter {
         dff_setup!(self, clock, total, offset, region, reading);
         dff_setup!(self, clock, shown_place, shown_handle, tail_word, tail_failed, address, handle, rest);
         dff_setup!(self, clock, kept, kept_vi, kept_block, other_place, other_handle, ahead);
-        dff_setup!(self, clock, piece, granted, used, out_valid, out);
+        dff_setup!(self, clock, piece, granted, reach, used, out_valid, out);
         clock!(self, clock, tail_places, tail_handles);
 
         self.total.d.next = bit_cast::<9, 8>(self.job_segments.val()) + 2;
@@ -278,17 +279,16 @@ impl Logic for Scatter {
         }
 
         // Bytes on their way.
-        self.beat_left.next = self.payload.val().count - bit_cast::<4, 3>(self.used.q.val());
-        self.granted_low.next = self.granted.q.val().get_bits::<4>(0);
-        self.remains.next = self.granted.q.val() - bit_cast::<13, 4>(self.beat_left.val());
-        self.cut.next = !self.granted.q.val().get_bits::<9>(4).any()
-            & (self.granted_low.val() < self.beat_left.val());
-        self.lanes.next = self.beat_left.val();
+        self.reach_low.next = self.reach.q.val().get_bits::<4>(0);
+        self.cut.next =
+            !self.reach.q.val().get_bits::<9>(4).any() & (self.reach_low.val() < self.payload.val().count);
+        self.beat_end.next = self.payload.val().count;
         if self.cut.val() {
-            self.lanes.next = self.granted_low.val();
+            self.beat_end.next = self.reach_low.val();
         }
+        self.lanes.next = self.beat_end.val() - bit_cast::<4, 3>(self.used.q.val());
         self.moves.next = self.payload_valid.val()
-            & self.granted.q.val().any()
+            & self.granted.q.val()
             & (!self.out_valid.q.val() | self.write_ready.val());
         self.payload_ready.next = self.moves.val() & !self.cut.val();
         if self.write_ready.val() {
@@ -299,11 +299,12 @@ impl Logic for Scatter {
             self.out.d.next.data = self.payload.val().data;
             self.out.d.next.start = self.payload.val().start + self.used.q.val();
             self.out.d.next.count = self.lanes.val();
-            self.granted.d.next = self.remains.val();
+            self.granted.d.next = self.reach.q.val() != bit_cast::<13, 4>(self.payload.val().count);
+            self.reach.d.next = self.reach.q.val() - bit_cast::<13, 4>(self.payload.val().count);
             self.used.d.next = bits::<3>(0);
             if self.cut.val() {
-                self.granted.d.next = bits::<13>(0);
-                self.used.d.next = self.used.q.val() + self.granted.q.val().get_bits::<3>(0);
+                self.granted.d.next = false;
+                self.used.d.next = self.reach.q.val().get_bits::<3>(0);
             }
         }
         self.write_valid.next = self.out_valid.q.val();
@@ -431,16 +432,17 @@ impl Logic for Scatter {
             State::Verdict => {
                 if self.mine.val() {
                     self.state.d.next = State::Move;
-                    self.granted.d.next = self.piece.q.val();
+                    self.granted.d.next = true;
+                    self.reach.d.next = self.piece.q.val() + bit_cast::<13, 3>(self.used.q.val());
                     if !self.verdict_ok.val() {
-                        self.granted.d.next = bits::<13>(0);
+                        self.granted.d.next = false;
                         self.outcome.d.next = self.refused.val();
                         self.state.d.next = State::Done;
                     }
                 }
             }
             State::Move => {
-                if !self.granted.q.val().any() {
+                if !self.granted.q.val() {
                     self.left.d.next = self.left.q.val() - self.piece.q.val();
                     self.position.d.next = self.position.q.val() + bit_cast::<32, 13>(self.piece.q.val());
                     self.state.d.next = State::Segment;
@@ -484,7 +486,7 @@ impl Logic for Scatter {
         if self.reset.val() {
             self.kept.d.next = false;
             self.state.d.next = State::Idle;
-            self.granted.d.next = bits::<13>(0);
+            self.granted.d.next = false;
             self.out_valid.d.next = false;
         }
     }
