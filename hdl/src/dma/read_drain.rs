@@ -106,6 +106,8 @@ pub struct ReadDrain {
 
     slots: LutRam<Slot, READ_TAGS_LOG2>,
     at: DFF<ReadTag>,
+    /// The same, one-hot.
+    turn: DFF<Bits<READ_TAGS>>,
     loaded: DFF<bool>,
     row: DFF<Bits<6>>,
     lane: DFF<Bits<3>>,
@@ -145,6 +147,9 @@ pub struct ReadDrain {
     patience: Constant<Bits<32>>,
 }
 
+// `update` turns the one-hot number round.
+const _: () = assert!(READ_TAGS == 16);
+
 impl Default for ReadDrain {
     fn default() -> Self {
         Self {
@@ -175,6 +180,7 @@ impl Default for ReadDrain {
             deadline: Default::default(),
             slots: Default::default(),
             at: Default::default(),
+            turn: Default::default(),
             loaded: Default::default(),
             row: Default::default(),
             lane: Default::default(),
@@ -216,7 +222,7 @@ impl Default for ReadDrain {
 impl Logic for ReadDrain {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, at, loaded, row, lane, slot, spoiled, valid, start, count, client, user);
+        dff_setup!(self, clock, at, turn, loaded, row, lane, slot, spoiled, valid, start, count, client, user);
         dff_setup!(self, clock, last, refused, failed, retire, epoch, armed, late, limit);
         clock!(self, clock, slots);
 
@@ -239,8 +245,8 @@ impl Logic for ReadDrain {
         self.entry.next = self.slots.read_data.val();
 
         // One row of the oldest slot.
-        self.opened.next = self.open.val().get_bit(self.at.q.val().index());
-        self.fault.next = self.faulty.val().get_bit(self.at.q.val().index()) & !self.slot.q.val().refused;
+        self.opened.next = (self.open.val() & self.turn.q.val()).any();
+        self.fault.next = (self.faulty.val() & self.turn.q.val()).any() & !self.slot.q.val().refused;
         self.final_row.next = self.row.q.val() == self.slot.q.val().last_row;
         // Not the last row: what became of the slot must be known then.
         self.early.next = self.flowing.val()
@@ -303,6 +309,7 @@ impl Logic for ReadDrain {
         self.taken.next = self.leave.val() | self.pass.val();
         if self.leave.val() | self.pass.val() {
             self.at.d.next = self.at.q.val() + 1;
+            self.turn.d.next = (self.turn.q.val() << 1) | (self.turn.q.val() >> 15);
         }
 
         // Its time.
@@ -331,6 +338,7 @@ impl Logic for ReadDrain {
 
         if self.reset.val() {
             self.at.d.next = bits::<READ_TAGS_LOG2>(0);
+            self.turn.d.next = bits::<READ_TAGS>(1);
             self.loaded.d.next = false;
             self.spoiled.d.next = false;
             self.valid.d.next = false;

@@ -13,7 +13,7 @@
 //!
 //! `size` is looked at while there is no command: in the middle of one it would move its end. Until then it is 0.
 //!
-//! Latency: 2 cycles from the command to its first piece; then one piece a cycle. The outputs follow from
+//! Latency: 2 cycles from the command to its first piece; then one piece a cycle, and one without between two commands. The outputs follow from
 //! registers and `write`, `requester`, `tag`.
 //!
 //! Tests: through `DmaRead` and `DmaWrite`.
@@ -122,8 +122,6 @@ pub struct Split {
     start: Signal<Local, Bits<64>>,
     shortened: Signal<Local, Bits<13>>,
     first_reach: Signal<Local, Bits<13>>,
-    more_to_come: Signal<Local, bool>,
-    step: Signal<Local, bool>,
     free: Signal<Local, bool>,
     first_enables: Signal<Local, Bits<4>>,
     last_enables: Signal<Local, Bits<4>>,
@@ -164,7 +162,7 @@ impl Logic for Split {
         self.brim.next = self.address.q.val() | bit_cast::<64, 13>(self.mask.val());
         self.following.next = self.brim.val() + 1;
 
-        // The piece on show moves on, behind it the command, or the next command.
+        // The piece on show moves on, behind it the command.
         self.free.next = self.piece_ready.val() | !self.shown_valid.q.val();
         if self.free.val() {
             self.shown_valid.d.next = self.valid.q.val();
@@ -185,27 +183,24 @@ impl Logic for Split {
         self.offset.next = self.start.val().get_bits::<12>(0) & bit_cast::<12, 13>(self.mask.val());
         self.shortened.next = self.command.val().length - 1;
         self.first_reach.next = self.shortened.val() + bit_cast::<13, 12>(self.offset.val());
-        // What comes next is known early, when it comes is known late.
-        self.more_to_come.next = self.valid.q.val() & self.over.val();
-        self.step.next = self.free.val() | !self.valid.q.val();
-        self.command_ready.next = self.step.val() & !self.more_to_come.val();
-        if self.step.val() {
-            if self.more_to_come.val() {
-                self.address.d.next = self.following.val();
-                self.reach.d.next = self.rest.val();
-            } else {
-                self.valid.d.next = self.command_valid.val();
-                self.address.d.next = self.command.val().address;
-                self.reach.d.next = self.first_reach.val();
-                if self.command.val().refused {
-                    self.reach.d.next = bits::<13>(0);
-                }
-                self.client.d.next = self.command.val().client;
-                self.user.d.next = self.command.val().user;
-                self.epoch.d.next = self.command.val().epoch;
-                self.last.d.next = self.command.val().last;
-                self.refused.d.next = self.command.val().refused;
+        // When a piece moves is known late: what has to do with it is not what takes the next command.
+        self.command_ready.next = !self.valid.q.val();
+        if !self.valid.q.val() {
+            self.valid.d.next = self.command_valid.val();
+            self.address.d.next = self.command.val().address;
+            self.reach.d.next = self.first_reach.val();
+            if self.command.val().refused {
+                self.reach.d.next = bits::<13>(0);
             }
+            self.client.d.next = self.command.val().client;
+            self.user.d.next = self.command.val().user;
+            self.epoch.d.next = self.command.val().epoch;
+            self.last.d.next = self.command.val().last;
+            self.refused.d.next = self.command.val().refused;
+        } else if self.free.val() {
+            self.valid.d.next = self.over.val();
+            self.address.d.next = self.following.val();
+            self.reach.d.next = self.rest.val();
         }
         self.busy.next = self.valid.q.val() | self.shown_valid.q.val();
 

@@ -25,7 +25,7 @@
 //! this block in the same cycle. Tests: `tests/tlp/transmit.rs`.
 
 use crate::bus::TlpBeat;
-use crate::prims::{Arbiter, Fifo};
+use crate::prims::{Fifo, Successor};
 use rust_hdl::prelude::*;
 
 /// A beat and its class on the way out.
@@ -95,7 +95,7 @@ pub struct TlpTransmit {
     /// The beat is taken.
     pub tx_ready: Signal<In, bool>,
 
-    arbiter: Arbiter<4, 2>,
+    successor: Successor,
     out: Fifo<Outgoing, 1, 2>,
     /// Whose turn it is: its class, or 3 for interrupts.
     turn: DFF<Bits<2>>,
@@ -116,7 +116,9 @@ pub struct TlpTransmit {
     data_p: Signal<Local, bool>,
     data_c: Signal<Local, bool>,
     waiting: Signal<Local, Bits<4>>,
-    others: Signal<Local, Bits<4>>,
+    /// The turn, one-hot.
+    whose: Signal<Local, Bits<4>>,
+    next_one: Signal<Local, Bits<4>>,
     room: Signal<Local, bool>,
     passes: Signal<Local, bool>,
     offered: Signal<Local, bool>,
@@ -131,8 +133,7 @@ impl Logic for TlpTransmit {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, turn, active, allowed, ready, exact, held);
-        clock!(self, clock, arbiter, out);
-        self.arbiter.reset.next = self.reset.val();
+        clock!(self, clock, out);
         self.out.reset.next = self.reset.val();
 
         // Credits, twice as many while the last packet may not be counted.
@@ -182,19 +183,18 @@ impl Logic for TlpTransmit {
         self.completion_ready.next = self.room.val() & self.ready.q.val().get_bit(2);
         self.message_ready.next = self.room.val() & self.ready.q.val().get_bit(3);
         self.offered.next = (self.waiting.val() & self.ready.q.val()).any();
-        self.others.next = self.waiting.val() & self.allowed.q.val();
         if self.turn.q.val() == bits::<2>(0) {
             self.beat.next = self.posted.val();
-            self.others.next = self.waiting.val() & self.allowed.q.val() & bits::<4>(14);
+            self.whose.next = bits::<4>(1);
         } else if self.turn.q.val() == bits::<2>(1) {
             self.beat.next = self.nonposted.val();
-            self.others.next = self.waiting.val() & self.allowed.q.val() & bits::<4>(13);
+            self.whose.next = bits::<4>(2);
         } else if self.turn.q.val() == bits::<2>(2) {
             self.beat.next = self.completion.val();
-            self.others.next = self.waiting.val() & self.allowed.q.val() & bits::<4>(11);
+            self.whose.next = bits::<4>(4);
         } else {
             self.beat.next = self.message.val();
-            self.others.next = self.waiting.val() & self.allowed.q.val() & bits::<4>(7);
+            self.whose.next = bits::<4>(8);
         }
         self.out.in_valid.next = self.offered.val();
         self.out.in_data.next.data = self.beat.val().data;
@@ -225,23 +225,25 @@ impl Logic for TlpTransmit {
         }
         self.passes.next =
             (self.moved.val() & self.last.val()) | (!self.offered.val() & !self.active.q.val());
-        self.arbiter.request.next = self.others.val();
-        self.arbiter.advance.next = self.passes.val();
-        if self.passes.val() & self.arbiter.valid.val() {
-            self.turn.d.next = self.arbiter.index.val();
+        self.successor.turn.next = self.whose.val();
+        self.successor.request.next = self.waiting.val() & self.allowed.q.val();
+        self.next_one.next = self.successor.grant.val();
+        self.ready.d.next = self.whose.val() & self.allowed.d.val();
+        if self.active.d.val() {
+            self.ready.d.next = self.whose.val();
         }
-        self.ready.d.next = bits::<4>(0);
-        if (self.turn.d.val() == bits::<2>(0)) & (self.active.d.val() | self.allowed.d.val().get_bit(0)) {
-            self.ready.d.next = bits::<4>(1);
-        }
-        if (self.turn.d.val() == bits::<2>(1)) & (self.active.d.val() | self.allowed.d.val().get_bit(1)) {
-            self.ready.d.next = bits::<4>(2);
-        }
-        if (self.turn.d.val() == bits::<2>(2)) & (self.active.d.val() | self.allowed.d.val().get_bit(2)) {
-            self.ready.d.next = bits::<4>(4);
-        }
-        if (self.turn.d.val() == bits::<2>(3)) & (self.active.d.val() | self.allowed.d.val().get_bit(3)) {
-            self.ready.d.next = bits::<4>(8);
+        if self.passes.val() & self.successor.valid.val() {
+            self.turn.d.next = bits::<2>(0);
+            if self.next_one.val().get_bit(1) {
+                self.turn.d.next = bits::<2>(1);
+            }
+            if self.next_one.val().get_bit(2) {
+                self.turn.d.next = bits::<2>(2);
+            }
+            if self.next_one.val().get_bit(3) {
+                self.turn.d.next = bits::<2>(3);
+            }
+            self.ready.d.next = self.next_one.val() & self.allowed.d.val();
         }
 
         // Out.

@@ -10,7 +10,8 @@
 //! line's answer comes; answers come in the order asked, bit 0 of `user` is set in all of them. Of a line, the tokens
 //! before the first wrong one are put in place, and then `found` says how many these are, and whether there was a wrong one. A
 //! token is wrong if it could not be read, names no region, or has a position that is not its own. At most 16 lines
-//! are asked for and not `taken`. One line of a queue at a time; its places are not read meanwhile.
+//! are asked for and not `taken`. One line of a queue at a time, and none goes on
+//! behind a position that is a multiple of 8; its places are not read meanwhile.
 //!
 //! Latency: 3 cycles from a line's last beat to `found`; a token comes the cycle after its place.
 //! Tests: with the scheduler, `tests/queues/fetch/`.
@@ -101,6 +102,7 @@ pub struct Lines {
     line: Signal<Local, Asked>,
     first: Signal<Local, Bits<14>>,
     position: Signal<Local, Bits<14>>,
+    place_now: Signal<Local, Bits<3>>,
     word: Signal<Local, Bits<64>>,
     good: Signal<Local, bool>,
     stale: Signal<Local, bool>,
@@ -144,7 +146,9 @@ impl Logic for Lines {
 
         self.line.next = self.asked.out_data.val();
         self.first.next = self.line.val().position;
-        self.position.next = self.first.val() + bit_cast::<14, 4>(self.count.q.val());
+        self.place_now.next = self.first.val().get_bits::<3>(0) + self.count.q.val().get_bits::<3>(0);
+        self.position.next =
+            ((self.first.val() >> 3) << 3) | bit_cast::<14, 3>(self.place_now.val());
         self.word.next = self.piece.q.val();
         self.stale.next = !self.piece_whole.q.val()
             | (self.word.val().get_bits::<14>(50) != self.position.val())
@@ -153,7 +157,7 @@ impl Logic for Lines {
         self.last.next = self.piece_valid.q.val() & self.piece_last.q.val();
         self.tokens.write_enable.next = self.good.val();
         self.tokens.write_address.next = (bit_cast::<PLACE_LOG2, QUEUE_LOG2>(self.line.val().queue) << 3)
-            | bit_cast::<PLACE_LOG2, 3>(self.position.val().get_bits::<3>(0));
+            | bit_cast::<PLACE_LOG2, 3>(self.place_now.val());
         self.tokens.write_data.next = self.word.val().get_bits::<50>(0);
         self.tokens.read_address.next = (bit_cast::<PLACE_LOG2, QUEUE_LOG2>(self.queue.val()) << 3)
             | bit_cast::<PLACE_LOG2, 3>(self.place.val());

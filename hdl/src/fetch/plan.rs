@@ -89,6 +89,10 @@ pub struct Plan {
     allowed: DFF<Bits<4>>,
     /// Most tokens that the queue and the line have.
     most: DFF<Bits<4>>,
+    /// Places that are free behind the tokens that stay; none may be filled; some that the window allows stay.
+    places: DFF<Bits<4>>,
+    closed: DFF<bool>,
+    stays: DFF<bool>,
 
     size: Signal<Local, Bits<14>>,
     limit: Signal<Local, Bits<14>>,
@@ -101,7 +105,6 @@ pub struct Plan {
     heads_room: Signal<Local, Bits<4>>,
     least: Signal<Local, Bits<4>>,
     remain: Signal<Local, Bits<4>>,
-    places: Signal<Local, Bits<4>>,
 
     send_window: Number<14, { SEND_WINDOW as u64 }>,
     receive_ahead: Number<14, { RECEIVE_AHEAD as u64 }>,
@@ -113,6 +116,7 @@ impl Logic for Plan {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, fresh, out, beyond, lone_one, unread, ready, broken, open, allowed, most);
+        dff_setup!(self, clock, places, closed, stays);
 
         if self.count.val() {
             self.fresh.d.next = self.posted.val() - self.position.val();
@@ -162,28 +166,30 @@ impl Logic for Plan {
         }
         self.first.next = self.filled.val();
         self.line.next = bits::<4>(8) - bit_cast::<4, 3>(self.first.val().get_bits::<3>(0));
+        self.least.next = self.ready.q.val();
+        if self.allowed.q.val() < self.ready.q.val() {
+            self.least.next = self.allowed.q.val();
+        }
+        self.remain.next = self.ready.q.val() - self.least.val();
         if self.decide.val() {
+            self.places.d.next = bits::<4>(8) - self.remain.val();
+            self.closed.d.next = self.broken.q.val() | (self.remain.val() > bits::<4>(4));
+            self.stays.d.next =
+                (self.remain.val().any() | self.broken.q.val()) & (self.open.q.val() > self.least.val());
             self.most.d.next = self.line.val();
             if self.unread_8.val() < self.line.val() {
                 self.most.d.next = self.unread_8.val();
             }
         }
 
-        self.least.next = self.ready.q.val();
-        if self.allowed.q.val() < self.ready.q.val() {
-            self.least.next = self.allowed.q.val();
-        }
-        self.remain.next = self.ready.q.val() - self.least.val();
-        self.places.next = bits::<4>(8) - self.remain.val();
         self.tokens.next = self.most.q.val();
-        if self.places.val() < self.most.q.val() {
-            self.tokens.next = self.places.val();
+        if self.places.q.val() < self.most.q.val() {
+            self.tokens.next = self.places.q.val();
         }
-        if self.broken.q.val() | (self.remain.val() > bits::<4>(4)) {
+        if self.closed.q.val() {
             self.tokens.next = bits::<4>(0);
         }
-        self.blocked.next =
-            (self.remain.val().any() | self.broken.q.val()) & (self.open.q.val() > self.least.val());
+        self.blocked.next = self.stays.q.val();
         self.overrun.next = self.beyond.q.val();
         self.inlined.next = self.lone_one.q.val();
         self.room.next = self.open.q.val().any();

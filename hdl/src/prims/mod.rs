@@ -32,6 +32,7 @@ mod ram;
 mod ram_fifo;
 mod run_queue;
 mod skid;
+mod successor;
 
 pub use arbiter::Arbiter;
 pub use crc32::Crc32;
@@ -44,3 +45,4 @@ pub use ram::Ram;
 pub use ram_fifo::RamFifo;
 pub use run_queue::RunQueue;
 pub use skid::Skid;
+pub use successor::Successor;

@@ -24,7 +24,7 @@ use viaduct_spec::profile::REGION_LOG2;
 
 use super::{Extent, Region, RegionTable};
 use crate::bus::{Access, Commit};
-use crate::prims::Arbiter;
+use crate::prims::Successor;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -84,9 +84,9 @@ pub struct Intake {
     /// Nothing is held.
     pub empty: Signal<Out, bool>,
 
-    arbiter: Arbiter<4, 2>,
+    successor: Successor,
     rows: RegionTable,
-    /// Whose turn it is, one bit a client; nobody's after reset.
+    /// Whose turn it is, one bit a client.
     turn: DFF<Bits<4>>,
     /// An access can be taken.
     room: DFF<bool>,
@@ -102,7 +102,6 @@ pub struct Intake {
     half: DFF<bool>,
 
     request: Signal<Local, Bits<4>>,
-    others: Signal<Local, Bits<4>>,
     mover: Signal<Local, Bits<4>>,
     asks: Signal<Local, bool>,
     take: Signal<Local, bool>,
@@ -130,8 +129,7 @@ impl Logic for Intake {
             held_region,
             half
         );
-        clock!(self, clock, arbiter, rows);
-        self.arbiter.reset.next = self.reset.val();
+        clock!(self, clock, rows);
 
         self.request.next = bits::<4>(0);
         if self.fetch_valid.val() {
@@ -154,16 +152,15 @@ impl Logic for Intake {
         self.complete_ready.next = self.room.q.val() & self.turn.q.val().get_bit(3);
 
         // Whose turn it is next.
-        self.others.next = self.request.val() & !self.turn.q.val();
         self.mover.next = bits::<4>(4);
         if (self.turn.q.val() & bits::<4>(3)).any() {
             self.mover.next = bits::<4>(2);
         }
-        self.arbiter.request.next = self.others.val();
-        self.arbiter.advance.next = self.take.val() | !self.asks.val();
+        self.successor.turn.next = self.turn.q.val();
+        self.successor.request.next = self.request.val();
         if self.take.val() | !self.asks.val() {
-            if self.arbiter.valid.val() {
-                self.turn.d.next = self.arbiter.grant.val();
+            if self.successor.valid.val() {
+                self.turn.d.next = self.successor.grant.val();
             } else if self.take.val() {
                 self.turn.d.next = self.mover.val();
             }
@@ -233,7 +230,7 @@ impl Logic for Intake {
         self.empty.next = !self.reading.q.val() & !self.shown.q.val();
 
         if self.reset.val() {
-            self.turn.d.next = bits::<4>(0);
+            self.turn.d.next = bits::<4>(1);
             self.room.d.next = false;
             self.reading.d.next = false;
             self.shown.d.next = false;

@@ -3,7 +3,7 @@
 //! ```text
 //!                      ┌───────┐
 //!  info, peer,     ──►│ Judge │──► verdict, ends, writes, immediate
-//!  message, state     └───────┘
+//!  message, state     └───────┘    first, takes
 //! ```
 //! Contract: inputs in one cycle, the verdict in the next, as long as `info` and `message` stay; `info` has been there
 //! for a cycle before. In order:
@@ -82,6 +82,8 @@ pub struct Judge {
     pub error: Signal<In, bool>,
     /// The packet ends a message.
     pub ends: Signal<Out, bool>,
+    /// It begins one.
+    pub first: Signal<Out, bool>,
     /// It is of an RDMA write.
     pub writes: Signal<Out, bool>,
     /// It carries immediate data.
@@ -90,6 +92,10 @@ pub struct Judge {
     pub reads: Signal<Out, bool>,
     /// See the module's description.
     pub verdict: Signal<Out, Verdict>,
+    /// The verdict is Take or Continue.
+    pub takes: Signal<Out, bool>,
+    /// The packet, a cycle later: it comes out of a memory.
+    packet: DFF<FrameInfo>,
     reading: DFF<bool>,
     huge: DFF<bool>,
     size: Signal<Local, Bits<32>>,
@@ -117,7 +123,7 @@ pub struct Judge {
     mtu: Signal<Local, Bits<13>>,
     /// The VI has raw frames only.
     takes_raw: Signal<Local, bool>,
-    first: DFF<bool>,
+    begins: DFF<bool>,
     last: DFF<bool>,
     answer: DFF<bool>,
     /// There is payload.
@@ -141,12 +147,13 @@ const _: () = {
 impl Logic for Judge {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, over_now, writing, carries, exact, less, reading, huge);
-        dff_setup!(self, clock, known, expected, behind, full, over, reliable, first, last, answer, some);
-        self.opcode.next = self.info.val().opcode;
-        self.number.next = self.info.val().queue_pair;
+        dff_setup!(self, clock, packet, over_now, writing, carries, exact, less, reading, huge);
+        dff_setup!(self, clock, known, expected, behind, full, over, reliable, begins, last, answer, some);
+        self.packet.d.next = self.info.val();
+        self.opcode.next = self.packet.q.val().opcode;
+        self.number.next = self.packet.q.val().queue_pair;
         self.named.next = bit_cast::<10, VI_LOG2>(bit_cast::<VI_LOG2, 24>(self.number.val()));
-        self.length.next = self.info.val().length;
+        self.length.next = self.packet.q.val().length;
 
         // First cycle: everything that is compared. Bit 5 of the opcode: unreliable.
         self.is_read.next = self.opcode.val().get_bits::<2>(2).all()
@@ -154,17 +161,17 @@ impl Logic for Judge {
             & !self.opcode.val().get_bit(4);
         self.is_answer.next = self.opcode.val().get_bit(4)
             | (self.opcode.val().get_bits::<2>(2).all() & self.opcode.val().get_bits::<2>(0).any());
-        self.size.next = self.info.val().size;
+        self.size.next = self.packet.q.val().size;
         self.reading.d.next = self.is_read.val();
         self.huge.d.next = self.size.val().get_bit(31) & self.size.val().get_bits::<31>(0).any();
         self.takes_raw.next = self.peer.val().mtu == bits::<3>(7);
         self.from_peer.next = (self.named.val() == self.number.val().get_bits::<10>(0))
             & !self.takes_raw.val()
-            & !self.info.val().raw
+            & !self.packet.q.val().raw
             & (self.number.val().get_bits::<14>(10) == self.peer.val().generation)
-            & (self.info.val().source_ip == self.peer.val().ip)
+            & (self.packet.q.val().source_ip == self.peer.val().ip)
             & (self.opcode.val().get_bit(5) ^ self.peer.val().reliable);
-        if self.info.val().raw {
+        if self.packet.q.val().raw {
             self.from_peer.next =
                 self.takes_raw.val() & (self.named.val() == self.number.val().get_bits::<10>(0));
         }
@@ -173,10 +180,10 @@ impl Logic for Judge {
             & self.peer.val().reliable
             & !self.is_answer.val()
             & (self.error.val() | (self.connected.val() & self.message.val().broken));
-        self.expected.d.next = self.info.val().psn == self.message.val().psn;
-        self.delta.next = self.info.val().psn - self.message.val().psn;
+        self.expected.d.next = self.packet.q.val().psn == self.message.val().psn;
+        self.delta.next = self.packet.q.val().psn - self.message.val().psn;
         // Raw frames have no PSN.
-        self.behind.d.next = self.delta.val().get_bit(23) & !self.info.val().raw;
+        self.behind.d.next = self.delta.val().get_bit(23) & !self.packet.q.val().raw;
         self.reliable.d.next = self.peer.val().reliable;
         self.mtu.next = bits::<13>(256);
         if self.peer.val().mtu == bits::<3>(1) {
@@ -192,7 +199,7 @@ impl Logic for Judge {
             self.mtu.next = bits::<13>(4096);
         }
         self.full.d.next = self.length.val() == self.mtu.val();
-        self.over.d.next = (self.length.val() > self.mtu.val()) & !self.info.val().raw;
+        self.over.d.next = (self.length.val() > self.mtu.val()) & !self.packet.q.val().raw;
 
         // Low bits of the opcode, a send: First 0, Middle 1, Last 2 and 3, Only 4 and 5; an RDMA write: First 6, Middle 7,
         // Last 8 and 9, Only 10 and 11. Bit 4: acknowledgement.
@@ -202,20 +209,19 @@ impl Logic for Judge {
             | !self.opcode.val().get_bits::<4>(0).any();
         self.last.d.next = self.opcode.val().get_bit(2) | self.opcode.val().get_bit(1);
         if self.is_write.val() {
-            self.is_first.next = self.info.val().reth;
+            self.is_first.next = self.packet.q.val().reth;
             self.last.d.next = self.opcode.val().get_bit(3);
         }
         if self.is_read.val() {
             self.is_first.next = true;
             self.last.d.next = true;
         }
-        self.first.d.next = self.is_first.val();
+        self.begins.d.next = self.is_first.val();
         self.writing.d.next = self.is_write.val() & !self.opcode.val().get_bits::<2>(2).all();
-        self.carries.d.next = self.info.val().extended;
+        self.carries.d.next = self.packet.q.val().extended;
         self.left.next = self.message.val().left;
-        // It stands there since the cycle before.
-        if self.first.q.val() {
-            self.left.next = self.info.val().size;
+        if self.is_first.val() {
+            self.left.next = self.packet.q.val().size;
         }
         self.exact.d.next = bit_cast::<32, 13>(self.length.val()) == self.left.val();
         self.less.d.next = bit_cast::<32, 13>(self.length.val()) < self.left.val();
@@ -224,13 +230,14 @@ impl Logic for Judge {
 
         // Second cycle.
         self.ends.next = self.last.q.val();
+        self.first.next = self.begins.q.val();
         self.writes.next = self.writing.q.val();
         self.immediate.next = self.carries.q.val();
         self.active.next = self.message.val().active;
         self.fits.next = self.full.q.val() & (self.less.q.val() | !self.writing.q.val());
         if self.last.q.val() {
             self.fits.next = !self.over.q.val()
-                & (self.first.q.val() | self.some.q.val())
+                & (self.begins.q.val() | self.some.q.val())
                 & (self.exact.q.val() | !self.writing.q.val());
         }
         if self.reading.q.val() {
@@ -238,31 +245,42 @@ impl Logic for Judge {
         }
         self.reads.next = self.reading.q.val() & self.fits.val();
         self.differs.next =
-            self.active.val() & !self.first.q.val() & (self.writing.q.val() ^ self.message.val().writing);
+            self.active.val() & !self.begins.q.val() & (self.writing.q.val() ^ self.message.val().writing);
+
+        // Beside the verdict: whether there is a receive for it is asked next.
+        self.takes.next = self.known.q.val()
+            & !self.over_now.q.val()
+            & !self.answer.q.val()
+            & !self.behind.q.val()
+            & !self.reading.q.val()
+            & self.fits.val()
+            & (self.begins.q.val() ^ self.active.val())
+            & !self.differs.val()
+            & (self.expected.q.val() | (self.begins.q.val() & !self.reliable.q.val()));
 
         self.verdict.next = Verdict::Continue;
-        if self.first.q.val() {
+        if self.begins.q.val() {
             self.verdict.next = Verdict::Take;
         }
         if self.reading.q.val() {
             self.verdict.next = Verdict::Read;
         }
         if self.reliable.q.val() {
-            if (self.first.q.val() == self.active.val()) | !self.fits.val() | self.differs.val() {
+            if (self.begins.q.val() == self.active.val()) | !self.fits.val() | self.differs.val() {
                 self.verdict.next = Verdict::Refuse;
             }
             if !self.expected.q.val() {
                 self.verdict.next = Verdict::Gap;
             }
         } else {
-            if (!self.first.q.val() & !self.active.val()) | !self.fits.val() {
+            if (!self.begins.q.val() & !self.active.val()) | !self.fits.val() {
                 self.verdict.next = Verdict::Stray;
             }
-            if !self.first.q.val() & !self.expected.q.val() {
+            if !self.begins.q.val() & !self.expected.q.val() {
                 self.verdict.next = Verdict::Early;
             }
             if self.active.val()
-                & (self.first.q.val() | !self.expected.q.val() | !self.fits.val() | self.differs.val())
+                & (self.begins.q.val() | !self.expected.q.val() | !self.fits.val() | self.differs.val())
             {
                 self.verdict.next = Verdict::Partial;
             }

@@ -138,7 +138,7 @@ pub struct Lookup {
     target: Signal<Local, Vi>,
     blocked: Signal<Local, bool>,
     next_blocked: Signal<Local, bool>,
-    /// The packet needs a receive.
+    /// The packet needs a receive, if it is taken.
     needs: Signal<Local, bool>,
     waits: Signal<Local, bool>,
     ordered: Signal<Local, bool>,
@@ -192,12 +192,9 @@ impl Logic for Lookup {
         self.order_message.next = self.known_message.q.val();
         self.order_consumed.next = self.known_consumed.q.val();
         // A send takes a receive with its first packet, an RDMA write with immediate data with its last.
-        self.needs.next = false;
-        if (self.judge.verdict.val() == Verdict::Take) | (self.judge.verdict.val() == Verdict::Continue) {
-            self.needs.next = (self.judge.writes.val() & self.judge.immediate.val())
-                | (!self.judge.writes.val() & (self.judge.verdict.val() == Verdict::Take));
-        }
-        self.waits.next = self.needs.val() & self.coming.q.val();
+        self.needs.next = (self.judge.writes.val() & self.judge.immediate.val())
+            | (!self.judge.writes.val() & self.judge.first.val());
+        self.waits.next = self.judge.takes.val() & self.needs.val() & self.coming.q.val();
         self.ordered.next = !self.waits.val();
         if self.flushing.q.val() {
             self.ordered.next = self.error.val() & self.present.q.val();

@@ -6,6 +6,7 @@ mod packer;
 mod ram;
 mod run_queue;
 mod stream;
+mod successor;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

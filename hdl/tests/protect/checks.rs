@@ -174,10 +174,10 @@ fn speed() {
     harness.commit_page(4, 0x7000);
     harness.commit_region(1, plain());
     harness.settle();
-    harness.offer(0, good());
-    // It was nobody's turn.
+    harness.offer(1, good());
+    // It was another's turn.
     assert_eq!(harness.step(), []);
-    assert_eq!(harness.step(), [0]);
+    assert_eq!(harness.step(), [1]);
     let mut latency = 1;
     while harness.bench.get("read_valid") == 0 {
         harness.step();

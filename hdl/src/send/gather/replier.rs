@@ -7,7 +7,7 @@
 //! ```
 //! Contract: it begins when the walker rests and has had its turn since the last reply. `hold` asks it to rest, and then
 //! holds it where it is until the packet is announced and its bytes are asked for; `reply_ready` says so. Whether it rests
-//! has no part in `hold`, so that none of its paths comes back to it. `active` is high from the cycle behind `read_row` on.
+//! has no part in `hold`, so that none of its paths comes back to it. `active` is high from `read_row` on.
 //!
 //! Latency: 5 cycles from a reply to its access.
 //!
@@ -107,7 +107,7 @@ impl Logic for Replier {
         self.wanted.d.next = self.wants.val();
         self.active.next = self.state.q.val() != State::Idle;
         self.hold.next = self.claims.val() | (self.state.q.val() != State::Idle);
-        self.read_row.next = self.starts.val();
+        self.read_row.next = self.state.q.val() == State::Row;
         if !self.resting.val() {
             self.waits.d.next = false;
         }
@@ -140,10 +140,10 @@ impl Logic for Replier {
                 }
             }
             State::Row => {
-                self.tag.d.next = self.row.val().get_bits::<16>(0);
                 self.state.d.next = State::Measure;
             }
             State::Measure => {
+                self.tag.d.next = self.row.val().get_bits::<16>(0);
                 self.state.d.next = State::Announce;
             }
             State::Announce => {
