@@ -133,6 +133,8 @@ pub struct Writer {
     /// A completion is under way.
     pub busy: Signal<Out, bool>,
     step: DFF<Step>,
+    /// An access is asked for: in the three steps that do.
+    asks: DFF<bool>,
     at: DFF<Completion>,
     /// The send queue's turn.
     send_turn: DFF<bool>,
@@ -164,7 +166,7 @@ pub struct Writer {
 impl Logic for Writer {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, at, send_turn, granted, refused, tag, ended, queue, closing, ending);
+        dff_setup!(self, clock, step, asks, at, send_turn, granted, refused, tag, ended, queue, closing, ending);
         clock!(self, clock, tags);
 
         // The VI's tag: RECEIVE's second word, bits 15:0.
@@ -179,7 +181,10 @@ impl Logic for Writer {
         self.send_ready.next = false;
 
         self.base.next = bit_cast::<64, 34>(self.at.q.val().offset) << 6;
-        self.access_valid.next = false;
+        self.access_valid.next = self.asks.q.val();
+        if self.access_ready.val() {
+            self.asks.d.next = false;
+        }
         self.access.next.address = self.base.val() | self.completion_offset.val();
         self.access.next.span = bits::<32>(8);
         self.access.next.length = bits::<13>(8);
@@ -262,6 +267,7 @@ impl Logic for Writer {
                     self.at.d.next.reception = false;
                     self.step.d.next = Step::Acknowledge;
                 } else if self.entry_valid.val() {
+                    self.asks.d.next = true;
                     self.step.d.next = Step::AskEntry;
                 } else if self.take_send.val() & self.rest.val() {
                     self.at.d.next = self.send.val();
@@ -281,13 +287,14 @@ impl Logic for Writer {
                     self.ends.next = true;
                     self.step.d.next = Step::Acknowledge;
                 } else if self.at.q.val().has_immediate {
+                    self.asks.d.next = true;
                     self.step.d.next = Step::AskImmediate;
                 } else {
+                    self.asks.d.next = true;
                     self.step.d.next = Step::AskStatus;
                 }
             }
             Step::AskImmediate => {
-                self.access_valid.next = true;
                 self.access.next.address = self.base.val() | self.immediate_offset.val();
                 self.access.next.span = bits::<32>(4);
                 self.access.next.length = bits::<13>(4);
@@ -301,6 +308,7 @@ impl Logic for Writer {
                 self.write.next.count = bits::<4>(4);
                 if self.granted.q.val() & self.write_ready.val() {
                     self.granted.d.next = false;
+                    self.asks.d.next = true;
                     self.step.d.next = Step::AskStatus;
                 }
                 if self.refused.q.val() {
@@ -308,7 +316,6 @@ impl Logic for Writer {
                 }
             }
             Step::AskStatus => {
-                self.access_valid.next = true;
                 if self.access_ready.val() {
                     self.step.d.next = Step::Status;
                 }
@@ -343,7 +350,6 @@ impl Logic for Writer {
                 }
             }
             Step::AskEntry => {
-                self.access_valid.next = true;
                 self.access.next.address = bit_cast::<64, 40>(self.entry.val().address);
                 self.access.next.span = bits::<32>(16);
                 self.access.next.length = bits::<13>(16);
@@ -394,6 +400,7 @@ impl Logic for Writer {
         }
         if self.reset.val() {
             self.step.d.next = Step::Idle;
+            self.asks.d.next = false;
             self.granted.d.next = false;
             self.refused.d.next = false;
             self.send_turn.d.next = false;

@@ -252,6 +252,8 @@ pub struct Delivery {
     tally: Tally,
     /// What came of the order, until it is closed.
     came: DFF<Situation>,
+    /// The message is lost by it.
+    lost: DFF<bool>,
     /// How it ends.
     ending: Signal<Local, Ending>,
     /// The message behind it.
@@ -272,9 +274,9 @@ pub struct Delivery {
     starts: Signal<Local, bool>,
     /// It needs a receive.
     needs: Signal<Local, bool>,
-    /// The packet is of a message that may be taken.
     /// An answer's bytes are in their place: the send side is told in the same cycle.
     placed_at_once: Signal<Local, bool>,
+    /// The packet is of a message that may be taken.
     takes: Signal<Local, bool>,
     opcode: Signal<Local, Bits<8>>,
     /// It is the answer to a read.
@@ -283,6 +285,9 @@ pub struct Delivery {
     settles: Signal<Local, bool>,
     /// What.
     situation: Signal<Local, Situation>,
+    fails: Signal<Local, bool>,
+    /// The VI stays when there is no receive.
+    stays: Signal<Local, bool>,
     closes: Signal<Local, bool>,
 
     local_protection: Number<8, { local::PROTECTION }>,
@@ -299,7 +304,7 @@ impl Logic for Delivery {
             self, clock, step, vi, flushing, verdict, ends, writes, reads, word, carries, present, peer,
             message, consumed, packet
         );
-        dff_setup!(self, clock, receive, some, came);
+        dff_setup!(self, clock, receive, some, came, lost);
         clock!(self, clock, tally);
 
         self.reliable.next = self.peer.q.val().reliable;
@@ -311,8 +316,10 @@ impl Logic for Delivery {
 
         // How it ends.
         self.outcome.situation.next = self.came.q.val();
+        self.outcome.fails.next = self.lost.q.val();
         self.outcome.reliable.next = self.reliable.val();
         self.outcome.stays.next = self.peer.q.val().rnr_stay;
+        self.stays.next = self.reliable.val() & self.peer.q.val().rnr_stay;
         self.outcome.timer.next = self.peer.q.val().rnr_timer;
         self.outcome.refused_before.next = self.message.q.val().refused;
         self.outcome.active.next = self.message.q.val().active;
@@ -347,7 +354,7 @@ impl Logic for Delivery {
         self.tally.raw.next = self.raw.val();
         self.tally.reliable.next = self.reliable.val();
         self.tally.ends.next = self.ends.q.val();
-        self.tally.loses.next = self.ending.val().loses;
+        self.tally.loses.next = self.lost.q.val();
         self.tally.dropped.next = false;
         self.tally.strays.next = false;
         self.count_message.next = self.tally.count_message.val();
@@ -458,6 +465,7 @@ impl Logic for Delivery {
         self.takes.next = false;
         self.settles.next = false;
         self.situation.next = Situation::Nothing;
+        self.fails.next = false;
         match self.step.q.val() {
             Step::Idle => {
                 self.vi.d.next = self.order_vi.val();
@@ -519,6 +527,7 @@ impl Logic for Delivery {
                     }
                     Verdict::Refuse => {
                         self.situation.next = Situation::Refuse;
+                        self.fails.next = true;
                     }
                     Verdict::Partial => {
                         self.situation.next = Situation::Partial;
@@ -535,6 +544,7 @@ impl Logic for Delivery {
                 }
                 if self.flushing.q.val() {
                     self.situation.next = Situation::Flush;
+                    self.fails.next = false;
                     self.settles.next = true;
                     self.takes.next = false;
                     self.step.d.next = Step::Close;
@@ -543,16 +553,21 @@ impl Logic for Delivery {
                     self.situation.next = Situation::Placed;
                     if self.writes.q.val() & self.begins.val() & !self.message.q.val().writable {
                         self.situation.next = Situation::NoRight;
+                        self.fails.next = true;
                     } else if self.needs.val() & !self.present.q.val() {
                         self.situation.next = Situation::NotReady;
+                        self.fails.next = !self.stays.val();
                         if self.raw.val() {
                             self.situation.next = Situation::Nothing;
+                            self.fails.next = false;
                             self.tally.dropped.next = true;
                         }
                     } else if self.needs.val() & self.receive.q.val().lost {
                         self.situation.next = Situation::Lost;
+                        self.fails.next = true;
                     } else if self.needs.val() & self.receive.q.val().malformed {
                         self.situation.next = Situation::Malformed;
+                        self.fails.next = true;
                     } else if self.some.q.val() {
                         self.settles.next = false;
                         self.job_valid.next = true;
@@ -569,6 +584,7 @@ impl Logic for Delivery {
                     if self.request_ok.val() {
                         self.situation.next = Situation::Read;
                     } else if self.verdict.q.val() == Verdict::Read {
+                        self.fails.next = true;
                         self.situation.next = Situation::Refuse;
                         if self.request_denied.val() {
                             self.situation.next = Situation::NoReading;
@@ -604,6 +620,7 @@ impl Logic for Delivery {
                         self.message.d.next.place = self.send_place.val();
                     }
                     self.situation.next = Situation::Failed;
+                    self.fails.next = self.done_result.val() != self.ok.val();
                     if self.done_result.val() == self.refused.val() {
                         self.situation.next = Situation::Refused;
                     }
@@ -643,15 +660,18 @@ impl Logic for Delivery {
 
         if self.settles.val() {
             self.came.d.next = self.situation.val();
+            self.lost.d.next = self.fails.val();
         }
         if self.closes.val() {
             self.came.d.next = Situation::Nothing;
+            self.lost.d.next = false;
             // The far half is written a cycle later, and `received` has bits in both.
             self.message.d.next.received = self.after.val().received;
         }
         if self.reset.val() {
             self.step.d.next = Step::Idle;
             self.came.d.next = Situation::Nothing;
+            self.lost.d.next = false;
         }
     }
 }

@@ -5,7 +5,8 @@
 //!     packet, ─►│ Outcome │──► ending
 //!    message  ─►└─────────┘
 //! ```
-//! Contract: no state; `ending` is of the situation in the same cycle.
+//! Contract: no state; `ending` is of the situation in the same cycle. `fails` says what the table's last column says, but
+//! for Partial: it comes beside the situation, since nearly everything depends on it.
 //!
 //! | situation | receive | answer of a reliable VI | event | message |
 //! |---|---|---|---|---|
@@ -123,6 +124,8 @@ pub struct Ending {
 pub struct Outcome {
     /// What came of the order.
     pub situation: Signal<In, Situation>,
+    /// The message is lost by it.
+    pub fails: Signal<In, bool>,
     /// The VI's service is reliable.
     pub reliable: Signal<In, bool>,
     /// It stays when there is no receive.
@@ -151,7 +154,6 @@ pub struct Outcome {
     tells: Signal<Local, bool>,
     /// A peer's write was refused.
     denied: Signal<Local, bool>,
-    fails: Signal<Local, bool>,
     format_error: Number<9, { status::FORMAT_ERROR as u64 }>,
     protection_error: Number<9, { status::PROTECTION_ERROR as u64 }>,
     length_error: Number<9, { status::LENGTH_ERROR as u64 }>,
@@ -194,7 +196,6 @@ impl Logic for Outcome {
         self.ending.next.breaks = false;
         self.tells.next = false;
         self.denied.next = false;
-        self.fails.next = false;
 
         match self.situation.val() {
             Situation::Flush => {
@@ -230,7 +231,6 @@ impl Logic for Outcome {
                 self.ending.next.errors = self.transport_error.val();
                 self.ending.next.remote = false;
                 self.tells.next = self.active.val() & !self.writing.val();
-                self.fails.next = true;
             }
             Situation::Partial => {
                 self.ending.next.code = self.write_abort.val();
@@ -242,12 +242,10 @@ impl Logic for Outcome {
             Situation::NoRight => {
                 self.ending.next.syndrome = self.nak_invalid.val();
                 self.denied.next = true;
-                self.fails.next = true;
             }
             Situation::NoReading => {
                 self.ending.next.syndrome = self.nak_invalid.val();
                 self.ending.next.code = self.read_refused.val();
-                self.fails.next = true;
             }
             Situation::NotReady => {
                 self.ending.next.syndrome = self.rnr_nak.val();
@@ -259,39 +257,32 @@ impl Logic for Outcome {
                 } else {
                     self.ending.next.code = self.queue_empty.val();
                     self.ending.next.faulty = true;
-                    self.fails.next = true;
-                }
+                    }
             }
             Situation::Lost => {
                 self.ending.next.consume = true;
                 self.ending.next.completes = true;
-                self.fails.next = true;
             }
             Situation::Malformed => {
                 self.ending.next.errors = self.format_error.val();
                 self.tells.next = true;
-                self.fails.next = true;
             }
             Situation::Denied => {
                 self.ending.next.syndrome = self.nak_access.val();
                 self.denied.next = true;
-                self.fails.next = true;
             }
             Situation::TooLong => {
                 self.ending.next.syndrome = self.nak_invalid.val();
                 self.ending.next.errors = self.length_error.val();
                 self.tells.next = true;
-                self.fails.next = true;
             }
             Situation::Refused => {
                 self.ending.next.errors = self.protection_error.val();
                 self.tells.next = true;
-                self.fails.next = true;
             }
             Situation::Failed => {
                 self.ending.next.errors = self.transport_error.val();
                 self.tells.next = true;
-                self.fails.next = true;
             }
             Situation::Placed => {
                 self.ending.next.syndrome = self.ack.val();
