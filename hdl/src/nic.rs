@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   tlp_rx, tlp_tx, credit_*, cfg_* ◄──►┌─────┐◄──► eth_rx, eth_tx
-//!                          time_now ───►│ Nic │───► idle, deadline
+//!                          time_now ───►│ Nic │───► idle, *_deadline
 //!                                       └─────┘
 //! ```
 //! Contract and ports: "The top's ports" in docs/architecture.md. `reset`, `cfg_function_reset` and the agent's RESET
@@ -119,10 +119,18 @@ pub struct Nic {
     pub time_now: Signal<In, Bits<32>>,
     /// Nothing is in flight and nothing waits.
     pub idle: Signal<Out, bool>,
-    /// A timer runs.
-    pub deadline_valid: Signal<Out, bool>,
-    /// When it ends.
-    pub deadline: Signal<Out, Bits<32>>,
+    /// A read of host memory waits for its completions.
+    pub read_deadline_valid: Signal<Out, bool>,
+    /// Until then.
+    pub read_deadline: Signal<Out, Bits<32>>,
+    /// A vector rests.
+    pub interrupt_deadline_valid: Signal<Out, bool>,
+    /// Until then.
+    pub interrupt_deadline: Signal<Out, Bits<32>>,
+    /// A VI waits for an acknowledgement, or to send again.
+    pub send_deadline_valid: Signal<Out, bool>,
+    /// Until then.
+    pub send_deadline: Signal<Out, Bits<32>>,
 
     // PCIe edge.
     tlp_receive: TlpReceive,
@@ -171,11 +179,6 @@ pub struct Nic {
     faults: Signal<Local, Bits<6>>,
     taken: Signal<Local, Bits<13>>,
     state: Signal<Local, Bits<4>>,
-    /// There is a deadline, the earliest is, and by how much it is later than another. All pairs are compared at once.
-    due: Signal<Local, bool>,
-    earliest: Signal<Local, Bits<32>>,
-    sooner: Signal<Local, Bits<32>>,
-    later: Signal<Local, Bits<32>>,
     quiet: DFF<bool>,
 }
 
@@ -724,22 +727,13 @@ impl Logic for Nic {
             | self.egress.tx_valid.val()
             | self.egress.loopback_valid.val());
         self.idle.next = self.quiet.q.val();
-        // The earliest of three.
-        self.due.next = self.dma_read.deadline_valid.val() | self.vectors.deadline_valid.val();
-        self.earliest.next = self.dma_read.deadline.val();
-        self.sooner.next = self.dma_read.deadline.val() - self.vectors.deadline.val();
-        self.later.next = self.dma_read.deadline.val() - self.sends.deadline.val();
-        if self.vectors.deadline_valid.val()
-            & (!self.dma_read.deadline_valid.val() | !self.sooner.val().get_bit(31))
-        {
-            self.earliest.next = self.vectors.deadline.val();
-            self.later.next = self.vectors.deadline.val() - self.sends.deadline.val();
-        }
-        if self.sends.deadline_valid.val() & (!self.due.val() | !self.later.val().get_bit(31)) {
-            self.earliest.next = self.sends.deadline.val();
-        }
-        self.deadline_valid.next = self.due.val() | self.sends.deadline_valid.val();
-        self.deadline.next = self.earliest.val();
+        // Whoever skips time takes the earliest.
+        self.read_deadline_valid.next = self.dma_read.deadline_valid.val();
+        self.read_deadline.next = self.dma_read.deadline.val();
+        self.interrupt_deadline_valid.next = self.vectors.deadline_valid.val();
+        self.interrupt_deadline.next = self.vectors.deadline.val();
+        self.send_deadline_valid.next = self.sends.deadline_valid.val();
+        self.send_deadline.next = self.sends.deadline.val();
         self.state.next = bits::<4>(0);
         self.state.next = self.state.val().replace_bit(
             0,

@@ -73,10 +73,7 @@ struct Slot {
 impl Function for Slot {
     fn sleeps_until(&self, now: Cycle) -> Option<Cycle> {
         let calm = self.calm >= CALM_CYCLES && self.bus.is_quiet(now) && self.mac.is_quiet();
-        let deadline = match self.output.deadline_valid {
-            true => reached(now, self.output.deadline),
-            false => Cycle::MAX,
-        };
+        let deadline = self.output.deadlines().map(|end| reached(now, end)).min().unwrap_or(Cycle::MAX);
         (calm && deadline > now).then_some(deadline)
     }
 

@@ -50,8 +50,25 @@ pub struct NicOut {
     pub eth_tx_keep: u8,
     pub eth_tx_last: bool,
     pub idle: bool,
-    pub deadline_valid: bool,
-    pub deadline: u32,
+    pub read_deadline_valid: bool,
+    pub read_deadline: u32,
+    pub interrupt_deadline_valid: bool,
+    pub interrupt_deadline: u32,
+    pub send_deadline_valid: bool,
+    pub send_deadline: u32,
+}
+
+impl NicOut {
+    /// When its timers end, in ticks: those that run.
+    pub fn deadlines(&self) -> impl Iterator<Item = u32> {
+        [
+            (self.read_deadline_valid, self.read_deadline),
+            (self.interrupt_deadline_valid, self.interrupt_deadline),
+            (self.send_deadline_valid, self.send_deadline),
+        ]
+        .into_iter()
+        .filter_map(|(runs, end)| runs.then_some(end))
+    }
 }
 
 /// A NIC that is stepped one clock cycle at a time.

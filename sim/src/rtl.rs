@@ -118,8 +118,12 @@ impl Nic for Rtl {
             eth_tx_keep: shown.eth_tx_keep,
             eth_tx_last: shown.eth_tx_last != 0,
             idle: shown.idle != 0,
-            deadline_valid: shown.deadline_valid != 0,
-            deadline: shown.deadline,
+            read_deadline_valid: shown.read_deadline_valid != 0,
+            read_deadline: shown.read_deadline,
+            interrupt_deadline_valid: shown.interrupt_deadline_valid != 0,
+            interrupt_deadline: shown.interrupt_deadline,
+            send_deadline_valid: shown.send_deadline_valid != 0,
+            send_deadline: shown.send_deadline,
         };
     }
 }

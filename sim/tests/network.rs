@@ -28,8 +28,8 @@ impl Nic for Alarm {
         *output = NicOut {
             tlp_rx_np_ready: true,
             idle: self.left == 0,
-            deadline_valid: !self.deadlines.is_empty(),
-            deadline: self.deadlines.first().copied().unwrap_or(0),
+            send_deadline_valid: !self.deadlines.is_empty(),
+            send_deadline: self.deadlines.first().copied().unwrap_or(0),
             eth_tx_valid: self.left != 0,
             eth_tx_data: 0x0200_0000_0000_0002,
             eth_tx_keep: 0xFF,

@@ -3,7 +3,7 @@
 //! ```text
 //!  tlp_*, credit_*, cfg_* ◄─►┌──────┐──► pads_tx_*
 //!                time_now ──►│ Card │◄── rx_clock, pads_rx_*
-//!        idle, deadline_* ◄──└──────┘◄── tx_clock
+//!        idle, *_deadline ◄──└──────┘◄── tx_clock
 //! ```
 //! Contract: docs/architecture.md, "The top's ports", for the host's side; docs/boards.md, "The MAC", for the PHY's. Frames that the NIC
 //! cannot take in time are held back by pause frames.
@@ -83,10 +83,18 @@ pub struct Card {
     pub time_now: Signal<In, Bits<32>>,
     /// Nothing is in flight and nothing waits.
     pub idle: Signal<Out, bool>,
-    /// A timer runs.
-    pub deadline_valid: Signal<Out, bool>,
-    /// When it ends.
-    pub deadline: Signal<Out, Bits<32>>,
+    /// A read of host memory waits for its completions.
+    pub read_deadline_valid: Signal<Out, bool>,
+    /// Until then.
+    pub read_deadline: Signal<Out, Bits<32>>,
+    /// A vector rests.
+    pub interrupt_deadline_valid: Signal<Out, bool>,
+    /// Until then.
+    pub interrupt_deadline: Signal<Out, Bits<32>>,
+    /// A VI waits for an acknowledgement, or to send again.
+    pub send_deadline_valid: Signal<Out, bool>,
+    /// Until then.
+    pub send_deadline: Signal<Out, Bits<32>>,
     /// 125 MHz for the way out to the PHY.
     pub tx_clock: Signal<In, Clock>,
     /// Clock to the PHY.
@@ -155,8 +163,12 @@ impl Logic for Card {
         self.nic.cfg_msix_mask.next = self.cfg_msix_mask.val();
         self.nic.time_now.next = self.time_now.val();
         self.idle.next = self.nic.idle.val();
-        self.deadline_valid.next = self.nic.deadline_valid.val();
-        self.deadline.next = self.nic.deadline.val();
+        self.read_deadline_valid.next = self.nic.read_deadline_valid.val();
+        self.read_deadline.next = self.nic.read_deadline.val();
+        self.interrupt_deadline_valid.next = self.nic.interrupt_deadline_valid.val();
+        self.interrupt_deadline.next = self.nic.interrupt_deadline.val();
+        self.send_deadline_valid.next = self.nic.send_deadline_valid.val();
+        self.send_deadline.next = self.nic.send_deadline.val();
 
         // Ethernet.
         self.mac.pads_rx_data.next = self.pads_rx_data.val();

@@ -46,7 +46,7 @@ pub struct NicBoard {
     prescaler: DFF<Bits<7>>,
     ticks: DFF<Bits<32>>,
     edge_in: Signal<Local, Bits<148>>,
-    edge_out: Signal<Local, Bits<105>>,
+    edge_out: Signal<Local, Bits<71>>,
 }
 
 impl NicBoard {
@@ -113,15 +113,12 @@ impl Logic for NicBoard {
         self.card.cfg_function_reset.next = self.edge_in.val().get_bit(145);
         self.card.cfg_msix_enable.next = self.edge_in.val().get_bit(146);
         self.card.cfg_msix_mask.next = self.edge_in.val().get_bit(147);
-        self.edge_out.next = bit_cast::<105, 64>(self.card.tlp_tx_data.val())
-            | (bit_cast::<105, 2>(self.card.tlp_tx_keep.val()) << 64)
-            | (bit_cast::<105, 2>(self.card.tlp_tx_class.val()) << 66)
-            | (bit_cast::<105, 32>(self.card.deadline.val()) << 68);
-        self.edge_out.next = self.edge_out.val().replace_bit(100, self.card.tlp_tx_valid.val());
-        self.edge_out.next = self.edge_out.val().replace_bit(101, self.card.tlp_tx_last.val());
-        self.edge_out.next = self.edge_out.val().replace_bit(102, self.card.tlp_rx_np_ready.val());
-        self.edge_out.next = self.edge_out.val().replace_bit(103, self.card.idle.val());
-        self.edge_out.next = self.edge_out.val().replace_bit(104, self.card.deadline_valid.val());
+        self.edge_out.next = bit_cast::<71, 64>(self.card.tlp_tx_data.val())
+            | (bit_cast::<71, 2>(self.card.tlp_tx_keep.val()) << 64)
+            | (bit_cast::<71, 2>(self.card.tlp_tx_class.val()) << 66);
+        self.edge_out.next = self.edge_out.val().replace_bit(68, self.card.tlp_tx_valid.val());
+        self.edge_out.next = self.edge_out.val().replace_bit(69, self.card.tlp_tx_last.val());
+        self.edge_out.next = self.edge_out.val().replace_bit(70, self.card.tlp_rx_np_ready.val());
         self.boundary.from_core.next = self.edge_out.val();
     }
 }

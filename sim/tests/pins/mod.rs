@@ -39,7 +39,7 @@ const INPUTS: [Input; 28] = [
 ];
 
 /// The outputs.
-const OUTPUTS: [Output; 14] = [
+const OUTPUTS: [Output; 18] = [
     ("tlp_rx_np_ready", |pins, value| pins.tlp_rx_np_ready = value != 0),
     ("tlp_tx_valid", |pins, value| pins.tlp_tx_valid = value != 0),
     ("tlp_tx_data", |pins, value| pins.tlp_tx_data = value),
@@ -52,8 +52,12 @@ const OUTPUTS: [Output; 14] = [
     ("eth_tx_keep", |pins, value| pins.eth_tx_keep = value as u8),
     ("eth_tx_last", |pins, value| pins.eth_tx_last = value != 0),
     ("idle", |pins, value| pins.idle = value != 0),
-    ("deadline_valid", |pins, value| pins.deadline_valid = value != 0),
-    ("deadline", |pins, value| pins.deadline = value as u32),
+    ("read_deadline_valid", |pins, value| pins.read_deadline_valid = value != 0),
+    ("read_deadline", |pins, value| pins.read_deadline = value as u32),
+    ("interrupt_deadline_valid", |pins, value| pins.interrupt_deadline_valid = value != 0),
+    ("interrupt_deadline", |pins, value| pins.interrupt_deadline = value as u32),
+    ("send_deadline_valid", |pins, value| pins.send_deadline_valid = value != 0),
+    ("send_deadline", |pins, value| pins.send_deadline = value as u32),
 ];
 
 /// A model that its network's thread may take along.
