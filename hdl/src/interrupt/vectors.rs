@@ -18,10 +18,10 @@
 //! - Vectors are served in turn. None waits for another's mask or mark.
 //! - `restart`, the agent's reset, forgets what is pending and who rests; the table is the system's and stays. `reset` clears both.
 //!
-//! Latency: 9 to 16 cycles from `raise` to the first beat, when nothing is in the way. A load 2 to 8 cycles.
+//! Latency: 10 to 17 cycles from `raise` to the first beat, when nothing is in the way. A load 2 to 8 cycles.
 //!
 //! How: one vector is looked at in each cycle. The commands issued by then are a vector's mark, and `held` vectors wait for it; the comparison is of signed
-//! 8-bit distances, so it is made while fewer than 128 commands are under way, and its result kept.
+//! 8-bit distances, so it is made while fewer than 128 commands are under way, and its result kept. Whether the vector may leave is asked in the cycle behind.
 //!
 //! Tests: `tests/interrupt/vectors.rs`, `random.rs`, `moderation.rs`; in the whole NIC `nic.rs`.
 
@@ -117,8 +117,9 @@ pub struct Vectors {
     held: DFF<Bits<VECTORS>>,
     /// Interrupts may leave at all.
     allowed: DFF<bool>,
-    /// The vector looked at.
+    /// The vector whose mark is looked at, and that of the cycle before, which may leave.
     look: DFF<Vector>,
+    looked: DFF<Vector>,
     step: DFF<Step>,
     /// The vector that is sent, and the same as one bit.
     vector: DFF<Vector>,
@@ -141,6 +142,7 @@ pub struct Vectors {
     done: DFF<bool>,
     value: DFF<Bits<64>>,
     turn: Signal<Local, Bits<VECTORS>>,
+    candidate: Signal<Local, Bits<VECTORS>>,
     since: Signal<Local, Mark>,
     reached: Signal<Local, bool>,
     due: Signal<Local, bool>,
@@ -169,7 +171,7 @@ pub struct Vectors {
 impl Logic for Vectors {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, waiting, held, allowed, look, step, vector, chosen, long, part);
+        dff_setup!(self, clock, waiting, held, allowed, look, looked, step, vector, chosen, long, part);
         dff_setup!(self, clock, word0, word1, word2, word3, word4, left, begun, half, offered);
         dff_setup!(self, clock, done, value, raises, raising);
         clock!(self, clock, table_rows, marks, holdoff);
@@ -204,7 +206,7 @@ impl Logic for Vectors {
         self.load_done.next = self.done.q.val();
         self.load_value.next = self.value.q.val();
 
-        // One vector in each cycle: is its mark reached, may it leave?
+        // One vector in each cycle: is its mark reached? The one before: may it leave?
         self.look.d.next = self.look.q.val() + 1;
         self.turn.next = self.one.val() << self.look.q.val();
         self.marks.read_address.next = self.look.q.val();
@@ -213,13 +215,15 @@ impl Logic for Vectors {
         if self.reached.val() {
             self.held.d.next = self.held.q.val() & !self.turn.val();
         }
+        self.looked.d.next = self.look.q.val();
+        self.candidate.next = self.one.val() << self.looked.q.val();
         self.due.next = self.allowed.q.val()
             & (self.waiting.q.val()
                 & self.table_rows.open.val()
                 & !self.holdoff.resting.val()
-                & self.turn.val())
-            .any()
-            & (self.reached.val() | !(self.held.q.val() & self.turn.val()).any());
+                & !self.held.q.val()
+                & self.candidate.val())
+            .any();
 
         // What is raised is pending again, whatever else happens to it in this cycle.
         self.taken.next = self.tx_ready.val() & self.offered.q.val();
@@ -280,8 +284,8 @@ impl Logic for Vectors {
         self.following.next = self.part.q.val() + 1;
         match self.step.q.val() {
             Step::Look => {
-                self.vector.d.next = self.look.q.val();
-                self.chosen.d.next = self.turn.val();
+                self.vector.d.next = self.looked.q.val();
+                self.chosen.d.next = self.candidate.val();
                 self.part.d.next = bits::<3>(0);
                 self.begun.d.next = false;
                 if self.due.val() {

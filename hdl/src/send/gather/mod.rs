@@ -125,6 +125,10 @@ pub struct Gather {
     replier: Replier,
     /// A head was done with in the last cycle.
     taken: DFF<bool>,
+    /// The walker's new number of reads sent, of the cycle before.
+    counting: DFF<bool>,
+    count_vi: DFF<Vi>,
+    count_value: DFF<Bits<4>>,
     counts: LutRam<Bits<4>, { VI_LOG2 }>,
     depths: LutRam<Bits<3>, { VI_LOG2 }>,
     row0: Signal<Local, Bits<64>>,
@@ -142,7 +146,7 @@ pub struct Gather {
 impl Logic for Gather {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, taken);
+        dff_setup!(self, clock, taken, counting, count_vi, count_value);
         clock!(self, clock, inbox, walker, sink, replier, packets, states, epochs, counts, depths);
         self.replier.reset.next = self.reset.val();
         self.inbox.reset.next = self.reset.val();
@@ -170,18 +174,22 @@ impl Logic for Gather {
         self.walker.head_word.next = self.inbox.read_word.val();
         self.vi.next = self.inbox.current.val().vi;
 
-        self.inbox.commit_valid.next = self.commit_valid.val() & !self.walker.count_write.val();
+        self.inbox.commit_valid.next = self.commit_valid.val() & !self.counting.q.val();
         self.inbox.commit.next = self.commit.val();
-        self.commit_ready.next = self.inbox.commit_ready.val() & !self.walker.count_write.val();
+        self.commit_ready.next = self.inbox.commit_ready.val() & !self.counting.q.val();
 
-        // Reads: how many each VI has sent, and may have outstanding. A GATHER row is a new connection.
+        // Reads: how many each VI has sent, and may have outstanding. A GATHER row is a new connection. The walker decides late,
+        // so its number waits a cycle in a register: two cycles before it can look at it.
+        self.counting.d.next = self.walker.count_write.val();
+        self.count_vi.d.next = self.vi.val();
+        self.count_value.d.next = self.walker.count_next.val();
         self.opens.next = self.commit_valid.val()
             & self.inbox.commit_ready.val()
             & (self.commit.val().target == self.gather_table.val());
-        self.counts.write_enable.next = self.walker.count_write.val() | self.opens.val();
-        self.counts.write_address.next = self.vi.val();
-        self.counts.write_data.next = self.walker.count_next.val();
-        if !self.walker.count_write.val() {
+        self.counts.write_enable.next = self.counting.q.val() | self.opens.val();
+        self.counts.write_address.next = self.count_vi.q.val();
+        self.counts.write_data.next = self.count_value.q.val();
+        if !self.counting.q.val() {
             self.counts.write_address.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
             self.counts.write_data.next = bits::<4>(0);
         }
@@ -285,6 +293,7 @@ impl Logic for Gather {
             | self.sink.busy.val();
         if self.reset.val() {
             self.taken.d.next = false;
+            self.counting.d.next = false;
         }
     }
 }
