@@ -44,7 +44,7 @@ module proof(
     reg [3:0] inside = 0;
     wire pop = pop_ready & (count != 0);
     wire [3:0] kept = inside & ~(pop ? 4'b1 << ids[1:0] : 4'b0);
-    wire push = late & ~kept[late_id];
+    wire push = late & ~inside[late_id];
     wire [2:0] left = count - pop;
     wire [7:0] rest = pop ? ids >> 2 : ids;
     integer i;
@@ -95,7 +95,7 @@ module proof(
     // All inside, one leaves and comes back at once, and all leave.
     reg again = 0;
     always @(posedge clock) begin
-        again <= !reset && (again || (count == 4 && pop && push && late_id == ids[1:0]));
+        again <= !reset && (again || (count == 4 && pop && push_valid && push_id == ids[1:0]));
     end
     always @(*) drained: cover(again && count == 0);
 endmodule

@@ -169,20 +169,21 @@ const ARBITER: [Mutant; 9] = [
     ),
 ];
 
-const RUN_QUEUE: [Mutant; 7] = [
+const RUN_QUEUE: [Mutant; 8] = [
     mutant("never busy", "ready", "busy = clearing;", "busy = 1'b0;"),
     mutant(
-        "loses a push in the cycle of its pop",
+        "loses a push while another is popped",
         "show",
-        "outside = (pushed$read_data == popped$read_data) | (pop & (push_id == oldest));",
-        "outside = (pushed$read_data == popped$read_data);",
+        "push = wakes$q & (pushed$read_data == popped$read_data);",
+        "push = wakes$q & (pushed$read_data == popped$read_data) & ~pop;",
     ),
     mutant(
         "queues what is inside again",
         "show",
-        "outside = (pushed$read_data == popped$read_data) | (pop & (push_id == oldest));",
-        "outside = 1'b1;",
+        "push = wakes$q & (pushed$read_data == popped$read_data);",
+        "push = wakes$q;",
     ),
+    mutant("forgets what is on its way", "kept_back", "held = wakes$q | shown$q;", "held = shown$q;"),
     mutant(
         "does not clear its memory",
         "show",

@@ -7,7 +7,7 @@
 //!                └──────────┘──► held, busy
 //! ```
 //! Contract: a push is never refused and may come every cycle. Pushing an identifier that is inside changes nothing;
-//! pushing one in the very cycle in which it is popped, or in the cycle before, queues it again, so no wake-up is lost.
+//! pushing one in the very cycle in which it is popped queues it again, so no wake-up is lost.
 //! Identifiers come out in the order in which they went in. `held` says that one is inside or on its way. `busy` is high
 //! for 2^N cycles after reset: a push in that time is lost, the owner must hold it back.
 //!
@@ -65,7 +65,6 @@ pub struct RunQueue<const N: usize, const N1: usize> {
     oldest: Signal<Local, Bits<N>>,
     oldest_bit: Signal<Local, bool>,
     pop: Signal<Local, bool>,
-    outside: Signal<Local, bool>,
     push: Signal<Local, bool>,
     /// The top bit of a row of `queue` and of `cleared`.
     top_bit: Constant<Bits<N1>>,
@@ -100,7 +99,6 @@ impl<const N: usize, const N1: usize> Default for RunQueue<N, N1> {
             oldest: Default::default(),
             oldest_bit: Default::default(),
             pop: Default::default(),
-            outside: Default::default(),
             push: Default::default(),
             top_bit: Constant::new((1u64 << N).to_bits()),
         }
@@ -126,10 +124,9 @@ impl<const N: usize, const N1: usize> Logic for RunQueue<N, N1> {
         self.held.next = self.wakes.q.val() | self.shown.q.val();
         self.pushed.read_address.next = self.woken.q.val();
         self.popped.read_address.next = self.woken.q.val();
-        // Leaving in this very cycle counts as outside.
-        self.outside.next = (self.pushed.read_data.val() == self.popped.read_data.val())
-            | (self.pop.val() & (self.woken.q.val() == self.oldest.val()));
-        self.push.next = self.wakes.q.val() & self.outside.val();
+        // What was popped in the cycle of its push is outside by now; what is popped in this one had its push before.
+        self.push.next =
+            self.wakes.q.val() & (self.pushed.read_data.val() == self.popped.read_data.val());
 
         self.queue.write_enable.next = self.push.val();
         self.queue.write_address.next = bit_cast::<N, N1>(self.tail.q.val());

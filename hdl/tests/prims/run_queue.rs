@@ -52,6 +52,8 @@ fn run(bench: &mut Bench, seen: &mut Seen, push: f64, pop: f64, same: f64) {
         assert_eq!(bench.get("pop_valid") == 1, !queue.is_empty());
         assert_eq!(bench.get("held") == 1, late.is_some() || !queue.is_empty());
         seen.full += u32::from(queue.len() as u64 == IDS);
+        // Inside when the push comes to the memories: what was popped in the push's own cycle is not.
+        let inside = late.is_some_and(|(id, _)| queue.contains(&id));
         let mut popped = None;
         if let Some(first) = queue.front() {
             assert_eq!(bench.get("pop_id"), *first);
@@ -59,15 +61,15 @@ fn run(bench: &mut Bench, seen: &mut Seen, push: f64, pop: f64, same: f64) {
                 popped = queue.pop_front();
             }
         }
-        if let Some(id) = late.take() {
-            if queue.contains(&id) {
+        if let Some((id, leaves)) = late.take() {
+            if inside {
                 seen.absorbed += 1;
             } else {
                 queue.push_back(id);
-                seen.requeued += u32::from(popped == Some(id));
+                seen.requeued += u32::from(leaves);
             }
         }
-        late = pushing.then_some(id);
+        late = pushing.then_some((id, popped == Some(id)));
         bench.tick();
     }
 }
