@@ -254,6 +254,8 @@ pub struct Delivery {
     came: DFF<Situation>,
     /// The message is lost by it.
     lost: DFF<bool>,
+    /// A receive ends by it.
+    spent: DFF<bool>,
     /// How it ends.
     ending: Signal<Local, Ending>,
     /// The message behind it.
@@ -286,6 +288,11 @@ pub struct Delivery {
     /// What.
     situation: Signal<Local, Situation>,
     fails: Signal<Local, bool>,
+    consumes: Signal<Local, bool>,
+    /// A receive ends by it: if the packet is placed; if it is refused and was of an RDMA write; if it breaks into a send.
+    placed_ends: Signal<Local, bool>,
+    denied_ends: Signal<Local, bool>,
+    broken_ends: Signal<Local, bool>,
     /// The VI stays when there is no receive.
     stays: Signal<Local, bool>,
     closes: Signal<Local, bool>,
@@ -304,7 +311,7 @@ impl Logic for Delivery {
             self, clock, step, vi, flushing, verdict, ends, writes, reads, word, carries, present, peer,
             message, consumed, packet
         );
-        dff_setup!(self, clock, receive, some, came, lost);
+        dff_setup!(self, clock, receive, some, came, lost, spent);
         clock!(self, clock, tally);
 
         self.reliable.next = self.peer.q.val().reliable;
@@ -317,6 +324,7 @@ impl Logic for Delivery {
         // How it ends.
         self.outcome.situation.next = self.came.q.val();
         self.outcome.fails.next = self.lost.q.val();
+        self.outcome.consumes.next = self.spent.q.val();
         self.outcome.reliable.next = self.reliable.val();
         self.outcome.stays.next = self.peer.q.val().rnr_stay;
         self.stays.next = self.reliable.val() & self.peer.q.val().rnr_stay;
@@ -325,7 +333,6 @@ impl Logic for Delivery {
         self.outcome.active.next = self.message.q.val().active;
         self.outcome.writing.next = self.message.q.val().writing;
         self.outcome.asks.next = self.packet.q.val().ack_request;
-        self.outcome.ends.next = self.ends.q.val();
         self.outcome.writes.next = self.writes.q.val();
         self.outcome.carries.next = self.carries.q.val();
         self.outcome.has_receive.next = self.present.q.val() & !self.receive.q.val().lost;
@@ -466,6 +473,10 @@ impl Logic for Delivery {
         self.settles.next = false;
         self.situation.next = Situation::Nothing;
         self.fails.next = false;
+        self.consumes.next = false;
+        self.placed_ends.next = self.ends.q.val() & (!self.writes.q.val() | self.carries.q.val());
+        self.denied_ends.next = self.carries.q.val() & self.present.q.val() & !self.receive.q.val().lost;
+        self.broken_ends.next = self.message.q.val().active & !self.message.q.val().writing;
         match self.step.q.val() {
             Step::Idle => {
                 self.vi.d.next = self.order_vi.val();
@@ -528,9 +539,11 @@ impl Logic for Delivery {
                     Verdict::Refuse => {
                         self.situation.next = Situation::Refuse;
                         self.fails.next = true;
+                        self.consumes.next = self.broken_ends.val();
                     }
                     Verdict::Partial => {
                         self.situation.next = Situation::Partial;
+                        self.consumes.next = !self.message.q.val().writing;
                     }
                     Verdict::Take => {
                         self.takes.next = true;
@@ -545,18 +558,22 @@ impl Logic for Delivery {
                 if self.flushing.q.val() {
                     self.situation.next = Situation::Flush;
                     self.fails.next = false;
+                    self.consumes.next = true;
                     self.settles.next = true;
                     self.takes.next = false;
                     self.step.d.next = Step::Close;
                 }
                 if self.takes.val() {
                     self.situation.next = Situation::Placed;
+                    self.consumes.next = self.placed_ends.val();
                     if self.writes.q.val() & self.begins.val() & !self.message.q.val().writable {
                         self.situation.next = Situation::NoRight;
                         self.fails.next = true;
+                        self.consumes.next = self.denied_ends.val();
                     } else if self.needs.val() & !self.present.q.val() {
                         self.situation.next = Situation::NotReady;
                         self.fails.next = !self.stays.val();
+                        self.consumes.next = false;
                         if self.raw.val() {
                             self.situation.next = Situation::Nothing;
                             self.fails.next = false;
@@ -565,9 +582,11 @@ impl Logic for Delivery {
                     } else if self.needs.val() & self.receive.q.val().lost {
                         self.situation.next = Situation::Lost;
                         self.fails.next = true;
+                        self.consumes.next = true;
                     } else if self.needs.val() & self.receive.q.val().malformed {
                         self.situation.next = Situation::Malformed;
                         self.fails.next = true;
+                        self.consumes.next = true;
                     } else if self.some.q.val() {
                         self.settles.next = false;
                         self.job_valid.next = true;
@@ -586,8 +605,10 @@ impl Logic for Delivery {
                     } else if self.verdict.q.val() == Verdict::Read {
                         self.fails.next = true;
                         self.situation.next = Situation::Refuse;
+                        self.consumes.next = self.broken_ends.val();
                         if self.request_denied.val() {
                             self.situation.next = Situation::NoReading;
+                            self.consumes.next = false;
                         }
                     }
                 }
@@ -620,6 +641,7 @@ impl Logic for Delivery {
                         self.message.d.next.place = self.send_place.val();
                     }
                     self.situation.next = Situation::Failed;
+                    self.consumes.next = true;
                     self.fails.next = self.done_result.val() != self.ok.val();
                     if self.done_result.val() == self.refused.val() {
                         self.situation.next = Situation::Refused;
@@ -629,9 +651,11 @@ impl Logic for Delivery {
                     }
                     if self.writes.q.val() {
                         self.situation.next = Situation::Denied;
+                        self.consumes.next = self.denied_ends.val();
                     }
                     if self.done_result.val() == self.ok.val() {
                         self.situation.next = Situation::Placed;
+                        self.consumes.next = self.placed_ends.val();
                     }
                     // An answer to a read of ours: the send side is told.
                     if self.job_reading.val() {
@@ -661,10 +685,12 @@ impl Logic for Delivery {
         if self.settles.val() {
             self.came.d.next = self.situation.val();
             self.lost.d.next = self.fails.val();
+            self.spent.d.next = self.consumes.val();
         }
         if self.closes.val() {
             self.came.d.next = Situation::Nothing;
             self.lost.d.next = false;
+            self.spent.d.next = false;
             // The far half is written a cycle later, and `received` has bits in both.
             self.message.d.next.received = self.after.val().received;
         }
@@ -672,6 +698,7 @@ impl Logic for Delivery {
             self.step.d.next = Step::Idle;
             self.came.d.next = Situation::Nothing;
             self.lost.d.next = false;
+            self.spent.d.next = false;
         }
     }
 }

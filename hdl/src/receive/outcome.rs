@@ -6,7 +6,8 @@
 //!    message  ─►└─────────┘
 //! ```
 //! Contract: no state; `ending` is of the situation in the same cycle. `fails` says what the table's last column says, but
-//! for Partial: it comes beside the situation, since nearly everything depends on it.
+//! for Partial, and `consumes` that its second one says something: they come beside the situation, since nearly everything
+//! depends on them.
 //!
 //! | situation | receive | answer of a reliable VI | event | message |
 //! |---|---|---|---|---|
@@ -126,6 +127,8 @@ pub struct Outcome {
     pub situation: Signal<In, Situation>,
     /// The message is lost by it.
     pub fails: Signal<In, bool>,
+    /// A receive ends by it.
+    pub consumes: Signal<In, bool>,
     /// The VI's service is reliable.
     pub reliable: Signal<In, bool>,
     /// It stays when there is no receive.
@@ -140,8 +143,6 @@ pub struct Outcome {
     pub writing: Signal<In, bool>,
     /// The packet asks for an acknowledgement.
     pub asks: Signal<In, bool>,
-    /// It ends a message.
-    pub ends: Signal<In, bool>,
     /// It is of an RDMA write.
     pub writes: Signal<In, bool>,
     /// It carries immediate data.
@@ -150,8 +151,6 @@ pub struct Outcome {
     pub has_receive: Signal<In, bool>,
     /// How it ends.
     pub ending: Signal<Out, Ending>,
-    /// The receive tells its consumer of an error.
-    tells: Signal<Local, bool>,
     /// A peer's write was refused.
     denied: Signal<Local, bool>,
     format_error: Number<9, { status::FORMAT_ERROR as u64 }>,
@@ -180,9 +179,9 @@ pub struct Outcome {
 impl Logic for Outcome {
     #[hdl_gen]
     fn update(&mut self) {
-        self.ending.next.completes = false;
-        self.ending.next.write = false;
-        self.ending.next.consume = false;
+        self.ending.next.completes = self.consumes.val();
+        self.ending.next.write = self.consumes.val();
+        self.ending.next.consume = self.consumes.val();
         self.ending.next.errors = bits::<9>(0);
         self.ending.next.remote = self.writes.val();
         self.ending.next.immediate = false;
@@ -194,7 +193,6 @@ impl Logic for Outcome {
         self.ending.next.refuses = false;
         self.ending.next.loses = false;
         self.ending.next.breaks = false;
-        self.tells.next = false;
         self.denied.next = false;
 
         match self.situation.val() {
@@ -206,8 +204,6 @@ impl Logic for Outcome {
                 }
                 self.ending.next.remote = false;
                 self.ending.next.write = self.has_receive.val();
-                self.ending.next.consume = true;
-                self.ending.next.completes = true;
             }
             Situation::Over => {
                 self.ending.next.kind = self.say_again.val();
@@ -230,14 +226,12 @@ impl Logic for Outcome {
                 self.ending.next.syndrome = self.nak_invalid.val();
                 self.ending.next.errors = self.transport_error.val();
                 self.ending.next.remote = false;
-                self.tells.next = self.active.val() & !self.writing.val();
             }
             Situation::Partial => {
                 self.ending.next.code = self.write_abort.val();
                 self.ending.next.faulty = self.writing.val();
                 self.ending.next.errors = self.partial_error.val();
                 self.ending.next.remote = false;
-                self.tells.next = !self.writing.val();
             }
             Situation::NoRight => {
                 self.ending.next.syndrome = self.nak_invalid.val();
@@ -257,15 +251,13 @@ impl Logic for Outcome {
                 } else {
                     self.ending.next.code = self.queue_empty.val();
                     self.ending.next.faulty = true;
-                    }
+                }
             }
             Situation::Lost => {
-                self.ending.next.consume = true;
-                self.ending.next.completes = true;
+                self.ending.next.write = false;
             }
             Situation::Malformed => {
                 self.ending.next.errors = self.format_error.val();
-                self.tells.next = true;
             }
             Situation::Denied => {
                 self.ending.next.syndrome = self.nak_access.val();
@@ -274,15 +266,12 @@ impl Logic for Outcome {
             Situation::TooLong => {
                 self.ending.next.syndrome = self.nak_invalid.val();
                 self.ending.next.errors = self.length_error.val();
-                self.tells.next = true;
             }
             Situation::Refused => {
                 self.ending.next.errors = self.protection_error.val();
-                self.tells.next = true;
             }
             Situation::Failed => {
                 self.ending.next.errors = self.transport_error.val();
-                self.tells.next = true;
             }
             Situation::Placed => {
                 self.ending.next.syndrome = self.ack.val();
@@ -290,29 +279,17 @@ impl Logic for Outcome {
                     self.ending.next.acknowledge = true;
                     self.ending.next.completes = true;
                 }
-                if self.ends.val() & (!self.writes.val() | self.carries.val()) {
-                    self.ending.next.immediate = self.carries.val();
-                    self.tells.next = true;
-                }
+                self.ending.next.immediate = self.consumes.val() & self.carries.val();
             }
-            _ => {
-                self.ending.next.completes = false;
-            }
+            _ => {}
         }
         // The receive says so if the packet has one, otherwise an event.
         if self.denied.val() {
             self.ending.next.errors = self.remote_error.val();
-            if self.carries.val() & self.has_receive.val() {
-                self.tells.next = true;
-            } else {
+            if !self.consumes.val() {
                 self.ending.next.code = self.write_refused.val();
                 self.ending.next.faulty = true;
             }
-        }
-        if self.tells.val() {
-            self.ending.next.write = true;
-            self.ending.next.consume = true;
-            self.ending.next.completes = true;
         }
         self.ending.next.loses = self.fails.val();
         if self.fails.val() & self.reliable.val() {
