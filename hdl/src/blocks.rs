@@ -43,6 +43,7 @@ pub fn all() -> Vec<Entry> {
         entry("prims/ram_fifo", || verilog(prims::RamFifo::<Bits<72>, 9, 10>::default()), 60, 2, 240),
         entry("prims/skid", || verilog(prims::Skid::<Bits<72>>::default()), 80, 0, 476),
         entry("prims/arbiter", || verilog(prims::Arbiter::<8, 3>::default()), 45, 0, 185),
+        entry("prims/successor", || verilog(prims::Successor::default()), 15, 0, 0),
         entry("prims/run_queue", || verilog(prims::RunQueue::<6, 7>::default()), 200, 0, 215),
         entry("prims/packer", || verilog(prims::Packer::default()), 360, 0, 217),
         entry("prims/crc32", || verilog(prims::Crc32::default()), 490, 0, 142),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  probe_in ──►┌──────────┐──► to_core 148
-//! probe_out ◄──│ Boundary │◄── from_core 71 
+//! probe_out ◄──│ Boundary │◄── from_core 71
 //!              └──────────┘
 //! ```
 //! Contract: **this is no endpoint.** `to_core` is a shift register of `probe_in`, and `probe_out` the end of a signature of `from_core`. So no signal of

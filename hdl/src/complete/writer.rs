@@ -166,7 +166,9 @@ pub struct Writer {
 impl Logic for Writer {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, asks, at, send_turn, granted, refused, tag, ended, queue, closing, ending);
+        dff_setup!(
+            self, clock, step, asks, at, send_turn, granted, refused, tag, ended, queue, closing, ending
+        );
         clock!(self, clock, tags);
 
         // The VI's tag: RECEIVE's second word, bits 15:0.

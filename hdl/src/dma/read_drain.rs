@@ -222,7 +222,9 @@ impl Default for ReadDrain {
 impl Logic for ReadDrain {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, at, turn, loaded, row, lane, slot, spoiled, valid, start, count, client, user);
+        dff_setup!(
+            self, clock, at, turn, loaded, row, lane, slot, spoiled, valid, start, count, client, user
+        );
         dff_setup!(self, clock, last, refused, failed, retire, epoch, armed, late, limit);
         clock!(self, clock, slots);
 

@@ -147,8 +147,7 @@ impl Logic for Lines {
         self.line.next = self.asked.out_data.val();
         self.first.next = self.line.val().position;
         self.place_now.next = self.first.val().get_bits::<3>(0) + self.count.q.val().get_bits::<3>(0);
-        self.position.next =
-            ((self.first.val() >> 3) << 3) | bit_cast::<14, 3>(self.place_now.val());
+        self.position.next = ((self.first.val() >> 3) << 3) | bit_cast::<14, 3>(self.place_now.val());
         self.word.next = self.piece.q.val();
         self.stale.next = !self.piece_whole.q.val()
             | (self.word.val().get_bits::<14>(50) != self.position.val())

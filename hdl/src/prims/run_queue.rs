@@ -125,8 +125,7 @@ impl<const N: usize, const N1: usize> Logic for RunQueue<N, N1> {
         self.pushed.read_address.next = self.woken.q.val();
         self.popped.read_address.next = self.woken.q.val();
         // What was popped in the cycle of its push is outside by now; what is popped in this one had its push before.
-        self.push.next =
-            self.wakes.q.val() & (self.pushed.read_data.val() == self.popped.read_data.val());
+        self.push.next = self.wakes.q.val() & (self.pushed.read_data.val() == self.popped.read_data.val());
 
         self.queue.write_enable.next = self.push.val();
         self.queue.write_address.next = bit_cast::<N, N1>(self.tail.q.val());

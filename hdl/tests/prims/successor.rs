@@ -6,7 +6,8 @@ use viaduct_verilate::{Dut, Options};
 
 #[test]
 fn the_first_behind_the_turn() {
-    let mut dut = Dut::build(&verilog(Successor::default()), &Options::default()).expect("the block compiles");
+    let mut dut =
+        Dut::build(&verilog(Successor::default()), &Options::default()).expect("the block compiles");
     for turn in 0..4u64 {
         for request in 0..16u64 {
             dut.set("turn", 1 << turn);

@@ -35,30 +35,8 @@ pub(crate) fn configuration(verilog: &str) -> String {
                 let _ = writeln!(text, "coverage_off -file \"*top.v\" -lines {line}");
             }
         }
-        for line in circular(body) {
-            let _ = writeln!(text, "coverage_off -file \"*top.v\" -lines {}", start + 1 + line);
-        }
     }
     text
-}
-
-/// The arms of an `if` that asks an arbiter. With a counter in one of them, Verilator 5.006 takes the block and its arbiter for a
-/// loop, and gives up before it is at rest: nobody's turn ever comes.
-fn circular(body: &[&str]) -> Vec<usize> {
-    let indent = |line: &str| line.len() - line.trim_start().len();
-    let asks = |line: &str| line.trim().starts_with("if (") && line.contains("arbiter$valid");
-    let mut arms = Vec::new();
-    for first in (0..body.len()).filter(|n| asks(body[*n])) {
-        let depth = indent(body[first]);
-        let arm = |n: &usize| body[*n].trim().starts_with("else");
-        // What is not within an arm: its `end`, the next arm, and then something else.
-        let outside = (first + 1..body.len())
-            .filter(|n| !body[*n].trim().is_empty() && indent(body[*n]) <= depth)
-            .take_while(|n| indent(body[*n]) == depth && (body[*n].trim() == "end" || arm(n)));
-        arms.push(first);
-        arms.extend(outside.filter(arm));
-    }
-    arms
 }
 
 /// Whether the line declares a port or a signal.
@@ -134,13 +112,5 @@ mod tests {
         assert_eq!(off(VERILOG), [3, 9, 15]);
         let nic = VERILOG.to_owned() + &"module top$c(q);\nendmodule\n".repeat(MODULES);
         assert_eq!(off(&nic), [3, 9, 14, 15]);
-    }
-
-    #[test]
-    fn no_arm_behind_an_arbiter_is_counted() {
-        let text = "always @(*) begin\n    if (free) begin\n        if (wants & arbiter$valid) begin\n            turn = a;\n        end\n        \
-                    else if (free) begin\n            turn = b;\n        end\n        if (other) begin\n        end\n        else begin\n        end\n    \
-                    end\nend\n";
-        assert_eq!(circular(&text.lines().collect::<Vec<_>>()), [2, 5]);
     }
 }

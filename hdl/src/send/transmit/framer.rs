@@ -450,8 +450,7 @@ impl Logic for Framer {
         }
 
         // Stage A, and the CRC's words: two bytes of the word before, six of this one.
-        self.mask_low.next =
-            (self.index.q.val() == bits::<10>(3)) | (self.index.q.val() == bits::<10>(5));
+        self.mask_low.next = (self.index.q.val() == bits::<10>(3)) | (self.index.q.val() == bits::<10>(5));
         if self.moves.val() {
             self.a_valid.d.next = self.active.q.val() & !self.tag_turn.q.val();
             self.a_word.d.next = self.word.val() | (self.template.val() & self.keep.val());
