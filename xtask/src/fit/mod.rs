@@ -8,6 +8,7 @@ mod history;
 mod netlist;
 mod report;
 mod shell;
+mod synthesis;
 mod trial;
 mod usage;
 
@@ -22,6 +23,7 @@ use trial::Trial;
 
 pub use blocks::Choice;
 pub use board::{quick, run as board, Order};
+pub use synthesis::SYNTHESIS;
 
 /// The device of [`trial`], for people.
 const DEVICE_NAME: &str = "LFE5UM5G-45F, CABGA381, speed grade 8";
