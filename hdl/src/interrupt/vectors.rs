@@ -151,6 +151,8 @@ pub struct Vectors {
     raises: DFF<bool>,
     raising: DFF<Vector>,
     raised: Signal<Local, Bits<VECTORS>>,
+    /// Who is pending in the next cycle, if nothing is taken.
+    still: Signal<Local, Bits<VECTORS>>,
     stays: Signal<Local, bool>,
     reading: Signal<Local, bool>,
     row: Signal<Local, Bits<64>>,
@@ -253,10 +255,17 @@ impl Logic for Vectors {
         self.allowed.d.next =
             self.cfg_msix_enable.val() & !self.cfg_msix_mask.val() & self.cfg_bus_master.val();
 
-        // The chosen vector may still leave: as things stand now, and not as they stood when it was chosen.
+        // The chosen vector may still leave: as things stand now, and not as they stood when it was chosen. Nobody asks in the cycle
+        // in which it is taken, so that has no part in it: it is known late.
+        self.still.next = self.waiting.q.val();
+        if self.raises.q.val() {
+            self.still.next = self.waiting.q.val() | self.raised.val();
+        }
+        if self.restart.val() | self.reset.val() {
+            self.still.next = bits::<VECTORS>(0);
+        }
         self.stays.next = self.allowed.q.val()
-            & (self.chosen.q.val() & self.waiting.d.val() & !self.held.d.val() & self.table_rows.open.val())
-                .any();
+            & (self.chosen.q.val() & self.still.val() & !self.held.d.val() & self.table_rows.open.val()).any();
 
         // The packet, a double word a cycle through the chain.
         self.upper.next = self.row.val().get_bits::<32>(32);
