@@ -164,13 +164,14 @@ pub struct Fetch {
     commit_seen: DFF<Bits<3>>,
     /// Send heads asked for and not taken, 0 to 8.
     heads: DFF<Bits<4>>,
+    /// No queue may be begun.
+    hold: DFF<bool>,
     fault_waits: DFF<bool>,
     fault_out: DFF<Fault>,
 
     idle: Signal<Local, bool>,
     commit_here: Signal<Local, bool>,
     commit_taken: Signal<Local, bool>,
-    hold: Signal<Local, bool>,
     vi: Signal<Local, Vi>,
     receive: Signal<Local, bool>,
     queue: Signal<Local, Bits<QUEUE_LOG2>>,
@@ -191,7 +192,7 @@ pub struct Fetch {
 impl Logic for Fetch {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, commit_seen, heads, fault_waits, fault_out);
+        dff_setup!(self, clock, commit_seen, hold, heads, fault_waits, fault_out);
         clock!(self, clock, choice, queues, turn, lines, request, landing);
         self.turn.reset.next = self.reset.val();
         self.choice.reset.next = self.reset.val();
@@ -227,9 +228,9 @@ impl Logic for Fetch {
 
         // Which queue next.
         // From a commit's second cycle on: what is read in its first is looked at later.
-        self.hold.next = self.commit_seen.q.val().get_bit(0) | !self.enabled.val();
+        self.hold.d.next = (self.commit_here.val() & !self.commit_taken.val()) | !self.enabled.val();
         self.choice.idle.next = self.idle.val();
-        self.choice.open.next = !self.hold.val();
+        self.choice.open.next = !self.hold.q.val();
         self.choice.heads_free.next = !self.heads.q.val().get_bit(3);
         self.choice.found_valid.next = self.lines.found_valid.val();
         self.choice.found.next = self.lines.found.val();
@@ -256,7 +257,7 @@ impl Logic for Fetch {
         self.completed_vi.next = self.vi.val();
         self.consumed_vi.next = self.vi.val();
         self.turn.start.next = self.choice.chosen.val();
-        self.turn.hold.next = self.hold.val();
+        self.turn.hold.next = self.hold.q.val();
         self.turn.vi.next = self.vi.val();
         self.turn.receive.next = self.receive.val();
         self.turn.landed.next = self.choice.landed.val();

@@ -3,7 +3,7 @@
 //! ```text
 //!                      ┌───────┐
 //!  info, peer,     ──►│ Judge │──► verdict, ends, writes, immediate
-//!  message, state     └───────┘    first, takes
+//!  message, state     └───────┘    first, takes, partial
 //! ```
 //! Contract: inputs in one cycle, the verdict in the next, as long as `info` and `message` stay; `info` has been there
 //! for a cycle before. In order:
@@ -94,6 +94,8 @@ pub struct Judge {
     pub verdict: Signal<Out, Verdict>,
     /// The verdict is Take or Continue.
     pub takes: Signal<Out, bool>,
+    /// It is Partial.
+    pub partial: Signal<Out, bool>,
     /// The packet, a cycle later: it comes out of a memory.
     packet: DFF<FrameInfo>,
     reading: DFF<bool>,
@@ -135,6 +137,8 @@ pub struct Judge {
     /// A message in progress is of the other kind.
     differs: Signal<Local, bool>,
     active: Signal<Local, bool>,
+    /// It is for its VI, no answer and no duplicate.
+    in_question: Signal<Local, bool>,
     fits: Signal<Local, bool>,
 }
 
@@ -247,16 +251,19 @@ impl Logic for Judge {
         self.differs.next =
             self.active.val() & !self.begins.q.val() & (self.writing.q.val() ^ self.message.val().writing);
 
-        // Beside the verdict: whether there is a receive for it is asked next.
-        self.takes.next = self.known.q.val()
-            & !self.over_now.q.val()
-            & !self.answer.q.val()
-            & !self.behind.q.val()
+        // Beside the verdict: what is decided by these two is decided in the same cycle.
+        self.in_question.next =
+            self.known.q.val() & !self.over_now.q.val() & !self.answer.q.val() & !self.behind.q.val();
+        self.takes.next = self.in_question.val()
             & !self.reading.q.val()
             & self.fits.val()
             & (self.begins.q.val() ^ self.active.val())
             & !self.differs.val()
             & (self.expected.q.val() | (self.begins.q.val() & !self.reliable.q.val()));
+        self.partial.next = self.in_question.val()
+            & !self.reliable.q.val()
+            & self.active.val()
+            & (self.begins.q.val() | !self.expected.q.val() | !self.fits.val() | self.differs.val());
 
         self.verdict.next = Verdict::Continue;
         if self.begins.q.val() {

@@ -248,7 +248,7 @@ impl Logic for Lookup {
                     }
                 } else if self.order_ready.val() {
                     self.step.d.next = Step::Idle;
-                    if self.flushing.q.val() | (self.judge.verdict.val() == Verdict::Partial) {
+                    if self.flushing.q.val() | self.judge.partial.val() {
                         self.step.d.next = Step::Reload;
                     } else {
                         self.info_taken.next = true;

@@ -154,7 +154,8 @@ pub struct Walker {
     from_tail: DFF<bool>,
     /// What is known of the VI.
     is_connected: DFF<bool>,
-    its_epoch: DFF<bool>,
+    /// The head is of another epoch, or behind one that is parked.
+    stale: DFF<bool>,
     known: DFF<Bits<4>>,
     done: DFF<Bits<3>>,
     its_depth: DFF<Bits<3>>,
@@ -249,7 +250,6 @@ pub struct Walker {
     packet_after: Signal<Local, Bits<13>>,
     left_after: Signal<Local, Bits<32>>,
     announced: Signal<Local, bool>,
-    stale: Signal<Local, bool>,
     asked: Signal<Local, bool>,
     skip_after: Signal<Local, Bits<24>>,
     op_mask: Number<16, { control::OP_MASK as u64 }>,
@@ -310,7 +310,7 @@ impl Logic for Walker {
             ends_segment,
             ends_packet
         );
-        dff_setup!(self, clock, late, reserves, counts, from_tail, is_connected, its_epoch, known, done);
+        dff_setup!(self, clock, late, reserves, counts, from_tail, is_connected, stale, known, done);
         dff_setup!(self, clock, its_depth, seen, parks, raw, may_read, unequal, too_long, no_frame);
         dff_setup!(self, clock, left_any, packet_any, segment_any, skips, tail_stop, midway);
 
@@ -331,7 +331,10 @@ impl Logic for Walker {
         self.next_index.next = self.index.q.val();
         self.shows_row.next = false;
         self.is_connected.d.next = self.connected.val();
-        self.its_epoch.d.next = self.epoch.val();
+        // What comes behind a message that is parked comes again.
+        self.parked.next = self.reads_known.val().get_bit(3);
+        self.stale.d.next = (self.head.val().epoch != self.epoch.val())
+            | (self.parked.val() & !self.head.val().restart);
         self.known.d.next = self.reads_known.val();
         self.done.d.next = self.reads_done.val();
         self.its_depth.d.next = self.depth.val();
@@ -422,7 +425,6 @@ impl Logic for Walker {
         self.reserve.next = false;
         self.packet_valid.next = false;
         self.issued.next = self.known.q.val().get_bits::<3>(0);
-        self.parked.next = self.known.q.val().get_bit(3);
         self.next_read.next = self.issued.val() + 1;
         self.outstanding.next = self.issued.val() - self.done.q.val();
         self.reading.next = self.operation.q.val() == bits::<2>(2);
@@ -441,9 +443,6 @@ impl Logic for Walker {
         self.others.next = (bit_cast::<25, 24>(self.segment_left.q.val().get_bits::<24>(0)) << 1)
             - ((bit_cast::<25, 24>(self.skip.q.val()) << 1) | self.borrow.val());
         self.beyond_now.next = self.others.val().get_bits::<24>(1);
-        // What comes behind a message that is parked comes again.
-        self.stale.next = (self.head.val().epoch != self.its_epoch.q.val())
-            | (self.parked.val() & !self.head.val().restart);
         self.skip_after.next = self.skip.q.val() - 1;
         self.announced.next =
             self.skips.q.val() | (self.is_connected.q.val() & self.room.val() & self.packet_ready.val());
@@ -548,7 +547,7 @@ impl Logic for Walker {
                     self.operation.d.next = self.flags.val().get_bits::<2>(0);
                     self.rdma.d.next = self.kind.val() != self.op_send.val();
                 }
-                if self.stale.val() {
+                if self.stale.q.val() {
                     self.head_ready.next = true;
                     self.state.d.next = State::Idle;
                 } else if self.head.val().restart {
@@ -763,10 +762,10 @@ impl Logic for Walker {
             }
             State::Announce => {
                 self.packet_valid.next =
-                    self.is_connected.q.val() & self.room.val() & !self.stale.val() & !self.skips.q.val();
+                    self.is_connected.q.val() & self.room.val() & !self.stale.q.val() & !self.skips.q.val();
                 if self.announced.val() {
-                    self.count_write.next = self.reading.val() & !self.stale.val();
-                    self.reserve.next = self.packet_any.q.val() & !self.stale.val() & !self.skips.q.val();
+                    self.count_write.next = self.reading.val() & !self.stale.q.val();
+                    self.reserve.next = self.packet_any.q.val() & !self.stale.q.val() & !self.skips.q.val();
                     self.first.d.next = false;
                     self.fresh.d.next = self.skips.q.val();
                     self.left.d.next = self.left_after.val();
@@ -785,7 +784,7 @@ impl Logic for Walker {
                     self.errors.d.next = self.flushed.val();
                     self.state.d.next = State::Finish;
                 }
-                if self.stale.val() {
+                if self.stale.q.val() {
                     self.head_ready.next = true;
                     self.state.d.next = State::Idle;
                 }
