@@ -265,7 +265,8 @@ impl Logic for Vectors {
             self.still.next = bits::<VECTORS>(0);
         }
         self.stays.next = self.allowed.q.val()
-            & (self.chosen.q.val() & self.still.val() & !self.held.d.val() & self.table_rows.open.val()).any();
+            & (self.chosen.q.val() & self.still.val() & !self.held.d.val() & self.table_rows.open.val())
+                .any();
 
         // The packet, a double word a cycle through the chain.
         self.upper.next = self.row.val().get_bits::<32>(32);

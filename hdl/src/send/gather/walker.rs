@@ -333,8 +333,8 @@ impl Logic for Walker {
         self.is_connected.d.next = self.connected.val();
         // What comes behind a message that is parked comes again.
         self.parked.next = self.reads_known.val().get_bit(3);
-        self.stale.d.next = (self.head.val().epoch != self.epoch.val())
-            | (self.parked.val() & !self.head.val().restart);
+        self.stale.d.next =
+            (self.head.val().epoch != self.epoch.val()) | (self.parked.val() & !self.head.val().restart);
         self.known.d.next = self.reads_known.val();
         self.done.d.next = self.reads_done.val();
         self.its_depth.d.next = self.depth.val();
