@@ -10,7 +10,7 @@
 //! turns.
 //!
 //! Latency: 0, no state. Beside an [`Arbiter`](super::Arbiter), which keeps the turn itself and is a carry chain, each bit
-//! of this one is a gate of seven inputs.
+//! of this one is a gate of six inputs.
 //!
 //! Tests: `tests/prims/successor.rs`.
 
@@ -27,7 +27,7 @@ pub struct Successor {
     pub grant: Signal<Out, Bits<4>>,
     /// Somebody else asks.
     pub valid: Signal<Out, bool>,
-    /// Who asks, from the second one behind each place on.
+    /// The places one, two and three behind the turn.
     first: Signal<Local, Bits<4>>,
     second: Signal<Local, Bits<4>>,
     third: Signal<Local, Bits<4>>,
@@ -39,7 +39,6 @@ pub struct Successor {
 impl Logic for Successor {
     #[hdl_gen]
     fn update(&mut self) {
-        // The places one, two and three behind the turn, and who asks one and two before each place.
         self.first.next = (self.turn.val() << 1) | (self.turn.val() >> 3);
         self.second.next = (self.turn.val() << 2) | (self.turn.val() >> 2);
         self.third.next = (self.turn.val() << 3) | (self.turn.val() >> 1);

@@ -287,9 +287,10 @@ pub struct Delivery {
     settles: Signal<Local, bool>,
     /// What.
     situation: Signal<Local, Situation>,
+    /// The message is lost by it; a receive ends by it.
     fails: Signal<Local, bool>,
     consumes: Signal<Local, bool>,
-    /// A receive ends by it: if the packet is placed; if it is refused and was of an RDMA write; if it breaks into a send.
+    /// A receive ends: if the packet is placed; if it is refused and was of an RDMA write; if it breaks into a send.
     placed_ends: Signal<Local, bool>,
     denied_ends: Signal<Local, bool>,
     broken_ends: Signal<Local, bool>,
