@@ -137,6 +137,7 @@ fn a_position_outside_the_ring_breaks_that_virtual_interface_alone() {
                 assert_eq!(vis[side].state(), ViState::Error);
                 assert_eq!(scene.events(side), [overrun]);
                 assert_eq!(vis[1 - side].state(), ViState::Connected);
+                assert_eq!(complete, places.len(), "the ring says what was posted");
             } else {
                 assert_eq!(vis[side].state(), ViState::Connected);
                 let all = side == 0 && position != 0x3FFF;
@@ -157,18 +158,16 @@ fn a_slot_that_was_not_written_breaks_that_virtual_interface_alone() {
         let direction = [Direction::Send, Direction::Receive][side];
         for stale in [0, 1] {
             let mut vis = pair(&scene.hosts, UNRELIABLE, 1024);
-            let (first, token) = prepare(&mut scene, &mut vis, side, 0);
+            let [first, wrong, last] = [0; 3].map(|_| prepare(&mut scene, &mut vis, side, 0));
             // Slot 1 is empty, or holds what was there a turn of the ring before.
             let host = &scene.hosts[side];
-            let next = host.region.token(host.memory.address(first), 1);
-            if stale == 1 {
-                let old = host.region.token(host.memory.address(first), RawVi::SLOTS + 1);
-                vis[side].vi.ring(direction).store(1, old);
-            }
-            let _ = token;
+            let old = host.region.token(host.memory.address(wrong.0), RawVi::SLOTS + 1);
+            vis[side].vi.ring(direction).store(1, [0, old][stale]);
             let doorbell = doorbell(vis[side].index(), direction);
             // The high half alone: the NIC has to read the ring.
-            host.device.write32(Bar::Doorbells, doorbell + 4, (next >> 32) as u32).expect("the NIC is there");
+            host.device
+                .write32(Bar::Doorbells, doorbell + 4, (last.1 >> 32) as u32)
+                .expect("the NIC is there");
             scene.world.until("the VI breaks", 20_000, || vis[side].state() == ViState::Error);
             let posted = Event {
                 code: event_code::POST_DESC,
@@ -180,8 +179,12 @@ fn a_slot_that_was_not_written_breaks_that_virtual_interface_alone() {
             let events = scene.events(side);
             assert!(events.contains(&posted), "{events:?}");
             scene.others_go_on();
-            // What was good before it is completed all the same: done, or flushed.
-            assert!(Completion::read(&scene.hosts[side].memory, first).is_complete());
+            // What is good before it is completed all the same: done, or flushed. What is good behind it is flushed.
+            assert!(Completion::read(&scene.hosts[side].memory, first.0).is_complete());
+            let behind = scene.world.complete(&scene.hosts[side], last.0).status;
+            assert_eq!(behind & status::ERROR_MASK, status::DESC_FLUSHED_ERROR);
+            assert!(!Completion::read(&scene.hosts[side].memory, wrong.0).is_complete());
+            assert_eq!(scene.refusals(side), 1 + stale as u64, "a wrong slot is one access to region 0");
             let _ = [scene.events(0), scene.events(1)];
             vis.into_iter().for_each(|vi| vi.retire(&scene.world));
         }
@@ -229,5 +232,49 @@ fn an_idle_virtual_interface_breaks_by_its_own_queues_and_comes_back_by_a_discon
             }
         }
         scene.others_go_on();
+    }
+}
+
+#[test]
+fn what_the_ring_holds_is_flushed_when_more_is_posted() {
+    let kinds = [Kind::Rtl, Kind::Model];
+    for (kind, settled, side) in kinds.into_iter().flat_map(|kind| {
+        [(false, 0), (false, 1), (true, 0), (true, 1)].map(|(settled, side)| (kind, settled, side))
+    }) {
+        let direction = [Direction::Send, Direction::Receive][side];
+        println!("{kind:?}, {direction:?}, settled: {settled}");
+        let mut scene = Scene::on(World::new(&Setup { kinds: vec![kind], ..quick(6) }));
+        let mut vis = pair(&scene.hosts, UNRELIABLE, 1024);
+        let descriptor = Descriptor::of(&scene.hosts[side], 0x1000, 100);
+        let posted: Vec<usize> =
+            (0..12).map(|_| vis[side].post(&mut scene.hosts[side], direction, &descriptor)).collect();
+        if settled {
+            scene.world.settle();
+        }
+        // One more is in the ring; the doorbell says a hundred.
+        let (last, token) = prepare(&mut scene, &mut vis, side, 100);
+        let far = token.wrapping_add(100 << 50);
+        vis[side].vi.ring_doorbell(direction, far).expect("the NIC is there");
+        scene.world.settle();
+        assert_eq!(vis[side].state(), ViState::Error);
+        let event = Event {
+            code: event_code::VI_OVERRUN,
+            vi: vis[side].index(),
+            life: vis[side].life(),
+            receive: side == 1,
+            broke: true,
+        };
+        assert!(scene.events(side).contains(&event));
+        for place in posted {
+            let complete = Completion::read(&scene.hosts[side].memory, place);
+            assert!(complete.is_complete());
+            // Nothing took a receive; sends without one may have left.
+            assert!(side == 0 || complete.status & status::ERROR_MASK == status::DESC_FLUSHED_ERROR);
+        }
+        let complete = Completion::read(&scene.hosts[side].memory, last);
+        assert_eq!(complete.status & status::ERROR_MASK, status::DESC_FLUSHED_ERROR);
+        let _ = scene.events(1 - side);
+        scene.others_go_on();
+        vis.into_iter().for_each(|vi| vi.retire(&scene.world));
     }
 }

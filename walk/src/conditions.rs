@@ -6,7 +6,7 @@ use viaduct_sim::fabric::Link;
 use viaduct_sim::model::{Choices, Mutant};
 use viaduct_sim::network;
 use viaduct_sim::root_complex::{Limits, Options, Split};
-use viaduct_spec::profile::SEND_WINDOW;
+use viaduct_spec::profile::{RECEIVE_AHEAD, SEND_WINDOW};
 
 use crate::weather::Rates;
 
@@ -157,6 +157,8 @@ impl Schedule {
                     send_ahead: [SEND_WINDOW, SEND_WINDOW, 2, 1][random.random_range(0..4)],
                     receive_cycles: [0, 0, 200, 2000][random.random_range(0..4)],
                     complete_cycles: [0, 0, 60, 300][random.random_range(0..4)],
+                    receive_ahead: [RECEIVE_AHEAD, RECEIVE_AHEAD, RECEIVE_AHEAD, 1]
+                        [random.random_range(0..4)],
                     ..usual
                 });
                 let slow = random.random();

@@ -13,7 +13,7 @@
 //! order, always find room. Slots are used and emptied in turn. What leaves is described at `ReadBeat`: an access ends
 //! with `last` on the last beat of its last command; a refused command is one beat without bytes, in its
 //! turn; a read that failed shows `failed` in a beat without bytes of its own, behind beats of what had come of it, and
-//! again in the last beat of its access.
+//! again in the last beat of its access. It never has more beats than if it had not failed.
 //!
 //! Every command, refused ones too, retires with its last beat.
 //!

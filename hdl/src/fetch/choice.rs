@@ -3,7 +3,7 @@
 //! ```text
 //!         found ──►┌────────┐──► chosen
 //!        rewind ──►│ Choice │
-//!  send, receive ──►└────────┘──► vi, receive, landed, rewinding, count, wrong
+//!  send, receive ──►└────────┘──► vi, receive, landed, rewinding, count
 //! ```
 //! Contract: while `idle`, one is taken in each cycle: a rewind first, which is rare; a queue whose ring line is in and the
 //! run queues in turn; and of these two the one that was not served before. So a queue at the head of a run
@@ -62,10 +62,8 @@ pub struct Choice {
     pub receive: Signal<Out, bool>,
     /// Its ring line is in.
     pub landed: Signal<Out, bool>,
-    /// Good tokens of that.
+    /// Tokens of that.
     pub count: Signal<Out, Bits<4>>,
-    /// And a wrong one behind them.
-    pub wrong: Signal<Out, bool>,
     /// It is to be rewound.
     pub rewinding: Signal<Out, bool>,
 
@@ -137,7 +135,6 @@ impl Logic for Choice {
         self.receive.next = self.receive_now.q.val();
         self.landed.next = self.landed_now.q.val();
         self.count.next = self.found_now.q.val().count;
-        self.wrong.next = self.found_now.q.val().wrong;
         self.rewinding.next = self.rewinding_now.q.val();
 
         if self.reset.val() {

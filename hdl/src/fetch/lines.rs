@@ -7,11 +7,11 @@
 //!   slot ──►└───────┘
 //! ```
 //! Contract: each queue has room for 8 tokens, that of position p in place p modulo 8. `ask` is accepted before its
-//! line's answer comes; answers come in the order asked, bit 0 of `user` is set in all of them. Of a line, the tokens
-//! before the first wrong one are put in place, and then `found` says how many these are, and whether there was a wrong one. A
-//! token is wrong if it could not be read, names no region, or has a position that is not its own. At most 16 lines
-//! are asked for and not `taken`. One line of a queue at a time, and none goes on
-//! behind a position that is a multiple of 8; its places are not read meanwhile.
+//! line's answer comes; answers come in the order asked, bit 0 of `user` is set in all of them. A line's tokens are put
+//! in place, and then `found` says how many came. One that could not be read, or has a position that is not its own, is wrong:
+//! it is put in place as a token of region 0, which does not exist, and so is its descriptor's place. An answer has as many beats as
+//! tokens were asked for, or it ends with the first that could not be read. At most 16 lines are asked for and not `taken`. One line
+//! of a queue at a time, and none goes on behind a position that is a multiple of 8; its places are not read meanwhile.
 //!
 //! Latency: 3 cycles from a line's last beat to `found`; a token comes the cycle after its place.
 //! Tests: with the scheduler, `tests/queues/fetch/`.
@@ -41,10 +41,8 @@ pub struct Asked {
 pub struct Found {
     /// Its queue.
     pub queue: Bits<QUEUE_LOG2>,
-    /// Good tokens.
+    /// Tokens.
     pub count: Bits<4>,
-    /// The one behind them is wrong.
-    pub wrong: bool,
 }
 
 /// See the module's description.
@@ -92,10 +90,8 @@ pub struct Lines {
     /// What came of the line that has just ended.
     ended: DFF<bool>,
     ended_found: DFF<Found>,
-    /// Good tokens of the line at hand.
+    /// Tokens of the line at hand that are in place.
     count: DFF<Bits<4>>,
-    /// A wrong one was among them.
-    wrong: DFF<bool>,
 
     own: Number<2, { client::FETCH }>,
     minus_one: Number<5, 0x1F>,
@@ -104,8 +100,7 @@ pub struct Lines {
     position: Signal<Local, Bits<14>>,
     place_now: Signal<Local, Bits<3>>,
     word: Signal<Local, Bits<64>>,
-    good: Signal<Local, bool>,
-    stale: Signal<Local, bool>,
+    wrong: Signal<Local, bool>,
     more: Signal<Local, Bits<4>>,
     last: Signal<Local, bool>,
     asks: Signal<Local, bool>,
@@ -115,7 +110,7 @@ pub struct Lines {
 impl Logic for Lines {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, out, piece_valid, piece, piece_whole, piece_last, count, wrong);
+        dff_setup!(self, clock, out, piece_valid, piece, piece_whole, piece_last, count);
         dff_setup!(self, clock, ended, ended_found);
         clock!(self, clock, tokens, asked, come);
         self.asked.reset.next = self.reset.val();
@@ -149,40 +144,36 @@ impl Logic for Lines {
         self.place_now.next = self.first.val().get_bits::<3>(0) + self.count.q.val().get_bits::<3>(0);
         self.position.next = ((self.first.val() >> 3) << 3) | bit_cast::<14, 3>(self.place_now.val());
         self.word.next = self.piece.q.val();
-        self.stale.next = !self.piece_whole.q.val()
-            | (self.word.val().get_bits::<14>(50) != self.position.val())
-            | !self.word.val().get_bits::<16>(34).any();
-        self.good.next = self.piece_valid.q.val() & !self.stale.val() & !self.wrong.q.val();
+        self.wrong.next =
+            !self.piece_whole.q.val() | (self.word.val().get_bits::<14>(50) != self.position.val());
         self.last.next = self.piece_valid.q.val() & self.piece_last.q.val();
-        self.tokens.write_enable.next = self.good.val();
+        self.tokens.write_enable.next = self.piece_valid.q.val();
         self.tokens.write_address.next = (bit_cast::<PLACE_LOG2, QUEUE_LOG2>(self.line.val().queue) << 3)
             | bit_cast::<PLACE_LOG2, 3>(self.place_now.val());
         self.tokens.write_data.next = self.word.val().get_bits::<50>(0);
+        if self.wrong.val() {
+            self.tokens.write_data.next = bit_cast::<50, 34>(self.word.val().get_bits::<34>(0));
+        }
         self.tokens.read_address.next = (bit_cast::<PLACE_LOG2, QUEUE_LOG2>(self.queue.val()) << 3)
             | bit_cast::<PLACE_LOG2, 3>(self.place.val());
         self.token.next = self.tokens.read_data.val();
 
         self.more.next = self.count.q.val();
-        if self.good.val() {
+        if self.piece_valid.q.val() {
             self.more.next = self.count.q.val() + 1;
         }
         self.count.d.next = self.more.val();
-        if self.piece_valid.q.val() & self.stale.val() {
-            self.wrong.d.next = true;
-        }
         self.asked.out_ready.next = self.last.val();
         self.ended.d.next = self.last.val();
         self.come.in_valid.next = self.ended.q.val();
         self.come.in_data.next = self.ended_found.q.val();
         self.ended_found.d.next.queue = self.line.val().queue;
         self.ended_found.d.next.count = self.more.val();
-        self.ended_found.d.next.wrong = self.wrong.q.val() | self.stale.val();
         self.come.out_ready.next = self.found_taken.val();
         self.found_valid.next = self.come.out_valid.val();
         self.found.next = self.come.out_data.val();
         if self.last.val() {
             self.count.d.next = bits::<4>(0);
-            self.wrong.d.next = false;
         }
 
         if self.reset.val() {
@@ -190,7 +181,6 @@ impl Logic for Lines {
             self.piece_valid.d.next = false;
             self.ended.d.next = false;
             self.count.d.next = bits::<4>(0);
-            self.wrong.d.next = false;
         }
     }
 }

@@ -3,14 +3,14 @@
 //! ```text
 //!    count ──►┌──────┐──► some, overrun  (posted and not fetched: any, more than the ring holds)
 //!    weigh ──►│      │──► inlined        (the doorbell's token is the one to use)
-//!   decide ──►│ Plan │──► room           (the window allows any)
-//!   posted ──►│      │──► amount         (descriptors to read)
+//!   decide ──►│ Plan │──► amount         (descriptors to read)
+//!   posted ──►│      │
 //! position ──►│      │──► tokens         (tokens to ask for)
 //!     done ──►│      │──► blocked        (only heads were missing for more)
 //!   cached ──►└──────┘
 //! ```
 //! Contract: `count`, `weigh` and `decide` are high in three cycles, one after the other; the positions are read with
-//! `count`, `cached`, `lone`, `wrong` and `heads` with `weigh`, `filled` with `decide`; `receive` and `ring_log2` hold still.
+//! `count`, `cached`, `lone` and `heads` with `weigh`, `filled` with `decide`; `receive` and `ring_log2` hold still.
 //! `some` is valid from the cycle after `count`, `tokens` from the one after `decide`, the rest from the one after
 //! `weigh`, until the next `count`.
 //!
@@ -47,8 +47,6 @@ pub struct Plan {
     pub cached: Signal<In, Bits<4>>,
     /// The doorbell's token would serve, if none is at hand and one is missing.
     pub lone: Signal<In, bool>,
-    /// The token behind those at hand is wrong.
-    pub wrong: Signal<In, bool>,
     /// Position of the first token that is not at hand.
     pub filled: Signal<In, Position>,
     /// The receive queue.
@@ -63,13 +61,11 @@ pub struct Plan {
     pub overrun: Signal<Out, bool>,
     /// Use the doorbell's token.
     pub inlined: Signal<Out, bool>,
-    /// The window allows one more.
-    pub room: Signal<Out, bool>,
     /// How many descriptors to read, at most 8.
     pub amount: Signal<Out, Bits<4>>,
     /// How many tokens to ask for, at most 8.
     pub tokens: Signal<Out, Bits<4>>,
-    /// There is work that the window allows and the heads do not, or a wrong token that is next.
+    /// There is work that the window allows and the heads do not.
     pub blocked: Signal<Out, bool>,
 
     /// Posted and not fetched.
@@ -82,8 +78,6 @@ pub struct Plan {
     unread: DFF<Bits<14>>,
     /// Tokens at hand.
     ready: DFF<Bits<4>>,
-    /// Behind them is a wrong one.
-    broken: DFF<bool>,
     /// What is left of the window, at most 8; and of that what the heads allow.
     open: DFF<Bits<4>>,
     allowed: DFF<Bits<4>>,
@@ -115,7 +109,7 @@ const _: () = assert!(SEND_WINDOW <= 16 && RECEIVE_AHEAD <= 16, "`window` holds 
 impl Logic for Plan {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, fresh, out, beyond, lone_one, unread, ready, broken, open, allowed, most);
+        dff_setup!(self, clock, fresh, out, beyond, lone_one, unread, ready, open, allowed, most);
         dff_setup!(self, clock, places, closed, stays);
 
         if self.count.val() {
@@ -151,7 +145,6 @@ impl Logic for Plan {
             }
             self.unread.d.next = self.missing.val();
             self.ready.d.next = self.cached.val();
-            self.broken.d.next = self.wrong.val();
             self.lone_one.d.next = false;
             if self.lone.val() & (self.fresh.q.val() == bits::<14>(1)) & !self.cached.val().any() {
                 self.lone_one.d.next = true;
@@ -173,9 +166,8 @@ impl Logic for Plan {
         self.remain.next = self.ready.q.val() - self.least.val();
         if self.decide.val() {
             self.places.d.next = bits::<4>(8) - self.remain.val();
-            self.closed.d.next = self.broken.q.val() | (self.remain.val() > bits::<4>(4));
-            self.stays.d.next =
-                (self.remain.val().any() | self.broken.q.val()) & (self.open.q.val() > self.least.val());
+            self.closed.d.next = self.remain.val() > bits::<4>(4);
+            self.stays.d.next = self.remain.val().any() & (self.open.q.val() > self.least.val());
             self.most.d.next = self.line.val();
             if self.unread_8.val() < self.line.val() {
                 self.most.d.next = self.unread_8.val();
@@ -192,7 +184,6 @@ impl Logic for Plan {
         self.blocked.next = self.stays.q.val();
         self.overrun.next = self.beyond.q.val();
         self.inlined.next = self.lone_one.q.val();
-        self.room.next = self.open.q.val().any();
         self.amount.next = self.least.val();
     }
 }

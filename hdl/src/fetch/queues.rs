@@ -32,7 +32,7 @@ pub struct WorkQueue {
     pub ring_region: Bits<16>,
     /// log2 of the ring's slots.
     pub ring_log2: Bits<4>,
-    /// The queue is there, and was not found wrong.
+    /// The queue is there, and was not overrun and followed to its end.
     pub open: bool,
     /// Tag of the ring's region.
     pub system_tag: Bits<16>,
@@ -44,7 +44,7 @@ pub struct WorkQueue {
     pub cached: Bits<4>,
     /// A line of the ring is under way.
     pub asked: bool,
-    /// With `asked`: what it brings is not wanted any more. Without: the token behind those on the NIC is wrong.
+    /// What it brings is not wanted any more.
     pub spoilt: bool,
     /// Epoch of what is fetched: it turns with each rewind.
     pub epoch: bool,

@@ -17,10 +17,11 @@
 //! - A queue found without window room is not queued again: who makes room updates its position, then requeues the
 //!   VI. A position read here is read after the queue's turn began, so room made later requeues it.
 //! - A rewind puts the send queue's position and epoch where it says, forgets its tokens and reads them from the ring again, and marks the
-//!   first head. It is taken when that has been asked for, or when the queue is closed or found wrong. Other queues
+//!   first head. It is taken when that has been asked for, or when the queue is closed. Other queues
 //!   have their turns meanwhile.
-//! - A queue found wrong (overrun, ring not readable, stale slot when its turn has come) raises its fault and rests
-//!   until committed anew.
+//! - A slot of the ring that cannot be read or is stale is a descriptor that cannot be read: a fault and a lost head.
+//! - An overrun queue raises its fault. Its ring is followed to the first slot that is wrong; then it rests until
+//!   committed anew.
 //! - Turns: see [`Choice`].
 //! - A commit is taken when no read is in flight and no fault waits, and not before its fourth cycle on the bus;
 //!   no run queue is popped from its second cycle on.
@@ -144,7 +145,7 @@ pub struct Fetch {
     pub filled_lost: Signal<Out, bool>,
     /// One past its position.
     pub filled_position: Signal<Out, Position>,
-    /// A queue or a descriptor is wrong.
+    /// An overrun, or a descriptor that is lost.
     pub fault_valid: Signal<Out, bool>,
     /// The fault is taken.
     pub fault_ready: Signal<In, bool>,
@@ -262,7 +263,6 @@ impl Logic for Fetch {
         self.turn.receive.next = self.receive.val();
         self.turn.landed.next = self.choice.landed.val();
         self.turn.found_count.next = self.choice.count.val();
-        self.turn.found_wrong.next = self.choice.wrong.val();
         self.turn.rewinding.next = self.choice.rewinding.val();
         self.turn.row.next = self.queues.row.val();
         self.turn.row_token.next = self.row_token.val();
@@ -308,16 +308,13 @@ impl Logic for Fetch {
             self.fault_waits.d.next = false;
         }
         self.landing.lost_ready.next = self.fault_free.val();
-        self.turn.stops_ready.next = self.fault_free.val() & !self.landing.lost_valid.val();
+        self.turn.overrun_ready.next = self.fault_free.val() & !self.landing.lost_valid.val();
         if self.fault_free.val() {
             self.fault_out.d.next.vi = self.vi.val();
             self.fault_out.d.next.receive = self.receive.val();
-            self.fault_out.d.next.code = self.post_desc.val();
+            self.fault_out.d.next.code = self.vi_overrun.val();
             self.fault_out.d.next.breaks = true;
-            if self.turn.overrun.val() {
-                self.fault_out.d.next.code = self.vi_overrun.val();
-            }
-            self.fault_waits.d.next = self.turn.stops.val();
+            self.fault_waits.d.next = self.turn.overrun.val();
             if self.landing.lost_valid.val() {
                 self.fault_out.d.next.vi = self.landing.lost_vi.val();
                 self.fault_out.d.next.receive = self.landing.lost_receive.val();

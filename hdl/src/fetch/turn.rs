@@ -4,7 +4,7 @@
 //!     start, vi.. ──►┌──────┐──► issue, read_token, entry   (a descriptor)
 //!  row, row_posted ──►│ Turn │──► ask, filled, tokens        (a line of the ring)
 //!     done, heads ──►│      │──► store, stored              (the row)
-//!           token ──►│      │──► stops, overrun             (the queue is wrong)
+//!           token ──►│      │──► overrun                    (more is posted than the ring holds)
 //!          rewind ──►└──────┘──► again                      (there is more)
 //! ```
 //! Contract: `start` while `idle`; `vi` to `rewinding` say what for, from the next cycle on until the next `start`, and
@@ -47,8 +47,8 @@ enum Step {
     Rest,
     /// Ask for a line of the ring.
     Line,
-    /// Raise the fault.
-    Stop,
+    /// Raise the fault of an overrun.
+    Fault,
     /// Write the progress back.
     Store,
     /// Queue the VI again.
@@ -74,10 +74,8 @@ pub struct Turn {
     pub receive: Signal<In, bool>,
     /// Its ring line is in.
     pub landed: Signal<In, bool>,
-    /// Good tokens of that.
+    /// Tokens of that.
     pub found_count: Signal<In, Bits<4>>,
-    /// And a wrong one behind them.
-    pub found_wrong: Signal<In, bool>,
     /// It is to be rewound.
     pub rewinding: Signal<In, bool>,
     /// The row of `Queues`.
@@ -130,12 +128,10 @@ pub struct Turn {
     pub store: Signal<Out, bool>,
     /// What to write.
     pub stored: Signal<Out, WorkQueue>,
-    /// The queue is wrong.
-    pub stops: Signal<Out, bool>,
-    /// That is known.
-    pub stops_ready: Signal<In, bool>,
     /// More is posted than the ring holds.
     pub overrun: Signal<Out, bool>,
+    /// That is known.
+    pub overrun_ready: Signal<In, bool>,
     /// The queue has more to do.
     pub again: Signal<Out, bool>,
     /// It is queued.
@@ -157,7 +153,8 @@ pub struct Turn {
     spoilt: DFF<bool>,
     /// `position` and `cached`: up to where there are tokens. It stays when a token is used.
     filled_now: DFF<Bits<14>>,
-    stopped: DFF<bool>,
+    /// An overrun queue's ring is at its end.
+    ended: DFF<bool>,
     epoch: DFF<bool>,
     /// The rewind on the bus is in its queue's row; its first head is not asked for.
     begun_now: DFF<bool>,
@@ -169,16 +166,15 @@ pub struct Turn {
     left: DFF<Bits<4>>,
     /// The VI has work beyond what this turn can do.
     more: DFF<bool>,
-    beyond: DFF<bool>,
 
     row_next: Signal<Local, WorkQueue>,
     nothing: Signal<Local, bool>,
-    wrong: Signal<Local, bool>,
-    wrong_next: Signal<Local, bool>,
     wants: Signal<Local, bool>,
     more_left: Signal<Local, bool>,
+    ends: Signal<Local, bool>,
     issues: Signal<Local, bool>,
     asks: Signal<Local, bool>,
+    region: Signal<Local, Bits<16>>,
     expected: Signal<Local, Expected>,
     minus_one: Number<4, 0xF>,
 }
@@ -187,15 +183,12 @@ impl Logic for Turn {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, row_now, posted, oldest, position, cached, asked, spoilt, filled_now);
-        dff_setup!(
-            self, clock, stopped, epoch, begun_now, restart, token_now, with_token, left, more, beyond
-        );
+        dff_setup!(self, clock, ended, epoch, begun_now, restart, token_now, with_token, left, more);
         clock!(self, clock, plan);
         self.idle.next = self.step.q.val() == Step::Idle;
         self.filled_now.d.next = self.position.q.val() + bit_cast::<14, 4>(self.cached.q.val());
 
         // How many descriptors and tokens to fetch.
-        self.wrong.next = self.spoilt.q.val() & !self.asked.q.val();
         self.plan.count.next = self.step.q.val() == Step::Count;
         self.plan.weigh.next = self.step.q.val() == Step::Weigh;
         self.plan.decide.next = self.step.q.val() == Step::Decide;
@@ -204,17 +197,19 @@ impl Logic for Turn {
         self.plan.done.next = self.oldest.q.val();
         self.plan.cached.next = self.cached.q.val();
         // A line that is under way has the one token too.
-        self.plan.lone.next = self.with_token.q.val() & !self.asked.q.val() & !self.wrong.val();
-        self.plan.wrong.next = self.wrong.val();
+        self.plan.lone.next = self.with_token.q.val() & !self.asked.q.val();
         self.plan.filled.next = self.filled_now.q.val();
         self.plan.receive.next = self.receive.val();
         self.plan.heads.next = self.heads.val();
         self.plan.ring_log2.next = self.row_now.q.val().ring_log2;
         self.nothing.next = !self.row_now.q.val().open | !self.plan.some.val();
-        self.wrong_next.next = self.wrong.val() & !self.cached.q.val().any() & self.plan.room.val();
         self.wants.next = self.plan.tokens.val().any() & !self.asked.q.val();
 
         self.more_left.next = self.plan.blocked.val() | (self.wants.val() & !self.ask_ready.val());
+
+        // An overrun queue is followed to the first slot that is wrong: nobody knows what was posted.
+        self.region.next = self.token_now.q.val().get_bits::<16>(34);
+        self.ends.next = self.plan.overrun.val() & !self.region.val().any();
 
         // A descriptor.
         self.place.next = self.position.q.val().get_bits::<3>(0);
@@ -222,7 +217,7 @@ impl Logic for Turn {
             (self.step.q.val() == Step::Token) & self.request_free.val() & self.entry_ready.val();
         self.expected.next.vi = self.vi.val();
         self.expected.next.receive = self.receive.val();
-        self.expected.next.region = self.token_now.q.val().get_bits::<16>(34);
+        self.expected.next.region = self.region.val();
         self.expected.next.offset = self.token_now.q.val().get_bits::<34>(0);
         self.expected.next.position = self.position.q.val();
         self.expected.next.epoch = self.epoch.q.val();
@@ -257,7 +252,7 @@ impl Logic for Turn {
                 self.asked.d.next = self.row.val().asked;
                 self.spoilt.d.next = self.row.val().spoilt;
                 self.epoch.d.next = self.row.val().epoch;
-                self.stopped.d.next = false;
+                self.ended.d.next = false;
                 self.restart.d.next =
                     self.begun_now.q.val() & !self.receive.val() & (self.rewind.val().vi == self.vi.val());
                 if self.rewinding.val() {
@@ -276,7 +271,6 @@ impl Logic for Turn {
                     self.spoilt.d.next = false;
                     if !self.spoilt.q.val() {
                         self.cached.d.next = self.cached.q.val() + self.found_count.val();
-                        self.spoilt.d.next = self.found_wrong.val();
                     }
                 }
                 if self.rewinding.val() {
@@ -293,14 +287,13 @@ impl Logic for Turn {
                     self.token_now.d.next = self.token.val();
                 }
                 self.left.d.next = self.plan.amount.val();
-                self.beyond.d.next = self.plan.overrun.val();
                 self.more.d.next = self.hold.val();
                 self.step.d.next = Step::Rest;
                 if self.plan.amount.val().any() {
                     self.step.d.next = Step::Token;
                 }
-                if self.plan.overrun.val() | self.wrong_next.val() {
-                    self.step.d.next = Step::Stop;
+                if self.plan.overrun.val() {
+                    self.step.d.next = Step::Fault;
                 }
                 if self.nothing.val() | self.hold.val() {
                     self.step.d.next = Step::Idle;
@@ -332,6 +325,10 @@ impl Logic for Turn {
                     if self.left.q.val() == bits::<4>(1) {
                         self.step.d.next = Step::Rest;
                     }
+                    if self.ends.val() {
+                        self.ended.d.next = true;
+                        self.step.d.next = Step::Store;
+                    }
                 }
             }
             Step::Turn => {
@@ -360,15 +357,12 @@ impl Logic for Turn {
                     self.step.d.next = Step::Store;
                 }
             }
-            Step::Stop => {
-                if self.stops_ready.val() {
-                    self.stopped.d.next = true;
-                    self.more.d.next = false;
-                    if self.restart.q.val() {
-                        self.begun_now.d.next = false;
-                        self.rewind_ready.next = true;
+            Step::Fault => {
+                if self.overrun_ready.val() {
+                    self.step.d.next = Step::Rest;
+                    if self.plan.amount.val().any() {
+                        self.step.d.next = Step::Token;
                     }
-                    self.step.d.next = Step::Store;
                 }
             }
             Step::Store => {
@@ -394,7 +388,7 @@ impl Logic for Turn {
 
         // The row.
         self.row_next.next = self.row_now.q.val();
-        self.row_next.next.open = self.row_now.q.val().open & !self.stopped.q.val();
+        self.row_next.next.open = self.row_now.q.val().open & !self.ended.q.val();
         self.row_next.next.position = self.position.q.val();
         self.row_next.next.cached = self.cached.q.val();
         self.row_next.next.asked = self.asked.q.val();
@@ -403,8 +397,7 @@ impl Logic for Turn {
         self.held.next = self.row_now.q.val();
         self.store.next = self.step.q.val() == Step::Store;
         self.stored.next = self.row_next.val();
-        self.stops.next = self.step.q.val() == Step::Stop;
-        self.overrun.next = self.beyond.q.val();
+        self.overrun.next = self.step.q.val() == Step::Fault;
         self.again.next = self.step.q.val() == Step::Again;
 
         if self.reset.val() {

@@ -151,8 +151,6 @@ pub struct Vectors {
     raises: DFF<bool>,
     raising: DFF<Vector>,
     raised: Signal<Local, Bits<VECTORS>>,
-    /// Who is pending in the next cycle, if nothing is taken.
-    still: Signal<Local, Bits<VECTORS>>,
     stays: Signal<Local, bool>,
     reading: Signal<Local, bool>,
     row: Signal<Local, Bits<64>>,
@@ -256,16 +254,10 @@ impl Logic for Vectors {
             self.cfg_msix_enable.val() & !self.cfg_msix_mask.val() & self.cfg_bus_master.val();
 
         // The chosen vector may still leave: as things stand now, and not as they stood when it was chosen. Nobody asks in the cycle
-        // in which it is taken, so that has no part in it: it is known late.
-        self.still.next = self.waiting.q.val();
-        if self.raises.q.val() {
-            self.still.next = self.waiting.q.val() | self.raised.val();
-        }
-        if self.restart.val() | self.reset.val() {
-            self.still.next = bits::<VECTORS>(0);
-        }
+        // in which it is taken, so that has no part in it: it is known late. What is raised is held.
         self.stays.next = self.allowed.q.val()
-            & (self.chosen.q.val() & self.still.val() & !self.held.d.val() & self.table_rows.open.val())
+            & !self.restart.val()
+            & (self.chosen.q.val() & self.waiting.q.val() & !self.held.d.val() & self.table_rows.open.val())
                 .any();
 
         // The packet, a double word a cycle through the chain.

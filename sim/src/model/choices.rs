@@ -6,14 +6,14 @@
 //! | matter | the model | where |
 //! |---|---|---|
 //! | host memory | an access takes no time and is whole | `host` |
-//! | receives | fetched as soon as they are posted, RECEIVE_AHEAD of them, or when the packet that made room for them is done with; checked when a message takes them | `queues`, `message` |
+//! | receives | fetched as soon as they are posted, `receive_ahead` of them, or when the packet that made room for them is done with; checked when a message takes them | `queues`, `message` |
 //! | sends | fetched as soon as they are posted, `send_ahead` of them; checked when their first packet is made, their memory with each packet | `requester`, `packets` |
 //! | a packet whose place is partly refused | the bytes before the refused segment are written | `scatter` |
 //! | whose turn it is | virtual interfaces in a circle, a packet each; answers and requests of one in turn | `transmit` |
 //! | acknowledgements | one for each packet that asks, at once, unless one of the same VI still waits: then the newer one stands for both | `responder` |
 //! | answers queued when a VI breaks | leave in their order before the NAK | `responder` |
 
-use viaduct_spec::profile::SEND_WINDOW;
+use viaduct_spec::profile::{RECEIVE_AHEAD, SEND_WINDOW};
 
 /// What the specification leaves open and a number can say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub struct Choices {
     /// Cycles from a doorbell of a receive queue, and from the packet that takes a receive, to the fetch of those that
     /// there is room for then. A packet that needs one does not wait so long.
     pub receive_cycles: u64,
+    /// Receives of a VI that are fetched and wait for a message: RECEIVE_AHEAD at most, and at least 1.
+    pub receive_ahead: usize,
     /// Cycles from the last packet of an unreliable send to its completion, while its VI is well.
     pub complete_cycles: u64,
     /// A rule that is broken on purpose, for the tests of tests.
@@ -63,6 +65,7 @@ impl Default for Choices {
             send_cycles: 0,
             send_ahead: SEND_WINDOW,
             receive_cycles: 0,
+            receive_ahead: RECEIVE_AHEAD,
             complete_cycles: 0,
             mutant: None,
         }

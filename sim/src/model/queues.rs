@@ -21,6 +21,8 @@ pub struct WorkQueue {
     completed: u16,
     /// The token of the one descriptor that is posted and not fetched.
     inline: Option<u64>,
+    /// More was posted than the ring holds: it is followed to the first slot that is wrong.
+    over: bool,
     /// The oldest position that the consumer has not seen complete, if it waits for an interrupt.
     armed: Option<u16>,
 }
@@ -109,7 +111,11 @@ impl Device {
         let to = (position + 1) % POSITIONS;
         let room = slots.saturating_sub(distance(queue.posted, queue.completed).into());
         if u32::from(distance(to, queue.posted)) > room {
-            return self.break_vi(vi, Some((event_code::VI_OVERRUN, receive)));
+            // Nobody knows what was posted: the ring says it.
+            (queue.over, queue.inline) = (true, None);
+            queue.posted = (queue.completed + slots as u16) % POSITIONS;
+            self.break_vi(vi, Some((event_code::VI_OVERRUN, receive)));
+            return self.serve_queue(vi, receive);
         }
         queue.posted = to;
         queue.inline = inline.filter(|_| distance(to, queue.fetched) == 1);
@@ -197,10 +203,12 @@ impl Device {
                 bytes.and_then(|bytes| bytes.first_chunk().copied()).map(u64::from_le_bytes)
             }
         };
-        let named = |word: &u64| {
-            token::POSITION.get(&[*word]) == u64::from(position) && token::REGION.get(&[*word]) != 0
-        };
-        let Some(word) = word.filter(named) else { return Fetched::Misplaced };
+        // What is not the token of this position is one of region 0, which does not exist.
+        let word = word.filter(|word| token::POSITION.get(&[*word]) == u64::from(position)).unwrap_or(0);
+        let queue = self.queue(vi, receive);
+        if queue.over && token::REGION.get(&[word]) == 0 {
+            (queue.over, queue.posted) = (false, queue.fetched);
+        }
         let posted = Posted::new(word);
         match self.read_descriptor(posted.place, self.descriptor_tag(vi, receive)) {
             Ok(descriptor) => Fetched::Descriptor(posted, descriptor),
@@ -214,7 +222,8 @@ impl Device {
     }
 
     fn fetch_receives(&mut self, vi: usize) {
-        while self.vis[vi].ahead.len() < RECEIVE_AHEAD && self.queue(vi, true).has_more() {
+        let most = self.choices.receive_ahead.clamp(1, RECEIVE_AHEAD);
+        while self.vis[vi].ahead.len() < most && self.queue(vi, true).has_more() {
             match self.fetch(vi, true) {
                 Fetched::Descriptor(posted, descriptor) => {
                     self.vis[vi].ahead.push_back(Some(Receive { posted, descriptor }));

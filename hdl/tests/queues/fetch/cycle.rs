@@ -193,20 +193,12 @@ impl World {
         let fault = (field("vi"), field("receive") == 1, field("code"));
         let queue = self.queues.get_mut(&(fault.0, fault.1)).unwrap();
         if fault.2 == u64::from(event_code::VI_OVERRUN) {
-            assert!(queue.overrun, "no overrun on {fault:?}");
-            (queue.overrun, queue.broken) = (false, false);
-            // What was not asked for by now never comes.
-            for lost in queue.due.drain(queue.asked..) {
-                self.descriptors.remove(&(lost.region, lost.offset));
-            }
-            queue.read = queue.asked;
-            self.seen.overruns += 1;
-        } else if let Some(known) = self.faults.iter().position(|expected| *expected == fault) {
-            self.faults.swap_remove(known);
+            assert!(queue.over, "no overrun on {fault:?}");
+            // It is said again in every turn.
+            self.seen.overruns += u64::from(std::mem::take(&mut queue.overrun));
         } else {
-            assert!(queue.broken, "no reason for {fault:?}");
-            assert_eq!(queue.asked, queue.due.len(), "{fault:?}: what comes before the wrong token");
-            (queue.overrun, queue.broken) = (false, false);
+            let known = self.faults.iter().position(|expected| *expected == fault);
+            self.faults.swap_remove(known.unwrap_or_else(|| panic!("no reason for {fault:?}")));
         }
     }
 

@@ -6,7 +6,7 @@ use rand::Rng;
 use viaduct_spec::profile::{RECEIVE_AHEAD, SEND_WINDOW};
 use viaduct_spec::register::event_code;
 
-use super::queue::{Ending, Name};
+use super::queue::{Descriptor, Ending, Name, WRAP};
 use super::{Answer, World};
 
 impl World {
@@ -21,6 +21,8 @@ impl World {
         let mut refused = false;
         let mut failed = false;
         let mut bytes = length as usize;
+        // What a beat without bytes shows.
+        let nothing = self.rng.random();
         if get(self, "system") == 1 {
             self.seen.lines += 1;
             assert_eq!(get(self, "clip"), 0);
@@ -33,30 +35,43 @@ impl World {
             assert_eq!(tag, queue.system_tag);
             let first = (address - (queue.ring_offset << 6)) as usize / 8;
             data = queue.slots[first..first + length as usize / 8].to_vec();
-            // The line is judged when it arrives, but nothing can change it: slots are written once.
-            let mut good = 0;
-            for word in &data {
-                let position = queue.due.get(queue.read + good).map(|descriptor| descriptor.position);
-                if position != Some(word >> 50) || word >> 34 & 0xffff == 0 {
-                    break;
-                }
-                good += 1;
-            }
-            queue.broken = good < data.len();
             if self.rng.random_bool(self.errors / 2.0) {
                 refused = self.rng.random();
                 failed = !refused;
                 // Words before the failure may be good tokens.
                 bytes = if failed { 8 * self.rng.random_range(0..data.len()) } else { 0 };
-                good = good.min(bytes / 8);
-                queue.wrong = true;
-                queue.broken = true;
-                for lost in queue.due.drain(queue.read + good..) {
-                    self.descriptors.remove(&(lost.region, lost.offset));
-                }
             }
-            queue.read += good;
-            self.seen.wrong += u64::from(queue.broken);
+            // The line is judged when it arrives, but nothing can change it: slots are written once.
+            let there = bytes / 8;
+            for (n, &word) in data.iter().enumerate().take(there + 1) {
+                let position = queue.position(queue.read);
+                if queue.read == queue.due.len() {
+                    assert!(queue.over, "the token of {position}, which is not posted");
+                    let (region, words) = (word >> 34 & 0xffff, [0; 8]);
+                    let offset = word & ((1 << 34) - 1);
+                    let ending = Ending::Refused;
+                    queue.due.push_back(Descriptor {
+                        queue: queue.name,
+                        region,
+                        offset,
+                        position,
+                        ending,
+                        words,
+                    });
+                }
+                let descriptor = &mut queue.due[queue.read];
+                queue.read += 1;
+                let word = if n == there { nothing } else { word };
+                if n < there && position == word >> 50 && word >> 34 & 0xffff != 0 {
+                    continue;
+                }
+                // A place without a descriptor: it is asked for in region 0, and refused.
+                self.seen.wrong += 1;
+                self.descriptors.remove(&(descriptor.region, descriptor.offset));
+                (descriptor.region, descriptor.offset) = (0, word & ((1 << 34) - 1));
+                descriptor.ending = Ending::Refused;
+                self.descriptors.insert((0, descriptor.offset), descriptor.clone());
+            }
             let under_way = 1 + self.answers.iter().filter(|answer| answer.line).count();
             self.seen.lines_at_once = self.seen.lines_at_once.max(under_way);
         } else {
@@ -67,7 +82,14 @@ impl World {
             assert_eq!(tag, queue.tag);
             assert_eq!(queue.due[queue.asked].position, descriptor.position, "in order");
             queue.asked += 1;
+            queue.ended |= queue.over && region == 0;
             queue.read = queue.read.max(queue.asked);
+            let ahead = (descriptor.position + WRAP - queue.done) % WRAP;
+            assert!(
+                ahead < 1 << queue.ring_log2,
+                "{descriptor:?} is a turn of the ring ahead of {}",
+                queue.done
+            );
             let fetched = queue.held + queue.asked as u64;
             let window = if descriptor.queue.1 { RECEIVE_AHEAD } else { SEND_WINDOW } as u64;
             assert!(fetched <= window, "{fetched} fetched and not done");
@@ -95,7 +117,7 @@ impl World {
             beats.push_back([0, user, word, count, last.into(), 0, 0]);
         }
         if refused || failed {
-            beats.push_back([0, user, self.rng.random(), 0, 1, refused.into(), failed.into()]);
+            beats.push_back([0, user, nothing, 0, 1, refused.into(), failed.into()]);
         }
         let due = self.cycle + self.rng.random_range(5..=self.latency);
         self.answers.push_back(Answer { due, line: get(self, "system") == 1, beats });

@@ -161,17 +161,14 @@ impl World {
             && self.answers.is_empty()
             && self.commits.is_empty()
             && self.faults.is_empty()
-            && self
-                .queues
-                .values()
-                .all(|queue| queue.due.is_empty() && queue.held == 0 && !queue.overrun && !queue.broken)
+            && self.queues.values().all(Queue::quiet)
     }
 
     /// Nothing is posted any more: everything that was must come out.
     fn settle(&mut self) {
         let names: Vec<_> = self.queues.keys().copied().collect();
         let mut patience = 60_000;
-        while !self.quiet() {
+        while !self.quiet() || self.bench.get("busy") == 1 {
             for name in &names {
                 self.ring(*name);
                 if self.rng.random_bool(0.05) {

@@ -13,6 +13,7 @@ impl World {
         let rng = &mut self.rng;
         let ring_log2 = [3, 3, 4, 6, 13][rng.random_range(0..5)];
         let fresh = Queue {
+            name,
             ring_log2,
             ring_offset: rng.random_range(0..1 << 34),
             ring_region: self.rings,
@@ -47,12 +48,12 @@ impl World {
             let slot = (queue.posted % size) as usize;
             queue.slots[slot] = token;
             if stale == Some(n) && n + 1 < batch.min(room) {
-                queue.slots[slot] = match rng.random_range(0..3) {
-                    0 => token & !(0xffff << 34),
-                    1 => token ^ 1 << rng.random_range(50..64),
-                    _ => 0,
+                // Of region 0, or of another position.
+                queue.slots[slot] = if rng.random() {
+                    token & !(0xffff << 34)
+                } else {
+                    token ^ 1 << rng.random_range(50..64)
                 };
-                queue.wrong = true;
             }
             let ending = match rng.random_range(0..20) {
                 0 => Ending::Bytes(rng.random_range(1..=64)),
@@ -60,7 +61,7 @@ impl World {
                 2 => Ending::Failed(rng.random_range(0..8)),
                 _ => Ending::Bytes(64),
             };
-            if !queue.wrong && queue.open {
+            if queue.open {
                 let words = rng.random();
                 let position = queue.posted;
                 let descriptor = Descriptor { queue: name, region, offset, position, ending, words };
@@ -76,9 +77,8 @@ impl World {
             queue.posted = (queue.posted + beyond) % WRAP;
             queue.unrung = Some(encode(7, 0, 0));
             queue.wrong = true;
-            queue.overrun = queue.open;
+            (queue.overrun, queue.over) = (queue.open, queue.open);
         }
-        // A queue with a stale slot must be rung for, or nobody finds it; the batch's doorbell does.
         if queue.wrong || rng.random_bool(0.8) {
             self.ring(name);
         }

@@ -46,6 +46,7 @@ impl Descriptor {
 /// A work queue as its process and the agent see it.
 #[derive(Default)]
 pub struct Queue {
+    pub name: Name,
     pub ring_log2: u64,
     pub ring_offset: u64,
     pub ring_region: u64,
@@ -62,16 +63,31 @@ pub struct Queue {
     pub asked: usize,
     /// Of how many the token has been read, or was in the doorbell.
     pub read: usize,
-    /// A token that was read is wrong: the queue's fault comes when its turn does.
-    pub broken: bool,
     /// Came out, not done yet.
     pub held: u64,
     /// Position of the oldest that is not done: what the block under test is told.
     pub done: u64,
-    /// It is wrong: nothing is posted any more.
+    /// It is overrun: nothing is posted any more.
     pub wrong: bool,
-    /// An overrun may stop it at any moment.
+    /// The fault of an overrun may come at any moment.
     pub overrun: bool,
+    /// It has come, or may have: what the ring holds comes out, up to the first wrong slot.
+    pub over: bool,
+    /// Such a one was asked for: it is the end, unless the overrun was not seen yet.
+    pub ended: bool,
     /// What the last doorbell said: posted, token.
     pub row: (u64, Option<u64>),
+}
+
+impl Queue {
+    /// Position of the one of this number among those that are due.
+    pub fn position(&self, number: usize) -> u64 {
+        (self.done + self.held + number as u64) % WRAP
+    }
+
+    /// All that has to come out has, and is done.
+    pub fn quiet(&self) -> bool {
+        let out = if self.over { self.ended } else { self.due.is_empty() };
+        out && self.asked == 0 && self.held == 0 && !self.overrun
+    }
 }

@@ -34,9 +34,10 @@ fn a_reset_forgets_what_is_in_flight() {
     world.traffic(2000, 0.05, 0.05, 0.0);
 }
 
-/// Stale slots, overruns, rings that cannot be read; and queues made anew in the middle of traffic.
+/// Stale slots and rings that cannot be read, overruns, after which the ring is followed to its end, and queues made anew in
+/// the middle of traffic.
 #[test]
-fn wrong_queues_stop_until_committed_anew() {
+fn wrong_slots_are_lost_descriptors_and_overrun_rings_are_followed_to_their_end() {
     let mut world = World::new(&[0, 1, 7, 62, 63]);
     world.settle();
     world.errors = 0.05;
