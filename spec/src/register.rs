@@ -252,7 +252,7 @@ codes! {
         RAW_RECEIVED = 29;
         /// Frames for the raw channel dropped: no receive was posted.
         RAW_DROPPED = 30;
-        /// RDMA read requests executed.
+        /// RDMA read requests executed, duplicates again.
         READS_SERVED = 31;
         /// Bytes of payload sent, retransmissions included.
         BYTES_SENT = 32;

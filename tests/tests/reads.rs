@@ -8,6 +8,8 @@ use viaduct_sim::fabric::Faults;
 use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::register::{counter, event_code};
 use viaduct_spec::tables::{table, transmit};
+use viaduct_spec::wire::opcode;
+use viaduct_tests::frame::Frame;
 use viaduct_tests::raw::{pair, Completion, Descriptor, RawVi, Region};
 use viaduct_tests::scene::Scene;
 use viaduct_tests::world::{moody, quick, seeds, World};
@@ -317,4 +319,65 @@ fn a_peer_that_allows_no_reads_refuses_and_counts() {
     let codes: Vec<_> = readers.scene.events(1).iter().map(|event| event.code).collect();
     assert_eq!(codes, [event_code::RDMAR_PROT]);
     assert_eq!(readers.scene.world.counter(1, counter::READS_SERVED), 0);
+}
+
+/// A read request of `vis[0]`'s, so many packets after its first: of 10 bytes.
+fn request(readers: &Readers, ahead: u32) -> Vec<u8> {
+    let [from, to] = [0, 1].map(|n| readers.vis[n].vi.info());
+    let region = readers.regions[1];
+    let address = region.address.to_be_bytes();
+    let body: Vec<u8> = [&address[..], &region.handle.to_be_bytes(), &10u32.to_be_bytes()].concat();
+    Frame::new(&from, &to, opcode::RC_READ_REQUEST, from.first_psn.wrapping_add(ahead), &body).bytes()
+}
+
+/// The responder remembers READ_DEPTH reads, here four.
+#[test]
+fn a_duplicate_read_request_is_answered_while_its_read_is_remembered_and_dropped_otherwise() {
+    let mut readers = Readers::new(1024);
+    // A send, and six reads behind it.
+    let receive = Descriptor::of(&readers.scene.hosts[1], 0, 100);
+    readers.vis[1].receive(&mut readers.scene.hosts[1], &receive);
+    let send = Descriptor::of(&readers.scene.hosts[0], 0x1000, 100);
+    let sent = readers.post(0, &send);
+    assert_eq!(readers.status(0, sent), SENT);
+    for _ in 0..6 {
+        let read = readers.read(0, 0, &[(0x1000, 10)]);
+        readers.done(0, read, 10);
+    }
+    let told = |readers: &Readers| {
+        [counter::READS_SERVED, counter::DUPLICATES, counter::DROP_PSN]
+            .map(|number| readers.scene.world.counter(1, number))
+    };
+    let mut expected = told(&readers);
+    assert_eq!(expected, [6, 0, 0]);
+    for ahead in [0, 1, 2, 3, 6, 3] {
+        readers.scene.world.inject(1, &request(&readers, ahead));
+        readers.scene.world.settle();
+        match ahead {
+            3.. => (expected[0], expected[1]) = (expected[0] + 1, expected[1] + 1),
+            _ => expected[2] += 1,
+        }
+        assert_eq!(told(&readers), expected, "the request {ahead} packets behind the first");
+    }
+    assert!(readers.vis.iter().all(|vi| vi.state() == ViState::Connected));
+    readers.scene.others_go_on();
+}
+
+#[test]
+fn a_duplicate_read_request_to_a_vi_that_allows_no_reads_is_dropped() {
+    let mut readers = Readers::new(1024);
+    let [own, peer] = [readers.vis[1].vi.info(), readers.vis[0].vi.info()];
+    let row = rows::Receive::connected(&own, &peer, readers.scene.hosts[1].tag, Rights::default());
+    readers.scene.world.commit(1, table::RECEIVE, readers.vis[1].index().into(), &row.words());
+    let receive = Descriptor::of(&readers.scene.hosts[1], 0, 100);
+    readers.vis[1].receive(&mut readers.scene.hosts[1], &receive);
+    let send = Descriptor::of(&readers.scene.hosts[0], 0x1000, 100);
+    let sent = readers.post(0, &send);
+    assert_eq!(readers.status(0, sent), SENT);
+    readers.scene.world.inject(1, &request(&readers, 0));
+    readers.scene.world.settle();
+    let told = [counter::READS_SERVED, counter::DUPLICATES, counter::DROP_PSN];
+    assert_eq!(told.map(|number| readers.scene.world.counter(1, number)), [0, 0, 1]);
+    assert!(readers.vis.iter().all(|vi| vi.state() == ViState::Connected));
+    readers.scene.others_go_on();
 }

@@ -121,10 +121,13 @@ fn the_raw_channel_is_set_beside_the_read_depth() {
 #[test]
 fn control_enables_and_resets_and_state_is_shown() {
     let mut dut = new();
-    store(&mut dut, registers::CONTROL, 1 << control::RECEIVE_ENABLE.lo | 1 << control::SEND_ENABLE.lo, 4);
-    assert_eq!((dut.get("receive_enable"), dut.get("send_enable")), (1, 1));
     dut.set("state", 0b1010);
-    assert_eq!(load(&mut dut, registers::CONTROL), 0b1010 << 32 | 0b11);
+    for (receive, send) in [(1, 0), (0, 1), (0, 0), (1, 1)] {
+        let word = receive << control::RECEIVE_ENABLE.lo | send << control::SEND_ENABLE.lo;
+        store(&mut dut, registers::CONTROL, word, 4);
+        assert_eq!((dut.get("receive_enable"), dut.get("send_enable")), (receive, send));
+        assert_eq!(load(&mut dut, registers::CONTROL), 0b1010 << 32 | word);
+    }
     say(&mut dut, false, registers::CONTROL, 1 << control::RESET.lo, 0xF);
     dut.set("mmio_write_valid", 1);
     dut.tick();

@@ -78,6 +78,29 @@ fn nothing_is_released_before_its_writes_are_out() {
 }
 
 #[test]
+fn a_request_whose_writes_were_out_before_it_came_is_released_at_once() {
+    let mut dut = ready();
+    for (retired, mark) in [(9, 3), (127, 0), (130, 120), (2, 250)] {
+        dut.set("retired", retired);
+        let request = Request { vi: 3, psn: retired, msn: 1, syndrome: syndrome::ACK.into() };
+        offer(&mut dut, request, mark);
+        dut.tick();
+        dut.set("request_valid", 0);
+        for _ in 0..8 {
+            dut.tick();
+        }
+        assert_eq!(
+            (dut.get("ack_valid"), shown(&dut)),
+            (1, request),
+            "{retired} are out, {mark} were asked for"
+        );
+        dut.set("ack_ready", 1);
+        dut.tick();
+        dut.set("ack_ready", 0);
+    }
+}
+
+#[test]
 fn what_waits_is_merged_and_the_newest_of_each_vi_is_sent() {
     let mut dut = ready();
     let mut random = ChaCha8Rng::seed_from_u64(dut.seed());

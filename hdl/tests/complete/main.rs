@@ -10,6 +10,7 @@ mod indices;
 mod queues;
 mod refusals;
 mod requester;
+mod rewinds;
 mod sends;
 mod timers;
 mod writer;

@@ -38,6 +38,8 @@ pub struct Told {
     pub operation: u64,
     pub lost: bool,
     pub epoch: bool,
+    /// It waits for a read.
+    pub parked: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -231,6 +233,7 @@ impl World {
             ("psn", told.psn.unwrap_or(0)),
             ("lost", told.lost.into()),
             ("epoch", told.epoch.into()),
+            ("parked", told.parked.into()),
         ];
         bundle.set(&mut self.dut, &fields);
         self.take("sent_valid", "sent_ready");

@@ -272,6 +272,7 @@ impl Device {
         let responder = &mut self.vis[vi].responder;
         let msn = responder.msn;
         responder.answers.push_back(Answer::Read { read, msn, done: 0 });
+        self.counters.count(counter::READS_SERVED);
     }
 
     /// Sends the next packet of the oldest answer.

@@ -153,7 +153,7 @@ fn rule_5_a_fence_waits_for_reads_and_nothing_else_does() {
 }
 
 #[test]
-fn rule_6_a_position_outside_the_ring_breaks_the_vi() {
+fn rule_6_a_position_outside_the_ring_breaks_the_vi_and_what_it_holds_is_flushed() {
     for level in levels() {
         for receive in [false, true] {
             let mut bench = pair(level);
@@ -163,7 +163,8 @@ fn rule_6_a_position_outside_the_ring_breaks_the_vi() {
             bench.settle();
             assert_eq!(bench.state(A), vi_states::ERROR);
             assert_eq!(bench.events(0), [(event_code::VI_OVERRUN, 1, receive, true)]);
-            assert_eq!(bench.peek(0, place).1, 0, "nothing was posted");
+            let flushed = bench.peek(0, place).1 & status::ERROR_MASK;
+            assert_eq!(flushed, status::DESC_FLUSHED_ERROR, "the ring says what was posted");
         }
     }
 }
