@@ -307,6 +307,39 @@ fn a_source_that_sees_np_ready_late_loses_nothing() {
     run(1, 0.05);
 }
 
+/// Whatever the source thinks of `np_ready`: a load more than it was offered finds room, a third is counted.
+#[test]
+fn a_second_load_finds_room_and_a_third_is_dropped() {
+    let mut bench = Bench::new("receive", &verilog(TlpReceive::default()));
+    let mut dropped = 0;
+    for number in 0..3 {
+        let load = [
+            header(&[(dw0::KIND, kind::READ_3DW.into()), (dw0::LENGTH, 1)]),
+            header(&[(request_dw1::FIRST_BE, 0xF), (request_dw1::TAG, number)]),
+            0x10 * number as u32,
+        ];
+        for beat in beats(&load) {
+            beat.set(&mut bench, "rx");
+            bench.set("rx_valid", 1);
+            bench.tick();
+            dropped += bench.get("count_dropped");
+        }
+    }
+    bench.set("rx_valid", 0);
+    bench.set("read_ready", 1);
+    let mut taken = Vec::new();
+    for _ in 0..8 {
+        bench.eval();
+        if bench.get("mmio_read_valid") == 1 {
+            let read = read_on_show(&bench);
+            taken.push((read.tag, read.address));
+        }
+        bench.tick();
+        dropped += bench.get("count_dropped");
+    }
+    assert_eq!((taken, dropped), (vec![(0, 0), (1, 0x10)], 1));
+}
+
 /// Reset in the middle of a packet: the rest of it is nothing, the next one is whole again.
 #[test]
 fn reset_cuts_one_packet_only() {

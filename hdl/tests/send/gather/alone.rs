@@ -107,6 +107,33 @@ fn a_read_that_may_not_be_one_is_malformed() {
     }
 }
 
+/// 600 bytes are three packets of 256: the third may be asked for alone, a fourth there has never been.
+#[test]
+fn a_read_that_was_longer_before_is_a_transport_error() {
+    for (skip, beyond, error) in [(0, 2, 0), (2, 0, 0), (3, 0, status::TRANSPORT_ERROR)] {
+        let mut bench = connected(1);
+        let mut row = [0; 3];
+        transmit::READ_DEPTH.put(&mut row, 4);
+        port::commit(&mut bench, table::TRANSMIT, 7, row);
+        let words =
+            [0, u64::from(control::OP_RDMAREAD) << 48 | 2 << 32, 0, 600, 0x1000, 5, 0x2000, 600 << 32 | 5];
+        post(&mut bench, words, &[("vi", 7), ("words", 8), ("restart", 1), ("skip", skip)]);
+        bench.set("packet_ready", 1);
+        bench.eval();
+        while bench.get("packet_valid") == 0 {
+            bench.tick();
+            bench.eval();
+            assert!(bench.cycles() < 10_000);
+        }
+        let packet = port::get::<Packet>(&bench, "packet");
+        let good = u64::from(error == 0);
+        assert_eq!((packet["send"], packet["errors"]), (good, error.into()), "{skip} packets skipped");
+        if good == 1 {
+            assert_eq!((packet["beyond"], packet["remote_address"]), (beyond, 0x1000 + 256 * skip));
+        }
+    }
+}
+
 #[test]
 fn ends_a_message_whose_vi_breaks() {
     let mut bench = connected(0);
