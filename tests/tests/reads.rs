@@ -1,7 +1,7 @@
 //! RDMA reads between two NICs: both sides are the whole NIC.
 
 use viaduct_driver::address::Service;
-use viaduct_driver::agent::vis::ViState;
+use viaduct_driver::agent::vis::{Direction, ViState};
 use viaduct_driver::agent::MemoryAttributes;
 use viaduct_driver::rows::{self, Rights};
 use viaduct_sim::fabric::Faults;
@@ -319,6 +319,35 @@ fn a_peer_that_allows_no_reads_refuses_and_counts() {
     let codes: Vec<_> = readers.scene.events(1).iter().map(|event| event.code).collect();
     assert_eq!(codes, [event_code::RDMAR_PROT]);
     assert_eq!(readers.scene.world.counter(1, counter::READS_SERVED), 0);
+}
+
+/// Where an answer goes is read from its descriptor when it comes.
+#[test]
+fn a_read_whose_descriptor_is_gone_when_its_answer_comes_breaks_the_vi() {
+    let mut setup = quick(5);
+    setup.network.link.latency = 1500;
+    let mut readers = Readers::on(World::new(&setup), 1024, 4);
+    let host = &mut readers.scene.hosts[0];
+    let place = host.place(256);
+    let region = host.register(place & !0xFFF, 0x1000, host.tag);
+    let descriptor = readers.descriptor(0, 0, &[(0x1000, 100), (0x2000, 100), (0x3000, 100)]);
+    let host = &readers.scene.hosts[0];
+    host.memory.write(place, &descriptor.encode());
+    let token = readers.vis[0].token(Direction::Send, &region, host.memory.address(place));
+    readers.vis[0].post_token(Direction::Send, token);
+    readers.scene.world.run(1000);
+    let row = u32::from(region.index());
+    readers.scene.world.commit(0, table::REGION, row, &[0; 4]);
+    readers.scene.world.settle();
+    let codes: Vec<_> = readers.scene.events(0).iter().map(|event| (event.code, event.broke)).collect();
+    let expected = match readers.scene.world.is_model(0) {
+        // It knows where the answer goes, and finds that it cannot say so.
+        true => vec![(event_code::COMP_PROT, true)],
+        false => vec![(event_code::CONN_LOST, true), (event_code::COMP_PROT, false)],
+    };
+    assert_eq!((codes, readers.vis[0].state()), (expected, ViState::Error));
+    assert!(!Completion::read(&readers.scene.hosts[0].memory, place).is_complete());
+    readers.scene.others_go_on();
 }
 
 /// A read request of `vis[0]`'s, so many packets after its first: of 10 bytes.
