@@ -254,10 +254,11 @@ impl Logic for Vectors {
             self.cfg_msix_enable.val() & !self.cfg_msix_mask.val() & self.cfg_bus_master.val();
 
         // The chosen vector may still leave: as things stand now, and not as they stood when it was chosen. Nobody asks in the cycle
-        // in which it is taken, so that has no part in it: it is known late. What is raised is held.
+        // in which it is taken, so that has no part in it: it is known late. What is raised again is held from then on.
         self.stays.next = self.allowed.q.val()
             & !self.restart.val()
-            & (self.chosen.q.val() & self.waiting.q.val() & !self.held.d.val() & self.table_rows.open.val())
+            & !(self.raises.q.val() & (self.raising.q.val() == self.vector.q.val()))
+            & (self.chosen.q.val() & self.waiting.q.val() & !self.held.q.val() & self.table_rows.open.val())
                 .any();
 
         // The packet, a double word a cycle through the chain.

@@ -200,6 +200,8 @@ pub struct Scatter {
     granted: DFF<bool>,
     /// Where they end, in bytes from the first one of the payload beat on show.
     reach: DFF<Bits<13>>,
+    /// That is less than 16.
+    near: DFF<bool>,
     /// Lanes of the payload beat on show that have moved.
     used: DFF<Bits<3>>,
     out_valid: DFF<bool>,
@@ -215,6 +217,9 @@ pub struct Scatter {
     left_32: Signal<Local, Bits<32>>,
     beat_end: Signal<Local, Bits<4>>,
     reach_low: Signal<Local, Bits<4>>,
+    /// `reach` of the next beat, and at the verdict.
+    reach_on: Signal<Local, Bits<13>>,
+    reach_first: Signal<Local, Bits<13>>,
     /// The piece ends within the payload beat on show.
     cut: Signal<Local, bool>,
     lanes: Signal<Local, Bits<4>>,
@@ -239,7 +244,7 @@ impl Logic for Scatter {
         dff_setup!(self, clock, total, offset, region, reading);
         dff_setup!(self, clock, shown_place, shown_handle, tail_word, tail_failed, address, handle, rest);
         dff_setup!(self, clock, kept, kept_vi, kept_block, other_place, other_handle, ahead);
-        dff_setup!(self, clock, piece, granted, reach, used, out_valid, out);
+        dff_setup!(self, clock, piece, granted, reach, near, used, out_valid, out);
         clock!(self, clock, tail_places, tail_handles);
 
         self.total.d.next = bit_cast::<9, 8>(self.job_segments.val()) + 2;
@@ -280,8 +285,9 @@ impl Logic for Scatter {
 
         // Bytes on their way.
         self.reach_low.next = self.reach.q.val().get_bits::<4>(0);
-        self.cut.next =
-            !self.reach.q.val().get_bits::<9>(4).any() & (self.reach_low.val() < self.payload.val().count);
+        self.cut.next = self.near.q.val() & (self.reach_low.val() < self.payload.val().count);
+        self.reach_on.next = self.reach.q.val() - bit_cast::<13, 4>(self.payload.val().count);
+        self.reach_first.next = self.piece.q.val() + bit_cast::<13, 3>(self.used.q.val());
         self.beat_end.next = self.payload.val().count;
         if self.cut.val() {
             self.beat_end.next = self.reach_low.val();
@@ -300,7 +306,8 @@ impl Logic for Scatter {
             self.out.d.next.start = self.payload.val().start + self.used.q.val();
             self.out.d.next.count = self.lanes.val();
             self.granted.d.next = self.reach.q.val() != bit_cast::<13, 4>(self.payload.val().count);
-            self.reach.d.next = self.reach.q.val() - bit_cast::<13, 4>(self.payload.val().count);
+            self.reach.d.next = self.reach_on.val();
+            self.near.d.next = !self.reach_on.val().get_bits::<9>(4).any();
             self.used.d.next = bits::<3>(0);
             if self.cut.val() {
                 self.granted.d.next = false;
@@ -433,7 +440,8 @@ impl Logic for Scatter {
                 if self.mine.val() {
                     self.state.d.next = State::Move;
                     self.granted.d.next = true;
-                    self.reach.d.next = self.piece.q.val() + bit_cast::<13, 3>(self.used.q.val());
+                    self.reach.d.next = self.reach_first.val();
+                    self.near.d.next = !self.reach_first.val().get_bits::<9>(4).any();
                     if !self.verdict_ok.val() {
                         self.granted.d.next = false;
                         self.outcome.d.next = self.refused.val();
