@@ -93,7 +93,7 @@ pub fn all() -> Vec<Entry> {
         entry("receive/delivery", || verilog(receive::Delivery::default()), 815, 0, 203),
         entry("receive/closing", || verilog(receive::Closing::default()), 15, 0, 312),
         entry("receive/matcher", || verilog(receive::Matcher::default()), 2500, 8, 146),
-        entry("receive/scatter", || verilog(receive::Scatter::default()), 1030, 0, 178),
+        entry("receive/scatter", || verilog(receive::Scatter::default()), 1040, 0, 178),
         entry("receive/path", || verilog(receive::Receive::default()), 6355, 24, 122),
         entry("receive/reads", || verilog(receive::Reads::default()), 550, 3, 214),
         // Answering RDMA reads.
