@@ -99,6 +99,22 @@ impl Readers {
     fn status(&self, host: usize, place: usize) -> u32 {
         self.scene.world.complete(&self.scene.hosts[host], place).status
     }
+
+    /// Host 1's VI has not the right to be read.
+    fn allow_none(&self) {
+        let [own, peer] = [1, 0].map(|n| self.vis[n].vi.info());
+        let row = rows::Receive::connected(&own, &peer, self.scene.hosts[1].tag, Rights::default());
+        self.scene.world.commit(1, table::RECEIVE, self.vis[1].index().into(), &row.words());
+    }
+
+    /// A send of one packet from host 0 to host 1.
+    fn exchange_one(&mut self) {
+        let receive = Descriptor::of(&self.scene.hosts[1], 0, 100);
+        self.vis[1].receive(&mut self.scene.hosts[1], &receive);
+        let send = Descriptor::of(&self.scene.hosts[0], 0x1000, 100);
+        let sent = self.post(0, &send);
+        assert_eq!(self.status(0, sent), SENT);
+    }
 }
 
 #[test]
@@ -310,9 +326,7 @@ fn a_read_that_nobody_answers_is_an_event_of_its_own() {
 #[test]
 fn a_peer_that_allows_no_reads_refuses_and_counts() {
     let mut readers = Readers::new(1024);
-    let [own, peer] = [readers.vis[1].vi.info(), readers.vis[0].vi.info()];
-    let row = rows::Receive::connected(&own, &peer, readers.scene.hosts[1].tag, Rights::default());
-    readers.scene.world.commit(1, table::RECEIVE, readers.vis[1].index().into(), &row.words());
+    readers.allow_none();
     let place = readers.read(0, 0, &[(0x1000, 10)]);
     assert_eq!(readers.status(0, place), READ | status::RDMA_PROT_ERROR);
     readers.scene.world.settle();
@@ -364,11 +378,7 @@ fn request(readers: &Readers, ahead: u32) -> Vec<u8> {
 fn a_duplicate_read_request_is_answered_while_its_read_is_remembered_and_dropped_otherwise() {
     let mut readers = Readers::new(1024);
     // A send, and six reads behind it.
-    let receive = Descriptor::of(&readers.scene.hosts[1], 0, 100);
-    readers.vis[1].receive(&mut readers.scene.hosts[1], &receive);
-    let send = Descriptor::of(&readers.scene.hosts[0], 0x1000, 100);
-    let sent = readers.post(0, &send);
-    assert_eq!(readers.status(0, sent), SENT);
+    readers.exchange_one();
     for _ in 0..6 {
         let read = readers.read(0, 0, &[(0x1000, 10)]);
         readers.done(0, read, 10);
@@ -395,14 +405,8 @@ fn a_duplicate_read_request_is_answered_while_its_read_is_remembered_and_dropped
 #[test]
 fn a_duplicate_read_request_to_a_vi_that_allows_no_reads_is_dropped() {
     let mut readers = Readers::new(1024);
-    let [own, peer] = [readers.vis[1].vi.info(), readers.vis[0].vi.info()];
-    let row = rows::Receive::connected(&own, &peer, readers.scene.hosts[1].tag, Rights::default());
-    readers.scene.world.commit(1, table::RECEIVE, readers.vis[1].index().into(), &row.words());
-    let receive = Descriptor::of(&readers.scene.hosts[1], 0, 100);
-    readers.vis[1].receive(&mut readers.scene.hosts[1], &receive);
-    let send = Descriptor::of(&readers.scene.hosts[0], 0x1000, 100);
-    let sent = readers.post(0, &send);
-    assert_eq!(readers.status(0, sent), SENT);
+    readers.allow_none();
+    readers.exchange_one();
     readers.scene.world.inject(1, &request(&readers, 0));
     readers.scene.world.settle();
     let told = [counter::READS_SERVED, counter::DUPLICATES, counter::DROP_PSN];

@@ -34,6 +34,18 @@ fn post(bench: &mut Bench, words: [u64; 8], head: &[(&str, u64)]) {
     bench.set("head_valid", 0);
 }
 
+/// What comes first of a descriptor that was posted.
+fn first_packet(bench: &mut Bench) -> port::Fields {
+    bench.set("packet_ready", 1);
+    bench.eval();
+    while bench.get("packet_valid") == 0 {
+        bench.tick();
+        bench.eval();
+        assert!(bench.cycles() < 10_000);
+    }
+    port::get::<Packet>(bench, "packet")
+}
+
 #[test]
 fn a_message_of_a_past_epoch_ends_without_a_word() {
     let mut bench = connected(0);
@@ -89,14 +101,7 @@ fn a_read_that_may_not_be_one_is_malformed() {
         let flags = u64::from(control::OP_RDMAREAD | immediate) << 48;
         let words = [0, flags | 2 << 32, 0, 600, 0x1000, 5, 0x2000, 600 << 32 | 5];
         post(&mut bench, words, &[("vi", 7), ("words", 8), ("offset", 77)]);
-        bench.set("packet_ready", 1);
-        bench.eval();
-        while bench.get("packet_valid") == 0 {
-            bench.tick();
-            bench.eval();
-            assert!(bench.cycles() < 10_000);
-        }
-        let packet = port::get::<Packet>(&bench, "packet");
+        let packet = first_packet(&mut bench);
         let good = right == 1 && depth != 0 && immediate == 0;
         let error = if good { 0 } else { status::FORMAT_ERROR };
         assert_eq!(
@@ -118,14 +123,7 @@ fn a_read_that_was_longer_before_is_a_transport_error() {
         let words =
             [0, u64::from(control::OP_RDMAREAD) << 48 | 2 << 32, 0, 600, 0x1000, 5, 0x2000, 600 << 32 | 5];
         post(&mut bench, words, &[("vi", 7), ("words", 8), ("restart", 1), ("skip", skip)]);
-        bench.set("packet_ready", 1);
-        bench.eval();
-        while bench.get("packet_valid") == 0 {
-            bench.tick();
-            bench.eval();
-            assert!(bench.cycles() < 10_000);
-        }
-        let packet = port::get::<Packet>(&bench, "packet");
+        let packet = first_packet(&mut bench);
         let good = u64::from(error == 0);
         assert_eq!((packet["send"], packet["errors"]), (good, error.into()), "{skip} packets skipped");
         if good == 1 {
