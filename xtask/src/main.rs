@@ -122,9 +122,9 @@ enum Task {
     },
     /// Places and routes the core for an ECP5, and tells its size and speed
     Fit {
-        /// The seed of the placement
-        #[arg(long, default_value_t = fit::SEED)]
-        seed: u32,
+        /// The seed of the placement; if none is given, the board's own, or 1
+        #[arg(long)]
+        seed: Option<u32>,
         /// Takes the Verilog of this folder, with its module top, and exports nothing
         #[arg(long, value_name = "FOLDER")]
         verilog: Option<PathBuf>,
@@ -134,7 +134,7 @@ enum Task {
         /// Which of the board's designs
         #[arg(long, value_name = "TOP", default_value = "nic", requires = "board")]
         top: String,
-        /// How many seeds, from --seed on: the slowest counts
+        /// How many seeds, from --seed on, a processor each: the slowest counts
         #[arg(long, value_name = "N", default_value_t = 1, requires = "board")]
         seeds: u32,
         /// Writes the report to this file as JSON
@@ -201,9 +201,9 @@ fn run(task: Task) -> Result<()> {
             fit::board(&project, &fit::Order { board, top, seed, seeds, json })
         }
         Task::Fit { seed, blocks: true, only, slowest, .. } => {
-            fit::blocks(&project, Exporter::Build, &fit::Choice { only, slowest }, seed)
+            fit::blocks(&project, Exporter::Build, &fit::Choice { only, slowest }, seed.unwrap_or(fit::SEED))
         }
-        Task::Fit { seed, verilog, .. } => fit::core(&project, verilog.as_deref(), seed),
+        Task::Fit { seed, verilog, .. } => fit::core(&project, verilog.as_deref(), seed.unwrap_or(fit::SEED)),
     }
 }
 

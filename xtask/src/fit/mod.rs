@@ -27,7 +27,7 @@ pub use synthesis::SYNTHESIS;
 
 /// The device of [`trial`], for people.
 const DEVICE_NAME: &str = "LFE5UM5G-45F, CABGA381, speed grade 8";
-/// The seed of the placement, if none is given.
+/// The seed of a placement that is of no board, if none is given.
 pub const SEED: u32 = 1;
 /// What the tools need.
 const NEEDS: [Need; 2] = [Need::Synthesis, Need::PlaceRoute];

@@ -18,7 +18,7 @@ pub const TOP: &str = "top";
 /// What yosys writes.
 pub const NETLIST: &str = "netlist.json";
 /// What nextpnr writes.
-pub const REPORT: &str = "report.json";
+const REPORT: &str = "report.json";
 
 /// How a design is tried.
 #[derive(Clone, Copy)]
