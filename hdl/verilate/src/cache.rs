@@ -68,13 +68,14 @@ pub(crate) fn model(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Po
     let ports = port::parse(verilog, &options.name)?;
     let version = tool::verilator_version()?;
     let trace = if options.trace { "fst" } else { "" };
-    let coverage = if options.coverage { "coverage" } else { "" };
+    let coverage = if options.coverage { crate::coverage::ARGUMENTS.join(" ") } else { String::new() };
     let runtime =
-        built(&key(&["runtime", version, trace, coverage]), |dir| tool::compile_runtime(dir, options))?;
+        built(&key(&["runtime", version, trace, &coverage]), |dir| tool::compile_runtime(dir, options))?;
     let counters = if options.coverage { crate::coverage::configuration(verilog) } else { String::new() };
     let key = key(&[
         version,
         trace,
+        &coverage,
         &counters,
         &options.clock,
         &options.prefix,

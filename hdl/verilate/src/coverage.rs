@@ -11,6 +11,10 @@ use std::fmt::Write;
 /// The environment variable with the folder that counts go to. Models that are built while it is set count.
 pub const COVERAGE: &str = "VIADUCT_COVERAGE";
 
+/// What Verilator is told. It must leave a process in one piece: a counter that it takes out of an `if` asks for the
+/// condition again, where what the `if` has assigned is there already (Verilator 5.006).
+pub(crate) const ARGUMENTS: [&str; 3] = ["--coverage-line", "--coverage-toggle", "-fno-split"];
+
 /// A model of more modules than this is of the whole NIC (1169 of them; the largest block has 250), and counts bits of
 /// `module top` only.
 const MODULES: usize = 500;
