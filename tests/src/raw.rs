@@ -4,6 +4,7 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_driver::address::{Mtu, Service};
 use viaduct_driver::agent::vis::{Direction, Vi, ViAttributes, ViState};
+use viaduct_driver::agent::Event;
 use viaduct_spec::descriptor::{
     control, control_segment, data_segment, status, CONTROL_SEGMENT_BYTES, SEGMENT_BYTES,
 };
@@ -246,6 +247,11 @@ impl RawVi {
     /// Which one of those that have had this index.
     pub fn life(&self) -> u64 {
         self.vi.name().life.into()
+    }
+
+    /// The event of this name of one of its queues, with which it breaks or without which it goes on.
+    pub fn event(&self, code: u8, receive: bool, broke: bool) -> Event {
+        Event { code, vi: self.index(), life: self.life(), receive, broke }
     }
 
     /// Its state in the NIC.

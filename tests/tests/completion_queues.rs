@@ -234,13 +234,7 @@ fn an_overrun_is_told_breaks_its_virtual_interface_and_loses_nothing_else() {
             receive: false,
             broke: false,
         };
-        let lost = Event {
-            code: event_code::CONN_LOST,
-            vi: vis[1][1].index(),
-            life: vis[1][1].life(),
-            receive,
-            broke: true,
-        };
+        let lost = vis[1][1].event(event_code::CONN_LOST, receive, true);
         assert_eq!(scene.events(1), [queue, lost]);
         assert_eq!((vis[0][1].state(), vis[2][1].state()), (ViState::Connected, ViState::Connected));
         // What is posted there is flushed; that has no room either, and is not told again.
@@ -286,13 +280,7 @@ fn events_that_the_error_ring_has_no_room_for_are_counted() {
     }
     scene.world.settle();
     assert_eq!(scene.world.counter(1, counter::EVENT_LOST), 9);
-    let event = Event {
-        code: event_code::RECVQ_EMPTY,
-        vi: vis[1].index(),
-        life: vis[1].life(),
-        receive: true,
-        broke: false,
-    };
+    let event = vis[1].event(event_code::RECVQ_EMPTY, true, false);
     assert_eq!(scene.events(1), vec![event; RING]);
     // The room is known at once.
     for _ in 0..3 {

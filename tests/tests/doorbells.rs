@@ -2,7 +2,6 @@
 
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::{Direction, ViState};
-use viaduct_driver::agent::Event;
 use viaduct_driver::device::{Bar, PciDevice};
 use viaduct_sim::setup::{Kind, Setup};
 use viaduct_spec::descriptor::status;
@@ -126,13 +125,7 @@ fn a_position_outside_the_ring_breaks_that_virtual_interface_alone() {
             let complete =
                 places.iter().filter(|place| Completion::read(&host.memory, **place).is_complete()).count();
             println!("{direction:?}, position {position}: {complete} are complete");
-            let overrun = Event {
-                code: event_code::VI_OVERRUN,
-                vi: vis[side].index(),
-                life: vis[side].life(),
-                receive: side == 1,
-                broke: true,
-            };
+            let overrun = vis[side].event(event_code::VI_OVERRUN, side == 1, true);
             if breaks {
                 assert_eq!(vis[side].state(), ViState::Error);
                 assert_eq!(scene.events(side), [overrun]);
@@ -169,13 +162,7 @@ fn a_slot_that_was_not_written_breaks_that_virtual_interface_alone() {
                 .write32(Bar::Doorbells, doorbell + 4, (last.1 >> 32) as u32)
                 .expect("the NIC is there");
             scene.world.until("the VI breaks", 20_000, || vis[side].state() == ViState::Error);
-            let posted = Event {
-                code: event_code::POST_DESC,
-                vi: vis[side].index(),
-                life: vis[side].life(),
-                receive: side == 1,
-                broke: true,
-            };
+            let posted = vis[side].event(event_code::POST_DESC, side == 1, true);
             let events = scene.events(side);
             assert!(events.contains(&posted), "{events:?}");
             scene.others_go_on();
@@ -207,13 +194,7 @@ fn an_idle_virtual_interface_breaks_by_its_own_queues_and_comes_back_by_a_discon
                 host.device.write32(Bar::Doorbells, at, (token >> 32) as u32).expect("the NIC is there");
                 scene.world.settle();
                 assert_eq!(vis[side].state(), ViState::Error);
-                let event = Event {
-                    code,
-                    vi: vis[side].index(),
-                    life: vis[side].life(),
-                    receive: side == 1,
-                    broke: true,
-                };
+                let event = vis[side].event(code, side == 1, true);
                 assert_eq!(scene.events(side), [event]);
                 let peer = vis[1 - side].vi.info();
                 assert!(vis[side].vi.connect(&peer).is_err(), "in Error");
@@ -257,13 +238,7 @@ fn what_the_ring_holds_is_flushed_when_more_is_posted() {
         vis[side].vi.ring_doorbell(direction, far).expect("the NIC is there");
         scene.world.settle();
         assert_eq!(vis[side].state(), ViState::Error);
-        let event = Event {
-            code: event_code::VI_OVERRUN,
-            vi: vis[side].index(),
-            life: vis[side].life(),
-            receive: side == 1,
-            broke: true,
-        };
+        let event = vis[side].event(event_code::VI_OVERRUN, side == 1, true);
         assert!(scene.events(side).contains(&event));
         for place in posted {
             let complete = Completion::read(&scene.hosts[side].memory, place);

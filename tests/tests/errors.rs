@@ -3,7 +3,6 @@
 
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::{Direction, ViState};
-use viaduct_driver::agent::Event;
 use viaduct_sim::fabric::Faults;
 use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::register::{counter, event_code};
@@ -19,11 +18,6 @@ const UNRELIABLE: Service = Service::UnreliableDelivery;
 
 fn states(vis: &[RawVi; 2]) -> [ViState; 2] {
     [vis[0].state(), vis[1].state()]
-}
-
-/// The event with which a VI breaks, or without which it goes on.
-fn event(code: u8, vi: &RawVi, receive: bool, broke: bool) -> Event {
-    Event { code, vi: vi.index(), life: vi.life(), receive, broke }
 }
 
 fn retire(scene: &Scene, vis: [RawVi; 2]) {
@@ -45,13 +39,13 @@ fn a_message_without_a_receive_is_dropped_or_breaks_the_connection() {
         if level.is_reliable() {
             assert_eq!(sent.status, SENT | refused(level, syndrome::RNR_NAK));
             assert_eq!(states(&vis), [ViState::Error; 2]);
-            assert_eq!(scene.events(0), [event(event_code::CONN_LOST, &vis[0], false, true)]);
-            assert_eq!(scene.events(1), [event(event_code::RECVQ_EMPTY, &vis[1], true, true)]);
+            assert_eq!(scene.events(0), [vis[0].event(event_code::CONN_LOST, false, true)]);
+            assert_eq!(scene.events(1), [vis[1].event(event_code::RECVQ_EMPTY, true, true)]);
         } else {
             assert_eq!(sent.status, SENT);
             assert_eq!(states(&vis), [ViState::Connected; 2]);
             assert_eq!(scene.events(0), []);
-            assert_eq!(scene.events(1), [event(event_code::RECVQ_EMPTY, &vis[1], true, false)]);
+            assert_eq!(scene.events(1), [vis[1].event(event_code::RECVQ_EMPTY, true, false)]);
             scene.world.exchange(&mut scene.hosts, &mut vis, 3000);
         }
         retire(&scene, vis);
@@ -77,8 +71,8 @@ fn a_message_longer_than_its_receive_is_a_length_error() {
             if level.is_reliable() {
                 assert_eq!(sent.status, SENT | refused(level, syndrome::NAK_INVALID));
                 assert_eq!(states(&vis), [ViState::Error; 2]);
-                assert_eq!(scene.events(0), [event(event_code::CONN_LOST, &vis[0], false, true)]);
-                assert_eq!(scene.events(1), [event(event_code::CONN_LOST, &vis[1], true, true)]);
+                assert_eq!(scene.events(0), [vis[0].event(event_code::CONN_LOST, false, true)]);
+                assert_eq!(scene.events(1), [vis[1].event(event_code::CONN_LOST, true, true)]);
             } else {
                 assert_eq!(sent.status, SENT);
                 assert_eq!(states(&vis), [ViState::Connected; 2]);
@@ -199,8 +193,8 @@ fn a_malformed_receive_takes_a_message_with_it() {
             if level.is_reliable() {
                 assert_eq!(sent.status, SENT | refused(level, syndrome::NAK_OPERATIONAL));
                 assert_eq!(states(&vis), [ViState::Error; 2]);
-                assert_eq!(scene.events(0), [event(event_code::CONN_LOST, &vis[0], false, true)]);
-                assert_eq!(scene.events(1), [event(event_code::CONN_LOST, &vis[1], true, true)]);
+                assert_eq!(scene.events(0), [vis[0].event(event_code::CONN_LOST, false, true)]);
+                assert_eq!(scene.events(1), [vis[1].event(event_code::CONN_LOST, true, true)]);
             } else {
                 assert_eq!(sent.status, SENT);
                 scene.world.exchange(&mut scene.hosts, &mut vis, 10);

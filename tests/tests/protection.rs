@@ -3,7 +3,7 @@
 
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::{Direction, ViState};
-use viaduct_driver::agent::{Event, MemoryAttributes};
+use viaduct_driver::agent::MemoryAttributes;
 use viaduct_driver::rows;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::handle::memory_handle;
@@ -222,13 +222,7 @@ fn a_receive_writes_nothing_where_it_may_not() {
                 }
                 scene.unchanged_but(before, &complete);
                 assert!(scene.refusals(1) > refusals);
-                let lost = |vi: &RawVi, receive| Event {
-                    code: event_code::CONN_LOST,
-                    vi: vi.index(),
-                    life: vi.life(),
-                    receive,
-                    broke: true,
-                };
+                let lost = |vi: &RawVi, receive| vi.event(event_code::CONN_LOST, receive, true);
                 if level.is_reliable() {
                     assert!(vis.iter().all(|vi| vi.state() == ViState::Error));
                     let expected = [vec![lost(&vis[0], false)], vec![lost(&vis[1], true)]];
@@ -296,8 +290,7 @@ fn a_descriptor_is_taken_only_from_where_the_vi_may_have_it() {
                 let (before, refusals) = (scene.snapshots(), scene.refusals(side));
                 let token = vis[side].token(direction, &region, address);
                 vis[side].post_token(direction, token);
-                let (vi, life) = (vis[side].index(), vis[side].life());
-                let posted = Event { code: event_code::POST_DESC, vi, life, receive, broke: true };
+                let posted = vis[side].event(event_code::POST_DESC, receive, true);
                 match error {
                     None => {
                         scene.world.until("the VI breaks", 20_000, || vis[side].state() == ViState::Error);
@@ -388,13 +381,7 @@ fn a_descriptor_in_read_only_memory_cannot_be_completed() {
     let token = vis[0].token(Direction::Send, &region, region.address.next_multiple_of(64));
     vis[0].post_token(Direction::Send, token);
     scene.world.until("the VI breaks", 20_000, || vis[0].state() == ViState::Error);
-    let lost = Event {
-        code: event_code::COMP_PROT,
-        vi: vis[0].index(),
-        life: vis[0].life(),
-        receive: false,
-        broke: true,
-    };
+    let lost = vis[0].event(event_code::COMP_PROT, false, true);
     assert_eq!(scene.events(0), [lost]);
     assert!(scene.refusals(0) > refusals);
     scene.others_go_on();

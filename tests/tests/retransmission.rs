@@ -2,7 +2,6 @@
 
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::ViState;
-use viaduct_driver::agent::Event;
 use viaduct_driver::rows::{self, Rights};
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::{counter, event_code};
@@ -107,8 +106,7 @@ impl Connection {
     }
 
     fn broke(&self, code: u8) {
-        let event =
-            Event { code, vi: self.vis[0].index(), life: self.vis[0].life(), receive: false, broke: true };
+        let event = self.vis[0].event(code, false, true);
         assert_eq!(self.scene.events(0), [event]);
         assert_eq!(self.vis[0].state(), ViState::Error);
     }
