@@ -68,7 +68,8 @@ pub(crate) fn model(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Po
     let ports = port::parse(verilog, &options.name)?;
     let version = tool::verilator_version()?;
     let trace = if options.trace { "fst" } else { "" };
-    let coverage = if options.coverage { crate::coverage::ARGUMENTS.join(" ") } else { String::new() };
+    let coverage =
+        if options.coverage { crate::coverage::arguments(verilog).join(" ") } else { String::new() };
     let runtime =
         built(&key(&["runtime", version, trace, &coverage]), |dir| tool::compile_runtime(dir, options))?;
     let counters = if options.coverage { crate::coverage::configuration(verilog) } else { String::new() };

@@ -11,13 +11,26 @@ use std::fmt::Write;
 /// The environment variable with the folder that counts go to. Models that are built while it is set count.
 pub const COVERAGE: &str = "VIADUCT_COVERAGE";
 
-/// What Verilator is told. It must leave a process in one piece: a counter that it takes out of an `if` asks for the
-/// condition again, where what the `if` has assigned is there already (Verilator 5.006).
-pub(crate) const ARGUMENTS: [&str; 3] = ["--coverage-line", "--coverage-toggle", "-fno-split"];
-
 /// A model of more modules than this is of the whole NIC (1169 of them; the largest block has 250), and counts bits of
 /// `module top` only.
 const MODULES: usize = 500;
+
+/// What Verilator is told.
+///
+/// It must leave a block's processes in one piece: a counter that it takes out of an `if` asks for the condition again, where
+/// what the `if` has assigned is there already (Verilator 5.006). The whole NIC is several times slower that way, so there they are
+/// split, and a few lines are counted wrongly.
+pub(crate) fn arguments(verilog: &str) -> &'static [&'static str] {
+    match whole(verilog.lines().filter(|line| line.starts_with("module ")).count()) {
+        true => &["--coverage-line", "--coverage-toggle"],
+        false => &["--coverage-line", "--coverage-toggle", "-fno-split"],
+    }
+}
+
+/// Whether a model of so many modules is of the whole NIC.
+fn whole(modules: usize) -> bool {
+    modules > MODULES
+}
 
 /// Verilator's configuration: the declarations whose bits, and the lines whose runs, are not counted.
 ///
@@ -29,9 +42,9 @@ pub(crate) fn configuration(verilog: &str) -> String {
     let starts: Vec<usize> = (0..lines.len()).filter(|n| lines[*n].starts_with("module ")).collect();
     for (index, start) in starts.iter().enumerate() {
         let body = &lines[*start..starts.get(index + 1).copied().unwrap_or(lines.len())];
-        let counts = match starts.len() {
-            ..=MODULES => body.iter().any(|line| line.trim() == "always @(*) begin"),
-            _ => body[0].starts_with("module top("),
+        let counts = match whole(starts.len()) {
+            false => body.iter().any(|line| line.trim() == "always @(*) begin"),
+            true => body[0].starts_with("module top("),
         };
         let declarations = body.iter().take_while(|line| !line.trim_start().starts_with("always "));
         for (line, declaration) in (start + 1..).zip(declarations) {

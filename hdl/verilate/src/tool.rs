@@ -69,7 +69,7 @@ pub(crate) fn verilate(verilog: &str, dir: &Path, ports: &[Port], options: &Opti
     if options.coverage {
         let configuration = dir.join("coverage.vlt");
         fs::write(&configuration, coverage::configuration(verilog)).map_err(Error::io(&configuration))?;
-        command.args(coverage::ARGUMENTS).arg(configuration);
+        command.args(coverage::arguments(verilog)).arg(configuration);
     }
     run(command.arg(&source), &options.name)?;
 
