@@ -364,12 +364,12 @@ fn a_read_whose_descriptor_is_gone_when_its_answer_comes_breaks_the_vi() {
     readers.scene.others_go_on();
 }
 
-/// A read request of `vis[0]`'s, so many packets after its first: of 10 bytes.
-fn request(readers: &Readers, ahead: u32) -> Vec<u8> {
+/// A read request of `vis[0]`'s, so many packets after its first.
+fn request(readers: &Readers, ahead: u32, length: u32) -> Vec<u8> {
     let [from, to] = [0, 1].map(|n| readers.vis[n].vi.info());
     let region = readers.regions[1];
     let address = region.address.to_be_bytes();
-    let body: Vec<u8> = [&address[..], &region.handle.to_be_bytes(), &10u32.to_be_bytes()].concat();
+    let body: Vec<u8> = [&address[..], &region.handle.to_be_bytes(), &length.to_be_bytes()].concat();
     Frame::new(&from, &to, opcode::RC_READ_REQUEST, from.first_psn.wrapping_add(ahead), &body).bytes()
 }
 
@@ -390,7 +390,7 @@ fn a_duplicate_read_request_is_answered_while_its_read_is_remembered_and_dropped
     let mut expected = told(&readers);
     assert_eq!(expected, [6, 0, 0]);
     for ahead in [0, 1, 2, 3, 6, 3] {
-        readers.scene.world.inject(1, &request(&readers, ahead));
+        readers.scene.world.inject(1, &request(&readers, ahead, 10));
         readers.scene.world.settle();
         match ahead {
             3.. => (expected[0], expected[1]) = (expected[0] + 1, expected[1] + 1),
@@ -407,7 +407,20 @@ fn a_duplicate_read_request_to_a_vi_that_allows_no_reads_is_dropped() {
     let mut readers = Readers::new(1024);
     readers.allow_none();
     readers.exchange_one();
-    readers.scene.world.inject(1, &request(&readers, 0));
+    readers.scene.world.inject(1, &request(&readers, 0, 10));
+    readers.scene.world.settle();
+    let told = [counter::READS_SERVED, counter::DUPLICATES, counter::DROP_PSN];
+    assert_eq!(told.map(|number| readers.scene.world.counter(1, number)), [0, 0, 1]);
+    assert!(readers.vis.iter().all(|vi| vi.state() == ViState::Connected));
+    readers.scene.others_go_on();
+}
+
+/// 2^23 packets and one byte of one more.
+#[test]
+fn a_duplicate_read_request_that_no_read_can_have_been_is_dropped() {
+    let mut readers = Readers::new(256);
+    readers.exchange_one();
+    readers.scene.world.inject(1, &request(&readers, 0, (1 << 31) + 1));
     readers.scene.world.settle();
     let told = [counter::READS_SERVED, counter::DUPLICATES, counter::DROP_PSN];
     assert_eq!(told.map(|number| readers.scene.world.counter(1, number)), [0, 0, 1]);

@@ -144,6 +144,8 @@ fn faults_break_the_vis_that_they_concern_and_events_come_in_order() {
 #[test]
 fn a_full_event_queue_counts_what_it_loses() {
     let mut dut = Bench::new("vi_state", &verilog(ViState::default()));
+    // What rows hold before is nobody's.
+    commit(&mut dut, 1, vi_states::CONNECTED);
     Fault { vi: 1, code: event_code::RECVQ_EMPTY.into(), receive: 0, breaks: 0 }
         .offer(&mut dut, "fetch_fault");
     let mut lost = 0;

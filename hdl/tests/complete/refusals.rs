@@ -102,3 +102,29 @@ fn a_vi_that_goes_into_error_does_not_know_what_of_it_arrived() {
     world.settle();
     assert_eq!(world.broken, []);
 }
+
+/// Whoever finds its descriptor complete may use the memory for something else.
+#[test]
+fn a_read_of_a_vi_that_broke_is_not_complete_while_an_answer_is_being_placed() {
+    for place in 0..2 {
+        let mut world = World::new();
+        world.create(9, Settings::default());
+        world.told(Told {
+            vi: 9,
+            psn: Some(0),
+            operation: control::OP_RDMAREAD.into(),
+            length: 100,
+            ..Told::default()
+        });
+        // The other place has an answer of another VI.
+        world.dut.set("placing", 3);
+        world.dut.set("placing_vis", if place == 0 { 8 << 10 | 9 } else { 9 << 10 | 8 });
+        world.tell = Some(9);
+        for _ in 0..500 {
+            world.tick();
+        }
+        assert!(world.completed.is_empty());
+        world.dut.set("placing", 3 ^ 1 << place);
+        assert_eq!(world.drain(), [(0, LOST | status::OP_RDMA_READ)]);
+    }
+}

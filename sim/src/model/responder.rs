@@ -216,12 +216,15 @@ impl Device {
         let packets = psn::packets(length, Tables::mtu(row.get(receive::MTU)));
         let depth = (row.get(receive::READ_DEPTH) as usize).min(READ_DEPTH);
         let misplaced = responder.inbound.is_some() || packet.body.len() != 16;
-        if misplaced || packets >= u64::from(psn::HALF) || responder.open_reads() >= depth {
+        if misplaced || packets >= u64::from(psn::HALF) {
             return Err(Refusal::lost(syndrome::NAK_INVALID));
         }
         let refusal = |syndrome| Refusal::Break { syndrome, event: event_code::RDMAR_PROT, ending: None };
         if !row.is(receive::RDMA_READ) {
             return Err(refusal(syndrome::NAK_INVALID));
+        }
+        if responder.open_reads() >= depth {
+            return Err(Refusal::lost(syndrome::NAK_INVALID));
         }
         let tag = row.get(receive::TAG) as u16;
         if length != 0 && self.probe(Access { place, span: length, tag, right: Right::RemoteRead }).is_err() {
