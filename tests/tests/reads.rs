@@ -373,6 +373,21 @@ fn request(readers: &Readers, ahead: u32, length: u32) -> Vec<u8> {
     Frame::new(&from, &to, opcode::RC_READ_REQUEST, from.first_psn.wrapping_add(ahead), &body).bytes()
 }
 
+/// What host 1's NIC has counted of reads: served, duplicates, at another PSN.
+fn told(readers: &Readers) -> [u64; 3] {
+    [counter::READS_SERVED, counter::DUPLICATES, counter::DROP_PSN]
+        .map(|number| readers.scene.world.counter(1, number))
+}
+
+/// A duplicate read request of so many bytes is dropped, and nothing else comes of it.
+fn drops(mut readers: Readers, length: u32) {
+    readers.scene.world.inject(1, &request(&readers, 0, length));
+    readers.scene.world.settle();
+    assert_eq!(told(&readers), [0, 0, 1]);
+    assert!(readers.vis.iter().all(|vi| vi.state() == ViState::Connected));
+    readers.scene.others_go_on();
+}
+
 /// The responder remembers READ_DEPTH reads, here four.
 #[test]
 fn a_duplicate_read_request_is_answered_while_its_read_is_remembered_and_dropped_otherwise() {
@@ -383,10 +398,6 @@ fn a_duplicate_read_request_is_answered_while_its_read_is_remembered_and_dropped
         let read = readers.read(0, 0, &[(0x1000, 10)]);
         readers.done(0, read, 10);
     }
-    let told = |readers: &Readers| {
-        [counter::READS_SERVED, counter::DUPLICATES, counter::DROP_PSN]
-            .map(|number| readers.scene.world.counter(1, number))
-    };
     let mut expected = told(&readers);
     assert_eq!(expected, [6, 0, 0]);
     for ahead in [0, 1, 2, 3, 6, 3] {
@@ -407,12 +418,7 @@ fn a_duplicate_read_request_to_a_vi_that_allows_no_reads_is_dropped() {
     let mut readers = Readers::new(1024);
     readers.allow_none();
     readers.exchange_one();
-    readers.scene.world.inject(1, &request(&readers, 0, 10));
-    readers.scene.world.settle();
-    let told = [counter::READS_SERVED, counter::DUPLICATES, counter::DROP_PSN];
-    assert_eq!(told.map(|number| readers.scene.world.counter(1, number)), [0, 0, 1]);
-    assert!(readers.vis.iter().all(|vi| vi.state() == ViState::Connected));
-    readers.scene.others_go_on();
+    drops(readers, 10);
 }
 
 /// 2^23 packets and one byte of one more.
@@ -420,10 +426,5 @@ fn a_duplicate_read_request_to_a_vi_that_allows_no_reads_is_dropped() {
 fn a_duplicate_read_request_that_no_read_can_have_been_is_dropped() {
     let mut readers = Readers::new(256);
     readers.exchange_one();
-    readers.scene.world.inject(1, &request(&readers, 0, (1 << 31) + 1));
-    readers.scene.world.settle();
-    let told = [counter::READS_SERVED, counter::DUPLICATES, counter::DROP_PSN];
-    assert_eq!(told.map(|number| readers.scene.world.counter(1, number)), [0, 0, 1]);
-    assert!(readers.vis.iter().all(|vi| vi.state() == ViState::Connected));
-    readers.scene.others_go_on();
+    drops(readers, (1 << 31) + 1);
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{flock, FlockOperation};
 use sha2::{Digest, Sha256};
 
-use crate::{port, tool, Error, Options, Port, Result};
+use crate::{coverage, port, tool, Error, Options, Port, Result};
 
 /// The folder all models are kept in: cargo's target folder, found from the environment or the running program.
 fn root() -> PathBuf {
@@ -68,15 +68,16 @@ pub(crate) fn model(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Po
     let ports = port::parse(verilog, &options.name)?;
     let version = tool::verilator_version()?;
     let trace = if options.trace { "fst" } else { "" };
-    let coverage =
-        if options.coverage { crate::coverage::arguments(verilog).join(" ") } else { String::new() };
+    let coverage = if options.coverage { "coverage" } else { "" };
     let runtime =
-        built(&key(&["runtime", version, trace, &coverage]), |dir| tool::compile_runtime(dir, options))?;
-    let counters = if options.coverage { crate::coverage::configuration(verilog) } else { String::new() };
+        built(&key(&["runtime", version, trace, coverage]), |dir| tool::compile_runtime(dir, options))?;
+    let counters = match options.coverage {
+        true => coverage::arguments(verilog).join(" ") + &coverage::configuration(verilog),
+        false => String::new(),
+    };
     let key = key(&[
         version,
         trace,
-        &coverage,
         &counters,
         &options.clock,
         &options.prefix,
