@@ -232,7 +232,7 @@ codes! {
         NAKS_SENT = 19;
         /// Negative acknowledgements taken; receiver-not-ready answers have their own counter.
         NAKS_RECEIVED = 20;
-        /// Frames of a message dropped because an earlier one of it was lost (Unreliable Delivery).
+        /// Frames of a message dropped because it will not be whole: an earlier one was lost, or one does not fit (Unreliable Delivery).
         DROP_PARTIAL = 21;
         /// Request packets sent again.
         RETRANSMITTED = 22;
@@ -252,7 +252,7 @@ codes! {
         RAW_RECEIVED = 29;
         /// Frames for the raw channel dropped: no receive was posted.
         RAW_DROPPED = 30;
-        /// RDMA read requests executed, duplicates again.
+        /// RDMA read requests taken, duplicates again; whether their memory may be read shows later.
         READS_SERVED = 31;
         /// Bytes of payload sent, retransmissions included.
         BYTES_SENT = 32;

@@ -79,8 +79,8 @@ fn a_core_whose_clock_stops_gets_no_frame_that_was_not_sent() {
         }
         let before = world.random.random_range(0..600);
         world.run(before * NOMINAL);
-        // The core's clock stands still; the other two go on.
-        let still = world.random.random_range(100..1500) * NOMINAL;
+        // The core's clock stands still; the other two go on, for longer than 17 words and the gap between two frames.
+        let still = world.random.random_range(200..1500) * NOMINAL;
         world.core.next += still;
         world.drain();
         // The core misses some, and everything it gets as good is one of them, in order.

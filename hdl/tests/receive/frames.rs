@@ -146,9 +146,10 @@ pub fn fate_raw(
     let length = at(16..18) as usize;
     let opcode = frame[42];
     let agents = at(47..50) == 1;
-    let reth = if matches!(opcode, 0x06 | 0x0a..=0x0c | 0x26 | 0x2a | 0x2b) { 16 } else { 0 };
-    let immediate =
-        matches!(opcode, 0x03 | 0x05 | 0x09 | 0x0b | 0x0d | 0x0f..=0x11 | 0x23 | 0x25 | 0x29 | 0x2b);
+    // Of its lower five bits, even if it is none of ours.
+    let form = opcode & 0x1f;
+    let reth = if matches!(form, 0x06 | 0x0a | 0x0b) || opcode == 0x0c { 16 } else { 0 };
+    let immediate = matches!(form, 3 | 5 | 9 | 0xb | 0xd | 0xf) || matches!(opcode, 0x10 | 0x11);
     let extension = if immediate { 4 } else { 0 };
     let deth = if opcode == 0x64 { 8 } else { 0 };
     let headers = 44 + reth + extension + deth;

@@ -44,7 +44,7 @@ pub struct Reading {
 /// Why a frame is not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drop {
-    /// Shorter than its headers or lengths say, or an IP checksum that is wrong.
+    /// Lengths that cannot be, or an IP checksum that is wrong.
     Malformed,
     /// Not IPv4 and UDP port 4791 to our own addresses: perhaps the raw channel's.
     NotOurs,
@@ -133,28 +133,35 @@ pub fn build(template: &[u8; 64], packet: &Packet) -> Vec<u8> {
     frame
 }
 
-/// Bytes of an opcode's extension headers; `None` if no queue pair of ours takes it.
-fn extension_bytes(code: u8) -> Option<usize> {
-    let unreliable = code & 0x20;
-    Some(match code {
+/// Whether a queue pair of ours takes an opcode: a VI, or for a datagram the agent's.
+fn is_ours(code: u8, agent_s: bool) -> bool {
+    match code {
+        opcode::UD_SEND_ONLY => agent_s,
+        opcode::CONGESTION => true,
+        _ => {
+            (opcode::RC_SEND_FIRST..=opcode::RC_ACKNOWLEDGE).contains(&code)
+                || (opcode::UC_SEND_FIRST..=opcode::UC_WRITE_ONLY_IMMEDIATE).contains(&code)
+        }
+    }
+}
+
+/// Bytes of an opcode's extension headers. One that is none of ours has those of its lower five bits.
+fn extension_bytes(code: u8) -> usize {
+    match code {
         opcode::UD_SEND_ONLY => 8,
-        opcode::CONGESTION => 16,
         opcode::RC_READ_REQUEST => 16,
-        opcode::RC_READ_RESPONSE_FIRST
-        | opcode::RC_READ_RESPONSE_LAST
-        | opcode::RC_READ_RESPONSE_ONLY
-        | opcode::RC_ACKNOWLEDGE => 4,
-        opcode::RC_READ_RESPONSE_MIDDLE => 0,
-        _ => match code - unreliable {
-            opcode::RC_SEND_FIRST | opcode::RC_SEND_MIDDLE | opcode::RC_SEND_LAST | opcode::RC_SEND_ONLY => 0,
-            opcode::RC_SEND_LAST_IMMEDIATE | opcode::RC_SEND_ONLY_IMMEDIATE => 4,
-            opcode::RC_WRITE_MIDDLE | opcode::RC_WRITE_LAST => 0,
-            opcode::RC_WRITE_LAST_IMMEDIATE => 4,
+        opcode::RC_READ_RESPONSE_ONLY | opcode::RC_ACKNOWLEDGE => 4,
+        _ => match code & 0x1F {
+            opcode::RC_SEND_LAST_IMMEDIATE
+            | opcode::RC_SEND_ONLY_IMMEDIATE
+            | opcode::RC_WRITE_LAST_IMMEDIATE
+            | opcode::RC_READ_RESPONSE_FIRST
+            | opcode::RC_READ_RESPONSE_LAST => 4,
             opcode::RC_WRITE_FIRST | opcode::RC_WRITE_ONLY => 16,
             opcode::RC_WRITE_ONLY_IMMEDIATE => 20,
-            _ => return None,
+            _ => 0,
         },
-    })
+    }
 }
 
 /// The queue pair that the agent's connection management has.
@@ -162,6 +169,14 @@ pub const AGENT_QUEUE_PAIR: u32 = 1;
 
 /// Bytes of the longest frame that is taken, its tag not counted.
 const LONGEST: usize = 4224;
+
+/// Bytes of the longest IP packet that is taken: all headers and 4096 bytes.
+const LONGEST_PACKET: usize = HEADER_BYTES - IP + 20 + 4096 + ICRC_BYTES;
+
+/// Whether a field that ends at `end` counts: if the frame has all the eight bytes it ends in.
+fn has(frame: &[u8], end: usize) -> bool {
+    frame.len() >= end.next_multiple_of(8)
+}
 
 /// Takes a frame apart: one that has come undamaged, tagged or not.
 pub fn read(frame: &[u8], own: &Identity) -> Result<Reading, Drop> {
@@ -171,50 +186,44 @@ pub fn read(frame: &[u8], own: &Identity) -> Result<Reading, Drop> {
     if !(ETHERNET_BYTES..=LONGEST).contains(&frame.len()) {
         return Err(Drop::Malformed);
     }
-    if frame[..6] != own.mac_bytes() || be16(frame, TAG) != 0x0800 {
+    let foreign = [
+        frame[..6] != own.mac_bytes(),
+        be16(frame, TAG) != 0x0800,
+        // Version 4, no options; no fragment; UDP.
+        has(frame, IP + 1) && frame[IP] != 0x45,
+        has(frame, IP + 8) && be16(frame, IP + 6) & 0x3FFF != 0,
+        has(frame, IP + 10) && frame[IP + 9] != 17,
+        has(frame, IP + 18) && be16(frame, IP + 16) != (own.ip >> 16) as u16,
+        has(frame, IP + 20) && be16(frame, IP + 18) != own.ip as u16,
+        has(frame, UDP + 4) && be16(frame, UDP + 2) != UDP_PORT,
+    ];
+    if foreign.contains(&true) {
         return Err(Drop::NotOurs);
     }
-    if frame.len() < UDP {
+    if frame.len() < HEADER_BYTES + ICRC_BYTES {
         return Err(Drop::Malformed);
     }
-    // Version 4, no options; no fragment; UDP.
-    if frame[IP] != 0x45 || be16(frame, IP + 6) & 0x3FFF != 0 || frame[IP + 9] != 17 {
-        return Err(Drop::NotOurs);
-    }
-    if be32(frame, IP + 16) != own.ip {
-        return Err(Drop::NotOurs);
-    }
-    if frame.len() < BTH {
-        return Err(Drop::Malformed);
-    }
-    if be16(frame, UDP + 2) != UDP_PORT {
-        return Err(Drop::NotOurs);
-    }
+    let code = frame[BTH];
+    let (extension, pad) = (extension_bytes(code), usize::from(frame[BTH + 1] >> 4 & 3));
     let sum = (IP..UDP).step_by(2).fold(0, |sum, at| sum16(sum, be16(frame, at)));
     let (ip_length, udp_length) = (usize::from(be16(frame, IP_LENGTH)), usize::from(be16(frame, UDP_LENGTH)));
-    let fits = udp_length >= UDP_BYTES + BTH_BYTES + ICRC_BYTES && IP + ip_length <= frame.len();
-    if sum != 0xFFFF || !fits || ip_length != IPV4_BYTES + udp_length {
+    let shortest = HEADER_BYTES - IP + extension + pad + ICRC_BYTES;
+    if sum != 0xFFFF
+        || ip_length % 4 != 0
+        || !(shortest..=LONGEST_PACKET.min(frame.len() - IP)).contains(&ip_length)
+        || ip_length != IPV4_BYTES + udp_length
+    {
         return Err(Drop::Malformed);
     }
-    let end = UDP + udp_length - ICRC_BYTES;
+    let end = IP + ip_length - ICRC_BYTES;
     if icrc(frame, end) != frame[end..end + ICRC_BYTES] {
         return Err(Drop::Icrc);
     }
-    let code = frame[BTH];
     let queue_pair = be32(frame, BTH + 4) & 0xFF_FFFF;
-    let extension = extension_bytes(code);
     let version = frame[BTH + 1] & 0xF;
-    let agent_s = queue_pair == AGENT_QUEUE_PAIR;
-    if version != 0
-        || (be16(frame, BTH + 2) ^ own.pkey) & 0x7FFF != 0
-        || extension.is_none()
-        || code == opcode::UD_SEND_ONLY && !agent_s
-    {
+    let known = is_ours(code, queue_pair == AGENT_QUEUE_PAIR);
+    if version != 0 || (be16(frame, BTH + 2) ^ own.pkey) & 0x7FFF != 0 || !known {
         return Err(Drop::Bth);
-    }
-    let (body, pad) = (end - HEADER_BYTES, usize::from(frame[BTH + 1] >> 4 & 3));
-    if body < pad + extension.unwrap_or(0) {
-        return Err(Drop::Malformed);
     }
     Ok(Reading {
         packet: Packet {

@@ -244,13 +244,13 @@ impl Device {
             (None, Some(Inbound::Write { place, length, done, .. })) => (*place, *length, *done),
             (None, _) => return Err(Refusal::lost(syndrome::NAK_INVALID)),
         };
-        if !row.is(receive::RDMA_WRITE) {
-            let receive = part.immediate.and_then(|_| self.take_receive(vi));
-            return Err(self.refuse_write(vi, receive, syndrome::NAK_INVALID));
-        }
         let (left, count) = (length.saturating_sub(done), part.data.len() as u64);
         if if part.last { count != left } else { count >= left } {
             return Err(Refusal::lost(syndrome::NAK_INVALID));
+        }
+        if !row.is(receive::RDMA_WRITE) {
+            let receive = part.immediate.and_then(|_| self.take_receive(vi));
+            return Err(self.refuse_write(vi, receive, syndrome::NAK_INVALID));
         }
         let access = Access { place: place.plus(done), span: left, tag, right: Right::RemoteWrite };
         let receive = match part.immediate {

@@ -23,6 +23,7 @@ impl Device {
         };
         let reason = match reading {
             Ok(reading) if reading.queue_pair == AGENT_QUEUE_PAIR && self.take_raw(frame) => return,
+            Ok(reading) if reading.packet.opcode == opcode::CONGESTION => counter::CONGESTION,
             Ok(reading) => return self.take_packet(&reading),
             Err(Drop::NotOurs) if self.take_raw(frame) => return,
             Err(Drop::NotOurs) => counter::DROP_NOT_OURS,
@@ -40,7 +41,6 @@ impl Device {
         let row = self.tables.receive.get(vi).filter(|_| reading.queue_pair != AGENT_QUEUE_PAIR)?;
         let code = row.get(receive::SERVICE) as u8;
         let class = match reading.packet.opcode {
-            opcode::CONGESTION => code != service::RAW,
             other if other & opcode::UC_SEND_FIRST != 0 => code == service::UNRELIABLE,
             _ => is_reliable(code),
         };
@@ -50,21 +50,19 @@ impl Device {
     }
 
     fn take_packet(&mut self, reading: &Reading) {
+        if reading.marked {
+            self.counters.count(counter::CONGESTION);
+        }
         let Some(vi) = self.receiver(reading) else {
             return self.counters.count(counter::DROP_NO_VI);
         };
         let packet = &reading.packet;
-        if reading.marked || packet.opcode == opcode::CONGESTION {
-            self.counters.count(counter::CONGESTION);
-        }
         let reliable = is_reliable(self.tables.receive[vi].get(receive::SERVICE) as u8);
         if self.vis[vi].state != ViState::Connected {
             self.counters.count(counter::DROP_NO_VI);
-            if reliable && !is_answer(packet.opcode) && packet.opcode != opcode::CONGESTION {
+            if reliable && !is_answer(packet.opcode) {
                 self.repeat_nak(vi);
             }
-        } else if packet.opcode == opcode::CONGESTION {
-            // Counted, and no more: there is no rate to lower.
         } else if !reliable {
             self.take_unreliable(vi, packet);
         } else if is_answer(packet.opcode) {

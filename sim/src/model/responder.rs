@@ -226,6 +226,7 @@ impl Device {
         if responder.open_reads() >= depth {
             return Err(Refusal::lost(syndrome::NAK_INVALID));
         }
+        self.counters.count(counter::READS_SERVED);
         let tag = row.get(receive::TAG) as u16;
         if length != 0 && self.probe(Access { place, span: length, tag, right: Right::RemoteRead }).is_err() {
             return Err(refusal(syndrome::NAK_ACCESS));
@@ -240,7 +241,6 @@ impl Device {
         }
         let msn = responder.msn;
         responder.answers.push_back(Answer::Read { read, msn, done: 0 });
-        self.counters.count(counter::READS_SERVED);
         Ok(())
     }
 
@@ -267,6 +267,7 @@ impl Device {
             return self.counters.count(counter::DROP_PSN);
         }
         self.counters.count(counter::DUPLICATES);
+        self.counters.count(counter::READS_SERVED);
         let tag = row.get(receive::TAG) as u16;
         if length != 0 && self.probe(Access { place, span: length, tag, right: Right::RemoteRead }).is_err() {
             return self.refuse(vi, packet.psn, syndrome::NAK_ACCESS, event_code::RDMAR_PROT, None);
@@ -275,7 +276,6 @@ impl Device {
         let responder = &mut self.vis[vi].responder;
         let msn = responder.msn;
         responder.answers.push_back(Answer::Read { read, msn, done: 0 });
-        self.counters.count(counter::READS_SERVED);
     }
 
     /// Sends the next packet of the oldest answer.

@@ -74,7 +74,7 @@ impl Device {
             Refusal::Break { ending: Some(bits), .. } => return self.abandon_receive(vi, bits),
             Refusal::Break { event: event_code::CONN_LOST, .. } => {
                 // A packet that does not fit into its message.
-                self.counters.count(counter::DROP_MALFORMED);
+                self.counters.count(counter::DROP_PARTIAL);
                 return self.cut_off(vi);
             }
             Refusal::Break { event, .. } => {

@@ -18,7 +18,7 @@
 //! 3. `count_malformed`: cut short, lengths that disagree or leave no room for the headers or the pad, more
 //!    than the extension headers of RDMA and 4096 bytes behind the BTH, a wrong IP header checksum. Bytes behind the IP packet are padding, and harmless.
 //! 4. `count_icrc`.
-//! 5. `count_bth`: BTH version, P_Key (15 bits), an opcode that is none of ours.
+//! 5. `count_bth`: BTH version, P_Key (15 bits), an opcode that is none of ours (3 if the headers of its form are missing: [`Opcode`]).
 //! 6. `count_congestion`: a congestion notification. It also counts a frame that is kept and marked congestion experienced.
 //!
 //! A frame for which reason 2 would count, and that `raw_*` want, is kept raw; and so is one of queue pair 1 with none of the

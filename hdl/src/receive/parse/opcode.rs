@@ -4,8 +4,9 @@
 //!  opcode, agents ──►┌────────┐──► known, extended, reth, headers
 //!                    └────────┘
 //! ```
-//! Contract: `headers` is what an IP packet's length counts beside payload and pad, the ICRC included. A datagram is `known` only to
-//! `agents`, queue pair 1; congestion notifications are not.
+//! Contract: `headers` is what an IP packet's length counts beside payload and pad, the ICRC included. An opcode that is none of ours
+//! has those of the send, write or answer that its lower five bits would be. A datagram is `known` only to `agents`, queue pair 1;
+//! congestion notifications are not.
 //!
 //! Latency: none, no state. Tests: with the whole, `tests/receive/parse.rs`.
 

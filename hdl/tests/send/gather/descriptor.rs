@@ -84,7 +84,7 @@ fn descriptor(rng: &mut ChaCha8Rng, context: &Context, vi: u64, wrong: bool) -> 
             0 => length = length.wrapping_add(1) & 0xffff_ffff,
             1 => length = length.saturating_sub(rng.random_range(1..2000)),
             2 => flags |= 1 << rng.random_range(4..16),
-            3 => flags |= rng.random_range(1..4),
+            3 => flags ^= rng.random_range(1..4),
             4 => seg_count = rng.random_range(253..1 << 16),
             5 => reserved = 1 << rng.random_range(0..32),
             6 => posted_status = 1 << rng.random_range(0..32),

@@ -84,7 +84,7 @@ impl Expectation {
         let rdma = operation != u64::from(control::OP_SENDRECV);
         let count = control_segment::SEG_COUNT.get(words);
         if flags & u64::from(control::RESERVED) != 0
-            || operation > u64::from(control::OP_RDMAWRITE)
+            || operation > u64::from(control::OP_RDMAREAD)
             || (rdma && (count == 0 || segments[0].length != 0))
             || control_segment::RESERVED.get(words) != 0
             || control_segment::STATUS.get(words) != 0
@@ -116,8 +116,9 @@ impl Expectation {
                 return Some(status::FORMAT_ERROR);
             }
         }
-        // What only a raw frame must not have is known with the rest.
-        if context.raw && (rdma || flags & u64::from(control::IMMEDIATE) != 0) {
+        // No VI of these tests may read, and what a raw frame must not have: known with the rest.
+        let reads = operation == u64::from(control::OP_RDMAREAD);
+        if reads || context.raw && (rdma || flags & u64::from(control::IMMEDIATE) != 0) {
             return Some(status::FORMAT_ERROR);
         }
         if segments.iter().map(|s| s.length).sum::<u64>() != length || length > context.max_transfer {
