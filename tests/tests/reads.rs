@@ -6,6 +6,7 @@ use viaduct_driver::agent::MemoryAttributes;
 use viaduct_driver::rows::{self, Rights};
 use viaduct_sim::fabric::Faults;
 use viaduct_spec::descriptor::{control, status};
+use viaduct_spec::handle::memory_handle;
 use viaduct_spec::register::{counter, event_code};
 use viaduct_spec::tables::{table, transmit};
 use viaduct_spec::wire::opcode;
@@ -362,6 +363,55 @@ fn a_read_whose_descriptor_is_gone_when_its_answer_comes_breaks_the_vi() {
     assert_eq!((codes, readers.vis[0].state()), (expected, ViState::Error));
     assert!(!Completion::read(&readers.scene.hosts[0].memory, place).is_complete());
     readers.scene.others_go_on();
+}
+
+/// Its head is in one page, the rest in the next; the bus has nothing there any more when the answer comes.
+#[test]
+fn a_read_the_rest_of_whose_descriptor_is_nowhere_when_its_answer_comes_breaks_the_vi() {
+    const ROWS: u16 = 128;
+    const NOWHERE: u64 = 1 << 50;
+    let mut setup = quick(5);
+    setup.network.link.latency = 1500;
+    let mut readers = Readers::on(World::new(&setup), 1024, 4);
+    let host = &readers.scene.hosts[0];
+    let place = 0x1DFC0;
+    let region = host.register(place & !0xFFF, 0x2000, host.tag);
+    let pages = host.map(place & !0xFFF, 0x2000);
+    let commit = |table, row: u16, words: &[u64]| readers.scene.world.commit(0, table, row.into(), words);
+    commit(table::PAGE, ROWS, &[pages]);
+    commit(table::PAGE, ROWS + 1, &[pages + 0x1000]);
+    let row = rows::Region {
+        base: region.address,
+        length: region.length,
+        tag: host.tag,
+        key: memory_handle::KEY.get(&[region.handle.into()]) as u16,
+        first_page: ROWS,
+        page_shift: 12,
+        rdma_write: false,
+        rdma_read: false,
+        system: false,
+        read_only: false,
+    };
+    commit(table::REGION, region.index(), &row.words());
+    let descriptor = readers.descriptor(0, 0, &[(0x1000, 100), (0x2000, 100), (0x3000, 100)]);
+    let host = &readers.scene.hosts[0];
+    host.memory.write(place, &descriptor.encode());
+    let token = readers.vis[0].token(Direction::Send, &region, host.memory.address(place));
+    readers.vis[0].post_token(Direction::Send, token);
+    readers.scene.world.run(1000);
+    readers.scene.world.commit(0, table::PAGE, (ROWS + 1).into(), &[NOWHERE]);
+    readers.scene.world.settle();
+    let (vi, events) = (&readers.vis[0], readers.scene.events(0));
+    if readers.scene.world.is_model(0) {
+        // It knows where the answer goes.
+        assert_eq!((events, readers.status(0, place)), (vec![], READ));
+    } else {
+        let event = vi.event(event_code::CONN_LOST, false, true);
+        assert_eq!((events, readers.status(0, place)), (vec![event], READ | status::TRANSPORT_ERROR));
+    }
+    // The bus has told what is not there; nothing else happened to the NIC.
+    let Scene { world, hosts, bystanders } = &mut readers.scene;
+    world.exchange(hosts, bystanders, 3000);
 }
 
 /// A read request of `vis[0]`'s, so many packets after its first.
