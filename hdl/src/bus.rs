@@ -56,12 +56,15 @@ pub mod word {
     pub const FORGET: u64 = 3;
 }
 
-/// Syndromes of [`Acknowledged`] that no frame brings: an answer came and could not be placed. Their class is reserved on the wire.
+/// Syndromes of [`Acknowledged`] that no frame brings. Their class is reserved on the wire; bits 2:0 are what
+/// `complete/sends` keeps of them.
 pub mod local {
-    /// The protection checker refused a segment of ours.
-    pub const PROTECTION: u64 = 0x40;
-    /// The rest of the descriptor could not be read, or its segments are too short now.
-    pub const FAILURE: u64 = 0x41;
+    /// An answer came and could not be placed: the rest of the descriptor could not be read, or its segments are too short now.
+    pub const FAILURE: u64 = 0x40;
+    /// The same: the protection checker refused a segment of ours.
+    pub const PROTECTION: u64 = 0x44;
+    /// With bits 1:0 of a refusal: a read before the packet that was refused has not been answered, and will not be.
+    pub const BEHIND: u64 = 0x44;
 }
 
 /// Bits of [`Access`]'s remote rights.

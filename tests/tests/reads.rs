@@ -17,6 +17,7 @@ use viaduct_tests::world::{moody, quick, seeds, World};
 
 const RELIABLE: Service = Service::ReliableDelivery;
 const READ: u32 = status::DONE | status::OP_RDMA_READ;
+const WROTE: u32 = status::DONE | status::OP_RDMA_WRITE;
 const SENT: u32 = status::DONE | status::OP_SEND;
 /// Where in a host's memory the peer may read, and how much.
 const AT: usize = 0x8000;
@@ -282,6 +283,32 @@ fn a_read_that_may_not_be_is_refused_and_breaks_both_ends() {
         assert_eq!(events.iter().map(|event| event.code).collect::<Vec<_>>(), [event_code::RDMAR_PROT]);
         readers.scene.others_go_on();
     }
+}
+
+/// A read, a send, and a write that is refused: only the read's answer is lost.
+#[test]
+fn a_read_whose_answer_is_lost_before_a_refusal_is_not_what_was_refused() {
+    let mut setup = quick(5);
+    setup.network.link.latency = 1500;
+    let mut readers = Readers::on(World::new(&setup), 1024, 4);
+    let b = &mut readers.scene.hosts[1];
+    let receive = readers.vis[1].receive(b, &Descriptor::of(b, 0x1000, 10));
+    readers.scene.world.settle();
+    readers.scene.world.lose([4]);
+    let read = readers.read(0, 0, &[(0x1000, 100)]);
+    let [a, b] = &mut readers.scene.hosts;
+    let send = readers.vis[0].send(a, &Descriptor::of(a, 0x100, 10));
+    let write = Descriptor::of(a, 0x100, 10).write_to(b.memory.address(AT), readers.regions[1].handle);
+    let write = readers.vis[0].send(a, &write);
+    assert_eq!(readers.status(0, read), READ | status::TRANSPORT_ERROR);
+    assert_eq!(readers.status(0, send), SENT);
+    assert_eq!(readers.status(0, write), WROTE | status::RDMA_PROT_ERROR);
+    assert_eq!(readers.status(1, receive), status::DONE | status::OP_RECEIVE);
+    let events = [(0, event_code::CONN_LOST, false), (1, event_code::RDMAW_PROT, true)];
+    for (host, code, receive) in events {
+        assert_eq!(readers.scene.events(host), [readers.vis[host].event(code, receive, true)]);
+    }
+    readers.scene.others_go_on();
 }
 
 #[test]

@@ -10,7 +10,7 @@
 //! - `sent` is each read that leaves, in order, before its frame does. One that is sent again has its old number.
 //! - `answer` stays on show until `told_valid`. Then `told_keep` says whether it counts, and `told` what it is for `complete/sends`: itself; or, if
 //!   it lies beyond an answer that has not come, a NAK_SEQUENCE at the first PSN that is missing (the implied NAK), once until that comes.
-//!   A refusal beyond it is told as of that PSN. What is no answer to anything is not kept.
+//!   A refusal beyond it is told as one behind a read ([`local::BEHIND`]). What is no answer to anything is not kept.
 //! - With `told_data` its payload goes where `job_*` says. `done_valid` ends that: with `done_ok` the bytes are placed and the read
 //!   moves on; otherwise it stays where it is.
 //! - A response counts at the expected PSN only, with the length of its place, and with the opcode of its place in the read or, once
@@ -24,7 +24,7 @@
 //!
 //! Tests: `tests/receive/reads.rs`.
 
-use crate::bus::{Acknowledged, Answer, Commit, ReadSent, Vi};
+use crate::bus::{local, Acknowledged, Answer, Commit, ReadSent, Vi};
 use crate::prims::{Number, Ram};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{READ_DEPTH_LOG2, REGION_LOG2, VI_LOG2};
@@ -165,9 +165,9 @@ pub struct Reads {
     opcode_fits: DFF<bool>,
     keep: DFF<bool>,
     data: DFF<bool>,
-    /// It is a NAK of what comes next; or a refusal, as of there.
+    /// It is a NAK of what comes next; or a refusal behind it.
     implied: DFF<bool>,
-    early: DFF<bool>,
+    behind: DFF<bool>,
     row: Signal<Local, Bits<ROW_BITS>>,
     read_row: Signal<Local, Bits<ROW_LOG2>>,
     next_vi: Signal<Local, Vi>,
@@ -190,13 +190,16 @@ pub struct Reads {
     vis: Number<ROW_LOG2, { 1 << (VI_LOG2 + READ_DEPTH_LOG2) }>,
     nak_sequence: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
     ack: Number<8, { syndrome::ACK as u64 }>,
+    reason: Signal<Local, Bits<2>>,
+    no_reason: Number<8, { local::FAILURE }>,
+    refused_behind: Number<8, { local::BEHIND }>,
 }
 
 impl Logic for Reads {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, leaving, place, read, distance, open, final_one, ends_it, whole);
-        dff_setup!(self, clock, keep, data, implied, early, opcode_fits);
+        dff_setup!(self, clock, keep, data, implied, behind, opcode_fits);
         clock!(self, clock, memory);
 
         // Rows: {0, VI, slot} a read, {1, 0, VI} a VI.
@@ -298,8 +301,13 @@ impl Logic for Reads {
             self.told.next.psn = self.next_psn.val();
             self.told.next.syndrome = self.nak_sequence.val();
         }
-        if self.early.q.val() {
-            self.told.next.psn = self.next_psn.val();
+        // Codes that nobody knows say nothing of why.
+        self.reason.next = self.syndrome.val().get_bits::<2>(0);
+        if self.behind.q.val() {
+            self.told.next.syndrome = self.no_reason.val();
+            if self.reason.val().any() {
+                self.told.next.syndrome = self.refused_behind.val() | bit_cast::<8, 2>(self.reason.val());
+            }
         }
         self.job_region.next = bit_cast::<16, REGION_LOG2>(self.read.q.val().region);
         self.job_offset.next = self.read.q.val().offset;
@@ -373,7 +381,7 @@ impl Logic for Reads {
             Step::Judge => {
                 self.data.d.next = false;
                 self.implied.d.next = false;
-                self.early.d.next = false;
+                self.behind.d.next = false;
                 self.keep.d.next = self.group.val() != bits::<2>(2);
                 if self.answer.val().response {
                     // A MIDDLE has no AETH.
@@ -386,7 +394,7 @@ impl Logic for Reads {
                 if self.beyond.val() {
                     self.data.d.next = false;
                     if self.fatal.val() {
-                        self.early.d.next = true;
+                        self.behind.d.next = true;
                     } else {
                         self.implied.d.next = true;
                         self.keep.d.next = !self.place.q.val().missed.any();

@@ -1,5 +1,6 @@
 //! What a VI that breaks leaves of its messages.
 
+use viaduct_hdl::bus::local;
 use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::refusal::REFUSALS;
 use viaduct_spec::register::event_code;
@@ -53,6 +54,37 @@ fn a_refusal_says_what_the_table_says_and_what_went_out_behind_it_is_not_known()
         assert_eq!(world.drain(), [(5, LOST), (6, FLUSHED)]);
         assert_eq!(world.position(9), 7);
         assert_eq!((world.counts[1], world.rewinds().len()), (1, 0));
+    }
+}
+
+/// Of two reads the first one was answered; behind the second a send, a message that is refused, and one more of each.
+#[test]
+fn a_refusal_behind_reads_that_are_not_answered_is_not_theirs() {
+    let [send, write, read] =
+        [control::OP_SENDRECV, control::OP_RDMAWRITE, control::OP_RDMAREAD].map(u64::from);
+    for refused in [write, read] {
+        let mut world = World::new();
+        world.create(9, Settings { psn: 50, ..Settings::default() });
+        let operations = [read, read, send, read, refused, send, read];
+        for (n, operation) in (0..).zip(operations) {
+            world.packet_of(9, 50 + n, 0, operation);
+            world.told(Told { vi: 9, offset: n, psn: Some(50 + n), operation, ..Told::default() });
+        }
+        world.answer(9, 50, syndrome::ACK);
+        assert_eq!(world.drain(), [(0, status::DONE | status::OP_RDMA_READ)]);
+        world.answer(9, 54, local::BEHIND as u8 | syndrome::NAK_ACCESS & 3);
+        let op = if refused == read { status::OP_RDMA_READ } else { status::OP_RDMA_WRITE };
+        let ends = [
+            (1, LOST | status::OP_RDMA_READ),
+            (2, status::DONE),
+            (3, LOST | status::OP_RDMA_READ),
+            (4, status::DONE | op | status::RDMA_PROT_ERROR),
+            (5, LOST),
+            (6, LOST | status::OP_RDMA_READ),
+        ];
+        assert_eq!(world.drain(), ends, "operation {refused}");
+        assert_eq!(world.broken, [(9, event_code::CONN_LOST)]);
+        assert_eq!(world.position(9), 7);
     }
 }
 

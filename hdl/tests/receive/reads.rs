@@ -1,6 +1,6 @@
 //! The reads of this side, alone: what an answer is told as.
 
-use viaduct_hdl::bus::{Acknowledged, Answer, Commit, ReadSent};
+use viaduct_hdl::bus::{local, Acknowledged, Answer, Commit, ReadSent};
 use viaduct_hdl::export::verilog;
 use viaduct_hdl::receive::Reads;
 use viaduct_spec::tables::table;
@@ -180,14 +180,19 @@ fn what_lies_beyond_a_missing_answer_asks_for_it_once() {
 }
 
 #[test]
-fn a_refusal_counts_at_the_missing_answer_at_the_latest() {
+fn a_refusal_behind_a_missing_answer_says_so() {
     let mut world = World::new();
     let (access, rnr) = (syndrome::NAK_ACCESS, syndrome::RNR_NAK | 5);
+    let behind = |syndrome: u8| local::BEHIND as u8 | syndrome & 3;
     world.send(4, 0, 100, 1000);
     assert_eq!(world.acknowledge(4, 98, rnr), told(98, rnr));
     assert_eq!(world.acknowledge(4, 100, access), told(100, access));
     assert_eq!(world.response(4, 100, FIRST, 256), placed(100, 1, 0, true));
-    assert_eq!(world.acknowledge(4, 103, access), told(101, access));
+    for refusal in [syndrome::NAK_INVALID, access, syndrome::NAK_OPERATIONAL] {
+        assert_eq!(world.acknowledge(4, 103, refusal), told(103, behind(refusal)));
+    }
+    let unknown = syndrome::NAK_SEQUENCE | 4;
+    assert_eq!(world.acknowledge(4, 103, unknown), told(103, local::FAILURE as u8));
     assert_eq!(world.acknowledge(4, 110, rnr), told(101, syndrome::NAK_SEQUENCE));
     assert_eq!(world.acknowledge(4, 110, rnr), None);
     assert_eq!(world.acknowledge(4, 90, 0x40), None, "reserved");

@@ -80,6 +80,7 @@ impl Device {
     fn take_refusal(&mut self, vi: usize, number: u32, code: u8) {
         // An unanswered read before it is not complete; it ends as the VI breaks.
         self.acknowledge(vi, number);
+        self.vis[vi].requester.note_refused(number);
         let holds =
             |message: &&Message| message.started && psn::ahead(number, message.first) < message.packets;
         let held = self.vis[vi].requester.messages.iter().find(holds);

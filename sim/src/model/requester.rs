@@ -69,6 +69,14 @@ impl Message {
         psn::add(self.first, self.packets)
     }
 
+    /// Everything before this PSN is acknowledged.
+    fn note_acknowledged(&mut self, to: u32) {
+        let whole = self.started && self.sent == self.packets;
+        if self.outcome.is_none() && whole && psn::ahead(to, self.end()) < psn::HALF {
+            self.outcome = Some(0);
+        }
+    }
+
     fn holds(&self, number: u32) -> bool {
         self.started && psn::ahead(number, self.first) < self.packets
     }
@@ -127,12 +135,13 @@ impl Requester {
     /// Messages that are acknowledged have their outcome, whatever comes of those before them.
     fn note_acknowledged(&mut self) {
         let oldest = self.oldest;
-        for message in &mut self.messages {
-            let whole = message.started && message.sent == message.packets;
-            if message.outcome.is_none() && whole && psn::ahead(oldest, message.end()) < psn::HALF {
-                message.outcome = Some(0);
-            }
-        }
+        self.messages.iter_mut().for_each(|message| message.note_acknowledged(oldest));
+    }
+
+    /// A refusal at this PSN acknowledges what is before it, but reads that are not answered.
+    pub(super) fn note_refused(&mut self, number: u32) {
+        let behind = self.messages.iter_mut().filter(|message| !message.is_open_read());
+        behind.for_each(|message| message.note_acknowledged(number));
     }
 
     /// Puts the cursor on a PSN that is not acknowledged, or on the first message that has none.

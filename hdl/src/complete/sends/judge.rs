@@ -98,7 +98,7 @@ impl Logic for Judge {
             (self.nak.val() & (self.syndrome.val() != self.sequence_nak.val())) | self.inner.val();
         self.refusal.next = bit_cast::<3, 2>(self.syndrome.val().get_bits::<2>(0));
         if self.inner.val() {
-            self.refusal.next = bit_cast::<3, 2>(self.syndrome.val().get_bits::<2>(0)) | bits::<3>(4);
+            self.refusal.next = self.syndrome.val().get_bits::<3>(0);
         }
         self.refuses.next = self.is_taken.val() & self.connected.val() & self.refused.val();
         self.rested.next = (self.group.val() == bits::<2>(1))

@@ -582,7 +582,7 @@ impl Logic for Sends {
                 self.step.d.next = Step::Settle;
                 if self.outcome.done.val()
                     & self.read_ends.val()
-                    & !self.outcome.acknowledged.val()
+                    & (!self.outcome.acknowledged.val() | self.outcome.missed.val())
                     & self.busy_there.val()
                 {
                     // Looked at again.
@@ -624,7 +624,7 @@ impl Logic for Sends {
                     self.window.d.next.first = self.entry.q.val().after;
                 }
                 self.progress.ends.next = self.read_ends.val();
-                if !self.connected.val() & self.outcome.failed.val() {
+                if !self.connected.val() & self.outcome.failed.val() & !self.outcome.missed.val() {
                     self.window.d.next.refusal = self.no_refusal.val();
                 }
                 self.step.d.next = Step::Again;

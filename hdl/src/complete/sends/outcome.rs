@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!  window, entry, connected ──►┌─────────┐──► acknowledged, done
-//!                read_after ──►│ Outcome │──► status, length, failed
+//!                read_after ──►│ Outcome │──► status, length, failed, missed
 //!                              └─────────┘
 //! ```
-//! Contract: docs/semantics.md, "Work queues" 4, and `viaduct_spec::refusal`. `entry` is the window's oldest. It is `done` when it has come and waits for nothing, is acknowledged, or its VI is not connected.
+//! Contract: docs/semantics.md, "Work queues" 4, "Reliable service: the requester" 4, and `viaduct_spec::refusal`. `entry` is the window's oldest. It is `done` when it has come and waits for nothing, is acknowledged, or its VI is not connected.
 //!
 //! `read_after` is the entry's PSN a cycle earlier than `entry`, straight from memory, and stays.
 //!
@@ -41,10 +41,13 @@ pub struct Outcome {
     pub status: Signal<Out, Bits<20>>,
     /// That is an error.
     pub failed: Signal<Out, bool>,
+    /// It is a read whose answer did not come before another message was refused: the refusal is not its own.
+    pub missed: Signal<Out, bool>,
     /// Length to write.
     pub length: Signal<Out, Bits<32>>,
     reached: Signal<Local, Bits<24>>,
     waits: Signal<Local, bool>,
+    reaches: Signal<Local, bool>,
     acked: Signal<Local, bool>,
     rdma: Signal<Local, bool>,
     write: Signal<Local, bool>,
@@ -52,6 +55,11 @@ pub struct Outcome {
     errors: Signal<Local, Bits<9>>,
     /// The acknowledgements do not reach the message's end.
     short: DFF<bool>,
+    /// Reads before the message that was refused have not been answered.
+    behind: DFF<bool>,
+    unanswered: Signal<Local, bool>,
+    misses: Signal<Local, bool>,
+    reason: Signal<Local, Bits<2>>,
     known_errors: DFF<Bits<9>>,
     bad: DFF<bool>,
     waits_kind: Number<3, { kind::WAITS }>,
@@ -61,10 +69,9 @@ pub struct Outcome {
     flushed_kind: Number<3, { kind::FLUSHED }>,
     transport_kind: Number<3, { kind::TRANSPORT }>,
     no_refusal: Number<3, { refusal::NONE }>,
-    invalid: Number<3, { refusal::INVALID }>,
+    invalid: Number<2, { refusal::INVALID }>,
     inner: Number<3, { refusal::LOCAL }>,
-    failure: Number<3, { refusal::FAILURE }>,
-    access: Number<3, { refusal::ACCESS }>,
+    access: Number<2, { refusal::ACCESS }>,
     no_error: Number<9, 0>,
     format: Number<9, { status::FORMAT_ERROR as u64 }>,
     too_long: Number<9, { status::LENGTH_ERROR as u64 }>,
@@ -101,18 +108,24 @@ const _: () = {
 impl Logic for Outcome {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, short, known_errors, bad);
+        dff_setup!(self, clock, short, behind, known_errors, bad);
         self.reached.next = self.window.val().oldest - self.read_after.val();
         self.short.d.next = self.reached.val().get_bit(23);
         self.waits.next = self.entry.val().kind == self.waits_kind.val();
-        self.acked.next = self.waits.val() & !self.short.q.val();
-        self.acknowledged.next = self.acked.val();
+        self.read.next = self.entry.val().operation == self.op_read.val();
+        self.reason.next = self.window.val().refusal.get_bits::<2>(0);
+        self.behind.d.next = self.window.val().refusal.get_bit(2) & self.reason.val().any();
+        self.unanswered.next = self.behind.q.val() & self.read.val();
+        self.reaches.next = self.waits.val() & !self.short.q.val();
+        self.acknowledged.next = self.reaches.val();
+        self.misses.next = self.reaches.val() & self.unanswered.val();
+        self.missed.next = self.misses.val();
+        self.acked.next = self.reaches.val() & !self.unanswered.val();
         self.done.next = self.window.val().come.any()
             & !self.window.val().rewinding
             & (!self.waits.val() | self.acked.val() | !self.connected.val());
         self.rdma.next = self.entry.val().operation != self.op_send.val();
         self.write.next = self.entry.val().operation == self.op_write.val();
-        self.read.next = self.entry.val().operation == self.op_read.val();
 
         self.errors.next = self.no_error.val();
         if self.entry.val().kind == self.format_kind.val() {
@@ -132,13 +145,14 @@ impl Logic for Outcome {
         }
         // The message that the peer refused; what had its own error keeps it.
         if (self.window.val().refusal != self.no_refusal.val())
+            & !self.misses.val()
             & ((self.errors.val() == self.transport.val()) | (self.errors.val() == self.flushed.val()))
         {
             self.errors.next = self.operational_error.val();
             if self.window.val().reception {
                 self.errors.next = self.operational_reception.val();
             }
-            if self.window.val().refusal == self.invalid.val() {
+            if self.reason.val() == self.invalid.val() {
                 self.errors.next = self.invalid_error.val();
                 if self.window.val().reception {
                     self.errors.next = self.invalid_reception.val();
@@ -147,14 +161,11 @@ impl Logic for Outcome {
                     self.errors.next = self.invalid_rdma.val();
                 }
             }
-            if self.window.val().refusal == self.access.val() {
+            if self.reason.val() == self.access.val() {
                 self.errors.next = self.access_error.val();
             }
             if self.window.val().refusal == self.inner.val() {
                 self.errors.next = self.protection.val();
-            }
-            if self.window.val().refusal == self.failure.val() {
-                self.errors.next = self.transport.val();
             }
         }
         self.known_errors.d.next = self.errors.val();

@@ -98,8 +98,7 @@ pub mod refusal {
     pub const ACCESS: u64 = 2;
     /// NAK_OPERATIONAL.
     pub const OPERATIONAL: u64 = 3;
-    /// The answer to a read came, and a segment of ours was refused: `crate::bus::local`.
+    /// The answer to a read came, and a segment of ours was refused: `crate::bus::local`. In INVALID to OPERATIONAL: the reads
+    /// before what was refused have not been answered.
     pub const LOCAL: u64 = 4;
-    /// The same, and the descriptor could not be read.
-    pub const FAILURE: u64 = 5;
 }
