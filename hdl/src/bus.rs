@@ -573,6 +573,8 @@ pub struct ReadRequest {
     pub psn: Bits<24>,
     /// Messages executed, this one included, modulo 2^24.
     pub msn: Bits<24>,
+    /// Its VI is of Reliable Reception.
+    pub reception: bool,
 }
 
 /// One packet of the answer to an RDMA read, without its bytes.

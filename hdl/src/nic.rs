@@ -561,6 +561,9 @@ impl Logic for Nic {
         self.receive.request_packets.next = self.requests.answer_packets.val();
         self.requests.issued.next = self.protect.issued.val();
         self.requests.retired.next = self.dma_write.retired.val();
+        // The way of a completion: receive, writer, ack, in order. None follows while a request is looked at.
+        self.requests.settled.next =
+            !self.receive.completion_valid.val() & !self.writer.receiving.val() & !self.ack.waits.val();
         self.requests.reply_ready.next = self.gather.reply_ready.val();
         self.gather.reply_valid.next = self.requests.reply_valid.val();
         self.gather.reply.next = self.requests.reply.val();

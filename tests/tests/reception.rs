@@ -67,6 +67,49 @@ fn a_send_completes_when_its_data_is_in_memory() {
     assert!(!is_received_first([Rtl, Rtl], DELIVERY, 3000));
 }
 
+/// Whether a message, a send or an RDMA write, is in the receiver's memory when it completes, with a read behind it: the read's
+/// answer acknowledges it.
+fn is_received_before_the_read(kinds: [Kind; 2], service: Service, write: bool, read: usize) -> bool {
+    const LENGTH: usize = 3000;
+    let mut scene = scene(kinds, ROUND_TRIP);
+    let mut vis = scene.hosts.each_ref().map(|host| RawVi::open(host, service, 1024));
+    let [first, second] = &mut vis;
+    first.connect(second);
+    let [a, b] = &mut scene.hosts;
+    let rights = MemoryAttributes { tag: b.tag, rdma_write: true, rdma_read: true };
+    let region = b.register_as(0x1000, 0x1000, rights);
+    let receive = vis[1].receive(b, &Descriptor::of(b, 0x1000, LENGTH));
+    b.memory.write(0x1000, &[0xA5; LENGTH]);
+    scene.world.settle();
+    let mut message = Descriptor::of(a, 0x100, LENGTH);
+    if write {
+        message = message.write_to(region.address, region.handle).immediate(7);
+    }
+    let message = vis[0].send(a, &message);
+    let read = Descriptor::of(a, 0x2000, read).read_from(region.address, region.handle);
+    let read = vis[0].send(a, &read);
+    scene.world.until("the message", 20_000, || Completion::read(&a.memory, message).is_complete());
+    let data = b.memory.read(0x1000, LENGTH) == a.memory.read(0x100, LENGTH);
+    let first = data && Completion::read(&b.memory, receive).is_complete();
+    assert_eq!(scene.world.complete(a, read).status, status::DONE | status::OP_RDMA_READ);
+    scene.others_go_on();
+    first
+}
+
+#[test]
+fn a_read_behind_a_message_does_not_complete_it_early() {
+    for kinds in KINDS {
+        for write in [false, true] {
+            for read in [0, 10] {
+                let first = is_received_before_the_read(kinds, RECEPTION, write, read);
+                assert!(first, "{kinds:?}, write {write}, a read of {read} bytes");
+            }
+        }
+    }
+    // What is found here would be found if Reliable Reception did not wait.
+    assert!(!is_received_before_the_read([Model, Rtl], DELIVERY, false, 0));
+}
+
 /// What happens at the receiver of a send, or of an RDMA write, that is refused.
 struct Case {
     name: &'static str,

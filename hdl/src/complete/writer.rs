@@ -132,6 +132,8 @@ pub struct Writer {
     pub entry_ok: Signal<Out, bool>,
     /// A completion is under way.
     pub busy: Signal<Out, bool>,
+    /// A receive's completion is being written.
+    pub receiving: Signal<Out, bool>,
     step: DFF<Step>,
     /// An access is asked for: in the three steps that do.
     asks: DFF<bool>,
@@ -236,6 +238,7 @@ impl Logic for Writer {
         self.fault.next.receive = self.at.q.val().receive;
         self.fault.next.breaks = true;
         self.busy.next = true;
+        self.receiving.next = (self.step.q.val() != Step::Idle) & self.at.q.val().receive;
         self.ended_valid.next = self.ended.q.val();
         self.ended_queue.next = self.queue.q.val();
         if self.ended_ready.val() {

@@ -436,6 +436,7 @@ impl Logic for Delivery {
         self.request.next.length = self.packet.q.val().size;
         self.request.next.psn = self.packet.q.val().psn;
         self.request.next.msn = self.standing.next_msn.val();
+        self.request.next.reception = self.message.q.val().reception;
         // Opcodes of answers: FIRST 13, MIDDLE 14, LAST 15, ONLY 16.
         self.answer_valid.next = (self.step.q.val() == Step::Ask)
             | ((self.step.q.val() == Step::Act)

@@ -5,12 +5,12 @@
 //!   answer ◄──│   Requests   │◄── gone, failed                (from send/transmit)
 //!   commit ──►│ Slots  Count │──► word                        (a refusal, to send/ack)
 //!  retired ──►│  Departures  │──► held, free                  (send/ack holds what is behind an answer)
-//!             └──────────────┘
+//!  settled ──►└──────────────┘
 //! ```
 //! Contract: docs/semantics.md, "Reliable service: the responder".
 //! - A request stays on show until `answer_valid`; `answer_ok` says that it is kept, `answer_packets` how many PSNs its answer
 //!   has. It is looked at when the writes granted before it have left the edge, so a read finds what was written
-//!   before.
+//!   before; that of Reliable Reception when all that was received before is in memory (`settled`), for its answer acknowledges that.
 //! - A VI has READ_DEPTH slots, used in turn. A new request goes into the oldest; it is not kept if as many as the VI's RECEIVE row
 //!   allows wait for their answers; none is (`answer_denied`) where the row does not allow RDMA reads. One that comes `again` is kept if its PSNs lie within those of a request that is still in
 //!   its slot; its own address, handle and length count from then on. What waits behind it is forgotten: it is asked for again too.
@@ -127,6 +127,8 @@ pub struct Requests {
     pub issued: Signal<In, Mark>,
     /// Write commands retired.
     pub retired: Signal<In, Mark>,
+    /// All that was received before is in memory, status and all.
+    pub settled: Signal<In, bool>,
     /// A table row.
     pub commit_valid: Signal<In, bool>,
     /// RECEIVE rows are ours.
@@ -214,6 +216,8 @@ pub struct Requests {
     one: Signal<Local, Bits<4>>,
     waiting: Signal<Local, Bits<3>>,
     since: Signal<Local, Mark>,
+    /// `settled` in the cycle before.
+    rests: DFF<bool>,
     next_slot: Signal<Local, Bits<2>>,
     left: Signal<Local, Bits<32>>,
     distance: Signal<Local, Bits<24>>,
@@ -235,7 +239,7 @@ impl Logic for Requests {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, slot, tries, at, mark, fresh, packets);
-        dff_setup!(self, clock, offered, offer, failure, told, kept, denied);
+        dff_setup!(self, clock, offered, offer, failure, told, kept, denied, rests);
         dff_setup!(self, clock, request_end, slot_end, known, full, mtu, holding, weighed);
         clock!(self, clock, queues, slots, count, departures, turn);
         self.turn.reset.next = self.reset.val();
@@ -368,6 +372,7 @@ impl Logic for Requests {
         self.turn.push_valid.next = false;
         self.turn.push_id.next = self.vi.q.val();
         self.turn.pop_ready.next = false;
+        self.rests.d.next = self.settled.val();
         self.since.next = self.retired.val() - self.mark.q.val();
         self.failed_ready.next = false;
         self.word_valid.next = self.step.q.val() == Step::Say;
@@ -430,7 +435,7 @@ impl Logic for Requests {
             // A request.
             Step::Wait => {
                 self.slot.d.next = self.queue.val().oldest;
-                if !self.since.val().get_bit(7) {
+                if !self.since.val().get_bit(7) & (self.rests.q.val() | !self.request.val().reception) {
                     self.step.d.next = Step::Count;
                 }
             }

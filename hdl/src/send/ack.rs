@@ -116,6 +116,8 @@ pub struct Ack {
     pub count_rnr: Signal<Out, bool>,
     /// Something waits.
     pub busy: Signal<Out, bool>,
+    /// A request waits for its data to be where it must be.
+    pub waits: Signal<Out, bool>,
     requests: Fifo<Marked, 3, 4>,
     flush: FlushRead,
     /// Commands retired in units of 256, for those who wait long; and the top bit of `retired` a cycle ago.
@@ -201,6 +203,7 @@ impl Logic for Ack {
         if self.ack_ready.val() {
             self.offered.d.next = false;
         }
+        self.waits.next = self.requests.out_valid.val() | self.flush.busy.val();
         self.busy.next = self.requests.out_valid.val()
             | self.flush.busy.val()
             | self.turn.held.val()

@@ -331,6 +331,26 @@ fn a_read_waits_for_the_writes_before_it() {
     world.until("answer_valid");
 }
 
+/// Its answer acknowledges what came before.
+#[test]
+fn a_read_of_reliable_reception_waits_for_what_was_received_before_it() {
+    for reception in [0, 1] {
+        let mut world = World::new();
+        world.open(1, 0, 4);
+        world.request.set(&mut world.dut, &[("vi", 1), ("length", 0), ("reception", reception)]);
+        world.dut.set("request_valid", 1);
+        if reception == 1 {
+            for _ in 0..100 {
+                world.dut.eval();
+                assert_eq!(world.dut.get("answer_valid"), 0);
+                world.tick();
+            }
+            world.dut.set("settled", 1);
+        }
+        world.until("answer_valid");
+    }
+}
+
 #[test]
 fn a_packet_that_cannot_be_read_ends_its_vis_answers() {
     let mut world = World::new();
