@@ -155,3 +155,45 @@ fn rate(name: &'static str, pair: &Pair, _: &Arguments) -> Result<Figure> {
     let bound = pair.conditions().physics().send_rate(message);
     Ok(Figure { name, value: each, unit: "cycles/message", bound, how })
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::{Arguments, Figure, Pair, MEASUREMENTS};
+
+    /// Measures the figures with these beginnings and ends of their names, and holds them to their bar. They are exact.
+    fn hold(count: usize, begins: &str, ends: &str, meets: fn(&Figure) -> bool) {
+        let arguments = Arguments::parse_from(["viaduct-bench"]);
+        let named = MEASUREMENTS.iter().filter(|(name, ..)| name.starts_with(begins) && name.ends_with(ends));
+        let mut held = 0;
+        for (name, conditions, measure) in named {
+            let pair = Pair::new(*conditions, None).expect("two NICs");
+            let figure = measure(name, &pair, &arguments).expect("a figure");
+            assert!(meets(&figure), "{}", figure.text());
+            held += 1;
+        }
+        assert_eq!(held, count);
+    }
+
+    #[test]
+    fn latency_is_at_most_one_and_a_half_times_its_bound() {
+        hold(1, "send_8B_latency", "link1", |figure| figure.ratio() <= 1.5);
+    }
+
+    #[test]
+    fn sends_and_writes_of_64_kib_reach_nine_tenths_of_their_bound() {
+        hold(1, "send_64K_goodput", "link8", |figure| figure.ratio() >= 0.9);
+        hold(1, "write_64K_goodput", "link8", |figure| figure.ratio() >= 0.9);
+    }
+
+    #[test]
+    fn reads_of_64_kib_reach_nine_tenths_of_their_bound() {
+        hold(1, "read_64K_goodput", "link8", |figure| figure.ratio() >= 0.9);
+    }
+
+    #[test]
+    fn a_message_takes_at_most_32_cycles() {
+        hold(2, "send_8B_rate", "", |figure| figure.value <= 32.0);
+    }
+}

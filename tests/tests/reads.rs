@@ -505,3 +505,22 @@ fn a_duplicate_read_request_that_no_read_can_have_been_is_dropped() {
     readers.exchange_one();
     drops(readers, (1 << 31) + 1);
 }
+
+/// No answer is back when they are counted: the wire is long.
+#[test]
+fn as_many_reads_are_under_way_as_the_depth_allows() {
+    for depth in [1, 2, 4] {
+        let mut setup = quick(5);
+        setup.network.link.latency = 1500;
+        let mut readers = Readers::on(World::new(&setup), 1024, depth);
+        let frames = |readers: &Readers| readers.scene.world.net.network().fabric().counters().roce_frames;
+        let before = frames(&readers);
+        let places = [0; 6].map(|_| readers.read(0, 0, &[(0x1000, 100)]));
+        readers.scene.world.run(1500);
+        assert_eq!(frames(&readers) - before, u64::from(depth), "requests, depth {depth}");
+        for place in places {
+            readers.done(0, place, 100);
+        }
+        readers.scene.others_go_on();
+    }
+}

@@ -95,3 +95,42 @@ impl Weather for Keyed {
         fate
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each frame's fate is its own: other frames between change nothing, and every part of the key counts.
+    #[test]
+    fn a_frame_s_fate_is_its_key_s_and_its_copy_s() {
+        let rates = Rates { lose: 200, repeat: 200, flip: 200, damage: 200, delay: 200, reliable: true };
+        let keyed = |seed| Keyed::new(seed, rates, Met::default());
+        let key = |n: u32| Key { source: 1, queue_pair: 2, opcode: 4, psn: n };
+        let told = |weather: &mut Keyed, key: Key| format!("{:?}", weather.fate(key, &[]));
+        let fates = |seed, change: fn(Key) -> Key| -> Vec<String> {
+            let mut weather = keyed(seed);
+            (0..100).flat_map(|n| [key(n); 2]).map(|key| told(&mut weather, change(key))).collect()
+        };
+        let usual = fates(1, |key| key);
+        let mut weather = keyed(1);
+        let backwards = (0..100).rev().flat_map(|n| {
+            told(&mut weather, Key { source: 9, ..key(n) });
+            let [first, second] = [0, 1].map(|_| told(&mut weather, key(n)));
+            [second, first]
+        });
+        let mut backwards: Vec<String> = backwards.collect();
+        backwards.reverse();
+        assert_eq!(usual, backwards, "other frames, in another order");
+        let changes: [fn(Key) -> Key; 3] = [
+            |key| Key { source: 3, ..key },
+            |key| Key { queue_pair: 3, ..key },
+            |key| Key { opcode: 5, ..key },
+        ];
+        for change in changes {
+            assert_ne!(usual, fates(1, change));
+        }
+        assert_ne!(usual, fates(2, |key| key), "the seed");
+        assert!(usual.chunks(2).any(|copies| copies[0] != copies[1]), "the copy");
+        assert!(usual.windows(3).any(|three| three[0] != three[2]), "the PSN");
+    }
+}

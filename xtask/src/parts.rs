@@ -70,7 +70,7 @@ pub const PARTS: &[Part] = &[
     Part { name: "verilate", about: "unit tests: Verilog into a running model", needs: &[Simulator], action: Action::Unit("viaduct-verilate") },
     Part { name: "hdl", about: "unit tests: every block's exported Verilog in Verilator, and the source lint", needs: &[Simulator, Synthesis], action: Action::Unit("viaduct-hdl") },
     Part { name: "sim", about: "unit tests: root complex, fabric, functional model", needs: &[Simulator], action: Action::Unit("viaduct-sim") },
-    Part { name: "bench", about: "unit tests: the bounds that figures are compared with", needs: &[Simulator], action: Action::Unit("viaduct-bench") },
+    Part { name: "bench", about: "unit tests: the bounds of the figures; every figure holds its bar", needs: &[Simulator], action: Action::Unit("viaduct-bench") },
     Part { name: "walk", about: "unit tests: random walks find what is wrong, and make it small", needs: &[Simulator], action: Action::Unit("viaduct-walk") },
     Part { name: "walks", about: "random walks: the RTL held against the functional model", needs: &[Simulator], action: Action::Walks },
     Part { name: "stack", about: "the co-simulation suite", needs: &[Simulator, Decode], action: Action::Unit("viaduct-tests") },

@@ -19,6 +19,9 @@ use super::psn;
 use super::reads::response_opcode;
 use super::tables::Tables;
 
+/// Bytes of the longest read.
+const MOST_READ: u64 = 1 << 31;
+
 /// What is to be sent back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Answer {
@@ -35,6 +38,13 @@ struct Read {
     packets: u32,
     place: Place,
     length: u64,
+}
+
+impl Read {
+    /// The PSN behind its last.
+    fn end(&self) -> u32 {
+        psn::add(self.first, self.packets)
+    }
 }
 
 /// A VI's responder, and what it receives at either service.
@@ -216,7 +226,7 @@ impl Device {
         let packets = psn::packets(length, Tables::mtu(row.get(receive::MTU)));
         let depth = (row.get(receive::READ_DEPTH) as usize).min(READ_DEPTH);
         let misplaced = responder.inbound.is_some() || packet.body.len() != 16;
-        if misplaced || packets >= u64::from(psn::HALF) {
+        if misplaced || length > MOST_READ {
             return Err(Refusal::lost(syndrome::NAK_INVALID));
         }
         let refusal = |syndrome| Refusal::Break { syndrome, event: event_code::RDMAR_PROT, ending: None };
@@ -236,7 +246,7 @@ impl Device {
         responder.expected = psn::add(packet.psn, read.packets);
         responder.msn = psn::add(responder.msn, 1);
         responder.reads.push_back(read);
-        while responder.reads.len() > depth {
+        while responder.reads.len() > READ_DEPTH {
             responder.reads.pop_front();
         }
         let msn = responder.msn;
@@ -258,12 +268,8 @@ impl Device {
             let from = psn::ahead(packet.psn, read.first);
             from < read.packets && u64::from(from) + packets <= u64::from(read.packets)
         };
-        let under_way = responder.answers.iter().any(|answer| {
-            matches!(answer, Answer::Read { read, .. } if psn::ahead(packet.psn, read.first) < read.packets)
-        });
-        let depth = (row.get(receive::READ_DEPTH) as usize).min(READ_DEPTH);
-        let known = packet.body.len() == 16 && responder.reads.iter().any(within);
-        if !known || under_way || responder.open_reads() >= depth {
+        let known = packet.body.len() == 16 && length <= MOST_READ && responder.reads.iter().any(within);
+        if !known {
             return self.counters.count(counter::DROP_PSN);
         }
         self.counters.count(counter::DUPLICATES);
@@ -275,6 +281,10 @@ impl Device {
         let read = Read { first: packet.psn, packets: packets as u32, place, length };
         let responder = &mut self.vis[vi].responder;
         let msn = responder.msn;
+        // What is left of its answer, and the reads behind it, are asked for again too.
+        responder.answers.retain(|answer| {
+            !matches!(answer, Answer::Read { read, .. } if psn::ahead(read.end(), packet.psn) < psn::HALF && read.end() != packet.psn)
+        });
         responder.answers.push_back(Answer::Read { read, msn, done: 0 });
     }
 
