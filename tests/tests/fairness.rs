@@ -12,6 +12,7 @@ use viaduct_spec::profile::VIS;
 use viaduct_spec::register::{control, registers};
 use viaduct_tests::frame::{timed_capture, Reading};
 use viaduct_tests::raw::{Completion, Descriptor, RawVi};
+use viaduct_tests::scene::Scene;
 use viaduct_tests::world::{quick, World};
 
 /// Messages of a VI's turn: the tokens that it has at hand.
@@ -133,4 +134,57 @@ fn long_messages_of_one_make_the_others_wait_for_its_turn_and_no_more() {
     // The one with long messages has its turns as well.
     let (most, _) = report("that one", &packets, 0..1);
     assert!(most <= TURN * OTHERS, "{most} packets");
+}
+
+/// Cycles of three messages whose receives have been fetched, while so many of the receiver's VIs, all in Error, have a whole ring
+/// of receives to give back.
+fn messages_beside(broken: usize) -> u64 {
+    let mut scene = Scene::on(World::new(&Setup { kinds: vec![Kind::Rtl], ..quick(72) }));
+    let mut vis: Vec<RawVi> = (0..broken)
+        .map(|_| {
+            let [mut a, mut b] =
+                scene.hosts.each_ref().map(|host| RawVi::new(host, Service::ReliableDelivery, MTU as u32));
+            a.connect(&mut b);
+            b.vi.break_off().expect("the NIC answers");
+            b
+        })
+        .collect();
+    let [a, b] = &mut scene.hosts;
+    let [from, to] = &mut scene.bystanders;
+    let receives = [0; 3].map(|_| to.receive(b, &Descriptor::of(b, 0x1000, 500)));
+    scene.world.settle();
+    // All is posted before anything is served.
+    let device = b.device.clone();
+    let enabled = device.read32(Bar::Registers, registers::CONTROL).expect("the NIC is there");
+    let serves = control::SEND_ENABLE.mask() << control::SEND_ENABLE.lo;
+    device.write32(Bar::Registers, registers::CONTROL, enabled & !(serves as u32)).expect("the NIC is there");
+    let mut places = Vec::new();
+    for _ in 0..POSTED {
+        places.extend(vis.iter_mut().map(|vi| vi.receive(b, &Descriptor::of(b, 0, 100))));
+    }
+    scene.world.arrived(1);
+    device.write32(Bar::Registers, registers::CONTROL, enabled).expect("the NIC is there");
+    let start = scene.world.now();
+    for _ in receives {
+        from.send(a, &Descriptor::of(a, 0x100, 500));
+    }
+    let complete = |places: &[usize]| {
+        places.iter().filter(|place| Completion::read(&b.memory, **place).is_complete()).count()
+    };
+    scene.world.until("three messages", 100_000, || complete(&receives) == 3);
+    let (cycles, back) = (scene.world.now() - start, complete(&places));
+    println!(
+        "{broken} VIs in Error: {cycles} cycles, {back} of {} receives given back by then",
+        places.len()
+    );
+    assert!(broken == 0 || back < places.len(), "they were given back before");
+    scene.world.settle();
+    assert_eq!(complete(&places), places.len());
+    cycles
+}
+
+#[test]
+fn vis_in_error_that_give_back_their_receives_hold_no_frame_up() {
+    let (alone, beside) = (messages_beside(0), messages_beside(VIS - 2));
+    assert!(beside < 3 * alone, "{alone} cycles alone, {beside} beside VIs in Error");
 }

@@ -6,7 +6,7 @@
 //!    blocking ──►│        │──► order_valid, order_* ◄── order_ready
 //!        hold ──►└────────┘
 //! ```
-//! Contract: one order at a time, in the order of the store; flushes go first. An order stands until it is taken, and
+//! Contract: one order at a time, frames in the order of the store; a frame and a receive to flush in turn. An order stands until it is taken, and
 //! its frame with it (`info_taken`). While [`Delivery`](super::Delivery) works on a VI and has not saved its context
 //! (`blocking`), the same VI is not looked up; another one is.
 //!
@@ -15,8 +15,8 @@
 //! the store's ring in their order. Fetch needs two reads of host memory for a receive, so that is a matter of a few
 //! microseconds; commits are taken meanwhile.
 //!
-//! After an order that only ended a message (Partial) the same frame comes again, and after a flush the same VI, until
-//! nothing is left to flush. Between frames, with `hold`, nothing begins.
+//! After an order that only ended a message (Partial) the same frame comes again, and after a flush, and a frame if there is one, the same VI, until
+//! nothing is left to flush: `unfinished`. Between frames, with `hold`, nothing begins.
 //!
 //! Latency: 3 cycles from a frame to its order.
 //!
@@ -66,6 +66,8 @@ pub struct Lookup {
     pub hold: Signal<In, bool>,
     /// Nothing is under way.
     pub idle: Signal<Out, bool>,
+    /// Nothing may be, but a flush is not at its end.
+    pub unfinished: Signal<Out, bool>,
     /// The context of `blocking_vi` is not saved yet.
     pub blocking: Signal<In, bool>,
     /// Which.
@@ -135,6 +137,15 @@ pub struct Lookup {
     looked: DFF<bool>,
     /// The VI in hand comes from the flushes, and leaves their queue.
     popping: DFF<bool>,
+    /// The flush of `rest_vi` goes on.
+    rests: DFF<bool>,
+    rest_vi: DFF<Vi>,
+    /// A frame goes before a flush.
+    frame_turn: DFF<bool>,
+    work: Signal<Local, bool>,
+    next_work: Signal<Local, Vi>,
+    /// A flush comes next, if anything.
+    flushes: Signal<Local, bool>,
     target: Signal<Local, Vi>,
     blocked: Signal<Local, bool>,
     next_blocked: Signal<Local, bool>,
@@ -151,15 +162,22 @@ impl Logic for Lookup {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, flushing, known_peer, known_message, known_consumed);
-        dff_setup!(self, clock, present, coming, looked, popping);
+        dff_setup!(self, clock, present, coming, looked, popping, rests, rest_vi, frame_turn);
         clock!(self, clock, judge);
 
         // The VI in hand; in Idle, the next one.
+        self.unfinished.next = self.rests.q.val();
+        self.work.next = self.rests.q.val() | self.work_valid.val();
+        self.next_work.next = self.work_vi.val();
+        if self.rests.q.val() {
+            self.next_work.next = self.rest_vi.q.val();
+        }
+        self.flushes.next = self.work.val() & !(self.frame_turn.q.val() & self.info_valid.val());
         self.target.next = self.vi.q.val();
         if self.step.q.val() == Step::Idle {
             self.target.next = bit_cast::<VI_LOG2, 24>(self.info.val().queue_pair);
-            if self.work_valid.val() {
-                self.target.next = self.work_vi.val();
+            if self.flushes.val() {
+                self.target.next = self.next_work.val();
             }
         }
         self.look_vi.next = self.target.val();
@@ -170,8 +188,8 @@ impl Logic for Lookup {
         // The next one again: compared before it is known which it is.
         self.next_blocked.next = self.blocking.val()
             & (self.blocking_vi.val() == bit_cast::<VI_LOG2, 24>(self.info.val().queue_pair));
-        if self.work_valid.val() {
-            self.next_blocked.next = self.blocking.val() & (self.blocking_vi.val() == self.work_vi.val());
+        if self.flushes.val() {
+            self.next_blocked.next = self.blocking.val() & (self.blocking_vi.val() == self.next_work.val());
         }
         self.judge.info.next = self.info.val();
         self.judge.peer.next = self.known_peer.q.val();
@@ -207,12 +225,10 @@ impl Logic for Lookup {
         match self.step.q.val() {
             Step::Idle => {
                 self.vi.d.next = self.target.val();
-                self.flushing.d.next = self.work_valid.val();
-                if (self.work_valid.val() | self.info_valid.val())
-                    & !self.hold.val()
-                    & !self.next_blocked.val()
-                {
-                    self.popping.d.next = self.work_valid.val();
+                self.flushing.d.next = self.flushes.val();
+                if (self.work.val() | self.info_valid.val()) & !self.hold.val() & !self.next_blocked.val() {
+                    self.popping.d.next = self.flushes.val() & !self.rests.q.val();
+                    self.frame_turn.d.next = false;
                     self.step.d.next = Step::Load;
                 }
             }
@@ -239,8 +255,14 @@ impl Logic for Lookup {
             }
             Step::Decide => {
                 self.looked.d.next = false;
+                if self.flushing.q.val() {
+                    self.frame_turn.d.next = true;
+                }
                 if !self.ordered.val() {
                     self.step.d.next = Step::Idle;
+                    if self.flushing.q.val() {
+                        self.rests.d.next = false;
+                    }
                     // A receive on its way is looked for once more before others have a chance.
                     if !self.flushing.q.val() & !self.looked.q.val() {
                         self.looked.d.next = true;
@@ -248,7 +270,10 @@ impl Logic for Lookup {
                     }
                 } else if self.order_ready.val() {
                     self.step.d.next = Step::Idle;
-                    if self.flushing.q.val() | self.judge.partial.val() {
+                    if self.flushing.q.val() {
+                        self.rests.d.next = true;
+                        self.rest_vi.d.next = self.vi.q.val();
+                    } else if self.judge.partial.val() {
                         self.step.d.next = Step::Reload;
                     } else {
                         self.info_taken.next = true;
@@ -263,6 +288,8 @@ impl Logic for Lookup {
             self.popping.d.next = false;
             self.step.d.next = Step::Idle;
             self.looked.d.next = false;
+            self.rests.d.next = false;
+            self.frame_turn.d.next = false;
         }
     }
 }

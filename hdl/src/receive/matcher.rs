@@ -363,7 +363,8 @@ impl Logic for Matcher {
         self.again_receive_valid.next = self.closing.again_receive_valid.val();
         self.again_receive_vi.next = self.closing.again_receive_vi.val();
 
-        self.busy.next = !self.quiet.val() | self.info_valid.val() | self.flush.busy.val();
+        self.busy.next =
+            !self.quiet.val() | self.lookup.unfinished.val() | self.info_valid.val() | self.flush.busy.val();
         self.count_message.next = self.delivery.count_message.val();
         self.count_no_vi.next = self.delivery.count_no_vi.val();
         self.count_duplicate.next = self.delivery.count_duplicate.val();
