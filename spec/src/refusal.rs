@@ -1,4 +1,9 @@
 //! How a message completes that its peer refused, or never answered: VIA's status for each answer of the wire.
+//!
+//! That is the requester's side. At the target a refused RDMA write is an event, or, if the packet that is refused carries immediate
+//! data and finds a receive, RDMA_PROT_ERROR in that. Immediate data travels in the last packet only: a write of several packets that is
+//! refused before it is an event, whether immediate data was to come or not, and takes no receive; nor does an unreliable one
+//! that loses a packet.
 
 use crate::descriptor::status::{RDMA_PROT_ERROR, REMOTE_DESC_ERROR, TRANSPORT_ERROR};
 use crate::wire::syndrome::{NAK_ACCESS, NAK_INVALID, NAK_OPERATIONAL, RNR_NAK};

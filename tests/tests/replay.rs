@@ -15,6 +15,11 @@
 //! * The rest of a read, asked for again, is a request of its own: its answer begins with FIRST or is an ONLY. Linux goes on
 //!   with the opcodes of the whole. We take both.
 //! * A gap in the answers to a read is an implied NAK (volume 1, 9.7.5.2.8); Linux waits for its time-out.
+//! * One acknowledgement may stand for several requests that ask, as InfiniBand lets it, and a packet in every sixteen asks; Linux acknowledges each
+//!   that asks, and only a message's last packet does.
+//! * An unreliable FIRST or ONLY behind the expected PSN is dropped, so that no message comes twice (design: VIA forbids it); Linux takes it at
+//!   any PSN. After a hole in a message the next whole one is delivered; Linux loses it too.
+//! * BTH's MigReq is 0 as Linux has it, and not looked at: there is no path migration.
 //!
 //! Atomic operations are not VIA's: captures end here before the first one. So `rc_loss_responses_10pct`, which has
 //! them throughout, is not used: `loss.rs` and `bulk.rs` lose more.
