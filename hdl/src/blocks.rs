@@ -85,7 +85,7 @@ pub fn all() -> Vec<Entry> {
         entry("receive/contexts", || verilog(receive::Contexts::default()), 460, 5, 290),
         entry("receive/flush", || verilog(receive::Flush::default()), 280, 0, 162),
         entry("receive/judge", || verilog(receive::Judge::default()), 270, 0, 184),
-        entry("receive/lookup", || verilog(receive::Lookup::default()), 380, 0, 163),
+        entry("receive/lookup", || verilog(receive::Lookup::default()), 400, 0, 163),
         entry("receive/outcome", || verilog(receive::Outcome::default()), 60, 0, 0),
         entry("receive/standing", || verilog(receive::Standing::default()), 275, 0, 0),
         entry("receive/report", || verilog(receive::Report::default()), 70, 0, 0),

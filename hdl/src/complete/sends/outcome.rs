@@ -59,6 +59,7 @@ pub struct Outcome {
     behind: DFF<bool>,
     unanswered: Signal<Local, bool>,
     misses: Signal<Local, bool>,
+    refusal: Signal<Local, Bits<3>>,
     reason: Signal<Local, Bits<2>>,
     known_errors: DFF<Bits<9>>,
     bad: DFF<bool>,
@@ -113,8 +114,9 @@ impl Logic for Outcome {
         self.short.d.next = self.reached.val().get_bit(23);
         self.waits.next = self.entry.val().kind == self.waits_kind.val();
         self.read.next = self.entry.val().operation == self.op_read.val();
-        self.reason.next = self.window.val().refusal.get_bits::<2>(0);
-        self.behind.d.next = self.window.val().refusal.get_bit(2) & self.reason.val().any();
+        self.refusal.next = self.window.val().refusal;
+        self.reason.next = self.refusal.val().get_bits::<2>(0);
+        self.behind.d.next = self.refusal.val().get_bit(2) & self.reason.val().any();
         self.unanswered.next = self.behind.q.val() & self.read.val();
         self.reaches.next = self.waits.val() & !self.short.q.val();
         self.acknowledged.next = self.reaches.val();
