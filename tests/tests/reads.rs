@@ -39,6 +39,13 @@ impl Readers {
         Self::on(World::new(&quick(5)), mtu, 4)
     }
 
+    /// On a wire so long that all requests are out before the first answer is back.
+    fn far(depth: u32) -> Self {
+        let mut setup = quick(5);
+        setup.network.link.latency = 1500;
+        Self::on(World::new(&setup), 1024, depth)
+    }
+
     fn on(world: World, mtu: u32, depth: u32) -> Self {
         let scene = Scene::on(world);
         let vis = pair(&scene.hosts, RELIABLE, mtu);
@@ -288,9 +295,7 @@ fn a_read_that_may_not_be_is_refused_and_breaks_both_ends() {
 /// A read, a send, and a write that is refused: only the read's answer is lost.
 #[test]
 fn a_read_whose_answer_is_lost_before_a_refusal_is_not_what_was_refused() {
-    let mut setup = quick(5);
-    setup.network.link.latency = 1500;
-    let mut readers = Readers::on(World::new(&setup), 1024, 4);
+    let mut readers = Readers::far(4);
     let b = &mut readers.scene.hosts[1];
     let receive = readers.vis[1].receive(b, &Descriptor::of(b, 0x1000, 10));
     readers.scene.world.settle();
@@ -366,9 +371,7 @@ fn a_peer_that_allows_no_reads_refuses_and_counts() {
 /// Where an answer goes is read from its descriptor when it comes.
 #[test]
 fn a_read_whose_descriptor_is_gone_when_its_answer_comes_breaks_the_vi() {
-    let mut setup = quick(5);
-    setup.network.link.latency = 1500;
-    let mut readers = Readers::on(World::new(&setup), 1024, 4);
+    let mut readers = Readers::far(4);
     let host = &mut readers.scene.hosts[0];
     let place = host.place(256);
     let region = host.register(place & !0xFFF, 0x1000, host.tag);
@@ -397,9 +400,7 @@ fn a_read_whose_descriptor_is_gone_when_its_answer_comes_breaks_the_vi() {
 fn a_read_the_rest_of_whose_descriptor_is_nowhere_when_its_answer_comes_breaks_the_vi() {
     const ROWS: u16 = 128;
     const NOWHERE: u64 = 1 << 50;
-    let mut setup = quick(5);
-    setup.network.link.latency = 1500;
-    let mut readers = Readers::on(World::new(&setup), 1024, 4);
+    let mut readers = Readers::far(4);
     let host = &readers.scene.hosts[0];
     let place = 0x1DFC0;
     let region = host.register(place & !0xFFF, 0x2000, host.tag);
@@ -510,9 +511,7 @@ fn a_duplicate_read_request_that_no_read_can_have_been_is_dropped() {
 #[test]
 fn as_many_reads_are_under_way_as_the_depth_allows() {
     for depth in [1, 2, 4] {
-        let mut setup = quick(5);
-        setup.network.link.latency = 1500;
-        let mut readers = Readers::on(World::new(&setup), 1024, depth);
+        let mut readers = Readers::far(depth);
         let frames = |readers: &Readers| readers.scene.world.net.network().fabric().counters().roce_frames;
         let before = frames(&readers);
         let places = [0; 6].map(|_| readers.read(0, 0, &[(0x1000, 100)]));

@@ -88,6 +88,15 @@ impl World {
         panic!("no {port}");
     }
 
+    #[track_caller]
+    fn has_no_answer_for(&mut self, cycles: usize) {
+        for _ in 0..cycles {
+            self.dut.eval();
+            assert_eq!(self.dut.get("answer_valid"), 0);
+            self.tick();
+        }
+    }
+
     /// What the block answers: packets, if it keeps the request.
     #[track_caller]
     fn ask(&mut self, read: Read) -> Option<u64> {
@@ -321,11 +330,7 @@ fn a_read_waits_for_the_writes_before_it() {
     world.dut.set("request_valid", 1);
     for retired in [254, 255, 0, 1, 2] {
         world.dut.set("retired", retired);
-        for _ in 0..30 {
-            world.dut.eval();
-            assert_eq!(world.dut.get("answer_valid"), 0);
-            world.tick();
-        }
+        world.has_no_answer_for(30);
     }
     world.dut.set("retired", 3);
     world.until("answer_valid");
@@ -340,11 +345,7 @@ fn a_read_of_reliable_reception_waits_for_what_was_received_before_it() {
         world.request.set(&mut world.dut, &[("vi", 1), ("length", 0), ("reception", reception)]);
         world.dut.set("request_valid", 1);
         if reception == 1 {
-            for _ in 0..100 {
-                world.dut.eval();
-                assert_eq!(world.dut.get("answer_valid"), 0);
-                world.tick();
-            }
+            world.has_no_answer_for(100);
             world.dut.set("settled", 1);
         }
         world.until("answer_valid");

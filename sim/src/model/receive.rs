@@ -40,9 +40,9 @@ impl Device {
         let vi = queue_pair::VI.get(&number) as usize;
         let row = self.tables.receive.get(vi).filter(|_| reading.queue_pair != AGENT_QUEUE_PAIR)?;
         let code = row.get(receive::SERVICE) as u8;
-        let class = match reading.packet.opcode {
-            other if other & opcode::UC_SEND_FIRST != 0 => code == service::UNRELIABLE,
-            _ => is_reliable(code),
+        let class = match reading.packet.opcode & opcode::UC_SEND_FIRST {
+            0 => is_reliable(code),
+            _ => code == service::UNRELIABLE,
         };
         let peer = row.get(receive::GENERATION) == queue_pair::GENERATION.get(&number)
             && row.get(receive::PEER_IP) == u64::from(reading.source_ip);

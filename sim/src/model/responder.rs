@@ -282,9 +282,8 @@ impl Device {
         let responder = &mut self.vis[vi].responder;
         let msn = responder.msn;
         // What is left of its answer, and the reads behind it, are asked for again too.
-        responder.answers.retain(|answer| {
-            !matches!(answer, Answer::Read { read, .. } if psn::ahead(read.end(), packet.psn) < psn::HALF && read.end() != packet.psn)
-        });
+        let ends_behind = |read: &Read| (1..psn::HALF).contains(&psn::ahead(read.end(), packet.psn));
+        responder.answers.retain(|answer| !matches!(answer, Answer::Read { read, .. } if ends_behind(read)));
         responder.answers.push_back(Answer::Read { read, msn, done: 0 });
     }
 
