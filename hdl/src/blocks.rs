@@ -50,7 +50,7 @@ pub fn all() -> Vec<Entry> {
         // What the agent sees.
         entry("admin/broadcast", || verilog(admin::Broadcast::default()), 45, 0, 391),
         entry("admin/command", || verilog(admin::Command::default()), 110, 0, 234),
-        entry("admin/counters", || verilog(admin::Counters::default()), 740, 1, 262),
+        entry("admin/counters", || verilog(admin::Counters::default()), 760, 1, 262),
         entry("admin/registers", || verilog(admin::Registers::default()), 550, 0, 191),
         // The virtual interfaces.
         entry("vi/state", || verilog(vi::ViState::default()), 260, 0, 169),
@@ -75,7 +75,7 @@ pub fn all() -> Vec<Entry> {
         entry("complete/sends", || verilog(complete::Sends::default()), 2290, 10, 143),
         entry("complete/indices", || verilog(complete::Indices::default()), 600, 0, 130),
         entry("complete/queues", || verilog(complete::Queues::default()), 1040, 1, 129),
-        entry("complete/writer", || verilog(complete::Writer::default()), 600, 0, 218),
+        entry("complete/writer", || verilog(complete::Writer::default()), 610, 0, 218),
         entry("receive/untag", || verilog(receive::Untag::default()), 140, 0, 260),
         entry("receive/ingress", || verilog(receive::Ingress::default()), 580, 2, 199),
         entry("receive/icrc", || verilog(receive::Icrc::default()), 550, 0, 245),
@@ -94,7 +94,7 @@ pub fn all() -> Vec<Entry> {
         entry("receive/closing", || verilog(receive::Closing::default()), 15, 0, 312),
         entry("receive/matcher", || verilog(receive::Matcher::default()), 2500, 8, 146),
         entry("receive/scatter", || verilog(receive::Scatter::default()), 1040, 0, 178),
-        entry("receive/path", || verilog(receive::Receive::default()), 6355, 24, 122),
+        entry("receive/path", || verilog(receive::Receive::default()), 6370, 24, 122),
         entry("receive/reads", || verilog(receive::Reads::default()), 550, 3, 214),
         // Answering RDMA reads.
         entry("reply/requests", || verilog(reply::Requests::default()), 1395, 3, 186),

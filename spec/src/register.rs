@@ -262,5 +262,9 @@ codes! {
         CQ_OVERRUNS = 34;
         /// Interrupts sent.
         INTERRUPTS = 35;
+        /// Descriptors completed with an error bit, flushed ones included.
+        DESCRIPTOR_ERRORS = 36;
+        /// VIs that an error has put into Error.
+        VIS_BROKEN = 37;
     }
 }

@@ -73,7 +73,11 @@ const STEPS: &[Step] = &[
     ("an unreliable message loses its first packet", partial, &[counter::DROP_PARTIAL]),
     ("an unreliable packet comes twice", twice, &[counter::DROP_PSN]),
     ("an unreliable message without a receive", no_receive, &[counter::DROP_NO_RECEIVE]),
-    ("longer than the receive", too_long, &[counter::MESSAGES_SENT]),
+    (
+        "longer than the receive",
+        too_long,
+        &[counter::MESSAGES_SENT, counter::DESCRIPTOR_ERRORS, counter::VIS_BROKEN],
+    ),
     (
         "frames that nobody takes",
         strange_frames,

@@ -30,11 +30,14 @@ use crate::bus::{
 };
 use crate::prims::{LutRam, Number};
 use rust_hdl::prelude::*;
-use viaduct_spec::descriptor::{COMPLETION_OFFSET, IMMEDIATE_OFFSET};
+use viaduct_spec::descriptor::{status, COMPLETION_OFFSET, IMMEDIATE_OFFSET};
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::cq_entry;
 use viaduct_spec::wire::syndrome;
+
+// The bits that `update` counts.
+const _: () = assert!(status::ERROR_MASK == 0xFF << 1);
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum Step {
@@ -130,6 +133,8 @@ pub struct Writer {
     pub entry_done: Signal<Out, bool>,
     /// It is written.
     pub entry_ok: Signal<Out, bool>,
+    /// A completion with an error bit is written.
+    pub count_error: Signal<Out, bool>,
     /// A completion is under way.
     pub busy: Signal<Out, bool>,
     /// A receive's completion is being written.
@@ -146,12 +151,14 @@ pub struct Writer {
     queue: DFF<Queue>,
     closing: DFF<bool>,
     ending: DFF<Closed>,
+    wrong: DFF<bool>,
     tags: LutRam<Bits<16>, VI_LOG2>,
     tag: DFF<Bits<16>>,
     take_send: Signal<Local, bool>,
     own_verdict: Signal<Local, bool>,
     base: Signal<Local, Bits<64>>,
     ends: Signal<Local, bool>,
+    status: Signal<Local, Bits<20>>,
     rest: Signal<Local, bool>,
     owner: Signal<Local, Bits<64>>,
     phase_bit: Number<64, { 1 << (cq_entry::PHASE.lo - 64) }>,
@@ -169,7 +176,8 @@ impl Logic for Writer {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, step, asks, at, send_turn, granted, refused, tag, ended, queue, closing, ending
+            self, clock, step, asks, at, send_turn, granted, refused, tag, ended, queue, closing, ending,
+            wrong
         );
         clock!(self, clock, tags);
 
@@ -253,6 +261,9 @@ impl Logic for Writer {
         self.rest.next = !self.ended.q.val() & !self.closing.q.val();
         self.entry_done.next = false;
         self.entry_ok.next = false;
+        self.status.next = self.at.q.val().status;
+        self.wrong.d.next = false;
+        self.count_error.next = self.wrong.q.val();
 
         match self.step.q.val() {
             Step::Idle => {
@@ -330,6 +341,7 @@ impl Logic for Writer {
                 if self.granted.q.val() & self.write_ready.val() {
                     self.granted.d.next = false;
                     self.ends.next = true;
+                    self.wrong.d.next = self.status.val().get_bits::<8>(1).any();
                     self.step.d.next = Step::Idle;
                     if self.at.q.val().acknowledge {
                         self.step.d.next = Step::Acknowledge;

@@ -17,7 +17,7 @@
 //!   are never refused and may come in every cycle.
 //! - A VI is in a run queue at most once, not counting the one on show. One that is pushed in the cycle in which it
 //!   is taken, or later, is queued again, and its row, read from the next cycle on, has the store. Requeues of other
-//!   blocks wait for stores. A VI can be taken every other cycle.
+//!   blocks wait for stores of a token, be the queue open or not. A VI can be taken every other cycle.
 //! - `row_*` answers the address of the cycle before with every store that came a cycle or more before it,
 //!   `posted_position` with every one that came three cycles before it: whoever asks there looks again, or was told by a
 //!   peer, which takes longer.
@@ -316,7 +316,8 @@ impl Logic for Doorbell {
         self.row_inline.next = self.shown.val().with_token;
         self.posted_position.next = self.posted_shown.q.val();
 
-        // Run queues: a store first, then fetch, then whoever made room.
+        // Run queues: a store first, then fetch, then whoever made room. Whether the store's queue is open is known late, so the others wait
+        // in any case.
         self.send.push_valid.next = false;
         self.send.push_id.next = self.again_send_vi.val();
         self.again_send_ready.next = false;
@@ -324,8 +325,8 @@ impl Logic for Doorbell {
         self.receive.push_id.next = self.again_receive_vi.val();
         self.again_receive_ready.next = false;
         self.again_fetch_ready.next = false;
-        if self.taken.val() & !self.to_receive.val() {
-            self.send.push_valid.next = true;
+        if self.posts.q.val() & !self.to_receive.val() {
+            self.send.push_valid.next = self.taken.val();
             self.send.push_id.next = self.write_vi.val();
         } else if !self.send.busy.val() {
             if self.again_fetch_valid.val() & !self.again_fetch_receive.val() {
@@ -337,8 +338,8 @@ impl Logic for Doorbell {
                 self.again_send_ready.next = true;
             }
         }
-        if self.taken.val() & self.to_receive.val() {
-            self.receive.push_valid.next = true;
+        if self.posts.q.val() & self.to_receive.val() {
+            self.receive.push_valid.next = self.taken.val();
             self.receive.push_id.next = self.write_vi.val();
         } else if !self.receive.busy.val() {
             if self.again_fetch_valid.val() & self.again_fetch_receive.val() {

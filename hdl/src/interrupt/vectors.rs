@@ -152,7 +152,8 @@ pub struct Vectors {
     raising: DFF<Vector>,
     raised: Signal<Local, Bits<VECTORS>>,
     stays: Signal<Local, bool>,
-    reading: Signal<Local, bool>,
+    /// The table is read for the packet, in `Length` and `Fill`: a register, because the table's words are behind it.
+    reading: DFF<bool>,
     row: Signal<Local, Bits<64>>,
     upper: Signal<Local, Bits<32>>,
     word: Signal<Local, Bits<32>>,
@@ -173,7 +174,7 @@ impl Logic for Vectors {
     fn update(&mut self) {
         dff_setup!(self, clock, waiting, held, allowed, look, looked, step, vector, chosen, long, part);
         dff_setup!(self, clock, word0, word1, word2, word3, word4, left, begun, half, offered);
-        dff_setup!(self, clock, done, value, raises, raising);
+        dff_setup!(self, clock, done, value, raises, raising, reading);
         clock!(self, clock, table_rows, marks, holdoff);
         self.table_rows.reset.next = self.reset.val();
         self.table_rows.mmio_write_valid.next = self.mmio_write_valid.val();
@@ -192,9 +193,8 @@ impl Logic for Vectors {
         self.deadline.next = self.holdoff.deadline.val();
 
         // The table is read for the packet first, for a load otherwise.
-        self.reading.next = (self.step.q.val() == Step::Length) | (self.step.q.val() == Step::Fill);
         self.table_rows.row.next = bit_cast::<ROW_LOG2, VECTOR_LOG2>(self.vector.q.val()) << 1;
-        if !self.reading.val() {
+        if !self.reading.q.val() {
             self.table_rows.row.next = self.load_row.val();
         } else if self.part.q.val() == self.data_part.val() {
             self.table_rows.row.next =
@@ -202,7 +202,7 @@ impl Logic for Vectors {
         }
         self.row.next = self.table_rows.data.val();
         self.value.d.next = self.row.val();
-        self.done.d.next = self.load_valid.val() & !self.reading.val() & !self.done.q.val();
+        self.done.d.next = self.load_valid.val() & !self.reading.q.val() & !self.done.q.val();
         self.load_done.next = self.done.q.val();
         self.load_value.next = self.value.q.val();
 
@@ -292,6 +292,7 @@ impl Logic for Vectors {
                 self.part.d.next = bits::<3>(0);
                 self.begun.d.next = false;
                 if self.due.val() {
+                    self.reading.d.next = true;
                     self.step.d.next = Step::Length;
                 }
             }
@@ -311,6 +312,7 @@ impl Logic for Vectors {
                 }
                 if self.part.q.val().get_bit(2) & (self.long.q.val() | self.part.q.val().get_bit(0)) {
                     self.offered.d.next = self.stays.val();
+                    self.reading.d.next = false;
                     self.step.d.next = Step::Offer;
                 }
             }
@@ -359,6 +361,7 @@ impl Logic for Vectors {
         if self.reset.val() {
             self.step.d.next = Step::Look;
             self.offered.d.next = false;
+            self.reading.d.next = false;
             self.done.d.next = false;
         }
     }

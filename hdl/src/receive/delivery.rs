@@ -256,6 +256,8 @@ pub struct Delivery {
     lost: DFF<bool>,
     /// A receive ends by it.
     spent: DFF<bool>,
+    /// Its packet's PSN is done with: placed, kept, or lost by an unreliable VI.
+    advances: DFF<bool>,
     /// How it ends.
     ending: Signal<Local, Ending>,
     /// The message behind it.
@@ -289,6 +291,8 @@ pub struct Delivery {
     situation: Signal<Local, Situation>,
     /// The message is lost by it; a receive ends by it.
     fails: Signal<Local, bool>,
+    /// The packet's PSN is done with, unless the message is lost.
+    passes: Signal<Local, bool>,
     consumes: Signal<Local, bool>,
     /// A receive ends: if the packet is placed; if it is refused and was of an RDMA write; if it breaks into a send.
     placed_ends: Signal<Local, bool>,
@@ -312,7 +316,7 @@ impl Logic for Delivery {
             self, clock, step, vi, flushing, verdict, ends, writes, reads, word, carries, present, peer,
             message, consumed, packet
         );
-        dff_setup!(self, clock, receive, some, came, lost, spent);
+        dff_setup!(self, clock, receive, some, came, lost, spent, advances);
         clock!(self, clock, tally);
 
         self.reliable.next = self.peer.q.val().reliable;
@@ -347,7 +351,7 @@ impl Logic for Delivery {
         self.standing.ending.next = self.ending.val();
         self.standing.message.next = self.message.q.val();
         self.standing.packet.next = self.packet.q.val();
-        self.standing.reliable.next = self.reliable.val();
+        self.standing.advances.next = self.advances.q.val();
         self.standing.ends.next = self.ends.q.val();
         self.standing.writes.next = self.writes.q.val();
         self.standing.reads.next = self.reads.q.val();
@@ -476,6 +480,7 @@ impl Logic for Delivery {
         self.situation.next = Situation::Nothing;
         self.fails.next = false;
         self.consumes.next = false;
+        self.passes.next = false;
         self.placed_ends.next = self.ends.q.val() & (!self.writes.q.val() | self.carries.q.val());
         self.denied_ends.next = self.carries.q.val() & self.present.q.val() & !self.receive.q.val().lost;
         self.broken_ends.next = self.message.q.val().active & !self.message.q.val().writing;
@@ -553,6 +558,9 @@ impl Logic for Delivery {
                     Verdict::Continue => {
                         self.takes.next = true;
                     }
+                    Verdict::Stray => {
+                        self.passes.next = true;
+                    }
                     _ => {
                         self.situation.next = Situation::Nothing;
                     }
@@ -561,6 +569,7 @@ impl Logic for Delivery {
                     self.situation.next = Situation::Flush;
                     self.fails.next = false;
                     self.consumes.next = true;
+                    self.passes.next = false;
                     self.settles.next = true;
                     self.takes.next = false;
                     self.step.d.next = Step::Close;
@@ -568,12 +577,14 @@ impl Logic for Delivery {
                 if self.takes.val() {
                     self.situation.next = Situation::Placed;
                     self.consumes.next = self.placed_ends.val();
+                    self.passes.next = true;
                     if self.writes.q.val() & self.begins.val() & !self.message.q.val().writable {
                         self.situation.next = Situation::NoRight;
                         self.fails.next = true;
                         self.consumes.next = self.denied_ends.val();
                     } else if self.needs.val() & !self.present.q.val() {
                         self.situation.next = Situation::NotReady;
+                        self.passes.next = false;
                         self.fails.next = !self.stays.val();
                         self.consumes.next = false;
                         if self.raw.val() {
@@ -604,6 +615,7 @@ impl Logic for Delivery {
                     self.situation.next = Situation::Unread;
                     if self.request_ok.val() {
                         self.situation.next = Situation::Read;
+                        self.passes.next = self.verdict.q.val() == Verdict::Read;
                     } else if self.verdict.q.val() == Verdict::Read {
                         self.fails.next = true;
                         self.situation.next = Situation::Refuse;
@@ -658,6 +670,7 @@ impl Logic for Delivery {
                     if self.done_result.val() == self.ok.val() {
                         self.situation.next = Situation::Placed;
                         self.consumes.next = self.placed_ends.val();
+                        self.passes.next = true;
                     }
                     // An answer to a read of ours: the send side is told.
                     if self.job_reading.val() {
@@ -687,11 +700,15 @@ impl Logic for Delivery {
         if self.settles.val() {
             self.came.d.next = self.situation.val();
             self.lost.d.next = self.fails.val();
+            // An unreliable VI goes on behind what it has lost.
+            self.advances.d.next =
+                (self.passes.val() & !self.fails.val()) | (self.fails.val() & !self.reliable.val());
             self.spent.d.next = self.consumes.val();
         }
         if self.closes.val() {
             self.came.d.next = Situation::Nothing;
             self.lost.d.next = false;
+            self.advances.d.next = false;
             self.spent.d.next = false;
             // The far half is written a cycle later, and `received` has bits in both.
             self.message.d.next.received = self.after.val().received;
@@ -700,6 +717,7 @@ impl Logic for Delivery {
             self.step.d.next = Step::Idle;
             self.came.d.next = Situation::Nothing;
             self.lost.d.next = false;
+            self.advances.d.next = false;
             self.spent.d.next = false;
         }
     }

@@ -5,9 +5,9 @@
 //!             message, packet ──►│ Standing │──► next_msn
 //!    writes, ends, reads, ... ──►└──────────┘
 //! ```
-//! Contract: `after` is what is saved of the VI when an order that came to `situation` closes. The packet's PSN is done with when its
-//! payload is placed, or its read kept; an unreliable VI goes on behind what it has lost. What is consumed or lost ends the
-//! message. `next_msn` is the number of the message that ends now.
+//! Contract: `after` is what is saved of the VI when an order that came to `situation` closes. `advances` (the packet's PSN is done
+//! with) comes beside the situation: all of the next PSN depends on it, and goes into block RAM. What is consumed or lost ends
+//! the message. `next_msn` is the number of the message that ends now.
 //!
 //! Latency: none, no state. Tests: with the path, `tests/receive/path.rs`, `tests/receive/write.rs`.
 
@@ -24,14 +24,14 @@ pub struct Standing {
     pub situation: Signal<In, Situation>,
     /// What the frame was to the VI.
     pub verdict: Signal<In, Verdict>,
+    /// Its PSN is done with.
+    pub advances: Signal<In, bool>,
     /// How the order ends.
     pub ending: Signal<In, Ending>,
     /// Where the VI was.
     pub message: Signal<In, Message>,
     /// The frame.
     pub packet: Signal<In, FrameInfo>,
-    /// The VI's service is reliable.
-    pub reliable: Signal<In, bool>,
     /// The frame ends a message.
     pub ends: Signal<In, bool>,
     /// It is of an RDMA write.
@@ -48,8 +48,6 @@ pub struct Standing {
     msn: Signal<Local, Bits<24>>,
     packets: Signal<Local, Bits<24>>,
     next_psn: Signal<Local, Bits<24>>,
-    /// Its PSN is done with.
-    advances: Signal<Local, bool>,
 }
 
 impl Logic for Standing {
@@ -74,13 +72,11 @@ impl Logic for Standing {
             self.after.next.active = false;
             self.after.next.broken = self.ending.val().breaks;
         }
-        self.advances.next = false;
         match self.situation.val() {
             Situation::Placed => {
                 self.after.next.received =
                     self.message.val().received + bit_cast::<32, 13>(self.packet.val().length);
                 self.after.next.left = self.message.val().left - bit_cast::<32, 13>(self.packet.val().length);
-                self.advances.next = true;
                 self.after.next.refused = false;
                 self.after.next.active = !self.ends.val();
                 self.after.next.writing = self.writes.val();
@@ -97,21 +93,11 @@ impl Logic for Standing {
             }
             Situation::Read => {
                 if self.verdict.val() == Verdict::Read {
-                    self.advances.next = true;
                     self.after.next.msn = self.msn.val();
                     self.after.next.refused = false;
                 }
             }
-            Situation::Nothing => {
-                if self.verdict.val() == Verdict::Stray {
-                    self.advances.next = true;
-                }
-            }
             _ => {}
-        }
-        // An unreliable VI goes on behind what it has lost.
-        if !self.reliable.val() & self.ending.val().loses {
-            self.advances.next = true;
         }
         if self.advances.val() {
             self.after.next.psn = self.next_psn.val();

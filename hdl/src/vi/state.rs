@@ -75,6 +75,8 @@ pub struct ViState {
     pub event_ready: Signal<In, bool>,
     /// An event found the queue full.
     pub count_lost: Signal<Out, bool>,
+    /// A fault has broken a VI.
+    pub count_broken: Signal<Out, bool>,
     step: DFF<Step>,
     states: LutRam<Bits<2>, VI_LOG2>,
     query_states: LutRam<Bits<2>, VI_LOG2>,
@@ -158,6 +160,7 @@ impl Logic for ViState {
         self.telling.d.next = false;
         self.lost.d.next = self.reports.q.val() & !self.events.in_ready.val();
         self.count_lost.next = self.lost.q.val();
+        self.count_broken.next = self.telling.q.val() & !self.by_commit.q.val();
 
         match self.step.q.val() {
             Step::Idle => {

@@ -62,6 +62,7 @@ fn faults_break_the_vis_that_they_concern_and_events_come_in_order() {
     let mut events = VecDeque::new();
     let mut told = VecDeque::new();
     let mut taken = 0;
+    let (mut broken, mut counted) = (0, 0);
     for cycle in 0..6000 {
         // Rounds of 300 cycles, with new states; nothing is offered before their end.
         let turn = cycle % 300;
@@ -113,6 +114,7 @@ fn faults_break_the_vis_that_they_concern_and_events_come_in_order() {
             let broke = f.breaks == 1 && breakable;
             let again = f.breaks == 1 && f.code != u64::from(event_code::COMP_PROT);
             let passed_over = (source == 0 || again) && *now == u64::from(vi_states::ERROR);
+            broken += u64::from(broke);
             if broke {
                 *now = vi_states::ERROR.into();
                 assert_eq!(told.pop_front(), Some((f.vi, u64::from(vi_states::ERROR))), "{f:?}");
@@ -128,9 +130,11 @@ fn faults_break_the_vis_that_they_concern_and_events_come_in_order() {
             taken += 1;
         }
         assert_eq!(dut.get("count_lost"), 0);
+        counted += dut.get("count_broken");
         dut.tick();
     }
     assert!(taken > 1000, "{taken} faults");
+    assert_eq!(counted, broken, "VIs that broke");
     assert!(events.is_empty());
     dut.set("fault_valid", 0);
     for _ in 0..5 {

@@ -7,6 +7,7 @@ use viaduct_hdl::bus::{
 };
 use viaduct_hdl::complete::Writer;
 use viaduct_hdl::export::verilog;
+use viaduct_spec::descriptor::status;
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::{cq_entry, table};
 use viaduct_spec::wire::syndrome;
@@ -15,6 +16,7 @@ use viaduct_verilate::Bench;
 use crate::bundle::Bundle;
 
 const REFUSED_REGION: u64 = 0xBAD;
+const ERRORS: u64 = status::ERROR_MASK as u64;
 
 #[derive(Clone, Copy, Debug)]
 struct Item {
@@ -40,7 +42,8 @@ impl Item {
             region: if random.random_bool(0.1) { REFUSED_REGION } else { random.random_range(1..200) },
             offset: random.random_range(0..1 << 34),
             length: random.random::<u32>().into(),
-            status: random.random_range(0..1 << 20),
+            // Of the error bits none or one.
+            status: random.random_range(0..1 << 20) & !ERRORS | (1 << random.random_range(0..16)) & ERRORS,
             immediate: random.random_bool(0.3).then(|| random.random::<u32>().into()),
             psn: random.random_bool(0.5).then(|| random.random_range(0..1 << 24)),
         }
@@ -206,6 +209,7 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
     let mut closes: VecDeque<End> = VecDeque::new();
     let mut entry: Option<Entry> = None;
     let mut entries = [0; 2];
+    let (mut errors, mut counted) = (0, 0);
     for cycle in 0..100_000 {
         for (queue, (name, bundle)) in queues.iter().zip([("receive", &receive), ("send", &send)]) {
             dut.set(&format!("{name}_valid"), u64::from(!queue.is_empty()));
@@ -262,10 +266,12 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
             }
         }
         dut.eval();
+        counted += dut.get("count_error");
         for (side, name) in ["receive", "send"].into_iter().enumerate() {
             if dut.get(&format!("{name}_valid")) == 1 && dut.get(&format!("{name}_ready")) == 1 {
                 let item = queues[side].pop_front().expect("offered");
                 expected.extend(deeds(&item, tags[item.vi as usize], &mut promised));
+                errors += u64::from(item.write && item.region != REFUSED_REGION && item.status & ERRORS != 0);
                 if item.ends {
                     let queue = 2 * item.vi + u64::from(name == "receive");
                     let written = item.write && item.region != REFUSED_REGION;
@@ -355,6 +361,8 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
             && expected.is_empty()
             && dut.get("busy") == 0
         {
+            assert_eq!(counted, errors, "statuses with an error bit");
+            assert!((100..500).contains(&errors), "{errors}");
             assert!(entries.iter().all(|&count| count > 10), "{entries:?} refused, written");
             return;
         }

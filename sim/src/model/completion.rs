@@ -1,7 +1,7 @@
 //! Completions: into the descriptor, then the completion queue, then the interrupt. And how a VI breaks.
 
 use viaduct_spec::descriptor::{status, COMPLETION_OFFSET, IMMEDIATE_OFFSET};
-use viaduct_spec::register::event_code;
+use viaduct_spec::register::{counter, event_code};
 use viaduct_spec::tables::work_queue;
 
 use super::choices::Mutant;
@@ -42,6 +42,9 @@ impl Device {
             self.write(Access { place, span: 4, ..access }, &data.to_le_bytes())
         });
         let written = data.and_then(|()| self.write(access, &word.to_le_bytes()));
+        if written.is_ok() && ending.status & status::ERROR_MASK != 0 {
+            self.counters.count(counter::DESCRIPTOR_ERRORS);
+        }
         let row = *self.queue_row(vi, receive);
         let mut lost = None;
         if written.is_ok() && row.is(work_queue::TO_CQ) {
@@ -90,6 +93,7 @@ impl Device {
             return;
         }
         self.vis[vi].state = ViState::Error;
+        self.counters.count(counter::VIS_BROKEN);
         if let Some((code, receive)) = event {
             self.report(Event { code, index: vi, receive, broke: true });
         }
