@@ -50,7 +50,7 @@ pub fn all() -> Vec<Entry> {
         // What the agent sees.
         entry("admin/broadcast", || verilog(admin::Broadcast::default()), 45, 0, 391),
         entry("admin/command", || verilog(admin::Command::default()), 110, 0, 234),
-        entry("admin/counters", || verilog(admin::Counters::default()), 760, 1, 262),
+        entry("admin/counters", || verilog(admin::Counters::default()), 770, 1, 262),
         entry("admin/registers", || verilog(admin::Registers::default()), 550, 0, 191),
         // The virtual interfaces.
         entry("vi/state", || verilog(vi::ViState::default()), 260, 0, 169),

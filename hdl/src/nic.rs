@@ -175,7 +175,7 @@ pub struct Nic {
     missing: Signal<Local, Bits<4>>,
     eight: Number<4, 8>,
     all_lanes: Number<8, 0xFF>,
-    events: Signal<Local, Bits<38>>,
+    events: Signal<Local, Bits<39>>,
     faults: Signal<Local, Bits<6>>,
     taken: Signal<Local, Bits<13>>,
     state: Signal<Local, Bits<4>>,
@@ -655,7 +655,7 @@ impl Logic for Nic {
         self.vectors.tx_ready.next = self.tlp_transmit.message_ready.val();
 
         // Counters, in the order of `viaduct_spec::register::counter`.
-        self.events.next = bits::<38>(0);
+        self.events.next = bits::<39>(0);
         self.events.next = self.events.val().replace_bit(0, self.egress.count_frame.val());
         self.events.next = self.events.val().replace_bit(1, self.receive.count_frame.val());
         self.events.next = self.events.val().replace_bit(2, self.transmit.count_ack.val());
@@ -704,6 +704,7 @@ impl Logic for Nic {
         self.events.next = self.events.val().replace_bit(35, self.vectors.count_interrupt.val());
         self.events.next = self.events.val().replace_bit(36, self.writer.count_error.val());
         self.events.next = self.events.val().replace_bit(37, self.vi_state.count_broken.val());
+        self.events.next = self.events.val().replace_bit(38, self.dma_read.count_lost.val());
         self.counters.events.next = self.events.val();
         self.counters.bytes_sent.next = self.transmit.count_bytes.val();
         self.counters.bytes_received.next = self.receive.count_bytes.val();

@@ -266,5 +266,7 @@ codes! {
         DESCRIPTOR_ERRORS = 36;
         /// VIs that an error has put into Error.
         VIS_BROKEN = 37;
+        /// Reads of host memory whose completion never came: see state.
+        READS_LOST = 38;
     }
 }

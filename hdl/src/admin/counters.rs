@@ -1,19 +1,19 @@
-//! 38 counters of 36 bits: of events, and two of bytes.
+//! 39 counters of 36 bits: of events, and two of bytes.
 //!
 //! ```text
-//!    events 38 ──►┌──────────┐
+//!    events 39 ──►┌──────────┐
 //! bytes_* 2x13 ──►│ Counters │──► read_done
 //!   read_valid ──►│          │──► read_value 36
 //!   read_index ──►└──────────┘
 //! ```
 //! Contract: bit n of `events` adds one to counter n. Nothing is lost as long as no event comes in more than every
 //! second cycle, which no block's can: each takes two beats at least. `bytes_*` are added to their counters, in every
-//! cycle; nothing is lost as long as those of 38 cycles are fewer than 2^13: a payload is 4096 bytes at most, and the
+//! cycle; nothing is lost as long as those of 39 cycles are fewer than 2^13: a payload is 4096 bytes at most, and the
 //! next one comes a cycle later for every 8 of its bytes. Five bits per counter collect events until the
-//! scan, one counter a cycle, moves them into the memory. A read of a counter below 38 is answered when the scan passes
-//! it; `read_index` stays until then. Reset clears all counters within 40 cycles.
+//! scan, one counter a cycle, moves them into the memory. A read of a counter below 39 is answered when the scan passes
+//! it; `read_index` stays until then. Reset clears all counters within 41 cycles.
 //!
-//! Latency: a read 2 to 40 cycles; an event shows in a read that starts 40 cycles later, bytes in one that starts 41 later.
+//! Latency: a read 2 to 41 cycles; an event shows in a read that starts 41 cycles later, bytes in one that starts 42 later.
 //!
 //! Tests: `tests/admin/counters.rs`.
 
@@ -31,7 +31,7 @@ pub struct Counters {
     /// Clears every counter.
     pub reset: Signal<In, bool>,
     /// One bit for each counter; those of bytes have none.
-    pub events: Signal<In, Bits<38>>,
+    pub events: Signal<In, Bits<39>>,
     /// More for BYTES_SENT.
     pub bytes_sent: Signal<In, Bits<13>>,
     /// More for BYTES_RECEIVED.
@@ -48,13 +48,14 @@ pub struct Counters {
     /// Block RAM is slow: nothing but a register behind it.
     row: DFF<Bits<36>>,
     low: Pending,
+    middle: Pending,
     high: Pending,
     sent: Bytes,
     received: Bytes,
     /// The counter whose pending events are taken now.
     scan: DFF<Bits<6>>,
-    /// The same, one bit a counter: cheaper than 38 comparisons.
-    turn: DFF<Bits<38>>,
+    /// The same, one bit a counter: cheaper than 39 comparisons.
+    turn: DFF<Bits<39>>,
     /// The one before, whose row comes; and the one before that, whose row is in `row`.
     passed: DFF<Bits<6>>,
     moved: DFF<Bits<6>>,
@@ -66,11 +67,11 @@ pub struct Counters {
     clear_row: DFF<bool>,
     value: DFF<Bits<36>>,
     done: DFF<bool>,
-    turns: Signal<Local, Bits<38>>,
+    turns: Signal<Local, Bits<39>>,
     collected: Signal<Local, Bits<5>>,
     scanned: Signal<Local, Bits<13>>,
     sum: Signal<Local, Bits<36>>,
-    last: Number<6, 37>,
+    last: Number<6, 38>,
 }
 
 impl Logic for Counters {
@@ -83,12 +84,16 @@ impl Logic for Counters {
 
         self.low.clock.next = self.clock.val();
         self.low.reset.next = self.reset.val();
-        self.low.events.next = self.events.val().get_bits::<19>(0);
-        self.low.turn.next = self.turns.val().get_bits::<19>(0);
+        self.low.events.next = self.events.val().get_bits::<13>(0);
+        self.low.turn.next = self.turns.val().get_bits::<13>(0);
+        self.middle.clock.next = self.clock.val();
+        self.middle.reset.next = self.reset.val();
+        self.middle.events.next = self.events.val().get_bits::<13>(13);
+        self.middle.turn.next = self.turns.val().get_bits::<13>(13);
         self.high.clock.next = self.clock.val();
         self.high.reset.next = self.reset.val();
-        self.high.events.next = self.events.val().get_bits::<19>(19);
-        self.high.turn.next = self.turns.val().get_bits::<19>(19);
+        self.high.events.next = self.events.val().get_bits::<13>(26);
+        self.high.turn.next = self.turns.val().get_bits::<13>(26);
         self.sent.clock.next = self.clock.val();
         self.sent.reset.next = self.reset.val();
         self.sent.more.next = self.bytes_sent.val();
@@ -97,7 +102,8 @@ impl Logic for Counters {
         self.received.reset.next = self.reset.val();
         self.received.more.next = self.bytes_received.val();
         self.received.turn.next = self.turns.val().get_bit(33);
-        self.collected.next = self.low.collected.val() | self.high.collected.val();
+        self.collected.next =
+            self.low.collected.val() | self.middle.collected.val() | self.high.collected.val();
         self.scanned.next = bit_cast::<13, 5>(self.collected.val())
             | self.sent.collected.val()
             | self.received.collected.val();
@@ -112,7 +118,7 @@ impl Logic for Counters {
         self.clear_row.d.next = self.clear_next.q.val();
         if self.scan.q.val() == self.last.val() {
             self.scan.d.next = bits::<6>(0);
-            self.turn.d.next = bits::<38>(1);
+            self.turn.d.next = bits::<39>(1);
             self.clearing.d.next = false;
         }
 
@@ -134,7 +140,7 @@ impl Logic for Counters {
 
         if self.reset.val() {
             self.scan.d.next = bits::<6>(0);
-            self.turn.d.next = bits::<38>(1);
+            self.turn.d.next = bits::<39>(1);
             self.clearing.d.next = true;
             self.clear_next.d.next = true;
             self.clear_row.d.next = true;
@@ -143,24 +149,24 @@ impl Logic for Counters {
     }
 }
 
-/// What has come of half the counters' events since their last turn.
+/// What has come of a third of the counters' events since their last turn.
 #[derive(LogicBlock, Default)]
 struct Pending {
     pub clock: Signal<In, Clock>,
     pub reset: Signal<In, bool>,
-    pub events: Signal<In, Bits<19>>,
+    pub events: Signal<In, Bits<13>>,
     /// The counter whose events are taken in this cycle, if it is one of these.
-    pub turn: Signal<In, Bits<19>>,
+    pub turn: Signal<In, Bits<13>>,
     /// Its events until now; 0 if it is none.
     pub collected: Signal<Out, Bits<5>>,
-    counts: [DFF<Bits<5>>; 19],
+    counts: [DFF<Bits<5>>; 13],
 }
 
 impl Logic for Pending {
     #[hdl_gen]
     fn update(&mut self) {
         self.collected.next = bits::<5>(0);
-        for i in 0..19 {
+        for i in 0..13 {
             self.counts[i].clock.next = self.clock.val();
             self.counts[i].d.next = self.counts[i].q.val();
             if self.events.val().get_bit(i) {

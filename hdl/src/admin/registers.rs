@@ -161,7 +161,7 @@ pub struct Registers {
     vector_rows: Number<13, { MSIX_TABLE >> 7 }>,
     row_pending: Number<17, { MSIX_PENDING >> 3 }>,
     counter_rows: Number<11, { registers::COUNTERS >> 9 }>,
-    counters: Number<6, 38>,
+    counters: Number<6, 39>,
     magic: Number<64, { pair(MAGIC_VALUE, VERSION_VALUE) }>,
     kind: Number<64, { pair(nic_kind::RTL, VIS as u32) }>,
     sizes: Number<64, { pair(REGIONS as u32, PAGES as u32) }>,

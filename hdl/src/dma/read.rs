@@ -6,7 +6,7 @@
 //!    completion (no ready)  ─►│ DmaRead │──► beat_valid, beat          (no ready)
 //!                      cfg ─►│         │──► retire_valid, retire_epoch (pulse)
 //!                 time_now ─►│         │──► deadline, timed_out, busy
-//!                            └─────────┘──► count_unexpected          (pulse)
+//!                            └─────────┘──► count_unexpected, count_lost (pulses)
 //! ```
 //! Contract: a command is cut into requests of at most `max_read` and 512 bytes, each inside one aligned block of that
 //! size. Each takes a slot of 512 bytes before it is sent, so its completions, in whatever pieces and
@@ -85,6 +85,8 @@ pub struct DmaRead {
     pub busy: Signal<Out, bool>,
     /// A completion was dropped.
     pub count_unexpected: Signal<Out, bool>,
+    /// A request has timed out.
+    pub count_lost: Signal<Out, bool>,
 
     issue: ReadIssue,
     slots: ReadSlots,
@@ -96,6 +98,7 @@ pub struct DmaRead {
     open: DFF<Bits<READ_TAGS>>,
     failed: DFF<Bits<READ_TAGS>>,
     dead: DFF<Bits<READ_TAGS>>,
+    struck: DFF<bool>,
     all_lost: DFF<bool>,
     /// Slot `tail` can be used.
     room: DFF<bool>,
@@ -119,7 +122,7 @@ pub struct DmaRead {
 impl Logic for DmaRead {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, tail, head, open, failed, dead, all_lost, room);
+        dff_setup!(self, clock, tail, head, open, failed, dead, all_lost, room, struck);
         clock!(self, clock, issue, slots, drain);
         self.issue.reset.next = self.reset.val();
         self.slots.reset.next = self.reset.val();
@@ -177,6 +180,8 @@ impl Logic for DmaRead {
         self.deadline_valid.next = self.drain.deadline_valid.val();
         self.deadline.next = self.drain.deadline.val();
         self.timed_out.next = self.dead.q.val().any();
+        self.struck.d.next = self.drain.strike.val();
+        self.count_lost.next = self.struck.q.val();
         self.busy.next = self.issue.busy.val() | self.waiting.val() | self.drain.beat_valid.val();
 
         self.room.d.next = !self.full.val() & (!self.lost.val() | self.all_lost.q.val());
@@ -226,6 +231,7 @@ impl Logic for DmaRead {
             self.dead.d.next = bits::<READ_TAGS>(0);
             self.all_lost.d.next = false;
             self.room.d.next = false;
+            self.struck.d.next = false;
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Interrupts on their exported Verilog: notification, the MSI-X table, the messages.
 
+mod counted;
+mod host;
 mod message;
 mod moderation;
 mod nic;

@@ -79,6 +79,7 @@ struct Host {
     tags: VecDeque<u64>,
     unexpected: u64,
     seen_unexpected: u64,
+    seen_lost: u64,
     retired: [u64; 2],
     want_retired: [u64; 2],
     time: u64,
@@ -118,6 +119,7 @@ impl Host {
             tags: VecDeque::new(),
             unexpected: 0,
             seen_unexpected: 0,
+            seen_lost: 0,
             retired: [0; 2],
             want_retired: [0; 2],
             time: 0xFFFF_0000,
@@ -448,6 +450,7 @@ impl Host {
             self.quiet = 0;
         }
         self.seen_unexpected += self.bench.get("count_unexpected");
+        self.seen_lost += self.bench.get("count_lost");
         if self.bench.cycles() % 128 == 0 {
             self.time += 1;
         }
@@ -564,7 +567,7 @@ fn a_lost_completion_times_out_and_its_tag_is_not_used_again() {
         host.finish();
     }
     assert_eq!(host.bench.get("timed_out"), 1);
-    assert_eq!(host.dead.iter().filter(|d| **d).count(), 6);
+    assert_eq!((host.dead.iter().filter(|d| **d).count(), host.seen_lost), (6, 6));
     // What comes too late is dropped.
     let tag = host.dead.iter().position(|d| *d).unwrap() as u64;
     host.unexpected += 1;
