@@ -1,4 +1,4 @@
-//! Many megabytes in both directions at once, by sends, RDMA writes and RDMA reads, over a network that loses up to a
+//! Many megabytes in both directions at once, by sends, RDMA writes without and with immediate data and RDMA reads, at both reliable levels, over a network that loses up to a
 //! fifth of its frames: nothing is lost and nothing comes twice. What it costs is printed:
 //! `cargo nextest run -p viaduct-tests --test bulk --no-capture`.
 
@@ -12,7 +12,7 @@ use viaduct_sim::setup::Setup;
 use viaduct_spec::register::counter;
 use viaduct_tests::traffic::taken;
 use viaduct_tests::world::{quick, seeds, World};
-use vipl::{Descriptor, Error, MemAttributes, Mtu, Nic, Region, Vi, ViAttributes};
+use vipl::{Descriptor, Error, MemAttributes, Mtu, Nic, Region, ReliabilityLevel, Vi, ViAttributes};
 
 /// Bytes of a message, and between two descriptors.
 const MESSAGE: usize = 64 << 10;
@@ -26,10 +26,26 @@ const PATIENCE: u64 = 20_000_000;
 enum Way {
     Send,
     Write,
+    /// An RDMA write with immediate data, which takes a receive.
+    WriteImmediate,
     Read,
 }
 
-const WAYS: [Way; 3] = [Way::Send, Way::Write, Way::Read];
+impl Way {
+    /// Receives tell what has arrived.
+    fn receives(self) -> bool {
+        matches!(self, Way::Send | Way::WriteImmediate)
+    }
+}
+
+/// Ways there are, and reliability levels.
+const WAYS: [(Way, ReliabilityLevel); 5] = [
+    (Way::Send, ReliabilityLevel::ReliableDelivery),
+    (Way::Write, ReliabilityLevel::ReliableDelivery),
+    (Way::Read, ReliabilityLevel::ReliableDelivery),
+    (Way::WriteImmediate, ReliabilityLevel::ReliableReception),
+    (Way::Send, ReliabilityLevel::ReliableReception),
+];
 
 /// One end of a flow: a VI, a place for each message posted, and the descriptors for them.
 struct End {
@@ -39,11 +55,12 @@ struct End {
 }
 
 impl End {
-    fn new(nic: &Nic) -> Self {
+    fn new(nic: &Nic, level: ReliabilityLevel) -> Self {
         let ptag = nic.create_ptag().expect("a tag");
         let own = MemAttributes::new(&ptag);
         let open = MemAttributes { enable_rdma_write: true, enable_rdma_read: true, ..own.clone() };
         let attributes = ViAttributes {
+            reliability_level: level,
             mtu: Mtu::MAX,
             depth: 2 * WINDOW,
             enable_rdma_write: true,
@@ -57,11 +74,13 @@ impl End {
         }
     }
 
-    fn descriptor(&self, place: usize, way: Way, peer: &Self) -> Descriptor {
+    fn descriptor(&self, number: usize, way: Way, peer: &Self) -> Descriptor {
+        let place = number % WINDOW;
         let there = peer.data.remote(MESSAGE * place).expect("inside");
         let builder = match way {
             Way::Send => Descriptor::new(),
             Way::Write => Descriptor::rdma_write(there),
+            Way::WriteImmediate => Descriptor::rdma_write(there).immediate(number as u32),
             Way::Read => Descriptor::rdma_read(there),
         };
         let builder = builder.segment(&self.data, MESSAGE * place, MESSAGE).expect("inside");
@@ -94,8 +113,8 @@ struct Flow {
 }
 
 impl Flow {
-    fn new(way: Way, [from, to]: [&Nic; 2], seed: u64) -> Self {
-        let (giver, taker) = (End::new(from), End::new(to));
+    fn new((way, level): (Way, ReliabilityLevel), [from, to]: [&Nic; 2], seed: u64) -> Self {
+        let (giver, taker) = (End::new(from, level), End::new(to, level));
         giver.vi.connect(&taker.vi.connection_info()).expect("idle");
         taker.vi.connect(&giver.vi.connection_info()).expect("idle");
         let random = ChaCha8Rng::seed_from_u64(seed);
@@ -115,7 +134,7 @@ impl Flow {
     fn ends(&self) -> [&End; 2] {
         match self.way {
             Way::Read => [&self.taker, &self.giver],
-            Way::Send | Way::Write => [&self.giver, &self.taker],
+            _ => [&self.giver, &self.taker],
         }
     }
 
@@ -132,7 +151,7 @@ impl Flow {
         self.giver.put(place, &bytes);
         self.under_way[place] = bytes;
         let [own, peer] = self.ends();
-        own.vi.post_send(own.descriptor(place, self.way, peer)).expect("room");
+        own.vi.post_send(own.descriptor(self.posted, self.way, peer)).expect("room");
         self.posted += 1;
     }
 
@@ -148,13 +167,16 @@ impl Flow {
     /// Goes on up to `messages`; whether anything has happened.
     fn poll(&mut self, messages: usize) -> bool {
         let mut moved = false;
-        while self.way == Way::Send && done(self.taker.vi.recv_done()) {
+        while self.way.receives() {
+            let Some(descriptor) = done(self.taker.vi.recv_done()) else { break };
+            let number = (self.way == Way::WriteImmediate).then_some(self.arrived as u32);
+            assert_eq!(descriptor.immediate(), number);
             self.take();
             self.receive((self.arrived - 1) % WINDOW);
             moved = true;
         }
-        while done(self.ends()[0].vi.send_done()) {
-            if self.way != Way::Send {
+        while done(self.ends()[0].vi.send_done()).is_some() {
+            if !self.way.receives() {
                 self.take();
             }
             self.sent += 1;
@@ -169,16 +191,16 @@ impl Flow {
 }
 
 /// A message is through at this end.
-fn done(result: Result<Descriptor, Error>) -> bool {
+fn done(result: Result<Descriptor, Error>) -> Option<Descriptor> {
     let descriptor = taken(result);
-    descriptor.inspect(|descriptor| assert_eq!(descriptor.length(), MESSAGE)).is_some()
+    descriptor.inspect(|descriptor| assert_eq!(descriptor.length(), MESSAGE))
 }
 
-/// Moves `messages` on each of six connections, with `percent` of all frames lost.
+/// Moves `messages` on each of ten connections, with `percent` of all frames lost.
 fn run(kinds: [Kind; 2], percent: u32, messages: usize, seed: u64) {
     let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0x1055);
     // More than there can be: each message has 17 frames of data and few acknowledgements.
-    let frames = 40 * 6 * 20 * messages as u64;
+    let frames = 40 * 2 * WAYS.len() as u64 * 20 * messages as u64;
     let lost = (1..frames).filter(|_| random.random_ratio(percent, 100)).collect::<BTreeSet<u64>>();
     let setup =
         Setup { kinds: kinds.to_vec(), faults: Faults { drop: lost, ..Faults::default() }, ..quick(seed) };
@@ -188,7 +210,7 @@ fn run(kinds: [Kind; 2], percent: u32, messages: usize, seed: u64) {
     for way in WAYS {
         for [from, to] in [[0, 1], [1, 0]] {
             let flow = Flow::new(way, [&nics[from], &nics[to]], seed << 8 | flows.len() as u64);
-            if way == Way::Send {
+            if way.0.receives() {
                 (0..WINDOW).for_each(|place| flow.receive(place));
             }
             flows.push(flow);
@@ -235,7 +257,7 @@ fn run(kinds: [Kind; 2], percent: u32, messages: usize, seed: u64) {
 fn models_move_a_hundred_megabytes_over_a_network_that_loses_frames() {
     for seed in seeds(&[1]) {
         for percent in [0, 1, 2, 5, 10, 20] {
-            run([Model, Model], percent, 43, seed);
+            run([Model, Model], percent, 26, seed);
         }
     }
 }
@@ -244,7 +266,7 @@ fn models_move_a_hundred_megabytes_over_a_network_that_loses_frames() {
 fn the_rtl_moves_megabytes_over_a_network_that_loses_frames() {
     for seed in seeds(&[2]) {
         for percent in [0, 1, 5, 20] {
-            run([Rtl, Rtl], percent, 4, seed);
+            run([Rtl, Rtl], percent, 3, seed);
         }
     }
 }

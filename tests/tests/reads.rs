@@ -5,11 +5,12 @@ use viaduct_driver::agent::vis::{Direction, ViState};
 use viaduct_driver::agent::MemoryAttributes;
 use viaduct_driver::rows::{self, Rights};
 use viaduct_sim::fabric::Faults;
+use viaduct_sim::setup::{Kind, Setup};
 use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::handle::memory_handle;
 use viaduct_spec::register::{counter, event_code};
 use viaduct_spec::tables::{table, transmit};
-use viaduct_spec::wire::opcode;
+use viaduct_spec::wire::{opcode, syndrome};
 use viaduct_tests::frame::Frame;
 use viaduct_tests::raw::{pair, Completion, Descriptor, RawVi, Region};
 use viaduct_tests::scene::Scene;
@@ -238,6 +239,48 @@ fn a_lost_frame_is_made_good() {
         assert!(readers.vis.iter().all(|vi| vi.state() == ViState::Connected));
         readers.scene.world.lose([]);
         readers.scene.others_go_on();
+    }
+}
+
+/// Linux's soft-RoCE goes on with the opcodes of the whole read: MIDDLE ... LAST, or a LAST alone, where we would begin with
+/// FIRST or say ONLY.
+#[test]
+fn the_rest_of_a_read_is_taken_with_the_opcodes_of_the_whole() {
+    const PACKETS: u64 = 5;
+    const MTU: usize = 1024;
+    let length = 4 * MTU + 904;
+    for kind in [Kind::Rtl, Kind::Model] {
+        for missing in 1..PACKETS {
+            let setup = Setup { kinds: vec![kind], ..quick(5) };
+            let mut readers = Readers::on(World::new(&setup), MTU as u32, 4);
+            let [own, peer] = [0, 1].map(|n| readers.vis[n].vi.info());
+            let world = &readers.scene.world;
+            let before = world.net.network().fabric().counters().roce_frames;
+            // The request, what comes of its answer, what is missing of it, and the request for that.
+            world.lose(missing + 2..=PACKETS + 2);
+            let place = readers.read(0, 100, &[(TO, length)]);
+            let world = &readers.scene.world;
+            let asked = || world.net.network().fabric().counters().roce_frames == before + PACKETS + 2;
+            world.until("it is asked for again", 100_000, asked);
+            let data = readers.scene.hosts[1].memory.read(AT + 100, length);
+            for packet in missing..PACKETS {
+                let at = packet as usize * MTU;
+                let rest = &data[at..length.min(at + MTU)];
+                let (code, body) = match packet == PACKETS - 1 {
+                    true => (opcode::RC_READ_RESPONSE_LAST, [&[syndrome::ACK, 0, 0, 1], rest].concat()),
+                    false => (opcode::RC_READ_RESPONSE_MIDDLE, rest.to_vec()),
+                };
+                let psn = own.first_psn + packet as u32;
+                world.inject(0, &Frame::new(&peer, &own, code, psn, &body).bytes());
+            }
+            readers.done(0, place, length);
+            readers.arrived(0, 100, &[(TO, length)]);
+            assert_eq!(readers.scene.world.counter(0, counter::DROP_RESPONSE), 0, "{kind:?}, {missing}");
+            // And the connection goes on.
+            let place = readers.read(0, 0, &[(TO, 100)]);
+            readers.done(0, place, 100);
+            readers.scene.world.settle();
+        }
     }
 }
 
