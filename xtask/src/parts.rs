@@ -28,6 +28,8 @@ enum Action {
     Build,
     /// The tests of one package.
     Unit(&'static str),
+    /// The co-simulation suite on models.
+    Models,
     /// Random walks.
     Walks,
     /// The tests of every package.
@@ -74,6 +76,7 @@ pub const PARTS: &[Part] = &[
     Part { name: "walk", about: "unit tests: random walks find what is wrong, and make it small", needs: &[Simulator], action: Action::Unit("viaduct-walk") },
     Part { name: "walks", about: "random walks: the RTL held against the functional model", needs: &[Simulator], action: Action::Walks },
     Part { name: "stack", about: "the co-simulation suite", needs: &[Simulator, Decode], action: Action::Unit("viaduct-tests") },
+    Part { name: "models", about: "the co-simulation suite again, with functional models in place of RTL NICs", needs: &[Simulator, Decode], action: Action::Models },
     Part { name: "viad-stack", about: "viad and its clients, honest and hostile, in Rust and in C", needs: &[Simulator, Decode, Need::C], action: Action::Unit("viaduct-viad-tests") },
     Part { name: "doc", about: "the examples in the documentation of what users link", needs: &[], action: Action::Doc },
     Part { name: "miri", about: "memory and threads of the library and the driver, as Miri sees them", needs: &[], action: Action::Miri },
@@ -92,6 +95,9 @@ pub const PARTS: &[Part] = &[
 
 /// Packages whose tests run programs of other packages.
 const PROGRAMS: [&str; 3] = ["viaduct-tests", "viaduct-viad-tests", "vipl-c"];
+
+/// Files of the co-simulation suite that say themselves which NICs they run on.
+const CHOSEN: [&str; 6] = ["bulk", "counters", "fairness", "kinds", "profile", "strangers"];
 
 /// Names the file for what tests leave out, to those that know of it (tests/viad/src/skip.rs).
 const LEFT_OUT: &str = "VIADUCT_SKIPPED";
@@ -175,13 +181,15 @@ impl Tests<'_> {
             Action::Alone => alone::build(project),
             Action::Build => project.cargo("build")?.args(["--workspace", "--all-targets"]).run(),
             Action::Unit(package) => {
-                // In a whole run the part build has done this.
-                if !self.whole && PROGRAMS.contains(&package) {
-                    let programs = ["-p", "viaduct-sim", "-p", "viaduct-cli", "-p", "viad", "-p", "vipl-c"];
-                    project.cargo("build")?.args(programs).run()?;
-                    project.cargo("build")?.args(["-p", "vipl", "--examples"]).run()?;
+                if PROGRAMS.contains(&package) {
+                    self.programs()?;
                 }
                 self.unit(package)?.ambient(LEFT_OUT, self.left_out_file()?).run()
+            }
+            Action::Models => {
+                self.programs()?;
+                let tests = self.unit_without("viaduct-tests", &CHOSEN)?;
+                tests.ambient("VIADUCT_NIC", "model").ambient(LEFT_OUT, self.left_out_file()?).run()
             }
             Action::Walks => soak::run(project, &soak::Options::part()),
             Action::Units => {
@@ -214,6 +222,16 @@ impl Tests<'_> {
         }
     }
 
+    /// Builds the programs that tests run. In a whole run the part build has done this.
+    fn programs(&self) -> Result<()> {
+        if self.whole {
+            return Ok(());
+        }
+        let programs = ["-p", "viaduct-sim", "-p", "viaduct-cli", "-p", "viad", "-p", "vipl-c"];
+        self.project.cargo("build")?.args(programs).run()?;
+        self.project.cargo("build")?.args(["-p", "vipl", "--examples"]).run()
+    }
+
     /// The file that tests write to what they leave out on this machine.
     fn left_out_file(&self) -> Result<PathBuf> {
         Ok(self.project.scratch("tests")?.join("left-out"))
@@ -230,12 +248,26 @@ impl Tests<'_> {
 
     /// The unit and integration tests of one package.
     fn unit(&self, package: &str) -> Result<Cmd> {
+        self.unit_without(package, &[])
+    }
+
+    /// Those of one package, but for what is in these files. Without cargo-nextest they are among them.
+    fn unit_without(&self, package: &str, files: &[&str]) -> Result<Cmd> {
         let cargo = |subcommand| self.project.cargo(subcommand);
+        let without: String = files.iter().map(|file| format!(" - binary(={file})")).collect();
+        let run = ["run", "--no-fail-fast"];
         Ok(match (self.nextest, self.whole) {
             (true, true) => cargo("nextest")?
-                .args(["run", "--no-fail-fast", "--workspace", "-E"])
-                .arg(format!("package(={package})")),
-            (true, false) => cargo("nextest")?.args(["run", "--no-fail-fast", "-p", package]),
+                .args(run)
+                .args(["--workspace", "-E"])
+                .arg(format!("package(={package}){without}")),
+            (true, false) => {
+                let command = cargo("nextest")?.args(run).args(["-p", package]);
+                match without.is_empty() {
+                    true => command,
+                    false => command.arg("-E").arg(format!("all(){without}")),
+                }
+            }
             (false, _) => cargo("test")?.args(["-p", package, "--tests"]),
         })
     }
@@ -279,6 +311,18 @@ mod tests {
     }
 
     #[test]
+    fn files_are_left_out_by_name() {
+        let project = Project::at("/p".into());
+        let without = |whole| {
+            let tests = Tests { project: &project, nextest: true, whole };
+            tests.unit_without("vipl", &["a", "b"]).unwrap().to_string()
+        };
+        let run = "cargo nextest run --no-fail-fast";
+        assert_eq!(without(true), format!("{run} --workspace -E 'package(=vipl) - binary(=a) - binary(=b)'"));
+        assert_eq!(without(false), format!("{run} -p vipl -E 'all() - binary(=a) - binary(=b)'"));
+    }
+
+    #[test]
     fn the_large_profile_takes_the_dependencies_of_the_rest() {
         let large = |nextest, whole| {
             let project = Project::at("/p".into());
@@ -296,8 +340,8 @@ mod tests {
             parts.iter().map(|part| part.name).collect::<Vec<_>>()
         };
         assert_eq!(names(&[], true).len(), PARTS.len());
-        let shown = ["format", "clippy", "alone", "build", "units", "walks", "doc"];
-        assert_eq!(names(&[], false)[..7], shown);
+        let shown = ["format", "clippy", "alone", "build", "units", "walks", "models", "doc"];
+        assert_eq!(names(&[], false)[..8], shown);
         assert_eq!(names(&["vipl".into()], false), ["vipl"]);
     }
 
