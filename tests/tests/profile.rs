@@ -83,7 +83,7 @@ fn between(kinds: [Kind; 2]) {
     let mut scene = Scene::on(World::new(&Setup { kinds: kinds.to_vec(), ..quick(61) }));
     let start = scene.world.now();
     let regions = scene.hosts.each_ref().map(|host| last_region(&scene.world, host));
-    let mut vis = scene.hosts.each_ref().map(|host| last_vi(host));
+    let mut vis = scene.hosts.each_ref().map(last_vi);
     println!("{kinds:?}: all made in {} cycles", scene.world.now() - start);
     let [a, b] = &mut vis;
     a.connect(b);
