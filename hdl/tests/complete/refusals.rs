@@ -88,6 +88,26 @@ fn a_refusal_behind_reads_that_are_not_answered_is_not_theirs() {
     }
 }
 
+/// Of its own memory, or of nobody knows what.
+#[test]
+fn an_answer_that_could_not_be_placed_says_why() {
+    let read = u64::from(control::OP_RDMAREAD);
+    for (told, errors) in
+        [(local::PROTECTION, status::PROTECTION_ERROR), (local::FAILURE, status::TRANSPORT_ERROR)]
+    {
+        let mut world = World::new();
+        world.create(9, Settings { psn: 50, ..Settings::default() });
+        for (n, operation) in (0..).zip([read, read]) {
+            world.packet_of(9, 50 + n, 0, operation);
+            world.told(Told { vi: 9, offset: n, psn: Some(50 + n), operation, ..Told::default() });
+        }
+        world.answer(9, 50, told as u8);
+        let ends = [(0, status::DONE | status::OP_RDMA_READ | errors), (1, LOST | status::OP_RDMA_READ)];
+        assert_eq!(world.drain(), ends);
+        assert_eq!(world.broken, [(9, event_code::CONN_LOST)]);
+    }
+}
+
 #[test]
 fn a_refused_message_that_is_still_going_out_has_the_refusals_error() {
     let mut world = World::new();
