@@ -210,7 +210,7 @@ fn run(kinds: [Kind; 2], percent: u32, messages: usize, seed: u64) {
     for way in WAYS {
         for [from, to] in [[0, 1], [1, 0]] {
             let flow = Flow::new(way, [&nics[from], &nics[to]], seed << 8 | flows.len() as u64);
-            if way.0.receives() {
+            if flow.way.receives() {
                 (0..WINDOW).for_each(|place| flow.receive(place));
             }
             flows.push(flow);

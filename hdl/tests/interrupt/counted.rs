@@ -4,10 +4,12 @@ use viaduct_spec::doorbell::{encode, page};
 use viaduct_spec::profile::DOORBELL_SHIFT;
 use viaduct_spec::register::{control, counter, raw_channel, registers, state};
 use viaduct_spec::tables::{receive, service, table, vi_states};
-use viaduct_spec::tlp::{completion_dw1, completion_dw2, dw0, kind, request_dw1};
+use viaduct_spec::tlp::{dw0, kind, request_dw1};
 
 use crate::host::{word, Host, DOORBELLS, REGISTERS, TAG};
-use crate::message::REQUESTER;
+
+/// 50.4 ms in ticks: a read that is not answered by then has failed.
+const LATE: u64 = 49_200;
 
 impl Host {
     fn counter(&mut self, number: u64) -> u64 {
@@ -22,10 +24,7 @@ fn packets_that_nobody_takes() {
     let mut host = Host::new();
     assert_eq!(host.counter(counter::TLP_DROPPED), 0);
     for tag in 0..3 {
-        let head = word(&[(dw0::KIND, kind::COMPLETION_DATA.into()), (dw0::LENGTH, 1)]);
-        let count = word(&[(completion_dw1::BYTE_COUNT, 4)]);
-        let to = word(&[(completion_dw2::TAG, tag), (completion_dw2::REQUESTER, REQUESTER)]);
-        host.send(REGISTERS, &[head, count, to, 0]);
+        host.complete(tag, &[0]);
     }
     assert_eq!(host.counter(counter::TLP_DROPPED), 3);
     // Nor does anybody take a store of four double words.
@@ -40,24 +39,19 @@ fn packets_that_nobody_takes() {
 #[test]
 fn a_read_of_host_memory_that_is_never_answered() {
     let mut host = Host::new();
-    host.system(false);
-    host.commit(table::GATHER, 5, [TAG, 0, 0]);
-    host.commit(table::TRANSMIT, 5, [0; 3]);
-    host.commit(table::RECEIVE, 5, [0, TAG, 0]);
-    host.open(10, 2);
+    host.unconnected(2);
     host.store(REGISTERS, registers::CONTROL, 1 << control::SEND_ENABLE.lo);
     let timed_out = |host: &mut Host| {
+        // STATE is the high half.
         let word = host.load(registers::CONTROL) >> 32;
         state::READ_TIMEOUT.get(&[word])
     };
-    // The VI is not connected: what is posted is read, to be flushed.
     host.store(DOORBELLS, 5 << DOORBELL_SHIFT | page::SEND, encode(1, 0, 0));
     for _ in 0..300 {
         host.tick();
     }
     assert_eq!((host.reads.len(), host.counter(counter::READS_LOST), timed_out(&mut host)), (1, 0, 0));
-    // 50.4 ms.
-    host.bench.set("time_now", 49_200);
+    host.bench.set("time_now", LATE);
     host.quiet();
     assert_eq!((host.counter(counter::READS_LOST), timed_out(&mut host)), (1, 1));
 }
@@ -96,7 +90,7 @@ fn frames_that_find_no_room() {
     let overflow = host.counter(counter::DROP_OVERFLOW);
     assert!((100..frames).contains(&overflow), "{overflow} without room");
     // The others are dropped one by one, when the descriptor is known to be lost.
-    host.bench.set("time_now", 49_200);
+    host.bench.set("time_now", LATE);
     host.quiet();
     let [received, after, dropped] = [counter::FRAMES_RECEIVED, counter::DROP_OVERFLOW, counter::RAW_DROPPED]
         .map(|number| host.counter(number));

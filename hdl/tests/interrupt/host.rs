@@ -5,7 +5,7 @@ use viaduct_hdl::nic::Nic;
 use viaduct_spec::profile::DOORBELL_SHIFT;
 use viaduct_spec::register::{command, command_op, registers, MSIX_TABLE};
 use viaduct_spec::tables::{page as page_row, region, table, work_queue};
-use viaduct_spec::tlp::{class, dw0, kind, request_dw1};
+use viaduct_spec::tlp::{class, completion_dw1, completion_dw2, dw0, kind, request_dw1};
 use viaduct_verilate::Bench;
 
 use crate::message::REQUESTER;
@@ -161,6 +161,24 @@ impl Host {
         work_queue::TAG.put(&mut words, TAG);
         work_queue::VECTOR.put(&mut words, vector);
         self.commit(table::WORK_QUEUE, queue, words);
+    }
+
+    /// VI 5, not connected, with its send queue: what is posted is read, to be flushed.
+    pub fn unconnected(&mut self, vector: u64) {
+        self.system(false);
+        self.commit(table::GATHER, 5, [TAG, 0, 0]);
+        self.commit(table::TRANSMIT, 5, [0; 3]);
+        self.commit(table::RECEIVE, 5, [0, TAG, 0]);
+        self.open(10, vector);
+    }
+
+    /// Completes a read of host memory.
+    pub fn complete(&mut self, tag: u64, data: &[u32]) {
+        let length = data.len() as u64;
+        let head = word(&[(dw0::KIND, kind::COMPLETION_DATA.into()), (dw0::LENGTH, length)]);
+        let count = word(&[(completion_dw1::BYTE_COUNT, 4 * length)]);
+        let to = word(&[(completion_dw2::TAG, tag), (completion_dw2::REQUESTER, REQUESTER)]);
+        self.send(REGISTERS, &[&[head, count, to], data].concat());
     }
 
     /// Region 1: a page, an agent's arena or not.

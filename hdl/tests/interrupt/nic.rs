@@ -5,10 +5,10 @@ use viaduct_spec::doorbell::{cq_page, encode, page};
 use viaduct_spec::profile::{DOORBELL_SHIFT, VIS};
 use viaduct_spec::register::{control, event, event_code, registers, MSIX_PENDING, MSIX_TABLE};
 use viaduct_spec::tables::{completion_queue, table};
-use viaduct_spec::tlp::{completion_dw1, completion_dw2, dw0, kind, request_dw1};
+use viaduct_spec::tlp::request_dw1;
 
-use crate::host::{word, Host, DOORBELLS, PLACE, REGISTERS, TAG};
-use crate::message::{interrupt, REQUESTER};
+use crate::host::{Host, DOORBELLS, PLACE, REGISTERS, TAG};
+use crate::message::interrupt;
 
 /// The error ring: queue and vector.
 const ERRORS: (u64, u64) = (9, 0);
@@ -80,11 +80,7 @@ fn an_arm_a_mask_and_an_event_reach_the_host() {
 #[test]
 fn the_interrupt_of_a_completion_comes_behind_it() {
     let mut host = Host::new();
-    host.system(false);
-    host.commit(table::GATHER, 5, [TAG, 0, 0]);
-    host.commit(table::TRANSMIT, 5, [0; 3]);
-    host.commit(table::RECEIVE, 5, [0, TAG, 0]);
-    host.open(10, 2);
+    host.unconnected(2);
     host.program(2, 0xFEE0_2000, 0x55, false);
     host.store(REGISTERS, registers::CONTROL, 1 << control::SEND_ENABLE.lo);
 
@@ -97,18 +93,11 @@ fn the_interrupt_of_a_completion_comes_behind_it() {
             host.quiet();
             assert_eq!(host.take().len(), 0, "nothing is behind yet");
         }
-        // The VI is not connected: what is posted is read and flushed.
         host.store(DOORBELLS, 5 << DOORBELL_SHIFT | page::SEND, encode(1, 0, position as u16));
         for _ in 0..300 {
             host.tick();
             if let Some(read) = host.reads.pop() {
-                let head = word(&[(dw0::KIND, kind::COMPLETION_DATA.into()), (dw0::LENGTH, 16)]);
-                let count = word(&[(completion_dw1::BYTE_COUNT, 64)]);
-                let tag = request_dw1::TAG.get(&[read[1].into()]);
-                let to = word(&[(completion_dw2::TAG, tag), (completion_dw2::REQUESTER, REQUESTER)]);
-                let mut packet = vec![head, count, to];
-                packet.extend([0; 16]);
-                host.send(REGISTERS, &packet);
+                host.complete(request_dw1::TAG.get(&[read[1].into()]), &[0; 16]);
             }
         }
         host.quiet();
