@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use viaduct_hdl::nic::Nic;
-use viaduct_verilate::{generate, Options};
+use viaduct_verilate::{archive, Options};
 
 /// The header that `verilated` 0.1.2 needs with Verilator 5; `cargo xtask` adds it to CXXFLAGS.
 const HEADER: &str = "verilated-compat.h";
@@ -35,33 +35,22 @@ fn build() -> Result<(), String> {
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: this runs under cargo only")?);
     let verilog = viaduct_hdl::export::verilog(Nic::default());
-    // Verilator names its files by their content: what an earlier run left would be compiled too.
-    let model = out.join("model");
-    if model.exists() {
-        fs::remove_dir_all(&model).map_err(|error| format!("{}: {error}", model.display()))?;
-    }
-    // Tracing is compiled in: off, it costs a few per cent, and a second model would double the
-    // time to build.
-    let options = Options { trace: true, ..Options::named("nic") };
-    let generated = generate(&verilog, &model, &options).map_err(|error| error.to_string())?;
-    write(&out.join("model.rs"), &generated.rust)?;
-    cc::Build::new()
-        .cpp(true)
-        .std("gnu++17")
+    let options = Options {
+        // src/rtl.rs makes a model that traces when a waveform is asked for: tracing makes it three times as long to compile.
+        trace: false,
         // The large profile runs one test, which is shorter than its compilation.
-        .opt_level(if cfg!(feature = "large") { 1 } else { 2 })
-        .debug(false)
-        .warnings(false)
-        .define("VM_COVERAGE", "0")
-        .define("VM_SC", "0")
-        .define("VM_TRACE", "1")
-        .define("VM_TRACE_FST", "1")
-        .includes(&generated.include_dirs)
-        .files(&generated.sources)
-        .try_compile("viaduct_nic_model")
-        .map_err(|error| format!("the Verilated NIC does not compile: {error}"))?;
-    // The waveforms are compressed.
-    println!("cargo:rustc-link-lib=z");
+        optimise: if cfg!(feature = "large") { "-O1" } else { "-O2" }.into(),
+        ..Options::named("nic")
+    };
+    let model = archive(&verilog, &options).map_err(|error| format!("the Verilated NIC: {error}"))?;
+    write(&out.join("model.rs"), &model.rust)?;
+    write(&out.join("nic.v"), &verilog)?;
+    let folder = model.file.parent().unwrap_or(&out);
+    println!("cargo:rustc-link-search=native={}", folder.display());
+    println!("cargo:rustc-link-lib=static=viaduct_model");
+    println!("cargo:rustc-link-lib=dylib=stdc++");
+    // What is linked must be there, also when somebody has emptied the models' folder since.
+    println!("cargo:rerun-if-changed={}", model.file.display());
     Ok(())
 }
 

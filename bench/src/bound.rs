@@ -5,7 +5,7 @@
 
 use viaduct_spec::wire::{EXTENSION_BYTES, HEADER_BYTES, ICRC_BYTES, RETH_BYTES};
 
-use crate::pair::Way;
+use crate::way::Way;
 
 /// Preamble and start delimiter of a frame.
 const PREAMBLE: usize = 8;

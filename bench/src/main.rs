@@ -10,6 +10,7 @@ mod figure;
 mod latency;
 mod pair;
 mod stream;
+mod way;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -17,8 +18,9 @@ use std::path::PathBuf;
 use anyhow::{ensure, Context, Result};
 use clap::Parser;
 use figure::Figure;
-use pair::{Conditions, Pair, Way};
+use pair::{Conditions, Pair};
 use vipl::Mtu;
+use way::Way;
 
 /// Measures the NIC in device time.
 #[derive(Parser)]

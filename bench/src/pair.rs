@@ -20,6 +20,7 @@ use vipl::{
 
 use crate::bound::Physics;
 use crate::edge::Edge;
+use crate::way::Way;
 
 /// Of everything that is random; nothing measured depends on it.
 const SEED: u64 = 1;
@@ -27,17 +28,6 @@ const SEED: u64 = 1;
 const LATENCY: u64 = 64;
 /// Cycles after which nothing comes any more.
 const PATIENCE: u64 = 4_000_000;
-
-/// How bytes get from one host to the other. The first host posts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// It sends, the other receives.
-    Send,
-    /// It writes into the other's memory.
-    Write,
-    /// It reads the other's memory.
-    Read,
-}
 
 /// What is measured under which conditions. Those of the bus are the same for all: a round trip of 62
 /// cycles, MaxPayload 256, MaxReadRequest 512, completions cut at 64 bytes as seldom as they may be.

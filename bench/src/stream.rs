@@ -4,7 +4,8 @@ use anyhow::{bail, ensure, Result};
 use vipl::{Descriptor, Error, Vi};
 
 use crate::edge::{Event, Kind};
-use crate::pair::{Conditions, Pair, Way};
+use crate::pair::{Conditions, Pair};
+use crate::way::Way;
 
 /// Cycles without a message after which none comes any more.
 const PATIENCE: u64 = 200_000;

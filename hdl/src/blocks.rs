@@ -1,7 +1,7 @@
 //! Every block with its budget: what `export` writes, `lint` checks and `budget` measures.
 //!
 //! A block that is not here is not checked. Budgets are the measured size and a little room; one that is exceeded
-//! fails the build, so that growth is a decision. The whole core is to fit 26 000 LUT4 and 75 block RAMs.
+//! fails the build, so that growth is a decision. The whole core is to fit 26 350 LUT4 and 75 block RAMs.
 
 use rust_hdl::prelude::*;
 
@@ -65,7 +65,7 @@ pub fn all() -> Vec<Entry> {
         entry("doorbell/cq_pages", || verilog(doorbell::CqPages::default()), 20, 0, 469),
         entry("fetch", || verilog(fetch::Fetch::default()), 1260, 8, 141),
         entry("fetch/landing", || verilog(fetch::Landing::default()), 355, 2, 247),
-        entry("protect", || verilog(protect::Protect::default()), 1890, 8, 181),
+        entry("protect", || verilog(protect::Protect::default()), 1830, 8, 181),
         // Sending, receiving, completing.
         entry("send/gather", || verilog(send::Gather::default()), 3500, 8, 157),
         entry("send/transmit", || verilog(send::Transmit::default()), 1850, 3, 122),
@@ -80,11 +80,12 @@ pub fn all() -> Vec<Entry> {
         entry("receive/ingress", || verilog(receive::Ingress::default()), 580, 2, 199),
         entry("receive/icrc", || verilog(receive::Icrc::default()), 550, 0, 245),
         entry("receive/parse", || verilog(receive::Parse::default()), 1290, 0, 191),
-        entry("receive/store", || verilog(receive::Store::default()), 740, 8, 175),
+        entry("receive/roster", || verilog(receive::Roster::default()), 545, 0, 0),
+        entry("receive/store", || verilog(receive::Store::default()), 815, 8, 175),
         entry("receive/ahead", || verilog(receive::Ahead::default()), 230, 6, 261),
         entry("receive/contexts", || verilog(receive::Contexts::default()), 460, 5, 290),
-        entry("receive/flush", || verilog(receive::Flush::default()), 280, 0, 162),
-        entry("receive/judge", || verilog(receive::Judge::default()), 270, 0, 184),
+        entry("receive/flush", || verilog(receive::Flush::default()), 300, 0, 162),
+        entry("receive/judge", || verilog(receive::Judge::default()), 280, 0, 184),
         entry("receive/lookup", || verilog(receive::Lookup::default()), 400, 0, 163),
         entry("receive/outcome", || verilog(receive::Outcome::default()), 60, 0, 0),
         entry("receive/standing", || verilog(receive::Standing::default()), 275, 0, 0),
@@ -92,9 +93,9 @@ pub fn all() -> Vec<Entry> {
         entry("receive/tally", || verilog(receive::Tally::default()), 27, 0, 0),
         entry("receive/delivery", || verilog(receive::Delivery::default()), 815, 0, 203),
         entry("receive/closing", || verilog(receive::Closing::default()), 15, 0, 312),
-        entry("receive/matcher", || verilog(receive::Matcher::default()), 2500, 8, 146),
+        entry("receive/matcher", || verilog(receive::Matcher::default()), 2530, 8, 146),
         entry("receive/scatter", || verilog(receive::Scatter::default()), 1040, 0, 178),
-        entry("receive/path", || verilog(receive::Receive::default()), 6370, 24, 122),
+        entry("receive/path", || verilog(receive::Receive::default()), 6420, 24, 122),
         entry("receive/reads", || verilog(receive::Reads::default()), 550, 3, 214),
         // Answering RDMA reads.
         entry("reply/requests", || verilog(reply::Requests::default()), 1395, 3, 186),
@@ -120,7 +121,7 @@ pub fn all() -> Vec<Entry> {
         entry("board/boundary", || verilog(board::Boundary::default()), 80, 0, 0),
         entry("board/mac-echo", || verilog(board::EchoBoard::<4, 0xf>::default()), 2295, 4, 0),
         // All of it.
-        entry(CORE, || verilog(nic::Nic::default()), 26_000, 75, 0),
+        entry(CORE, || verilog(nic::Nic::default()), 26_350, 75, 0),
     ]
 }
 

@@ -179,7 +179,8 @@ pub struct Fault {
 pub struct Access {
     /// Virtual address; or, with `by_offset`, bytes from the region's base rounded down to 64.
     pub address: Bits<64>,
-    /// Bytes from `address` that must all lie in the region, at least `length`.
+    /// Of a remote peer's access (`remote`): bytes from `address` that must all lie in the region, at least `length`. Not looked
+    /// at otherwise.
     pub span: Bits<32>,
     /// Bytes to move now, 1 to 4096.
     pub length: Bits<13>,

@@ -15,7 +15,6 @@ pub mod echo;
 pub mod edge;
 pub mod export;
 pub mod fetch;
-pub mod flow;
 pub mod interrupt;
 pub mod mac;
 pub mod nic;

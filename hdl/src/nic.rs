@@ -609,7 +609,8 @@ impl Logic for Nic {
         self.writer.ended_ready.next = self.notify.ended_ready.val();
         self.ack.commit_valid.next = self.broadcast.valid.val().get_bit(1);
         self.ack.commit.next = self.command.commit.val();
-        self.ack.access_ready.next = self.protect.complete_ready.val() & !self.writer.access_valid.val();
+        self.ack.access_ready.next = (self.protect.complete_ready.val() & !self.writer.access_valid.val())
+            | self.protect.complete_issued.val();
         self.ack.beat_valid.next = self.dma_read.beat_valid.val();
         self.ack.beat.next = self.dma_read.beat.val();
 

@@ -88,11 +88,15 @@ pub trait ConnectionAgent: Send + Sync {
 
     /// Takes the oldest event that `is` holds of.
     fn take_event(&self, is: &mut dyn FnMut(&Event) -> bool) -> Option<Event>;
-    /// Hears what there is to hear; sleeps for `timeout` at most, and not for long, if there is nothing.
+    /// How often events have come, in whatever thread's call, to where [`ConnectionAgent::take_event`] finds them. Who is to sleep asks
+    /// before it looks.
+    fn told(&self) -> u64;
+    /// Hears what there is to hear; sleeps for `timeout` at most, and not for long, if there is nothing. It does not sleep, or not on,
+    /// when [`ConnectionAgent::told`] is not `seen` any more: another thread may have heard what this one waits for.
     ///
     /// # Errors
     /// The agent's: it is gone.
-    fn hear(&self, timeout: Duration) -> Result<(), AgentError>;
+    fn hear(&self, seen: u64, timeout: Duration) -> Result<(), AgentError>;
 }
 
 impl dyn ConnectionAgent {
@@ -106,8 +110,9 @@ impl dyn ConnectionAgent {
         mut is: impl FnMut(&Event) -> bool,
     ) -> Result<Option<Event>, AgentError> {
         let start = Instant::now();
-        self.hear(Duration::ZERO)?;
+        self.hear(self.told(), Duration::ZERO)?;
         loop {
+            let seen = self.told();
             if let Some(event) = self.take_event(&mut is) {
                 return Ok(Some(event));
             }
@@ -115,7 +120,7 @@ impl dyn ConnectionAgent {
             if left.is_zero() {
                 return Ok(None);
             }
-            self.hear(left)?;
+            self.hear(seen, left)?;
         }
     }
 }

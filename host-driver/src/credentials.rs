@@ -38,16 +38,26 @@ impl Credentials {
     /// # Errors
     /// Why not. Whoever binds a path first would otherwise read and write all memory of those who open it.
     pub fn check_server(&self) -> Result<(), String> {
-        self.check_server_for(geteuid().as_raw())
+        self.check_server_of(None)
     }
 
-    fn check_server_for(&self, own: u32) -> Result<(), String> {
+    /// The same, or a server of `user`'s, if the NIC's name says so.
+    ///
+    /// # Errors
+    /// As [`Credentials::check_server`].
+    pub fn check_server_of(&self, user: Option<u32>) -> Result<(), String> {
+        self.check_server_for(geteuid().as_raw(), user)
+    }
+
+    fn check_server_for(&self, own: u32, user: Option<u32>) -> Result<(), String> {
         let uid = self.uid;
-        if uid == 0 || uid == own {
+        if uid == 0 || uid == own || user == Some(uid) {
             return Ok(());
         }
+        let named =
+            user.map_or_else(|| "and the NIC's name names no other".into(), |user| format!("nor {user}"));
         Err(format!(
-            "its server runs as user {uid}, who is neither root nor this process's user {own}: it would reach all memory of this process"
+            "its server runs as user {uid}, who is neither root nor this process's user {own}, {named}: it would reach all memory of this process"
         ))
     }
 }
@@ -68,8 +78,13 @@ mod tests {
 
     #[test]
     fn memory_is_for_root_and_for_oneself() {
-        let server = |uid| Credentials { pid: None, uid }.check_server_for(1000);
+        let server_of = |uid, user| Credentials { pid: None, uid }.check_server_for(1000, user);
+        let server = |uid| server_of(uid, None);
         assert!(server(0).is_ok() && server(1000).is_ok());
+        // A user who is named may have it, too, and no other.
+        assert!(server_of(992, Some(992)).is_ok() && server_of(0, Some(992)).is_ok());
+        let refused = server_of(993, Some(992)).expect_err("another user");
+        assert!(refused.contains("user 993") && refused.contains("nor 992"), "{refused}");
         let refused = server(1001).expect_err("another user");
         assert!(refused.contains("user 1001") && refused.contains("user 1000"), "{refused}");
     }

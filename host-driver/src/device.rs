@@ -23,6 +23,26 @@ pub enum DmaAccess {
     ReadWrite,
 }
 
+/// What somebody does between two looks at a device who has found nothing many times in a row, and does not want to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Polling {
+    /// Nothing: hardware needs no processor.
+    Spin,
+    /// Yields the processor: the device is a program of this machine's, which needs one. It never sleeps.
+    Yield,
+    /// [`PciDevice::pause`]: time passes only there.
+    Pause,
+}
+
+/// What the system says of a function beside its interrupts. After either the function is of no use to its driver any more, and is to be closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alarm {
+    /// Somebody unplugs or unbinds it, and waits until its driver has let go of it.
+    Removal,
+    /// The bus has found an error that it cannot mend (PCIe AER), and stopped it.
+    Error,
+}
+
 /// Why a device did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
@@ -128,12 +148,23 @@ pub trait PciDevice: Send + Sync {
     /// From now on each interrupt of vector `n` adds one to the eventfd `events[n]`; vectors without
     /// one are silent. Replaces what was set before; with none, interrupts are off.
     fn set_interrupts(&self, events: &[BorrowedFd<'_>]) -> Result<(), DeviceError>;
+    /// From now on the eventfd of `removal` hears when the system wants the function back ([`Alarm::Removal`]), and that of `error` when the bus
+    /// gives it up ([`Alarm::Error`]). Where the system says neither, nothing happens.
+    fn set_alarms(&self, removal: BorrowedFd<'_>, error: BorrowedFd<'_>) -> Result<(), DeviceError> {
+        let _ = (removal, error);
+        Ok(())
+    }
     /// Whether a thread may sleep until an interrupt comes. Not where time passes only inside the
     /// device's calls, as in a deterministic simulation: there one waits with [`PciDevice::pause`].
     fn may_sleep(&self) -> bool;
+    /// What somebody does who polls. Hardware needs nothing.
+    fn polling(&self) -> Polling {
+        Polling::Spin
+    }
     /// Resets the function.
     fn reset(&self) -> Result<(), DeviceError>;
-    /// Lets time pass while the caller waits for the device: sleeps or yields for a moment on a
-    /// device with its own clock, and runs a deterministic simulation on by one step.
+    /// Lets time pass while the caller waits for the device: sleeps for a moment on a
+    /// device with its own clock, and runs a deterministic simulation on by one step. For calls that wait; who only looks goes by
+    /// [`PciDevice::polling`].
     fn pause(&self);
 }

@@ -20,6 +20,7 @@ use crate::{
     address::{ConnectionInfo, Mac},
     agent::{vis::ViAttributes, AgentError, Event, Limits, MemoryAttributes, NicKind},
     connection_agent::ConnectionAgent,
+    device::Polling,
     queues::{cq::Cq, entries::Entries, vi::Vi, ViState},
 };
 
@@ -69,6 +70,8 @@ pub trait KernelAgent: Send + Sync {
     }
     /// Lets time pass while something is waited for.
     fn pause(&self);
+    /// What somebody does who polls the NIC: [`PciDevice::polling`](crate::device::PciDevice::polling).
+    fn polling(&self) -> Polling;
     /// How many interrupt vectors one can sleep on; 0: one polls.
     fn vectors(&self) -> u8;
     /// How often an interrupt vector was raised, as far as one can tell; None where one polls: [`KernelAgent::pause`].

@@ -11,7 +11,7 @@ use std::{
 
 use viaduct_spec::register::{command, registers, MAGIC_VALUE, VERSION_VALUE};
 
-use crate::device::{Bar, DeviceError, DmaAccess, PciDevice};
+use crate::device::{Alarm, Bar, DeviceError, DmaAccess, PciDevice};
 
 /// What the agent did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +45,8 @@ pub enum Deed {
 #[derive(Default)]
 pub struct Ledger {
     books: Mutex<Books>,
+    /// Who has it stops those who map and unmap.
+    pub slow: Mutex<()>,
 }
 
 #[derive(Default)]
@@ -57,8 +59,14 @@ pub struct Books {
     pub vectors: usize,
     pub may_sleep: bool,
     events: Vec<OwnedFd>,
+    /// Removal, error.
+    alarms: Vec<OwnedFd>,
+    /// How often somebody has asked whether it lives.
+    pub checks: usize,
     /// Maps that still succeed.
     pub maps_left: usize,
+    /// Somebody is in the call that maps or unmaps.
+    pub mapping: bool,
 }
 
 impl Ledger {
@@ -97,6 +105,19 @@ impl Ledger {
         if let Some(event) = books.events.get(vector) {
             rustix::io::write(event, &1u64.to_ne_bytes()).expect("an eventfd");
         }
+    }
+
+    /// Pins pages, or lets go of them.
+    fn take_time(&self) {
+        self.books().mapping = true;
+        drop(self.slow.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        self.books().mapping = false;
+    }
+
+    /// The system says something of the function.
+    pub fn alarm(&self, alarm: Alarm) {
+        let books = self.books();
+        rustix::io::write(&books.alarms[alarm as usize], &1u64.to_ne_bytes()).expect("an eventfd");
     }
 
     /// What was done since the last time this was asked.
@@ -152,7 +173,9 @@ impl PciDevice for Ledger {
     }
 
     fn config_read32(&self, offset: u16) -> Result<u32, DeviceError> {
-        Ok(self.books().config.get(&offset).copied().unwrap_or(0))
+        let mut books = self.books();
+        books.checks += usize::from(offset == 0);
+        Ok(books.config.get(&offset).copied().unwrap_or(0))
     }
 
     fn config_write32(&self, offset: u16, value: u32) -> Result<(), DeviceError> {
@@ -171,6 +194,7 @@ impl PciDevice for Ledger {
         length: usize,
         access: DmaAccess,
     ) -> Result<(), DeviceError> {
+        self.take_time();
         let mut books = self.books();
         let (start, length) = (iova, length as u64);
         assert!(start % 4096 == 0 && address % 4096 == 0 && length % 4096 == 0 && length > 0);
@@ -188,6 +212,7 @@ impl PciDevice for Ledger {
     }
 
     fn unmap_dma(&self, iova: u64, length: usize) -> Result<(), DeviceError> {
+        self.take_time();
         let mut books = self.books();
         match books.maps.get(&iova) {
             Some((mapped, _)) if *mapped == length as u64 => {
@@ -212,6 +237,12 @@ impl PciDevice for Ledger {
         assert!(events.len() <= books.vectors);
         books.events = events.iter().map(|e| e.try_clone_to_owned().expect("a descriptor")).collect();
         books.deeds.push(Deed::Interrupts(events.len()));
+        Ok(())
+    }
+
+    fn set_alarms(&self, removal: BorrowedFd<'_>, error: BorrowedFd<'_>) -> Result<(), DeviceError> {
+        let alarms = [removal, error].map(|e| e.try_clone_to_owned().expect("a descriptor"));
+        self.books().alarms = alarms.into();
         Ok(())
     }
 

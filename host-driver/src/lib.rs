@@ -11,6 +11,7 @@
 
 pub mod address;
 pub mod agent;
+pub mod barrier;
 pub mod cm;
 pub mod connection_agent;
 pub mod credentials;
@@ -25,6 +26,7 @@ pub mod pci;
 pub mod queues;
 pub mod rows;
 pub mod template;
+pub mod thread;
 pub mod vfio;
 pub mod vfio_user;
 pub mod viad;

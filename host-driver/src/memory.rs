@@ -11,10 +11,13 @@ use std::{
 
 use rustix::{
     fs::{fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create, MemfdFlags, SealFlags},
-    mm::{mmap, mmap_anonymous, mprotect, munmap, MapFlags, MprotectFlags, ProtFlags},
+    mm::{madvise, mmap, mmap_anonymous, mprotect, munmap, Advice, MapFlags, MprotectFlags, ProtFlags},
 };
 
-use crate::device::{DeviceError, DmaAccess};
+use crate::{
+    device::{DeviceError, DmaAccess},
+    fork::Birth,
+};
 
 /// The largest alignment of a [`Mapping`].
 pub const LARGEST_ALIGNMENT: usize = 1 << 30;
@@ -25,6 +28,8 @@ pub const LARGEST_ALIGNMENT: usize = 1 << 30;
 pub struct Mapping {
     start: NonNull<u8>,
     length: usize,
+    /// Children of this process have it not.
+    kept: Option<Birth>,
 }
 
 // SAFETY: a mapping belongs to the whole process; the type has no state of its own that a second
@@ -44,6 +49,19 @@ impl Mapping {
             let rights = MprotectFlags::READ | MprotectFlags::WRITE;
             // SAFETY: all of the mapping, which nobody uses yet.
             unsafe { mprotect(mapping.start.as_ptr().cast(), mapping.length, rights)? };
+        }
+        Ok(mapping)
+    }
+
+    /// [`Mapping::new`] for a device, which children of a fork do not get (MADV_DONTFORK): a fork would make its pages copy-on-write, and
+    /// on kernels before 5.15 the next store of this process would take it from under the device, which goes on with the old pages. In a
+    /// child there is nothing at these addresses.
+    pub fn for_device(length: usize) -> io::Result<Self> {
+        let mut mapping = Self::new(length)?;
+        if !cfg!(miri) {
+            // SAFETY: all of the mapping, which this process keeps as it is.
+            unsafe { madvise(mapping.start.as_ptr().cast(), mapping.length, Advice::LinuxDontFork)? };
+            mapping.kept = Some(Birth::now());
         }
         Ok(mapping)
     }
@@ -103,7 +121,7 @@ impl Mapping {
             unsafe { munmap(part, bytes)? };
         }
         let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))?;
-        Ok(Self { start, length })
+        Ok(Self { start, length, kept: None })
     }
 
     fn alignment(length: usize) -> usize {
@@ -115,7 +133,7 @@ impl Mapping {
         let layout = Layout::from_size_align(length, Self::alignment(length)).map_err(io::Error::other)?;
         // SAFETY: whole pages, at least one.
         let start = unsafe { alloc::alloc_zeroed(layout) };
-        Ok(Self { start: NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?, length })
+        Ok(Self { start: NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?, length, kept: None })
     }
 
     /// Its first byte; page aligned.
@@ -136,6 +154,10 @@ impl Drop for Mapping {
         {
             // SAFETY: as it was allocated; its owner is done with it.
             return unsafe { alloc::dealloc(self.start.as_ptr(), layout) };
+        }
+        if self.kept.is_some_and(|birth| !birth.is_here()) {
+            // A child: what is at these addresses by now is somebody else's.
+            return;
         }
         // SAFETY: this is the mapping made in `reserve`, and its owner is done with it. Failure would
         // leave it mapped, which harms nobody.
@@ -271,6 +293,37 @@ mod tests {
         let before = reserved();
         let _kept: Vec<_> = (0..16).map(|_| Mapping::new((1 << 28) - 4096).expect("memory")).collect();
         assert!(reserved() < before + (2 << 30));
+    }
+
+    #[test]
+    fn a_child_has_nothing_of_memory_for_a_device_and_harms_nobody_by_dropping_it() {
+        let mapping = Mapping::for_device(8192).expect("memory");
+        let start = mapping.start().as_ptr();
+        let smaps = fs::read_to_string("/proc/self/smaps").expect("readable");
+        let flags = smaps.split_once(&format!("{:x}-", start as usize)).expect("it is mapped").1;
+        let flags = flags.lines().find(|line| line.starts_with("VmFlags:")).expect("its flags");
+        assert!(flags.split(' ').any(|flag| flag == "dc"), "not copied on fork: {flags}");
+        // SAFETY: the child makes system calls alone, and ends without anything being dropped but what it drops itself.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+            // SAFETY: where nothing is, or it fails; and then one byte of what was mapped. `_exit` runs nothing.
+            unsafe {
+                let own = libc::mmap(start.cast(), 8192, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+                if own != start.cast() {
+                    libc::_exit(2);
+                }
+                drop(mapping);
+                own.cast::<u8>().write(1);
+                libc::_exit(0);
+            }
+        }
+        let mut status = 0;
+        // SAFETY: the child that was just made.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0, "exit code {}, signal {}", status >> 8, status & 0x7f);
+        // SAFETY: the parent has it as ever.
+        unsafe { start.write(1) };
     }
 
     #[test]

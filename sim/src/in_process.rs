@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use viaduct_driver::device::{Bar, DeviceError, DmaAccess, PciDevice};
+use viaduct_driver::device::{Bar, DeviceError, DmaAccess, PciDevice, Polling};
 use viaduct_spec::profile::VECTORS;
 
 use crate::baton::Baton;
@@ -203,6 +203,10 @@ impl PciDevice for InProcessDevice {
             0 => vec![0..=0xfedf_ffff, 0xfef0_0000..=LAST],
             _ => vec![1 << 32..=LAST],
         }
+    }
+
+    fn polling(&self) -> Polling {
+        Polling::Pause
     }
 
     fn reset(&self) -> Result<(), DeviceError> {

@@ -31,6 +31,7 @@ pub mod nic;
 pub mod reach;
 pub mod root_complex;
 pub mod rtl;
+pub mod served;
 pub mod setup;
 pub mod tlp;
 pub mod vfio_user;

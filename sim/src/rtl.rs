@@ -1,29 +1,49 @@
 //! The NIC itself: the Verilog that hdl/ exports, compiled by Verilator.
 
-use std::ffi::CString;
+use std::ffi::{c_char, c_int, CString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
+use libloading::Library;
 // Verilator's runtime; the model is linked against it.
 use verilated as _;
+use viaduct_verilate::{library, Options};
 
 use crate::nic::{Nic, NicIn, NicOut};
 
 #[allow(clippy::pedantic)]
 mod model {
-    //! What `viaduct_verilate::generate` wrote: the ports as structs, and the model's functions.
+    //! What `viaduct_verilate::archive` wrote: the ports as structs, and the model's functions.
     include!(concat!(env!("OUT_DIR"), "/model.rs"));
 }
 
 /// SHA-256 of the Verilog that is simulated; `cargo xtask fit` shows the same of what it builds.
 pub const VERILOG_SHA256: &str = model::VERILOG_SHA256;
 
+/// The Verilog that is simulated.
+const VERILOG: &str = include_str!(concat!(env!("OUT_DIR"), "/nic.v"));
+
+/// The functions of a compiled model.
+#[derive(Debug, Clone, Copy)]
+struct Calls {
+    new: unsafe extern "C" fn(u64) -> *mut model::Model,
+    delete: unsafe extern "C" fn(*mut model::Model),
+    cycle: unsafe extern "C" fn(*mut model::Model, *const model::In, *mut model::Out),
+}
+
+/// Those of the model that is linked in, which records nothing.
+const LINKED: Calls =
+    Calls { new: model::viaduct_new, delete: model::viaduct_delete, cycle: model::viaduct_cycle };
+
 /// A Verilated NIC.
 #[derive(Debug)]
 pub struct Rtl {
     model: NonNull<model::Model>,
+    calls: Calls,
+    // Behind what needs its code.
+    _library: Option<Library>,
 }
 
 // SAFETY: the model is one heap object with a simulation context of its own; it is reached through
@@ -33,24 +53,52 @@ unsafe impl Send for Rtl {}
 impl Rtl {
     /// A NIC after power-up. What the design does not initialise is random from the seed.
     pub fn new(seed: u64) -> Self {
-        // SAFETY: any seed will do; the function has no other precondition.
-        let model = unsafe { model::viaduct_new(seed) };
-        // C++'s `new` ends the program or gives an object.
-        let model = NonNull::new(model).expect("operator new gives an object");
-        Self { model }
+        Self::of(LINKED, seed, None)
     }
 
-    /// Records every signal from now on in an FST file. Idle cycles that are skipped are not in
+    /// A NIC after power-up that records every signal from now on in an FST file. Idle cycles that are skipped are not in
     /// it: time in the waveform is cycles that were simulated.
-    pub fn trace(&mut self, path: &Path) -> io::Result<()> {
+    ///
+    /// Tracing is in a model of its own, which is compiled here when it is asked for the first time: that takes a quarter of a
+    /// minute. It is slow, and holds signals that the other model has not: what is random at power-up is other than without a
+    /// trace.
+    ///
+    /// # Errors
+    /// The file cannot be written, or the model cannot be compiled.
+    pub fn traced(seed: u64, path: &Path) -> io::Result<Self> {
         // The model would only say on its own output that it cannot write.
         std::fs::File::create(path)?;
         let name = CString::new(path.as_os_str().as_bytes())?;
+        let options = Options { trace: true, optimise: "-O0".into(), ..Options::named("nic, traced") };
+        let file = library(VERILOG, &options).map_err(io::Error::other)?;
+        // SAFETY: Verilator's initialisers ask for nothing.
+        let library = unsafe { Library::new(file) }.map_err(io::Error::other)?;
+        // SAFETY: made from the same Verilog as the model that is linked in, the library has the same functions on the same
+        // structs; they are kept beside it, in a struct that drops it last.
+        let (calls, trace) = unsafe {
+            let calls = Calls {
+                new: *library.get(b"viaduct_new").map_err(io::Error::other)?,
+                delete: *library.get(b"viaduct_delete").map_err(io::Error::other)?,
+                cycle: *library.get(b"viaduct_cycle").map_err(io::Error::other)?,
+            };
+            let trace: unsafe extern "C" fn(*mut model::Model, *const c_char) -> c_int =
+                *library.get(b"viaduct_trace").map_err(io::Error::other)?;
+            (calls, trace)
+        };
+        let rtl = Self::of(calls, seed, Some(library));
         // SAFETY: the model lives, and the name is a C string that outlives the call.
-        match unsafe { model::viaduct_trace(self.model.as_ptr(), name.as_ptr()) } {
-            0 => Err(io::Error::other("tracing is not compiled in")),
-            _ => Ok(()),
+        match unsafe { trace(rtl.model.as_ptr(), name.as_ptr()) } {
+            0 => Err(io::Error::other("the model does not trace")),
+            _ => Ok(rtl),
         }
+    }
+
+    fn of(calls: Calls, seed: u64, library: Option<Library>) -> Self {
+        // SAFETY: any seed will do; the function has no other precondition.
+        let model = unsafe { (calls.new)(seed) };
+        // C++'s `new` ends the program or gives an object.
+        let model = NonNull::new(model).expect("operator new gives an object");
+        Self { model, calls, _library: library }
     }
 }
 
@@ -66,7 +114,7 @@ pub fn trace_file(path: &Path, nic: usize) -> PathBuf {
 impl Drop for Rtl {
     fn drop(&mut self) {
         // SAFETY: the model lives until here, and nobody else has the pointer.
-        unsafe { model::viaduct_delete(self.model.as_ptr()) }
+        unsafe { (self.calls.delete)(self.model.as_ptr()) }
     }
 }
 
@@ -104,7 +152,7 @@ impl Nic for Rtl {
         };
         let mut shown = model::Out::default();
         // SAFETY: the model lives, and both structs are the ones its shim was generated with.
-        unsafe { model::viaduct_cycle(self.model.as_ptr(), &ports, &mut shown) };
+        unsafe { (self.calls.cycle)(self.model.as_ptr(), &ports, &mut shown) };
         *output = NicOut {
             tlp_rx_np_ready: shown.tlp_rx_np_ready != 0,
             tlp_tx_valid: shown.tlp_tx_valid != 0,

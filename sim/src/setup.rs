@@ -87,11 +87,14 @@ impl Setup {
                 ports.push(Port::Model(choices.copied().unwrap_or_default()));
                 continue;
             }
-            let mut rtl = Rtl::new(self.seed.wrapping_add(nic as u64));
-            if let Some(path) = &self.trace {
-                let path = trace_file(path, nic);
-                rtl.trace(&path).map_err(failed(&path))?;
-            }
+            let seed = self.seed.wrapping_add(nic as u64);
+            let rtl = match &self.trace {
+                Some(path) => {
+                    let path = trace_file(path, nic);
+                    Rtl::traced(seed, &path).map_err(failed(&path))?
+                }
+                None => Rtl::new(seed),
+            };
             ports.push(Port::Nic(Box::new(rtl)));
         }
         let mut options = self.network.clone();

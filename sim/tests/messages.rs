@@ -1,8 +1,6 @@
 //! Memory by message and interrupts over a NIC's socket: a NIC that the test scripts against
 //! clients that answer, refuse, lie, keep silent or die; and the Verilated NICs.
 
-mod support;
-
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::Ipv4Addr;
@@ -11,10 +9,10 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::support::client::{words, Message, Remote, DMA_READ, DMA_WRITE};
+use crate::support::scripted::{Script, Scripted, LOADED};
+use crate::support::Simulator;
 use rustix::event::{eventfd, EventfdFlags};
-use support::client::{words, Message, Remote, DMA_READ, DMA_WRITE};
-use support::scripted::{Script, Scripted, LOADED};
-use support::Simulator;
 use viaduct_driver::agent::Options as AgentOptions;
 use viaduct_driver::device::{Bar, DmaAccess, PciDevice};
 use viaduct_sim::network::{Network, Options};
@@ -85,7 +83,7 @@ impl Scene {
     }
 
     fn status(&self) -> viaduct_sim::live::NicStatus {
-        self.simulator.handle.status().unwrap().nics.remove(0)
+        self.simulator.handle().status().unwrap().nics.remove(0)
     }
 }
 
@@ -261,9 +259,9 @@ fn nothing_spins_while_a_message_is_on_its_way() {
     ring(&mut stream);
     let request = Message::receive(&mut stream).unwrap();
     assert_eq!((request.command, request.access()), (DMA_READ, (0x5000, 8)));
-    let before = scene.simulator.handle.status().unwrap();
+    let before = scene.simulator.handle().status().unwrap();
     std::thread::sleep(Duration::from_millis(300));
-    let after = scene.simulator.handle.status().unwrap();
+    let after = scene.simulator.handle().status().unwrap();
     let (busy, wall) = (after.busy_ns - before.busy_ns, after.wall_ns - before.wall_ns);
     assert!(busy < wall / 4, "busy for {busy} ns of {wall}");
     assert!(after.cycles - before.cycles > 10_000_000, "time goes on");
@@ -481,7 +479,7 @@ fn verilated_nics_work_with_memory_by_message() {
     for (n, data) in sent.iter().enumerate() {
         let start = Instant::now();
         let received = loop {
-            assert!(start.elapsed() < Duration::from_secs(60), "{:?}", simulator.handle.status());
+            assert!(start.elapsed() < Duration::from_secs(60), "{:?}", simulator.handle().status());
             match to.vi.recv_done() {
                 Ok(descriptor) => break descriptor,
                 Err(Error::NotDone) => to.remote.pause(),
@@ -493,7 +491,7 @@ fn verilated_nics_work_with_memory_by_message() {
         to.memory.read(PAGE + n * SLOT, &mut found).unwrap();
         assert!(found == *data, "message {n} of {} bytes arrived damaged", data.len());
     }
-    let status = simulator.handle.status().unwrap();
+    let status = simulator.handle().status().unwrap();
     for nic in &status.nics {
         assert!(nic.violations.is_empty(), "{:?}", nic.violations);
         assert_eq!((nic.bus.unsupported, nic.bus.unanswered, nic.mappings), (0, 0, 0));

@@ -1,13 +1,10 @@
 //! The netlist that is placed and routed, in place of the Verilog that it was synthesised from: two of them do what two NICs do,
 //! cycle by cycle. `cargo xtask netlist` makes it and runs this.
 
-mod exchange;
-mod pins;
-
 use std::path::PathBuf;
 
-use exchange::{exchange, Outcome, SIZES};
-use pins::{Model, Pins};
+use crate::exchange::{exchange, Outcome, SIZES};
+use crate::pins::{Model, Pins};
 use viaduct_sim::fabric::Capture;
 use viaduct_sim::network::Network;
 use viaduct_sim::nic::{Nic, NicIn, NicOut};

@@ -1,11 +1,8 @@
 //! NIC and MAC together, from the TLPs of two hosts to the pins of two PHYs: the messages of `traffic.rs` go over both.
 
-mod exchange;
-mod pins;
-mod wire;
-
-use exchange::{exchange, Outcome, SIZES};
-use pins::{Model, Pins};
+use crate::exchange::{exchange, Outcome, SIZES};
+use crate::pins::{Model, Pins};
+use crate::wire::Peer;
 use viaduct_hdl::board::Card;
 use viaduct_hdl::export::verilog;
 use viaduct_sim::fabric::Capture;
@@ -13,7 +10,6 @@ use viaduct_sim::network::Network;
 use viaduct_sim::nic::{Nic, NicIn, NicOut};
 use viaduct_sim::setup::Setup;
 use viaduct_verilate::{Dut, Handle, Options};
-use wire::Peer;
 
 /// Cycles without a symbol after which nothing is on its way through the MAC.
 const CALM: u32 = 200;

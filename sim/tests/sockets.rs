@@ -1,13 +1,12 @@
 //! The sockets of a live network: the `vfio_user` crate's client, hostile clients, and control.
 //!
 //! The functions behind them are dead ones: they answer no load, so that what is tested here is
-//! all the simulator's own. `tests/live.rs` has the same with the NIC.
+//! all the simulator's own. `waits.rs` has the NIC.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rand::{Rng, SeedableRng};
@@ -15,14 +14,13 @@ use rand_chacha::ChaCha8Rng;
 use rustix::net::{sendmsg, SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use serde_json::{json, Value};
 use vfio_user::Client;
-use viaduct_sim::control;
-use viaduct_sim::directory::{nic_socket, Directory, CONTROL};
-use viaduct_sim::live::{Handle, Live};
+use viaduct_sim::directory::CONTROL;
 use viaduct_sim::network::{Network, Options};
 use viaduct_sim::nic::{Nic, NicIn, NicOut};
-use viaduct_sim::vfio_user::serve;
 use viaduct_spec::profile::BAR2_BYTES;
 use viaduct_spec::register::{BAR0_BYTES, PCI_DEVICE, PCI_VENDOR};
+
+use crate::support::Simulator;
 
 /// A function that is on the bus and does nothing.
 struct Dead;
@@ -33,32 +31,15 @@ impl Nic for Dead {
     }
 }
 
-struct Simulator {
-    handle: Handle,
-    directory: Directory,
-    _folder: tempfile::TempDir,
+/// NICs that answer no load.
+fn dead(nics: usize) -> Simulator {
+    let mut options = Options::default();
+    options.bus.load_timeout = 2000;
+    let nics: Vec<Box<dyn Nic>> = (0..nics).map(|_| Box::new(Dead) as _).collect();
+    Simulator::start(Network::new(nics, &options, None))
 }
 
 impl Simulator {
-    fn start(nics: usize) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let mut directory = Directory::open(&folder.path().join("sockets")).unwrap();
-        let mut options = Options::default();
-        options.bus.load_timeout = 2000;
-        let nics: Vec<Box<dyn Nic>> = (0..nics).map(|_| Box::new(Dead) as _).collect();
-        let (live, handle) = Live::new(Network::new(nics, &options, None));
-        std::thread::spawn(|| live.run());
-        for nic in 0..handle.nics() {
-            serve(directory.listen(&nic_socket(nic)).unwrap(), nic, handle.clone()).unwrap();
-        }
-        control::serve(directory.listen(CONTROL).unwrap(), handle.clone(), None).unwrap();
-        Self { handle, directory, _folder: folder }
-    }
-
-    fn socket(&self, nic: usize) -> PathBuf {
-        self.directory.path().join(nic_socket(nic))
-    }
-
     fn raw(&self) -> UnixStream {
         let stream = UnixStream::connect(self.socket(0)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -70,12 +51,6 @@ impl Simulator {
         let mut client = Client::new(&self.socket(0)).unwrap();
         assert_eq!(config32(&mut client, 0), u32::from(PCI_DEVICE) << 16 | u32::from(PCI_VENDOR));
         client.shutdown().unwrap();
-    }
-}
-
-impl Drop for Simulator {
-    fn drop(&mut self) {
-        self.handle.stop();
     }
 }
 
@@ -135,7 +110,7 @@ const EINVAL: u32 = 22;
 
 #[test]
 fn the_crate_s_client_finds_a_pci_function() {
-    let simulator = Simulator::start(2);
+    let simulator = dead(2);
     for nic in 0..2 {
         let mut client = Client::new(&simulator.socket(nic)).unwrap();
         let sizes: Vec<u64> = (0..9).map(|n| client.region(n).unwrap().size).collect();
@@ -152,8 +127,8 @@ fn the_crate_s_client_finds_a_pci_function() {
 
 #[test]
 fn memory_is_mapped_and_goes_with_its_client() {
-    let simulator = Simulator::start(1);
-    let mappings = || simulator.handle.status().unwrap().nics[0].mappings;
+    let simulator = dead(1);
+    let mappings = || simulator.handle().status().unwrap().nics[0].mappings;
     let file = tempfile::tempfile().unwrap();
     file.set_len(1 << 20).unwrap();
     let mut client = Client::new(&simulator.socket(0)).unwrap();
@@ -174,7 +149,7 @@ fn memory_is_mapped_and_goes_with_its_client() {
 
 #[test]
 fn a_load_that_the_nic_does_not_answer_reads_as_ones_and_harms_nobody() {
-    let simulator = Simulator::start(2);
+    let simulator = dead(2);
     let mut dead = Client::new(&simulator.socket(0)).unwrap();
     let mut data = [0; 8];
     dead.region_read(0, 0x28, &mut data).unwrap();
@@ -191,7 +166,7 @@ impl Simulator {
 
 #[test]
 fn eventfds_are_taken_and_triggered() {
-    let simulator = Simulator::start(1);
+    let simulator = dead(1);
     let mut client = Client::new(&simulator.socket(0)).unwrap();
     let eventfds: Vec<OwnedFd> =
         (0..2).map(|_| rustix::event::eventfd(0, rustix::event::EventfdFlags::NONBLOCK).unwrap()).collect();
@@ -212,7 +187,7 @@ fn eventfds_are_taken_and_triggered() {
 
 #[test]
 fn a_second_client_is_refused_and_the_first_goes_on() {
-    let simulator = Simulator::start(1);
+    let simulator = dead(1);
     let mut first = Client::new(&simulator.socket(0)).unwrap();
     let mut second = simulator.raw();
     let (error, _) = ask(&mut second, 1, &[0, 0, 1, 0]).unwrap();
@@ -228,7 +203,7 @@ fn a_second_client_is_refused_and_the_first_goes_on() {
 
 #[test]
 fn requests_that_make_no_sense_are_refused_one_by_one() {
-    let simulator = Simulator::start(1);
+    let simulator = dead(1);
     let file = tempfile::tempfile().unwrap();
     file.set_len(8192).unwrap();
     let mut stream = simulator.raw();
@@ -289,7 +264,7 @@ fn requests_that_make_no_sense_are_refused_one_by_one() {
 
 #[test]
 fn nothing_is_done_before_the_version_is_agreed() {
-    let simulator = Simulator::start(1);
+    let simulator = dead(1);
     let mut stream = simulator.raw();
     assert_eq!(ask(&mut stream, 13, &[]).unwrap().0, EINVAL);
     assert_eq!(reply(&mut stream), None, "closed");
@@ -301,7 +276,7 @@ fn nothing_is_done_before_the_version_is_agreed() {
 
 #[test]
 fn sizes_that_cannot_be_end_the_connection_at_once() {
-    let simulator = Simulator::start(1);
+    let simulator = dead(1);
     for size in [0u32, 15, (1 << 20) + 65, u32::MAX] {
         let mut stream = simulator.raw();
         open(&mut stream);
@@ -316,7 +291,7 @@ fn sizes_that_cannot_be_end_the_connection_at_once() {
 
 #[test]
 fn a_client_may_die_at_any_byte() {
-    let simulator = Simulator::start(1);
+    let simulator = dead(1);
     let mut whole = message(1, 1, 0, b"\0\0\x01\0{\"capabilities\":{}}\0");
     whole.extend(message(2, 9, 0, &words(&[0, 0, 7, 4])));
     whole.extend(message(3, 10, 0x10, &words(&[4, 0, 7, 4, 6])));
@@ -330,7 +305,7 @@ fn a_client_may_die_at_any_byte() {
 
 #[test]
 fn noise_does_no_harm() {
-    let simulator = Simulator::start(1);
+    let simulator = dead(1);
     let seed = 11;
     println!("seed {seed}");
     let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -357,7 +332,7 @@ fn noise_does_no_harm() {
 
 #[test]
 fn posted_writes_get_no_reply() {
-    let simulator = Simulator::start(1);
+    let simulator = dead(1);
     let mut stream = simulator.raw();
     open(&mut stream);
     stream.write_all(&message(1, 10, 0x10, &words(&[4, 0, 7, 4, 6]))).unwrap();
@@ -374,10 +349,10 @@ fn posted_writes_get_no_reply() {
 
 #[test]
 fn an_idle_simulator_sleeps_and_follows_the_wall() {
-    let simulator = Simulator::start(2);
-    let before = simulator.handle.status().unwrap();
+    let simulator = dead(2);
+    let before = simulator.handle().status().unwrap();
     std::thread::sleep(Duration::from_millis(200));
-    let after = simulator.handle.status().unwrap();
+    let after = simulator.handle().status().unwrap();
     let passed = after.simulated_ns - before.simulated_ns;
     let wall = after.wall_ns - before.wall_ns;
     assert!(passed >= 199_000_000 && passed <= wall + 50_000_000, "{passed} ns of {wall}");
@@ -386,7 +361,7 @@ fn an_idle_simulator_sleeps_and_follows_the_wall() {
 }
 
 fn control(simulator: &Simulator) -> impl FnMut(&str) -> Value {
-    let stream = UnixStream::connect(simulator.directory.path().join(CONTROL)).unwrap();
+    let stream = UnixStream::connect(simulator.folder().join(CONTROL)).unwrap();
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut stream: UnixStream = stream;
     move |line| {
@@ -400,7 +375,7 @@ fn control(simulator: &Simulator) -> impl FnMut(&str) -> Value {
 
 #[test]
 fn control_answers_line_by_line() {
-    let simulator = Simulator::start(2);
+    let simulator = dead(2);
     let mut tell = control(&simulator);
     let status = tell(r#"{"command":"status"}"#);
     assert_eq!(status["ok"], json!(true));
@@ -420,7 +395,7 @@ fn control_answers_line_by_line() {
 
 #[test]
 fn descriptors_of_clients_do_not_pile_up() {
-    let simulator = Simulator::start(1);
+    let simulator = dead(1);
     let count = || std::fs::read_dir("/proc/self/fd").unwrap().count();
     let mut stream = simulator.raw();
     open(&mut stream);

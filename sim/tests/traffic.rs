@@ -1,9 +1,7 @@
 //! Messages between two Verilated NICs in this process, posted through VIPL: they arrive whole
 //! whatever the bus does, no rule of the bus is broken, and the same seed gives the same run.
 
-mod exchange;
-
-use exchange::{exchange, Outcome, SIZES};
+use crate::exchange::{exchange, Outcome, SIZES};
 use viaduct_sim::fabric::{Faults, Link};
 use viaduct_sim::root_complex::{Limits, Split};
 use viaduct_sim::setup::Setup;

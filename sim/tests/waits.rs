@@ -10,15 +10,14 @@ use std::time::Duration;
 
 use rustix::time::{clock_gettime, ClockId};
 use viaduct_driver::agent::Options;
-use viaduct_driver::device::{Bar, DeviceError, DmaAccess, PciDevice};
+use viaduct_driver::device::{Bar, DeviceError, DmaAccess, PciDevice, Polling};
 use viaduct_driver::vfio_user::VfioUser;
-use viaduct_sim::directory::{nic_socket, Directory};
-use viaduct_sim::live::{Handle, Live};
 use viaduct_sim::setup::Setup;
-use viaduct_sim::vfio_user::serve;
 use viaduct_spec::doorbell::page;
 use viaduct_spec::register::event_code;
 use vipl::{Cq, Descriptor, Mac, MemAttributes, Nic, Region, ReliabilityLevel, Vi, ViAttributes};
+
+use crate::support::Simulator;
 
 const LONG: Option<Duration> = Some(Duration::from_secs(60));
 
@@ -83,6 +82,9 @@ impl PciDevice for Watched {
     fn may_sleep(&self) -> bool {
         self.device.may_sleep()
     }
+    fn polling(&self) -> Polling {
+        self.device.polling()
+    }
     fn reset(&self) -> Result<(), DeviceError> {
         self.device.reset()
     }
@@ -92,28 +94,15 @@ impl PciDevice for Watched {
     }
 }
 
-/// A live network of two NICs.
-struct Simulator {
-    handle: Handle,
-    directory: Directory,
-    _folder: tempfile::TempDir,
+/// Two Verilated NICs.
+fn start() -> Simulator {
+    Simulator::start(Setup::default().build().unwrap())
 }
 
 impl Simulator {
-    fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let mut directory = Directory::open(&folder.path().join("sockets")).unwrap();
-        let (live, handle) = Live::new(Setup::default().build().unwrap());
-        std::thread::spawn(|| live.run());
-        for nic in 0..handle.nics() {
-            serve(directory.listen(&nic_socket(nic)).unwrap(), nic, handle.clone()).unwrap();
-        }
-        Self { handle, directory, _folder: folder }
-    }
-
     /// A VI on NIC `number`, with a completion queue or without.
     fn end(&self, number: usize, level: ReliabilityLevel, entries: Option<usize>) -> End {
-        let device = VfioUser::open(self.directory.path().join(nic_socket(number))).unwrap();
+        let device = VfioUser::open(self.socket(number)).unwrap();
         let [arms, checks, pauses] = [0; 3].map(AtomicUsize::new);
         let watched = Arc::new(Watched { device, arms, checks, pauses });
         let address = number as u8 + 1;
@@ -148,12 +137,6 @@ impl Simulator {
     }
 }
 
-impl Drop for Simulator {
-    fn drop(&mut self) {
-        self.handle.stop();
-    }
-}
-
 /// One end of a connection.
 struct End {
     watched: Arc<Watched>,
@@ -176,7 +159,7 @@ fn processor_time() -> Duration {
 
 #[test]
 fn a_receiver_sleeps_until_its_message_comes() {
-    let simulator = Simulator::start();
+    let simulator = start();
     let [from, to] = simulator.pair(ReliabilityLevel::ReliableDelivery);
     let load = |counter: &AtomicUsize| counter.load(Ordering::SeqCst);
     let (checks, pauses) = (load(&to.watched.checks), load(&to.watched.pauses));
@@ -219,7 +202,7 @@ fn a_receiver_sleeps_until_its_message_comes() {
 
 #[test]
 fn an_event_wakes_who_waits_for_it() {
-    let simulator = Simulator::start();
+    let simulator = start();
     let [from, to] = simulator.pair(ReliabilityLevel::UnreliableDelivery);
     let checks = to.watched.checks.load(Ordering::SeqCst);
     assert_eq!(to.nic.wait_events(Duration::from_millis(1)).unwrap(), []);
@@ -240,7 +223,7 @@ fn an_event_wakes_who_waits_for_it() {
 
 #[test]
 fn whoever_sleeps_for_a_completion_queue_wakes_for_either_work_queue() {
-    let simulator = Simulator::start();
+    let simulator = start();
     let [from, to] = simulator.pair_with(ReliabilityLevel::ReliableDelivery, Some(8));
     let cq = to.cq.as_ref().expect("it has one");
     let load = |counter: &AtomicUsize| counter.load(Ordering::SeqCst);

@@ -117,7 +117,7 @@ codes! {
         OP_RDMA_READ = 0x4_0000;
         /// Mask of the operation.
         OP_MASK = 0x7_0000;
-        /// ImmediateData is valid.
+        /// ImmediateData is valid: of a receive, never of a send.
         IMMEDIATE = 0x8_0000;
         /// Reserved, 0.
         RESERVED = 0xFFF0_FE00;

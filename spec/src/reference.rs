@@ -6,17 +6,19 @@ use crate::descriptor::status;
 use crate::layout::{Codes, Layout};
 use crate::packet::Packet;
 use crate::refusal::REFUSALS;
-use crate::{cm, descriptor, doorbell, handle, register, tables, tlp, wire};
+use crate::{cm, descriptor, doorbell, handle, profile, register, tables, tlp, wire};
 
 enum Part {
     Layout(Layout),
     Codes(Codes),
     Packet(Packet),
     Refusals,
+    Function,
+    Sizes,
 }
 
 fn chapters() -> Vec<(&'static str, Vec<Part>)> {
-    use Part::{Codes, Layout, Packet, Refusals};
+    use Part::{Codes, Function, Layout, Packet, Refusals, Sizes};
     vec![
         (
             "Descriptors",
@@ -42,6 +44,8 @@ fn chapters() -> Vec<(&'static str, Vec<Part>)> {
         (
             "Registers",
             vec![
+                Function,
+                Sizes,
                 Codes(register::registers::CODES),
                 Codes(register::nic_kind::CODES),
                 Layout(register::control::LAYOUT),
@@ -148,6 +152,8 @@ pub fn markdown() -> String {
                 Part::Codes(codes) => print_codes(&mut out, &codes),
                 Part::Packet(packet) => print_packet(&mut out, &packet),
                 Part::Refusals => print_refusals(&mut out),
+                Part::Function => print_function(&mut out),
+                Part::Sizes => print_sizes(&mut out),
             }
         }
     }
@@ -204,6 +210,59 @@ fn print_codes(out: &mut String, codes: &Codes) {
     for code in codes.codes {
         writeln!(out, "| {:#x} | {} | {} |", code.value, code.name, code.doc.trim())
             .expect("a String takes all");
+    }
+}
+
+fn print_function(out: &mut String) {
+    let rows: [(&str, u64, &str); 8] = [
+        ("PCI_VENDOR", register::PCI_VENDOR.into(), "Vendor identifier."),
+        ("PCI_DEVICE", register::PCI_DEVICE.into(), "Device identifier; the class is network controller, other."),
+        ("BAR0_BYTES", register::BAR0_BYTES, "BAR 0, 32-bit: the registers and what MSI-X has."),
+        ("BAR2_BYTES", profile::BAR2_BYTES, "BAR 2, 64-bit, not prefetchable: the doorbell pages."),
+        ("MSIX_TABLE", register::MSIX_TABLE, "Offset of the MSI-X table in BAR 0; 16 bytes a vector: address 8, data 4, control 4 (bit 0: masked)."),
+        ("MSIX_PENDING", register::MSIX_PENDING, "Offset of the MSI-X pending bits in BAR 0."),
+        ("MAGIC_VALUE", register::MAGIC_VALUE.into(), "What MAGIC reads as: VIAD in ASCII, last letter in the low byte."),
+        ("VERSION_VALUE", register::VERSION_VALUE.into(), "What VERSION reads as: the layouts of this document."),
+    ];
+    out.push_str("\n### The function\n\nHow it is found, and where its things are.\n\n| name | value | meaning |\n|---|---|---|\n");
+    for (name, value, meaning) in rows {
+        writeln!(out, "| {name} | {value:#x} | {meaning} |").expect("a String takes all");
+    }
+}
+
+fn print_sizes(out: &mut String) {
+    let rows: [(&str, usize, &str); 12] = [
+        ("VIS", profile::VIS, "Virtual interfaces; register VIS."),
+        ("REGIONS", profile::REGIONS, "Rows of the region table; register REGIONS."),
+        ("PAGES", profile::PAGES, "Rows of the page table; register PAGES."),
+        ("CQS", profile::CQS, "Completion queues; register CQS."),
+        (
+            "DOORBELL_SHIFT",
+            profile::DOORBELL_SHIFT,
+            "log2 of the doorbell page stride; register DOORBELL_SHIFT.",
+        ),
+        (
+            "RECEIVE_AHEAD",
+            profile::RECEIVE_AHEAD,
+            "Receive descriptors fetched ahead for a VI; register RECEIVE_AHEAD.",
+        ),
+        ("SEND_WINDOW", profile::SEND_WINDOW, "Messages that a VI may have unacknowledged."),
+        (
+            "READ_DEPTH",
+            profile::READ_DEPTH,
+            "RDMA reads that a VI may have outstanding in each direction; register READ_DEPTH.",
+        ),
+        ("READ_TAGS", profile::READ_TAGS, "Reads of host memory in flight."),
+        ("READ_BYTES", profile::READ_BYTES, "Most bytes that one of them asks for."),
+        ("VECTORS", profile::VECTORS, "MSI-X vectors."),
+        ("DMA_ADDRESS_BITS", profile::DMA_ADDRESS_BITS as usize, "Bits of a DMA address of memory."),
+    ];
+    out.push_str(
+        "\n### Sizes\n\nThose of the board's profile; the large one has 1024 VIs, 4096 regions, 16384 pages, and doorbell pages for them. \
+         A driver reads those that have a register.\n\n| name | value | meaning |\n|---|---|---|\n",
+    );
+    for (name, value, meaning) in rows {
+        writeln!(out, "| {name} | {value} | {meaning} |").expect("a String takes all");
     }
 }
 

@@ -220,10 +220,10 @@ codes! {
 
 layout! {
     /// A header template: the agent writes it, the transmit block patches lengths, IP checksum,
-    /// opcode, pad count, acknowledge request and PSN. Bytes 0 to 53 are an untagged frame's
+    /// opcode, pad count, PSN and, of a reliable service, the acknowledge request. Bytes 0 to 53 are an untagged frame's
     /// Ethernet, IPv4, UDP and base transport headers in wire order (byte n in bits 8n+7:8n).
     template: 512 {
-        /// Ethernet, IPv4, UDP headers and the first half of the BTH (bytes 0 to 47).
+        /// Bytes 0 to 7.
         HEADERS_0: 0, 64;
         /// Bytes 8 to 15.
         HEADERS_1: 64, 64;

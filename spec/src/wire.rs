@@ -34,7 +34,7 @@ layout! {
     bth: 96 {
         /// Packet sequence number.
         PSN: 0, 24;
-        /// The sender asks for an acknowledgement.
+        /// The sender asks for an acknowledgement: of a reliable service, never of the unreliable one.
         ACK_REQUEST: 31, 1;
         /// Destination queue pair number.
         QUEUE_PAIR: 32, 24;

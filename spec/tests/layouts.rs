@@ -34,6 +34,24 @@ fn members_are_in_order_do_not_overlap_and_fit() {
     }
 }
 
+/// What somebody who writes a driver from the document alone looks for first.
+#[test]
+fn the_reference_has_the_function_s_constants() {
+    let text = reference::markdown();
+    for row in [
+        "| PCI_VENDOR | 0x1234 |",
+        "| PCI_DEVICE | 0x5649 |",
+        "| MAGIC_VALUE | 0x56494144 |",
+        "| VERSION_VALUE | 0x1 |",
+        "| BAR0_BYTES | 0x10000 |",
+        "| MSIX_TABLE | 0x8000 |",
+        "| MSIX_PENDING | 0xc000 |",
+        "| VECTORS | 8 |",
+    ] {
+        assert!(text.contains(row), "{row}");
+    }
+}
+
 #[test]
 fn the_reference_is_not_stale() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference.md");

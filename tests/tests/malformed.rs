@@ -114,13 +114,15 @@ fn strange_frames(vis: &[RawVi; 2]) -> Vec<Case> {
     // What is behind was executed: an unreliable VI drops it, a reliable one says so again.
     let unreliable = vis[0].vi.info().service == Service::UnreliableDelivery;
     let behind = if unreliable { counter::DROP_PSN } else { counter::DUPLICATES };
+    // As far behind as that goes: what an unreliable VI hears from further behind is new to it.
+    let far = if unreliable { 1 << 16 } else { (1 << 23) - 1 };
     let mut cases = vec![
         ("generation 0", with(&|f| f.queue_pair = number & 0x3FF), counter::DROP_NO_VI),
         ("no such VI", with(&|f| f.queue_pair = number ^ 0x3F), counter::DROP_NO_VI),
         ("another source", with(&|f| f.ips[0] = [10, 0, 0, 9].into()), counter::DROP_NO_VI),
         ("the other service", with(&|f| f.opcode = other_service), counter::DROP_NO_VI),
         ("the PSN before", with(&|f| f.psn = psn.wrapping_sub(1) & 0xFF_FFFF), behind),
-        ("a PSN far behind", with(&|f| f.psn = psn.wrapping_sub(0x7F_FFFF) & 0xFF_FFFF), behind),
+        ("a PSN far behind", with(&|f| f.psn = psn.wrapping_sub(far) & 0xFF_FFFF), behind),
     ];
     if unreliable {
         let alone =

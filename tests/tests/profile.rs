@@ -3,18 +3,15 @@
 //!
 //! `cargo test -p viaduct-tests --features large --test profile` is the same for the large profile.
 
-use std::sync::mpsc::channel;
-use std::thread::JoinHandle;
+use std::path::Path;
 
 use rustix::process::{getrlimit, prlimit, setrlimit, Pid, Resource, Rlimit};
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::ViState;
 use viaduct_driver::rows;
-use viaduct_sim::directory::{nic_socket, Directory};
-use viaduct_sim::live::{Handle, Live};
+use viaduct_sim::served::Served;
 use viaduct_sim::setup::Kind::{self, Model, Rtl};
 use viaduct_sim::setup::Setup;
-use viaduct_sim::vfio_user;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::handle::memory_handle;
 use viaduct_spec::profile::{PAGES, REGIONS, VIS};
@@ -135,47 +132,12 @@ fn the_last_vi_and_the_last_region_of_a_model_beside_either() {
     between([Rtl, Model]);
 }
 
-/// A simulator in this process, with two models.
-struct Simulator {
-    folder: tempfile::TempDir,
-    /// Its sockets go with it.
-    _directory: Directory,
-    handle: Handle,
-    running: Option<JoinHandle<()>>,
-}
-
-impl Simulator {
-    /// This process, and whatever it starts, may have 1024 open files, as is usual.
-    fn start() -> Self {
-        let limit = Rlimit { current: Some(1024), ..getrlimit(Resource::Nofile) };
-        setrlimit(Resource::Nofile, limit).expect("a lower limit");
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut directory = Directory::open(folder.path()).expect("it is empty");
-        let (tell, told) = channel();
-        let running = std::thread::spawn(move || {
-            let setup = Setup { kinds: vec![Model], ..Setup::default() };
-            let (live, handle) = Live::new(setup.build().expect("nothing is recorded"));
-            tell.send(handle).expect("it listens");
-            live.run();
-        });
-        let handle = told.recv().expect("it says");
-        for nic in 0..2 {
-            let listener = directory.listen(&nic_socket(nic)).expect("a socket");
-            vfio_user::serve(listener, nic, handle.clone()).expect("a thread");
-        }
-        Self { folder, _directory: directory, handle, running: Some(running) }
-    }
-
-    fn nic(&self, nic: usize) -> String {
-        format!("vfio-user:{}", self.folder.path().join(nic_socket(nic)).display())
-    }
-
-    fn stop(mut self) {
-        self.handle.stop();
-        if let Some(running) = self.running.take() {
-            running.join().expect("it ends");
-        }
-    }
+/// Two models behind their sockets in this process, which, with whatever it starts, may have 1024 open files, as is usual.
+fn served(folder: &Path) -> Served {
+    let limit = Rlimit { current: Some(1024), ..getrlimit(Resource::Nofile) };
+    setrlimit(Resource::Nofile, limit).expect("a lower limit");
+    let setup = Setup { kinds: vec![Model], ..Setup::default() };
+    Served::start(setup.build().expect("nothing is recorded"), folder).expect("sockets")
 }
 
 /// Registers so many regions with the second NIC, and uses some: what the first one sends arrives in them.
@@ -224,17 +186,18 @@ fn register(names: [&str; 2], most: usize) {
 /// What the library says that it can register is there: 4092 regions in the large profile. The simulator is the same process.
 #[test]
 fn every_region_is_registered_with_the_usual_file_limit() {
-    let simulator = Simulator::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let simulator = served(folder.path());
     // Row 0 is none, two are the agent's, one is for connections.
-    register([&simulator.nic(0), &simulator.nic(1)], REGIONS - 4);
-    simulator.stop();
+    register([&simulator.name(0), &simulator.name(1)], REGIONS - 4);
 }
 
 /// The same through a viad, which has one more, for the rings of its client: 4091.
 #[test]
 fn every_region_is_registered_through_viad_with_the_usual_file_limit() {
-    let simulator = Simulator::start();
-    let folder = simulator.folder.path();
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let simulator = served(folder);
     let (config, socket, log) = (folder.join("viad.toml"), folder.join("viad.sock"), folder.join("viad.log"));
     std::fs::write(&config, format!("[user]\nregions = {REGIONS}\n")).expect("written");
     struct Viad(std::process::Child);
@@ -245,7 +208,7 @@ fn every_region_is_registered_through_viad_with_the_usual_file_limit() {
         }
     }
     let viad = program("viad")
-        .args(["--nic", &format!("{},ip=10.0.0.2,mac=02:00:00:00:00:02", simulator.nic(1))])
+        .args(["--nic", &format!("{},ip=10.0.0.2,mac=02:00:00:00:00:02", simulator.name(1))])
         .arg("--config")
         .arg(&config)
         .arg("--socket")
@@ -262,7 +225,6 @@ fn every_region_is_registered_through_viad_with_the_usual_file_limit() {
     }
     let limit = Rlimit { current: Some(1024), ..getrlimit(Resource::Nofile) };
     prlimit(Some(Pid::from_child(&viad.0)), Resource::Nofile, limit).expect("a lower limit");
-    register([&simulator.nic(0), &format!("viad:{}", socket.display())], REGIONS - 5);
+    register([&simulator.name(0), &format!("viad:{}", socket.display())], REGIONS - 5);
     drop(viad);
-    simulator.stop();
 }

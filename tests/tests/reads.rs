@@ -195,6 +195,21 @@ fn many_reads_and_sends_are_under_way_in_both_directions_at_once() {
     }
 }
 
+/// An answer of more packets would leave too few PSNs to tell old from new.
+#[test]
+fn a_read_of_too_many_packets_is_a_length_error() {
+    for (length, error) in [(1 << 28, status::RDMA_PROT_ERROR), ((1 << 28) + 1, status::LENGTH_ERROR)] {
+        let mut readers = Readers::new(256);
+        let (info, tag) = (readers.vis[0].vi.info(), readers.scene.hosts[0].tag);
+        let row = rows::gather(tag, RELIABLE, info.mtu, 1 << 30);
+        readers.scene.world.commit(0, table::GATHER, readers.vis[0].index().into(), &row);
+        // The peer's region is not as long, and nobody looks at a segment of ours before its answer comes.
+        let place = readers.read(0, 0, &[(TO, length)]);
+        assert_eq!(readers.status(0, place), READ | error, "{length} bytes");
+        assert_eq!(readers.vis[0].state(), ViState::Error);
+    }
+}
+
 #[test]
 fn a_fence_waits_for_the_reads_before_it() {
     let mut readers = Readers::new(256);

@@ -129,6 +129,9 @@ pub enum Error {
     /// The memory or completion queue belongs to another NIC.
     #[error("the memory, or the completion queue, is of another NIC than the virtual interface's")]
     OtherNic,
+    /// The region has other users.
+    #[error("the region is still held by a descriptor, a clone or another call")]
+    InUse,
     /// The memory is read-only, and the NIC writes descriptors.
     #[error("a descriptor in memory that is registered read-only: the NIC completes it there")]
     ReadOnly,
@@ -158,7 +161,7 @@ impl Error {
             Self::Rejected(_) => Return::Reject,
             Self::NotReachable(_) => Return::NotReachable,
             Self::NotSupported(_) => Return::ErrorNotSupported,
-            Self::Overrun(_) | Self::Memory(_) => Return::ErrorResource,
+            Self::Overrun(_) | Self::Memory(_) | Self::InUse => Return::ErrorResource,
             Self::Name { .. }
             | Self::Range { .. }
             | Self::Alignment(_)

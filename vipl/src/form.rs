@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use viaduct_driver::agent::vis::Direction;
+use viaduct_driver::{agent::vis::Direction, barrier};
 use viaduct_spec::{
     descriptor::{control, control_segment, status, ALIGNMENT, CONTROL_SEGMENT_BYTES},
     doorbell,
@@ -105,6 +105,7 @@ impl Segment {
     pub(crate) fn is_complete(self) -> bool {
         // Length and Status are one aligned 8-byte word, and the NIC writes it at once.
         let word = [0, 0, 0, self.word(3).load(Ordering::Acquire)];
+        barrier::from_device();
         control_segment::STATUS.get(&word) as u32 & (status::DONE | status::ERROR_MASK) != 0
     }
 

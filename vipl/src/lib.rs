@@ -135,6 +135,7 @@
 //! VIA gives no flow control: on a reliable VI a message that finds no receive posted breaks the
 //! connection. Receives are posted before the peer sends; how many, the two programs agree.
 
+mod bytes;
 pub mod connections;
 mod cq;
 mod descriptor;
@@ -152,7 +153,7 @@ pub use cq::{Cq, CqEntry, ViId};
 pub use descriptor::{Descriptor, DescriptorBuilder, Operation, Remote, Status};
 pub use error::{Error, Return};
 pub use form::{Form, RawDescriptor};
-pub use memory::{MemAttributes, Region};
+pub use memory::{MemAttributes, Region, StillRegistered};
 pub use names::full_name;
 pub use nic::{Nic, NicAttributes, Ptag};
 pub use vi::{Direction, ReliabilityLevel, Vi, ViAttributes, ViQuery, ViState};

@@ -9,9 +9,13 @@ use std::{
     },
 };
 
-use viaduct_driver::{agent::MemoryAttributes, memory::Mapping};
+use viaduct_driver::{
+    agent::{AgentError, MemoryAttributes},
+    fork::Birth,
+    memory::Mapping,
+};
 
-use crate::{Error, Nic, Ptag, Remote};
+use crate::{bytes::Bytes, Error, Nic, Ptag, Remote};
 
 /// What memory is registered for (VIP_MEM_ATTRIBUTES).
 #[derive(Debug, Clone)]
@@ -35,7 +39,8 @@ impl MemAttributes {
 /// descriptors hold clones of the regions that they name, so nothing is taken from under the NIC.
 ///
 /// The NIC changes it at its own times: bytes are copied in and out, and no reference to them is
-/// ever given.
+/// ever given. Threads may copy at once: bytes that two of them write, or that one writes and another reads, or the NIC, are each of the
+/// one or the other, in no order.
 #[derive(Debug, Clone)]
 pub struct Region(Arc<Inner>);
 
@@ -47,14 +52,15 @@ struct Inner {
     handle: u32,
     start: NonNull<u8>,
     length: usize,
+    born: Birth,
     /// The region's own memory, if it has any.
     owned: ManuallyDrop<Option<Mapping>>,
     read_only: bool,
     live: Arc<AtomicBool>,
 }
 
-// SAFETY: the pointer is to memory that stays as long as this does, and every access to it is a copy
-// through that pointer; other users of the memory are what `Nic::register` requires of them.
+// SAFETY: the pointer is to memory that stays as long as this does. Copies in and out of it are atomic (`Bytes`), and so are the library's
+// accesses to descriptors in it; other users of the memory are what `Nic::register` requires of them.
 unsafe impl Send for Inner {}
 // SAFETY: as above.
 unsafe impl Sync for Inner {}
@@ -65,7 +71,7 @@ impl Nic {
     /// # Errors
     /// No memory, no room in the NIC's tables, the device's errors.
     pub fn allocate(&self, length: usize, attributes: &MemAttributes) -> Result<Region, Error> {
-        let mapping = Mapping::new(length).map_err(Error::Memory)?;
+        let mapping = Mapping::for_device(length).map_err(Error::Memory)?;
         let start = mapping.start();
         // SAFETY: the mapping lives in the region, which keeps it until it is deregistered; no
         // reference into it is made.
@@ -76,9 +82,12 @@ impl Nic {
     /// number of times. Memory that the program may only read, the NIC may only read.
     ///
     /// # Safety
-    /// The memory stays mapped until the region is gone: until the last clone and every descriptor
-    /// that names it are dropped. No reference exists in that time that its being changed by the NIC
-    /// would break.
+    /// The memory stays mapped until [`Region::deregister`] has returned without an error. (A region whose last clone is dropped
+    /// is deregistered, too, but nobody hears whether that went well: who drops it and cannot know that the NIC answered keeps the
+    /// memory.) No reference exists in that time that its being changed by the NIC would break. Where [`Region::write`], [`Region::read`]
+    /// and posts may race with accesses of the program's own, those are atomic, and of the same size: aligned words of 8 bytes, and
+    /// single bytes before the region's first and behind its last whole word. Two regions with different edges in one such word are not
+    /// copied to or from at once there.
     pub unsafe fn register(
         &self,
         start: NonNull<u8>,
@@ -115,6 +124,7 @@ impl Nic {
             handle,
             start,
             length,
+            born: Birth::now(),
             owned: ManuallyDrop::new(owned),
             read_only,
             live: Arc::new(AtomicBool::new(true)),
@@ -122,15 +132,37 @@ impl Nic {
     }
 }
 
+impl Inner {
+    /// Ends the registration, if it has not ended. After an error it has not.
+    fn end(&mut self) -> Result<(), AgentError> {
+        if self.live.load(Ordering::Acquire) {
+            self.nic.agent().deregister(self.handle)?;
+            self.live.store(false, Ordering::Release);
+        }
+        Ok(())
+    }
+}
+
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.live.store(false, Ordering::Release);
         // After an error the NIC may still reach the memory: then it stays.
-        if self.nic.agent().deregister(self.handle).is_ok() {
+        if self.end().is_ok() {
             // SAFETY: dropped here and nowhere else.
             unsafe { ManuallyDrop::drop(&mut self.owned) };
         }
+        // Descriptors that a program wrote there are not looked at any more: nobody keeps their memory.
+        self.live.store(false, Ordering::Release);
     }
+}
+
+/// A region that is still registered: [`Region::deregister`] could not end it.
+#[derive(Debug, thiserror::Error)]
+#[error("the memory is still registered: {error}")]
+pub struct StillRegistered {
+    /// The region, as it was. The NIC may still reach its memory.
+    pub region: Region,
+    /// Why.
+    pub error: Error,
 }
 
 impl Region {
@@ -163,7 +195,8 @@ impl Region {
         &self.0.nic
     }
 
-    /// Pointer to the first byte, for access in place. The NIC may change the bytes at any time.
+    /// Pointer to the first byte, for access in place. The NIC may change the bytes at any time. In a child of a fork nothing is there if
+    /// the region owns its memory ([`Nic::allocate`]).
     pub fn as_ptr(&self) -> NonNull<u8> {
         self.0.start
     }
@@ -185,23 +218,56 @@ impl Region {
         Ok(())
     }
 
+    /// Ends the registration (VipDeregisterMem). When it returns without an error, the NIC does not reach the memory any more.
+    /// (Dropping the last clone does the same, and keeps memory that the region owns if it fails; but nobody hears of it.)
+    ///
+    /// # Errors
+    /// The region, with the reason: [`Error::InUse`] while there are clones, in descriptors or elsewhere; the device's errors, after
+    /// which the NIC may still reach the memory. It can be tried again.
+    pub fn deregister(mut self) -> Result<(), StillRegistered> {
+        let ended = match Arc::get_mut(&mut self.0) {
+            Some(inner) => inner.end().map_err(Error::from),
+            None => Err(Error::InUse),
+        };
+        ended.map_err(|error| StillRegistered { region: self, error })
+    }
+
     /// Copies bytes into the region.
+    ///
+    /// # Errors
+    /// A range that is not inside; memory that is read-only; in a child of a fork, which has no memory of the region's own.
     pub fn write(&self, offset: usize, bytes: &[u8]) -> Result<(), Error> {
-        let to = self.place(offset, bytes.len())?;
+        self.place(offset, bytes.len())?;
+        self.0.born.check()?;
         if self.0.read_only {
             return Err(Error::ReadOnly);
         }
-        // SAFETY: `place` has checked the range, and the region is writable.
-        unsafe { to.copy_from(NonNull::from(bytes).cast(), bytes.len()) };
+        self.bytes().write(offset, bytes);
         Ok(())
     }
 
     /// Copies bytes out of the region.
+    ///
+    /// # Errors
+    /// As [`Region::write`].
     pub fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<(), Error> {
         let from = self.place(offset, bytes.len())?;
-        // SAFETY: as in `write`.
-        unsafe { from.copy_to(NonNull::from(&mut *bytes).cast(), bytes.len()) };
+        self.0.born.check()?;
+        if self.0.read_only {
+            // Neither this process nor the NIC writes it, and it may not be taken for atomics, which could be written.
+            // SAFETY: `place` has checked the range.
+            unsafe { from.copy_to_nonoverlapping(NonNull::from(&mut *bytes).cast(), bytes.len()) };
+        } else {
+            self.bytes().read(offset, bytes);
+        }
         Ok(())
+    }
+
+    /// Its bytes, if it may be written.
+    fn bytes(&self) -> Bytes {
+        // SAFETY: it is mapped as long as this region is there; how it is accessed `Nic::register` says, and memory of the library's own has
+        // no other users but descriptors, which are aligned words.
+        unsafe { Bytes::new(self.0.start, self.0.length) }
     }
 
     /// Where `length` bytes at `offset` are.

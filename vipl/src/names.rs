@@ -2,7 +2,8 @@
 //!
 //! A program opens a NIC by one of
 //!
-//! - `viad:SOCKET`: through the Kernel Agent at that socket, which many processes share;
+//! - `viad:SOCKET`: through the Kernel Agent at that socket, which many processes share; with `,user=UID` behind it the agent may run as that
+//!   user, beside root and one's own: it reaches all memory of this process;
 //! - `vfio:ADDRESS`, `vfio-user:PATH`, with options after commas: with the agent in this process, which owns the NIC alone;
 //! - an alias of one of these, so that a program that is not changed runs over either.
 //!
@@ -39,8 +40,8 @@ const LOOPBACK: &str = "/dev/via_lo";
 pub(crate) enum Target {
     /// A device of this process's own.
     Device(DeviceName),
-    /// Behind the viad at a socket.
-    Viad(PathBuf),
+    /// Behind the viad at a socket, which may run as this user.
+    Viad(PathBuf, Option<u32>),
 }
 
 /// The name without an alias: two names of one NIC have the same.
@@ -54,11 +55,15 @@ pub fn full_name(name: &str) -> Result<String, Error> {
     let wrong = |reason: String| Error::Name { name: name.into(), reason };
     let variable = env::var_os(VARIABLE).map(text).transpose().map_err(wrong)?.unwrap_or_default();
     let meaning = meaning(name, &variable, &file().map_err(wrong)?).map_err(wrong)?;
-    meaning.ok_or_else(|| {
-        wrong(format!(
+    match meaning {
+        Some(full) if is_form(&full) => Ok(full),
+        Some(other) => Err(wrong(format!(
+            "it is an alias of {other:?}, which begins with none of viad:, vfio: and vfio-user:"
+        ))),
+        None => Err(wrong(format!(
             "it begins with none of viad:, vfio: and vfio-user:, and is no alias (variable {VARIABLE}, file {FILE})"
-        ))
-    })
+        ))),
+    }
 }
 
 /// Finds out what a name means.
@@ -79,8 +84,19 @@ fn is_form(name: &str) -> bool {
 
 fn target(name: &str) -> Result<Target, String> {
     match name.strip_prefix("viad:") {
-        Some("") => Err("no path".into()),
-        Some(path) => Ok(Target::Viad(path.into())),
+        Some(viad) => {
+            let (path, user) = match viad.rsplit_once(",user=") {
+                Some((path, user)) => {
+                    let user = user.parse().map_err(|_| format!("user={user}: a user is a number here"))?;
+                    (path, Some(user))
+                }
+                None => (viad, None),
+            };
+            if path.is_empty() {
+                return Err("no path".into());
+            }
+            Ok(Target::Viad(path.into(), user))
+        }
         None => name.parse().map(Target::Device).map_err(|error: NoName| error.to_string()),
     }
 }
@@ -166,12 +182,20 @@ mod tests {
     #[test]
     fn what_a_name_begins_with_says_what_it_is() {
         assert!(
-            matches!(resolve("viad:/run/x"), Ok(Target::Viad(path)) if path == std::path::Path::new("/run/x"))
+            matches!(resolve("viad:/run/x"), Ok(Target::Viad(path, None)) if path == std::path::Path::new("/run/x"))
+        );
+        assert!(
+            matches!(resolve("viad:/run/x,user=992"), Ok(Target::Viad(path, Some(992))) if path == std::path::Path::new("/run/x"))
         );
         assert!(matches!(resolve("vfio-user:/run/x,seed=3"), Ok(Target::Device(_))));
-        for (name, reason) in
-            [("viad:", "no path"), ("vfio-user:", "no path"), ("vfio:x", "no PCI address"), ("", "none of")]
-        {
+        for (name, reason) in [
+            ("viad:", "no path"),
+            ("viad:,user=1", "no path"),
+            ("viad:/x,user=me", "a number"),
+            ("vfio-user:", "no path"),
+            ("vfio:x", "no PCI address"),
+            ("", "none of"),
+        ] {
             let error = resolve(name).expect_err("no name").to_string();
             assert!(error.contains(reason), "{error}");
         }

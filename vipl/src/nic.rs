@@ -81,7 +81,8 @@ pub struct NicAttributes {
 impl Nic {
     /// Opens a NIC by its name (VipOpenNic).
     ///
-    /// - `viad:SOCKET` is the NIC of the Kernel Agent that serves this socket, and many processes share.
+    /// - `viad:SOCKET` is the NIC of the Kernel Agent that serves this socket, and many processes share. It runs as root or as this
+    ///   process's user, or, with `,user=UID` behind the path, as that user: whoever it is reaches all memory of this process.
     /// - `vfio:0000:01:00.0` is the PCI function at this address, handed out by the kernel's driver
     ///   vfio-pci: a board, or a function of a virtual machine's. `viaduct devices` lists those that
     ///   are there, and what each still needs. The Kernel Agent is in this process, which owns the NIC alone.
@@ -98,8 +99,8 @@ impl Nic {
     pub fn open(name: &str) -> Result<Self, Error> {
         match names::resolve(name)? {
             Target::Device(device) => Self::open_device(name, device.open()?, device.options),
-            Target::Viad(socket) => {
-                let agent = viaduct_driver::viad::Client::open(socket)?;
+            Target::Viad(socket, user) => {
+                let agent = viaduct_driver::viad::Client::open_of(socket, user)?;
                 Ok(Self::of(name, agent, false))
             }
         }

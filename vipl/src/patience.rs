@@ -3,15 +3,16 @@
 use std::{
     hint::spin_loop,
     sync::atomic::{AtomicBool, AtomicU32, Ordering},
+    thread::yield_now,
     time::{Duration, Instant},
 };
 
-use viaduct_driver::{agent::LONGEST_SLEEP, kernel_agent::KernelAgent};
+use viaduct_driver::{agent::LONGEST_SLEEP, device::Polling, kernel_agent::KernelAgent};
 
 use crate::Error;
 
-/// Misses in a row after which a *Wait sleeps, and a *Done lets others run. On a machine with few processors a
-/// simulated NIC otherwise waits for those who wait for it.
+/// Misses in a row after which a *Wait sleeps, and a *Done lets a simulated NIC run: on a machine with few processors that
+/// otherwise waits for those who wait for it.
 const MISSES: u32 = 64;
 /// After how many misses one who waits asks whether the device still lives. Misses and not time: in a
 /// deterministic simulation the question is an access to the NIC, and must come at the same place in every run.
@@ -25,15 +26,30 @@ pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
 pub(crate) struct Misses(AtomicU32);
 
 impl Misses {
-    /// What a look found; [`Error::NotDone`] for nothing, and now and then the device's errors.
+    /// What a *Done found; [`Error::NotDone`] for nothing, and now and then the device's errors. It never sleeps: programs look
+    /// at one queue after the other.
     pub(crate) fn count<T>(&self, agent: &dyn KernelAgent, found: Option<T>) -> Result<T, Error> {
+        self.count_and(agent, found, || match agent.polling() {
+            Polling::Spin => spin_loop(),
+            Polling::Yield => yield_now(),
+            Polling::Pause => agent.pause(),
+        })
+    }
+
+    /// [`Misses::count`], with what is done after some misses.
+    fn count_and<T>(
+        &self,
+        agent: &dyn KernelAgent,
+        found: Option<T>,
+        missed: impl FnOnce(),
+    ) -> Result<T, Error> {
         if let Some(found) = found {
             self.0.store(0, Ordering::Relaxed);
             return Ok(found);
         }
         let misses = self.0.fetch_add(1, Ordering::Relaxed);
         if misses >= MISSES {
-            agent.pause();
+            missed();
         }
         // Who looks rarely misses rarely: what is known of its end he hears at once.
         agent.check_here()?;
@@ -97,7 +113,7 @@ impl Misses {
         }
         // Where one must not sleep.
         loop {
-            match self.count(agent, look()?) {
+            match self.count_and(agent, look()?, || agent.pause()) {
                 Err(Error::NotDone) if left().is_zero() => return Err(Error::Timeout),
                 Err(Error::NotDone) => {}
                 result => return result,

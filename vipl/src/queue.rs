@@ -10,7 +10,10 @@ use std::{
     time::Duration,
 };
 
-use viaduct_driver::agent::vis::{Direction, Vi as AgentVi};
+use viaduct_driver::{
+    agent::vis::{Direction, Vi as AgentVi},
+    barrier,
+};
 use viaduct_spec::doorbell::token;
 
 use crate::{form::Form, patience::Misses, Error};
@@ -197,6 +200,7 @@ impl<D: Form> Posted<D> {
         vi.ring(direction).store(self.position, token);
         // Descriptor and slot are in memory before the doorbell can be seen.
         fence(Ordering::SeqCst);
+        barrier::to_device();
         self.position = next(self.position);
         token
     }

@@ -525,11 +525,33 @@ impl Vi<RawDescriptor> {
         region: &Region,
         address: NonNull<u8>,
     ) -> Result<(), Error> {
+        // SAFETY: the caller's promise.
+        unsafe { self.post_raw(direction, self.describe_at(region, address)?) }
+    }
+
+    /// The first half of [`Vi::post_at`]: nothing is waited for, and the region may be let go of.
+    ///
+    /// # Errors
+    /// As [`Vi::post_at`]; of the queue and the device [`Vi::post_raw`] speaks.
+    ///
+    /// # Safety
+    /// As [`Vi::post_at`], from now on.
+    pub unsafe fn describe_at(&self, region: &Region, address: NonNull<u8>) -> Result<RawDescriptor, Error> {
         if !region.nic().is(&self.nic) {
             return Err(Error::OtherNic);
         }
         // SAFETY: the caller's promise.
-        let descriptor = unsafe { RawDescriptor::new(region, address) }?;
+        unsafe { RawDescriptor::new(region, address) }
+    }
+
+    /// The second half: posts it. A receive may have to wait until the device has its doorbell.
+    ///
+    /// # Errors
+    /// As [`Vi::post_send`].
+    ///
+    /// # Safety
+    /// As [`Vi::post_at`]; [`Vi::describe_at`] of this VI has just made it.
+    pub unsafe fn post_raw(&self, direction: Direction, descriptor: RawDescriptor) -> Result<(), Error> {
         let flushed = self.queue(direction).post(&self.vi, descriptor, |sends| self.release(sends))?;
         self.flushed(direction, flushed.into())
     }

@@ -191,7 +191,7 @@ impl Wire {
 
 /// Hears what peers say while nobody waits.
 fn listen(wire: &Wire) {
-    while !wire.stop.load(Ordering::Acquire) && wire.agent.hear(SLICE).is_ok() {
+    while !wire.stop.load(Ordering::Acquire) && wire.agent.hear(wire.agent.told(), SLICE).is_ok() {
         wire.note_ends();
     }
 }
@@ -556,8 +556,7 @@ impl OnDemand {
         }
         let begun = Wire::of(Arc::clone(agent).connections()?);
         let heard = Arc::clone(&begun);
-        let thread =
-            std::thread::Builder::new().name("vipl-connections".into()).spawn(move || listen(&heard));
+        let thread = viaduct_driver::thread::spawn("vipl-connections", move || listen(&heard));
         *wire = Some((Arc::clone(&begun), thread.map_err(Error::Memory)?));
         Ok(begun)
     }

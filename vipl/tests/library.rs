@@ -4,17 +4,18 @@
 
 use std::{
     ptr::NonNull,
-    sync::{mpsc::channel, Arc, Mutex, PoisonError},
+    sync::{atomic::Ordering, mpsc::channel, Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use viaduct_driver::device::DmaAccess;
+use viaduct_driver::device::{DmaAccess, Polling};
 use viaduct_spec::{
     descriptor::{control_segment, data_segment, status},
     doorbell::token,
 };
 use vipl::{
-    Descriptor, Error, MemAttributes, Nic, Ptag, Region, ReliabilityLevel, Return, Status, Vi, ViAttributes,
+    Descriptor, Error, MemAttributes, Nic, Ptag, Region, ReliabilityLevel, Return, Status, StillRegistered,
+    Vi, ViAttributes,
 };
 
 mod paper;
@@ -236,6 +237,115 @@ fn what_a_dead_nic_might_still_reach_is_not_given_back() {
     drop(bench);
     let still = viaduct_driver::memory::access(address, address + length);
     assert_eq!(still.ok(), Some(DmaAccess::ReadWrite), "it is still mapped");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "too many looks for Miri")]
+fn a_done_that_finds_nothing_pauses_only_where_time_passes_in_that() {
+    const LOOKS: usize = 5000;
+    let bench = bench();
+    let cq = bench.nic.create_cq(4).expect("a queue");
+    bench.vi.post_recv(descriptor(&bench, 0)).expect("room");
+    // The completion queue never has anything: its row of misses goes on.
+    for (polling, pauses) in [(Polling::Spin, 0), (Polling::Yield, 0), (Polling::Pause, 2 * LOOKS - 64)] {
+        *bench.paper.polling.lock().expect("no panic") = polling;
+        let before = bench.paper.pauses.load(Ordering::SeqCst);
+        for _ in 0..LOOKS {
+            assert!(matches!(bench.vi.recv_done(), Err(Error::NotDone)));
+            assert!(matches!(cq.done(), Err(Error::NotDone)));
+        }
+        assert_eq!(bench.paper.pauses.load(Ordering::SeqCst) - before, pauses, "{polling:?}");
+        // What is found ends the row of misses.
+        complete(&bench.memory, 0, 0, status::DONE | status::OP_RECEIVE);
+        let head = bench.vi.recv_done().expect("complete");
+        bench.vi.post_recv(head).expect("room");
+    }
+    complete(&bench.memory, 0, 0, status::DONE | status::OP_RECEIVE);
+}
+
+#[test]
+fn threads_may_copy_in_and_out_and_post_at_once() {
+    const ROUNDS: u8 = if cfg!(miri) { 4 } else { 250 };
+    let bench = bench();
+    let memory = &bench.memory;
+    // Neighbours in one word, by two threads: no write is lost. Two ends of one range that overlap, at odd places. And copies of a
+    // descriptor while it is posted, completed and taken.
+    let neighbour = |place: usize, length: usize| {
+        for round in 0..ROUNDS {
+            let bytes = vec![round; length];
+            memory.write(place, &bytes).expect("inside");
+            let mut read = vec![0; length];
+            memory.read(place, &mut read).expect("inside");
+            assert_eq!(read, bytes, "nobody else writes there");
+        }
+    };
+    let crowd = |place: usize| {
+        for round in 1..ROUNDS {
+            memory.write(place, &[round; 21]).expect("inside");
+            let mut read = [0; 21];
+            memory.read(place, &mut read).expect("inside");
+            assert!(read.iter().all(|&byte| (1..ROUNDS).contains(&byte)));
+        }
+    };
+    let mut receive = Some(descriptor(&bench, 0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| neighbour(1025, 2));
+        scope.spawn(|| neighbour(1027, 7));
+        scope.spawn(|| crowd(2050));
+        scope.spawn(|| crowd(2060));
+        scope.spawn(|| {
+            for _ in 0..ROUNDS {
+                memory.read(4, &mut [0; 60]).expect("inside");
+            }
+        });
+        for _ in 0..ROUNDS {
+            bench.vi.post_recv(receive.take().expect("it is back")).expect("room");
+            complete(memory, 0, 1, status::DONE | status::OP_RECEIVE);
+            receive = Some(bench.vi.recv_done().expect("complete"));
+        }
+    });
+}
+
+#[test]
+fn memory_stays_registered_until_the_nic_has_let_go_of_it() {
+    let bench = bench();
+    let attributes = MemAttributes::new(&bench.ptag);
+    let mut own = vec![0u64; 512];
+    let start = NonNull::from(&mut own[..]).cast::<u8>();
+    // SAFETY: the vector outlives the registration, and is not touched meanwhile.
+    let region = unsafe { bench.nic.register(start, 4096, &attributes) }.expect("memory");
+    let handle = region.handle();
+
+    // A descriptor has a clone: the NIC may have been told of it.
+    let built =
+        Descriptor::new().segment(&region, 0, 8).and_then(|b| b.build(&bench.memory, 0)).expect("sound");
+    let StillRegistered { region, error } = region.deregister().expect_err("a descriptor has it");
+    assert!(matches!(error, Error::InUse));
+    assert_eq!(error.code(), Return::ErrorResource);
+    drop(built);
+
+    // The device does not let go of it: it says so, as often as it is asked, and the region is as it was.
+    bench.paper.keeps_memory.store(true, Ordering::SeqCst);
+    let StillRegistered { region, error } = region.deregister().expect_err("the device has it");
+    assert!(error.to_string().contains("it keeps it"), "{error}");
+    let StillRegistered { region, .. } = region.deregister().expect_err("the device has it still");
+    assert_eq!(region.handle(), handle);
+    region.set_attributes(&attributes).expect("it is registered");
+    bench.paper.keeps_memory.store(false, Ordering::SeqCst);
+    region.deregister().expect("it lets go");
+
+    if cfg!(miri) {
+        // What follows leaks, as it should.
+        return;
+    }
+    // Memory of the library's own is not given back either.
+    let region = bench.nic.allocate(1 << 16, &attributes).expect("memory");
+    let at = region.address() as u64;
+    bench.paper.keeps_memory.store(true, Ordering::SeqCst);
+    drop(region);
+    let still = viaduct_driver::memory::access(at, at + (1 << 16));
+    assert_eq!(still.ok(), Some(DmaAccess::ReadWrite), "it is still mapped");
+    bench.paper.keeps_memory.store(false, Ordering::SeqCst);
 }
 
 #[test]

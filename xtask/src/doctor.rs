@@ -30,14 +30,6 @@ pub fn run(project: &Project) -> Result<()> {
         let wants = if tool.minimum.is_empty() { "any" } else { tool.minimum };
         rows.push([tool.name.into(), tool.need.commands().into(), wants.into(), found, to_do]);
     }
-    let nextest = project.cargo("nextest")?.arg("--version").probe();
-    rows.push([
-        "cargo-nextest".into(),
-        "test (cargo test does as well)".into(),
-        "-".into(),
-        nextest.and_then(|text| Version::find(&text)).map_or("no".into(), |v| v.to_string()),
-        String::new(),
-    ]);
     rows.push([
         "guest".into(),
         "test, vfio".into(),
@@ -85,6 +77,7 @@ fn remedy(source: Source) -> String {
     match source {
         Source::Debian(package) => format!("cargo xtask setup (Debian package {package})"),
         Source::Rustup(component) => format!("rustup component add {component}"),
+        Source::Crate(name) => format!("cargo install --locked {name}"),
         Source::Pip => "cargo xtask setup (in .viaduct/venv)".into(),
     }
 }

@@ -1,11 +1,11 @@
-//! `export`, `list`, `budget` and `prove`: the work is the hdl crate's, in its program viaduct-export.
+//! `export`, `list`, `budget` and `prove`: the work is done by the program viaduct-export of the crate `viaduct-flow`.
 
 use crate::command::Cmd;
-use crate::project::Project;
-use anyhow::Result;
-use std::path::Path;
+use crate::project::{Project, VENV_VARIABLE};
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
 
-/// The program of the hdl crate.
+/// The program.
 const PROGRAM: &str = "viaduct-export";
 
 /// Which viaduct-export runs.
@@ -13,7 +13,7 @@ const PROGRAM: &str = "viaduct-export";
 pub enum Exporter {
     /// Cargo brings it up to date first.
     Build,
-    /// Cargo has just built it with the whole workspace.
+    /// Cargo has built it with the whole workspace, and [`keep`] has kept it.
     Built,
     /// That of the large profile; Cargo brings it up to date first.
     Large,
@@ -22,16 +22,30 @@ pub enum Exporter {
 impl Exporter {
     fn command(self, project: &Project) -> Result<Cmd> {
         Ok(match self {
-            Exporter::Built => project.built(PROGRAM)?,
+            Exporter::Built => Cmd::new(kept(project)?).ambient(VENV_VARIABLE, &project.venv),
             Exporter::Build => {
-                project.cargo("run")?.args(["--quiet", "-p", "viaduct-hdl", "--bin", PROGRAM, "--"])
+                project.cargo("run")?.args(["--quiet", "-p", "viaduct-flow", "--bin", PROGRAM, "--"])
             }
             Exporter::Large => {
-                let program = ["--features", "large", "-p", "viaduct-hdl", "--bin", PROGRAM, "--"];
+                let program = ["--features", "large", "-p", "viaduct-flow", "--bin", PROGRAM, "--"];
                 project.cargo("run")?.arg("--quiet").args(program)
             }
         })
     }
+}
+
+/// Where the program of the whole workspace's build lies: what cargo builds later, for the large profile, does not come in its place.
+fn kept(project: &Project) -> Result<PathBuf> {
+    Ok(project.scratch("tools")?.join(PROGRAM))
+}
+
+/// Keeps the program that cargo has just built, for [`Exporter::Built`].
+pub fn keep(project: &Project) -> Result<()> {
+    let (from, to) = (project.built_folder()?.join(PROGRAM), kept(project)?);
+    // It may be running still, in a run that was ended: not written over, but replaced.
+    let part = to.with_extension("part");
+    std::fs::copy(&from, &part).with_context(|| from.display().to_string())?;
+    std::fs::rename(&part, &to).with_context(|| to.display().to_string())
 }
 
 /// Writes the NIC's Verilog into a folder.

@@ -1,6 +1,7 @@
 //! `cargo xtask`: the one command of the project. It sets the machine up, and then builds, tests,
 //! exports and runs; every other crate is built through it, with the flags that they need.
 
+mod action;
 mod alone;
 mod bench;
 mod command;
@@ -10,6 +11,7 @@ mod doctor;
 mod fit;
 mod hardware;
 mod install;
+mod lanes;
 mod miri;
 mod need;
 mod netlist;
@@ -56,9 +58,21 @@ enum Task {
         /// Runs only this part (may be repeated)
         #[arg(long, value_name = "PART")]
         only: Vec<String>,
+        /// Runs what tells most in a few minutes: for who has changed something
+        #[arg(long, conflicts_with = "only")]
+        quick: bool,
         /// Lists the parts
         #[arg(long)]
         list: bool,
+    },
+    /// Runs one part of `test` inside a run of it
+    #[command(hide = true)]
+    Part {
+        name: String,
+        #[arg(long)]
+        quick: bool,
+        #[arg(long)]
+        outcome: PathBuf,
     },
     /// Two simulated NICs move a file; arguments go to `viaduct demo`
     #[command(disable_help_flag = true)]
@@ -169,10 +183,14 @@ fn run(task: Task) -> Result<()> {
         Task::Setup { dry_run, needs } => setup::run(&project, &needs, dry_run),
         Task::Doctor => doctor::run(&project),
         Task::Test { list: true, .. } => {
-            let line = |part: &parts::Part| format!("{:10} {}\n", part.name, part.about);
+            let quick = |part: &parts::Part| if part.quick { "quick" } else { "" };
+            let line = |part: &parts::Part| format!("{:10} {:5}  {}\n", part.name, quick(part), part.about);
             doctor::show(&parts::PARTS.iter().map(line).collect::<String>())
         }
-        Task::Test { only, .. } => parts::run(&project, &only),
+        Task::Test { quick: true, .. } => parts::run(&project, &parts::Choice::Quick),
+        Task::Test { only, .. } if only.is_empty() => parts::run(&project, &parts::Choice::Whole),
+        Task::Test { only, .. } => parts::run(&project, &parts::Choice::Only(&only)),
+        Task::Part { name, quick, outcome } => parts::inside(&project, &name, quick, &outcome),
         Task::Demo { args } => demo::run(&project, &args),
         Task::Vfio(options) => vfio::run(&project, &options, false),
         Task::Install { prefix, profile, destdir } => {
@@ -188,7 +206,7 @@ fn run(task: Task) -> Result<()> {
             setup::ensure(&project, &[Need::Synthesis])?;
             hardware::budget(&project, Exporter::Build, json.as_deref())
         }
-        Task::Soak(options) => soak::run(&project, &options),
+        Task::Soak(options) => soak::run(&project, &options, false),
         Task::Miri => crate::miri::run(&project),
         Task::Bench { json, timeline } => bench::run(&project, json.as_deref(), timeline),
         Task::Coverage { json } => coverage::run(&project, json.as_deref()),

@@ -12,6 +12,8 @@ use std::path::Path;
 pub enum Need {
     /// rustfmt and clippy.
     Lint,
+    /// The runner of the tests: it runs each in a process of its own, and ends one that hangs.
+    Tests,
     /// Verilator and a C++ compiler: the co-simulation.
     Simulator,
     /// The other C compiler, beside Debian's gcc: the C header is for both; and pkg-config.
@@ -28,13 +30,22 @@ pub enum Need {
 
 impl Need {
     /// Every group.
-    pub const ALL: [Need; 7] =
-        [Need::Lint, Need::Simulator, Need::C, Need::Decode, Need::Synthesis, Need::Proof, Need::PlaceRoute];
+    pub const ALL: [Need; 8] = [
+        Need::Lint,
+        Need::Tests,
+        Need::Simulator,
+        Need::C,
+        Need::Decode,
+        Need::Synthesis,
+        Need::Proof,
+        Need::PlaceRoute,
+    ];
 
     /// The commands that need the group; `doctor` prints it.
     pub fn commands(self) -> &'static str {
         match self {
             Need::Lint => "test",
+            Need::Tests => "test, netlist",
             Need::Simulator => "demo, test, export",
             Need::C => "test",
             Need::Decode => "test",
@@ -69,6 +80,8 @@ pub enum Source {
     Debian(&'static str),
     /// `rustup component add` this.
     Rustup(&'static str),
+    /// `cargo install` this: what it builds goes beside cargo itself.
+    Crate(&'static str),
     /// pip, into the project's virtual environment.
     Pip,
 }
@@ -93,6 +106,7 @@ pub struct Tool {
 pub const TOOLS: &[Tool] = &[
     Tool { name: "rustfmt", need: Need::Lint, minimum: "", probe: Probe::Cargo("fmt"), source: Source::Rustup("rustfmt") },
     Tool { name: "clippy", need: Need::Lint, minimum: "", probe: Probe::Cargo("clippy"), source: Source::Rustup("clippy") },
+    Tool { name: "cargo-nextest", need: Need::Tests, minimum: "0.9.70", probe: Probe::Cargo("nextest"), source: Source::Crate("cargo-nextest") },
     Tool { name: "verilator", need: Need::Simulator, minimum: "5.006", probe: Probe::Program(&["verilator", "--version"]), source: Source::Debian("verilator") },
     Tool { name: "g++", need: Need::Simulator, minimum: "10.0", probe: Probe::Cxx, source: Source::Debian("g++") },
     Tool { name: "zlib", need: Need::Simulator, minimum: "", probe: Probe::Header("zlib.h"), source: Source::Debian("zlib1g-dev") },

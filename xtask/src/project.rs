@@ -71,7 +71,7 @@ impl Project {
     }
 
     /// The folder where cargo puts programs.
-    fn built_folder(&self) -> Result<PathBuf> {
+    pub fn built_folder(&self) -> Result<PathBuf> {
         let xtask = std::env::current_exe().context("where is xtask?")?;
         Ok(xtask.parent().context("xtask is in no folder")?.to_path_buf())
     }

@@ -72,6 +72,8 @@ struct Plan {
     debian: Vec<&'static str>,
     /// Components of the Rust toolchain.
     rustup: Vec<&'static str>,
+    /// Programs that cargo builds from crates.io.
+    crates: Vec<&'static str>,
     /// The Python to make the virtual environment with, if it has to be made.
     venv: Option<&'static str>,
     /// Files of pinned Python packages.
@@ -90,6 +92,7 @@ impl Plan {
             match (tool.source, tool.probe) {
                 (Source::Debian(package), _) => plan.debian.push(package),
                 (Source::Rustup(component), _) => plan.rustup.push(component),
+                (Source::Crate(name), _) => plan.crates.push(name),
                 (Source::Pip, Probe::Python(file)) => plan.pins.push(file),
                 (Source::Pip, _) => unreachable!("pip installs what xtask/python pins"),
             }
@@ -116,6 +119,10 @@ impl Plan {
         let mut commands = Vec::new();
         if !self.rustup.is_empty() {
             commands.push(Cmd::new("rustup").args(["component", "add"]).args(&self.rustup));
+        }
+        if !self.crates.is_empty() {
+            // --locked: with the dependencies that its authors have tested it with.
+            commands.push(Cmd::new("cargo").args(["install", "--locked"]).args(&self.crates));
         }
         if let Some(python) = self.venv {
             commands.push(Cmd::new(python).args(["-m", "venv", "--clear"]).arg(&project.venv));
@@ -377,11 +384,14 @@ mod tests {
     }
 
     #[test]
-    fn rust_components_come_from_rustup() {
+    fn what_rust_has_comes_from_rustup_and_crates_io() {
         let plan = Plan::of(&lacking(&["rustfmt", "clippy"]));
         let commands = plan.user_commands(&project());
         assert_eq!(commands[0].to_string(), "rustup component add rustfmt clippy");
         assert_eq!(commands.len(), 1);
+        let plan = Plan::of(&lacking(&["cargo-nextest"]));
+        let commands = plan.user_commands(&project());
+        assert_eq!(commands[0].to_string(), "cargo install --locked cargo-nextest");
         assert_eq!(Plan::of(&[]).with_venv(false, None), Plan::default());
     }
 

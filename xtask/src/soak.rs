@@ -8,6 +8,8 @@ use clap::Args;
 
 /// Seeds of the part of `test`.
 const SEEDS: u64 = 2000;
+/// Those of the quick run.
+const QUICK_SEEDS: u64 = 100;
 
 /// What to walk.
 #[derive(Args, Default)]
@@ -28,16 +30,21 @@ pub struct Options {
 
 impl Options {
     /// Those of the part of `test`.
-    pub fn part() -> Self {
-        Self { seeds: Some(SEEDS), open: true, ..Self::default() }
+    pub fn part(quick: bool) -> Self {
+        Self { seeds: Some(if quick { QUICK_SEEDS } else { SEEDS }), open: true, ..Self::default() }
     }
 }
 
-/// Walks; what fails is made small, and its evidence goes to target/xtask/walks.
-pub fn run(project: &Project, options: &Options) -> Result<()> {
-    setup::ensure(project, &[Need::Simulator])?;
-    let mut walk = project.cargo("run")?.args(["--quiet", "-p", "viaduct-walk", "--", "--out"]);
-    walk = walk.arg(project.scratch("walks")?);
+/// Walks; what fails is made small, and its evidence goes to target/xtask/walks. The program may be `built` already.
+pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
+    let mut walk = match built {
+        true => project.built("viaduct-walk")?,
+        false => {
+            setup::ensure(project, &[Need::Simulator])?;
+            project.cargo("run")?.args(["--quiet", "-p", "viaduct-walk", "--"])
+        }
+    };
+    walk = walk.arg("--out").arg(project.scratch("walks")?);
     for (name, value) in
         [("--seeds", options.seeds), ("--from", options.from), ("--minutes", options.minutes)]
     {

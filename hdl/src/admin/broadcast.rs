@@ -6,8 +6,9 @@
 //!             └───────────┘
 //! ```
 //! Contract: `valid` of a listener is high until it has taken the commit, once; `ready` ends the commit when all
-//! have. The commit itself goes to all listeners by wire and holds still meanwhile. The receive side hears of a work
-//! queue only when fetch has taken it: so no descriptor of the old queue comes behind. `valid` and `ready` come from
+//! have. The commit itself goes to all listeners by wire and holds still meanwhile. It goes down a pipe as what is in it
+//! does: who stands further down hears of it when those before have taken it, so nothing of the old row comes behind.
+//! That is fetch, then receive; gather, then transmit, then sends; receive, then the writer. `valid` and `ready` come from
 //! registers, so that no listener's path begins in the table's number or ends in another listener.
 //!
 //! Latency: 1 cycle to the listeners, 1 back, beyond the slowest listener's.
@@ -100,7 +101,13 @@ pub struct Broadcast {
     completion_queue: Number<4, { table::COMPLETION_QUEUE as u64 }>,
     moderation: Number<4, { table::MODERATION as u64 }>,
     fetch: Number<13, { 1 << listener::FETCH }>,
+    gather_waits: Number<13, { 1 << listener::GATHER }>,
+    transmit_waits: Number<13, { 1 << listener::TRANSMIT }>,
+    receive_waits: Number<13, { 1 << listener::RECEIVE }>,
     not_receive: Number<13, { 0x1fff & !(1 << listener::RECEIVE) }>,
+    not_transmit: Number<13, { 0x1fff & !(1 << listener::TRANSMIT) }>,
+    not_sends: Number<13, { 0x1fff & !(1 << listener::SENDS) }>,
+    not_writer: Number<13, { 0x1fff & !(1 << listener::WRITER) }>,
 }
 
 impl Logic for Broadcast {
@@ -128,7 +135,16 @@ impl Logic for Broadcast {
         }
         self.shown.next = self.waiting.q.val();
         if (self.waiting.q.val() & self.fetch.val()).any() {
-            self.shown.next = self.waiting.q.val() & self.not_receive.val();
+            self.shown.next = self.shown.val() & self.not_receive.val();
+        }
+        if (self.waiting.q.val() & self.gather_waits.val()).any() {
+            self.shown.next = self.shown.val() & self.not_transmit.val();
+        }
+        if (self.waiting.q.val() & self.transmit_waits.val()).any() {
+            self.shown.next = self.shown.val() & self.not_sends.val();
+        }
+        if (self.waiting.q.val() & self.receive_waits.val()).any() {
+            self.shown.next = self.shown.val() & self.not_writer.val();
         }
         self.valid.next = self.shown.val();
         self.takes.next = self.shown.val() & self.taken.val();

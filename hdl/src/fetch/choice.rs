@@ -8,7 +8,7 @@
 //! Contract: while `idle`, one is taken in each cycle: a rewind first, which is rare; a queue whose ring line is in and the
 //! run queues in turn; and of these two the one that was not served before. So a queue at the head of a run
 //! queue waits for at most three others, and rewinds. Without `open` only lines that are in are taken; without `heads_free` no send
-//! queue and no rewind. What was taken is in registers from the next cycle on, until the next is.
+//! queue: a rewind fetches nothing yet. What was taken is in registers from the next cycle on, until the next is.
 //!
 //! Latency: 1 cycle. Tests: with the scheduler, `tests/queues/fetch/`.
 
@@ -89,8 +89,7 @@ impl Logic for Choice {
     fn update(&mut self) {
         dff_setup!(self, clock, vi_now, receive_now, landed_now, rewinding_now, found_now, received);
 
-        self.rewinds.next =
-            self.idle.val() & self.open.val() & self.rewind_valid.val() & self.heads_free.val();
+        self.rewinds.next = self.idle.val() & self.open.val() & self.rewind_valid.val();
         self.sends.next = self.open.val() & self.send_valid.val() & self.heads_free.val();
         self.receives.next = self.open.val() & self.receive_valid.val();
         self.lands.next = self.idle.val()

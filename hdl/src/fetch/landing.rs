@@ -17,7 +17,7 @@
 
 use rust_hdl::prelude::*;
 
-use crate::bus::{client, ReadBeat, SendHead, Vi};
+use crate::bus::{client, ReadBeat, Rewind, SendHead, Vi};
 use crate::prims::Number;
 use crate::prims::{Fifo, RamFifo};
 
@@ -38,12 +38,6 @@ pub struct Expected {
     pub epoch: bool,
     /// See [`SendHead`].
     pub restart: bool,
-    /// See [`SendHead`].
-    pub psn: Bits<24>,
-    /// See [`SendHead`].
-    pub skip: Bits<24>,
-    /// See [`crate::bus::SendHead::resume`].
-    pub resume: bool,
 }
 
 /// A beat, as far as it matters here.
@@ -90,6 +84,10 @@ pub struct Landing {
     pub head_valid: Signal<Out, bool>,
     /// Where it lies.
     pub head: Signal<Out, SendHead>,
+    /// The rewind under way.
+    pub rewind: Signal<In, Rewind>,
+    /// Pulse: its first head is there.
+    pub restarted: Signal<Out, bool>,
     /// Pulse: a receive descriptor is there; `whose`, and `head` but its VI, say which.
     pub filled_valid: Signal<Out, bool>,
     /// A descriptor is lost: a fault for this VI.
@@ -248,9 +246,11 @@ impl Logic for Landing {
         self.head.next.lost = self.lost_out.q.val();
         self.head.next.epoch = self.whose_out.q.val().epoch;
         self.head.next.restart = self.whose_out.q.val().restart;
-        self.head.next.psn = self.whose_out.q.val().psn;
-        self.head.next.skip = self.whose_out.q.val().skip;
-        self.head.next.resume = self.whose_out.q.val().resume;
+        // The rewind stays on the bus until its head has come.
+        self.head.next.psn = self.rewind.val().psn;
+        self.head.next.skip = self.rewind.val().skip;
+        self.head.next.resume = self.rewind.val().resume;
+        self.restarted.next = self.head_out.q.val() & self.whose_out.q.val().restart;
         self.empty.next = !self.expected.out_valid.val() & !self.head_out.q.val() & !self.filled_out.q.val();
 
         if self.reset.val() {

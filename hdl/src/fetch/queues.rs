@@ -32,7 +32,7 @@ pub struct WorkQueue {
     pub ring_region: Bits<16>,
     /// log2 of the ring's slots.
     pub ring_log2: Bits<4>,
-    /// The queue is there, and was not overrun and followed to its end.
+    /// The queue is there.
     pub open: bool,
     /// Tag of the ring's region.
     pub system_tag: Bits<16>,
@@ -40,7 +40,7 @@ pub struct WorkQueue {
     pub tag: Bits<16>,
     /// Position of the next descriptor to fetch.
     pub position: Bits<14>,
-    /// Tokens from there on that are on the NIC, 0 to 8.
+    /// Tokens from there on that are on the NIC, 0 to 8; 15 if the queue was overrun and its ring followed to its end.
     pub cached: Bits<4>,
     /// A line of the ring is under way.
     pub asked: bool,

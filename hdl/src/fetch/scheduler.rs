@@ -17,11 +17,11 @@
 //! - A queue found without window room is not queued again: who makes room updates its position, then requeues the
 //!   VI. A position read here is read after the queue's turn began, so room made later requeues it.
 //! - A rewind puts the send queue's position and epoch where it says, forgets its tokens and reads them from the ring again, and marks the
-//!   first head. It is taken when that has been asked for, or when the queue is closed. Other queues
+//!   first head. It is taken when that is there, or when the queue is closed. Other queues
 //!   have their turns meanwhile.
 //! - A slot of the ring that cannot be read or is stale is a descriptor that cannot be read: a fault and a lost head.
 //! - An overrun queue raises its fault. Its ring is followed to the first slot that is wrong; then it rests until
-//!   committed anew.
+//!   it is rewound, or committed anew.
 //! - Turns: see [`Choice`].
 //! - A commit is taken when no read is in flight and no fault waits, and not before its fourth cycle on the bus;
 //!   no run queue is popped from its second cycle on.
@@ -275,6 +275,8 @@ impl Logic for Fetch {
         self.turn.heads.next = self.heads.q.val();
         self.turn.rewind_valid.next = self.rewind_valid.val();
         self.turn.rewind.next = self.rewind.val();
+        self.turn.restarted.next = self.landing.restarted.val();
+        self.landing.rewind.next = self.rewind.val();
         self.rewind_ready.next = self.turn.rewind_ready.val();
         self.turn.forget.next = self.commit_taken.val();
         self.turn.again_ready.next = self.again_ready.val();

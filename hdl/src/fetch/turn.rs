@@ -12,7 +12,10 @@
 //! then, and the queue comes again. `issue` comes only while `request_free` and `entry_ready`, `ask` only while
 //! `request_free` and `ask_ready`; `ask_ready` does not fall during a turn. `token` is that of `place` of the cycle
 //! before. `rewind` holds still until `rewind_ready`; while `begun`, it is in its queue's row and its first head has
-//! not been asked for. `forget`: it is to begin again.
+//! not come. `forget`: it is to begin again.
+//!
+//! An overrun queue whose ring has come to its first wrong slot rests (`cached` is 15) until it is rewound, which a VI that broke may
+//! still need, or committed anew.
 //!
 //! Latency: see [`Fetch`](super::Fetch). Tests: with it, `tests/queues/fetch/`.
 
@@ -94,8 +97,10 @@ pub struct Turn {
     pub rewind_valid: Signal<In, bool>,
     /// The rewind.
     pub rewind: Signal<In, Rewind>,
-    /// Its first head is asked for, or will never be.
+    /// Its first head is there, or will never be.
     pub rewind_ready: Signal<Out, bool>,
+    /// Pulse: its first head is there.
+    pub restarted: Signal<In, bool>,
     /// It is in its queue's row.
     pub begun: Signal<Out, bool>,
     /// Not any more: a row was committed.
@@ -153,11 +158,11 @@ pub struct Turn {
     spoilt: DFF<bool>,
     /// `position` and `cached`: up to where there are tokens. It stays when a token is used.
     filled_now: DFF<Bits<14>>,
-    /// An overrun queue's ring is at its end.
-    ended: DFF<bool>,
     epoch: DFF<bool>,
-    /// The rewind on the bus is in its queue's row; its first head is not asked for.
+    /// The rewind on the bus is in its queue's row; its first head has not come,
     begun_now: DFF<bool>,
+    /// but is asked for.
+    restarting: DFF<bool>,
     /// The next head is that one.
     restart: DFF<bool>,
     token_now: DFF<Bits<50>>,
@@ -168,6 +173,8 @@ pub struct Turn {
     more: DFF<bool>,
 
     row_next: Signal<Local, WorkQueue>,
+    /// An overrun queue's ring is at its end.
+    ended: Signal<Local, bool>,
     nothing: Signal<Local, bool>,
     wants: Signal<Local, bool>,
     more_left: Signal<Local, bool>,
@@ -183,7 +190,7 @@ impl Logic for Turn {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, row_now, posted, oldest, position, cached, asked, spoilt, filled_now);
-        dff_setup!(self, clock, ended, epoch, begun_now, restart, token_now, with_token, left, more);
+        dff_setup!(self, clock, restarting, epoch, begun_now, restart, token_now, with_token, left, more);
         clock!(self, clock, plan);
         self.idle.next = self.step.q.val() == Step::Idle;
         self.filled_now.d.next = self.position.q.val() + bit_cast::<14, 4>(self.cached.q.val());
@@ -202,7 +209,9 @@ impl Logic for Turn {
         self.plan.receive.next = self.receive.val();
         self.plan.heads.next = self.heads.val();
         self.plan.ring_log2.next = self.row_now.q.val().ring_log2;
-        self.nothing.next = !self.row_now.q.val().open | !self.plan.some.val();
+        // More tokens than there can be.
+        self.ended.next = self.cached.q.val().get_bit(3) & self.cached.q.val().get_bit(0);
+        self.nothing.next = !self.row_now.q.val().open | self.ended.val() | !self.plan.some.val();
         self.wants.next = self.plan.tokens.val().any() & !self.asked.q.val();
 
         self.more_left.next = self.plan.blocked.val() | (self.wants.val() & !self.ask_ready.val());
@@ -222,9 +231,6 @@ impl Logic for Turn {
         self.expected.next.position = self.position.q.val();
         self.expected.next.epoch = self.epoch.q.val();
         self.expected.next.restart = self.restart.q.val();
-        self.expected.next.psn = self.rewind.val().psn;
-        self.expected.next.skip = self.rewind.val().skip;
-        self.expected.next.resume = self.rewind.val().resume;
         self.issue.next = self.issues.val();
         self.read_token.next = self.token_now.q.val();
         self.entry.next = self.expected.val();
@@ -235,7 +241,7 @@ impl Logic for Turn {
         self.filled.next = self.filled_now.q.val();
         self.tokens.next = self.plan.tokens.val();
 
-        self.rewind_ready.next = false;
+        self.rewind_ready.next = self.restarted.val();
         match self.step.q.val() {
             Step::Idle => {
                 if self.start.val() {
@@ -252,9 +258,10 @@ impl Logic for Turn {
                 self.asked.d.next = self.row.val().asked;
                 self.spoilt.d.next = self.row.val().spoilt;
                 self.epoch.d.next = self.row.val().epoch;
-                self.ended.d.next = false;
-                self.restart.d.next =
-                    self.begun_now.q.val() & !self.receive.val() & (self.rewind.val().vi == self.vi.val());
+                self.restart.d.next = self.begun_now.q.val()
+                    & !self.restarting.q.val()
+                    & !self.receive.val()
+                    & (self.rewind.val().vi == self.vi.val());
                 if self.rewinding.val() {
                     self.position.d.next = self.rewind.val().position;
                     self.epoch.d.next = self.rewind.val().epoch;
@@ -269,7 +276,7 @@ impl Logic for Turn {
                 if self.landed.val() {
                     self.asked.d.next = false;
                     self.spoilt.d.next = false;
-                    if !self.spoilt.q.val() {
+                    if !self.spoilt.q.val() & !self.ended.val() {
                         self.cached.d.next = self.cached.q.val() + self.found_count.val();
                     }
                 }
@@ -297,7 +304,7 @@ impl Logic for Turn {
                 }
                 if self.nothing.val() | self.hold.val() {
                     self.step.d.next = Step::Idle;
-                    self.rewind_ready.next = self.rewinding.val() & !self.hold.val();
+                    self.rewind_ready.next = self.restarted.val() | (self.rewinding.val() & !self.hold.val());
                     if self.hold.val() & !self.rewinding.val() {
                         self.step.d.next = Step::Again;
                     }
@@ -318,15 +325,14 @@ impl Logic for Turn {
                     self.left.d.next = self.left.q.val() + self.minus_one.val();
                     self.restart.d.next = false;
                     if self.restart.q.val() {
-                        self.begun_now.d.next = false;
-                        self.rewind_ready.next = true;
+                        self.restarting.d.next = true;
                     }
                     self.step.d.next = Step::Turn;
                     if self.left.q.val() == bits::<4>(1) {
                         self.step.d.next = Step::Rest;
                     }
                     if self.ends.val() {
-                        self.ended.d.next = true;
+                        self.cached.d.next = bits::<4>(15);
                         self.step.d.next = Step::Store;
                     }
                 }
@@ -381,14 +387,14 @@ impl Logic for Turn {
             }
         }
         // A commit may have made the rewound queue anew: the rewind comes again.
-        if self.forget.val() | !self.rewind_valid.val() {
+        if self.forget.val() | self.restarted.val() | !self.rewind_valid.val() {
             self.begun_now.d.next = false;
+            self.restarting.d.next = false;
         }
         self.begun.next = self.begun_now.q.val();
 
         // The row.
         self.row_next.next = self.row_now.q.val();
-        self.row_next.next.open = self.row_now.q.val().open & !self.ended.q.val();
         self.row_next.next.position = self.position.q.val();
         self.row_next.next.cached = self.cached.q.val();
         self.row_next.next.asked = self.asked.q.val();
@@ -403,6 +409,7 @@ impl Logic for Turn {
         if self.reset.val() {
             self.step.d.next = Step::Idle;
             self.begun_now.d.next = false;
+            self.restarting.d.next = false;
         }
     }
 }

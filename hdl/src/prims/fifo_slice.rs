@@ -4,7 +4,7 @@
 //!  in_valid ──►┌───────────┐──► out_valid
 //!  in_ready ◄──│ FifoSlice │◄── out_ready
 //!   in_data ──►│  2^N + 1  │──► out_data
-//!              └───────────┘──► held
+//!              └───────────┘──► held, level
 //! ```
 //! Contract: holds exactly 2^N + 1 words, in order. Every output comes from registers only.
 //!
@@ -36,6 +36,8 @@ pub struct FifoSlice<T: Synth, const N: usize, const N1: usize> {
     pub out_data: Signal<Out, T>,
     /// There is a word, on show or not yet.
     pub held: Signal<Out, bool>,
+    /// Words behind the one on show, 0 to 2^N.
+    pub level: Signal<Out, Bits<N1>>,
     fifo: Fifo<T, N, N1>,
     shown_valid: DFF<bool>,
     shown: DFF<T>,
@@ -54,6 +56,7 @@ impl<T: Synth, const N: usize, const N1: usize> Logic for FifoSlice<T, N, N1> {
         self.out_valid.next = self.shown_valid.q.val();
         self.out_data.next = self.shown.q.val();
         self.held.next = self.shown_valid.q.val() | self.fifo.out_valid.val();
+        self.level.next = self.fifo.level.val();
         self.moves.next = self.out_ready.val() | !self.shown_valid.q.val();
         self.fifo.out_ready.next = self.moves.val();
         if self.moves.val() {

@@ -3,8 +3,13 @@
 //! See the module `protect` for the drawing and the rules.
 //!
 //! Contract:
-//! - Clients are served round robin. An access accepted in cycle 0 has its command, or its verdict, in cycle 6;
+//! - Clients are served round robin. An access looked at in cycle 0 has its command, or its verdict, in cycle 6;
 //!   the next one is looked up meanwhile, and follows three cycles later.
+//! - A read that is taken while another one is on its way, or while the read engine is busy, stays on its client's port until its first
+//!   command is issued; of `complete` that is said by `complete_issued`. If it finds the register before the engine full it waits
+//!   there until a write, a commit or a drain comes behind it. Then it goes back to its client and is looked up anew in its turn.
+//!   So reads that find no tag hold neither writes nor commits. A read of two commands waits until the engine takes one at once,
+//!   too: `read_ready` falls only with a command, so its second one does not wait.
 //! - A read gives one command, or two if it crosses into the next page (`last` on the second), or one with
 //!   `refused`. A write that is refused gives only its verdict; one that is granted its verdict in the cycle of its
 //!   last command. A command is *issued* when it is offered: `issued` and the epoch counters have it from that cycle.
@@ -69,6 +74,8 @@ pub struct Protect {
     pub complete_valid: Signal<In, bool>,
     /// It is taken.
     pub complete_ready: Signal<Out, bool>,
+    /// A read of its is taken that was not when it was looked up: another access may be on the port by now.
+    pub complete_issued: Signal<Out, bool>,
     /// The access.
     pub complete: Signal<In, Access>,
     /// A table row is on the bus.
@@ -126,6 +133,10 @@ pub struct Protect {
     client: DFF<Bits<2>>,
     writes: DFF<bool>,
     user: DFF<Bits<8>>,
+    /// Whose port the access stays on until it is issued, one bit a client; 0: nobody's.
+    owner: DFF<Bits<4>>,
+    /// A read has waited for `read_waits`.
+    stuck: DFF<bool>,
     read_waits: DFF<bool>,
     /// Its address: the offset in the page.
     read_command: DFF<DmaCommand>,
@@ -154,6 +165,12 @@ pub struct Protect {
     whole: Signal<Local, bool>,
     offered: Signal<Local, bool>,
     go: Signal<Local, bool>,
+    hold: Signal<Local, bool>,
+    /// A read cannot be issued.
+    blocked: Signal<Local, bool>,
+    /// It goes back.
+    back: Signal<Local, bool>,
+    issued_late: Signal<Local, Bits<4>>,
     done: Signal<Local, bool>,
     look: Signal<Local, bool>,
     command: Signal<Local, DmaCommand>,
@@ -172,6 +189,8 @@ impl Logic for Protect {
             client,
             writes,
             user,
+            owner,
+            stuck,
             read_waits,
             read_command,
             read_page,
@@ -211,10 +230,11 @@ impl Logic for Protect {
         self.page_commit.next = self.commit_valid.val() & (self.commit.val().target == self.page_table.val());
         self.commit_ready.next = self.between.val()
             & ((self.region_commit.val() & self.intake.written.val()) | self.page_commit.val());
-        self.intake.hold.next = self.region_commit.val()
+        self.hold.next = self.region_commit.val()
             | self.page_commit.val()
             | self.outstanding.hold.val()
             | self.outstanding.full.val();
+        self.intake.hold.next = self.hold.val();
         self.intake.write.next = self.between.val() & self.region_commit.val();
         self.intake.commit.next = self.commit.val();
         self.commit_row.next = self.commit.val().row;
@@ -229,19 +249,26 @@ impl Logic for Protect {
         // The last step of one access: its command goes out when the register before its engine is free. Not in the
         // cycle in which it is emptied, which is known late: the next command is three cycles behind.
         self.issuing.next = (self.step.q.val() == Step::Issue) | (self.step.q.val() == Step::Second);
-        self.free.next = !self.read_waits.q.val();
-        if self.writes.q.val() {
-            self.free.next = !self.write_waits.q.val();
-        }
         // A refused write has only its verdict.
         self.silent.next = self.writes.q.val() & !self.range.granted.val();
         self.whole.next =
             (self.step.q.val() == Step::Second) | !self.range.crosses.val() | !self.range.granted.val();
+        self.free.next = !self.read_waits.q.val() & (self.whole.val() | self.read_ready.val());
+        if self.writes.q.val() {
+            self.free.next = !self.write_waits.q.val();
+        }
         self.offered.next = self.issuing.val() & !self.silent.val() & self.free.val();
         self.go.next = self.issuing.val() & (self.silent.val() | self.free.val());
         self.done.next = self.issuing.val() & self.whole.val() & (self.silent.val() | self.free.val());
+        // A read that cannot go makes way for a write, and for what waits until nothing is half way; other reads do for it.
+        self.blocked.next = (self.step.q.val() == Step::Issue) & !self.writes.q.val() & !self.free.val();
+        self.stuck.d.next = self.blocked.val();
+        self.back.next = self.blocked.val()
+            & self.owner.q.val().any()
+            & (self.hold.val() | (self.intake.valid.val() & self.intake.access.val().write));
         // The first step of the next.
-        self.look.next = self.intake.valid.val() & ((self.step.q.val() == Step::Idle) | self.done.val());
+        self.look.next =
+            self.intake.valid.val() & ((self.step.q.val() == Step::Idle) | self.done.val() | self.back.val());
 
         match self.step.q.val() {
             Step::Compare => {
@@ -260,16 +287,34 @@ impl Logic for Protect {
             }
             _ => {}
         }
-        if self.done.val() {
+        if self.done.val() | self.back.val() {
             self.step.d.next = Step::Idle;
+        }
+        if self.go.val() | self.back.val() {
+            self.owner.d.next = bits::<4>(0);
         }
         if self.look.val() {
             self.step.d.next = Step::Compare;
             self.client.d.next = self.intake.client.val();
             self.writes.d.next = self.intake.access.val().write;
             self.user.d.next = self.intake.access.val().user;
+            self.owner.d.next = self.intake.owner.val();
         }
         self.intake.next_access.next = self.look.val();
+        self.intake.give_back.next =
+            self.blocked.val() & self.intake.valid.val() & self.intake.owner.val().any();
+        self.intake.stuck.next = self.stuck.q.val();
+        self.intake.away.next = self.owner.q.val();
+        self.intake.sure.next = self.read_ready.val()
+            & !self.read_waits.q.val()
+            & !self.stuck.q.val()
+            & ((self.step.q.val() == Step::Idle) | self.writes.q.val());
+        self.issued_late.next = bits::<4>(0);
+        if self.go.val() {
+            self.issued_late.next = self.owner.q.val();
+        }
+        self.intake.issued.next = self.issued_late.val();
+        self.complete_issued.next = self.issued_late.val().get_bit(3);
         self.range.look.next = self.look.val();
         self.range.compare.next = self.step.q.val() == Step::Compare;
         self.range.place.next = self.step.q.val() == Step::Place;
@@ -360,6 +405,8 @@ impl Logic for Protect {
 
         if self.reset.val() {
             self.step.d.next = Step::Idle;
+            self.owner.d.next = bits::<4>(0);
+            self.stuck.d.next = false;
             self.read_waits.d.next = false;
             self.write_waits.d.next = false;
             self.decided.d.next = false;

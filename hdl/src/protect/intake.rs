@@ -5,17 +5,23 @@
 //!   gather ──►│        │──► valid, access, client, member, region
 //!  scatter ──►│ Intake │◄── next_access
 //! complete ──►│        │──► empty
-//!     hold ──►│        │
-//!   commit ──►└────────┘
+//!     hold ──►│        │◄── give_back
+//!   commit ──►└────────┘◄── sure, stuck, away, issued
 //! ```
-//! Contract: whose turn it is stands in a register, and so does whether there is room, so that no client's path goes
-//! through another's, nor through what becomes of the access before. Who has the turn is taken when there is room. Behind
-//! its access, or if it asks for nothing, the turn goes round robin to another one that asks; if nobody does, to the mover
-//! of data on its side: gather behind fetch, scatter behind complete. What is on show holds still until `next_access`;
-//! `region` and `extent` are the halves of the row of the access's region, if `member` (the number is a row of the table,
-//! and not 0). `access` is there a cycle before `valid`. Nothing is taken from the cycle behind `hold` on. `write` puts the
-//! commit's row into the table, which takes two cycles: `written` is high in the second; only while `empty` and not `open`.
-//! All outputs but the four `ready` are registers, and `extent` that of the RAM.
+//! Contract:
+//! - Whose turn it is stands in a register, and so does whether there is room, so that no client's path goes through another's, nor
+//!   through what becomes of the access before. Who has the turn is taken when there is room. Behind its access, or if it asks for
+//!   nothing, the turn goes round robin to another one that asks; if nobody does, to the mover of data on its side: gather behind
+//!   fetch, scatter behind complete.
+//! - With `ready` an access is its client's no more. A write has it when it is taken, and so has a read that is `sure` to find its
+//!   engine free. Any other read stays on its client's port until it is `issued`: meanwhile it is on show here (`owner`) or `away` in
+//!   the checker, and may be given back, here by `give_back`; then it is taken anew in its turn. So a read that has to wait does it
+//!   where it came from, and holds nobody else. With `stuck` no read is taken.
+//! - What is on show holds still until `next_access`; `region` and `extent` are the halves of the row of the access's region, if
+//!   `member` (the number is a row of the table, and not 0). `access` is there a cycle before `valid`.
+//! - Nothing is taken from the cycle behind `hold` on. `write` puts the commit's row into the table, which takes two cycles: `written` is
+//!   high in the second; only while `empty` and not `open`.
+//! - All outputs but the four `ready` are registers, and `extent` that of the RAM.
 //!
 //! Latency: 2 cycles from taken to on show, 1 more if the turn was another's; one access every 3 cycles. Tests: with the checker, `tests/protect`.
 
@@ -53,7 +59,7 @@ pub struct Intake {
     pub scatter: Signal<In, Access>,
     /// An access of the completion writer.
     pub complete_valid: Signal<In, bool>,
-    /// It is taken.
+    /// It is taken, but for a read that was not `sure`: `issued` says so.
     pub complete_ready: Signal<Out, bool>,
     /// The access.
     pub complete: Signal<In, Access>,
@@ -69,6 +75,18 @@ pub struct Intake {
     pub valid: Signal<Out, bool>,
     /// It is taken on.
     pub next_access: Signal<In, bool>,
+    /// It goes back to its client, a read that is not `sure`.
+    pub give_back: Signal<In, bool>,
+    /// A read that is taken now will not wait.
+    pub sure: Signal<In, bool>,
+    /// A read waits for its engine.
+    pub stuck: Signal<In, bool>,
+    /// Whose read is in the checker and not issued, one bit a client.
+    pub away: Signal<In, Bits<4>>,
+    /// It is issued.
+    pub issued: Signal<In, Bits<4>>,
+    /// Whose read that was not `sure` is on show, one bit a client.
+    pub owner: Signal<Out, Bits<4>>,
     /// The access.
     pub access: Signal<Out, Access>,
     /// Whose it is: see `bus::client`.
@@ -95,12 +113,17 @@ pub struct Intake {
     shown: DFF<bool>,
     held: DFF<Access>,
     held_client: DFF<Bits<2>>,
+    /// Whose it stays until it is issued, one bit a client.
+    held_owner: DFF<Bits<4>>,
     held_member: DFF<bool>,
     /// The row, straight from the table: what a block RAM gives comes late in the cycle.
     held_region: DFF<Region>,
     /// The first half of the commit's row is written.
     half: DFF<bool>,
 
+    /// Clients that may ask for a read.
+    reads: Signal<Local, Bits<4>>,
+    granted: Signal<Local, Bits<4>>,
     request: Signal<Local, Bits<4>>,
     mover: Signal<Local, Bits<4>>,
     asks: Signal<Local, bool>,
@@ -125,31 +148,46 @@ impl Logic for Intake {
             shown,
             held,
             held_client,
+            held_owner,
             held_member,
             held_region,
             half
         );
         clock!(self, clock, rows);
 
+        self.reads.next = !(self.away.val() | self.held_owner.q.val());
+        if self.stuck.val() {
+            self.reads.next = bits::<4>(0);
+        }
         self.request.next = bits::<4>(0);
-        if self.fetch_valid.val() {
+        if self.fetch_valid.val() & (self.fetch.val().write | self.reads.val().get_bit(0)) {
             self.request.next = self.request.val() | bits::<4>(1);
         }
-        if self.gather_valid.val() {
+        if self.gather_valid.val() & (self.gather.val().write | self.reads.val().get_bit(1)) {
             self.request.next = self.request.val() | bits::<4>(2);
         }
-        if self.scatter_valid.val() {
+        if self.scatter_valid.val() & (self.scatter.val().write | self.reads.val().get_bit(2)) {
             self.request.next = self.request.val() | bits::<4>(4);
         }
-        if self.complete_valid.val() {
+        if self.complete_valid.val() & (self.complete.val().write | self.reads.val().get_bit(3)) {
             self.request.next = self.request.val() | bits::<4>(8);
         }
         self.asks.next = (self.request.val() & self.turn.q.val()).any();
         self.take.next = self.room.q.val() & self.asks.val();
-        self.fetch_ready.next = self.room.q.val() & self.turn.q.val().get_bit(0);
-        self.gather_ready.next = self.room.q.val() & self.turn.q.val().get_bit(1);
-        self.scatter_ready.next = self.room.q.val() & self.turn.q.val().get_bit(2);
-        self.complete_ready.next = self.room.q.val() & self.turn.q.val().get_bit(3);
+        self.granted.next = bits::<4>(0);
+        if self.room.q.val() {
+            self.granted.next = self.turn.q.val();
+        }
+        self.fetch_ready.next = (self.granted.val().get_bit(0) & (self.fetch.val().write | self.sure.val()))
+            | self.issued.val().get_bit(0);
+        self.gather_ready.next = (self.granted.val().get_bit(1)
+            & (self.gather.val().write | self.sure.val()))
+            | self.issued.val().get_bit(1);
+        self.scatter_ready.next = (self.granted.val().get_bit(2)
+            & (self.scatter.val().write | self.sure.val()))
+            | self.issued.val().get_bit(2);
+        self.complete_ready.next =
+            self.granted.val().get_bit(3) & (self.complete.val().write | self.sure.val());
 
         // Whose turn it is next.
         self.mover.next = bits::<4>(4);
@@ -203,9 +241,10 @@ impl Logic for Intake {
         self.room.d.next = !self.hold.val()
             & !self.take.val()
             & !self.reading.q.val()
-            & (!self.shown.q.val() | self.next_access.val());
-        if self.next_access.val() {
+            & (!self.shown.q.val() | self.next_access.val() | self.give_back.val());
+        if self.next_access.val() | self.give_back.val() {
             self.shown.d.next = false;
+            self.held_owner.d.next = bits::<4>(0);
         }
         if self.reading.q.val() {
             self.shown.d.next = true;
@@ -216,6 +255,10 @@ impl Logic for Intake {
         if self.room.q.val() {
             self.held.d.next = self.chosen.val();
             self.held_client.d.next = self.whose.val();
+            self.held_owner.d.next = bits::<4>(0);
+            if self.asks.val() & !self.chosen.val().write & !self.sure.val() {
+                self.held_owner.d.next = self.turn.q.val();
+            }
         }
         self.held_member.d.next = self.held_low.val().any()
             & (bit_cast::<16, REGION_LOG2>(self.held_low.val()) == self.held_number.val());
@@ -223,6 +266,7 @@ impl Logic for Intake {
         self.valid.next = self.shown.q.val();
         self.access.next = self.held.q.val();
         self.client.next = self.held_client.q.val();
+        self.owner.next = self.held_owner.q.val();
         self.member.next = self.held_member.q.val();
         self.region.next = self.held_region.q.val();
         self.extent.next = self.rows.extent.val();
@@ -235,6 +279,7 @@ impl Logic for Intake {
             self.reading.d.next = false;
             self.shown.d.next = false;
             self.half.d.next = false;
+            self.held_owner.d.next = bits::<4>(0);
         }
     }
 }

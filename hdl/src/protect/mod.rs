@@ -13,8 +13,8 @@
 //! - the keys are equal, or the access is by offset; the tags are equal;
 //! - it does not write into a read-only region;
 //! - the row gives each right of remote peers that the access names (RDMA_WRITE, RDMA_READ);
-//! - from its first byte on, `max(span, length)` bytes lie in the region; with `clip`, at least one does, and
-//!   `length` is shortened to those that do;
+//! - from its first byte on, `length` bytes lie in the region, and of a remote peer's access `span` bytes, which may be more; with
+//!   `clip`, at least one does, and `length` is shortened to those that do;
 //! - the rows of the page table that it needs exist.
 //!
 //! No sum in these rules is ever cut to a width in which it could wrap.

@@ -16,7 +16,7 @@
 //! first row with `place`, the row after it with `next_page`, and what it was otherwise.
 //!
 //! How, with `S` = 1 << page_shift: `delta` = bytes from the region's first byte to the access's; `finish` = bytes from there
-//! to the end of what must lie in the region, `max(span, length)` or, with `clip`, `length`; `position` = bytes from the
+//! to the end of what must lie in the region: `length` or, without `clip`, a remote peer's `span`; `position` = bytes from the
 //! start of the region's first page. What is not before the region and less than 2^48 behind its start has all three
 //! below 2^49, so 49 bits of each sum are enough; for all else, `far` refuses.
 //!
@@ -65,10 +65,9 @@ pub struct Range {
     /// Row of the page table to read now.
     pub page: Signal<Out, Bits<PAGE_LOG2>>,
 
-    // Before: the address behind the access, counted from 0.
-    by_span: DFF<bool>,
-    behind_length: DFF<Bits<49>>,
-    behind_span: DFF<Bits<49>>,
+    // Before: the address behind what must lie in the region, counted from 0.
+    behind: DFF<Bits<49>>,
+    needed: Signal<Local, Bits<32>>,
 
     // Step 1: rights, and the distances from the region's start.
     address: Signal<Local, Bits<64>>,
@@ -76,7 +75,6 @@ pub struct Range {
     origin: Signal<Local, Bits<64>>,
     distance: Signal<Local, Bits<65>>,
     distance_high: Signal<Local, Bits<65>>,
-    behind: Signal<Local, Bits<49>>,
     base_low: Signal<Local, Bits<49>>,
     not_base: Signal<Local, Bits<49>>,
     addend: Signal<Local, Bits<49>>,
@@ -153,18 +151,7 @@ pub struct Range {
 impl Logic for Range {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            by_span,
-            behind_length,
-            behind_span,
-            allowed,
-            by_offset,
-            key,
-            tag,
-            extent_row
-        );
+        dff_setup!(self, clock, behind, allowed, by_offset, key, tag, extent_row);
         dff_setup!(self, clock, delta, far, finish, position, asked, clip, page_scale, page_mask);
         dff_setup!(self, clock, in_range, page_index, moved, at, first_page, last_frame);
         dff_setup!(self, clock, ok, on_border, head_bytes, over, placed, placed_length, page_row);
@@ -172,10 +159,11 @@ impl Logic for Range {
         // Before step 1, while the region's row is read.
         self.address.next = self.access.val().address;
         self.address_low.next = bit_cast::<49, 64>(self.address.val());
-        self.behind_length.d.next = self.address_low.val() + bit_cast::<49, 13>(self.access.val().length);
-        self.behind_span.d.next = self.address_low.val() + bit_cast::<49, 32>(self.access.val().span);
-        self.by_span.d.next =
-            !self.access.val().clip & (self.access.val().span > bit_cast::<32, 13>(self.access.val().length));
+        self.needed.next = bit_cast::<32, 13>(self.access.val().length);
+        if self.access.val().remote.any() & !self.access.val().clip {
+            self.needed.next = self.access.val().span;
+        }
+        self.behind.d.next = self.address_low.val() + bit_cast::<49, 32>(self.needed.val());
 
         // Step 1. With `by_offset`, the address counts from the region's base, rounded down to 64.
         self.in_page.next =
@@ -195,10 +183,6 @@ impl Logic for Range {
             + ((bit_cast::<50, 49>(self.addend.val()) << 1) | self.carry.val());
         self.distance.next = bit_cast::<65, 64>(self.address.val()) - bit_cast::<65, 64>(self.origin.val());
         self.distance_high.next = self.distance.val() >> bits::<6>(48);
-        self.behind.next = self.behind_length.q.val();
-        if self.by_span.q.val() {
-            self.behind.next = self.behind_span.q.val();
-        }
         self.length_fits.next =
             self.access.val().length.any() & (self.access.val().length <= bits::<13>(4096));
         self.remote.next = self.access.val().remote;
@@ -216,7 +200,7 @@ impl Logic for Range {
             self.extent_row.d.next = self.extent.val();
             self.delta.d.next = bit_cast::<48, 65>(self.distance.val());
             self.far.d.next = bit_cast::<17, 65>(self.distance_high.val());
-            self.finish.d.next = self.behind.val() - bit_cast::<49, 64>(self.origin.val());
+            self.finish.d.next = self.behind.q.val() - bit_cast::<49, 64>(self.origin.val());
             self.position.d.next = self.twice.val().get_bits::<49>(1);
             self.asked.d.next = self.access.val().length;
             self.clip.d.next = self.access.val().clip;

@@ -3,11 +3,16 @@
 //! ```text
 //!  state_*  ──►┌───────┐──► work_valid, work_vi
 //!  filled_* ──►│ Flush │◄── work_ready
-//!  look_vi  ──►└───────┘──► connected, error     (of look_vi); busy
+//!  look_vi  ──►│       │──► connected, error, aside, late   (of look_vi)
+//!  set_*    ──►└───────┘──► resume, settled, busy
 //! ```
 //! Contract: a VI has work when it goes into Error, and when a descriptor is fetched ahead for it while it is there.
 //! Each VI is queued at most once; a reason that comes while it is being worked on queues it again. `filled` does
 //! not come in two cycles running: fetch needs eight for a descriptor.
+//!
+//! A VI is `aside` from `set_aside` on, with its frames, and with `set_late` also `late`, until a receive of its is filled or its state
+//! changes: `resume` is high in the cycle in which that ends, and with each change of a state. `settled`: nothing of that kind has come
+//! in this cycle and the two before, so what was looked at in them holds. `set_*` come with `settled` only.
 //!
 //! Latency: work 4 cycles after its reason; `connected` and `error` in the same cycle as `look_vi`.
 //!
@@ -51,9 +56,31 @@ pub struct Flush {
     pub connected: Signal<Out, bool>,
     /// It is in Error.
     pub error: Signal<Out, bool>,
+    /// Its frames wait for a receive that is posted and not there.
+    pub aside: Signal<Out, bool>,
+    /// They are dropped until it is there.
+    pub late: Signal<Out, bool>,
+    /// `look_vi` is `aside` from now on.
+    pub set_aside: Signal<In, bool>,
+    /// And `late`.
+    pub set_late: Signal<In, bool>,
+    /// No state has changed and no receive has come.
+    pub settled: Signal<Out, bool>,
+    /// A VI that was `aside` may be so no longer.
+    pub resume: Signal<Out, bool>,
     queue: RunQueue<VI_LOG2, VI_LOG2_1>,
-    states: LutRam<Bits<2>, VI_LOG2>,
-    filled_states: LutRam<Bits<2>, VI_LOG2>,
+    /// Each VI's state, `aside`, `late`.
+    states: LutRam<Bits<4>, VI_LOG2>,
+    filled_states: LutRam<Bits<4>, VI_LOG2>,
+    changed: DFF<bool>,
+    changed_before: DFF<bool>,
+    change: Signal<Local, bool>,
+    state_now: Signal<Local, Bits<2>>,
+    filled_state: Signal<Local, Bits<2>>,
+    /// The states are not being written for another reason.
+    free: Signal<Local, bool>,
+    aside_bit: Number<4, 4>,
+    late_bits: Number<4, 12>,
     filled: DFF<bool>,
     filled_by: DFF<Vi>,
     /// A VI has gone into Error, in the cycle before.
@@ -67,27 +94,30 @@ pub struct Flush {
 impl Logic for Flush {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, filled, filled_by, failed, failed_vi);
+        dff_setup!(self, clock, filled, filled_by, failed, failed_vi, changed, changed_before);
         clock!(self, clock, queue, states, filled_states);
         self.queue.reset.next = self.reset.val();
-        self.states.write_enable.next = self.state_valid.val();
-        self.states.write_address.next = self.state.val().vi;
-        self.states.write_data.next = self.state.val().state;
         self.states.read_address.next = self.look_vi.val();
-        self.connected.next = self.states.read_data.val() == self.connected_state.val();
-        self.error.next = self.states.read_data.val() == self.error_state.val();
-        self.filled_states.write_enable.next = self.state_valid.val();
-        self.filled_states.write_address.next = self.state.val().vi;
-        self.filled_states.write_data.next = self.state.val().state;
+        self.state_now.next = self.states.read_data.val().get_bits::<2>(0);
+        self.connected.next = self.state_now.val() == self.connected_state.val();
+        self.error.next = self.state_now.val() == self.error_state.val();
+        self.aside.next = self.states.read_data.val().get_bit(2);
+        self.late.next = self.states.read_data.val().get_bit(3);
         self.filled_states.read_address.next = self.filled_by.q.val();
+        self.filled_state.next = self.filled_states.read_data.val().get_bits::<2>(0);
+        self.change.next = self.state_valid.val() | self.filled_valid.val();
+        self.changed.d.next = self.change.val();
+        self.changed_before.d.next = self.changed.q.val();
+        self.settled.next = !self.change.val() & !self.changed.q.val() & !self.changed_before.q.val();
 
         // A change to Error goes first; a descriptor waits for it, one cycle at a time.
         // A descriptor that is looked at in the cycle of the change still sees the old state; its VI is queued in the next.
         self.failed.d.next = self.state_valid.val() & (self.state.val().state == self.error_state.val());
         self.failed_vi.d.next = self.state.val().vi;
-        self.pushed.next = self.filled.q.val() & !self.failed.q.val();
-        self.queue.push_valid.next = self.failed.q.val()
-            | (self.filled.q.val() & (self.filled_states.read_data.val() == self.error_state.val()));
+        self.free.next = !self.state_valid.val() & !self.set_aside.val();
+        self.pushed.next = self.filled.q.val() & !self.failed.q.val() & self.free.val();
+        self.queue.push_valid.next =
+            self.failed.q.val() | (self.filled.q.val() & (self.filled_state.val() == self.error_state.val()));
         self.queue.push_id.next = self.filled_by.q.val();
         if self.failed.q.val() {
             self.queue.push_id.next = self.failed_vi.q.val();
@@ -99,6 +129,27 @@ impl Logic for Flush {
             self.filled.d.next = true;
             self.filled_by.d.next = self.filled_vi.val();
         }
+
+        // Written by a change of state, by the one who looks, and when a receive has come.
+        self.states.write_enable.next = self.state_valid.val() | self.set_aside.val() | self.pushed.val();
+        self.states.write_address.next = self.filled_by.q.val();
+        self.states.write_data.next = bit_cast::<4, 2>(self.filled_state.val());
+        if self.set_aside.val() {
+            self.states.write_address.next = self.look_vi.val();
+            self.states.write_data.next = bit_cast::<4, 2>(self.state_now.val()) | self.aside_bit.val();
+            if self.set_late.val() {
+                self.states.write_data.next = bit_cast::<4, 2>(self.state_now.val()) | self.late_bits.val();
+            }
+        }
+        if self.state_valid.val() {
+            self.states.write_address.next = self.state.val().vi;
+            self.states.write_data.next = bit_cast::<4, 2>(self.state.val().state);
+        }
+        self.filled_states.write_enable.next = self.states.write_enable.val();
+        self.filled_states.write_address.next = self.states.write_address.val();
+        self.filled_states.write_data.next = self.states.write_data.val();
+        self.resume.next =
+            self.state_valid.val() | (self.pushed.val() & self.filled_states.read_data.val().get_bit(2));
         self.work_valid.next = self.queue.pop_valid.val();
         self.work_vi.next = self.queue.pop_id.val();
         self.queue.pop_ready.next = self.work_ready.val();

@@ -14,7 +14,7 @@
 //! | raw, as the VI is | | Take |
 //! | the connection broke, and this is a request | Over | Unknown |
 //! | an acknowledgement, or an answer to an RDMA read | Answer | Unknown |
-//! | PSN behind the expected one (serial, within 2^23) | Behind | Behind |
+//! | PSN behind the expected one (serial, within 2^23; unreliable: within 2^16) | Behind | Behind |
 //! | PSN ahead of it | Gap | as if expected, but a message in progress has lost something: Partial |
 //! | First or Only in a message, Middle or Last of another kind, wrong payload length | Refuse | Partial: it ends, then look again |
 //! | Middle or Last in none, at the expected PSN | Refuse | Stray |
@@ -186,8 +186,10 @@ impl Logic for Judge {
             & (self.error.val() | (self.connected.val() & self.message.val().broken));
         self.expected.d.next = self.packet.q.val().psn == self.message.val().psn;
         self.delta.next = self.packet.q.val().psn - self.message.val().psn;
-        // Raw frames have no PSN.
-        self.behind.d.next = self.delta.val().get_bit(23) & !self.packet.q.val().raw;
+        // Raw frames have no PSN. Unreliable: 2^16 back at most.
+        self.behind.d.next = self.delta.val().get_bit(23)
+            & (self.peer.val().reliable | self.delta.val().get_bits::<7>(16).all())
+            & !self.packet.q.val().raw;
         self.reliable.d.next = self.peer.val().reliable;
         self.mtu.next = bits::<13>(256);
         if self.peer.val().mtu == bits::<3>(1) {

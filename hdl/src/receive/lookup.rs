@@ -2,18 +2,19 @@
 //!
 //! ```text
 //!        info ──►┌────────┐──► look_vi, look_slot ◄── peer, message, consumed, look_filled, posted_position
-//!  work_valid ──►│ Lookup │
+//!  work_valid ──►│ Lookup │──► info_taken, info_aside, info_drop, info_back; set_aside, set_late
 //!    blocking ──►│        │──► order_valid, order_* ◄── order_ready
-//!        hold ──►└────────┘
+//!        hold ──►└────────┘◄── aside, late, again, overdue, settled
 //! ```
-//! Contract: one order at a time, frames in the order of the store; a frame and a receive to flush in turn. An order stands until it is taken, and
+//! Contract: one order at a time, a VI's frames in the order of the store; a frame and a receive to flush in turn. An order stands until it is taken, and
 //! its frame with it (`info_taken`). While [`Delivery`](super::Delivery) works on a VI and has not saved its context
 //! (`blocking`), the same VI is not looked up; another one is.
 //!
-//! A frame that needs a receive which is posted and not there yet is looked at again, every other time from the start,
-//! until it is, or until the VI is no longer connected. It stays at the head of the store, and what is behind it waits: frames leave
-//! the store's ring in their order. Fetch needs two reads of host memory for a receive, so that is a matter of a few
-//! microseconds; commits are taken meanwhile.
+//! A frame that needs a receive which is posted and not there yet is looked at twice, and then set aside (`info_aside`) with its VI
+//! (`set_aside`): so are all later frames of that VI, and those of others go on. When the receive has come, or the VI's state has
+//! changed, frames are looked at from the oldest on again (`again`). Only if a frame that is set aside leaves no room to others for
+//! long (`overdue`, see [`Roster`](super::Roster)) it is dropped, as if it had been lost on its way, and so are its VI's others
+//! (`set_late`), until the receive is there.
 //!
 //! After an order that only ended a message (Partial) the same frame comes again, and after a flush, and a frame if there is one, the same VI, until
 //! nothing is left to flush: `unfinished`. Between frames, with `hold`, nothing begins.
@@ -56,6 +57,26 @@ pub struct Lookup {
     pub info: Signal<In, FrameInfo>,
     /// It goes with the order.
     pub info_taken: Signal<Out, bool>,
+    /// Its turn has not come.
+    pub info_aside: Signal<Out, bool>,
+    /// Its VI's have none.
+    pub info_drop: Signal<Out, bool>,
+    /// It is left for an older one.
+    pub info_back: Signal<Out, bool>,
+    /// There may be an older one.
+    pub again: Signal<In, bool>,
+    /// It has kept others waiting for too long.
+    pub overdue: Signal<In, bool>,
+    /// The frames of `state_vi` are set aside.
+    pub aside: Signal<In, bool>,
+    /// They are dropped.
+    pub late: Signal<In, bool>,
+    /// What was looked at holds.
+    pub settled: Signal<In, bool>,
+    /// Those of `state_vi` are set aside from now on.
+    pub set_aside: Signal<Out, bool>,
+    /// They are dropped.
+    pub set_late: Signal<Out, bool>,
     /// A VI has receives to flush.
     pub work_valid: Signal<In, bool>,
     /// Which.
@@ -221,6 +242,11 @@ impl Logic for Lookup {
         self.popping.d.next = false;
         self.work_ready.next = self.popping.q.val();
         self.info_taken.next = false;
+        self.info_aside.next = false;
+        self.info_drop.next = false;
+        self.info_back.next = false;
+        self.set_aside.next = false;
+        self.set_late.next = false;
 
         match self.step.q.val() {
             Step::Idle => {
@@ -242,6 +268,23 @@ impl Logic for Lookup {
                 self.known_message.d.next = self.message.val();
                 self.known_consumed.d.next = self.consumed.val();
                 self.step.d.next = Step::Judge;
+                if !self.flushing.q.val() {
+                    if self.again.val() {
+                        self.info_back.next = true;
+                        self.step.d.next = Step::Idle;
+                    } else if self.aside.val() {
+                        self.step.d.next = Step::Idle;
+                        if self.late.val() {
+                            self.info_drop.next = true;
+                        } else if self.overdue.val() & self.settled.val() {
+                            self.info_drop.next = true;
+                            self.set_aside.next = true;
+                            self.set_late.next = true;
+                        } else {
+                            self.info_aside.next = true;
+                        }
+                    }
+                }
             }
             Step::Judge => {
                 self.known_message.d.next.place = self.message.val().place;
@@ -259,12 +302,15 @@ impl Logic for Lookup {
                     self.frame_turn.d.next = true;
                 }
                 if !self.ordered.val() {
-                    self.step.d.next = Step::Idle;
                     if self.flushing.q.val() {
+                        self.step.d.next = Step::Idle;
                         self.rests.d.next = false;
-                    }
-                    // A receive on its way is looked for once more before others have a chance.
-                    if !self.flushing.q.val() & !self.looked.q.val() {
+                    } else if self.looked.q.val() & self.settled.val() {
+                        self.step.d.next = Step::Idle;
+                        self.info_aside.next = true;
+                        self.set_aside.next = true;
+                    } else {
+                        // A receive on its way is looked for once more.
                         self.looked.d.next = true;
                         self.step.d.next = Step::Judge;
                     }

@@ -8,7 +8,8 @@
 //!  commit ──►│ Contexts ├───────┘      info       └────┴──► scatter's job
 //!            └──────────┘◄─────────────────────── save
 //! ```
-//! Contract: frames in the order of the store, one behind the other: while one is delivered the next is looked up,
+//! Contract: a VI's frames in the order of the store, one behind the other; those of a VI that waits for a receive which is posted and
+//! not there are left for later. While one is delivered the next is looked up,
 //! unless it is for the same VI; it then waits until the context is saved. Flushes go before frames, and commits are
 //! taken when nothing is under way.
 //!
@@ -50,6 +51,20 @@ pub struct Matcher {
     pub info: Signal<In, FrameInfo>,
     /// It is taken.
     pub info_taken: Signal<Out, bool>,
+    /// See [`Lookup`].
+    pub info_aside: Signal<Out, bool>,
+    /// See [`Lookup`].
+    pub info_drop: Signal<Out, bool>,
+    /// See [`Lookup`].
+    pub info_back: Signal<Out, bool>,
+    /// There may be an older one.
+    pub again: Signal<In, bool>,
+    /// The one on show has kept others waiting for too long.
+    pub overdue: Signal<In, bool>,
+    /// There are frames.
+    pub holds: Signal<In, bool>,
+    /// One that was set aside may have its turn.
+    pub resume: Signal<Out, bool>,
     /// The frame in delivery.
     pub frame: Signal<Out, FrameInfo>,
     /// It is done.
@@ -244,6 +259,17 @@ impl Logic for Matcher {
         self.lookup.info_valid.next = self.info_valid.val();
         self.lookup.info.next = self.info.val();
         self.info_taken.next = self.lookup.info_taken.val();
+        self.info_aside.next = self.lookup.info_aside.val();
+        self.info_drop.next = self.lookup.info_drop.val();
+        self.info_back.next = self.lookup.info_back.val();
+        self.lookup.again.next = self.again.val();
+        self.lookup.overdue.next = self.overdue.val();
+        self.lookup.aside.next = self.flush.aside.val();
+        self.lookup.late.next = self.flush.late.val();
+        self.lookup.settled.next = self.flush.settled.val();
+        self.flush.set_aside.next = self.lookup.set_aside.val();
+        self.flush.set_late.next = self.lookup.set_late.val();
+        self.resume.next = self.flush.resume.val();
         self.lookup.work_valid.next = self.flush.work_valid.val();
         self.lookup.work_vi.next = self.flush.work_vi.val();
         self.lookup.hold.next = self.committing.val();
@@ -364,7 +390,7 @@ impl Logic for Matcher {
         self.again_receive_vi.next = self.closing.again_receive_vi.val();
 
         self.busy.next =
-            !self.quiet.val() | self.lookup.unfinished.val() | self.info_valid.val() | self.flush.busy.val();
+            !self.quiet.val() | self.lookup.unfinished.val() | self.holds.val() | self.flush.busy.val();
         self.count_message.next = self.delivery.count_message.val();
         self.count_no_vi.next = self.delivery.count_no_vi.val();
         self.count_duplicate.next = self.delivery.count_duplicate.val();

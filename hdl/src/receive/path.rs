@@ -170,7 +170,7 @@ pub struct Receive {
     pub busy: Signal<Out, bool>,
     /// A frame has come in.
     pub count_frame: Signal<Out, bool>,
-    /// A frame found no room.
+    /// A frame found no room, or was dropped to make some.
     pub count_overflow: Signal<Out, bool>,
     /// See [`Parse`].
     pub count_malformed: Signal<Out, bool>,
@@ -256,7 +256,14 @@ impl Logic for Receive {
         // The frame on show.
         self.matcher.info_valid.next = self.store.info_valid.val();
         self.matcher.info.next = self.store.info.val();
-        self.store.info_ready.next = self.matcher.info_taken.val();
+        self.store.info_taken.next = self.matcher.info_taken.val();
+        self.store.info_aside.next = self.matcher.info_aside.val();
+        self.store.info_drop.next = self.matcher.info_drop.val();
+        self.store.info_back.next = self.matcher.info_back.val();
+        self.store.resume.next = self.matcher.resume.val();
+        self.matcher.again.next = self.store.again.val();
+        self.matcher.overdue.next = self.store.overdue.val();
+        self.matcher.holds.next = self.store.holds.val();
         self.store.frame.next = self.matcher.frame.val();
         self.store.release_valid.next = self.matcher.release_valid.val();
         self.store.payload_start.next = self.matcher.payload_start.val();
@@ -367,7 +374,8 @@ impl Logic for Receive {
         self.placing_vis.next = self.matcher.placing_vis.val();
         self.count_response.next = self.matcher.count_response.val();
         self.count_frame.next = self.ingress.count_frame.val();
-        self.count_overflow.next = self.ingress.count_overflow.val();
+        self.store.overflows.next = self.ingress.count_overflow.val();
+        self.count_overflow.next = self.ingress.count_overflow.val() | self.store.count_dropped.val();
         self.count_malformed.next = self.parse.count_malformed.val();
         self.count_icrc.next = self.parse.count_icrc.val();
         self.count_not_ours.next = self.parse.count_not_ours.val();

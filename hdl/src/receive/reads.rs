@@ -9,7 +9,8 @@
 //! Contract: docs/semantics.md, "Reliable service: the requester" 2 and 3.
 //! - `sent` is each read that leaves, in order, before its frame does. One that is sent again has its old number.
 //! - `answer` stays on show until `told_valid`. Then `told_keep` says whether it counts, and `told` what it is for `complete/sends`: itself; or, if
-//!   it lies beyond an answer that has not come, a NAK_SEQUENCE at the first PSN that is missing (the implied NAK), once until that comes.
+//!   it lies beyond an answer that has not come, a NAK_SEQUENCE at the first PSN that is missing (the implied NAK), once until that comes, or until the read is
+//!   sent again for a second time: not for the implied NAK then, but for a time-out or the peer's own word.
 //!   A refusal beyond it is told as one behind a read ([`local::BEHIND`]). What is no answer to anything is not kept.
 //! - With `told_data` its payload goes where `job_*` says. `done_valid` ends that: with `done_ok` the bytes are placed and the read
 //!   moves on; otherwise it stays where it is.
@@ -35,7 +36,7 @@ const ROW_BITS: usize = 98 + REGION_LOG2;
 /// log2 of the memory's rows.
 const ROW_LOG2: usize = VI_LOG2 + READ_DEPTH_LOG2 + 1;
 // Numbers of reads are 3 bits, and shifts are plain numbers below.
-const _: () = assert!(READ_DEPTH_LOG2 == 2 && REGION_LOG2 >= 7);
+const _: () = assert!(READ_DEPTH_LOG2 == 2 && REGION_LOG2 >= 8);
 
 /// Where a VI is.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -50,6 +51,8 @@ struct Place {
     again: Bits<1>,
     /// What comes next has been asked for.
     missed: Bits<1>,
+    /// And the read has been sent again since.
+    asked: Bits<1>,
     /// PSN that comes next.
     psn: Bits<24>,
     /// Bytes to come.
@@ -229,7 +232,8 @@ impl Logic for Reads {
             | (bit_cast::<ROW_BITS, 8>(self.place.q.val().index) << 9)
             | (bit_cast::<ROW_BITS, 24>(self.place.q.val().psn) << 17)
             | (bit_cast::<ROW_BITS, 32>(self.place.q.val().left) << 41)
-            | (bit_cast::<ROW_BITS, 32>(self.place.q.val().position) << 73);
+            | (bit_cast::<ROW_BITS, 32>(self.place.q.val().position) << 73)
+            | (bit_cast::<ROW_BITS, 1>(self.place.q.val().asked) << 105);
         self.region.next = self.sent.val().region;
         if self.step.q.val() == Step::Find {
             self.memory.write_address.next = self.read_row.val();
@@ -333,6 +337,7 @@ impl Logic for Reads {
                     self.place.d.next.started = bits::<1>(0);
                     self.place.d.next.again = bits::<1>(0);
                     self.place.d.next.missed = bits::<1>(0);
+                    self.place.d.next.asked = bits::<1>(0);
                     self.place.d.next.index = bits::<8>(1);
                     self.place.d.next.position = bits::<32>(0);
                     self.commit_ready.next = true;
@@ -349,6 +354,7 @@ impl Logic for Reads {
                 self.place.d.next.psn = self.row.val().get_bits::<24>(17);
                 self.place.d.next.left = self.row.val().get_bits::<32>(41);
                 self.place.d.next.position = self.row.val().get_bits::<32>(73);
+                self.place.d.next.asked = self.row.val().get_bits::<1>(105);
                 self.step.d.next = Step::Find;
             }
             Step::Find => {
@@ -362,6 +368,9 @@ impl Logic for Reads {
                         self.place.d.next.fresh = self.place.q.val().fresh + 1;
                     } else if self.sent.val().number == self.place.q.val().oldest {
                         self.place.d.next.again = bits::<1>(1);
+                        // The implied NAK has it sent again once. The next time it is a time-out: it may be missed anew.
+                        self.place.d.next.asked = !self.place.q.val().asked & self.place.q.val().missed;
+                        self.place.d.next.missed = !self.place.q.val().asked & self.place.q.val().missed;
                     }
                 }
             }
@@ -434,6 +443,7 @@ impl Logic for Reads {
         if self.moves_on.val() {
             self.place.d.next.started = bits::<1>(1);
             self.place.d.next.missed = bits::<1>(0);
+            self.place.d.next.asked = bits::<1>(0);
             self.place.d.next.psn = self.next_psn.val() + 1;
             self.place.d.next.left = self.left.val() - bit_cast::<32, 13>(self.answer.val().length);
             self.place.d.next.index = self.done_index.val();

@@ -8,11 +8,11 @@
 //! ```
 //! Contract: one job at a time, from `job_valid` to `done_valid`, both pulses; the job's fields hold until then. It
 //! starts `job_position` bytes into segment `job_index` and ends when `job_length` bytes are placed, or at the first
-//! thing wrong, and says how far it came. Each piece is checked before its bytes move: the whole rest of the segment
-//! must lie in the region, not just this packet's part. Empty segments are skipped, and not checked.
+//! thing wrong, and says how far it came. Each piece is checked before its bytes move. What of a segment no byte goes to is not
+//! checked: it may reach past its region. Empty segments are skipped.
 //!
 //! With `job_remote` there is one segment, of an RDMA write: it goes on `job_position` bytes behind `job_place`, with
-//! `job_left` bytes to come, no fewer than `job_length`, and the region must give the peer the right to write.
+//! `job_left` bytes to come, no fewer than `job_length`, which must all lie in the region, and that must give the peer the right to write.
 //!
 //! With `job_reading` the descriptor is one of the send queue. All its segments are read as those behind the second are below;
 //! what was read last for a read stays for the next packet of the same one, unless `job_fresh`.

@@ -1,19 +1,19 @@
 //! Where frames wait for their turn: a ring of 2048 words, and what is known of each frame in it.
 //!
 //! ```text
-//!       store_* ──►┌───────┐──► info ◄── info_ready   (the oldest frame that nobody has taken)
-//!    keep, drop ──►│ Store │──► payload                (of the frame taken, once asked for)
-//! frame, release ─►│       │──► store_ready, level
-//! payload_start ──►└───────┘
+//!       store_* ──►┌────────┐──► info ◄── info_taken, info_aside, info_drop, info_back; again, overdue
+//!    keep, drop ──►│ Store  │──► payload                (of the frame taken, once asked for)
+//! frame, release ─►│ Roster │──► store_ready, level, count_dropped
+//! payload_start ──►└────────┘◄── resume
 //! ```
 //! Contract: words of a frame come in, from its first byte on, then `keep` with its `info` or `drop`, which takes the words back; the first
 //! word of the next frame comes with it or later. `store_ready` low stops the words within 6 cycles.
-//! `info` shows the oldest frame kept and not taken. Frames taken are shown to the store again as `frame`, one after
-//! the other in their order. `payload_start` begins to show the payload of `frame`: `length` bytes from byte 54 on;
-//! four bytes on with `has_tag` and with `extended`, sixteen with `reth`. Of a raw frame it is the `length` bytes from byte 0 on. `release_valid` frees the frame,
-//! and ends its payload wherever it is; it does not come with `payload_start`.
+//! `info` shows the oldest frame kept and not taken, or one behind it: see [`Roster`]. Frames taken are shown to the store again as
+//! `frame`, one after the other. `payload_start` begins to show the payload of `frame`: `length` bytes from byte 54 on;
+//! four bytes on with `has_tag` and with `extended`, sixteen with `reth`. Of a raw frame it is the `length` bytes from byte 0 on. `release_valid` frees the frame, when all
+//! before it are free, and ends its payload wherever it is; it does not come with `payload_start`.
 //!
-//! `level` is the words in use, or 2048 when less than 8 of the 16 places for `info` are left: two largest frames'
+//! `level` is the words in use, or 2048 when less than 8 of the 16 places for `info` are left, that of the frame taken counted: two largest frames'
 //! worth of small ones then still fits into those places and the ingress queue.
 //!
 //! Latency: `info` one cycle after `keep`; `payload` three cycles after `payload_start`. Throughput: one word in and
@@ -21,8 +21,9 @@
 //!
 //! Tests: `tests/receive/store.rs`.
 
+use super::roster::Roster;
 use crate::bus::{FrameInfo, WriteBeat};
-use crate::prims::{Fifo, Number, Ram, Skid};
+use crate::prims::{Number, Ram, Skid};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -46,10 +47,28 @@ pub struct Store {
     pub keep_info: Signal<In, FrameInfo>,
     /// A frame is on show.
     pub info_valid: Signal<Out, bool>,
-    /// The oldest frame that nobody has taken.
+    /// The frame.
     pub info: Signal<Out, FrameInfo>,
     /// It is taken.
-    pub info_ready: Signal<In, bool>,
+    pub info_taken: Signal<In, bool>,
+    /// It is set aside.
+    pub info_aside: Signal<In, bool>,
+    /// It is dropped.
+    pub info_drop: Signal<In, bool>,
+    /// The oldest comes next.
+    pub info_back: Signal<In, bool>,
+    /// One that was set aside may have its turn.
+    pub resume: Signal<In, bool>,
+    /// The oldest is to be looked at next.
+    pub again: Signal<Out, bool>,
+    /// The one on show has kept others waiting for too long.
+    pub overdue: Signal<Out, bool>,
+    /// There are frames: on show, taken, set aside.
+    pub holds: Signal<Out, bool>,
+    /// Another frame is counted as an overflow in this cycle.
+    pub overflows: Signal<In, bool>,
+    /// A frame was dropped; not with `overflows`.
+    pub count_dropped: Signal<Out, bool>,
     /// The oldest frame taken.
     pub frame: Signal<In, FrameInfo>,
     /// It is done.
@@ -65,11 +84,9 @@ pub struct Store {
     /// Words in use, or 2048: see the module's description.
     pub level: Signal<Out, Bits<12>>,
     ram: Ram<Bits<64>, 11>,
-    infos: Fifo<FrameInfo, 4, 5>,
+    roster: Roster,
     /// Keeps the way from `payload_ready` to the RAM's address short.
     skid: Skid<WriteBeat>,
-    /// First word of the oldest frame kept.
-    head: DFF<Bits<11>>,
     /// Where the next word goes.
     tail: DFF<Bits<11>>,
     /// Behind the last frame kept.
@@ -77,6 +94,9 @@ pub struct Store {
     used: Signal<Local, Bits<11>>,
     ready: DFF<bool>,
     shown_level: DFF<Bits<12>>,
+    crowded: DFF<bool>,
+    dropped: DFF<bool>,
+    places: Signal<Local, Bits<4>>,
     /// Payload is left to show, from `cursor` on.
     streaming: DFF<bool>,
     /// The word at `cursor` is in the RAM's output register.
@@ -95,18 +115,18 @@ pub struct Store {
     next_left: Signal<Local, Bits<13>>,
     /// The ring may not be filled to the last word, and up to six come after `store_ready` went low.
     most: Number<11, 2040>,
-    most_infos: Number<5, 12>,
-    pause_infos: Number<5, 8>,
+    most_places: Number<4, 13>,
+    pause_places: Number<4, 8>,
     full: Number<12, 2048>,
 }
 
 impl Logic for Store {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, head, tail, whole, ready, shown_level);
+        dff_setup!(self, clock, tail, whole, ready, shown_level, crowded, dropped);
         dff_setup!(self, clock, streaming, valid, cursor, lane, left);
-        clock!(self, clock, ram, infos, skid);
-        self.infos.reset.next = self.reset.val();
+        clock!(self, clock, ram, roster, skid);
+        self.roster.reset.next = self.reset.val();
 
         // In.
         self.ram.write_enable.next = self.store_valid.val();
@@ -115,10 +135,10 @@ impl Logic for Store {
         if self.store_valid.val() {
             self.tail.d.next = self.tail.q.val() + 1;
         }
-        self.infos.in_valid.next = self.keep.val();
-        self.infos.in_data.next = self.keep_info.val();
-        self.infos.in_data.next.start = self.whole.q.val();
-        self.infos.in_data.next.end = self.tail.q.val();
+        self.roster.keep.next = self.keep.val();
+        self.roster.keep_info.next = self.keep_info.val();
+        self.roster.keep_info.next.start = self.whole.q.val();
+        self.roster.keep_info.next.end = self.tail.q.val();
         if self.keep.val() {
             self.whole.d.next = self.tail.q.val();
         }
@@ -129,20 +149,35 @@ impl Logic for Store {
                 self.tail.d.next = self.whole.q.val() + 1;
             }
         }
-        self.used.next = self.tail.q.val() - self.head.q.val();
+        self.used.next = self.tail.q.val() - self.roster.head.val();
+        self.places.next = self.roster.level.val();
         self.ready.d.next =
-            (self.used.val() < self.most.val()) & (self.infos.level.val() < self.most_infos.val());
+            (self.used.val() < self.most.val()) & (self.places.val() < self.most_places.val());
         self.store_ready.next = self.ready.q.val();
         self.shown_level.d.next = bit_cast::<12, 11>(self.used.val());
-        if self.infos.level.val() > self.pause_infos.val() {
+        self.crowded.d.next = self.used.val().get_bit(10);
+        if self.places.val() > self.pause_places.val() {
             self.shown_level.d.next = self.full.val();
+            self.crowded.d.next = true;
         }
         self.level.next = self.shown_level.q.val();
 
         // The frame on show.
-        self.info_valid.next = self.infos.out_valid.val();
-        self.info.next = self.infos.out_data.val();
-        self.infos.out_ready.next = self.info_ready.val();
+        self.info_valid.next = self.roster.info_valid.val();
+        self.info.next = self.roster.info.val();
+        self.roster.info_taken.next = self.info_taken.val();
+        self.roster.info_aside.next = self.info_aside.val();
+        self.roster.info_drop.next = self.info_drop.val();
+        self.roster.info_back.next = self.info_back.val();
+        self.roster.resume.next = self.resume.val();
+        self.roster.crowded.next = self.crowded.q.val();
+        self.roster.ends.next = self.release_valid.val();
+        self.roster.frame_end.next = self.frame.val().end;
+        self.again.next = self.roster.again.val();
+        self.overdue.next = self.roster.overdue.val();
+        self.holds.next = self.places.val().any();
+        self.count_dropped.next = self.dropped.q.val() & !self.overflows.val();
+        self.dropped.d.next = self.roster.count_dropped.val() | (self.dropped.q.val() & self.overflows.val());
 
         // Headers of 54 bytes, and what else there is in units of 4.
         self.shifted.next = self.frame.val().extended ^ self.frame.val().has_tag;
@@ -211,13 +246,12 @@ impl Logic for Store {
         if self.release_valid.val() {
             self.streaming.d.next = false;
             self.valid.d.next = false;
-            self.head.d.next = self.frame.val().end;
         }
         if self.reset.val() {
-            self.head.d.next = bits::<11>(0);
             self.tail.d.next = bits::<11>(0);
             self.whole.d.next = bits::<11>(0);
             self.ready.d.next = false;
+            self.dropped.d.next = false;
             self.streaming.d.next = false;
             self.valid.d.next = false;
         }

@@ -154,7 +154,7 @@ fn every_listener_of_a_table_takes_a_commit_once() {
         (table::WORK_QUEUE, vec![FETCH, DOORBELL, RECEIVE, NOTIFY, QUEUES]),
         (table::TEMPLATE, vec![TRANSMIT]),
         (table::GATHER, vec![GATHER]),
-        (table::TRANSMIT, vec![TRANSMIT, SENDS, GATHER]),
+        (table::TRANSMIT, vec![GATHER, TRANSMIT, SENDS]),
         (table::RECEIVE, vec![RECEIVE, WRITER, REPLY]),
         (table::VI_STATE, vec![STATE]),
         (table::COMPLETION_QUEUE, vec![QUEUES]),
@@ -164,8 +164,15 @@ fn every_listener_of_a_table_takes_a_commit_once() {
         dut.set("target", target.into());
         dut.tick();
         let mut left: u64 = hears.iter().map(|bit| 1 << bit).sum();
-        // Receive waits for fetch.
-        let shown = |left: u64| if left >> FETCH & 1 == 1 { left & !(1 << RECEIVE) } else { left };
+        // Each waits for the one before it in its pipe.
+        let pipes = [(FETCH, RECEIVE), (GATHER, TRANSMIT), (TRANSMIT, SENDS), (RECEIVE, WRITER)];
+        let shown = |left: u64| {
+            let waits = |before: usize| left >> before & 1 == 1;
+            pipes
+                .iter()
+                .filter(|(before, _)| waits(*before))
+                .fold(left, |shown, (_, behind)| shown & !(1 << behind))
+        };
         // One listener after the other, each a few cycles late.
         for bit in hears {
             for _ in 0..3 {

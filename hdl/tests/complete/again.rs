@@ -289,3 +289,49 @@ fn rewinds_of_many_vis_wait_for_fetch_and_none_is_forgotten() {
     vis.sort_unstable();
     assert_eq!(vis, (0..40).collect::<Vec<_>>());
 }
+
+/// A rewind that fetch has not taken is of the connection before: it must not come into the next one's queue.
+#[test]
+fn a_connection_begins_when_fetch_has_taken_the_rewind_of_the_one_before() {
+    let mut world = three();
+    world.rewinds = false;
+    world.answer(7, 13, syndrome::NAK_SEQUENCE);
+    world.settle();
+    let next = Settings { psn: 500, ..Settings::default() };
+    assert!(!world.offered(7, next, 300), "the rewind waits");
+    // Another VI does not wait for it.
+    assert!(world.offered(8, next, 100));
+    assert!(!world.offered(7, next, 300), "the rewind waits");
+    world.rewinds = true;
+    world.create(7, next);
+    assert_eq!(world.rewinds(), [rewound(true, 1, 1, 13)]);
+    assert!(!world.epochs[7]);
+    world.completed.clear();
+    world.send(7, 40, 500);
+    world.answer(7, 500, syndrome::ACK);
+    assert_eq!((world.drain(), world.position(7)), (vec![(40, DONE)], 1));
+}
+
+/// What has left, its answer and its completion belong to the connection in which they came, however long the writer takes.
+#[test]
+fn a_connection_begins_behind_what_came_in_the_one_before() {
+    for writes_every in [1, 7, 90] {
+        let mut world = three();
+        world.writes_every = writes_every;
+        world.answer(7, 13, syndrome::ACK);
+        world.settle();
+        world.tell = Some(7);
+        for n in 3..6 {
+            let flushed = status::DESC_FLUSHED_ERROR;
+            world.told(Told { vi: 7, offset: n, errors: flushed, ..Told::default() });
+        }
+        assert!(world.offered(7, Settings { psn: 500, ..Settings::default() }, 2000));
+        let done: Vec<_> =
+            world.completed.drain(..).map(|(_, offset, _, status)| (offset, status as u32)).collect();
+        let flushed = DONE | status::DESC_FLUSHED_ERROR;
+        let all = [(0, DONE), (1, DONE), (2, LOST), (3, flushed), (4, flushed), (5, flushed)];
+        assert_eq!(done, all, "a completion in {writes_every} cycles");
+        // Nothing comes later.
+        assert_eq!((world.drain(), world.position(7)), (vec![], 0));
+    }
+}

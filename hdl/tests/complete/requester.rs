@@ -172,20 +172,26 @@ impl World {
     }
 
     fn take(&mut self, valid: &str, ready: &str) {
+        assert!(self.taken(valid, ready, 400), "{valid} was not taken");
+    }
+
+    /// Offers something for so many cycles, or until it is taken; whether it was.
+    fn taken(&mut self, valid: &str, ready: &str, cycles: u64) -> bool {
         self.dut.set(valid, 1);
-        for _ in 0..400 {
+        for _ in 0..cycles {
             self.dut.eval();
             let taken = self.dut.get(ready) == 1;
             self.tick();
             if taken {
                 self.dut.set(valid, 0);
-                return;
+                return true;
             }
         }
-        panic!("{valid} was not taken");
+        false
     }
 
-    pub fn create(&mut self, vi: u64, settings: Settings) {
+    /// A VI's settings are on the bus for so many cycles, or until they are taken; whether they were.
+    pub fn offered(&mut self, vi: u64, settings: Settings, cycles: u64) -> bool {
         let mut row = [0; 2];
         transmit::PSN.put(&mut row, settings.psn);
         transmit::SERVICE.put(&mut row, settings.service.into());
@@ -195,7 +201,11 @@ impl World {
         let bundle = Bundle::of::<Commit>("commit");
         let fields = [("target", table::TRANSMIT.into()), ("row", vi), ("word0", row[0]), ("word1", row[1])];
         bundle.set(&mut self.dut, &fields);
-        self.take("commit_valid", "commit_ready");
+        self.taken("commit_valid", "commit_ready", cycles)
+    }
+
+    pub fn create(&mut self, vi: u64, settings: Settings) {
+        assert!(self.offered(vi, settings, 400), "the commit was not taken");
         let state = Bundle::of::<StateWrite>("state");
         state.set(&mut self.dut, &[("vi", vi), ("state", vi_states::CONNECTED.into())]);
         self.dut.set("state_valid", 1);

@@ -62,11 +62,11 @@ fn a_rewind_that_waits_is_not_forgotten_when_another_vi_breaks() {
 fn too_many_packets_in_flight_are_sent_again() {
     let mut world = World::new();
     world.create(7, Settings { psn: 10, ..Settings::default() });
-    for psn in [10, 9 + (1 << 22)] {
+    for psn in [10, 9 + (3 << 20)] {
         world.packet(7, psn, 0);
         assert_eq!(world.rewinds(), []);
     }
-    world.packet(7, 10 + (1 << 22), 0);
+    world.packet(7, 10 + (3 << 20), 0);
     assert_eq!(world.rewinds(), [rewound(7, 10)]);
 }
 

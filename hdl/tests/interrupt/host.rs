@@ -6,7 +6,7 @@ use viaduct_spec::profile::DOORBELL_SHIFT;
 use viaduct_spec::register::{command, command_op, registers, MSIX_TABLE};
 use viaduct_spec::tables::{page as page_row, region, table, work_queue};
 use viaduct_spec::tlp::{class, completion_dw1, completion_dw2, dw0, kind, request_dw1};
-use viaduct_verilate::Bench;
+use viaduct_verilate::{Bench, Options};
 
 use crate::message::REQUESTER;
 
@@ -37,7 +37,9 @@ pub struct Host {
 
 impl Host {
     pub fn new() -> Self {
-        let mut bench = Bench::new("nic", &verilog(Nic::default()));
+        // As the simulator's: it is the same model then.
+        let options = Options { optimise: "-O2".into(), ..Options::named("nic") };
+        let mut bench = Bench::with(&options, &verilog(Nic::default()), Bench::usual_seed());
         for (port, value) in [
             ("tlp_tx_ready", 1),
             ("eth_tx_ready", 1),

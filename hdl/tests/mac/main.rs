@@ -1,5 +1,6 @@
 //! The Ethernet MAC and what stands on it, as exported Verilog in Verilator, with every clock at its own pace.
 
+mod board;
 mod crossing;
 mod echo;
 mod frames;

@@ -43,7 +43,7 @@ struct Flight {
     access: u64,
 }
 
-/// How the engines and the test behave: probabilities of 0 to 1.
+/// How the engines and the test behave: probabilities of 0 to 1. A read engine that is ready stays so until it has a command.
 #[derive(Clone, Copy)]
 pub struct Pace {
     pub read_ready: f64,
@@ -69,7 +69,8 @@ pub struct Harness {
     pub tables: Tables,
     pub pace: Pace,
     pub seen: Seen,
-    /// What each client offers.
+    read_ready: bool,
+    /// What each client offers. `complete` shows its writes before its reads: two blocks share that port.
     offers: [VecDeque<Access>; 4],
     accesses: [Bundle; 4],
     read: Bundle,
@@ -99,6 +100,7 @@ impl Harness {
             tables: Tables::new(),
             pace,
             seen: Seen::default(),
+            read_ready: false,
             offers: Default::default(),
             accesses: CLIENTS.map(Bundle::of::<bus::Access>),
             read: Bundle::of::<bus::DmaCommand>("read"),
@@ -126,6 +128,11 @@ impl Harness {
 
     pub fn offered(&self, client: usize) -> usize {
         self.offers[client].len()
+    }
+
+    /// Writes that `complete` offers.
+    pub fn writes_offered(&self) -> usize {
+        self.offers[3].iter().filter(|access| access.write).count()
     }
 
     /// Puts a region's row on the commit bus, behind those already waiting.
@@ -191,8 +198,18 @@ impl Harness {
         assert_eq!(self.counted, self.refusals);
     }
 
-    fn accept(&mut self, client: usize) {
-        let access = self.offers[client].pop_front().unwrap();
+    /// The place of the access that a client shows.
+    fn front(&self, client: usize) -> usize {
+        let written = || self.offers[client].iter().position(|access| access.write);
+        if client == 3 {
+            written().unwrap_or(0)
+        } else {
+            0
+        }
+    }
+
+    fn accept(&mut self, client: usize, place: usize) {
+        let access = self.offers[client].remove(place).unwrap();
         let number = self.accepted;
         self.accepted += 1;
         let pieces = self.tables.decide(&access);
@@ -246,7 +263,7 @@ impl Harness {
     /// One clock cycle. Gives the clients whose access was taken.
     pub fn step(&mut self) -> Vec<usize> {
         for (client, name) in CLIENTS.iter().enumerate() {
-            let front = self.offers[client].front().copied();
+            let front = self.offers[client].get(self.front(client)).copied();
             self.bench.set(&format!("{name}_valid"), front.is_some().into());
             if let Some(a) = front {
                 let fields = [
@@ -278,7 +295,8 @@ impl Harness {
             ];
             self.commit.set(&mut self.bench, &fields);
         }
-        let read_ready = self.rng.random_bool(self.pace.read_ready);
+        let read_ready = self.read_ready || self.rng.random_bool(self.pace.read_ready);
+        self.read_ready = read_ready;
         let write_ready = self.rng.random_bool(self.pace.write_ready);
         self.bench.set("read_ready", read_ready.into());
         self.bench.set("write_ready", write_ready.into());
@@ -327,17 +345,25 @@ impl Harness {
             if ready {
                 let queue = if write { &mut self.writes } else { &mut self.reads };
                 let (_, access) = queue.pop_front().unwrap();
+                self.read_ready &= write;
                 self.flights.push(Flight { epoch, write, access });
             }
         }
         let mut taken = Vec::new();
         for (client, name) in CLIENTS.iter().enumerate() {
-            let ready = self.bench.get(&format!("{name}_ready")) == 1;
-            if ready && !self.offers[client].is_empty() {
-                taken.push(client);
+            let place = self.front(client);
+            if self.bench.get(&format!("{name}_ready")) == 1 && !self.offers[client].is_empty() {
+                taken.push((client, place, self.offers[client][place].write));
             }
         }
-        assert!(taken.len() <= 1, "one access at a time");
+        if self.bench.get("complete_issued") == 1 {
+            let place = self.offers[3].iter().position(|access| !access.write);
+            taken.push((3, place.expect("a read"), false));
+        }
+        // A read that is issued late, and what is taken behind it.
+        taken.sort_by_key(|(_, _, write)| *write);
+        let writes = taken.iter().filter(|(_, _, write)| *write).count();
+        assert!(writes <= 1 && taken.len() - writes <= 1, "one access at a time");
         if self.bench.get("commit_ready") == 1 {
             assert!(taken.is_empty(), "no access is taken with a commit");
             let (target, row, words) = self.commits.pop_front().expect("a commit nobody made");
@@ -366,11 +392,13 @@ impl Harness {
             // What is accepted in this very cycle may fall on either side.
             self.drain = Some(self.accepted);
         }
-        for client in &taken {
-            self.accept(*client);
+        for (client, place, write) in &taken {
+            // A read that went first has moved the places of its client's others.
+            let place = if *write { self.front(*client) } else { *place };
+            self.accept(*client, place);
         }
         self.bench.tick();
         self.cycle += 1;
-        taken
+        taken.into_iter().map(|(client, ..)| client).collect()
     }
 }

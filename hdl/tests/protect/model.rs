@@ -78,7 +78,7 @@ impl Tables {
             if length == 0 {
                 return None;
             }
-        } else if first + length.max(i128::from(access.span)) > end {
+        } else if first + length.max(if access.remote == 0 { 0 } else { access.span.into() }) > end {
             return None;
         }
         let size = 1i128 << region.page_shift;

@@ -87,6 +87,9 @@ fn access(rng: &mut impl Rng, regions: &[Region]) -> Access {
         6 => rng.random(),
         _ => region.base.wrapping_add(rng.random_range(0..=region.length.saturating_sub(length.into()))),
     };
+    let remote = if rng.random_bool(0.7) { 0 } else { rng.random_range(1..4) };
+    // A peer's access never moves more than it has to come.
+    let span = if remote == 0 { span } else { span.max(length.into()) };
     let by_offset = rng.random_bool(0.4);
     // Truncation holes: the same place, with a high bit turned over.
     let place = if rng.random_bool(0.03) { place ^ 1 << rng.random_range(32..64) } else { place };
@@ -101,7 +104,7 @@ fn access(rng: &mut impl Rng, regions: &[Region]) -> Access {
         system: region.system ^ rng.random_bool(0.05),
         write: rng.random_bool(if region.read_only { 0.1 } else { 0.5 }),
         clip: rng.random_bool(0.3),
-        remote: if rng.random_bool(0.7) { 0 } else { rng.random_range(1..4) },
+        remote,
         user: rng.random(),
     }
 }

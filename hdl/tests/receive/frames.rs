@@ -122,8 +122,8 @@ pub fn fate_raw(
     filter: Filter,
     tagged: bool,
 ) -> Fate {
-    // Fields count in whole beats: what a truncated beat holds says nothing.
-    let there = |end: usize| frame.len() >= end.div_ceil(8) * 8;
+    // A field counts if the frame has it whole.
+    let there = |end: usize| frame.len() >= end;
     let at = |range: std::ops::Range<usize>| be(&frame[range]);
     if bad || !(14..=4224).contains(&frame.len()) {
         return Fate::Malformed;
@@ -133,8 +133,7 @@ pub fn fate_raw(
         || there(15) && frame[14] != 0x45
         || there(22) && at(20..22) & 0x3fff != 0
         || there(24) && frame[23] != 17
-        || there(32) && frame[30..32] != us.1[..2]
-        || there(34) && frame[32..34] != us.1[2..]
+        || there(34) && frame[30..34] != us.1
         || there(38) && at(36..38) != 4791;
     let wanted = filter.wants(&frame[..6], us.0);
     if foreign {
@@ -146,10 +145,8 @@ pub fn fate_raw(
     let length = at(16..18) as usize;
     let opcode = frame[42];
     let agents = at(47..50) == 1;
-    // Of its lower five bits, even if it is none of ours.
-    let form = opcode & 0x1f;
-    let reth = if matches!(form, 0x06 | 0x0a | 0x0b) || opcode == 0x0c { 16 } else { 0 };
-    let immediate = matches!(form, 3 | 5 | 9 | 0xb | 0xd | 0xf) || matches!(opcode, 0x10 | 0x11);
+    let reth = if matches!(opcode, 0x06 | 0x0a..=0x0c | 0x26 | 0x2a | 0x2b) { 16 } else { 0 };
+    let immediate = matches!(opcode, 3 | 5 | 9 | 0xb | 0xd | 0xf..=0x11 | 0x23 | 0x25 | 0x29 | 0x2b);
     let extension = if immediate { 4 } else { 0 };
     let deth = if opcode == 0x64 { 8 } else { 0 };
     let headers = 44 + reth + extension + deth;

@@ -329,6 +329,26 @@ fn lies_and_oddities() {
     assert_eq!(rig.check(&frames, false), expect);
 }
 
+/// Frames cut to every length, with one field of another's: it counts where the frame has it whole.
+#[test]
+fn a_cut_frame_is_nobody_s_by_the_fields_that_it_has_whole() {
+    let mut rig = Rig::new(SERVER);
+    let whole = sample(50, 4).bytes();
+    // Where a byte is changed, and where its field ends.
+    for (at, end) in
+        [(14, 15), (20, 22), (21, 22), (23, 24), (30, 34), (31, 34), (32, 34), (33, 34), (36, 38), (37, 38)]
+    {
+        let cut = |length: usize| {
+            let mut frame = whole[..length].to_vec();
+            frame[at] ^= 0x11;
+            (frame, false)
+        };
+        let frames: Vec<_> = (at + 1..58).map(cut).collect();
+        let seen = rig.check(&frames, true);
+        assert_eq!(seen, [0, end - at - 1, 58 - end, 0, 0, 0], "byte {at}");
+    }
+}
+
 #[test]
 fn random_frames_damaged_at_random() {
     let mut rig = Rig::new(SERVER);

@@ -233,6 +233,34 @@ fn unreliable_losses() {
     assert_eq!(world.count("count_partial"), 7);
 }
 
+/// However many packets are lost, what comes then is taken, unless it lies 2^16 packets behind or less: a duplicate.
+#[test]
+fn an_unreliable_vi_hears_again_after_any_loss() {
+    let only = opcode::UC_SEND_ONLY;
+    // Packets lost, the message behind them is taken.
+    for (lost, taken) in [
+        (1, true),
+        ((1 << 23) - 1, true),
+        (1 << 23, true),
+        (0xc0_0000, true),
+        (0x100_0000 - (1 << 16) - 1, true),
+        (0x100_0000 - (1 << 16), false),
+        (0xff_ffff, false),
+    ] {
+        let mut world = world(service::UNRELIABLE);
+        for n in 0..3 {
+            world.post(VI, Descriptor::new(&[buffer(n * 0x400, 0x400)]), true);
+        }
+        world.send(&packet(only, 0, b"before").bytes(), false);
+        world.send(&packet(only, 1 + lost, b"behind").bytes(), false);
+        world.send(&packet(only, 1 + lost, b"twice").bytes(), false);
+        world.settle();
+        let expect = [complete(0, 6, DONE), complete(1, 6, DONE)];
+        assert_eq!(world.take(), expect[..1 + usize::from(taken)], "{lost} lost");
+        assert_eq!(world.count("count_psn"), 2 - usize::from(taken), "{lost} lost");
+    }
+}
+
 /// What overtakes the beginning of its message takes no PSN: the beginning is not taken for a duplicate.
 #[test]
 fn unreliable_reordering() {
@@ -384,6 +412,45 @@ fn errors_of_the_descriptor() {
     }
 }
 
+/// Bytes are checked, not what a segment has room for: one that reaches past its region takes what fits into it.
+#[test]
+fn a_segment_may_reach_past_its_region() {
+    for reliable in [false, true] {
+        let class = if reliable { 0 } else { 0x20 };
+        let mut world = world(if reliable { service::RELIABLE_DELIVERY } else { service::UNRELIABLE });
+        // The region holds 300 bytes of each.
+        for _ in 0..3 {
+            world.post(VI, Descriptor::new(&[buffer(0x4000 - 300, 65_472)]), true);
+        }
+        let data = fill(400, 7);
+        world.send(&packet(class | 4, 0, &data[..64]).bytes(), false);
+        world.send(&packet(class, 1, &data[..256]).bytes(), false);
+        world.send(&packet(class | 2, 2, &data[256..300]).bytes(), false);
+        world.settle();
+        assert_eq!(world.bytes(BUFFER + 0x4000 - 300, 300), data[..300]);
+        // One byte more: the second packet is refused, and only that.
+        world.send(&packet(class, 3, &fill(256, 9)).bytes(), false);
+        world.send(&packet(class | 2, 4, &data[256..301]).bytes(), false);
+        world.settle();
+        let mut expect = vec![complete(0, 64, DONE), complete(1, 300, DONE)];
+        let refused = complete(2, 256, DONE | u64::from(status::PROTECTION_ERROR));
+        if reliable {
+            expect.insert(1, acknowledge(0, 1, syndrome::ACK));
+            expect.push(acknowledge(2, 2, syndrome::ACK));
+            expect.extend([
+                refused,
+                acknowledge(4, 2, syndrome::NAK_OPERATIONAL),
+                broken(event_code::CONN_LOST),
+            ]);
+        } else {
+            expect.push(refused);
+        }
+        assert_eq!(world.take(), expect, "reliable {reliable}");
+        assert_eq!(world.bytes(BUFFER + 0x4000 - 300, 300), [&fill(256, 9)[..], &data[256..300]].concat());
+        assert_eq!(world.written, 64 + 300 + 256);
+    }
+}
+
 #[test]
 fn a_failed_read_of_the_descriptor() {
     let mut world = world(service::UNRELIABLE);
@@ -453,6 +520,127 @@ fn a_posted_receive_is_waited_for() {
     world.settle();
     let flushed = DONE | u64::from(status::DESC_FLUSHED_ERROR);
     assert_eq!(world.take()[3..], [complete(1, 0, flushed)]);
+}
+
+const OTHER: u64 = 9;
+
+/// A world in which a second VI is connected, with `receives` of its fetched; its packets; and what becomes of them.
+fn two_vis(service: u8, receives: u64) -> World {
+    let mut world = world(service);
+    world.connect(OTHER, service::UNRELIABLE, 0, PSN, GENERATION);
+    for n in 0..receives {
+        world.post(OTHER, Descriptor::new(&[buffer(0x2000 + n * 0x40, 0x40)]), true);
+    }
+    world
+}
+
+fn others_packet(n: u64) -> Frame {
+    let payload = fill(60, n as u8);
+    Frame { queue_pair: (GENERATION << 10 | OTHER) as u32, ..packet(opcode::UC_SEND_ONLY, n, &payload) }
+}
+
+fn others_complete(position: u64) -> Event {
+    Event::Complete { vi: OTHER, position, length: 60, status: DONE, immediate: None }
+}
+
+/// The VI's frames wait, in their order, for a receive that is posted and does not come; another VI's go on.
+#[test]
+fn a_receive_that_does_not_come_holds_back_its_own_vi_only() {
+    for reliable in [false, true] {
+        let class = if reliable { 0 } else { 0x20 };
+        let mut world = two_vis(if reliable { service::RELIABLE_DELIVERY } else { service::UNRELIABLE }, 6);
+        for n in 0..3 {
+            world.post(VI, Descriptor::new(&[buffer(n * 0x400, 0x400)]), false);
+        }
+        let big = fill(500, 5);
+        let frames = [
+            packet(class, 0, &big[..256]),
+            packet(class | 2, 1, &big[256..]),
+            packet(class | 4, 2, b"second"),
+            packet(class | 4, 3, b"third"),
+        ];
+        for (n, frame) in frames.iter().enumerate() {
+            world.send(&frame.bytes(), false);
+            world.send(&others_packet(n as u64).bytes(), false);
+        }
+        world.run(3000);
+        let mut expect: Vec<Event> = (0..4).map(others_complete).collect();
+        assert_eq!(world.take(), expect, "reliable {reliable}");
+        // Commits go on, and whatever else comes for the other one.
+        world.connect(11, service::UNRELIABLE, 0, 0, 1);
+        world.send(&others_packet(4).bytes(), false);
+        world.run(1000);
+        expect.push(others_complete(4));
+        assert_eq!(world.take(), expect, "reliable {reliable}");
+        world.fetch_all(VI);
+        world.settle();
+        let mut done = vec![complete(0, 500, DONE), complete(1, 6, DONE), complete(2, 5, DONE)];
+        if reliable {
+            for (place, n, msn) in [(1, 1, 1), (3, 2, 2), (5, 3, 3)] {
+                done.insert(place, acknowledge(n, msn, syndrome::ACK));
+            }
+        }
+        assert_eq!(world.take()[5..], done, "reliable {reliable}");
+        assert_eq!(world.bytes(BUFFER, 500), big);
+        world.send(&others_packet(5).bytes(), false);
+        world.settle();
+        assert_eq!(world.count("count_overflow"), 0);
+        assert_eq!(world.take().last(), Some(&others_complete(5)));
+    }
+}
+
+/// One that never comes costs the others 131 us, once. Then its VI's frames are dropped, and counted, until it is there.
+#[test]
+fn a_vi_whose_receives_never_come_loses_its_frames() {
+    let mut world = two_vis(service::RELIABLE_DELIVERY, 40);
+    world.post(VI, Descriptor::new(&[buffer(0, 64)]), false);
+    for n in 0..20 {
+        world.send(&packet(opcode::RC_SEND_ONLY, n / 2, b"in vain").bytes(), false);
+        world.send(&others_packet(n).bytes(), false);
+    }
+    world.run(40_000);
+    let mut expect: Vec<Event> = (0..20).map(others_complete).collect();
+    assert_eq!(world.take(), expect);
+    assert_eq!(world.count("count_overflow"), 20);
+    // Nobody waits any more.
+    for n in 20..40 {
+        world.send(&packet(opcode::RC_SEND_ONLY, 0, b"in vain").bytes(), false);
+        world.send(&others_packet(n).bytes(), false);
+    }
+    world.run(6000);
+    expect.extend((20..40).map(others_complete));
+    assert_eq!(world.take(), expect);
+    assert_eq!(world.count("count_overflow"), 40);
+    // It comes, and so does what the peer sends again.
+    world.fetch_all(VI);
+    world.run(2000);
+    world.send(&packet(opcode::RC_SEND_ONLY, 0, b"at last").bytes(), false);
+    world.settle();
+    assert_eq!(world.take()[40..], [complete(0, 7, DONE), acknowledge(0, 1, syndrome::ACK)]);
+    assert_eq!(world.bytes(BUFFER, 7), b"at last");
+}
+
+/// What is set aside when its VI breaks meets a VI that is broken; the others do not notice.
+#[test]
+fn frames_set_aside_meet_the_end_of_their_vi() {
+    let mut world = two_vis(service::RELIABLE_DELIVERY, 4);
+    world.post(VI, Descriptor::new(&[buffer(0, 64)]), false);
+    for n in 0..3 {
+        world.send(&packet(opcode::RC_SEND_ONLY, n, b"in vain").bytes(), false);
+        world.send(&others_packet(n).bytes(), false);
+    }
+    world.run(2000);
+    world.state(VI, vi_states::ERROR);
+    world.run(1000);
+    world.send(&others_packet(3).bytes(), false);
+    world.run(1000);
+    world.fetch_all(VI);
+    world.settle();
+    let mut expect: Vec<Event> = (0..3).map(others_complete).collect();
+    expect.extend([0; 3].map(|_| Event::Repeat { vi: VI }));
+    expect.extend([others_complete(3), complete(0, 0, DONE | u64::from(status::DESC_FLUSHED_ERROR))]);
+    assert_eq!(world.take(), expect);
+    assert_eq!((world.count("count_no_vi"), world.count("count_overflow")), (3, 0));
 }
 
 #[test]

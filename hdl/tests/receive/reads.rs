@@ -179,6 +179,26 @@ fn what_lies_beyond_a_missing_answer_asks_for_it_once() {
     assert_eq!(world.acknowledge(4, 120, syndrome::ACK), told(120, syndrome::ACK));
 }
 
+/// A time-out is the second reason to send it again: what is missed from then on is asked for at once, not with the next time-out.
+#[test]
+fn an_answer_that_is_lost_twice_is_asked_for_twice() {
+    let mut world = World::new();
+    let sequence = syndrome::NAK_SEQUENCE;
+    world.send(4, 0, 100, 700);
+    for _ in 0..3 {
+        assert_eq!(world.acknowledge(4, 110, syndrome::ACK), told(100, sequence));
+        assert_eq!(world.acknowledge(4, 111, syndrome::ACK), None, "under way when it was asked for");
+        // For the implied NAK; its answer is lost, and so is what is behind it.
+        world.send(4, 0, 100, 700);
+        assert_eq!(world.acknowledge(4, 112, syndrome::ACK), None, "under way all the time");
+        // For the time-out.
+        world.send(4, 0, 100, 700);
+    }
+    assert_eq!(world.response(4, 100, FIRST, 256), placed(100, 1, 0, true));
+    assert_eq!(world.response(4, 102, LAST, 188), told(101, sequence));
+    assert_eq!(world.response(4, 102, LAST, 188), None);
+}
+
 #[test]
 fn a_refusal_behind_a_missing_answer_says_so() {
     let mut world = World::new();

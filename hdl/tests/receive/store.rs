@@ -43,7 +43,7 @@ impl Rig {
 
     fn idle(&mut self) {
         for name in
-            ["store_valid", "keep", "drop", "info_ready", "release_valid", "payload_start", "payload_ready"]
+            ["store_valid", "keep", "drop", "info_taken", "release_valid", "payload_start", "payload_ready"]
         {
             self.bench.set(name, 0);
         }
@@ -109,9 +109,9 @@ impl Rig {
         }
         assert_eq!(self.bench.get("info_valid"), 1);
         let mut info = Info::get(&self.bench, "info");
-        self.bench.set("info_ready", 1);
+        self.bench.set("info_taken", 1);
         self.bench.tick();
-        self.bench.set("info_ready", 0);
+        self.bench.set("info_taken", 0);
         // Others may come on show meanwhile: the frame taken is what counts.
         info.set(&mut self.bench, "frame");
         (info.start, info.end) = (0, 0);

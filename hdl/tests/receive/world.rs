@@ -263,13 +263,14 @@ impl World {
         self.calm || self.random.random_ratio(1, of)
     }
 
-    /// Is the whole span in a region of the right tag? Where it begins.
+    /// Is it, or a peer's whole span, in a region of the right tag? Where it begins.
     fn check(&self, a: &Ask) -> Option<u64> {
         let region = self.regions.get(&a.region)?;
         let address = if a.by_offset { region.base / 64 * 64 + a.address } else { a.address };
         let fits = address >= region.base
-            && address.checked_add(a.span)? <= region.base + region.length
-            && a.span >= a.length
+            && address.checked_add(if a.remote == 0 { a.length } else { a.span })?
+                <= region.base + region.length
+            && (a.remote == 0 || a.span >= a.length)
             && (1..=4096).contains(&a.length);
         let right = match a.remote {
             0 => true,

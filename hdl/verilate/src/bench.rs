@@ -21,9 +21,12 @@ impl Bench {
     /// The model cannot be built; the message says why.
     #[track_caller]
     pub fn new(name: &str, verilog: &str) -> Self {
-        let seed =
-            std::env::var("VIADUCT_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0x7669_6164);
-        Self::seeded(name, verilog, seed)
+        Self::seeded(name, verilog, Self::usual_seed())
+    }
+
+    /// `VIADUCT_SEED`, or the fixed one.
+    pub fn usual_seed() -> u64 {
+        std::env::var("VIADUCT_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0x7669_6164)
     }
 
     /// As [`Bench::new`], with a seed of the caller's.
@@ -32,8 +35,18 @@ impl Bench {
     /// As [`Bench::new`].
     #[track_caller]
     pub fn seeded(name: &str, verilog: &str, seed: u64) -> Self {
+        Self::with(&Options::named(name), verilog, seed)
+    }
+
+    /// As [`Bench::seeded`], with a model that is made as these options say.
+    ///
+    /// # Panics
+    /// As [`Bench::new`].
+    #[track_caller]
+    pub fn with(options: &Options, verilog: &str, seed: u64) -> Self {
+        let name = &options.name;
         println!("block {name}, seed {seed} (VIADUCT_SEED={seed})");
-        let mut dut = match Dut::seeded(verilog, &Options::named(name), seed) {
+        let mut dut = match Dut::seeded(verilog, options, seed) {
             Ok(dut) => dut,
             Err(error) => panic!("{error}"),
         };

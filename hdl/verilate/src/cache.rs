@@ -63,8 +63,8 @@ fn built(key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> 
     Ok(done)
 }
 
-/// The shared library of a model and its ports.
-pub(crate) fn model(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Port>)> {
+/// The folder of a compiled model, a shared and a static library, with its Verilog beside them, and its ports.
+fn compiled(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Port>)> {
     let ports = port::parse(verilog, &options.name)?;
     let version = tool::verilator_version()?;
     let trace = if options.trace { "fst" } else { "" };
@@ -89,5 +89,16 @@ pub(crate) fn model(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Po
         tool::verilate(verilog, dir, &ports, options)?;
         tool::compile_model(dir, &runtime, options)
     })?;
+    Ok((dir, ports))
+}
+
+/// The shared library of a model and its ports.
+pub(crate) fn model(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Port>)> {
+    let (dir, ports) = compiled(verilog, options)?;
     Ok((dir.join("model.so"), ports))
+}
+
+/// The folder of a model's static library and its ports.
+pub(crate) fn archive(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Port>)> {
+    compiled(verilog, options)
 }

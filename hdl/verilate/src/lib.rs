@@ -1,13 +1,13 @@
 //! Verilator behind one call: Verilog text in, a model to step out.
 //!
-//! Two users, one path. Tests call [`Dut::build`] (or [`Bench::new`]), which runs Verilator and g++ once per
-//! distinct text, keeps the shared library under `target/verilated/<hash>/` and loads it. The simulator's
-//! `build.rs` calls [`generate`], which stops at the C++ and hands back the files to compile and the Rust side
-//! of the packed `In`/`Out` structs.
+//! Verilator and g++ run once per distinct text; what they make is kept under `target/verilated/<hash>/`. Tests call
+//! [`Dut::build`] (or [`Bench::new`]), which loads a shared library. The simulator's `build.rs` calls [`archive`] for a
+//! static one, and for the Rust side of the packed `In`/`Out` structs; [`library`] is the simulator's model again, with
+//! tracing, when a waveform is asked for.
 //!
 //! ```text
-//!   Verilog text --> ports --> Verilator --> C++ model + shim --+--> g++ -shared --> Dut / Bench   (tests)
-//!                                                               +--> cc in build.rs --> cycle()   (simulator)
+//!   Verilog text --> ports --> Verilator --> C++ model + shim --> g++ --+--> shared library --> Dut, Bench (tests)
+//!                                                                       +--> static library --> cycle()    (simulator)
 //! ```
 //!
 //! State that the design does not initialise (block RAM, mostly) starts with random contents from a seed: the
@@ -22,7 +22,7 @@ mod port;
 mod shim;
 mod tool;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub use bench::Bench;
 pub use coverage::COVERAGE;
@@ -70,14 +70,12 @@ impl Options {
     }
 }
 
-/// What [`generate`] leaves for a build script.
+/// What [`archive`] leaves for a build script.
 #[derive(Clone, Debug)]
-pub struct Generated {
-    /// C++ files to compile: the model with its shim as one file, and the parts of Verilator's runtime that the
-    /// `verilated` crate leaves out.
-    pub sources: Vec<PathBuf>,
-    /// Include directories those files need.
-    pub include_dirs: Vec<PathBuf>,
+pub struct Archive {
+    /// The library's file, `lib<prefix>_model.a`: the model with its shim, and the parts of Verilator's runtime that the crate
+    /// `verilated` leaves out.
+    pub file: PathBuf,
     /// The top module's ports, in order.
     pub ports: Vec<Port>,
     /// Rust text for `include!`: `In`, `Out`, the opaque `Model`, the `extern "C"` block, and `VERILOG_SHA256` of what the model was
@@ -85,31 +83,26 @@ pub struct Generated {
     pub rust: String,
 }
 
-/// Runs Verilator on `verilog` and writes the C++ of the model and its shim into `out_dir`.
+/// The model of `module top` in `verilog` as a static library. As all models it is compiled once for each text, whatever
+/// selection of packages or features cargo builds with.
 ///
 /// # Errors
-/// A missing Verilator, ports that cannot be read, Verilog that Verilator refuses, or files that cannot be
-/// written.
-pub fn generate(verilog: &str, out_dir: &Path, options: &Options) -> Result<Generated> {
-    let ports = port::parse(verilog, &options.name)?;
-    let root = tool::verilator_root()?;
-    let unit = tool::verilate(verilog, out_dir, &ports, options)?;
-    let include = root.join("include");
-    let mut sources = vec![unit, include.join("verilated_threads.cpp")];
-    if options.trace {
-        sources.push(include.join("verilated_fst_c.cpp"));
-    }
-    if options.coverage {
-        sources.push(include.join("verilated_cov.cpp"));
-    }
-    Ok(Generated {
-        sources,
-        include_dirs: vec![out_dir.to_owned(), include.clone(), include.join("vltstd")],
-        rust: shim::rust(&ports, options)
-            + &format!(
-                "/// SHA-256 of the Verilog that the model was made from.\npub const VERILOG_SHA256: &str = \"{}\";\n",
-                cache::sha256(verilog)
-            ),
-        ports,
-    })
+/// A missing tool, ports that cannot be read, Verilog that Verilator or g++ refuses, or files that cannot be written.
+pub fn archive(verilog: &str, options: &Options) -> Result<Archive> {
+    let (folder, ports) = cache::archive(verilog, options)?;
+    let rust = shim::rust(&ports, options)
+        + &format!(
+            "/// SHA-256 of the Verilog that the model was made from.\npub const VERILOG_SHA256: &str = \"{}\";\n",
+            cache::sha256(verilog)
+        );
+    Ok(Archive { file: folder.join(tool::library_file(options)), ports, rust })
+}
+
+/// The model of `module top` in `verilog` as a shared library with the same symbols and structs as an [`Archive`]: for a
+/// program that holds another model of the same Verilog already.
+///
+/// # Errors
+/// As [`archive`].
+pub fn library(verilog: &str, options: &Options) -> Result<PathBuf> {
+    Ok(cache::model(verilog, options)?.0)
 }

@@ -193,8 +193,6 @@ extern "C" {{
     pub fn {p}_delete(model: *mut Model);
     /// One cycle: inputs in, settle, outputs out, rising clock edge.
     pub fn {p}_cycle(model: *mut Model, inputs: *const In, outputs: *mut Out);
-    /// Starts an FST trace; 0 when tracing is not compiled in.
-    pub fn {p}_trace(model: *mut Model, path: *const std::ffi::c_char) -> std::ffi::c_int;
 }}
 "#
     );

@@ -17,6 +17,11 @@ fn compiler() -> String {
     std::env::var("CXX").unwrap_or_else(|_| "g++".into())
 }
 
+/// The archiver: `AR` if set, else ar.
+fn archiver() -> String {
+    std::env::var("AR").unwrap_or_else(|_| "ar".into())
+}
+
 /// Runs a command to its end and gives back what it printed.
 fn run(command: &mut Command, block: &str) -> Result<String> {
     let tool = command.get_program().to_string_lossy().into_owned();
@@ -126,22 +131,39 @@ pub(crate) fn compile_runtime(dir: &Path, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Compiles the model in `dir` and links it with the runtime to `model.so`.
+/// Compiles the model in `dir`, and makes `model.so` of it, with Verilator's runtime, and a static library, with those parts of the
+/// runtime that the crate `verilated` leaves out.
 pub(crate) fn compile_model(dir: &Path, runtime: &Path, options: &Options) -> Result<()> {
-    let root = verilator_root()?;
-    let mut command = Command::new(compiler());
-    flags(&mut command, &root, &options.optimise);
-    command.arg("-shared").arg("-I").arg(dir).arg("-o").arg(dir.join("model.so")).arg(dir.join("model.cpp"));
-    let mut objects: Vec<PathBuf> = fs::read_dir(runtime)
-        .map_err(Error::io(runtime))?
+    let (object, runtime) = (dir.join("model.o"), objects(runtime)?);
+    let mut compile = Command::new(compiler());
+    flags(&mut compile, &verilator_root()?, &options.optimise);
+    compile.arg("-I").arg(dir).arg("-c").arg(dir.join("model.cpp")).arg("-o").arg(&object);
+    run(&mut compile, &options.name)?;
+    let mut link = Command::new(compiler());
+    link.args(["-shared", "-pthread", "-o"]).arg(dir.join("model.so")).arg(&object).args(&runtime);
+    if options.trace {
+        link.arg("-lz");
+    }
+    run(&mut link, &options.name)?;
+    let mut archive = Command::new(archiver());
+    archive.arg("crs").arg(dir.join(library_file(options))).arg(&object);
+    archive.args(runtime.iter().filter(|object| !object.ends_with("verilated.o")));
+    run(&mut archive, &options.name)?;
+    fs::remove_file(&object).map_err(Error::io(&object))
+}
+
+/// The name of a model's static library.
+pub(crate) fn library_file(options: &Options) -> String {
+    format!("lib{}_model.a", options.prefix)
+}
+
+/// The object files of a folder, in order.
+fn objects(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut objects: Vec<PathBuf> = fs::read_dir(folder)
+        .map_err(Error::io(folder))?
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|e| e == "o"))
         .collect();
     objects.sort();
-    command.args(objects);
-    if options.trace {
-        command.arg("-lz");
-    }
-    run(&mut command, &options.name)?;
-    Ok(())
+    Ok(objects)
 }

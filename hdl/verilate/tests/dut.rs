@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use viaduct_verilate::{generate, Bench, Dut, Error, Options};
+use viaduct_verilate::{archive, library, Bench, Dut, Error, Options};
 
 const COUNTER: &str = r#"
 module top(clock,reset,step,wide_in,count,wide_out,s$half);
@@ -98,10 +98,12 @@ fn traces_when_asked() {
 }
 
 #[test]
-fn generates_for_a_build_script() {
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("generated");
-    let made = generate(COUNTER, &out, &Options::named("counter")).unwrap();
-    assert!(made.sources.iter().chain(&made.include_dirs).all(|path| path.exists()));
+fn a_build_script_gets_a_static_library() {
+    let options = Options { trace: false, ..Options::named("counter") };
+    let made = archive(COUNTER, &options).unwrap();
+    assert!(made.file.exists());
+    assert_eq!(made.file.file_name().unwrap(), "libviaduct_model.a");
+    assert!(library(COUNTER, &options).unwrap().exists());
     assert_eq!(made.ports.len(), 7);
     for part in [
         "pub struct In {",

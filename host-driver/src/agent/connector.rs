@@ -10,7 +10,10 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        atomic::{AtomicU64, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+    },
     time::{Duration, Instant},
 };
 
@@ -37,18 +40,22 @@ const KEPT: usize = 4;
 const OTHERS: usize = 256;
 /// Frames that are taken in a turn.
 const FRAMES: usize = 64;
-/// How long a thread sleeps before it looks whether another one has heard what it waits for.
-const SLICE: Duration = Duration::from_millis(50);
+/// The longest sleep of a thread that waits, with nothing due: then it asks whether the device lives.
+const LONGEST: Duration = super::LONGEST_SLEEP;
 
 /// Connection management of an agent's NIC.
 pub struct Connector {
     agent: Arc<Agent>,
     raw: RawChannel,
     state: Mutex<State>,
+    /// Counts what those who sleep are woken for. It changes with the state locked.
+    told: AtomicU64,
 }
 
 struct State {
     manager: Manager,
+    /// When something was due, when those who sleep were last woken.
+    due: Option<Duration>,
     clock: Clock,
     links: BTreeMap<ConnectionId, Link>,
     news: News,
@@ -112,13 +119,14 @@ impl Connector {
         let clock = Clock { wall, ticks: agent.time()?, now: Duration::ZERO };
         let state = State {
             manager: Manager::new(config),
+            due: None,
             clock,
             links: BTreeMap::new(),
             news: News::default(),
             others: VecDeque::new(),
             unsent: None,
         };
-        Ok(Self { agent: Arc::clone(agent), raw, state: Mutex::new(state) })
+        Ok(Self { agent: Arc::clone(agent), raw, state: Mutex::new(state), told: AtomicU64::new(0) })
     }
 
     /// The raw channel, for frames that are nobody's connection.
@@ -302,19 +310,26 @@ impl Connector {
         self.settle(&mut state, now)
     }
 
-    /// Waits for something to do, for `timeout` at most and not for long, and does it.
+    /// How often those who wait were given something to look for: an event, or something that is due earlier. Who is to wait asks before it
+    /// looks.
+    pub fn told(&self) -> u64 {
+        self.told.load(Ordering::Acquire)
+    }
+
+    /// Waits for something to do, for `timeout` at most and not for long, and does it. It does not wait, or no longer, when
+    /// [`Connector::told`] is not `seen` any more.
     ///
     /// # Errors
     /// As [`Connector::turn`].
-    pub fn wait(&self, timeout: Duration) -> Result<(), AgentError> {
+    pub fn wait(&self, seen: u64, timeout: Duration) -> Result<(), AgentError> {
         if self.agent.device.may_sleep() {
             let span = {
                 let state = self.state();
                 let deadline = state.manager.deadline();
-                let left = deadline.map_or(SLICE, |deadline| deadline.saturating_sub(state.clock.now));
-                left.min(SLICE).min(timeout).max(Duration::from_millis(1))
+                let left = deadline.map_or(LONGEST, |deadline| deadline.saturating_sub(state.clock.now));
+                left.min(LONGEST).min(timeout).max(Duration::from_millis(1))
             };
-            if let Some(frame) = self.raw.wait_receive(span)? {
+            if let Some(frame) = self.raw.wait_receive_unless(span, || self.told() != seen)? {
                 self.take(frame)?;
             }
         } else {
@@ -338,11 +353,28 @@ impl Connector {
 
     /// Deals with the manager's events, and sends its frames.
     fn settle(&self, state: &mut State, now: Duration) -> Result<(), AgentError> {
+        let mut heard = false;
         while let Some(event) = state.manager.next_event() {
             state.news.push(event.clone());
-            self.deal(state, &event, now)?;
+            heard = true;
+            if let Err(error) = self.deal(state, &event, now) {
+                self.tell(state, heard);
+                return Err(error);
+            }
         }
+        self.tell(state, heard);
         self.flush(state)
+    }
+
+    /// Wakes those who wait if there is an event, or something is due earlier than they know.
+    fn tell(&self, state: &mut State, heard: bool) {
+        let due = state.manager.deadline();
+        let earlier = due.is_some_and(|due| state.due.is_none_or(|known| due < known));
+        state.due = due;
+        if heard || earlier {
+            self.told.fetch_add(1, Ordering::Release);
+            self.raw.wake();
+        }
     }
 
     /// Sends the manager's frames, as far as there is room.
@@ -443,11 +475,15 @@ impl ConnectionAgent for Connector {
         Connector::take_event(self, is)
     }
 
-    fn hear(&self, timeout: Duration) -> Result<(), AgentError> {
+    fn told(&self) -> u64 {
+        Connector::told(self)
+    }
+
+    fn hear(&self, seen: u64, timeout: Duration) -> Result<(), AgentError> {
         if timeout.is_zero() {
             self.turn()
         } else {
-            self.wait(timeout)
+            self.wait(seen, timeout)
         }
     }
 }

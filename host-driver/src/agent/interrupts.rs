@@ -21,8 +21,9 @@ use rustix::{
 use viaduct_spec::profile::VECTORS;
 
 use crate::{
-    device::{DeviceError, PciDevice},
+    device::{Alarm, DeviceError, PciDevice},
     fork::Birth,
+    thread,
 };
 
 /// The interrupt vector of the error ring.
@@ -33,6 +34,7 @@ pub struct Interrupts {
     born: Birth,
     vectors: Arc<[Vector]>,
     listener: Arc<OnceLock<Listener>>,
+    alarm: Arc<OnceLock<Alarm>>,
     stop: OwnedFd,
     thread: Option<JoinHandle<()>>,
 }
@@ -64,21 +66,30 @@ impl Interrupts {
         let borrowed: Vec<BorrowedFd<'_>> = events.iter().map(AsFd::as_fd).collect();
         device.set_interrupts(&borrowed)?;
         drop(borrowed);
+        let alarms = [new().map_err(system)?, new().map_err(system)?];
+        device.set_alarms(alarms[0].as_fd(), alarms[1].as_fd())?;
         let vectors: Arc<[Vector]> = (0..count).map(|_| Vector::default()).collect();
         // The thread knows of the vectors alone: it keeps neither agent nor device alive.
         let heard = Arc::clone(&vectors);
         let listener = Arc::<OnceLock<Listener>>::default();
         let told = Arc::clone(&listener);
-        let thread = std::thread::Builder::new()
-            .name("viaduct-interrupts".into())
-            .spawn(move || listen(&heard, &events, &stopped, &told))
-            .map_err(system)?;
-        Ok(Some(Self { born: Birth::now(), vectors, listener, stop, thread: Some(thread) }))
+        let alarm = Arc::<OnceLock<Alarm>>::default();
+        let alarmed = Arc::clone(&alarm);
+        let body = move || {
+            listen(&heard, &events, (&alarms, &alarmed), &stopped, &told);
+        };
+        let thread = thread::spawn("viaduct-interrupts", body).map_err(system)?;
+        Ok(Some(Self { born: Birth::now(), vectors, listener, alarm, stop, thread: Some(thread) }))
     }
 
     /// From now on `listener` is told of each vector that is heard. The first one stays.
     pub fn listen(&self, listener: Listener) {
         let _ = self.listener.set(listener);
+    }
+
+    /// What the system has said of the function.
+    pub fn alarm(&self) -> Option<Alarm> {
+        self.alarm.get().copied()
     }
 
     /// How many there are.
@@ -149,9 +160,15 @@ impl Drop for Interrupts {
 
 /// Hears interrupts until it is told to stop. Should the system not let it, those who sleep wake by
 /// themselves now and then, and find what is there.
-fn listen(vectors: &[Vector], events: &[OwnedFd], stop: &OwnedFd, listener: &OnceLock<Listener>) {
-    let mut files: Vec<PollFd<'_>> =
-        events.iter().chain([stop]).map(|file| PollFd::new(file, PollFlags::IN)).collect();
+fn listen(
+    vectors: &[Vector],
+    events: &[OwnedFd],
+    (alarms, alarm): (&[OwnedFd; 2], &OnceLock<Alarm>),
+    stop: &OwnedFd,
+    listener: &OnceLock<Listener>,
+) {
+    let wanted = events.iter().chain(alarms).chain([stop]);
+    let mut files: Vec<PollFd<'_>> = wanted.map(|file| PollFd::new(file, PollFlags::IN)).collect();
     loop {
         match poll(&mut files, None) {
             Ok(_) | Err(Errno::INTR) => {}
@@ -159,6 +176,20 @@ fn listen(vectors: &[Vector], events: &[OwnedFd], stop: &OwnedFd, listener: &Onc
         }
         if files.last().is_none_or(|stop| !stop.revents().is_empty()) {
             return;
+        }
+        for ((file, event), what) in
+            files[events.len()..].iter().zip(alarms).zip([Alarm::Removal, Alarm::Error])
+        {
+            if !file.revents().is_empty() && rustix::io::read(event, &mut [0; 8]).is_ok() {
+                // The first one counts. All who sleep hear it: they look, and ask whether the device lives.
+                let _ = alarm.set(what);
+                for (vector, number) in vectors.iter().zip(0..) {
+                    vector.hear();
+                    if let Some(listener) = listener.get() {
+                        listener(number);
+                    }
+                }
+            }
         }
         for (((file, event), vector), number) in files.iter().zip(events).zip(vectors).zip(0..) {
             // However often it was raised, it is read once: first taken, then told. What is raised in

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     address::{ConnectionInfo, Mac},
     connection_agent::ConnectionAgent,
+    device::Polling,
     kernel_agent::{CqName, KernelAgent, ViName},
     queues::entries::Entries,
 };
@@ -44,8 +45,16 @@ impl KernelAgent for Agent {
         Agent::check(self)
     }
 
+    fn check_here(&self) -> Result<(), AgentError> {
+        Ok(self.check_alarm()?)
+    }
+
     fn pause(&self) {
         Agent::pause(self);
+    }
+
+    fn polling(&self) -> Polling {
+        self.device.polling()
     }
 
     fn vectors(&self) -> u8 {

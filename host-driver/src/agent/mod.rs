@@ -41,14 +41,14 @@ pub use regions::MemoryAttributes;
 
 use crate::{
     address::Mac,
-    device::{Bar, DeviceError, DmaAccess, PciDevice},
+    device::{Alarm, Bar, DeviceError, DmaAccess, PciDevice},
     dma_space::DmaSpace,
     fork::Birth,
-    memory::Mapping,
+    memory::{self, Mapping},
 };
 use admin::Admin;
 use interrupts::Interrupts;
-use regions::{Regions, Request};
+use regions::{Draft, Regions, Request};
 use tags::Tags;
 use vis::Arena;
 
@@ -234,7 +234,7 @@ impl Agent {
             limits.pages,
             DmaSpace::new(&device.dma_ranges()),
         );
-        let arena = Arc::new(Mapping::new(vis::arena_bytes(limits.vis)).map_err(AgentError::Arena)?);
+        let arena = Arc::new(Mapping::for_device(vis::arena_bytes(limits.vis)).map_err(AgentError::Arena)?);
         let request = Request::system(&arena, system_tag, random.random());
         // SAFETY: the arena is the agent's own, accessed as atomics only, and Drop takes it back
         // from the device before it goes, or leaves it.
@@ -361,12 +361,25 @@ impl Agent {
         }
     }
 
-    /// Whether the device still answers.
+    /// Whether the device still answers, and the system leaves it to us.
     pub fn check(&self) -> Result<(), AgentError> {
+        self.check_alarm()?;
         match self.device.config_read32(CONFIG_ID)? {
             u32::MAX => Err(admin::removed().into()),
             _ => Ok(()),
         }
+    }
+
+    /// What the system has said of the function, as an error: from then on the device is gone, as far as who waits or asks is concerned.
+    pub(crate) fn check_alarm(&self) -> Result<(), DeviceError> {
+        let reason = match self.interrupts.as_ref().and_then(Interrupts::alarm) {
+            None => return Ok(()),
+            Some(Alarm::Removal) => {
+                "the system wants it back: somebody unplugs or unbinds it, and waits until this NIC is closed"
+            }
+            Some(Alarm::Error) => "the bus has found an error that it cannot mend (PCIe AER), and stopped it",
+        };
+        Err(DeviceError::Gone { place: "the PCI function".into(), reason: reason.into() })
     }
 
     /// Makes a protection tag; never 0.
@@ -393,30 +406,55 @@ impl Agent {
         length: usize,
         attributes: MemoryAttributes,
     ) -> Result<u32, AgentError> {
-        let mut guard = self.state()?;
-        let state = &mut *guard;
-        self.check_not_system(attributes.tag)?;
-        let key = state.random.random();
-        let request =
-            Request { address: address as u64, length: length as u64, attributes, system: false, key };
+        let (address, length) = (address as u64, length as u64);
+        let (start, bytes) = regions::whole(address, length)?;
+        let access = memory::access(start, start + bytes)?;
         // SAFETY: the caller's promise.
-        unsafe { state.regions.register(&*self.device, &mut state.tags, request) }
+        self.register_as((address, length), access, attributes, u64::MAX, |draft| unsafe {
+            draft.map(&*self.device)
+        })
     }
 
     /// Registers memory of another process, which is `file` (its `/proc/self/mem`), and in which it may do as `access` says. As
-    /// [`Agent::register`], but that nothing of this process is reached.
+    /// [`Agent::register`], but that nothing of this process is reached, and that it takes `most_pages` rows of the NIC's page table at most.
     pub fn register_file(
         &self,
         file: BorrowedFd<'_>,
         (address, length): (u64, u64),
         access: DmaAccess,
         attributes: MemoryAttributes,
+        most_pages: u64,
     ) -> Result<u32, AgentError> {
+        self.register_as((address, length), access, attributes, most_pages, |draft| {
+            draft.map_file(&*self.device, file)
+        })
+    }
+
+    /// How many rows of the NIC's page table a registered region has.
+    pub fn page_rows(&self, handle: u32) -> Result<u64, AgentError> {
+        self.state()?.regions.pages(handle)
+    }
+
+    /// Registers memory that `map` maps. That may take its time, all pages being read in and kept: others are served meanwhile.
+    fn register_as(
+        &self,
+        (address, length): (u64, u64),
+        access: DmaAccess,
+        attributes: MemoryAttributes,
+        most_pages: u64,
+        map: impl FnOnce(&Draft) -> Result<(), DeviceError>,
+    ) -> Result<u32, AgentError> {
+        self.check_not_system(attributes.tag)?;
+        let draft = {
+            let mut guard = self.state()?;
+            let state = &mut *guard;
+            let request = Request { address, length, attributes, system: false, key: state.random.random() };
+            state.regions.reserve(&mut state.tags, request, access, most_pages)?
+        };
+        let mapped = map(&draft);
         let mut guard = self.state()?;
         let state = &mut *guard;
-        self.check_not_system(attributes.tag)?;
-        let request = Request { address, length, attributes, system: false, key: state.random.random() };
-        state.regions.register_file(&*self.device, &mut state.tags, request, file, access)
+        state.regions.enter(&*self.device, &mut state.tags, draft, mapped)
     }
 
     /// From now on `listener` is called with the number of each vector that was raised, in the thread that hears interrupts.
@@ -440,12 +478,18 @@ impl Agent {
     /// Ends a registration. When it returns without an error, nothing reaches the memory through the
     /// handle any more. After an error the NIC may still do so: the memory must stay.
     pub fn deregister(&self, handle: u32) -> Result<(), AgentError> {
+        let end = {
+            let mut state = self.state()?;
+            if state.regions.is_system(handle) {
+                return Err(AgentError::UnknownHandle(handle));
+            }
+            state.regions.end(&*self.device, handle)?
+        };
+        // Others are served meanwhile.
+        let unmapped = end.unmap(&*self.device);
         let mut guard = self.state()?;
         let state = &mut *guard;
-        if state.regions.is_system(handle) {
-            return Err(AgentError::UnknownHandle(handle));
-        }
-        state.regions.deregister(&*self.device, &mut state.tags, handle)
+        state.regions.forget(&mut state.tags, end, unmapped)
     }
 
     /// Gives a registered region another tag and other rights; its handle stays. When it returns without an error, nobody
@@ -507,6 +551,7 @@ impl Agent {
         let mut looks = 0u32;
         loop {
             let events = self.take_events()?;
+            self.check_alarm()?;
             let left = timeout.saturating_sub(start.elapsed());
             if !events.is_empty() || left.is_zero() {
                 return Ok(events);

@@ -107,7 +107,7 @@ impl Agent {
     }
 
     fn open_raw_once(self: &Arc<Self>, filter: Filter) -> Result<RawChannel, AgentError> {
-        let memory = Arc::new(Mapping::new((RECEIVES + SENDS) * SLOT).map_err(AgentError::Arena)?);
+        let memory = Arc::new(Mapping::for_device((RECEIVES + SENDS) * SLOT).map_err(AgentError::Arena)?);
         let tag = self.create_tag()?;
         let attributes = MemoryAttributes { tag, rdma_write: false, rdma_read: false };
         // SAFETY: the mapping is accessed through its pointer alone, and stays until it is deregistered without an
@@ -253,17 +253,28 @@ impl RawChannel {
 
     /// [`RawChannel::receive`], as soon as there is a frame: waits for `timeout` at most, then there is none.
     pub fn wait_receive(&self, timeout: Duration) -> Result<Option<Vec<u8>>, AgentError> {
+        self.wait_receive_unless(timeout, || false)
+    }
+
+    /// [`RawChannel::wait_receive`], but no longer than until `given_up` says so. Who makes it say so calls [`RawChannel::wake`] then.
+    pub fn wait_receive_unless(
+        &self,
+        timeout: Duration,
+        given_up: impl Fn() -> bool,
+    ) -> Result<Option<Vec<u8>>, AgentError> {
         let start = Instant::now();
         let agent = self.agent();
         let vector = self.vi.vector(Direction::Receive);
         let mut looks = 0u32;
         loop {
             let frame = self.receive()?;
+            let generation = agent.generation(vector);
             let left = timeout.saturating_sub(start.elapsed());
-            if frame.is_some() || left.is_zero() {
+            // Behind the generation: who makes it give up wakes after that.
+            if frame.is_some() || left.is_zero() || given_up() {
                 return Ok(frame);
             }
-            let woken = match agent.generation(vector) {
+            let woken = match generation {
                 Some(seen) => {
                     // Whatever is there when the arm word is seen, or comes behind it, ends the sleep.
                     let position = self.queues().taken & token::POSITION.mask();
@@ -282,6 +293,11 @@ impl RawChannel {
                 agent.check()?;
             }
         }
+    }
+
+    /// Wakes those who wait for frames: they look whether there is one, and whether they have given up.
+    pub fn wake(&self) {
+        self.agent().wake(self.vi.vector(Direction::Receive));
     }
 
     /// Frames that the NIC dropped because no buffer was free, since its reset.

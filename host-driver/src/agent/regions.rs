@@ -44,6 +44,53 @@ pub struct Regions {
 struct Entry {
     row: rows::Region,
     place: Place,
+    /// Its memory is being unmapped: nobody finds it.
+    ends: bool,
+}
+
+/// A region that the NIC does not know yet: what it will have is its own already.
+#[derive(Debug)]
+#[must_use]
+pub struct Draft {
+    index: u16,
+    row: rows::Region,
+    place: Place,
+    /// First byte of its first page.
+    start: u64,
+    access: DmaAccess,
+}
+
+impl Draft {
+    /// Maps its memory, of this process.
+    ///
+    /// # Safety
+    /// As [`PciDevice::map_dma`], until [`End::unmap`] has returned without an error.
+    pub unsafe fn map(&self, device: &dyn PciDevice) -> Result<(), DeviceError> {
+        let Place { iova, bytes, .. } = self.place;
+        // SAFETY: the caller's promise.
+        unsafe { device.map_dma(iova, self.start as usize, bytes as usize, self.access) }
+    }
+
+    /// Maps its memory, of another process, which is `file`.
+    pub fn map_file(&self, device: &dyn PciDevice, file: BorrowedFd<'_>) -> Result<(), DeviceError> {
+        let Place { iova, bytes, .. } = self.place;
+        device.map_file(iova, file, self.start, bytes as usize, self.access)
+    }
+}
+
+/// A region that the NIC has no more, but whose memory is mapped.
+#[derive(Debug)]
+#[must_use]
+pub struct End {
+    index: u16,
+    place: Place,
+}
+
+impl End {
+    /// Takes the memory back from the device.
+    pub fn unmap(&self, device: &dyn PciDevice) -> Result<(), DeviceError> {
+        self.place.unmap(device)
+    }
 }
 
 /// Where the device finds a region: DMA addresses and page table rows of its own.
@@ -54,6 +101,12 @@ struct Place {
     bytes: u64,
     cover: Cover,
     first_page: usize,
+}
+
+impl Place {
+    fn unmap(&self, device: &dyn PciDevice) -> Result<(), DeviceError> {
+        device.unmap_dma(self.iova, self.bytes as usize)
+    }
 }
 
 /// A region as its owner asks for it.
@@ -85,10 +138,17 @@ impl Request {
 
     /// The whole pages that it touches: first byte, and bytes.
     pub fn pages(&self) -> Result<(u64, u64), AgentError> {
-        let &Self { address, length, .. } = self;
-        let whole = (length <= region::LENGTH.mask()).then(|| pages::whole(address, length)).flatten();
-        whole.ok_or(AgentError::Range { address, length })
+        whole(self.address, self.length)
     }
+}
+
+/// The whole pages that `length` bytes from `address` on touch: first byte, and bytes.
+///
+/// # Errors
+/// No region has so many, or none.
+pub fn whole(address: u64, length: u64) -> Result<(u64, u64), AgentError> {
+    let whole = (length <= region::LENGTH.mask()).then(|| pages::whole(address, length)).flatten();
+    whole.ok_or(AgentError::Range { address, length })
 }
 
 impl Regions {
@@ -102,7 +162,7 @@ impl Regions {
         }
     }
 
-    /// Registers memory of this process, of any alignment and length.
+    /// Registers memory of this process, of any alignment and length: all steps at once, for the agent's own.
     ///
     /// # Safety
     /// As [`PciDevice::map_dma`], for the pages that the range touches, until
@@ -114,36 +174,22 @@ impl Regions {
         request: Request,
     ) -> Result<u32, AgentError> {
         let (start, bytes) = request.pages()?;
-        let access = memory::access(start, start + bytes)?;
-        self.enter(device, tags, request, access, |iova| {
-            // SAFETY: the caller's promise.
-            unsafe { device.map_dma(iova, start as usize, bytes as usize, access) }
-        })
+        let draft = self.reserve(tags, request, memory::access(start, start + bytes)?, u64::MAX)?;
+        // SAFETY: the caller's promise.
+        let mapped = unsafe { draft.map(device) };
+        self.enter(device, tags, draft, mapped)
     }
 
-    /// Registers memory of another process, which is `file`, and in which it may do as `access` says.
-    pub fn register_file(
+    /// The first step of a registration of memory in which its process may do as `access` says: row, page table rows and DMA addresses
+    /// are taken, `most` page table rows at most, and the NIC knows nothing. Then the memory is mapped, which may take its time and needs none of this; then
+    /// [`Regions::enter`].
+    pub fn reserve(
         &mut self,
-        device: &dyn PciDevice,
-        tags: &mut Tags,
-        request: Request,
-        file: BorrowedFd<'_>,
-        access: DmaAccess,
-    ) -> Result<u32, AgentError> {
-        let (start, bytes) = request.pages()?;
-        self.enter(device, tags, request, access, |iova| {
-            device.map_file(iova, file, start, bytes as usize, access)
-        })
-    }
-
-    fn enter(
-        &mut self,
-        device: &dyn PciDevice,
         tags: &mut Tags,
         request: Request,
         access: DmaAccess,
-        map: impl FnOnce(u64) -> Result<(), DeviceError>,
-    ) -> Result<u32, AgentError> {
+        most: u64,
+    ) -> Result<Draft, AgentError> {
         let Request { address, length, attributes, system, key } = request;
         tags.check(attributes.tag)?;
         let (start, bytes) = request.pages()?;
@@ -151,7 +197,10 @@ impl Regions {
             return Err(AgentError::RightToWrite(address));
         }
         let index = *self.free.front().ok_or(AgentError::Full(self.rows.len() - 1, "region"))?;
-        let place = self.place(start, bytes)?;
+        let place = self.place(start, bytes, most)?;
+        tags.take(attributes.tag)?;
+        self.free.pop_front();
+        self.take_pages(place, true);
         let row = rows::Region {
             base: address,
             length,
@@ -164,9 +213,21 @@ impl Regions {
             system,
             read_only: access == DmaAccess::Read,
         };
+        Ok(Draft { index, row, place, start, access })
+    }
 
-        if let Err(error) = map(place.iova) {
-            self.space.release(place.iova, bytes);
+    /// The last step: the NIC gets the rows, if the memory was `mapped`; else all is given back.
+    pub fn enter(
+        &mut self,
+        device: &dyn PciDevice,
+        tags: &mut Tags,
+        draft: Draft,
+        mapped: Result<(), DeviceError>,
+    ) -> Result<u32, AgentError> {
+        let Draft { index, row, place, .. } = draft;
+        if let Err(error) = mapped {
+            self.release(tags, row.tag, place);
+            self.free.push_front(index);
             return Err(error.into());
         }
         let admin = Admin::of(device);
@@ -177,18 +238,17 @@ impl Regions {
             .try_for_each(|(address, page)| admin.commit(table::PAGE, page, &[address]))
             .and_then(|()| admin.commit(table::REGION, index.into(), &row.words()));
         if let Err(error) = written {
-            // Either the device is gone, or the row was never made live.
-            self.unmap(device, place)?;
+            // Either the device is gone, or the row was never made live. What cannot be unmapped is nobody's any more.
+            place.unmap(device)?;
+            self.release(tags, row.tag, place);
+            self.free.push_front(index);
             return Err(error);
         }
-        tags.take(attributes.tag)?;
-        self.free.pop_front();
-        self.pages[place.first_page..][..place.cover.count as usize].fill(true);
-        self.rows[usize::from(index)] = Some(Entry { row, place });
-        Ok(handle(index, key))
+        self.rows[usize::from(index)] = Some(Entry { row, place, ends: false });
+        Ok(handle(index, row.key))
     }
 
-    /// Ends a registration. When it returns without an error, nothing reaches the memory through
+    /// Ends a registration: all steps at once. When it returns without an error, nothing reaches the memory through
     /// this handle any more; after an error the NIC may still do so, and the memory must stay.
     pub fn deregister(
         &mut self,
@@ -196,15 +256,43 @@ impl Regions {
         tags: &mut Tags,
         handle: u32,
     ) -> Result<(), AgentError> {
-        let (index, entry) = self.find(handle)?;
+        let end = self.end(device, handle)?;
+        let unmapped = end.unmap(device);
+        self.forget(tags, end, unmapped)
+    }
+
+    /// The first step of the end of a registration: the NIC has the row no more, and nothing that it granted before is under way. Then
+    /// the memory is unmapped, which may take its time; then [`Regions::forget`]. Nobody finds the region meanwhile.
+    pub fn end(&mut self, device: &dyn PciDevice, handle: u32) -> Result<End, AgentError> {
+        let (index, Entry { place, .. }) = self.find(handle)?;
         let admin = Admin::of(device);
         admin.commit(table::REGION, index.into(), &[0; 3])?;
         admin.drain()?;
-        self.unmap(device, entry.place)?;
-        tags.give_back(entry.row.tag);
-        self.rows[usize::from(index)] = None;
-        self.free.push_back(index);
-        self.pages[entry.place.first_page..][..entry.place.cover.count as usize].fill(false);
+        if let Some(entry) = &mut self.rows[usize::from(index)] {
+            entry.ends = true;
+        }
+        Ok(End { index, place })
+    }
+
+    /// The last step: its rows and addresses are free, if the memory was `unmapped`; else it is registered as before, but for the row,
+    /// and its end can be tried again.
+    pub fn forget(
+        &mut self,
+        tags: &mut Tags,
+        end: End,
+        unmapped: Result<(), DeviceError>,
+    ) -> Result<(), AgentError> {
+        let slot = &mut self.rows[usize::from(end.index)];
+        if let Err(error) = unmapped {
+            if let Some(entry) = slot {
+                entry.ends = false;
+            }
+            return Err(error.into());
+        }
+        if let Some(Entry { row, place, .. }) = slot.take() {
+            self.free.push_back(end.index);
+            self.release(tags, row.tag, place);
+        }
         Ok(())
     }
 
@@ -217,7 +305,7 @@ impl Regions {
         handle: u32,
         attributes: MemoryAttributes,
     ) -> Result<(), AgentError> {
-        let (index, Entry { row: old, place }) = self.find(handle)?;
+        let (index, Entry { row: old, place, ends }) = self.find(handle)?;
         if attributes.rdma_write && old.read_only {
             return Err(AgentError::RightToWrite(old.base));
         }
@@ -227,7 +315,7 @@ impl Regions {
         let admin = Admin::of(device);
         // Of a device that fails here nobody knows which row it has: both tags stay.
         admin.commit(table::REGION, index.into(), &row.words())?;
-        self.rows[usize::from(index)] = Some(Entry { row, place });
+        self.rows[usize::from(index)] = Some(Entry { row, place, ends });
         admin.drain()?;
         tags.give_back(old.tag);
         Ok(())
@@ -240,7 +328,7 @@ impl Regions {
         let mut result = Ok(());
         for place in places {
             // The others are taken back all the same.
-            result = result.and(self.unmap(device, place));
+            result = result.and(place.unmap(device));
         }
         result
     }
@@ -256,6 +344,11 @@ impl Regions {
         Ok(MemoryAttributes { tag: row.tag, rdma_write: row.rdma_write, rdma_read: row.rdma_read })
     }
 
+    /// How many rows of the page table a region has.
+    pub fn pages(&self, handle: u32) -> Result<u64, AgentError> {
+        Ok(self.find(handle)?.1.place.cover.count)
+    }
+
     /// Whether a handle names a region of the agent's own.
     pub fn is_system(&self, handle: u32) -> bool {
         self.find(handle).is_ok_and(|(_, entry)| entry.row.system)
@@ -269,15 +362,15 @@ impl Regions {
             .get(usize::from(index))
             .copied()
             .flatten()
-            .filter(|entry| entry.row.key == key)
+            .filter(|entry| entry.row.key == key && !entry.ends)
             .map(|entry| (index, entry))
             .ok_or(AgentError::UnknownHandle(handle))
     }
 
     /// Finds a region DMA addresses and page table rows, as few as can be. The addresses are taken, the
     /// rows are not yet.
-    fn place(&mut self, start: u64, bytes: u64) -> Result<Place, AgentError> {
-        for (smaller, cover) in Cover::all(start, bytes).enumerate() {
+    fn place(&mut self, start: u64, bytes: u64, most: u64) -> Result<Place, AgentError> {
+        for (smaller, cover) in Cover::all(start, bytes).take_while(|cover| cover.count <= most).enumerate() {
             let first_page = match self.find_pages(cover.count) {
                 Some(page) => page,
                 None if smaller == 0 => return Err(AgentError::Full(self.pages.len(), "page")),
@@ -291,11 +384,15 @@ impl Regions {
         Err(AgentError::DmaAddresses { length: bytes, all: self.space.bytes() })
     }
 
-    /// Takes the memory back from the device. Its DMA addresses are free only when that went well.
-    fn unmap(&mut self, device: &dyn PciDevice, place: Place) -> Result<(), DeviceError> {
-        device.unmap_dma(place.iova, place.bytes as usize)?;
+    /// What a region had that is not mapped any more is free, but for its row.
+    fn release(&mut self, tags: &mut Tags, tag: u16, place: Place) {
+        tags.give_back(tag);
+        self.take_pages(place, false);
         self.space.release(place.iova, place.bytes);
-        Ok(())
+    }
+
+    fn take_pages(&mut self, place: Place, taken: bool) {
+        self.pages[place.first_page..][..place.cover.count as usize].fill(taken);
     }
 
     /// The first run of `count` free rows of the page table.

@@ -9,11 +9,14 @@ use viaduct_spec::{
 };
 
 use super::{
+    connector::Connector,
     vis::{Direction, ViAttributes, ViState},
     *,
 };
 use crate::{
     address::{ConnectionInfo, Mtu, Service},
+    cm::{self, Discriminator, Host, Target},
+    connection_agent::Ask,
     ledger::{Deed, Ledger},
 };
 
@@ -117,6 +120,65 @@ fn deregistration_commits_drains_reads_and_only_then_unmaps() {
 }
 
 #[test]
+fn nobody_waits_for_memory_that_is_being_mapped_or_unmapped() {
+    let (ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    let handle = register(&agent, &MEMORY[..4096], tag).expect("memory");
+    let meanwhile = |call: &(dyn Fn() + Sync), look: &(dyn Fn() + Sync)| {
+        std::thread::scope(|scope| {
+            let slow = ledger.slow.lock().expect("no panic");
+            scope.spawn(call);
+            while !ledger.books().mapping {
+                std::thread::yield_now();
+            }
+            let (tell, told) = std::sync::mpsc::channel();
+            scope.spawn(move || {
+                look();
+                let _ = tell.send(());
+            });
+            let served = told.recv_timeout(Duration::from_secs(10));
+            drop(slow);
+            served.expect("others are served meanwhile");
+        });
+    };
+    let registered = Mutex::new(0);
+    meanwhile(
+        &|| *registered.lock().expect("no panic") = register(&agent, &MEMORY, tag).expect("memory"),
+        &|| {
+            let other = agent.create_tag().expect("a tag");
+            agent.destroy_tag(other).expect("nobody uses it");
+            // The tag is taken already.
+            assert!(matches!(agent.destroy_tag(tag), Err(AgentError::TagInUse { users: 2, .. })));
+        },
+    );
+    let registered = *registered.lock().expect("no panic");
+    meanwhile(&|| agent.deregister(registered).expect("it is registered"), &|| {
+        // It is nobody's any more, and its rows are nobody else's yet.
+        assert!(matches!(agent.deregister(registered), Err(AgentError::UnknownHandle(_))));
+        assert!(agent.set_memory_attributes(registered, attributes(tag)).is_err());
+        assert!(agent.memory_attributes(handle).is_ok());
+    });
+    agent.deregister(handle).expect("it is registered");
+    agent.destroy_tag(tag).expect("nobody uses it");
+}
+
+#[test]
+fn a_region_that_cannot_be_unmapped_stays_and_can_be_tried_again() {
+    let (ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    let handle = register(&agent, &MEMORY, tag).expect("memory");
+    let kept = ledger.books().maps.clone();
+    // The device does not know of the map any more, and says no.
+    ledger.books().maps.retain(|_, (length, _)| *length != 20_480 && *length != 24_576);
+    assert!(matches!(agent.deregister(handle), Err(AgentError::Device(DeviceError::Refused { .. }))));
+    assert_eq!(agent.memory_attributes(handle).ok(), Some(attributes(tag)));
+    assert!(matches!(agent.destroy_tag(tag), Err(AgentError::TagInUse { users: 1, .. })));
+    ledger.books().maps = kept;
+    agent.deregister(handle).expect("it is taken back");
+    agent.destroy_tag(tag).expect("nobody uses it");
+}
+
+#[test]
 fn the_table_fills_and_empties_and_handles_differ() {
     let (ledger, agent) = open();
     let tag = agent.create_tag().expect("a tag");
@@ -183,15 +245,20 @@ fn a_vi_is_created_connected_and_destroyed() {
         tables,
         [
             table::VI_STATE,
-            table::GATHER,
+            // Nothing is left of whoever had the index.
+            table::WORK_QUEUE,
+            table::WORK_QUEUE,
             table::TRANSMIT,
             table::RECEIVE,
+            table::VI_STATE,
+            table::GATHER,
             table::WORK_QUEUE,
             table::WORK_QUEUE
         ]
     );
+    assert!(rows[1..3].iter().all(|(_, _, words)| work_queue::OPEN.get(words) == 0));
     for (receive, log2) in [(0, 4), (1, 10)] {
-        let (_, row, words) = rows[4 + receive];
+        let (_, row, words) = rows[7 + receive];
         assert_eq!(row, receive as u32);
         assert_eq!(work_queue::OPEN.get(&words), 1);
         assert_eq!(work_queue::RING_LOG2.get(&words), log2);
@@ -379,7 +446,11 @@ fn arm_words_name_position_and_never_repeat() {
     // Four vectors: three for four queues.
     for (row, vector) in [(0, 1), (1, 2), (2, 3), (3, 1)] {
         let found = rows.iter().find_map(|deed| match deed {
-            Deed::Command { table: table::WORK_QUEUE, row: at, words, .. } if *at == row => Some(words),
+            Deed::Command { table: table::WORK_QUEUE, row: at, words, .. }
+                if *at == row && work_queue::OPEN.get(words) == 1 =>
+            {
+                Some(words)
+            }
             _ => None,
         });
         assert_eq!(work_queue::VECTOR.get(found.expect("a row")), vector, "row {row}");
@@ -553,7 +624,8 @@ fn a_completion_queue_is_armed_told_and_resized() {
     ledger.take_deeds();
     let vi = agent.create_vi(with(None, Some(1))).expect("a VI");
     for deed in ledger.take_deeds() {
-        if let Deed::Command { table: table::WORK_QUEUE, row, words, .. } = deed {
+        let Deed::Command { table: table::WORK_QUEUE, row, words, .. } = deed else { continue };
+        if work_queue::OPEN.get(&words) == 1 {
             let to = (work_queue::TO_CQ.get(&words), work_queue::CQ.get(&words));
             assert_eq!(to, if row == 1 { (1, 1) } else { (0, 0) });
         }
@@ -628,6 +700,78 @@ fn the_raw_channel_opens_last_and_closes_first() {
     assert!(matches!(deeds[drained..], [_, Deed::ReadResult, Deed::Unmap { .. }]));
     assert_eq!(ledger.books().maps.len(), 2);
     drop(agent.open_raw(raw::Filter::default()).expect("it was given back"));
+}
+
+#[test]
+fn a_function_that_the_system_takes_away_is_gone_for_all_who_wait_look_or_ask() {
+    for (alarm, reason) in [(Alarm::Removal, "wants it back"), (Alarm::Error, "AER")] {
+        let (ledger, agent) = open();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let tell = Arc::clone(&heard);
+        agent.listen(Box::new(move |vector| tell.lock().expect("no panic").push(vector)));
+        let vectors = agent.vectors();
+        let seen: Vec<u64> = (0..vectors).map(|n| agent.generation(n).expect("a vector")).collect();
+        agent.check().expect("it is there");
+        std::thread::scope(|scope| {
+            const LONG: Duration = Duration::from_secs(60);
+            let waiter = scope.spawn(|| agent.wait_events(LONG));
+            let sleepers: Vec<_> = (1..vectors)
+                .map(|n| (n, seen[usize::from(n)]))
+                .map(|(n, seen)| {
+                    scope.spawn({
+                        let agent = &agent;
+                        move || agent.sleep(n, seen, LONG)
+                    })
+                })
+                .collect();
+            ledger.alarm(alarm);
+            let error = waiter.join().expect("no panic").expect_err("it is gone");
+            assert_eq!(error.class(), ErrorClass::Gone);
+            assert!(error.to_string().contains(reason), "{error}");
+            assert!(sleepers.into_iter().all(|sleeper| sleeper.join().expect("no panic")), "all are woken");
+        });
+        for error in [agent.check().err(), crate::kernel_agent::KernelAgent::check_here(&*agent).err()] {
+            assert_eq!(error.expect("it is gone").class(), ErrorClass::Gone);
+        }
+        assert_eq!(*heard.lock().expect("no panic"), (0..vectors).collect::<Vec<u8>>());
+        // What is left is to close it: its memory is taken back as from any function that answers.
+        drop(agent);
+        assert!(ledger.books().maps.is_empty());
+    }
+}
+
+#[test]
+fn who_waits_is_woken_by_what_another_thread_has_heard() {
+    let (ledger, agent) = open();
+    let connector = Connector::open(&agent, true, 1).expect("a raw channel");
+    let tag = agent.create_tag().expect("a tag");
+    let vi = agent.create_vi(vi_attributes(tag)).expect("a VI");
+    let name = |text: &str| Discriminator::try_from(text.as_bytes()).expect("short");
+    let target = Target::Host(Host { mac: agent.mac(), ip: agent.ip() });
+    for round in 0..20 {
+        let seen = connector.told();
+        ledger.books().checks = 0;
+        let asked = std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| connector.wait(seen, Duration::from_secs(60)));
+            if round % 2 == 0 {
+                // By now it sleeps, most likely; if not, nothing below is different.
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let (from, to) = (name("here"), name("nobody"));
+            let ask = Ask { vi: vi.name(), target, from, to, data: Vec::new(), timeout: None };
+            let asked = connector.connect(ask).expect("it is asked");
+            waiter.join().expect("no panic").expect("the device answers");
+            asked
+        });
+        // The waiter has done what was due: nobody waits there, and that is known. Who sleeps in vain asks whether the device lives.
+        let heard = connector.take_event(|event| event.id() == asked);
+        assert!(
+            matches!(heard, Some(cm::Event::Refused { refusal: cm::event::Refusal::NoMatch, .. })),
+            "{heard:?}"
+        );
+        assert_eq!(ledger.books().checks, 0, "round {round}");
+        assert_ne!(connector.told(), seen);
+    }
 }
 
 #[test]

@@ -24,7 +24,8 @@ use crate::{
 };
 
 /// Largest message in bytes: with the smallest packets it has 2^22 PSNs, well inside the window of
-/// 2^23 that tells old from new.
+/// 2^23 that tells old from new. (A read has 2^20 at most, and so all of these bytes from packets of 1024 bytes on:
+/// docs/semantics.md.)
 pub const MAX_TRANSFER: u32 = 1 << 30;
 
 /// Memory for the rings of VIs, registered under the system tag.
@@ -138,6 +139,24 @@ pub struct NewVi {
 /// The row of a work queue.
 fn row(vi: u16, direction: Direction) -> u32 {
     2 * u32::from(vi) + u32::from(direction == Direction::Receive)
+}
+
+/// Closes a work queue: nothing of it is fetched any more.
+fn close(admin: &Admin<'_>, vi: u16, direction: Direction) -> Result<(), AgentError> {
+    admin.commit(table::WORK_QUEUE, row(vi, direction), &[0, 0])
+}
+
+/// Ends the life of a VI that is not connected, whatever the NIC still has of it (docs/semantics.md, "Lives"). It is idle then,
+/// with these rows, and its work queues are closed.
+fn end_life(admin: &Admin<'_>, vi: u16, transmit: &[u64; 2], receive: &[u64; 2]) -> Result<(), AgentError> {
+    close(admin, vi, Direction::Send)?;
+    close(admin, vi, Direction::Receive)?;
+    admin.commit(table::TRANSMIT, vi.into(), transmit)?;
+    admin.commit(table::RECEIVE, vi.into(), receive)?;
+    // Nothing that was granted reaches memory later,
+    admin.drain()?;
+    // and what was wrong with the old queues breaks nothing any more.
+    set_state(admin, vi, vi_states::IDLE)
 }
 
 fn set_state(admin: &Admin<'_>, vi: u16, to: u8) -> Result<(), AgentError> {
@@ -289,15 +308,17 @@ impl Agent {
         for (word, row) in template::words(&own, peer, self.pkey).iter().zip(8 * index..) {
             admin.commit(table::TEMPLATE, row, &[*word])?;
         }
+        // What was posted on the idle VI is not this connection's.
+        close(&admin, vi.index, Direction::Send)?;
         let loopback = peer.mac == own.mac && peer.ip == own.ip;
         let ViAttributes { tag, service, max_transfer, .. } = entry.attributes;
         let rights = rows::Rights { reads: (*reads_answered).into(), ..self.rights(&entry.attributes) };
         let receive = rows::Receive::connected(&own, peer, tag, rights);
         let mut send = rows::transmit(own.first_psn, service, loopback, (*reads_asked).into());
         transmit::RNR_RETRIES.put(&mut send, (*not_ready_retries).into());
-        admin.commit(table::GATHER, index, &rows::gather(tag, service, mtu, max_transfer))?;
         admin.commit(table::TRANSMIT, index, &send)?;
         admin.commit(table::RECEIVE, index, &receive.words())?;
+        admin.commit(table::GATHER, index, &rows::gather(tag, service, mtu, max_transfer))?;
         let (row, words) = self.work_queue(Direction::Send, entry);
         admin.commit(table::WORK_QUEUE, row, &words)?;
         admin.commit(table::VI_STATE, index, &[vi_states::CONNECTED.into()])?;
@@ -315,8 +336,6 @@ impl Agent {
         state.vi(vi)?;
         let admin = Admin::of(&*self.device);
         set_state(&admin, vi.index, vi_states::IDLE)?;
-        // Nothing that was granted to the old connection reaches memory after the rows are new.
-        admin.drain()?;
         let next = state.next_connection(vi.index.into());
         let entry = state.vi(vi)?;
         (entry.info.queue_pair, entry.info.first_psn) = next;
@@ -371,13 +390,9 @@ impl Agent {
         let mut state = self.state()?;
         let ViAttributes { tag, send_cq, receive_cq, .. } = state.vi(vi)?.attributes;
         let admin = Admin::of(&*self.device);
-        for direction in [Direction::Send, Direction::Receive] {
-            admin.commit(table::WORK_QUEUE, row(vi.index, direction), &[0, 0])?;
-        }
         set_state(&admin, vi.index, vi_states::IDLE)?;
-        // Generation 0 is in no queue pair number.
-        admin.commit(table::RECEIVE, vi.index.into(), &[0, 0])?;
-        admin.drain()?;
+        // Whoever has the index next finds nothing of this life. Generation 0 is in no queue pair number.
+        end_life(&admin, vi.index, &[0, 0], &[0, 0])?;
         self.empty_error_ring(&mut state)?;
         state.tags.give_back(tag);
         for cq in [send_cq, receive_cq].into_iter().flatten() {
@@ -414,9 +429,11 @@ impl Agent {
         rows::Rights { write, read, reads: self.limits.read_depth }
     }
 
-    /// Writes the rows of an idle VI; the doorbells open last.
+    /// Begins a life of an idle VI, with both queues empty; the doorbells open last.
     fn open_vi(&self, admin: &Admin<'_>, entry: &Entry) -> Result<(), AgentError> {
-        self.idle_rows(admin, entry)?;
+        let (transmit, receive) = self.idle_ends(entry);
+        end_life(admin, entry.name.index, &transmit, &receive)?;
+        self.idle_gather(admin, entry)?;
         for direction in [Direction::Send, Direction::Receive] {
             entry.ring(direction).clear();
             let (row, words) = self.work_queue(direction, entry);
@@ -427,12 +444,26 @@ impl Agent {
 
     /// Writes the rows of an idle VI that are not its work queues'.
     fn idle_rows(&self, admin: &Admin<'_>, entry: &Entry) -> Result<(), AgentError> {
-        let ViAttributes { tag, service, mtu, max_transfer, .. } = entry.attributes;
-        let (vi, own) = (u32::from(entry.name.index), &entry.info);
+        let vi = u32::from(entry.name.index);
+        let (transmit, receive) = self.idle_ends(entry);
+        admin.commit(table::TRANSMIT, vi, &transmit)?;
+        admin.commit(table::RECEIVE, vi, &receive)?;
+        self.idle_gather(admin, entry)
+    }
+
+    /// The TRANSMIT and the RECEIVE row of an idle VI.
+    fn idle_ends(&self, entry: &Entry) -> ([u64; 2], [u64; 2]) {
+        let ViAttributes { tag, service, .. } = entry.attributes;
+        let own = &entry.info;
         let receive = rows::Receive::idle(own, tag, self.rights(&entry.attributes));
-        admin.commit(table::GATHER, vi, &rows::gather(tag, service, mtu, max_transfer))?;
-        admin.commit(table::TRANSMIT, vi, &rows::transmit(own.first_psn, service, false, 0))?;
-        admin.commit(table::RECEIVE, vi, &receive.words())
+        (rows::transmit(own.first_psn, service, false, 0), receive.words())
+    }
+
+    /// Writes the GATHER row of an idle VI.
+    fn idle_gather(&self, admin: &Admin<'_>, entry: &Entry) -> Result<(), AgentError> {
+        let ViAttributes { tag, service, mtu, max_transfer, .. } = entry.attributes;
+        let row = rows::gather(tag, service, mtu, max_transfer);
+        admin.commit(table::GATHER, entry.name.index.into(), &row)
     }
 }
 

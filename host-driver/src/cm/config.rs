@@ -58,7 +58,7 @@ pub struct Network {
 }
 
 /// How long things take. What is repeated is repeated after `response`, then after twice as long each time, up to
-/// `longest_response`.
+/// `longest_response`; and, where the consumer's time ends, a last time `response` before that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
     /// Until a message, or a question of ARP's, is sent again.
@@ -90,8 +90,10 @@ impl Default for Timing {
     fn default() -> Self {
         Self {
             response: Duration::from_millis(200),
-            longest_response: Duration::from_secs(3),
-            retries: 10,
+            // A peer may open its NIC at any time; who asked it in vain meanwhile is not to find out much later.
+            longest_response: Duration::from_millis(500),
+            // 22 seconds in all.
+            retries: 45,
             consumer: Duration::from_secs(4),
             longest_mra: Duration::from_secs(30),
             withdrawal: Duration::from_secs(20),

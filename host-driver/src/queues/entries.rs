@@ -10,7 +10,7 @@ use std::{
 
 use viaduct_spec::{doorbell::cq_index, tables::cq_entry};
 
-use crate::memory::Mapping;
+use crate::{barrier, memory::Mapping};
 
 /// log2 of the fewest entries of a ring.
 const MIN_LOG2: u32 = 2;
@@ -50,7 +50,7 @@ impl Entries {
     pub fn new(entries: usize) -> Option<io::Result<Self>> {
         let bytes = Self::bytes(entries)?;
         // Zero at first: phase 0, which no entry of the first lap has.
-        Some(Mapping::new(bytes).and_then(|memory| {
+        Some(Mapping::for_device(bytes).and_then(|memory| {
             Self::over(Arc::new(memory), entries).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
         }))
     }
@@ -93,6 +93,7 @@ impl Entries {
         let slot = self.taken as usize & ((1 << self.log2) - 1);
         // The phase is in the second word, and the NIC writes both at once: behind it the first one is there too.
         let owner = self.word(2 * slot + 1).load(Ordering::Acquire);
+        barrier::from_device();
         let words = [self.word(2 * slot).load(Ordering::Relaxed), owner];
         let lap = u64::from(self.taken >> self.log2 & 1);
         if cq_entry::PHASE.get(&words) == lap {

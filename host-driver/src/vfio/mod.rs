@@ -362,6 +362,22 @@ impl PciDevice for Vfio {
         Ok(())
     }
 
+    fn set_alarms(&self, removal: BorrowedFd<'_>, error: BorrowedFd<'_>) -> Result<(), DeviceError> {
+        self.born.check()?;
+        let kinds = [(vfio::VFIO_PCI_REQ_IRQ_INDEX, removal), (vfio::VFIO_PCI_ERR_IRQ_INDEX, error)];
+        for (kind, event) in kinds {
+            // A kernel or a function without it says so by an error, or by none of them.
+            let there = ioctl::query(self.device.as_fd(), Query::Interrupts(kind));
+            if !there.is_ok_and(|bytes| info::vectors(&bytes).is_ok_and(|count| count > 0)) {
+                continue;
+            }
+            let request = || format!("an eventfd for interrupts of kind {kind}");
+            ioctl::set_interrupts(self.device.as_fd(), kind, &[event.as_raw_fd()])
+                .map_err(|error| self.failed(&request, error))?;
+        }
+        Ok(())
+    }
+
     fn may_sleep(&self) -> bool {
         true
     }

@@ -6,7 +6,6 @@ use std::{
     io,
     os::{fd::AsFd, unix::fs::FileExt},
     ptr::NonNull,
-    sync::atomic::{fence, Ordering},
 };
 
 use rustix::{
@@ -15,6 +14,7 @@ use rustix::{
 };
 
 use super::info::RegionInfo;
+use crate::barrier;
 
 // On smaller machines an access of 8 bytes is two instructions.
 const _: () = assert!(usize::BITS >= 64, "8 bytes in one access need a 64-bit machine");
@@ -108,14 +108,14 @@ impl Region {
         // SAFETY: inside a mapped area and aligned; registers may change at any time, so volatile.
         let value = unsafe { place.read_volatile() };
         // What the caller reads from memory next is not older than the register.
-        fence(Ordering::Acquire);
+        barrier::from_device();
         Ok(value.little_endian())
     }
 
     /// Writes at an offset that [`Region::check`] allows.
     pub fn write<T: Word>(&self, device: &File, offset: u64, value: T) -> io::Result<()> {
         // What the caller stored in memory is there before the device is told of it.
-        fence(Ordering::Release);
+        barrier::to_device();
         let Some(place) = self.mapped::<T>(offset) else {
             let count = device.write_at(&value.to_bytes()[..size_of::<T>()], self.file_offset(offset)?)?;
             return if count == size_of::<T>() { Ok(()) } else { Err(cut(count)) };

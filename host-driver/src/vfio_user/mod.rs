@@ -29,7 +29,7 @@ use rustix::net::{
 
 use crate::{
     credentials::Credentials,
-    device::{Bar, DeviceError, DmaAccess, PciDevice},
+    device::{Bar, DeviceError, DmaAccess, PciDevice, Polling},
     fork::Birth,
     memory,
 };
@@ -343,6 +343,10 @@ impl PciDevice for VfioUser {
 
     fn may_sleep(&self) -> bool {
         true
+    }
+
+    fn polling(&self) -> Polling {
+        Polling::Yield
     }
 
     fn reset(&self) -> Result<(), DeviceError> {

@@ -36,7 +36,7 @@ use crate::{
     agent::{vis::ViAttributes, AgentError, Event, Limits, MemoryAttributes, NicKind, LONGEST_SLEEP},
     connection_agent::ConnectionAgent,
     credentials::Credentials,
-    device::{DeviceError, DmaAccess},
+    device::{DeviceError, DmaAccess, Polling},
     fork::Birth,
     kernel_agent::{CqName, KernelAgent, ViName},
     memory::{self, Mapping},
@@ -48,6 +48,7 @@ use crate::{
         vi::{Parts, Vi},
         ViState,
     },
+    thread,
 };
 
 /// How long viad may take to answer. The end of one that died is seen at once; a simulated NIC on a loaded machine is
@@ -174,6 +175,14 @@ impl Client {
     /// # Errors
     /// [`DeviceError::Gone`] when nobody answers there; [`AgentError::Remote`] with viad's reason when it does not want to.
     pub fn open(path: impl AsRef<Path>) -> Result<Arc<Self>, AgentError> {
+        Self::open_of(path, None)
+    }
+
+    /// The same, of a viad that may run as `user`, beside root and this process's user.
+    ///
+    /// # Errors
+    /// As [`Client::open`].
+    pub fn open_of(path: impl AsRef<Path>, user: Option<u32>) -> Result<Arc<Self>, AgentError> {
         let path = path.as_ref();
         let place = path.display().to_string();
         let gone = |reason: String| DeviceError::Gone { place: place.clone(), reason };
@@ -190,7 +199,7 @@ impl Client {
         })();
         let socket = connected.map_err(|error| gone(format!("connect: {error}")))?;
         let server = Credentials::of_peer(&socket).map_err(system("SO_PEERCRED"))?;
-        server.check_server().map_err(gone)?;
+        server.check_server_of(user).map_err(gone)?;
         let hello = Request::Hello { magic: protocol::MAGIC, version: protocol::VERSION };
         let files = [memories[0].as_fd(), memories[1].as_fd()];
         let (reply, files) = exchange(&socket, &hello, &files).map_err(gone)?;
@@ -219,10 +228,7 @@ impl Client {
             sleepers: Sleepers::default(),
         });
         let told = Arc::clone(&bell);
-        std::thread::Builder::new()
-            .name("viad-watch".into())
-            .spawn(move || watch(&watched, &told))
-            .map_err(system("a thread"))?;
+        thread::spawn("viad-watch", move || watch(&watched, &told)).map_err(system("a thread"))?;
         let born = Birth::now();
         let (turn, news, events_seen) = (Mutex::new(()), Mutex::default(), AtomicU32::new(0));
         Ok(Arc::new(Self { born, bell, socket, turn, welcome, arena, news, events_seen }))
@@ -375,6 +381,10 @@ impl KernelAgent for Client {
 
     fn pause(&self) {
         std::thread::sleep(PAUSE);
+    }
+
+    fn polling(&self) -> Polling {
+        self.welcome.polling
     }
 
     fn vectors(&self) -> u8 {

@@ -38,7 +38,7 @@ impl Client {
     fn fetch(&self) -> Result<bool, AgentError> {
         // Nobody looks for an event between its being fetched and its being here.
         let mut heard = self.heard();
-        let told = self.told(NEWS);
+        let told = Client::told(self, NEWS);
         if told == heard.told {
             return Ok(false);
         }
@@ -122,12 +122,17 @@ impl ConnectionAgent for Client {
         self.heard().news.take(is)
     }
 
-    fn hear(&self, timeout: Duration) -> Result<(), AgentError> {
-        let seen = self.told(NEWS);
-        if self.fetch()? || timeout.is_zero() {
+    fn told(&self) -> u64 {
+        self.heard().told.into()
+    }
+
+    fn hear(&self, seen: u64, timeout: Duration) -> Result<(), AgentError> {
+        let page = Client::told(self, NEWS);
+        // What another thread has fetched may be what this one waits for.
+        if self.fetch()? || timeout.is_zero() || ConnectionAgent::told(self) != seen {
             return self.check_here();
         }
-        self.sleep_untold(NEWS, seen, timeout.min(SLICE));
+        self.sleep_untold(NEWS, page, timeout.min(SLICE));
         self.check_here()?;
         self.fetch().map(drop)
     }

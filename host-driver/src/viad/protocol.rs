@@ -10,6 +10,7 @@ use crate::{
     agent::{vis::ViAttributes, AgentError, ErrorClass, Event, Limits, MemoryAttributes, NicKind},
     cm::{self, CmError, ConnectionId, Discriminator, ListenerId},
     connection_agent::Ask,
+    device::Polling,
     kernel_agent::{CqName, ViName},
     queues::ViState,
 };
@@ -19,7 +20,7 @@ use super::report::{SessionReport, ViReport};
 /// What a client says first.
 pub const MAGIC: [u8; 8] = *b"VIAduct\n";
 /// The version of everything in this file.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// The longest message in bytes.
 pub const LONGEST: usize = 32 << 10;
 /// The most events in one reply.
@@ -189,6 +190,8 @@ pub struct Welcome {
     pub vectors: u8,
     /// Bytes of the arena.
     pub arena: u32,
+    /// What a client does who polls.
+    pub polling: Polling,
 }
 
 /// Why viad did not do it.

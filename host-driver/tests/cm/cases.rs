@@ -270,6 +270,28 @@ fn a_client_that_disconnects_is_a_client_that_gives_up() {
 }
 
 #[test]
+fn a_host_that_comes_late_is_met_within_the_client_s_time() {
+    for late in (0..=47).map(|n| n * SECOND / 10) {
+        for target in [Target::Host(host(1)), Target::Ip(host(1).ip), Target::Mac(host(1).mac)] {
+            let mut net = Network::new(14, 2);
+            net.dead.insert(1);
+            let mut request = net.request(0, 1, ["x", "a"]);
+            (request.target, request.timeout) = (target, Some(5 * SECOND));
+            let begin = net.now;
+            let id = net.managers[0].connect(request, net.now).expect("a request");
+            net.run(late);
+            net.dead.clear();
+            net.managers[1].listen(name("a"), true);
+            net.accept(1);
+            net.meet(0);
+            assert_eq!(net.event(0), Event::Established { id }, "{late:?}, {target:?}");
+            let waited = net.now - begin - late;
+            assert!(waited <= SECOND / 2 + SECOND / 50, "{late:?}, {target:?}: {waited:?}");
+        }
+    }
+}
+
+#[test]
 fn a_dead_host_is_not_reachable() {
     let mut net = Network::new(13, 2);
     net.dead.insert(1);

@@ -24,11 +24,15 @@ pub enum Good {
     Tag,
     /// Bytes in regions.
     Bytes,
+    /// Rows of the NIC's region table: a region's, an arena's, the ring's of a completion queue.
+    Row,
+    /// Rows of the NIC's page table.
+    Page,
     /// Listeners, and requests that are not decided on.
     Listener,
 }
 
-const GOODS: usize = 7;
+const GOODS: usize = 9;
 const NAMES: [&str; GOODS] = [
     "sessions",
     "virtual interfaces",
@@ -36,6 +40,8 @@ const NAMES: [&str; GOODS] = [
     "regions",
     "protection tags",
     "bytes in regions",
+    "rows of the region table",
+    "rows of the page table",
     "listeners and undecided requests",
 ];
 
@@ -49,12 +55,19 @@ pub struct Accounts {
 impl Accounts {
     /// Nobody has anything.
     pub fn new(limits: &Limits, nic: &agent::Limits) -> Arc<Self> {
-        let Limits { sessions, vis, cqs, regions, tags, bytes, listeners, .. } = *limits;
+        let Limits { sessions, vis, cqs, regions, rows, pages, tags, bytes, listeners, .. } = *limits;
+        // What is asked for as regions is to be had, beside a user's arenas and rings; else nobody has more than a third.
+        let own = cqs.unwrap_or(nic.cqs.into()).saturating_add(sessions);
+        let asked = regions.map_or(0, |regions| regions.saturating_add(own));
+        let rows = rows.unwrap_or(u64::from(nic.regions / 3).max(1).max(asked));
+        // Most regions have one or two.
+        let pages = pages.unwrap_or(u64::from(nic.pages / 3).max(1).max(asked.saturating_mul(2)));
+        let bytes = bytes.unwrap_or_else(half_of_memory);
         let half = |limit: Option<u64>, all: u64| limit.unwrap_or((all / 2).max(1));
         let (vis, cqs) = (half(vis, nic.vis.into()), half(cqs, nic.cqs.into()));
         let regions = half(regions, nic.regions.into());
         Arc::new(Self {
-            limits: [sessions, vis, cqs, regions, tags, bytes, listeners],
+            limits: [sessions, vis, cqs, regions, tags, bytes, rows, pages, listeners],
             users: Mutex::default(),
         })
     }
@@ -93,10 +106,23 @@ impl Accounts {
         self.users().get(&uid).map_or(0, |all| all[good as usize])
     }
 
+    /// What a user may still take.
+    pub fn rest(&self, uid: u32, good: Good) -> u64 {
+        self.limit(good).saturating_sub(self.has(uid, good))
+    }
+
     fn users(&self) -> MutexGuard<'_, HashMap<u32, [u64; GOODS]>> {
         // Each change is one addition.
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Half of the machine's memory, in bytes.
+fn half_of_memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kilobytes = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));
+    // A machine that does not say has at least a gigabyte.
+    kilobytes.and_then(|number| number.parse::<u64>().ok()).map_or(1 << 29, |number| (number << 10) / 2)
 }
 
 /// What a user has been given; dropping it gives it back.
@@ -129,14 +155,21 @@ mod tests {
         let nic = agent::Limits {
             vis: 64,
             cqs: 5,
-            regions: 1,
-            pages: 1,
+            regions: 90,
+            pages: 30,
             doorbell_shift: 12,
             receive_ahead: 1,
             read_depth: 1,
         };
-        let accounts = Accounts::new(&Limits { vis: Some(3), bytes: 100, ..Limits::default() }, &nic);
-        assert_eq!([Good::Vi, Good::Cq, Good::Region].map(|good| accounts.limit(good)), [3, 2, 1]);
+        let accounts = Accounts::new(&Limits { vis: Some(3), bytes: Some(100), ..Limits::default() }, &nic);
+        let limits = [Good::Vi, Good::Cq, Good::Region, Good::Row, Good::Page];
+        assert_eq!(limits.map(|good| accounts.limit(good)), [3, 2, 45, 30, 10]);
+        // Regions that are asked for are to be had, each session's arena and all rings beside.
+        let more = Limits { regions: Some(80), cqs: Some(2), sessions: 3, ..Limits::default() };
+        let more = Accounts::new(&more, &nic);
+        assert_eq!([Good::Row, Good::Page].map(|good| more.limit(good)), [85, 170]);
+        let memory = more.limit(Good::Bytes);
+        assert!((1 << 26..1 << 50).contains(&memory), "half of this machine's: {memory}");
         let one = accounts.take(7, Good::Vi, 2).expect("within");
         let error = accounts.take(7, Good::Vi, 2).expect_err("too many").to_string();
         assert!(error.contains("user 7 has 2 virtual interfaces") && error.contains("limit is 3"), "{error}");

@@ -51,10 +51,15 @@ pub struct Limits {
     pub cqs: Option<u64>,
     /// Regions; half of the NIC's if it is not said.
     pub regions: Option<u64>,
+    /// Rows of the NIC's region table: those of regions, and one each session's arena and completion queue's ring. A third of them if it is
+    /// not said, or what `regions`, `cqs` and `sessions` come to.
+    pub rows: Option<u64>,
+    /// Rows of the NIC's page table; a third of them, or two for each of `rows`, if it is not said.
+    pub pages: Option<u64>,
     /// Protection tags.
     pub tags: u64,
-    /// Bytes in regions, whole pages.
-    pub bytes: u64,
+    /// Bytes in regions, whole pages; half of the machine's memory if it is not said.
+    pub bytes: Option<u64>,
     /// Who waits for connections, and who has asked for one and is not decided on.
     pub listeners: u64,
     /// Requests a second; more of them wait.
@@ -93,8 +98,10 @@ impl Default for Limits {
             vis: None,
             cqs: None,
             regions: None,
+            rows: None,
+            pages: None,
             tags: 1024,
-            bytes: 1 << 40,
+            bytes: None,
             listeners: 128,
             requests: 20_000,
             burst: 2000,
@@ -128,7 +135,9 @@ mod tests {
         assert_eq!(documented, Config { nic: documented.nic.clone(), ..Config::default() });
         documented.check().expect("it makes sense");
         // Every key is there, if only in a comment.
-        let user = Limits { vis: Some(1), cqs: Some(1), regions: Some(1), ..Limits::default() };
+        let one = Some(1);
+        let user = Limits { vis: one, cqs: one, regions: one, ..Limits::default() };
+        let user = Limits { rows: one, pages: one, bytes: one, ..user };
         let all =
             toml::to_string(&Config { group: Some(0), tap: Some(String::new()), user, ..Config::default() })
                 .expect("TOML");

@@ -200,13 +200,14 @@ impl Connections {
     /// The device's: it is gone.
     pub fn run(&self) -> Result<(), AgentError> {
         while !self.stopped.load(Ordering::Relaxed) {
-            self.connector.wait(SLICE)?;
+            let seen = self.connector.told();
             self.hand_out(&mut self.routes())?;
             if let Some(tap) = &self.tap {
                 while let Some(frame) = self.connector.next_other() {
                     tap.send(&frame);
                 }
             }
+            self.connector.wait(seen, SLICE)?;
         }
         Ok(())
     }

@@ -105,11 +105,6 @@ impl Page {
         let now = self.word(offset).load(Ordering::Relaxed);
         (forwarded, now != forwarded && now != 0)
     }
-
-    /// Whether a doorbell was passed on since the page was empty.
-    fn was_rung(&self) -> bool {
-        [page::SEND, page::RECEIVE].iter().any(|&at| self.seen[at as usize / 8].load(Ordering::Relaxed) != 0)
-    }
 }
 
 /// The forwarder of one device.
@@ -214,11 +209,9 @@ impl Forwarder {
     }
 
     /// Passes on what a VI's page holds, and empties its doorbells: the queues start anew. Of the send queue alone, or of both.
-    /// Whether a doorbell was rung since they did so last.
-    pub fn renew(&self, page: &Arc<Page>, send_only: bool) -> Result<bool, DeviceError> {
+    pub fn renew(&self, page: &Arc<Page>, send_only: bool) -> Result<(), DeviceError> {
         let _one_at_a_time = self.lock();
         self.forward(std::slice::from_ref(page))?;
-        let rung = page.was_rung();
         let words: &[u64] = if send_only { &[page::SEND] } else { &[page::SEND, page::RECEIVE] };
         for &offset in words {
             page.word(offset).store(0, Ordering::Release);
@@ -228,7 +221,7 @@ impl Forwarder {
             // The word that was taken last may be the new ring's first: nobody takes it for taken.
             page.word(TAKEN + page::RECEIVE).store(0, Ordering::Release);
         }
-        Ok(rung)
+        Ok(())
     }
 
     fn pass(&self) -> Result<bool, DeviceError> {
@@ -413,7 +406,7 @@ mod tests {
         let vi = page(&forwarder, Kind::Vi, 0);
         store(&vi, page::SEND, 7);
         store(&vi, page::RECEIVE, 8);
-        assert!(forwarder.renew(&vi, true).expect("it takes all"), "rung");
+        forwarder.renew(&vi, true).expect("it takes all");
         assert_eq!(book.take(), [(8, 8), (0, 7)], "what was posted is posted");
         assert!(!forwarder.pass().expect("nothing"), "an empty page is no news");
         store(&vi, page::SEND, 7);
@@ -422,9 +415,8 @@ mod tests {
         assert_eq!(book.take(), [(0, 7)], "the receive queue went on");
         let taken = || vi.word(TAKEN + page::RECEIVE).load(Ordering::Acquire);
         assert_eq!(taken(), 8, "the client knows that it is posted");
-        assert!(forwarder.renew(&vi, false).expect("nothing new"));
+        forwarder.renew(&vi, false).expect("nothing new");
         assert_eq!(taken(), 0, "the same word again is not posted yet");
-        assert!(!forwarder.renew(&vi, false).expect("nothing new"), "not rung since");
         store(&vi, page::RECEIVE, 8);
         forwarder.settle(&vi).expect("one");
         assert_eq!(book.take(), [(8, 8)]);

@@ -89,8 +89,11 @@ impl Nic {
             vis: vis as u16,
             // One is the agent's; the library leaves it out.
             cqs: (most(Good::Cq, u64::from(limits.cqs) - 1) + 1) as u16,
-            // Row 0 and two of the agent's, in the same way.
-            regions: (most(Good::Region, u64::from(limits.regions) - 3) + 3) as u32,
+            // Row 0 and two of the agent's, in the same way; beside the raw channel's and the session's own arena.
+            regions: (most(Good::Region, u64::from(limits.regions).saturating_sub(5))
+                .min(self.accounts.limit(Good::Row).saturating_sub(1))
+                + 3) as u32,
+            pages: most(Good::Page, limits.pages.into()) as u32,
             ..limits
         }
     }

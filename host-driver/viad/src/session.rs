@@ -175,6 +175,7 @@ fn hello(
             bytes: nic.agent.dma_bytes().min(nic.accounts.limit(Good::Bytes)),
             vectors: nic.agent.vectors(),
             arena: table.arena_bytes() as u32,
+            polling: nic.agent.device().polling(),
         };
         (table, welcome, files)
     });

@@ -1,6 +1,6 @@
 //! What one session has. Nothing in it means anything to another; dropping it gives everything back.
 
-use std::{collections::BTreeMap, io, os::fd::OwnedFd, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, io, os::fd::OwnedFd, sync::Arc};
 
 use viaduct_driver::{
     address::ConnectionInfo,
@@ -13,7 +13,7 @@ use viaduct_driver::{
     device::DmaAccess,
     kernel_agent::{CqName, KernelAgent, ViName},
     memory::Mapping,
-    pages,
+    pages::{self, Cover},
     queues::{entries::Entries, ViState},
     viad::doorbell_page::Kind,
 };
@@ -30,9 +30,6 @@ use crate::{
     server::Nic,
 };
 
-/// What the NIC has to flush what is posted on broken VIs. Its memory may be gone, so nobody can look.
-const FLUSH: Duration = Duration::from_millis(3);
-
 /// What one session has.
 pub struct Table {
     nic: Arc<Nic>,
@@ -44,12 +41,14 @@ pub struct Table {
     places: Vec<bool>,
     wake: OwnedFd,
     tags: BTreeMap<u16, Share>,
-    regions: BTreeMap<u32, [Share; 2]>,
+    regions: BTreeMap<u32, [Share; 4]>,
     vis: BTreeMap<ViName, Vi>,
     cqs: BTreeMap<CqName, Cq>,
     party: Party,
     record: Arc<Record>,
     _session: Share,
+    /// The arena's rows.
+    _arena: [Share; 2],
 }
 
 struct Vi {
@@ -61,7 +60,8 @@ struct Vi {
 
 struct Cq {
     page: Arc<Page>,
-    _share: Share,
+    /// Itself, and its ring's rows.
+    _shares: [Share; 3],
 }
 
 /// Shared memory, or why there is none.
@@ -78,6 +78,9 @@ impl Table {
         session: Share,
     ) -> Result<(Self, [OwnedFd; 2]), AgentError> {
         let vis = nic.client_limits().vis;
+        // One row each: its memory is aligned to its size.
+        let row = |good| nic.accounts.take(peer.uid, good, 1);
+        let arena_rows = [row(Good::Row)?, row(Good::Page)?];
         let (mapping, file) = memory(Mapping::shared("viad-arena", arena_bytes(vis)))?;
         let (inbox, own) = memory(Inbox::new())?;
         let read = memory(memories[1].try_clone())?;
@@ -105,6 +108,7 @@ impl Table {
             party,
             record,
             _session: session,
+            _arena: arena_rows,
         };
         Ok((table, [own, file]))
     }
@@ -165,13 +169,28 @@ impl Table {
     ) -> Result<u32, AgentError> {
         self.own_tag(attributes.tag)?;
         let (start, bytes) = pages::whole(address, length).ok_or(AgentError::Range { address, length })?;
-        let shares = [self.share(Good::Region, 1)?, self.share(Good::Bytes, bytes)?];
+        let [region, own_row] = [self.share(Good::Region, 1)?, self.share(Good::Row, 1)?];
+        let bytes_share = self.share(Good::Bytes, bytes)?;
+        // Where DMA addresses are scarce it may cost more rows than these.
+        let least = Cover::all(start, bytes).next().map_or(0, |cover| cover.count);
+        drop(self.share(Good::Page, least)?);
+        let most = self.nic.accounts.rest(self.peer.uid, Good::Page);
         let end = start.checked_add(bytes).ok_or(AgentError::Range { address, length })?;
         // Writes through its descriptor would ignore that a page is read-only.
         let access = self.peer.access(start, end)?;
         let file = &self.memories[usize::from(access == DmaAccess::Read)];
         use std::os::fd::AsFd;
-        let handle = self.nic.agent.register_file(file.as_fd(), (address, length), access, attributes)?;
+        let agent = &self.nic.agent;
+        let handle = agent.register_file(file.as_fd(), (address, length), access, attributes, most)?;
+        let pages = agent.page_rows(handle).and_then(|pages| self.share(Good::Page, pages));
+        let shares = match pages {
+            Ok(pages) => [region, own_row, bytes_share, pages],
+            // Another session of the user's was quicker.
+            Err(error) => {
+                agent.deregister(handle)?;
+                return Err(error);
+            }
+        };
         let mut has = self.record.has();
         has.regions.insert(row(handle), (address, length));
         has.bytes += bytes;
@@ -310,33 +329,16 @@ impl Table {
         self.retire(&[vi])
     }
 
-    /// Destroys VIs, whatever is posted on them. All of them, whatever the first error is.
+    /// Destroys VIs, whatever is posted on them: the NIC forgets it. All of them, whatever the first error is.
     fn retire(&mut self, vis: &[ViName]) -> Result<(), AgentError> {
         let nic = Arc::clone(&self.nic);
         let mut result = Ok(());
-        let mut broken = Vec::new();
         for &name in vis {
             let Some(vi) = self.vis.get(&name) else { continue };
             result = result.and(nic.connections.leave_vi(&self.party, name));
-            let mut stop = || -> Result<(), AgentError> {
-                let rung = nic.forwarder.renew(&vi.page, false)?;
-                nic.forwarder.remove(&vi.page);
-                if rung || nic.agent.vi_state(name)? != ViState::Idle {
-                    nic.agent.break_vi(name)?;
-                    broken.push(name);
-                }
-                Ok(())
-            };
-            result = result.and(stop());
+            // A thread of the client's that posts hears that it has.
+            result = result.and(nic.forwarder.settle(&vi.page).map_err(AgentError::from));
             nic.forwarder.remove(&vi.page);
-        }
-        if !broken.is_empty() {
-            std::thread::sleep(FLUSH);
-        }
-        for &name in &broken {
-            result = result.and(nic.agent.idle_vi(name).map(drop));
-        }
-        for &name in vis {
             let destroyed = nic.agent.destroy_vi(name);
             if destroyed.is_ok() {
                 nic.events.disown(Subject::Vi(name));
@@ -352,7 +354,7 @@ impl Table {
 
     /// Creates a completion queue: name, vector, and the descriptors of its ring and doorbell page.
     pub fn create_cq(&mut self, entries: usize) -> Result<(CqName, u8, [OwnedFd; 2]), AgentError> {
-        let share = self.share(Good::Cq, 1)?;
+        let shares = [self.share(Good::Cq, 1)?, self.share(Good::Row, 1)?, self.share(Good::Page, 1)?];
         let (ring, ring_file) = ring(entries)?;
         let (name, vector) = self.nic.agent.new_cq(&ring)?;
         let at = self.nic.agent.limits().cq_page(name.index);
@@ -366,7 +368,7 @@ impl Table {
         };
         self.nic.events.own(Subject::Cq(name), &self.party.inbox);
         self.nic.forwarder.add(&page);
-        self.cqs.insert(name, Cq { page, _share: share });
+        self.cqs.insert(name, Cq { page, _shares: shares });
         self.record.has().cqs = self.cqs.len() as u32;
         Ok((name, vector, [ring_file, file]))
     }

@@ -6,12 +6,12 @@
 //! | matter | the model | where |
 //! |---|---|---|
 //! | host memory | an access takes no time and is whole | `host` |
-//! | receives | fetched as soon as they are posted, `receive_ahead` of them, or when the packet that made room for them is done with; checked when a message takes them | `queues`, `message` |
-//! | sends | fetched as soon as they are posted, `send_ahead` of them; checked when their first packet is made, their memory with each packet | `requester`, `packets` |
+//! | receives | fetched as soon as they are posted, `receive_ahead` of them, or when the packet that made room for them is done with; checked when a message takes them | `receives`, `responder::payload` |
+//! | sends | fetched as soon as they are posted, `send_ahead` of them; checked when their first packet is made, their memory with each packet | `requester` |
 //! | a packet whose place is partly refused | the bytes before the refused segment are written | `scatter` |
-//! | whose turn it is | virtual interfaces in a circle, a packet each; answers and requests of one in turn | `transmit` |
-//! | acknowledgements | one for each packet that asks, at once, unless one of the same VI still waits: then the newer one stands for both | `responder` |
-//! | answers queued when a VI breaks | leave in their order before the NAK | `responder` |
+//! | whose turn it is | virtual interfaces in a circle, a packet each; answers and requests of one in turn | `transmit`, `vi` |
+//! | acknowledgements | one for each packet that asks, at once, unless one of the same VI still waits: then the newer one stands for both | `responder::replies` |
+//! | answers queued when a VI breaks | leave in their order before the NAK | `responder::replies` |
 
 use viaduct_spec::profile::{RECEIVE_AHEAD, SEND_WINDOW};
 
@@ -34,6 +34,8 @@ pub struct Choices {
     pub receive_ahead: usize,
     /// Cycles from the last packet of an unreliable send to its completion, while its VI is well.
     pub complete_cycles: u64,
+    /// Each answer is queued for itself, and whoever leads the model says which stands for which.
+    pub answers_apart: bool,
     /// A rule that is broken on purpose, for the tests of tests.
     pub mutant: Option<Mutant>,
 }
@@ -67,6 +69,7 @@ impl Default for Choices {
             receive_cycles: 0,
             receive_ahead: RECEIVE_AHEAD,
             complete_cycles: 0,
+            answers_apart: false,
             mutant: None,
         }
     }

@@ -5,8 +5,8 @@ use viaduct_spec::descriptor::{
     SEGMENT_BYTES,
 };
 
-use super::device::Device;
-use super::protection::{Access, Place, Refused, Right};
+use super::memory::Memory;
+use super::place::{Access, Place, Right, Unread};
 
 /// Bytes of a descriptor that one read brings; of what is behind them nothing is known at first.
 pub const FIRST_BYTES: usize = 64;
@@ -69,6 +69,20 @@ impl Descriptor {
     /// In place of one that is not there.
     pub fn none() -> Self {
         Self::decode(&[])
+    }
+
+    /// Reads a descriptor by the tag of its VI. The error: its control segment does not lie in the region, or some of it cannot be read.
+    pub fn read(place: Place, tag: u16, memory: &mut Memory<'_>) -> Result<Self, Unread> {
+        let access = Access { place, span: CONTROL_SEGMENT_BYTES as u64, tag, right: Right::Read };
+        let head = memory.read(access, CONTROL_SEGMENT_BYTES)?;
+        let count = Self::decode(&head).count.min(MAX_SEGMENTS);
+        let wanted = (SEGMENT_BYTES * usize::from(count)) as u64;
+        let behind = Access { place: place.plus(access.span), ..access };
+        let room = memory.room(Access { span: 0, ..behind }).min(wanted) / SEGMENT_BYTES as u64;
+        let length = room as usize * SEGMENT_BYTES;
+        let mut bytes = head;
+        bytes.extend(memory.read(Access { span: length as u64, ..behind }, length)?);
+        Ok(Self::decode(&bytes))
     }
 
     fn decode(bytes: &[u8]) -> Self {
@@ -179,22 +193,6 @@ impl Descriptor {
     /// Some of its segments are behind its region's end.
     pub fn is_cut(&self) -> bool {
         self.segments.len() < usize::from(self.count)
-    }
-}
-
-impl Device {
-    /// Reads a descriptor by the tag of its VI. Refused: its control segment does not lie in the region.
-    pub fn read_descriptor(&mut self, place: Place, tag: u16) -> Result<Descriptor, Refused> {
-        let access = Access { place, span: CONTROL_SEGMENT_BYTES as u64, tag, right: Right::Read };
-        let head = self.read(access, CONTROL_SEGMENT_BYTES)?;
-        let count = Descriptor::decode(&head).count.min(MAX_SEGMENTS);
-        let wanted = (SEGMENT_BYTES * usize::from(count)) as u64;
-        let behind = Access { place: place.plus(access.span), ..access };
-        let room = self.room(Access { span: 0, ..behind }).min(wanted) / SEGMENT_BYTES as u64;
-        let length = room as usize * SEGMENT_BYTES;
-        let mut bytes = head;
-        bytes.extend(self.read(Access { span: length as u64, ..behind }, length)?);
-        Ok(Descriptor::decode(&bytes))
     }
 }
 

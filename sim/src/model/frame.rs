@@ -145,13 +145,15 @@ fn is_ours(code: u8, agent_s: bool) -> bool {
     }
 }
 
-/// Bytes of an opcode's extension headers. One that is none of ours has those of its lower five bits.
+/// Bytes of an opcode's extension headers. One that is none of ours has none.
 fn extension_bytes(code: u8) -> usize {
     match code {
         opcode::UD_SEND_ONLY => 8,
         opcode::RC_READ_REQUEST => 16,
         opcode::RC_READ_RESPONSE_ONLY | opcode::RC_ACKNOWLEDGE => 4,
-        _ => match code & 0x1F {
+        _ if !is_ours(code, false) => 0,
+        // The unreliable ones stand in the same order.
+        _ => match code & !opcode::UC_SEND_FIRST {
             opcode::RC_SEND_LAST_IMMEDIATE
             | opcode::RC_SEND_ONLY_IMMEDIATE
             | opcode::RC_WRITE_LAST_IMMEDIATE
@@ -173,11 +175,6 @@ const LONGEST: usize = 4224;
 /// Bytes of the longest IP packet that is taken: all headers and 4096 bytes.
 const LONGEST_PACKET: usize = HEADER_BYTES - IP + 20 + 4096 + ICRC_BYTES;
 
-/// Whether a field that ends at `end` counts: if the frame has all the eight bytes it ends in.
-fn has(frame: &[u8], end: usize) -> bool {
-    frame.len() >= end.next_multiple_of(8)
-}
-
 /// Takes a frame apart: one that has come undamaged, tagged or not.
 pub fn read(frame: &[u8], own: &Identity) -> Result<Reading, Drop> {
     let untagged = (be16(frame, TAG) == 0x8100 && frame.len() >= ETHERNET_BYTES + 4)
@@ -186,16 +183,17 @@ pub fn read(frame: &[u8], own: &Identity) -> Result<Reading, Drop> {
     if !(ETHERNET_BYTES..=LONGEST).contains(&frame.len()) {
         return Err(Drop::Malformed);
     }
+    // Of a frame that has been cut, a field counts that it has whole.
+    let has = |end: usize| frame.len() >= end;
     let foreign = [
         frame[..6] != own.mac_bytes(),
         be16(frame, TAG) != 0x0800,
         // Version 4, no options; no fragment; UDP.
-        has(frame, IP + 1) && frame[IP] != 0x45,
-        has(frame, IP + 8) && be16(frame, IP + 6) & 0x3FFF != 0,
-        has(frame, IP + 10) && frame[IP + 9] != 17,
-        has(frame, IP + 18) && be16(frame, IP + 16) != (own.ip >> 16) as u16,
-        has(frame, IP + 20) && be16(frame, IP + 18) != own.ip as u16,
-        has(frame, UDP + 4) && be16(frame, UDP + 2) != UDP_PORT,
+        has(IP + 1) && frame[IP] != 0x45,
+        has(IP + 8) && be16(frame, IP + 6) & 0x3FFF != 0,
+        has(IP + 10) && frame[IP + 9] != 17,
+        has(IP + 20) && be32(frame, IP + 16) != own.ip,
+        has(UDP + 4) && be16(frame, UDP + 2) != UDP_PORT,
     ];
     if foreign.contains(&true) {
         return Err(Drop::NotOurs);

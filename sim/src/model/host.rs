@@ -1,12 +1,30 @@
-//! The host as the device reaches it: memory, configuration space, and where its interrupts go.
-//! An access takes no time, and is out before anything that follows it.
+//! The host as the device reaches it: what a NIC needs of its bus, and the bus of the simulated network. An access takes no
+//! time, and is out before anything that follows it.
 
 use crate::memory::{Memory, INTERRUPTS};
 use crate::root_complex::{BusCounters, ConfigSpace, Interrupts, Options};
 
-/// The host's side of the bus.
+/// What a NIC needs of the host's side of its bus.
+pub trait Host {
+    /// Reads so many bytes at a DMA address; `None` if no memory answers.
+    fn read(&mut self, address: u64, length: usize) -> Option<Vec<u8>>;
+
+    /// Writes. It is posted, so the device does not hear of it when no memory is there.
+    fn write(&mut self, address: u64, data: &[u8]);
+
+    /// Sends an interrupt: a write of one double word.
+    fn message(&mut self, address: u64, data: u32);
+
+    /// Bus Master is enabled: the device may reach memory.
+    fn bus_master(&self) -> bool;
+
+    /// MSI-X is enabled, and the function is not masked.
+    fn msix(&self) -> bool;
+}
+
+/// The host's side of the bus in a simulated network.
 #[derive(Debug)]
-pub struct Host {
+pub struct Bus {
     /// Memory behind DMA addresses.
     pub memory: Memory,
     /// The function's configuration space.
@@ -17,7 +35,7 @@ pub struct Host {
     pub interrupts: Interrupts,
 }
 
-impl Host {
+impl Bus {
     /// Nothing is mapped yet.
     pub fn new(options: &Options) -> Self {
         Self {
@@ -27,9 +45,10 @@ impl Host {
             interrupts: Interrupts::default(),
         }
     }
+}
 
-    /// Reads; `None` if no memory answers.
-    pub fn read(&mut self, address: u64, length: usize) -> Option<Vec<u8>> {
+impl Host for Bus {
+    fn read(&mut self, address: u64, length: usize) -> Option<Vec<u8>> {
         self.counters.reads += 1;
         self.counters.read_bytes += length as u64;
         let mut data = vec![0; length];
@@ -43,8 +62,7 @@ impl Host {
         }
     }
 
-    /// Writes: posted, so the device does not hear of it when no memory is there.
-    pub fn write(&mut self, address: u64, data: &[u8]) {
+    fn write(&mut self, address: u64, data: &[u8]) {
         self.counters.writes += 1;
         self.counters.write_bytes += data.len() as u64;
         if let Err(error) = self.memory.write(address, data) {
@@ -53,13 +71,20 @@ impl Host {
         }
     }
 
-    /// Sends an interrupt: a write of one double word.
-    pub fn message(&mut self, address: u64, data: u32) {
+    fn message(&mut self, address: u64, data: u32) {
         if INTERRUPTS.contains(&address) {
             self.counters.interrupts += 1;
             self.interrupts.raise(data as usize);
         } else {
             self.write(address, &data.to_le_bytes());
         }
+    }
+
+    fn bus_master(&self) -> bool {
+        self.config.bus_master()
+    }
+
+    fn msix(&self) -> bool {
+        self.config.msix_enable() && !self.config.msix_mask()
     }
 }

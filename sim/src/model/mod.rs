@@ -2,46 +2,53 @@
 //! and never from the RTL, against which the RTL is tested.
 //!
 //! ```text
-//!   host stores, loads --> delay --> registers, doorbells --> queues --> requester --+
-//!        memory <--> host <-- protection <-- descriptor, scatter, completion, cq     v
-//!                                                  ^                              transmit --> Mac
-//!             Mac --> receive --> raw, unreliable, responder, reads (answers) --------^
+//!   stores, loads --> registers, doorbells --+          +--> effects: writes, completions, events, vectors, frames
+//!   frames --> frame --> receive ------------+--> vi ---+        |
+//!   time, turns ----------------------------+            device applies them, in order: completion, cq, vectors, host, Mac
 //! ```
+//!
+//! Each part owns its state, is given what it needs ([`context`]), and says what is to happen ([`effect`]); nobody but the interpreter
+//! ([`device`]) has them all. A VI ([`vi`]) is its receive queue, requester and responder. Data flows one way: a packet is taken apart,
+//! matched with its VI, checked, moved and completed.
 //!
 //! Transactions, not pins: an access to host memory takes no time. Time passes on the host's bus (half a round
 //! trip for a store, a whole one for a load), in the NIC ([`Choices::packet_cycles`] for each packet) and on the link, whose rate
 //! frames leave at. Nothing is random: the same calls at the same cycles give the same frames.
 //!
-//! What the specification leaves open is in [`choices`].
+//! What the specification leaves open is in [`choices`]. Without a network, a test drives a model as [`Driven`].
 
 pub mod choices;
 mod completion;
+mod context;
 mod counters;
 mod cq;
 mod descriptor;
 mod device;
 mod doorbells;
-mod events;
+mod driven;
+mod effect;
+mod event;
 mod frame;
 mod host;
-mod message;
-mod packets;
-mod progress;
+mod memory;
+mod place;
+mod posted;
 mod protection;
 mod psn;
-mod queues;
 mod raw;
-mod reads;
 mod receive;
+mod receives;
 mod registers;
 mod requester;
 mod responder;
+mod response;
 mod scatter;
 mod tables;
 mod timers;
 mod transmit;
-mod unreliable;
 mod vectors;
+mod vi;
+mod work_queue;
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -56,7 +63,10 @@ use crate::function::Function;
 use crate::memory::Memory;
 use crate::root_complex::{in_table, Access, BusCounters, LoadId, Options, Violation};
 use device::Device;
-use host::Host;
+pub use device::Pending;
+pub use driven::{Driven, Packets, Sent};
+use host::Bus;
+pub use host::Host;
 use transmit::Way;
 
 /// An access of the host on its way.
@@ -77,7 +87,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn of(device: &Device) -> Self {
+    fn of(device: &Device<Bus>) -> Self {
         let [wire, loopback] = [Way::Wire, Way::Loopback].map(|way| device.has_packets(way));
         Self { wire, loopback, deadline: device.deadline() }
     }
@@ -86,7 +96,7 @@ impl Waiting {
 /// The model, with its port and the way to its host.
 #[derive(Debug)]
 pub struct Model {
-    device: Device,
+    device: Device<Bus>,
     mac: Mac,
     /// Half a round trip over the bus.
     there: Cycle,
@@ -103,7 +113,7 @@ impl Model {
     /// After power-up, on a link that carries `rate` bytes a cycle.
     pub fn new(choices: Choices, options: &Options, rate: u64) -> Self {
         Self {
-            device: Device::new(choices, Host::new(options)),
+            device: Device::new(choices, Bus::new(options)),
             mac: Mac::new(rate),
             there: options.round_trip / 2,
             loads: 0,
@@ -125,13 +135,13 @@ impl Model {
 
     /// Frames have to wait: they would need memory that may not be reached.
     fn holds_frames(&self) -> bool {
-        self.device.registers.receives() && !self.device.host.config.bus_master()
+        self.device.receives() && !self.device.host.config.bus_master()
     }
 
     /// When something is to be done, at `now` or later.
     fn next_event(&self, now: Cycle) -> Option<Cycle> {
         let device = &self.device;
-        let frames = [self.mac.arrival(), device.loopback.front().map(|(when, _)| *when)];
+        let frames = [self.mac.arrival(), device.outbox.arrival()];
         let frames = frames.into_iter().flatten().filter(|_| !self.holds_frames()).min();
         let wire = self.mac.ready().filter(|_| self.waiting.wire);
         let loopback = self.waiting.loopback.then_some(0);
@@ -157,7 +167,7 @@ impl Model {
                     self.device.take_frame(&frame.data, frame.damaged);
                 }
             }
-            while let Some((_, frame)) = self.device.loopback.take_front_if(|(when, _)| *when <= now) {
+            while let Some(frame) = self.device.outbox.take_arrived(now) {
                 self.device.take_frame(&frame, false);
             }
         }
@@ -168,7 +178,7 @@ impl Model {
                 self.next_packet = now + self.device.choices.packet_cycles.max(1);
             }
         }
-        if let Some(frame) = self.device.outgoing.take() {
+        if let Some(frame) = self.device.outbox.take_wire() {
             self.mac.send(now, frame);
         }
         self.look();
@@ -218,7 +228,7 @@ impl Function for Model {
         let busy = !self.requests.is_empty()
             || !self.returning.is_empty()
             || !self.mac.is_quiet() && !self.holds_frames()
-            || !self.device.loopback.is_empty()
+            || self.device.outbox.arrival().is_some()
             || self.waiting.wire
             || self.waiting.loopback;
         let deadline = self.waiting.deadline.unwrap_or(Cycle::MAX);
@@ -299,6 +309,7 @@ impl Function for Model {
             self.answers.insert(load, value);
         }
         self.device.function_reset();
+        self.device.host.config.reset();
         let stores = self.device.host.interrupts.restore();
         self.write_table(now, stores);
         self.look();

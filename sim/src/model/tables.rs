@@ -2,7 +2,7 @@
 
 use viaduct_spec::layout::Field;
 use viaduct_spec::profile::{CQS, PAGES, REGIONS, VECTORS, VIS};
-use viaduct_spec::tables::{service, table, transmit, vi_states};
+use viaduct_spec::tables::{gather, receive, service, table, transmit, vi_states, work_queue};
 
 /// A row of up to three words.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Row {
 pub const TEMPLATE_ROWS: usize = 8;
 
 /// All tables but the VI states, which are kept with the virtual interfaces.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Tables {
     /// Regions.
     pub region: Vec<Row>,
@@ -79,30 +79,89 @@ impl Tables {
         })
     }
 
-    /// The 64 bytes of a VI's header template.
-    pub fn template_of(&self, vi: usize) -> [u8; 64] {
-        let mut bytes = [0; 64];
-        let rows = self.template.iter().skip(TEMPLATE_ROWS * vi);
-        for (word, row) in bytes.chunks_exact_mut(8).zip(rows) {
-            word.copy_from_slice(&row.0[0].to_le_bytes());
-        }
-        bytes
-    }
-
     /// Path MTU in bytes, from a field's code; codes that do not exist count as the largest.
-    pub fn mtu(code: u64) -> usize {
+    fn mtu(code: u64) -> usize {
         256 << code.min(4)
-    }
-
-    /// Service of what a VI sends. GATHER says it too; the two rows agree.
-    pub fn send_service(&self, vi: usize) -> u8 {
-        self.transmit[vi].get(transmit::SERVICE) as u8
     }
 }
 
 /// Whether a service is reliable.
 pub fn is_reliable(code: u8) -> bool {
     code == service::RELIABLE_DELIVERY || code == service::RELIABLE_RECEPTION
+}
+
+/// The rows of one VI.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows<'a> {
+    tables: &'a Tables,
+    vi: usize,
+}
+
+impl<'a> Rows<'a> {
+    /// Of this VI; there must be one.
+    pub fn new(tables: &'a Tables, vi: usize) -> Self {
+        Self { tables, vi }
+    }
+
+    /// GATHER.
+    pub fn gather(&self) -> &'a Row {
+        &self.tables.gather[self.vi]
+    }
+
+    /// TRANSMIT.
+    pub fn transmit(&self) -> &'a Row {
+        &self.tables.transmit[self.vi]
+    }
+
+    /// RECEIVE.
+    pub fn receive(&self) -> &'a Row {
+        &self.tables.receive[self.vi]
+    }
+
+    /// WORK_QUEUE, of the send or the receive queue.
+    pub fn work_queue(&self, receive: bool) -> &'a Row {
+        &self.tables.work_queue[2 * self.vi + usize::from(receive)]
+    }
+
+    /// The 64 bytes of the header template.
+    pub fn template(&self) -> [u8; 64] {
+        let mut bytes = [0; 64];
+        let rows = self.tables.template.iter().skip(TEMPLATE_ROWS * self.vi);
+        for (word, row) in bytes.chunks_exact_mut(8).zip(rows) {
+            word.copy_from_slice(&row.0[0].to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Service of what it sends. GATHER says it too; the two rows agree.
+    pub fn send_service(&self) -> u8 {
+        self.transmit().get(transmit::SERVICE) as u8
+    }
+
+    /// Whether what it sends is acknowledged.
+    pub fn sends_reliably(&self) -> bool {
+        is_reliable(self.send_service())
+    }
+
+    /// Path MTU of what it sends, in bytes.
+    pub fn send_mtu(&self) -> usize {
+        Tables::mtu(self.gather().get(gather::MTU))
+    }
+
+    /// Path MTU of what it receives, in bytes.
+    pub fn receive_mtu(&self) -> usize {
+        Tables::mtu(self.receive().get(receive::MTU))
+    }
+
+    /// Tag of the memory that messages come into.
+    pub fn receive_tag(&self) -> u16 {
+        self.receive().get(receive::TAG) as u16
+    }
+
+    /// Tag of a queue's descriptors.
+    pub fn descriptor_tag(&self, receive: bool) -> u16 {
+        self.work_queue(receive).get(work_queue::TAG) as u16
+    }
 }
 
 /// A state that a VI can be in, as its number in the specification.

@@ -1,10 +1,8 @@
 //! Whose turn it is to send, and the way out: the wire, or back to ourselves.
 
-use viaduct_spec::register::counter;
-use viaduct_spec::tables::transmit;
+use std::collections::VecDeque;
 
-use super::device::Device;
-use super::frame::{self, Packet};
+use crate::clock::Cycle;
 
 /// Where a packet goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,67 +13,53 @@ pub enum Way {
     Loopback,
 }
 
-impl Device {
-    fn way(&self, vi: usize) -> Way {
-        match self.tables.transmit[vi].is(transmit::LOOPBACK) {
-            true => Way::Loopback,
-            false => Way::Wire,
-        }
-    }
+/// Frames that have been made, and the VI whose turn is next.
+#[derive(Debug, Clone, Default)]
+pub struct Outbox {
+    turn: usize,
+    /// Frames to ourselves, and when they come.
+    loopback: VecDeque<(Cycle, Vec<u8>)>,
+    /// The frame that was made last, for the wire.
+    wire: Option<Vec<u8>>,
+}
 
-    fn has_packet(&self, vi: usize) -> bool {
-        let answers = self.vis[vi].responder.has_answer() && self.host.config.bus_master();
-        answers || self.has_request(vi)
-    }
-
-    /// Whether some VI has a packet for this way.
-    pub fn has_packets(&self, way: Way) -> bool {
-        (0..self.vis.len()).any(|vi| self.way(vi) == way && self.has_packet(vi))
-    }
-
-    /// Makes one packet of the VI whose turn it is; of those on the wire only if that can take one. Whether there was
-    /// one. A frame for the wire is in `outgoing` then.
-    pub fn make_packet_in_turn(&mut self, wire_ready: bool) -> bool {
-        let count = self.vis.len();
-        let mut circle = (0..count).map(|n| (self.turn + n) % count);
-        let ready = |vi: &usize| (wire_ready || self.way(*vi) == Way::Loopback) && self.has_packet(*vi);
-        let Some(vi) = circle.find(ready) else { return false };
+impl Outbox {
+    /// The VI whose turn it is, of `count` those that are ready.
+    pub fn next(&mut self, count: usize, ready: impl Fn(usize) -> bool) -> Option<usize> {
+        let vi = (0..count).map(|n| (self.turn + n) % count).find(|vi| ready(*vi))?;
         self.turn = (vi + 1) % count;
-        // Answers and requests take turns, so that neither waits for the end of the other.
-        let answers = self.vis[vi].responder.has_answer();
-        let requests = self.has_request(vi);
-        let answer = answers && (!requests || !self.vis[vi].answered);
-        self.vis[vi].answered = answer;
-        if answer {
-            self.send_answer(vi);
-        } else {
-            self.send_request(vi);
-        }
-        true
+        Some(vi)
     }
 
-    /// A packet of a VI's leaves.
-    pub fn emit(&mut self, vi: usize, packet: &Packet) {
-        let frame = frame::build(&self.tables.template_of(vi), packet);
-        self.counters.count(counter::FRAMES_SENT);
-        self.give(vi, frame);
+    /// A frame for the wire.
+    pub fn send(&mut self, frame: Vec<u8>) {
+        self.wire = Some(frame);
     }
 
-    /// A frame of the raw channel's leaves.
-    pub fn emit_raw(&mut self, vi: usize, frame: Vec<u8>) {
-        self.counters.count(counter::FRAMES_SENT);
-        self.give(vi, frame);
+    /// A frame to ourselves, which arrives then; but behind those before it, whatever is chosen meanwhile.
+    pub fn turn_round(&mut self, arrives: Cycle, frame: Vec<u8>) {
+        let before = self.loopback.back().map_or(0, |(when, _)| *when);
+        self.loopback.push_back((arrives.max(before), frame));
     }
 
-    fn give(&mut self, vi: usize, frame: Vec<u8>) {
-        match self.way(vi) {
-            Way::Loopback => {
-                // One behind the other, whatever is chosen meanwhile.
-                let arrives = self.now + self.choices.packet_cycles + self.choices.loopback_cycles;
-                let before = self.loopback.back().map_or(0, |(when, _)| *when);
-                self.loopback.push_back((arrives.max(before), frame));
-            }
-            Way::Wire => self.outgoing = Some(frame),
-        }
+    /// When the next frame to ourselves arrives.
+    pub fn arrival(&self) -> Option<Cycle> {
+        self.loopback.front().map(|(when, _)| *when)
+    }
+
+    /// The next frame to ourselves, if it has arrived.
+    pub fn take_arrived(&mut self, now: Cycle) -> Option<Vec<u8>> {
+        self.arrival().filter(|when| *when <= now)?;
+        self.take_turned()
+    }
+
+    /// The next frame to ourselves, whenever it arrives.
+    pub fn take_turned(&mut self) -> Option<Vec<u8>> {
+        self.loopback.pop_front().map(|(_, frame)| frame)
+    }
+
+    /// The frame for the wire.
+    pub fn take_wire(&mut self) -> Option<Vec<u8>> {
+        self.wire.take()
     }
 }

@@ -2,10 +2,10 @@
 //! not masked, it leaves as a memory write of one double word; then the vector rests, if it is moderated.
 
 use viaduct_spec::profile::VECTORS;
-use viaduct_spec::register::{counter, MSIX_PENDING, MSIX_TABLE};
+use viaduct_spec::register::{MSIX_PENDING, MSIX_TABLE};
 use viaduct_spec::tables::moderation;
 
-use super::device::Device;
+use super::tables::Row;
 use crate::clock::{Cycle, TICK_LOG2};
 
 /// Bytes of a vector in the table: address 8, data 4, control 4.
@@ -73,43 +73,38 @@ impl Vectors {
         }
     }
 
+    /// Raises a vector. One that does not exist is none.
+    pub fn raise(&mut self, vector: u64) {
+        if vector < VECTORS as u64 {
+            self.pending |= 1 << vector;
+        }
+    }
+
+    /// Address and data of what is pending, not masked, and does not rest: sent, and at rest if its row of `moderation` says so.
+    pub fn send(&mut self, now: Cycle, rows: &[Row]) -> Vec<(u64, u32)> {
+        let mut messages = Vec::new();
+        for vector in 0..VECTORS {
+            if self.pending >> vector & 1 == 0 || self.rests[vector] > now {
+                continue;
+            }
+            if let Some(message) = self.message(vector) {
+                self.pending &= !(1 << vector);
+                let ticks = rows.get(vector).map_or(0, |row| row.get(moderation::HOLDOFF));
+                if ticks > 0 {
+                    self.rests[vector] = ((now >> TICK_LOG2) + ticks) << TICK_LOG2;
+                }
+                messages.push(message);
+            }
+        }
+        messages
+    }
+
     /// Address and data of a vector, unless it is masked.
     fn message(&self, vector: usize) -> Option<(u64, u32)> {
         let entry = self.table.get(vector * VECTOR_BYTES..)?.first_chunk::<VECTOR_BYTES>()?;
         let word = |at: usize| u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]]);
         let address = u64::from(word(4)) << 32 | u64::from(word(0));
         (word(12) & 1 == 0).then_some((address, word(8)))
-    }
-}
-
-impl Device {
-    /// Raises a vector. One that does not exist is none.
-    pub fn raise(&mut self, vector: u64) {
-        if vector < VECTORS as u64 {
-            self.vectors.pending |= 1 << vector;
-            self.send_interrupts();
-        }
-    }
-
-    /// Sends what is pending and may be sent.
-    pub fn send_interrupts(&mut self) {
-        if !self.host.config.msix_enable() || self.host.config.msix_mask() || !self.host.config.bus_master() {
-            return;
-        }
-        for vector in 0..VECTORS {
-            if self.vectors.pending >> vector & 1 == 0 || self.vectors.rests[vector] > self.now {
-                continue;
-            }
-            if let Some((address, data)) = self.vectors.message(vector) {
-                self.vectors.pending &= !(1 << vector);
-                let ticks = self.tables.moderation[vector].get(moderation::HOLDOFF);
-                if ticks > 0 {
-                    self.vectors.rests[vector] = ((self.now >> TICK_LOG2) + ticks) << TICK_LOG2;
-                }
-                self.host.message(address, data);
-                self.counters.count(counter::INTERRUPTS);
-            }
-        }
     }
 }
 

@@ -7,8 +7,8 @@ use std::os::unix::net::UnixStream;
 
 use rustix::net::{recvmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendFlags};
 
-use super::dma::Nonsense;
 use super::message::{Header, HEADER_BYTES, MAX_FDS};
+use super::nonsense::Nonsense;
 
 /// A message as it came: not yet decoded.
 #[derive(Debug)]

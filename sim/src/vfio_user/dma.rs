@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::channel::Message;
 use super::message::{command, dma_command};
+use super::nonsense::Nonsense;
 use super::outbox::Outbox;
 use crate::root_complex::{Client, DmaAnswer, DmaMessage, MessageId, Refused};
 
@@ -34,23 +35,6 @@ struct Table {
 #[derive(Debug, Clone, Default)]
 pub struct Unanswered {
     table: Arc<Mutex<Table>>,
-}
-
-/// A reply that answers nothing: what else the client says cannot be trusted either.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Nonsense {
-    /// It is neither command nor reply.
-    #[error("a message that is neither command nor reply")]
-    Type,
-    /// Nothing was asked under this id.
-    #[error("a reply with id {0:#06x}, which is not under way")]
-    Id(u16),
-    /// Something else was asked.
-    #[error("a reply to command {0}, and command {1} was asked")]
-    Command(u16, u16),
-    /// Address, count or length are others.
-    #[error("a reply of another address or length")]
-    Shape,
 }
 
 impl Unanswered {

@@ -13,6 +13,7 @@
 pub mod channel;
 mod dma;
 pub mod message;
+mod nonsense;
 mod outbox;
 mod server;
 mod session;

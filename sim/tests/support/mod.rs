@@ -3,39 +3,28 @@
 pub mod client;
 pub mod scripted;
 
-use std::path::PathBuf;
+use std::ops::Deref;
 
-use viaduct_sim::directory::{nic_socket, Directory};
-use viaduct_sim::live::{Handle, Live};
 use viaduct_sim::network::Network;
-use viaduct_sim::vfio_user::serve;
+use viaduct_sim::served::Served;
 
-/// A live network with its sockets.
+/// A live network with its sockets, in a folder of its own.
 pub struct Simulator {
-    pub handle: Handle,
-    directory: Directory,
+    served: Served,
     _folder: tempfile::TempDir,
 }
 
 impl Simulator {
     pub fn start(network: Network) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut directory = Directory::open(&folder.path().join("sockets")).unwrap();
-        let (live, handle) = Live::new(network);
-        std::thread::spawn(|| live.run());
-        for nic in 0..handle.nics() {
-            serve(directory.listen(&nic_socket(nic)).unwrap(), nic, handle.clone()).unwrap();
-        }
-        Self { handle, directory, _folder: folder }
-    }
-
-    pub fn socket(&self, nic: usize) -> PathBuf {
-        self.directory.path().join(nic_socket(nic))
+        Self { served: Served::start(network, &folder.path().join("sockets")).unwrap(), _folder: folder }
     }
 }
 
-impl Drop for Simulator {
-    fn drop(&mut self) {
-        self.handle.stop();
+impl Deref for Simulator {
+    type Target = Served;
+
+    fn deref(&self) -> &Served {
+        &self.served
     }
 }

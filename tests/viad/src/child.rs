@@ -1,8 +1,10 @@
-//! Client processes: a test program starts itself once more, to run the test `a_client_process` in one of its roles.
+//! Client processes: a test program starts itself once more, to run the test `a_client_process` of the same file in one of its roles.
 
 use std::{
     io::{BufRead, BufReader},
     os::unix::process::CommandExt,
+    panic::Location,
+    path::Path,
     process::{Command, Stdio},
 };
 
@@ -11,10 +13,13 @@ use crate::stage::Process;
 const ROLE: &str = "VIAD_TEST_ROLE";
 const NIC: &str = "VIAD_TEST_NIC";
 
-/// Starts this test program once more, as a client, of another user if one is given.
+/// Starts this test program once more, as a client, of another user if one is given. Its roles are those of the file that calls this.
+#[track_caller]
 pub fn child(role: &str, nic: &str, uid: Option<u32>) -> Process {
     let mut command = Command::new(std::env::current_exe().expect("a test has a path"));
-    command.args(["--ignored", "--exact", "a_client_process", "--nocapture"]);
+    let file = Path::new(Location::caller().file()).file_stem().expect("a test has a file");
+    let test = format!("{}::a_client_process", file.to_string_lossy());
+    command.args(["--ignored", "--exact", &test, "--nocapture"]);
     command.env(ROLE, role).env(NIC, nic).stdin(Stdio::piped()).stdout(Stdio::piped());
     if let Some(uid) = uid {
         command.uid(uid).gid(uid);

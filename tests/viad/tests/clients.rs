@@ -200,6 +200,41 @@ fn a_session_gives_everything_back() {
 }
 
 #[test]
+fn arenas_and_rings_count_as_rows_and_nobody_has_more_than_his_share() {
+    // Of a NIC of 256 regions and 2048 pages, a user has a third when nothing is said.
+    let stage = Stage::new(1);
+    let nic = Nic::open(&stage.name(0)).expect("it serves");
+    assert_eq!(nic.attributes().max_register_regions, 84, "85 rows, of which the arena has one");
+    let ptag = nic.create_ptag().expect("a tag");
+    let cqs: Vec<_> = (0..10).map(|_| nic.create_cq(4).expect("within")).collect();
+    let second = Nic::open(&stage.name(0)).expect("a session has a row, too");
+    let attributes = MemAttributes::new(&ptag);
+    let regions: Vec<_> =
+        (0..85 - 2 - 10).map(|_| nic.allocate(4096, &attributes).expect("within")).collect();
+    for error in
+        [nic.allocate(4096, &attributes).err(), nic.create_cq(4).err(), Nic::open(&stage.name(0)).err()]
+    {
+        let error = error.expect("no row is left").to_string();
+        assert!(error.contains("rows of the region table") && error.contains("limit is 85"), "{error}");
+    }
+    drop(second);
+    let freed = || nic.allocate(4096, &attributes).is_ok();
+    assert!(until(LONG, freed), "the session's row is back");
+    drop(cqs);
+    let more: Vec<_> = (0..10).map(|_| nic.allocate(4096, &attributes).expect("theirs, too")).collect();
+    drop((regions, more));
+
+    // Rows of the page table, by themselves: an arena's, and one or two each region.
+    let stage = Stage::with(1, "[user]\npages = 5\n");
+    let nic = Nic::open(&stage.name(0)).expect("it serves");
+    let ptag = nic.create_ptag().expect("a tag");
+    let regions: Vec<_> = (0..).map_while(|_| nic.allocate(4096, &MemAttributes::new(&ptag)).ok()).collect();
+    assert_eq!(regions.len(), 4, "they are aligned to their size");
+    let error = nic.allocate(4096, &MemAttributes::new(&ptag)).expect_err("one too many");
+    assert!(error.to_string().contains("rows of the page table"), "{error}");
+}
+
+#[test]
 fn who_waits_for_events_asks_for_none() {
     // After a few requests each takes a second.
     let stage = Stage::with(1, "[user]\nrequests = 1\nburst = 40\n");

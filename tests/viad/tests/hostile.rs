@@ -107,13 +107,17 @@ fn blocker(name: &str, uid: u32) {
 fn forker(nic: &Nic) {
     let (one, other) = connected(nic, nic);
     other.post_recv(1, BUFFER, 64);
+    let made = one.descriptor(0, BUFFER, 4);
     // SAFETY: the child calls what returns errors, and ends without running anything of the parent's.
     let child = unsafe { libc::fork() };
     assert!(child >= 0);
     if child == 0 {
         let forked = |error: Error| error.to_string().contains("fork");
         let refused = [
-            one.vi.post_send(one.descriptor(0, BUFFER, 4)).is_err_and(forked),
+            one.vi.post_send(made).is_err_and(forked),
+            // The memory is the parent's: the child has none of it.
+            one.memory.write(BUFFER, b"x").is_err_and(forked),
+            one.memory.read(BUFFER, &mut [0]).is_err_and(forked),
             other.vi.recv_done().is_err_and(forked),
             other.vi.recv_wait(None).is_err_and(forked),
             nic.create_ptag().is_err_and(forked),

@@ -1,4 +1,4 @@
-//! Posts, and looks that find something, make no system call; who waits for errors that do not come asks viad for nothing. What strace
+//! Posts, and looks that find something, make no system call; looks that find nothing do not sleep; who waits for errors that do not come asks viad for nothing. What strace
 //! says is believed.
 
 use std::{
@@ -7,11 +7,26 @@ use std::{
     time::Duration,
 };
 
+use viaduct_driver::device::Polling;
 use viaduct_viad_tests::stage::{connected, End, Stage, BUFFER};
-use vipl::Nic;
+use vipl::{Error, Nic};
+
+#[path = "../../../vipl/tests/paper/mod.rs"]
+mod paper;
+use paper::{Doorbells, Paper};
 
 const NIC: &str = "VIAD_TEST_NIC";
 const ROUNDS: usize = 200;
+/// Looks in vain, at each of two queues.
+const LOOKS: usize = 5000;
+
+/// A device of paper that does nothing.
+struct Nothing;
+
+impl Doorbells for Nothing {
+    fn store(&self, _: &Paper<Self>, _: u64, _: u64) {}
+}
+
 /// Where the status of the descriptor in slot `n` is.
 fn status(slot: usize) -> usize {
     slot * 64 + 28
@@ -56,6 +71,31 @@ fn a_quiet_client() {
 /// Not a test, either.
 #[test]
 #[ignore = "the process that the other test looks at"]
+fn a_client_that_looks_in_vain() {
+    let Ok(name) = std::env::var(NIC) else { return };
+    let nic = match name.strip_prefix("paper:") {
+        Some(polling) => {
+            let paper = Paper::new(0, Nothing);
+            let polling = if polling == "spin" { Polling::Spin } else { Polling::Yield };
+            *paper.polling.lock().expect("no panic") = polling;
+            paper.nic()
+        }
+        None => Nic::open(&name).expect("it serves"),
+    };
+    let end = End::new(&nic);
+    end.post_recv(0, BUFFER, 64);
+    let cq = nic.create_cq(4).expect("a queue");
+    say("begin\n");
+    for _ in 0..LOOKS {
+        assert!(matches!(end.vi.recv_done(), Err(Error::NotDone)));
+        assert!(matches!(cq.done(), Err(Error::NotDone)));
+    }
+    say("end\n");
+}
+
+/// Not a test, either.
+#[test]
+#[ignore = "the process that the other test looks at"]
 fn a_client_that_waits_for_errors() {
     let Ok(name) = std::env::var(NIC) else { return };
     let nic = Nic::open(&name).expect("it serves");
@@ -67,16 +107,22 @@ fn a_client_that_waits_for_errors() {
     say("end\n");
 }
 
-/// The system calls of one of these between its lines.
+/// The system calls of one of these between its lines, as a client of a viad.
 fn calls(client: &str, config: &str) -> Vec<String> {
     let stage = Stage::with(1, config);
-    let trace = stage.folder.path().join("trace");
+    calls_on(&stage.name(0), client)
+}
+
+/// The same, on a NIC.
+fn calls_on(nic: &str, client: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("trace");
     let output = Command::new("strace")
         .args(["-f", "-o"])
         .arg(&trace)
         .arg(std::env::current_exe().expect("a test has a path"))
-        .args(["--ignored", "--exact", client, "--nocapture"])
-        .env(NIC, stage.name(0))
+        .args(["--ignored", "--exact", &format!("silence::{client}"), "--nocapture"])
+        .env(NIC, nic)
         .stdin(Stdio::null())
         .output()
         .expect("strace is there: `cargo xtask setup`");
@@ -105,6 +151,26 @@ fn posts_and_looks_that_find_something_make_no_system_call() {
     // A receive waits until the device has its doorbell: without a processor for the forwarder it lets others run.
     calls.retain(|line| !line.contains("sched_yield"));
     assert!(calls.is_empty(), "{} system calls in {} rounds: {calls:#?}", calls.len(), ROUNDS / 2);
+}
+
+#[test]
+fn looks_that_find_nothing_yield_to_a_simulated_nic_and_do_not_sleep() {
+    let mut calls = calls("a_client_that_looks_in_vain", "");
+    // Now and then each asks whether the NIC lives, with one question and one answer.
+    let asked = calls.iter().filter(|line| line.contains("sendmsg(")).count();
+    assert_eq!(asked, 2 * (LOOKS / 1024), "{calls:#?}");
+    calls.retain(|line| !["sendmsg", "recvmsg"].iter().any(|call| line.contains(call)));
+    assert!(calls.iter().all(|line| line.contains("sched_yield(")), "{calls:#?}");
+    assert_eq!(calls.len(), 2 * (LOOKS - 64));
+}
+
+#[test]
+fn looks_that_find_nothing_make_no_system_call_where_the_nic_needs_no_processor() {
+    let client = "a_client_that_looks_in_vain";
+    assert_eq!(calls_on("paper:spin", client), [""; 0]);
+    // The other way: what strace is to see it sees.
+    let calls = calls_on("paper:yield", client);
+    assert!(calls.len() == 2 * (LOOKS - 64) && calls.iter().all(|line| line.contains("sched_yield(")));
 }
 
 #[test]

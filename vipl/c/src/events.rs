@@ -40,7 +40,7 @@ pub fn listen(device: &Arc<Device>) -> Option<JoinHandle<()>> {
             }
         }
     };
-    std::thread::Builder::new().name("vipl-errors".into()).spawn(listen).ok()
+    viaduct_driver::thread::spawn("vipl-errors", listen).ok()
 }
 
 /// An error, as programs get it.

@@ -4,14 +4,14 @@ use std::{
     collections::BTreeMap,
     ffi::c_ulong,
     ptr::NonNull,
-    sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard},
+    sync::{Arc, Mutex, PoisonError, RwLockReadGuard, RwLockWriteGuard},
 };
 
-use via::{Region, Return};
+use via::{Region, Return, StillRegistered};
 
 use crate::{
     entry::{call, code, read, Out},
-    nic::{keep, Device, OpenNic, Tag, NICS},
+    nic::{keep, lock, Device, OpenNic, Tag, NICS},
     types::{MemAttributes, MemHandle, Pvoid, VipReturn},
 };
 
@@ -20,13 +20,14 @@ pub struct Memory {
     pub region: Region,
     /// The NIC's handle that it was made with.
     open: usize,
-    attributes: Attributes,
+    /// Held while the NIC is given others.
+    attributes: Mutex<Attributes>,
 }
 
 /// What it was registered for.
 #[derive(Clone)]
 struct Attributes {
-    /// The tag's handle; 0: the default tag.
+    /// The tag's handle; 0: none.
     handle: usize,
     /// Keeps the tag's handle from being destroyed.
     _tag: Option<Arc<Tag>>,
@@ -34,25 +35,45 @@ struct Attributes {
     read: bool,
 }
 
+/// Registrations, by handle.
+pub type Memories = BTreeMap<u32, Arc<Memory>>;
+
+// Nobody waits for the NIC, or for viad, with this lock: posts take it.
 impl Device {
-    pub fn memory(&self) -> RwLockReadGuard<'_, BTreeMap<u32, Memory>> {
+    pub fn memory(&self) -> RwLockReadGuard<'_, Memories> {
         self.memory.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn memory_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<u32, Memory>> {
+    fn memory_mut(&self) -> RwLockWriteGuard<'_, Memories> {
         self.memory.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Ends the registrations that were made with a handle.
-pub fn close(open: &OpenNic) {
+impl Memory {
+    /// Ends the registration. Whoever else has it is in a call with it.
+    fn end(self: Arc<Self>) -> Result<(), (Arc<Self>, Return)> {
+        let Self { region, open, attributes } =
+            Arc::try_unwrap(self).map_err(|shared| (shared, Return::ErrorResource))?;
+        region.deregister().map_err(|StillRegistered { region, error }| {
+            (Arc::new(Self { region, open, attributes }), code(error))
+        })
+    }
+}
+
+/// Ends the registrations that were made with a handle: all of them, whatever the first error is.
+pub fn close(open: &OpenNic) -> Result<(), Return> {
     let mut memory = open.device.memory_mut();
     let is_its = |memory: &Memory| memory.open == open.handle.addr();
-    let (gone, left) = std::mem::take(&mut *memory).into_iter().partition(|(_, memory)| is_its(memory));
+    let (gone, left): (Memories, Memories) =
+        std::mem::take(&mut *memory).into_iter().partition(|(_, memory)| is_its(memory));
     *memory = left;
     drop(memory);
-    // The NIC lets go of it while others post.
-    drop::<BTreeMap<u32, Memory>>(gone);
+    let mut result = Ok(());
+    for memory in gone.into_values() {
+        // Each is ended, also behind one that cannot be.
+        result = result.and(memory.end().map_err(|(_, code)| code));
+    }
+    result
 }
 
 /// The attributes that a program gave, for us and for the library.
@@ -97,8 +118,10 @@ pub unsafe extern "C" fn VipRegisterMem(
         // SAFETY: vipl.h: the memory stays until it is deregistered, and is C's.
         let region = unsafe { device.nic.register(start, length, &wanted) }.map_err(code)?;
         let handle = region.handle();
-        device.memory_mut().insert(handle, Memory { region, open: nic_handle.addr(), attributes: own });
-        keep(nic_handle, |_| close(&open))?;
+        let memory = Memory { region, open: nic_handle.addr(), attributes: Mutex::new(own) };
+        device.memory_mut().insert(handle, Arc::new(memory));
+        // Of two errors the first one counts: the NIC is closed.
+        keep(nic_handle, |_| close(&open).unwrap_or_default())?;
         out.put(handle);
         Ok(())
     })
@@ -110,11 +133,14 @@ pub extern "C" fn VipDeregisterMem(nic_handle: Pvoid, address: Pvoid, mem_handle
         let open = NICS.get(nic_handle)?;
         let mut memory = open.device.memory_mut();
         check(memory.get(&mem_handle), address)?;
-        let gone = memory.remove(&mem_handle);
+        let found = memory.remove(&mem_handle).ok_or(Return::InvalidParameter)?;
+        // The NIC lets go of it while others post; meanwhile nobody finds it.
         drop(memory);
-        // The NIC lets go of it here, or is gone itself.
-        drop(gone);
-        open.device.nic.check().map_err(code)
+        found.end().map_err(|(still, code)| {
+            // The NIC may reach it as before: the program keeps the memory, and may try again.
+            open.device.memory_mut().insert(mem_handle, still);
+            code
+        })
     })
 }
 
@@ -129,11 +155,10 @@ pub unsafe extern "C" fn VipSetMemAttributes(
         let open = NICS.get(nic_handle)?;
         // SAFETY: vipl.h.
         let (own, wanted) = unsafe { attributes(&open, mem_attributes) }?;
-        let mut memory = open.device.memory_mut();
-        check(memory.get(&mem_handle), address)?;
-        let memory = memory.get_mut(&mem_handle).ok_or(Return::InvalidParameter)?;
+        let memory = Arc::clone(check(open.device.memory().get(&mem_handle), address)?);
+        let mut is = lock(&memory.attributes);
         memory.region.set_attributes(&wanted).map_err(code)?;
-        memory.attributes = own;
+        *is = own;
         Ok(())
     })
 }
@@ -149,8 +174,8 @@ pub unsafe extern "C" fn VipQueryMem(
         let open = NICS.get(nic_handle)?;
         // SAFETY: vipl.h.
         let out = unsafe { Out::new(mem_attributes) }?;
-        let memory = open.device.memory();
-        let is = &check(memory.get(&mem_handle), address)?.attributes;
+        let memory = Arc::clone(check(open.device.memory().get(&mem_handle), address)?);
+        let is = lock(&memory.attributes);
         out.put(MemAttributes {
             ptag: std::ptr::without_provenance_mut(is.handle),
             enable_rdma_write: is.write.into(),
@@ -161,6 +186,6 @@ pub unsafe extern "C" fn VipQueryMem(
 }
 
 /// The registration that begins at `address`.
-fn check(memory: Option<&Memory>, address: Pvoid) -> Result<&Memory, Return> {
+fn check(memory: Option<&Arc<Memory>>, address: Pvoid) -> Result<&Arc<Memory>, Return> {
     memory.filter(|memory| memory.region.address() == address.addr()).ok_or(Return::InvalidParameter)
 }

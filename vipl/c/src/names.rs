@@ -17,16 +17,39 @@ use crate::{
 /// Bytes of a NIC's address.
 pub const ADDRESS_BYTES: u16 = 6;
 
-/// Looks into the hosts that VipNSInit has read.
-fn look<T>(open: &Arc<OpenNic>, ask: impl FnOnce(&Hosts) -> Option<T>) -> Result<T, Return> {
-    lock(&open.names).as_ref().and_then(ask).ok_or(Return::ErrorNameservice)
+/// Tells the program's user what no code can.
+fn say(why: &str) {
+    eprintln!("vipl: name service: {why}");
+}
+
+/// Looks into the hosts that VipNSInit has read, for `what`. What is not there is said if there is something to say: programs ask for one
+/// NIC of a host after the other until there is none.
+fn look<T>(
+    open: &Arc<OpenNic>,
+    what: impl FnOnce() -> Option<String>,
+    ask: impl FnOnce(&Hosts) -> Option<T>,
+) -> Result<T, Return> {
+    let names = lock(&open.names);
+    let Some(hosts) = names.as_ref() else {
+        say("it was asked before VipNSInit, or after VipNSShutdown");
+        return Err(Return::ErrorNameservice);
+    };
+    ask(hosts).ok_or_else(|| {
+        if let Some(what) = what() {
+            say(&format!("{}: it has no {what}", hosts.place));
+        }
+        Return::ErrorNameservice
+    })
 }
 
 #[no_mangle]
 pub extern "C" fn VipNSInit(nic_handle: Pvoid, _info: Pvoid) -> VipReturn {
     call(|| {
         let open = NICS.get(nic_handle)?;
-        let hosts = Hosts::read(&open.device.nic).ok_or(Return::ErrorNameservice)?;
+        let hosts = Hosts::read(&open.device.nic, |line| say(&line)).map_err(|why| {
+            say(&why);
+            Return::ErrorNameservice
+        })?;
         if let Ok(connections) = open.device.nic.connections() {
             for host in hosts.all() {
                 host.ip.into_iter().for_each(|ip| connections.learn(host.mac, ip));
@@ -58,7 +81,8 @@ pub unsafe extern "C" fn VipNSGetHostByName(
             return Err(Return::InvalidParameter);
         }
         let index = usize::try_from(index).map_err(|_| Return::InvalidParameter)?;
-        let mac = look(&open, |hosts| Some(hosts.by_name(&name, index)?.mac))?;
+        let what = || (index == 0).then(|| format!("host {name:?}"));
+        let mac = look(&open, what, |hosts| Some(hosts.by_name(&name, index)?.mac))?;
         // SAFETY: vipl.h: an address of this length. The discriminator is the program's, and its length too.
         unsafe {
             address.cast::<u16>().write_unaligned(ADDRESS_BYTES);
@@ -83,7 +107,8 @@ pub unsafe extern "C" fn VipNSGetHostByAddr(
         let (_room, length_out) = unsafe { (Out::new(name)?, Out::new(length)?) };
         // SAFETY: vipl.h.
         let mac = unsafe { host(address) }?;
-        let found = look(&open, |hosts| hosts.by_address(mac).map(str::to_owned))?;
+        let what = || Some(format!("NIC {mac}"));
+        let found = look(&open, what, |hosts| hosts.by_address(mac).map(str::to_owned))?;
         let needed = found.len() as c_ulong + 1;
         length_out.put(needed);
         if needed > room {

@@ -6,7 +6,7 @@ use std::{
     ffi::{c_char, c_ulong, CStr},
     sync::{
         atomic::{AtomicBool, Ordering},
-        Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak,
+        Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak,
     },
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -19,7 +19,7 @@ use crate::{
     events,
     handles::Table,
     hosts::Hosts,
-    memory::Memory,
+    memory::Memories,
     notify,
     types::{ErrorHandler, NicAttributes, Pvoid, VipReturn, SMI_AUTODISCOVERY},
 };
@@ -50,11 +50,13 @@ pub struct Device {
     pub nic: Nic,
     pub mac: Mac,
     /// Its registered memory, by handle.
-    pub memory: RwLock<BTreeMap<u32, Memory>>,
+    pub memory: RwLock<Memories>,
     /// Hears of asynchronous errors.
     listener: Mutex<Option<JoinHandle<()>>>,
     /// The listener shall end.
     pub closed: AtomicBool,
+    /// The tag of all that the process has, where things without one are taken.
+    common_tag: Mutex<Option<Ptag>>,
 }
 
 /// A NIC as one VipOpenNic gave it.
@@ -62,8 +64,8 @@ pub struct OpenNic {
     pub handle: Pvoid,
     name: String,
     pub device: Arc<Device>,
-    /// The tag of what has none: see [`is_null_ptag_taken`].
-    default_tag: Option<OnceLock<Ptag>>,
+    /// What has no tag is taken: see [`is_null_ptag_taken`].
+    lenient: bool,
     pub names: Mutex<Option<Hosts>>,
     /// The program's handler of asynchronous errors, and its word for it.
     pub handler: Mutex<Option<(ErrorHandler, Pvoid)>>,
@@ -84,8 +86,9 @@ unsafe impl Send for Tag {}
 // SAFETY: as above.
 unsafe impl Sync for Tag {}
 
-/// Whether VIs and memory without a protection tag have the default one of their NIC's handle: the variable
-/// `VIPL_COMPAT` is `null-ptag`.
+/// Whether VIs and memory without a protection tag are taken: the variable `VIPL_COMPAT` is `null-ptag`. A VI without a tag may use all
+/// memory of its process, whatever tag that has, as on the NICs that such programs were written for. The hardware compares one tag with one
+/// tag: so all tags of the process are one in the NIC, which its handles only name, and nothing of the process is protected from itself.
 fn is_null_ptag_taken() -> bool {
     env::var("VIPL_COMPAT").is_ok_and(|value| value == "null-ptag")
 }
@@ -107,8 +110,12 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Device {
     /// Opens a NIC, or finds it open; `insert` makes it known that it is. Two threads that open one open it once, and one that closes
-    /// it meanwhile does so before or after. Other NICs do not wait for this one.
-    fn open(target: &str, insert: impl FnOnce(Arc<Self>) -> Result<(), Return>) -> Result<(), Return> {
+    /// it meanwhile does so before or after. Other NICs do not wait for this one. `name` is what the program called it.
+    fn open(
+        name: &str,
+        target: &str,
+        insert: impl FnOnce(Arc<Self>) -> Result<(), Return>,
+    ) -> Result<(), Return> {
         let mut dead = Weak::new();
         while let Some(device) = Self::find(target, &dead)? {
             if device.nic.check().is_err_and(|error| error.is_gone()) {
@@ -126,7 +133,10 @@ impl Device {
         // It is this thread's to open.
         let opening = Opening(target);
         let said = |error: via::Error| {
-            eprintln!("vipl: {target}: {error}");
+            match name == target {
+                true => eprintln!("vipl: {name}: {error}"),
+                false => eprintln!("vipl: {name}, an alias of {target}: {error}"),
+            }
             code(error)
         };
         let nic = Nic::open(target).map_err(said)?;
@@ -140,6 +150,7 @@ impl Device {
             memory: RwLock::default(),
             listener: Mutex::default(),
             closed: AtomicBool::new(false),
+            common_tag: Mutex::default(),
         });
         *lock(&device.listener) = events::listen(&device);
         opening.end(device, insert)
@@ -183,6 +194,8 @@ impl Device {
         }
         let listener = lock(&self.listener).take();
         drop(devices);
+        // It has the NIC.
+        drop(lock(&self.common_tag).take());
         // A handler may close the NIC.
         let in_handler = notify::is_handler()
             || listener
@@ -208,7 +221,8 @@ impl Device {
         };
         match in_handler {
             // The handler itself is a call under way.
-            true => drop(std::thread::spawn(end)),
+            // Without a thread it is closed when the last call that is under way lets go of it.
+            true => drop(viaduct_driver::thread::spawn("vipl-closing", end)),
             false => end(),
         }
     }
@@ -244,14 +258,22 @@ impl Drop for Opening<'_> {
 }
 
 impl OpenNic {
-    /// The tag that a handle names; NULL is the default one's where the program is allowed that.
+    /// A tag for a new handle.
+    fn new_tag(&self) -> Result<Ptag, Return> {
+        if !self.lenient {
+            return self.device.nic.create_ptag().map_err(code);
+        }
+        let mut common = lock(&self.device.common_tag);
+        if let Some(ptag) = &*common {
+            return Ok(ptag.clone());
+        }
+        Ok(common.insert(self.device.nic.create_ptag().map_err(code)?).clone())
+    }
+
+    /// The tag that a handle names; NULL names one, too, where the program is allowed that.
     pub fn tag(&self, handle: Pvoid) -> Result<(Ptag, Option<Arc<Tag>>), Return> {
-        if let (true, Some(default)) = (handle.is_null(), &self.default_tag) {
-            if let Some(ptag) = default.get() {
-                return Ok((ptag.clone(), None));
-            }
-            let made = self.device.nic.create_ptag().map_err(code)?;
-            return Ok((default.get_or_init(|| made).clone(), None));
+        if handle.is_null() && self.lenient {
+            return Ok((self.new_tag()?, None));
         }
         let tag = PTAGS.get(handle).map_err(|_| Return::InvalidPtag)?;
         Ok((tag.ptag.clone(), Some(tag)))
@@ -259,7 +281,7 @@ impl OpenNic {
 
     /// Whether things without attributes are taken.
     pub fn is_lenient(&self) -> bool {
-        self.default_tag.is_some()
+        self.lenient
     }
 }
 
@@ -279,12 +301,12 @@ pub unsafe extern "C" fn VipOpenNic(device_name: *const c_char, nic_handle: *mut
             eprintln!("vipl: {error}");
             code(error)
         })?;
-        Device::open(&target, |device| {
+        Device::open(name, &target, |device| {
             let open = OpenNic {
                 handle,
                 name: name.into(),
                 device,
-                default_tag: is_null_ptag_taken().then(OnceLock::new),
+                lenient: is_null_ptag_taken(),
                 names: Mutex::default(),
                 handler: Mutex::default(),
             };
@@ -303,12 +325,13 @@ pub extern "C" fn VipCloseNic(nic_handle: Pvoid) -> VipReturn {
         crate::connect::close(nic_handle);
         crate::vi::close(nic_handle);
         crate::cq::close(nic_handle);
-        crate::memory::close(&open);
+        let ended = crate::memory::close(&open);
         close_tags(nic_handle);
         let device = Arc::clone(&open.device);
         drop(open);
         device.close();
-        Ok(())
+        // It is closed all the same; the program keeps its memory.
+        ended
     })
 }
 
@@ -370,7 +393,7 @@ pub unsafe extern "C" fn VipCreatePtag(nic_handle: Pvoid, ptag: *mut Pvoid) -> V
         let open = NICS.get(nic_handle)?;
         // SAFETY: vipl.h.
         let out = unsafe { Out::new(ptag) }?;
-        let tag = Tag { open: nic_handle, ptag: open.device.nic.create_ptag().map_err(code)? };
+        let tag = Tag { open: nic_handle, ptag: open.new_tag()? };
         let handle = PTAGS.next();
         PTAGS.insert(handle, Arc::new(tag))?;
         keep(nic_handle, close_tags)?;
@@ -382,13 +405,14 @@ pub unsafe extern "C" fn VipCreatePtag(nic_handle: Pvoid, ptag: *mut Pvoid) -> V
 #[no_mangle]
 pub extern "C" fn VipDestroyPtag(nic_handle: Pvoid, ptag: Pvoid) -> VipReturn {
     call(|| {
-        NICS.get(nic_handle)?;
+        let open = NICS.get(nic_handle)?;
         PTAGS.remove(ptag, |tag| {
             if tag.open != nic_handle {
                 return Err(Return::InvalidParameter);
             }
-            // A call that is about to use it holds the thing itself, whoever uses it a clone of the tag.
-            let used = Arc::strong_count(tag) > 1 || tag.ptag.is_used();
+            // A call that is about to use it, and what was made with its handle, holds the thing itself; whoever uses it a clone of
+            // the tag, which may be other handles' too.
+            let used = Arc::strong_count(tag) > 1 || (!open.lenient && tag.ptag.is_used());
             (!used).then_some(()).ok_or(Return::ErrorResource)
         })?;
         Ok(())

@@ -141,7 +141,7 @@ pub fn notify<Q: Notified>(queue: Q, handler: Q::Handler, context: Pvoid) -> Res
     queue.notifier().served.store(true, Ordering::Release);
     let (tell, told) = std::sync::mpsc::channel::<Q>();
     let serve = move || told.iter().for_each(|queue| serve(&queue));
-    match std::thread::Builder::new().name("vipl-notify".into()).spawn(serve) {
+    match viaduct_driver::thread::spawn("vipl-notify", serve) {
         Ok(thread) => state.thread = Some(thread),
         Err(_) => {
             state.waiting.pop_back();

@@ -20,10 +20,15 @@ unsafe fn post(direction: Direction, vi: Pvoid, descriptor: DescriptorPtr, handl
     call(|| {
         let vi = VIS.get(vi)?;
         let address = NonNull::new(descriptor.cast::<u8>()).ok_or(Return::InvalidParameter)?;
-        let memory = vi.open.device.memory();
-        let memory = memory.get(&handle).ok_or(Return::InvalidParameter)?;
-        // SAFETY: vipl.h: a posted descriptor is the library's, and its memory stays, until it is taken off the queue.
-        unsafe { vi.vi.post_at(direction, &memory.region, address) }.map_err(code)?;
+        let descriptor = {
+            let memory = vi.open.device.memory();
+            let memory = memory.get(&handle).ok_or(Return::InvalidParameter)?;
+            // SAFETY: vipl.h: a posted descriptor is the library's, and its memory stays, until it is taken off the queue.
+            unsafe { vi.vi.describe_at(&memory.region, address) }.map_err(code)?
+        };
+        // Nobody waits for the list of memory while this one waits for the device.
+        // SAFETY: as above.
+        unsafe { vi.vi.post_raw(direction, descriptor) }.map_err(code)?;
         vi.notifier(direction).poke();
         Ok(())
     })

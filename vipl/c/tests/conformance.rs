@@ -4,8 +4,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-mod common;
-use common::{compile, Simulator, Viads};
+use crate::common::{compile, Simulator, Viads};
 
 const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 /// How old programs were compiled.

@@ -6,8 +6,7 @@ use std::{
     process::{Child, ChildStdout, Command, Stdio},
 };
 
-mod common;
-use common::{built, compile, Simulator};
+use crate::common::{built, compile, Simulator};
 
 /// One of the examples, built, over a network.
 struct Example<'a> {

@@ -156,6 +156,33 @@ fn the_header_is_what_programs_know_under_every_compiler_and_standard() {
 }
 
 #[test]
+fn each_enumerator_is_a_macro_too() {
+    let header = fs::read_to_string(format!("{FOLDER}/../include/vipl.h")).expect("it is there");
+    let bodies = header.split("typedef enum").skip(1).map(|text| {
+        text.split_once('{').and_then(|(_, text)| text.split_once('}')).expect("an enumeration's body").0
+    });
+    let names: Vec<&str> = bodies
+        .flat_map(str::lines)
+        .map(|line| line.trim().split([' ', ',']).next().unwrap_or_default())
+        .filter(|word| word.starts_with("VIP_"))
+        .collect();
+    assert!(names.len() > 30 && names.contains(&"VIP_ERROR_NOT_SUPPORTED"), "{names:?}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("asks.c");
+    let mut text = String::from("#include <vipl.h>\n");
+    for name in &names {
+        // As programs ask; and it is a constant of C's as before.
+        writeln!(text, "#ifndef {name}\n#error {name} is no macro\n#endif").expect("a string");
+        writeln!(text, "enum {{ ours_{name} = {name} }};").expect("a string");
+    }
+    fs::write(&file, text).expect("written");
+    for (compiler, cxx) in compilers() {
+        let standard = if cxx { "c++98" } else { "gnu89" };
+        compile(compiler, cxx, standard, &[], &file).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
 fn the_checks_can_fail() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = Path::new(FOLDER).join("tests/c/header.c");

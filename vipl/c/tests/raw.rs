@@ -11,8 +11,7 @@ use via::{
 };
 use viaduct_spec::descriptor::{address_segment, control, control_segment, data_segment, status};
 
-mod common;
-use common::Simulator;
+use crate::common::Simulator;
 
 const LONG: Option<Duration> = Some(Duration::from_secs(30));
 const BYTES: usize = 1 << 16;

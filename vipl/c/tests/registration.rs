@@ -12,8 +12,7 @@ use std::{
 use rustix::process::{getrlimit, prlimit, Pid, Resource, Rlimit};
 use via::{Descriptor, Error, MemAttributes, Nic, Ptag, Region, Vi, ViAttributes};
 
-mod common;
-use common::Simulator;
+use crate::common::Simulator;
 
 const LONG: Option<Duration> = Some(Duration::from_secs(30));
 const PAGE: usize = 4096;

@@ -7,8 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-mod common;
-use common::{compile, Simulator, Viads};
+use crate::common::{compile, Simulator, Viads};
 
 const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 /// Posts between the lines of a thread: quiet.c.

@@ -15,7 +15,7 @@ use std::{
 
 use viaduct_driver::{
     agent::Options,
-    device::{Bar, DeviceError, DmaAccess, PciDevice},
+    device::{Bar, DeviceError, DmaAccess, PciDevice, Polling},
 };
 use viaduct_spec::{
     descriptor::control_segment,
@@ -50,6 +50,10 @@ pub struct Paper<D> {
     vectors: usize,
     events: Mutex<Vec<OwnedFd>>,
     gone: AtomicBool,
+    /// What it says of polling.
+    pub polling: Mutex<Polling>,
+    /// It refuses to take memory back.
+    pub keeps_memory: AtomicBool,
     /// How often somebody let time pass.
     pub pauses: AtomicUsize,
     /// How often somebody asked whether it lives.
@@ -64,6 +68,8 @@ impl<D: Doorbells> Paper<D> {
             vectors,
             events: Mutex::default(),
             gone: AtomicBool::new(false),
+            polling: Mutex::new(Polling::Yield),
+            keeps_memory: AtomicBool::new(false),
             pauses: AtomicUsize::new(0),
             checks: AtomicUsize::new(0),
         })
@@ -133,7 +139,11 @@ impl<D: Doorbells> PciDevice for Paper<D> {
         self.alive()
     }
     fn unmap_dma(&self, _: u64, _: usize) -> Result<(), DeviceError> {
-        self.alive()
+        self.alive()?;
+        match self.keeps_memory.load(Ordering::SeqCst) {
+            true => Err(DeviceError::Refused { request: "an unmap".into(), reason: "it keeps it".into() }),
+            false => Ok(()),
+        }
     }
     fn dma_ranges(&self) -> Vec<RangeInclusive<u64>> {
         vec![0..=u64::from(u32::MAX)]
@@ -148,6 +158,9 @@ impl<D: Doorbells> PciDevice for Paper<D> {
     }
     fn may_sleep(&self) -> bool {
         self.vectors != 0
+    }
+    fn polling(&self) -> Polling {
+        *self.polling.lock().expect("no panic")
     }
     fn reset(&self) -> Result<(), DeviceError> {
         self.alive()

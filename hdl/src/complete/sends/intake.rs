@@ -5,10 +5,10 @@
 //!  acknowledged ──►│ Intake │──► arrival
 //!  state, again ──►└────────┘──► answer
 //! ```
-//! Contract: of the five at most one is high, for `vi`; with `take` it is taken. Ends of timers go first; then, when `free`, tables,
-//! what has left, answers, and last the VIs that want to be looked at: those that broke, and those of `again`. So an answer
+//! Contract: of the five at most one is high, for `vi`; with `take` it is taken. Ends of timers go first; then, when `free`,
+//! what has left, answers, tables, and last the VIs that want to be looked at: those that broke, and those of `again`. So an answer
 //! never comes before the packet that it answers, and what has left is always taken after a while. `hold` keeps the
-//! last back.
+//! last back. While a table row waits, nothing more comes in: it goes when what came before it has gone, and when its VI is `settled`.
 //!
 //! Latency: 1 cycle, 2 for a VI that is to be looked at. Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/again.rs`.
 
@@ -50,6 +50,8 @@ pub struct Intake {
     pub commit_valid: Signal<In, bool>,
     /// Whose.
     pub commit_vi: Signal<In, Vi>,
+    /// Nothing of that VI is on its way out.
+    pub settled: Signal<In, bool>,
     /// Look at a VI again.
     pub again_valid: Signal<In, bool>,
     /// Which.
@@ -83,6 +85,8 @@ pub struct Intake {
     arrivals: Fifo<Sent, 2, 3>,
     answers: Fifo<Acknowledged, 3, 4>,
     attention: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
+    /// A table row has been waiting since the cycle before.
+    committing: DFF<bool>,
     broke: Signal<Local, bool>,
     first: Signal<Local, bool>,
     second: Signal<Local, bool>,
@@ -94,43 +98,46 @@ pub struct Intake {
 impl Logic for Intake {
     #[hdl_gen]
     fn update(&mut self) {
+        dff_setup!(self, clock, committing);
         clock!(self, clock, arrivals, answers, attention);
         self.arrivals.reset.next = self.reset.val();
         self.answers.reset.next = self.reset.val();
         self.attention.reset.next = self.reset.val();
-        self.arrivals.in_valid.next = self.sent_valid.val();
+        self.committing.d.next = self.commit_valid.val();
+        self.arrivals.in_valid.next = self.sent_valid.val() & !self.committing.q.val();
         self.arrivals.in_data.next = self.sent.val();
-        self.sent_ready.next = self.arrivals.in_ready.val();
-        self.answers.in_valid.next = self.acknowledged_valid.val();
+        self.sent_ready.next = self.arrivals.in_ready.val() & !self.committing.q.val();
+        self.answers.in_valid.next = self.acknowledged_valid.val() & !self.committing.q.val();
         self.answers.in_data.next = self.acknowledged.val();
-        self.acknowledged_ready.next = self.answers.in_ready.val();
+        self.acknowledged_ready.next = self.answers.in_ready.val() & !self.committing.q.val();
         self.arrival.next = self.arrivals.out_data.val();
         self.answer.next = self.answers.out_data.val();
 
         // In turn.
         self.first.next = self.free.val() & !self.expired_valid.val();
-        self.second.next = self.first.val() & !self.commit_valid.val();
-        self.third.next = self.second.val() & !self.arrivals.out_valid.val();
-        self.last.next = self.third.val() & !self.answers.out_valid.val() & !self.hold.val();
+        self.second.next = self.first.val() & !self.arrivals.out_valid.val();
+        self.third.next = self.second.val() & !self.answers.out_valid.val();
+        self.last.next = self.third.val() & !self.commit_valid.val() & !self.hold.val();
         self.expired.next = self.expired_valid.val();
-        self.commit.next = self.first.val() & self.commit_valid.val();
-        self.arrived.next = self.second.val() & self.arrivals.out_valid.val();
-        self.answered.next = self.third.val() & self.answers.out_valid.val();
+        self.arrived.next = self.first.val() & self.arrivals.out_valid.val();
+        self.answered.next = self.second.val() & self.answers.out_valid.val();
+        self.commit.next =
+            self.third.val() & self.commit_valid.val() & self.committing.q.val() & self.settled.val();
         self.attends.next = self.last.val() & self.attention.pop_valid.val();
-        self.arrivals.out_ready.next = self.take.val() & self.second.val();
-        self.answers.out_ready.next = self.take.val() & self.third.val();
+        self.arrivals.out_ready.next = self.take.val() & self.first.val();
+        self.answers.out_ready.next = self.take.val() & self.second.val();
         self.attention.pop_ready.next = self.take.val() & self.last.val();
 
         // Whose it is, without a look at `free`: the window is read by it.
         self.vi.next = self.attention.pop_id.val();
+        if self.commit_valid.val() {
+            self.vi.next = self.commit_vi.val();
+        }
         if self.answers.out_valid.val() {
             self.vi.next = self.answers.out_data.val().vi;
         }
         if self.arrivals.out_valid.val() {
             self.vi.next = self.arrivals.out_data.val().vi;
-        }
-        if self.commit_valid.val() {
-            self.vi.next = self.commit_vi.val();
         }
         if self.expired_valid.val() {
             self.vi.next = self.expired_vi.val();
@@ -149,5 +156,8 @@ impl Logic for Intake {
             | self.answers.out_valid.val()
             | self.attention.held.val()
             | self.attention.busy.val();
+        if self.reset.val() {
+            self.committing.d.next = false;
+        }
     }
 }

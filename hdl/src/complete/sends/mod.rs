@@ -16,11 +16,12 @@
 //! - An answer counts when its PSN is in flight; others are dropped and counted.
 //! - A rewind of a VI starts when none of it is under way and its oldest message is not all acknowledged; the epoch
 //!   turns in the same cycle, and the rewind is under way until something of the new epoch has left. One rewind waits
-//!   for fetch at a time. Beyond 2^22 packets in flight the VI is rewound too.
+//!   for fetch at a time. With 3 x 2^20 packets in flight the VI is rewound too.
 //! - A message that comes again, whole or in part, and is not the same breaks its VI with POST_DESC.
 //! - A refusal, or retries that are used up, break the VI with CONN_LOST, behind what is acknowledged; with
 //!   RDMA_TRANSPORT if it is a read that time-outs end.
-//! - A commit of TRANSMIT empties the ring and sets the position to 0, the epoch to 0 and the PSNs.
+//! - A commit of TRANSMIT empties the ring and sets the position to 0, the epoch to 0 and the PSNs. It comes behind all that
+//!   has come in before it, behind the completions of that, and behind the VI's rewind; meanwhile nothing else comes in.
 //! - `sent` is always taken after a while, whatever waits: transmit needs it to let a rewind through.
 //!
 //! Latency: 7 cycles from `sent` or `acknowledged` to `completion`, 5 more for each further one.
@@ -236,6 +237,7 @@ pub struct Sends {
     slot_low: Signal<Local, Bits<SEND_WINDOW_LOG2>>,
     able: Signal<Local, bool>,
     row0: Signal<Local, Bits<64>>,
+    commit_vi: Signal<Local, Vi>,
     connected_state: Number<2, { vi_states::CONNECTED as u64 }>,
     reception: Number<2, { service::RELIABLE_RECEPTION as u64 }>,
     waits_kind: Number<3, { kind::WAITS }>,
@@ -272,7 +274,11 @@ impl Logic for Sends {
         self.intake.expired_valid.next = self.timers.expired_valid.val();
         self.intake.expired_vi.next = self.timers.expired.val().vi;
         self.intake.commit_valid.next = self.commit_valid.val();
-        self.intake.commit_vi.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
+        self.commit_vi.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
+        self.intake.commit_vi.next = self.commit_vi.val();
+        // No completion waits to be written, and fetch knows of no rewind: both would come behind.
+        self.intake.settled.next = !self.emitted.q.val()
+            & (!self.rewinder.waits.val() | (self.rewinder.rewind.val().vi != self.commit_vi.val()));
         // Only the end of a timer may come before a command to the timers is taken.
         self.free.next = !self.command_waits.q.val();
         self.intake.free.next = self.free.val();
@@ -365,7 +371,8 @@ impl Logic for Sends {
         self.judge.connected.next = self.connected.val();
         self.flight.next = self.judge.flight.val();
         self.in_flight.next = self.flight.val().any();
-        self.came.long.next = self.flight.val().get_bits::<2>(22).any();
+        self.came.long.next =
+            self.flight.val().get_bits::<2>(22).any() | self.flight.val().get_bits::<2>(20).all();
         self.frame.next = self.answer.q.val().frame;
 
         // What is completed waits in a register: who writes it decides late in the cycle.

@@ -1,13 +1,13 @@
 //! Who a frame is for: us, the raw channel, or somebody else.
 //!
 //! ```text
-//!  at, data, whole ──►┌───────────┐──► foreign
+//!  at, data, count ──►┌───────────┐──► foreign
 //!          mac, ip ──►│ Addressee │──► wanted
 //!            raw_* ──►└───────────┘──► marked
 //! ```
 //! Contract: a frame is `foreign` that has another MAC address than `mac`, or is not IPv4 with 20 header bytes, a fragment, not
-//! UDP, for another address than `ip` or another UDP port than RoCE's. A beat that is not whole says nothing: the frame is
-//! too short anyway.
+//! UDP, for another address than `ip` or another UDP port than RoCE's. Of a frame that has been cut, those fields count that it has
+//! whole.
 //!
 //! Latency: 1 from the beat. Tests: with the whole, `tests/receive/parse.rs`.
 
@@ -24,8 +24,8 @@ pub struct Addressee {
     pub at: Signal<In, Bits<8>>,
     /// Its bytes.
     pub data: Signal<In, Bits<64>>,
-    /// All eight of them are.
-    pub whole: Signal<In, bool>,
+    /// How many they are.
+    pub count: Signal<In, Bits<4>>,
     /// Own MAC address, first byte in bits 7:0.
     pub mac: Signal<In, Bits<48>>,
     /// Own IPv4 address, most significant byte = first on the wire.
@@ -47,6 +47,13 @@ pub struct Addressee {
     other: DFF<bool>,
     raw: DFF<bool>,
     congested: DFF<bool>,
+    /// The first half of the IP address, which ends a beat, is another.
+    other_net: DFF<bool>,
+    /// The beat has its first 2, 6, 7, 8 bytes.
+    has_2: Signal<Local, bool>,
+    has_6: Signal<Local, bool>,
+    has_7: Signal<Local, bool>,
+    has_8: Signal<Local, bool>,
     is_broadcast: Signal<Local, bool>,
     is_multicast: Signal<Local, bool>,
     /// EtherType 0800, version 4 and 5 words of header, as they lie in a beat.
@@ -59,10 +66,14 @@ pub struct Addressee {
 impl Logic for Addressee {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, other, raw, congested);
+        dff_setup!(self, clock, other, raw, congested, other_net);
         self.foreign.next = self.other.q.val();
         self.wanted.next = self.raw.q.val();
         self.marked.next = self.congested.q.val();
+        self.has_8.next = self.count.val().get_bit(3);
+        self.has_7.next = self.count.val().get_bit(3) | self.count.val().get_bits::<3>(0).all();
+        self.has_6.next = self.count.val().get_bit(3) | self.count.val().get_bits::<2>(1).all();
+        self.has_2.next = self.count.val().get_bits::<3>(1).any();
         self.is_broadcast.next = self.data.val().get_bits::<48>(0).all();
         self.is_multicast.next = self.data.val().get_bit(0);
         if self.at.val().get_bit(0) {
@@ -75,7 +86,7 @@ impl Logic for Addressee {
         }
         if self.at.val().get_bit(1)
             & ((self.data.val().get_bits::<16>(32) != self.ip_type.val().get_bits::<16>(0))
-                | (self.whole.val()
+                | (self.has_7.val()
                     & (self.data.val().get_bits::<8>(48) != self.ip_type.val().get_bits::<8>(16))))
         {
             self.other.d.next = true;
@@ -85,24 +96,21 @@ impl Logic for Addressee {
             self.congested.d.next = self.data.val().get_bits::<2>(56).all();
         }
         if self.at.val().get_bit(2)
-            & self.whole.val()
-            & ((self.data.val().get_bits::<16>(32) & self.fragment.val()).any()
-                | (self.data.val().get_bits::<8>(56) != bits::<8>(17)))
+            & ((self.has_6.val() & (self.data.val().get_bits::<16>(32) & self.fragment.val()).any())
+                | (self.has_8.val() & (self.data.val().get_bits::<8>(56) != bits::<8>(17))))
         {
             self.other.d.next = true;
         }
-        if self.at.val().get_bit(3)
-            & self.whole.val()
-            & ((self.data.val().get_bits::<8>(48) != self.ip.val().get_bits::<8>(24))
-                | (self.data.val().get_bits::<8>(56) != self.ip.val().get_bits::<8>(16)))
-        {
-            self.other.d.next = true;
+        if self.at.val().get_bit(3) {
+            self.other_net.d.next = (self.data.val().get_bits::<8>(48) != self.ip.val().get_bits::<8>(24))
+                | (self.data.val().get_bits::<8>(56) != self.ip.val().get_bits::<8>(16));
         }
         if self.at.val().get_bit(4)
-            & self.whole.val()
-            & ((self.data.val().get_bits::<8>(0) != self.ip.val().get_bits::<8>(8))
-                | (self.data.val().get_bits::<8>(8) != self.ip.val().get_bits::<8>(0))
-                | (self.data.val().get_bits::<16>(32) != self.port.val()))
+            & ((self.has_2.val()
+                & (self.other_net.q.val()
+                    | (self.data.val().get_bits::<8>(0) != self.ip.val().get_bits::<8>(8))
+                    | (self.data.val().get_bits::<8>(8) != self.ip.val().get_bits::<8>(0))))
+                | (self.has_6.val() & (self.data.val().get_bits::<16>(32) != self.port.val())))
         {
             self.other.d.next = true;
         }

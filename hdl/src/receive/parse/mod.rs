@@ -14,11 +14,11 @@
 //! 1. `count_malformed`: the MAC found damage; or fewer than 14 or more than 4224 bytes, the tag not among them. `endless` is high from there to the
 //!    frame's end.
 //! 2. `count_not_ours`: another MAC address, not IPv4 with 20 header bytes, a fragment, not UDP, another IP address,
-//!    another UDP port.
+//!    another UDP port: of a frame that has been cut, those that it has whole.
 //! 3. `count_malformed`: cut short, lengths that disagree or leave no room for the headers or the pad, more
 //!    than the extension headers of RDMA and 4096 bytes behind the BTH, a wrong IP header checksum. Bytes behind the IP packet are padding, and harmless.
 //! 4. `count_icrc`.
-//! 5. `count_bth`: BTH version, P_Key (15 bits), an opcode that is none of ours (3 if the headers of its form are missing: [`Opcode`]).
+//! 5. `count_bth`: BTH version, P_Key (15 bits), an opcode that is none of ours.
 //! 6. `count_congestion`: a congestion notification. It also counts a frame that is kept and marked congestion experienced.
 //!
 //! A frame for which reason 2 would count, and that `raw_*` want, is kept raw; and so is one of queue pair 1 with none of the
@@ -121,7 +121,6 @@ pub struct Parse {
     last: Signal<Local, bool>,
     one: Signal<Local, Bits<1>>,
     at: Signal<Local, Bits<8>>,
-    whole: Signal<Local, bool>,
 
     damaged: DFF<bool>,
     fields: Signal<Local, FrameInfo>,
@@ -204,7 +203,6 @@ impl Logic for Parse {
         self.data.next = self.beat.q.val().data;
         self.count.next = self.beat.q.val().count;
         self.last.next = self.beat.q.val().last;
-        self.whole.next = self.count.val() == bits::<4>(8);
         self.one.next = bits::<1>(0);
         if self.valid.q.val() {
             self.one.next = bits::<1>(1);
@@ -212,7 +210,7 @@ impl Logic for Parse {
         self.at.next = bit_cast::<8, 1>(self.one.val()) << self.index.q.val();
         self.addressee.at.next = self.at.val();
         self.addressee.data.next = self.data.val();
-        self.addressee.whole.next = self.whole.val();
+        self.addressee.count.next = self.count.val();
         self.addressee.mac.next = self.mac.val();
         self.addressee.ip.next = self.ip.val();
         self.addressee.raw_open.next = self.raw_open.val();

@@ -5,7 +5,7 @@
 //!                    └────────┘
 //! ```
 //! Contract: `headers` is what an IP packet's length counts beside payload and pad, the ICRC included. An opcode that is none of ours
-//! has those of the send, write or answer that its lower five bits would be. A datagram is `known` only to `agents`, queue pair 1;
+//! has none behind the BTH, but a datagram its DETH, whoever it is for. A datagram is `known` only to `agents`, queue pair 1;
 //! congestion notifications are not.
 //!
 //! Latency: none, no state. Tests: with the whole, `tests/receive/parse.rs`.
@@ -30,6 +30,8 @@ pub struct Opcode {
     pub reth: Signal<Out, bool>,
     /// Bytes of all headers and the ICRC.
     pub headers: Signal<Out, Bits<14>>,
+    /// A send, a write, a read request or one of its first answers.
+    common: Signal<Local, bool>,
     has_extension: Signal<Local, bool>,
     has_reth: Signal<Local, bool>,
     datagram: Signal<Local, bool>,
@@ -49,14 +51,17 @@ impl Logic for Opcode {
     fn update(&mut self) {
         // Sends 0 to 5, RDMA writes 6 to 11; bit 5: unreliable. Immediate data in 3, 5, 9 and 11, RETH in 6, 10 and 11.
         // RDMA read: request 12 with RETH, answers 13 to 16 with AETH but 14; reliable only.
+        self.common.next = !self.opcode.val().get_bits::<2>(6).any()
+            & !self.opcode.val().get_bit(4)
+            & !(self.opcode.val().get_bit(5) & self.opcode.val().get_bit(3) & self.opcode.val().get_bit(2));
         self.has_extension.next = (self.opcode.val() == self.acknowledge.val())
             | (self.opcode.val() == self.response_only.val())
-            | (self.opcode.val().get_bit(0)
-                & !self.opcode.val().get_bit(4)
+            | (self.common.val()
+                & self.opcode.val().get_bit(0)
                 & (self.opcode.val().get_bit(3)
                     | (self.opcode.val().get_bit(2) ^ self.opcode.val().get_bit(1))));
         self.has_reth.next = (self.opcode.val() == self.read_request.val())
-            | (!self.opcode.val().get_bit(4)
+            | (self.common.val()
                 & self.opcode.val().get_bit(1)
                 & ((self.opcode.val().get_bit(3) & !self.opcode.val().get_bit(2))
                     | (!self.opcode.val().get_bit(3)
@@ -66,11 +71,7 @@ impl Logic for Opcode {
         self.known.next = (self.datagram.val() & self.agents.val())
             | (self.opcode.val() == self.acknowledge.val())
             | (self.opcode.val() == self.response_only.val())
-            | (!self.opcode.val().get_bits::<2>(6).any()
-                & !self.opcode.val().get_bit(4)
-                & !(self.opcode.val().get_bit(5)
-                    & self.opcode.val().get_bit(3)
-                    & self.opcode.val().get_bit(2)));
+            | self.common.val();
         self.headers.next = self.plain_headers.val();
         if self.has_extension.val() {
             self.headers.next = self.extended_headers.val();

@@ -4,13 +4,17 @@
 //!   head, word ──►┌───────┐──► waits
 //!   load, free ──►│ Inbox │──► current
 //!   read_index ──►│       │──► read_word   (1 cycle later)
-//!       commit ──►└───────┘
+//!       commit ──►│       │──► outlived
+//!       closes ──►└───────┘──► closed
 //! ```
 //! Contract: words come in order, before their head or with it; a head ends its words, however many there were.
 //! `load` brings the oldest head that `waits` to `current`, a register; `free` gives up its words. `read_word` is of
 //! the head loaded last, or the next one when that is freed, or the row of a VI. There is no ready: the sender counts
 //! the heads freed. A row is taken in a cycle in which no word comes, and not while its VI's head is `held` or its
 //! reply waits.
+//!
+//! `closes`: the life of the commit's VI is over, and no head of it comes any more. Its heads that wait are found one by one;
+//! each is `outlived` when it is loaded. It is `closed` when all are found and none is at hand that is not.
 //!
 //! Latency: a head waits the cycle after it came.
 //!
@@ -19,7 +23,7 @@
 use rust_hdl::prelude::*;
 
 use crate::bus::{Commit, SendHead, Vi};
-use crate::prims::{Fifo, Number, Ram};
+use crate::prims::{Fifo, LutRam, Number, Ram};
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::table;
 
@@ -70,6 +74,12 @@ pub struct Inbox {
     pub commit: Signal<In, Commit>,
     /// It is taken.
     pub commit_ready: Signal<Out, bool>,
+    /// The commit's VI begins anew.
+    pub closes: Signal<In, bool>,
+    /// Nothing of it will be heard any more but what has left here.
+    pub closed: Signal<Out, bool>,
+    /// The head loaded last is of a life that is over.
+    pub outlived: Signal<Out, bool>,
     heads: Fifo<SendHead, 3, 4>,
     loaded: DFF<SendHead>,
     /// The words of 8 heads; from the middle on the rows of the VIs.
@@ -77,6 +87,14 @@ pub struct Inbox {
     write_slot: DFF<Bits<3>>,
     write_index: DFF<Bits<3>>,
     read_slot: DFF<Bits<3>>,
+    /// Of each head that waits: its VI, and whether that has begun anew.
+    owners: LutRam<Vi, 3>,
+    outlives: LutRam<bool, 3>,
+    /// Slots looked at since the VI was to be closed, 0 to 8.
+    looked: DFF<Bits<4>>,
+    is_outlived: DFF<bool>,
+    looks: Signal<Local, bool>,
+    holds: Signal<Local, bool>,
     vi: Signal<Local, Vi>,
     row: Signal<Local, Vi>,
     takes_commit: Signal<Local, bool>,
@@ -87,8 +105,8 @@ pub struct Inbox {
 impl Logic for Inbox {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, loaded, write_slot, write_index, read_slot);
-        clock!(self, clock, heads, words);
+        dff_setup!(self, clock, loaded, write_slot, write_index, read_slot, looked, is_outlived);
+        clock!(self, clock, heads, words, owners, outlives);
         self.heads.reset.next = self.reset.val();
         self.heads.in_valid.next = self.head_valid.val();
         self.heads.in_data.next = self.head.val();
@@ -96,14 +114,16 @@ impl Logic for Inbox {
         self.waits.next = self.heads.out_valid.val();
         if self.load.val() {
             self.loaded.d.next = self.heads.out_data.val();
+            self.is_outlived.d.next = self.outlives.read_data.val();
         }
         self.current.next = self.loaded.q.val();
 
         self.vi.next = self.loaded.q.val().vi;
         self.row.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
+        self.holds.next = self.held.val() & (self.row.val() == self.vi.val());
         // The row that is written must not be the one that is read.
         self.takes_commit.next = !self.word_valid.val()
-            & (!self.held.val() | (self.row.val() != self.vi.val()))
+            & !self.holds.val()
             & !(self.reply_waits.val() & (self.row.val() == self.reply_vi.val()));
         self.commit_ready.next = self.takes_commit.val();
         self.words.write_enable.next = self.word_valid.val()
@@ -129,6 +149,30 @@ impl Logic for Inbox {
         }
         self.read_word.next = self.words.read_data.val();
 
+        // A head that comes goes before a look at those that wait.
+        self.looks.next = self.closes.val() & !self.head_valid.val() & !self.looked.q.val().get_bit(3);
+        self.owners.write_enable.next = self.head_valid.val();
+        self.owners.write_address.next = self.write_slot.q.val();
+        self.owners.write_data.next = self.head.val().vi;
+        self.owners.read_address.next = bit_cast::<3, 4>(self.looked.q.val());
+        self.outlives.write_enable.next =
+            self.head_valid.val() | (self.looks.val() & (self.owners.read_data.val() == self.row.val()));
+        self.outlives.write_address.next = bit_cast::<3, 4>(self.looked.q.val());
+        self.outlives.write_data.next = true;
+        if self.head_valid.val() {
+            self.outlives.write_address.next = self.write_slot.q.val();
+            self.outlives.write_data.next = false;
+        }
+        self.outlives.read_address.next = self.read_slot.q.val();
+        if self.looks.val() {
+            self.looked.d.next = self.looked.q.val() + 1;
+        }
+        if !self.closes.val() {
+            self.looked.d.next = bits::<4>(0);
+        }
+        self.closed.next = self.looked.q.val().get_bit(3) & (!self.holds.val() | self.is_outlived.q.val());
+        self.outlived.next = self.is_outlived.q.val();
+
         if self.word_valid.val() {
             self.write_index.d.next = self.write_index.q.val() + 1;
         }
@@ -143,6 +187,7 @@ impl Logic for Inbox {
             self.write_slot.d.next = bits::<3>(0);
             self.write_index.d.next = bits::<3>(0);
             self.read_slot.d.next = bits::<3>(0);
+            self.looked.d.next = bits::<4>(0);
         }
     }
 }

@@ -20,6 +20,9 @@
 //! payload queue is taken before a packet's first access, so the answers are never refused. Packets of answers to peers' reads come
 //! between those of descriptors, in turn.
 //!
+//! A TRANSMIT row begins a VI anew: its heads that wait are done with without a word, and the row is taken when every packet
+//! that the VI had announced has been taken. Until its work queue is committed behind that, no head of it comes.
+//!
 //! Latency: 13 cycles from a head to its first access. Throughput: a message of one packet and one segment every 13
 //! cycles; otherwise 2 cycles for each access, 2 for each segment (3 for an empty one) and 3 for each packet, skipped or
 //! not. A packet's payload is at the far side of the queue 6 cycles after its last beat.
@@ -65,7 +68,7 @@ pub struct Gather {
     pub commit_valid: Signal<In, bool>,
     /// GATHER rows are ours, and the READ_DEPTH of TRANSMIT rows.
     pub commit: Signal<In, Commit>,
-    /// It is taken: not while the VI has the descriptor at hand.
+    /// It is taken: not while the VI has the descriptor at hand; a TRANSMIT row when all packets of the VI have left.
     pub commit_ready: Signal<Out, bool>,
     /// A VI changes its state.
     pub state_valid: Signal<In, bool>,
@@ -134,7 +137,14 @@ pub struct Gather {
     row0: Signal<Local, Bits<64>>,
     depth: Signal<Local, Bits<4>>,
     opens: Signal<Local, bool>,
-    gather_table: Number<4, { table::GATHER as u64 }>,
+    closes: Signal<Local, bool>,
+    takes_commit: Signal<Local, bool>,
+    /// Packets that were announced before the VI was closed and are not taken, less one.
+    behind: DFF<Bits<6>>,
+    /// The VI was closed in the cycle before.
+    is_closed: DFF<bool>,
+    level: Signal<Local, Bits<5>>,
+    passed: Signal<Local, bool>,
     transmit_table: Number<4, { table::TRANSMIT as u64 }>,
     packets: FifoSlice<Packet, 4, 5>,
     states: LutRam<Bits<2>, { VI_LOG2 }>,
@@ -146,7 +156,7 @@ pub struct Gather {
 impl Logic for Gather {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, taken, counting, count_vi, count_value);
+        dff_setup!(self, clock, taken, counting, count_vi, count_value, behind, is_closed);
         clock!(self, clock, inbox, walker, sink, replier, packets, states, epochs, counts, depths);
         self.replier.reset.next = self.reset.val();
         self.inbox.reset.next = self.reset.val();
@@ -174,18 +184,34 @@ impl Logic for Gather {
         self.walker.head_word.next = self.inbox.read_word.val();
         self.vi.next = self.inbox.current.val().vi;
 
-        self.inbox.commit_valid.next = self.commit_valid.val() & !self.counting.q.val();
+        self.inbox.commit_valid.next = self.commit_valid.val();
         self.inbox.commit.next = self.commit.val();
-        self.commit_ready.next = self.inbox.commit_ready.val() & !self.counting.q.val();
 
-        // Reads: how many each VI has sent, and may have outstanding. A GATHER row is a new connection. The walker decides late,
+        // A TRANSMIT row begins the VI anew. It goes on to those behind when what was announced before has gone on to them.
+        self.closes.next = self.commit_valid.val() & (self.commit.val().target == self.transmit_table.val());
+        self.inbox.closes.next = self.closes.val();
+        self.walker.outlived.next = self.inbox.outlived.val();
+        self.level.next = self.packets.level.val();
+        self.is_closed.d.next = self.closes.val() & self.inbox.closed.val();
+        if !self.is_closed.q.val() {
+            self.behind.d.next = bit_cast::<6, 5>(self.level.val());
+        } else if self.packet_ready.val() & !self.behind.q.val().get_bit(5) {
+            self.behind.d.next = self.behind.q.val() - 1;
+        }
+        self.passed.next =
+            self.is_closed.q.val() & (self.behind.q.val().get_bit(5) | !self.packets.held.val());
+        self.takes_commit.next = self.inbox.commit_ready.val();
+        if self.closes.val() {
+            self.takes_commit.next = self.passed.val() & !self.counting.q.val();
+        }
+        self.commit_ready.next = self.takes_commit.val();
+
+        // Reads: how many each VI has sent, and may have outstanding. The walker decides late,
         // so its number waits a cycle in a register: two cycles before it can look at it.
         self.counting.d.next = self.walker.count_write.val();
         self.count_vi.d.next = self.vi.val();
         self.count_value.d.next = self.walker.count_next.val();
-        self.opens.next = self.commit_valid.val()
-            & self.inbox.commit_ready.val()
-            & (self.commit.val().target == self.gather_table.val());
+        self.opens.next = self.closes.val() & self.passed.val();
         self.counts.write_enable.next = self.counting.q.val() | self.opens.val();
         self.counts.write_address.next = self.count_vi.q.val();
         self.counts.write_data.next = self.count_value.q.val();
@@ -197,8 +223,7 @@ impl Logic for Gather {
         self.walker.reads_known.next = self.counts.read_data.val();
         self.row0.next = self.commit.val().word0;
         self.depth.next = self.row0.val().get_bits::<4>(28);
-        self.depths.write_enable.next =
-            self.commit_valid.val() & (self.commit.val().target == self.transmit_table.val());
+        self.depths.write_enable.next = self.closes.val();
         self.depths.write_address.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
         self.depths.write_data.next = self.depth.val().get_bits::<3>(0);
         if self.depth.val() > bits::<4>(4) {
@@ -237,6 +262,8 @@ impl Logic for Gather {
         if self.replier.access_valid.val() {
             self.access.next = self.replier.access.val();
         }
+        // Only a peer's access has one.
+        self.access.next.span = self.replier.access.val().span;
         self.walker.access_ready.next = self.access_ready.val();
 
         self.packets.in_valid.next = self.walker.packet_valid.val() | self.replier.packet_valid.val();
@@ -292,6 +319,7 @@ impl Logic for Gather {
             | self.packets.held.val()
             | self.sink.busy.val();
         if self.reset.val() {
+            self.is_closed.d.next = false;
             self.taken.d.next = false;
             self.counting.d.next = false;
         }

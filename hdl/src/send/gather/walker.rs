@@ -8,8 +8,8 @@
 //! Contract: `load` takes the next head; it stays until `head_ready`. A change of state or epoch is heeded a cycle late. All segments are read and their lengths summed up before the
 //! first packet, so a wrong descriptor sends nothing. Segments beyond the first two are read at once, up to 4000
 //! bytes, into the tail memory. A message of service RAW is one packet of 14 to 4200 bytes, nothing but a send. An access moves 4096 bytes at
-//! most. An RDMA read is one packet without payload, with the packets of its answer counted. A message that may not
-//! begin before reads are complete is told as `parked`; it and all heads of its VI behind it are done with, until one says `restart`. A head of another epoch is done with at once, or at its next packet. Bit 0 of an access's user field: the tail; bit 1: it ends a packet.
+//! most. An RDMA read is one packet without payload, with the packets of its answer counted, 2^20 at most. A message that may not
+//! begin before reads are complete is told as `parked`; it and all heads of its VI behind it are done with, until one says `restart`. A head that is `outlived` is done with at once, one of another epoch at once, or at its next packet. Bit 0 of an access's user field: the tail; bit 1: it ends a packet.
 //!
 //! Latency and throughput: see gather.
 //!
@@ -76,6 +76,8 @@ pub struct Walker {
     pub connected: Signal<In, bool>,
     /// Epoch of its VI.
     pub epoch: Signal<In, bool>,
+    /// It is of a life of its VI that is over.
+    pub outlived: Signal<In, bool>,
     /// Stay between two packets.
     pub hold: Signal<In, bool>,
     /// It is between two packets.
@@ -154,7 +156,7 @@ pub struct Walker {
     from_tail: DFF<bool>,
     /// What is known of the VI.
     is_connected: DFF<bool>,
-    /// The head is of another epoch, or behind one that is parked.
+    /// The head is of another epoch or life, or behind one that is parked.
     stale: DFF<bool>,
     known: DFF<Bits<4>>,
     done: DFF<Bits<3>>,
@@ -333,8 +335,9 @@ impl Logic for Walker {
         self.is_connected.d.next = self.connected.val();
         // What comes behind a message that is parked comes again.
         self.parked.next = self.reads_known.val().get_bit(3);
-        self.stale.d.next =
-            (self.head.val().epoch != self.epoch.val()) | (self.parked.val() & !self.head.val().restart);
+        self.stale.d.next = (self.head.val().epoch != self.epoch.val())
+            | (self.parked.val() & !self.head.val().restart)
+            | self.outlived.val();
         self.known.d.next = self.reads_known.val();
         self.done.d.next = self.reads_done.val();
         self.its_depth.d.next = self.depth.val();
@@ -449,7 +452,7 @@ impl Logic for Walker {
         self.asked.next = self.access_ready.val() | self.skips.q.val();
         self.access_valid.next = self.asks.q.val();
         self.access.next.address = self.address.q.val();
-        self.access.next.span = self.segment_left.q.val();
+        self.access.next.span = bits::<32>(0);
         self.access.next.length = self.piece.q.val();
         self.access.next.region = self.region.q.val();
         self.access.next.key = self.key.q.val();
@@ -458,6 +461,7 @@ impl Logic for Walker {
         self.access.next.system = false;
         self.access.next.write = false;
         self.access.next.clip = self.state.q.val() == State::AskTail;
+        // Nobody's but our own: a span is not looked at.
         self.access.next.remote = bits::<2>(0);
         self.access.next.user = bits::<8>(0);
         if self.state.q.val() == State::AskTail {
@@ -757,6 +761,10 @@ impl Logic for Walker {
                 if self.beyond.q.val().get_bit(23) {
                     // It was longer before.
                     self.errors.d.next = self.transport.val();
+                    self.state.d.next = State::Finish;
+                } else if self.beyond.q.val().get_bits::<3>(20).any() {
+                    // READ_DEPTH of the largest, and what else may be in flight, stay below 2^23 PSNs.
+                    self.errors.d.next = self.length_error.val();
                     self.state.d.next = State::Finish;
                 }
             }

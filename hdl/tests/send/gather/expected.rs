@@ -183,8 +183,7 @@ impl Expectation {
             let mut packet_left = bytes;
             while packet_left > 0 {
                 let (segment, done) = current.take().unwrap_or_else(|| (segments.next().unwrap(), 0));
-                let rest = segment.length - done;
-                let piece = rest.min(packet_left).min(4096);
+                let piece = (segment.length - done).min(packet_left).min(4096);
                 let address = segment.address + done;
                 let mut data: Vec<u8> = (0..piece).map(|n| byte(segment.region, address + n)).collect();
                 let (refused, failed) = (segment.region == REFUSED, segment.region == FAILED);
@@ -200,7 +199,6 @@ impl Expectation {
                 let access = Expected {
                     fields: fields(&[
                         ("address", address),
-                        ("span", rest),
                         ("length", piece),
                         ("region", segment.region),
                         ("key", segment.key),
@@ -209,6 +207,7 @@ impl Expectation {
                         ("system", 0),
                         ("write", 0),
                         ("clip", 0),
+                        ("remote", 0),
                     ]),
                     data,
                     refused,

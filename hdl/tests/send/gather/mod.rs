@@ -3,6 +3,7 @@
 mod alone;
 mod descriptor;
 mod expected;
+mod lives;
 mod memory;
 mod messages;
 mod traffic;
@@ -52,6 +53,7 @@ fn setup() -> Setup {
         if context.raw {
             gather::RAW.put(&mut row, 1);
         }
+        port::commit(&mut bench, table::TRANSMIT, vi as u64, [0; 3]);
         port::commit(&mut bench, table::GATHER, vi as u64, row);
         let state = if context.connected { vi_states::CONNECTED } else { vi_states::ERROR };
         port::state(&mut bench, vi as u64, state);

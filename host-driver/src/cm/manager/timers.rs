@@ -52,7 +52,10 @@ impl Manager {
         let (state, tries) = (connection.state, connection.tries);
         connection.tries += 1;
         connection.interval = (2 * connection.interval).min(timing.longest_response);
-        connection.timer = Some(now + connection.interval);
+        let next = now + connection.interval;
+        // A last time while there is time for an answer: the other side may be there only now.
+        let last = connection.limit.map(|limit| limit.saturating_sub(timing.response));
+        connection.timer = Some(last.filter(|&last| now < last && last < next).unwrap_or(next));
         let peer = connection.model == Model::Peer;
         let exhausted = tries >= timing.retries;
         match state {

@@ -13,7 +13,7 @@ use super::bench::{handle, Bench, Descriptor, End, Level, DATA, PSN, SENT};
 use crate::fabric::Capture;
 use crate::model::frame::{self, be32, Identity, Packet};
 use crate::model::psn;
-use crate::model::reads::is_answer;
+use crate::model::response::is_answer;
 
 const CLIENT: End = (0, 1);
 const SERVER: End = (1, 2);

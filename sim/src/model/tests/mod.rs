@@ -2,6 +2,7 @@
 
 mod bench;
 mod cq;
+mod driven;
 mod linux;
 mod noise;
 mod reliable;

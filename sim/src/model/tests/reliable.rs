@@ -1,13 +1,17 @@
 //! Reliable service: what is sent again and when, and what the responder refuses.
 
 use viaduct_spec::descriptor::{control, status};
+use viaduct_spec::handle::memory_handle;
 use viaduct_spec::register::{counter, event_code};
-use viaduct_spec::tables::{region, service, vi_states};
+use viaduct_spec::tables::{page, region, service, table, vi_states};
 use viaduct_spec::wire::{opcode, syndrome};
 
-use super::bench::{handle, Bench, Completion, Descriptor, End, Level, DATA, PSN, RECEIVED, SENT};
+use super::bench::{
+    handle, row, Bench, Completion, Descriptor, End, Level, DATA, DATA_REGION, PSN, RECEIVED, SENT,
+};
 use crate::fabric::Faults;
 use crate::model::frame::{self, Packet};
+use crate::model::response::is_answer;
 
 const A: End = (0, 1);
 const B: End = (1, 2);
@@ -236,6 +240,62 @@ fn responder_3_to_5_refusals_as_the_requester_sees_them() {
     }
 }
 
+/// A region of a NIC's behind which no memory answers: an address in it, and its handle.
+fn unanswered(bench: &mut Bench, nic: usize) -> (u64, u32) {
+    let base = 0x4000_0000;
+    bench.region(nic, 5, &[(region::BASE, base), (region::FIRST_PAGE, 2)]);
+    bench.commit(nic, table::PAGE, 2, row(&[(page::ADDRESS, 0x7000_0000)]));
+    (base, handle() ^ u32::from(DATA_REGION ^ 5) << memory_handle::INDEX.lo)
+}
+
+#[test]
+fn a_read_that_the_host_does_not_answer_is_a_transport_error_and_breaks_reliable_connections() {
+    for level in [Level::unreliable(), Level::reliable()] {
+        let mut bench = pair(level);
+        let (address, handle) = unanswered(&mut bench, 0);
+        let send = bench.send(A, &Descriptor::of(address, 700).handle(0, handle));
+        bench.settle();
+        assert_eq!(bench.peek(0, send), (0, SENT | status::TRANSPORT_ERROR));
+        let goes_on = level.service == service::UNRELIABLE;
+        assert_eq!(bench.state(A), if goes_on { vi_states::CONNECTED } else { vi_states::ERROR });
+        assert_eq!(bench.events(0), [], "the descriptor says it");
+        let next = bench.send(A, &Descriptor::new());
+        bench.settle();
+        assert_eq!(bench.peek(0, next).1 == SENT, goes_on);
+    }
+}
+
+#[test]
+fn responder_6_a_read_that_the_host_does_not_answer_is_refused_as_operational() {
+    let delivery = Level { rnr: 0, ..Level::reliable() };
+    let reception = Level { service: service::RELIABLE_RECEPTION, ..delivery };
+    for (level, error) in [(delivery, status::TRANSPORT_ERROR), (reception, status::REMOTE_DESC_ERROR)] {
+        let (address, handle) = unanswered(&mut Bench::new(2), 1);
+        let read = Descriptor::rdma(READ, address, DATA, 700).handle(0, handle);
+        let expected = ((0, status::DONE | status::OP_RDMA_READ | error), event_code::CONN_LOST);
+        let prepare = |bench: &mut Bench| {
+            unanswered(bench, 1);
+        };
+        assert_eq!(refused(level, &read, prepare), expected);
+    }
+}
+
+#[test]
+fn responder_7_a_read_that_is_not_answered_is_not_executed_and_its_nak_says_so_again_and_again() {
+    let (address, handle) = unanswered(&mut Bench::new(2), 1);
+    let read = frame_of(opcode::RC_READ_REQUEST, 1, true, &reth(address, handle, 700));
+    let frames = [frame_of(opcode::RC_SEND_ONLY, 0, true, &[]), read.clone(), read];
+    let prepare = |bench: &mut Bench| {
+        unanswered(bench, 1);
+    };
+    let (frames, state) = answered(prepare, &frames);
+    assert_eq!(state, vi_states::ERROR);
+    let said: Vec<(u8, u32)> =
+        frames.iter().map(|data| (data[54], frame::be32(data, 54) & 0xFF_FFFF)).collect();
+    let nak = (syndrome::NAK_OPERATIONAL, 1);
+    assert_eq!(said, [(syndrome::ACK, 1), nak, nak]);
+}
+
 #[test]
 fn responder_5_a_refused_write_with_immediate_data_is_told_by_its_receive() {
     let mut bench = pair(Level::reliable());
@@ -261,13 +321,14 @@ fn a_write_with_immediate_data_takes_a_receive_and_not_its_segments() {
     assert_eq!(bench.read(1, DATA + 0x1000, 700), [3; 700]);
 }
 
-/// The answers to frames of A's, made by hand: syndrome and PSN ahead of the first.
-fn answers(frames: &[Vec<u8>]) -> (Vec<(u8, u32)>, Vec<u8>) {
+/// The answers to frames of A's, made by hand: as they were on the wire, and B's state.
+fn answered(prepare: impl FnOnce(&mut Bench), frames: &[Vec<u8>]) -> (Vec<Vec<u8>>, u8) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("answers.pcap");
     let mut bench = Bench::captured(2, Some(crate::fabric::Capture::create(&path).unwrap()));
     bench.connect([A, B], Level::reliable());
     bench.receive(B, &Descriptor::of(DATA, 5000));
+    prepare(&mut bench);
     // Nobody listens at A.
     bench.set_state(A, vi_states::IDLE);
     for frame in frames {
@@ -277,16 +338,22 @@ fn answers(frames: &[Vec<u8>]) -> (Vec<(u8, u32)>, Vec<u8>) {
     let state = bench.state(B);
     bench.net.fabric_mut().finish_capture().unwrap();
     let mut reader = pcap_file::pcap::PcapReader::new(std::fs::File::open(&path).unwrap()).unwrap();
-    let (mut found, mut codes) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
     while let Some(captured) = reader.next_packet() {
         let data = captured.unwrap().data.into_owned();
-        let code = data[42];
-        if (opcode::RC_READ_RESPONSE_FIRST..=opcode::RC_ACKNOWLEDGE).contains(&code) {
-            let psn = frame::be32(&data, 50) & 0xFF_FFFF;
-            codes.push(code);
-            found.push((data[54], psn.wrapping_sub(PSN) & 0xFF_FFFF));
+        if is_answer(data[42]) {
+            found.push(data);
         }
     }
+    (found, state)
+}
+
+/// The same: syndrome and PSN ahead of the first; and opcodes.
+fn answers(frames: &[Vec<u8>]) -> (Vec<(u8, u32)>, Vec<u8>) {
+    let (frames, state) = answered(|_| (), frames);
+    let ahead = |data: &[u8]| (frame::be32(data, 50) & 0xFF_FFFF).wrapping_sub(PSN) & 0xFF_FFFF;
+    let found: Vec<(u8, u32)> = frames.iter().map(|data| (data[54], ahead(data))).collect();
+    let codes = frames.iter().map(|data| data[42]).collect();
     let nak = found.iter().any(|(code, _)| code & 0xE0 == 0x60 && *code != syndrome::NAK_SEQUENCE);
     assert_eq!(state == vi_states::ERROR, nak);
     (found, codes)

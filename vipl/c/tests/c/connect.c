@@ -269,6 +269,52 @@ static void a_peer_that_does_not_come_is_a_time_out(void)
     end_both();
 }
 
+static void a_vi_without_a_tag_uses_tagged_memory_where_that_is_asked_for(void)
+{
+    VIP_VI_ATTRIBUTES attributes;
+    VIP_DESCRIPTOR *d;
+    CHECK(setenv("VIPL_COMPAT", "null-ptag", 1) == 0);
+    begin_both();
+    attributes = vi_attributes(&server);
+    attributes.Ptag = NULL;
+    attributes.EnableRdmaWrite = VIP_TRUE;
+    OK(VipCreateVi(server.nic, &attributes, NULL, NULL, &there));
+    attributes = vi_attributes(&client);
+    attributes.Ptag = NULL;
+    OK(VipCreateVi(client.nic, &attributes, NULL, NULL, &here));
+    OK(meet(there, here));
+    /* Descriptors and data in memory that has a tag. */
+    post_recv(descriptor(&server, 0, 64));
+    d = descriptor(&client, 0, 64);
+    memset((char *)d + 64, 'x', 64);
+    OK(VipPostSend(here, d, client.handle));
+    OK(VipSendWait(here, 5000, &d));
+    OK(VipRecvWait(there, 5000, &d));
+    CHECK(d->CS.Length == 64 && memcmp((char *)d + 64, "xxxxxxxx", 8) == 0);
+    /* A peer reaches it, too. */
+    d = descriptor(&client, 1, 64);
+    d->CS.Control = VIP_CONTROL_OP_RDMAWRITE;
+    d->CS.SegCount = 2;
+    d->DS[1] = d->DS[0];
+    d->DS[1].Local.Data.Address = memset((char *)d + 128, 'y', 64);
+    memset(&d->DS[0], 0, sizeof d->DS[0]);
+    d->DS[0].Remote.Data.Address = server.memory + 8192;
+    d->DS[0].Remote.Handle = server.handle;
+    OK(VipPostSend(here, d, client.handle));
+    OK(VipSendWait(here, 5000, &d));
+    CHECK(memcmp(server.memory + 8192, "yyyyyyyy", 8) == 0);
+    /* A handle that memory was registered with is in use; one that nothing was made with is not. */
+    IS(VipDestroyPtag(server.nic, server.ptag), VIP_ERROR_RESOURCE);
+    {
+        VIP_PROTECTION_HANDLE other;
+        OK(VipCreatePtag(server.nic, &other));
+        CHECK(other != server.ptag);
+        OK(VipDestroyPtag(server.nic, other));
+    }
+    end_connected();
+    CHECK(unsetenv("VIPL_COMPAT") == 0);
+}
+
 static const struct test tests[] = {
     TEST(nobody_waits_is_no_match_and_prompt),
     TEST(a_client_and_a_server_meet),
@@ -280,6 +326,7 @@ static const struct test tests[] = {
     TEST(a_disconnect_flushes_here_and_is_an_error_there),
     TEST(peers_meet),
     TEST(a_peer_that_does_not_come_is_a_time_out),
+    TEST(a_vi_without_a_tag_uses_tagged_memory_where_that_is_asked_for),
 };
 
 MAIN(tests)

@@ -1,0 +1,12 @@
+//! Ways of a message.
+
+/// How bytes get from one host to the other. The first host posts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// It sends, the other receives.
+    Send,
+    /// It writes into the other's memory.
+    Write,
+    /// It reads the other's memory.
+    Read,
+}

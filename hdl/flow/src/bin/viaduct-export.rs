@@ -1,0 +1,197 @@
+//! Exports the NIC's Verilog, checks it, measures it and proves its primitives.
+//!
+//! `viaduct-export export --out FOLDER | list | lint [--only TEXT] | budget [--only TEXT] [--json FILE] |
+//! prove [--only TEXT] | boards | board BOARD TOP FOLDER`
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{bail, Context, Result};
+use viaduct_flow::budget::Line;
+use viaduct_flow::{budget, gate, pool, prove};
+use viaduct_hdl::blocks::{self, Entry};
+use viaduct_hdl::board;
+
+const USAGE: &str = "usage: viaduct-export export --out FOLDER
+       viaduct-export list   [--only TEXT]
+       viaduct-export lint   [--only TEXT]
+       viaduct-export budget [--only TEXT] [--json FILE]
+       viaduct-export prove  [--only TEXT]
+       viaduct-export boards
+       viaduct-export board  BOARD TOP FOLDER
+--only takes the blocks whose name contains TEXT";
+
+/// What follows the command.
+#[derive(Default)]
+struct Arguments {
+    out: Option<PathBuf>,
+    json: Option<PathBuf>,
+    only: Option<String>,
+}
+
+impl Arguments {
+    fn parse(mut words: impl Iterator<Item = String>) -> Result<Self> {
+        let mut arguments = Self::default();
+        while let Some(word) = words.next() {
+            let value = words.next().with_context(|| format!("{word} needs a value\n{USAGE}"))?;
+            match word.as_str() {
+                "--out" => arguments.out = Some(value.into()),
+                "--json" => arguments.json = Some(value.into()),
+                "--only" => arguments.only = Some(value),
+                _ => bail!("unknown argument {word}\n{USAGE}"),
+            }
+        }
+        Ok(arguments)
+    }
+
+    /// The blocks asked for.
+    fn blocks(&self) -> Result<Vec<Entry>> {
+        self.of(blocks::all())
+    }
+
+    /// Those of these that are asked for.
+    fn of(&self, mut blocks: Vec<Entry>) -> Result<Vec<Entry>> {
+        if let Some(only) = &self.only {
+            blocks.retain(|block| block.name.contains(only.as_str()));
+        }
+        if blocks.is_empty() {
+            bail!("no block has {:?} in its name", self.only.as_deref().unwrap_or_default());
+        }
+        Ok(blocks)
+    }
+}
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    let command = words.next().unwrap_or_default();
+    let done = match command.as_str() {
+        "boards" => list_boards(),
+        "board" => export_board(&words.collect::<Vec<_>>()),
+        _ => on_blocks(&command, words),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The commands that take blocks.
+fn on_blocks(command: &str, words: impl Iterator<Item = String>) -> Result<()> {
+    Arguments::parse(words).and_then(|arguments| match command {
+        "export" => export(&arguments),
+        "list" => list(&arguments),
+        "lint" => lint(&arguments),
+        "budget" => measure(&arguments),
+        "prove" => prove::run(arguments.only.as_deref()),
+        _ => bail!("{USAGE}"),
+    })
+}
+
+/// Says what can be built for which board.
+fn list_boards() -> Result<()> {
+    for target in board::all() {
+        println!("{} {} {}", target.board, target.top, target.device.join(" "));
+    }
+    Ok(())
+}
+
+/// Writes what a board's top is built from: `top.v`; `top.lpf`, its pins; `nextpnr.args`, the device in nextpnr-ecp5's words; `seed`, that
+/// of its placement; `budget`, LUT4 sites, block RAMs and MHz; and `core.v`, the NIC's core in it, if it has one and it is the very one that is simulated.
+fn export_board(words: &[String]) -> Result<()> {
+    let [name, top, folder] = words else { bail!("{USAGE}") };
+    let known = board::all();
+    let target = known.iter().find(|target| target.board == *name && target.top == *top);
+    let target = target.with_context(|| format!("no {top} for {name}; see `viaduct-export boards`"))?;
+    let folder = Path::new(folder);
+    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let pins =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../constraints").join(name).join(format!("{top}.lpf"));
+    let verilog = (target.verilog)();
+    let mut files = vec![
+        ("top.lpf", fs::read_to_string(&pins).with_context(|| pins.display().to_string())?),
+        ("nextpnr.args", target.device.join(" ") + "\n"),
+        ("seed", format!("{}\n", target.seed)),
+        ("budget", format!("{} {} {}\n", target.lut4, target.block_rams, target.mhz)),
+    ];
+    if let Some(core) = board::core_of(&verilog) {
+        let simulated = blocks::all().into_iter().find(|block| block.name == blocks::CORE);
+        if simulated.is_none_or(|block| (block.verilog)() != core) {
+            bail!("the core in {top} for {name} is not the one that is simulated");
+        }
+        files.push(("core.v", core));
+    }
+    files.push(("top.v", verilog));
+    for (file, text) in files {
+        let path = folder.join(file);
+        fs::write(&path, text).with_context(|| path.display().to_string())?;
+    }
+    Ok(())
+}
+
+/// Writes every block; the whole NIC as `top.v`.
+fn export(arguments: &Arguments) -> Result<()> {
+    let out = arguments.out.as_deref().with_context(|| format!("export needs --out\n{USAGE}"))?;
+    for block in arguments.blocks()? {
+        let path = match block.name {
+            blocks::CORE => out.join("top.v"),
+            name => out.join("blocks").join(format!("{name}.v")),
+        };
+        let folder = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        fs::write(&path, (block.verilog)()).with_context(|| path.display().to_string())?;
+    }
+    Ok(())
+}
+
+/// Names every block and its least speed alone.
+fn list(arguments: &Arguments) -> Result<()> {
+    for block in arguments.blocks()? {
+        println!("{} {}", block.name, block.mhz);
+    }
+    Ok(())
+}
+
+/// Checks every block's Verilog, and the tops'.
+fn lint(arguments: &Arguments) -> Result<()> {
+    let blocks = arguments.of(blocks::all().into_iter().chain(blocks::tops()).collect())?;
+    let mut bad = 0;
+    pool::each(
+        &blocks,
+        |block, verilog| gate::check(block.name, verilog),
+        |block, wrong| {
+            println!("{:<24} {}", block.name, if wrong.is_empty() { "clean" } else { "REFUSED" });
+            for line in &wrong {
+                println!("{line}");
+            }
+            bad += usize::from(!wrong.is_empty());
+            Ok(())
+        },
+    )?;
+    if bad > 0 {
+        bail!("{bad} of {} blocks refused", blocks.len());
+    }
+    Ok(())
+}
+
+/// Compares every block's size with its budget.
+fn measure(arguments: &Arguments) -> Result<()> {
+    println!("{}", Line::head());
+    let mut lines = Vec::new();
+    pool::each(&arguments.blocks()?, Line::of, |_, line| {
+        println!("{}", line.text());
+        lines.push(line);
+        Ok(())
+    })?;
+    if let Some(path) = &arguments.json {
+        fs::write(path, budget::json(&lines)).with_context(|| path.display().to_string())?;
+    }
+    let over: Vec<&str> = lines.iter().filter(|line| line.over()).map(|line| line.name).collect();
+    if !over.is_empty() {
+        bail!("over budget: {}", over.join(", "));
+    }
+    Ok(())
+}

@@ -1,0 +1,248 @@
+//! Proofs of the primitives: properties in SystemVerilog around the exported Verilog, yosys and z3.
+//!
+//! A wrapper in `formal/` instantiates the block beside a model of it and states, under labels, what a user sees;
+//! after the line "What makes it so" follow the invariants that carry the induction. They name registers inside the
+//! block: a line `// watch: wire = net` connects a wire of the wrapper to a net of the flattened block.
+//!
+//! Each proof is: every property holds in all states (induction over steps, from a base of bounded checks deeper
+//! than twice the block's capacity), the interesting states can be reached (cover), and every property a user sees
+//! fails on at least one mutant of the block. A mutant is a text substitution that must match exactly once, and is
+//! judged by its one property alone, from reset on: the invariants do not help to find it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{bail, ensure, Context, Result};
+
+use super::tool;
+use viaduct_hdl::proofs::{all, Mutant, Proof};
+
+/// Runs the proofs whose name contains `only`, or all, and prints a line for each.
+///
+/// # Errors
+/// A tool is missing, a property fails, a mutant survives, or a property has no mutant.
+pub fn run(only: Option<&str>) -> Result<()> {
+    let proofs: Vec<Proof> =
+        all().into_iter().filter(|proof| only.is_none_or(|text| proof.name.contains(text))).collect();
+    ensure!(!proofs.is_empty(), "no proof has {:?} in its name", only.unwrap_or_default());
+    tool::run(Command::new("z3").arg("--version"))?;
+    println!(
+        "{:<12} {:>10} {:>6} {:>10} {:>8} {:>8}",
+        "proof", "properties", "depth", "induction", "mutants", "time"
+    );
+    let mut wrong = Vec::new();
+    for proof in &proofs {
+        let start = Instant::now();
+        let result = prove(proof);
+        let seconds = start.elapsed().as_secs_f32();
+        match result {
+            Ok(properties) => println!(
+                "{:<12} {properties:>10} {:>6} {:>10} {:>8} {seconds:>6.1} s",
+                proof.name,
+                proof.depth,
+                proof.steps,
+                proof.mutants.len()
+            ),
+            Err(error) => {
+                println!("{:<12} FAILED {seconds:.1} s\n{error:#}", proof.name);
+                wrong.push(proof.name);
+            }
+        }
+    }
+    ensure!(wrong.is_empty(), "not proved: {}", wrong.join(", "));
+    Ok(())
+}
+
+/// One proof with its mutants; gives the number of properties.
+///
+/// # Errors
+/// As [`run`].
+pub fn prove(proof: &Proof) -> Result<usize> {
+    let wrapper = Wrapper::parse(proof.wrapper);
+    let killed: BTreeSet<&str> = proof.mutants.iter().map(|mutant| mutant.property).collect();
+    for property in &wrapper.visible {
+        ensure!(killed.contains(property.as_str()), "property {property} has no mutant");
+    }
+    let verilog = (proof.verilog)();
+    let folder = tool::scratch("prove", proof.name)?;
+    let model = build(&folder, &verilog, proof.wrapper, &wrapper, None)?;
+
+    let depth = proof.depth.to_string();
+    let steps = proof.steps.to_string();
+    for (what, arguments) in [
+        ("bounded check", ["--presat", "-t", &depth].as_slice()),
+        ("induction", &["-i", "-t", &steps]),
+        ("cover", &["-c", "-t", &depth]),
+    ] {
+        let verdict = smt(&model, arguments)?;
+        ensure!(verdict.passed, "{what} failed: {}", verdict.text());
+    }
+    for mutant in proof.mutants {
+        kill(proof, mutant, &verilog, &wrapper).with_context(|| format!("mutant: {}", mutant.what))?;
+    }
+    Ok(wrapper.labels)
+}
+
+/// A mutant must fail its property, in a run from reset.
+fn kill(proof: &Proof, mutant: &Mutant, verilog: &str, wrapper: &Wrapper) -> Result<()> {
+    let mutated = mutate(verilog, mutant)?;
+    ensure!(
+        wrapper.visible.iter().any(|label| label == mutant.property),
+        "{} is no property that a user sees",
+        mutant.property
+    );
+    let folder = tool::scratch("prove", &format!("{}-mutant", proof.name))?;
+    let model = build(&folder, &mutated, proof.wrapper, wrapper, Some(mutant.property))?;
+    let verdict = smt(&model, &["-t", &proof.depth.to_string()])?;
+    ensure!(!verdict.passed, "survived: {} still holds to depth {}", mutant.property, proof.depth);
+    ensure!(verdict.failed == [mutant.property], "did not fail by {}: {}", mutant.property, verdict.text());
+    Ok(())
+}
+
+/// The Verilog with the mutant's text in place of the original, which must be there exactly once.
+fn mutate(verilog: &str, mutant: &Mutant) -> Result<String> {
+    match verilog.matches(mutant.from).count() {
+        1 => Ok(verilog.replacen(mutant.from, mutant.to, 1)),
+        found => bail!("{:?} is in the Verilog {found} times, not once", mutant.from),
+    }
+}
+
+/// What the runner needs to know of a wrapper's text.
+#[derive(Debug, Default)]
+struct Wrapper {
+    /// Number of assertions.
+    labels: usize,
+    /// Labels of those a user sees.
+    visible: Vec<String>,
+    /// Wires of the wrapper and the nets of the flattened block they show.
+    watched: Vec<(String, String)>,
+}
+
+impl Wrapper {
+    fn parse(text: &str) -> Self {
+        let mut wrapper = Self::default();
+        let mut inside = false;
+        for line in text.lines() {
+            inside |= line.contains("// What makes it so");
+            if let Some((wire, net)) = line.strip_prefix("// watch: ").and_then(|rest| rest.split_once(" = "))
+            {
+                wrapper.watched.push((wire.into(), net.into()));
+            }
+            if let Some((before, _)) = line.split_once(": assert(") {
+                wrapper.labels += 1;
+                let label = before.rsplit(|c: char| c.is_whitespace()).next().unwrap_or_default();
+                if !inside {
+                    wrapper.visible.push(label.into());
+                }
+            }
+        }
+        wrapper
+    }
+}
+
+/// Writes the files, flattens block and wrapper and gives the SMT model's path; with `only`, all other properties
+/// are taken out.
+fn build(folder: &Path, verilog: &str, text: &str, wrapper: &Wrapper, only: Option<&str>) -> Result<PathBuf> {
+    tool::write(&folder.join("top.v"), verilog)?;
+    tool::write(&folder.join("proof.sv"), text)?;
+    let mut script =
+        String::from("read_verilog -formal -sv top.v proof.sv; prep -top proof -flatten; memory_map; ");
+    match only {
+        // The invariants are gone, and what they look at may not be in a mutant.
+        Some(label) => script.push_str(&format!("delete proof/t:$assert proof/c:{label} %d; ")),
+        None => {
+            for (wire, net) in &wrapper.watched {
+                script.push_str(&format!("connect -set {wire} \\{net} ; "));
+            }
+        }
+    }
+    script.push_str("opt -full; dffunmap; ");
+    script.push_str("write_smt2 -wires model.smt2");
+    tool::run_yosys(&script, folder)?;
+
+    // An assertion that is optimised away, or that yosys did not take for one, proves nothing.
+    let model = folder.join("model.smt2");
+    let smt = fs::read_to_string(&model).with_context(|| model.display().to_string())?;
+    let found = smt.matches("; yosys-smt2-assert ").count();
+    let expected = if only.is_some() { 1 } else { wrapper.labels };
+    ensure!(found == expected, "{found} assertions in the model, {expected} in the wrapper");
+    Ok(model)
+}
+
+/// What yosys-smtbmc says.
+#[derive(Debug)]
+struct Verdict {
+    passed: bool,
+    /// Labels of the assertions that failed.
+    failed: Vec<String>,
+    /// The rest of what matters.
+    notes: Vec<String>,
+}
+
+impl Verdict {
+    fn parse(log: &str) -> Result<Self> {
+        let mut passed = None;
+        let (mut failed, mut notes) = (Vec::new(), Vec::new());
+        for line in log.lines() {
+            if line.contains("Status: PASSED") {
+                passed = Some(true);
+            } else if line.contains("Status: FAILED") {
+                passed = Some(false);
+            } else if let Some((_, label)) = line.split_once("Assert failed in proof: ") {
+                failed.push(label.split_whitespace().next().unwrap_or_default().to_owned());
+            } else if let Some((_, note)) = line.split_once("Unreached cover statement at ") {
+                notes.push(format!("not reached: {note}"));
+            }
+        }
+        let passed = passed.with_context(|| format!("yosys-smtbmc came to no end:\n{log}"))?;
+        Ok(Self { passed, failed, notes })
+    }
+
+    fn text(&self) -> String {
+        let all: Vec<&str> = self.failed.iter().chain(&self.notes).map(String::as_str).collect();
+        all.join(", ")
+    }
+}
+
+/// Runs yosys-smtbmc with z3.
+fn smt(model: &Path, arguments: &[&str]) -> Result<Verdict> {
+    let mut command = Command::new("yosys-smtbmc");
+    command.args(["-s", "z3", "--noprogress", "--unroll"]).args(arguments).arg(model);
+    Verdict::parse(&tool::text(&tool::run(&mut command)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MUTANT: Mutant = Mutant { what: "m", property: "p", from: "a = b;", to: "a = c;" };
+
+    #[test]
+    fn a_mutant_must_match_once() {
+        assert_eq!(mutate("x; a = b; y;", &MUTANT).unwrap(), "x; a = c; y;");
+        assert!(mutate("a = b; a = b;", &MUTANT).is_err());
+        assert!(mutate("a = d;", &MUTANT).is_err());
+    }
+
+    #[test]
+    fn reads_labels_and_watches() {
+        let text = "// watch: head = dut.head.q\n  if (x) order: assert(a);\n  // What makes it so\n  in: assert(b);";
+        let wrapper = Wrapper::parse(text);
+        assert_eq!(wrapper.labels, 2);
+        assert_eq!(wrapper.visible, ["order"]);
+        assert_eq!(wrapper.watched, [("head".to_owned(), "dut.head.q".to_owned())]);
+    }
+
+    #[test]
+    fn reads_verdicts() {
+        let log = "##  0  Assert failed in proof: order (step 8)\n##  0  Status: FAILED\n";
+        let verdict = Verdict::parse(log).unwrap();
+        assert!(!verdict.passed);
+        assert_eq!(verdict.failed, ["order"]);
+        assert!(Verdict::parse("##  0  Status: PASSED").unwrap().passed);
+        assert!(Verdict::parse("Traceback").is_err());
+    }
+}

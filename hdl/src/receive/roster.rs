@@ -1,0 +1,207 @@
+//! What is known of each frame in the store, and which of them is looked at next: the oldest, unless its VI is held back.
+//!
+//! ```text
+//!   keep, keep_info ──►┌────────┐──► info_valid, info ◄── info_taken, info_aside, info_drop, info_back
+//!   ends, frame_end ──►│ Roster │──► again, overdue
+//!   resume, crowded ──►│        │──► head, level, count_dropped
+//!                      └────────┘
+//! ```
+//! Contract: a ring of 16 places, filled by `keep` in the order in which frames come; who fills it looks at `level`. `info` shows one frame. It
+//! stays until one of four pulses says what becomes of it:
+//! - `info_taken`: it is delivered; the pulse `ends` says when that is over, before the next one is taken;
+//! - `info_aside`: its turn has not come, it stays; the one behind it is shown;
+//! - `info_drop`: it is thrown away, and counted (`count_dropped`, in the same cycle);
+//! - `info_back`: nothing, but the oldest frame is shown next.
+//!
+//! `resume`, a pulse, says that a frame that was set aside may have its turn now: behind the frame on show the oldest one of all is
+//! shown next, and then the others in their order, without those that are taken or dropped. Until then `again` is high, from the
+//! cycle behind the pulse on: who is about to look at a frame leaves it with `info_back`, for an older one of its VI goes first.
+//!
+//! `head` is the first word of the store that is in use: places, and words with them, are free when all older ones are. While a
+//! frame that is set aside keeps so much that the store is `crowded`, the others wait for it. When that has lasted 2^14 cycles (131 us) it
+//! is shown again, and `overdue` says so: if it is still not its turn, it should not have one.
+//!
+//! Latency: `info` one cycle after `keep`; one cycle for each place that is passed over. Tests: `tests/receive/store.rs`.
+
+use crate::bus::FrameInfo;
+use crate::prims::LutRam;
+use rust_hdl::prelude::*;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Roster {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Empties the ring.
+    pub reset: Signal<In, bool>,
+    /// A frame has come; there is a place.
+    pub keep: Signal<In, bool>,
+    /// The frame.
+    pub keep_info: Signal<In, FrameInfo>,
+    /// A frame is on show.
+    pub info_valid: Signal<Out, bool>,
+    /// The frame on show.
+    pub info: Signal<Out, FrameInfo>,
+    /// The matcher takes the frame on show.
+    pub info_taken: Signal<In, bool>,
+    /// The matcher sets the frame on show aside.
+    pub info_aside: Signal<In, bool>,
+    /// The matcher drops the frame on show.
+    pub info_drop: Signal<In, bool>,
+    /// The oldest comes next.
+    pub info_back: Signal<In, bool>,
+    /// One that was set aside may have its turn.
+    pub resume: Signal<In, bool>,
+    /// The oldest is to be looked at next.
+    pub again: Signal<Out, bool>,
+    /// The one on show has kept others waiting for too long.
+    pub overdue: Signal<Out, bool>,
+    /// The store is so full that frames wait in front of it.
+    pub crowded: Signal<In, bool>,
+    /// The frame that was taken is done.
+    pub ends: Signal<In, bool>,
+    /// Behind its last word.
+    pub frame_end: Signal<In, Bits<11>>,
+    /// First word in use.
+    pub head: Signal<Out, Bits<11>>,
+    /// Places in use.
+    pub level: Signal<Out, Bits<4>>,
+    /// A frame is dropped.
+    pub count_dropped: Signal<Out, bool>,
+    infos: LutRam<FrameInfo, 4>,
+    /// The frame of a place is taken or dropped.
+    gone: LutRam<bool, 4>,
+    /// The oldest place in use, the one on show, the next one to fill, the one that is delivered.
+    oldest: DFF<Bits<4>>,
+    shown: DFF<Bits<4>>,
+    next: DFF<Bits<4>>,
+    taken: DFF<Bits<4>>,
+    delivering: DFF<bool>,
+    first_word: DFF<Bits<11>>,
+    returns: DFF<bool>,
+    /// In front of the one on show there are places in use, and not only the one that is delivered.
+    leaves_some: DFF<bool>,
+    /// How long the store has been crowded with the same oldest frame.
+    waited: DFF<Bits<15>>,
+    /// The place to fill next has the mark of the frame that was there.
+    marked: DFF<bool>,
+    some: Signal<Local, bool>,
+    is_gone: Signal<Local, bool>,
+    at_oldest: Signal<Local, bool>,
+    /// The place on show is that of the frame in delivery.
+    in_delivery: Signal<Local, bool>,
+    /// The place on show is passed, and becomes free.
+    passes: Signal<Local, bool>,
+    frees: Signal<Local, bool>,
+    /// Back to the oldest.
+    goes_back: Signal<Local, bool>,
+    oldest_now: Signal<Local, Bits<4>>,
+    /// The frame that is done is the oldest.
+    ends_oldest: Signal<Local, bool>,
+    too_long: Signal<Local, bool>,
+}
+
+impl Logic for Roster {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, oldest, shown, next, taken, delivering, first_word, returns, leaves_some);
+        dff_setup!(self, clock, waited, marked);
+        clock!(self, clock, infos, gone);
+
+        self.infos.write_enable.next = self.keep.val();
+        self.infos.write_address.next = self.next.q.val();
+        self.infos.write_data.next = self.keep_info.val();
+        self.gone.write_enable.next = self.marked.q.val();
+        self.gone.write_address.next = self.next.q.val();
+        self.gone.write_data.next = false;
+        self.marked.d.next = false;
+        if self.info_taken.val() | self.info_drop.val() {
+            self.gone.write_enable.next = true;
+            self.gone.write_address.next = self.shown.q.val();
+            self.gone.write_data.next = true;
+            self.marked.d.next = self.marked.q.val();
+        }
+        if self.keep.val() {
+            self.next.d.next = self.next.q.val() + 1;
+            self.marked.d.next = true;
+        }
+        self.infos.read_address.next = self.shown.q.val();
+        self.gone.read_address.next = self.shown.q.val();
+        self.info.next = self.infos.read_data.val();
+        self.some.next = self.shown.q.val() != self.next.q.val();
+        self.is_gone.next = self.gone.read_data.val();
+        self.info_valid.next = self.some.val() & !self.is_gone.val();
+        self.head.next = self.first_word.q.val();
+        self.level.next = self.next.q.val() - self.oldest.q.val();
+        self.again.next = self.returns.q.val();
+
+        // The place on show: passed at once if its frame is gone. What is oldest, and not in delivery, becomes free then.
+        self.at_oldest.next = self.shown.q.val() == self.oldest.q.val();
+        self.in_delivery.next = self.delivering.q.val() & (self.taken.q.val() == self.shown.q.val());
+        self.passes.next = (self.some.val() & self.is_gone.val())
+            | self.info_taken.val()
+            | self.info_aside.val()
+            | self.info_drop.val();
+        self.frees.next = self.at_oldest.val()
+            & ((self.some.val() & self.is_gone.val() & !self.in_delivery.val()) | self.info_drop.val());
+        self.oldest_now.next = self.oldest.q.val();
+        if self.frees.val() {
+            self.oldest_now.next = self.shown.q.val() + 1;
+            self.first_word.d.next = self.infos.read_data.val().end;
+        }
+        self.ends_oldest.next = self.ends.val() & (self.taken.q.val() == self.oldest.q.val());
+        if self.ends_oldest.val() {
+            self.oldest_now.next = self.taken.q.val() + 1;
+            self.first_word.d.next = self.frame_end.val();
+        }
+        if self.ends.val() {
+            self.delivering.d.next = false;
+        }
+        self.oldest.d.next = self.oldest_now.val();
+
+        self.goes_back.next =
+            self.info_back.val() | (self.returns.q.val() & (self.passes.val() | !self.some.val()));
+        if self.passes.val() {
+            self.shown.d.next = self.shown.q.val() + 1;
+            // What is left behind stays until the scan comes again.
+            if !self.frees.val() & !self.info_taken.val() & !(self.at_oldest.val() & self.in_delivery.val()) {
+                self.leaves_some.d.next = true;
+            }
+        }
+        if self.goes_back.val() {
+            self.shown.d.next = self.oldest_now.val();
+            self.returns.d.next = false;
+            self.leaves_some.d.next = false;
+        }
+        if self.info_taken.val() {
+            self.taken.d.next = self.shown.q.val();
+            self.delivering.d.next = true;
+        }
+        self.count_dropped.next = self.info_drop.val();
+
+        // A scan begins anew when one of those that were passed may go, or may become free.
+        self.too_long.next = self.waited.q.val().get_bit(14);
+        self.overdue.next = self.too_long.val() & self.at_oldest.val();
+        if !self.too_long.val() {
+            self.waited.d.next = self.waited.q.val() + 1;
+        }
+        if !self.crowded.val() | self.frees.val() | self.ends_oldest.val() {
+            self.waited.d.next = bits::<15>(0);
+        }
+        if self.resume.val() | (self.leaves_some.q.val() & (self.ends_oldest.val() | self.too_long.val())) {
+            self.returns.d.next = true;
+        }
+
+        if self.reset.val() {
+            self.oldest.d.next = bits::<4>(0);
+            self.shown.d.next = bits::<4>(0);
+            self.next.d.next = bits::<4>(0);
+            self.first_word.d.next = bits::<11>(0);
+            self.delivering.d.next = false;
+            self.returns.d.next = false;
+            self.leaves_some.d.next = false;
+            self.marked.d.next = true;
+            self.waited.d.next = bits::<15>(0);
+        }
+    }
+}

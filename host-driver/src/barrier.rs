@@ -1,0 +1,37 @@
+//! The order of this process's accesses to memory and to a device, as the device sees them.
+//!
+//! Rust's atomics order what processors see of each other. A device is another observer: on some architectures it is in a wider domain, and
+//! needs barriers of its own. These are all that the driver relies on; an architecture without its own here does not compile.
+//!
+//! | architecture | to the device | from the device |
+//! |---|---|---|
+//! | x86-64 | stores are seen in their order, uncached ones of doorbells too: the compiler's order is enough | loads are made in their order |
+//! | AArch64 | `dmb oshst` | `dmb oshld` |
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+compile_error!(
+    "which barriers order memory and a device's accesses on this architecture? host-driver/src/barrier.rs"
+);
+
+use std::sync::atomic::{fence, Ordering};
+
+/// What was stored before is seen by the device before what is stored after: a descriptor before its doorbell.
+pub fn to_device() {
+    fence(Ordering::Release);
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: a barrier touches neither memory nor registers.
+    unsafe {
+        std::arch::asm!("dmb oshst", options(nostack, preserves_flags));
+    }
+}
+
+/// What is loaded after is not older than what was loaded before: data are not older than the status, or the register, that spoke of
+/// them.
+pub fn from_device() {
+    fence(Ordering::Acquire);
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: a barrier touches neither memory nor registers.
+    unsafe {
+        std::arch::asm!("dmb oshld", options(nostack, preserves_flags));
+    }
+}

@@ -1,0 +1,160 @@
+//! The steps of a [`Driven`] model that it otherwise takes by itself, one by one: which descriptor is fetched when, which
+//! answer leaves, when a timer ends. Who has a trace of another NIC tries which steps give the same.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::io::Write;
+
+use viaduct_spec::profile::RECEIVE_AHEAD;
+use viaduct_spec::wire::syndrome;
+
+use crate::clock::Cycle;
+use crate::model::choices::Choices;
+use crate::model::driven::{Driven, Sent};
+use crate::model::host::Host;
+use crate::model::responder::Reply;
+use crate::model::tables::ViState;
+
+/// Later than any moment of a trace.
+const NEVER: Cycle = 1 << 60;
+
+/// Something that a responder has to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pending {
+    /// An acknowledgement.
+    Acknowledgement,
+    /// A NAK, of any kind.
+    Refusal,
+    /// The next packet of a read's answer.
+    Response,
+}
+
+impl Choices {
+    /// Nothing happens by itself.
+    pub fn led() -> Self {
+        Self {
+            packet_cycles: 1,
+            send_cycles: NEVER,
+            receive_cycles: NEVER,
+            receive_ahead: 1,
+            answers_apart: true,
+            ..Self::default()
+        }
+    }
+}
+
+impl<H: Host> Driven<H> {
+    /// It is this cycle now, and no timer ends.
+    pub fn set_time(&mut self, now: Cycle) {
+        self.device.now = now;
+    }
+
+    /// Fetches one more descriptor of a queue, to flush it if the VI is in Error; whether there was one, and room for it.
+    pub fn fetch(&mut self, vi: usize, receive: bool) -> bool {
+        let device = &mut self.device;
+        let state = device.vis[vi].state();
+        if !device.serves() || !device.vis[vi].queue(receive).has_more() {
+            return false;
+        }
+        if receive {
+            let ahead = device.vis[vi].receives.fetched();
+            if ahead >= RECEIVE_AHEAD && state != ViState::Error {
+                return false;
+            }
+            device.choices.receive_ahead = ahead + 1;
+            device.vis[vi].receives.postpone(None);
+            device.act(vi, |_, _, effects| effects.serve(true));
+            device.choices.receive_ahead = 1;
+            let more = device.vis[vi].queue(true).has_more();
+            device.vis[vi].receives.postpone(more.then_some(NEVER));
+            return true;
+        }
+        if state != ViState::Connected {
+            return false;
+        }
+        let before = device.vis[vi].requester.fetched();
+        let begins = device.vis[vi].requester.postpone(None);
+        device.choices.send_ahead = before + 1;
+        device.act(vi, |_, _, effects| effects.serve(false));
+        device.choices.send_ahead = 1;
+        device.vis[vi].requester.postpone(begins);
+        device.vis[vi].requester.fetched() != before || device.vis[vi].state() != state
+    }
+
+    /// What a VI's responder has to send, in its order.
+    pub fn answers(&self, vi: usize) -> Vec<Pending> {
+        let kind = |reply: &Reply| match reply {
+            Reply::Acknowledge { syndrome: syndrome::ACK, .. } => Pending::Acknowledgement,
+            Reply::Acknowledge { .. } => Pending::Refusal,
+            Reply::Read { .. } => Pending::Response,
+        };
+        self.device.vis[vi].responder.replies().iter().map(kind).collect()
+    }
+
+    /// The oldest of them is not sent: another says what it would.
+    pub fn omit_answer(&mut self, vi: usize) {
+        self.device.vis[vi].responder.replies_mut().set_aside(1);
+    }
+
+    /// Sends one of them ahead of those before it. `None` if its turn breaks the VI.
+    pub fn answer(&mut self, vi: usize, index: usize) -> Option<Sent> {
+        let before = self.device.vis[vi].responder.replies_mut().set_aside(index);
+        let sent = self.packet(vi, true);
+        let replies = self.device.vis[vi].responder.replies_mut();
+        before.into_iter().rev().for_each(|reply| replies.put_back(reply));
+        sent
+    }
+
+    /// When the timer of a VI's requester ends: of its pause if there is one, otherwise its time-out.
+    pub fn timer(&self, vi: usize) -> Option<Cycle> {
+        self.device.vis[vi].requester.timer()
+    }
+
+    /// It ends.
+    pub fn expire(&mut self, vi: usize) {
+        if let Some(when) = self.timer(vi) {
+            self.device.now = self.device.now.max(when);
+            self.device.act(vi, |part, context, effects| part.serve_timer(context, effects));
+        }
+    }
+
+    /// The consumer of a completion queue has taken all of it.
+    pub fn drain(&mut self, queue: usize) {
+        self.device.cqs.drain(queue);
+    }
+
+    /// Whether a VI is in Error.
+    pub fn is_broken(&self, vi: usize) -> bool {
+        self.device.vis[vi].state() == ViState::Error
+    }
+
+    /// A VI's state in words.
+    pub fn describe(&self, vi: usize) -> String {
+        format!("{:x?}", self.device.vis[vi])
+    }
+
+    /// The state of some VIs and of all completion queues, as a number; tables and registers are not in it.
+    pub fn fingerprint(&self, vis: &[usize]) -> u64 {
+        let mut sink = Sink(DefaultHasher::new());
+        for vi in vis {
+            // A hasher takes everything.
+            let _ = write!(sink, "{:?}", self.device.vis[*vi]);
+        }
+        let _ = write!(sink, "{:?}", self.device.cqs);
+        sink.0.finish()
+    }
+}
+
+/// Text that is only hashed.
+struct Sink(DefaultHasher);
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        bytes.hash(&mut self.0);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! Progress of a reliable requester: what is acknowledged, what is sent again, and when it gives up.
+
+use viaduct_spec::descriptor::status;
+use viaduct_spec::register::{counter, event_code};
+use viaduct_spec::tables::{service, transmit};
+
+use super::Requester;
+use crate::clock::Cycle;
+use crate::model::context::Context;
+use crate::model::effect::{Effect, Effects};
+use crate::model::tables::Rows;
+use crate::model::{psn, timers};
+
+/// How a send ends that its receiver could not take.
+pub fn remote_error(rows: &Rows<'_>) -> u32 {
+    match rows.send_service() {
+        service::RELIABLE_RECEPTION => status::REMOTE_DESC_ERROR,
+        _ => status::TRANSPORT_ERROR,
+    }
+}
+
+/// When a time-out that starts now ends.
+fn timeout(context: &Context<'_>) -> Option<Cycle> {
+    timers::timeout(context.now, context.rows.transmit().get(transmit::TIMEOUT))
+}
+
+impl Requester {
+    /// Everything before `to` is acknowledged, but an unanswered read and what is behind it. Whether that
+    /// stopped it.
+    pub fn acknowledge(&mut self, to: u32, context: &Context<'_>, effects: &mut Effects) -> bool {
+        let read = self.messages.iter().find(|message| message.is_open_read());
+        let limit = read.map(|read| psn::later(read.first, self.oldest));
+        let stopped = limit.filter(|limit| psn::ahead(to, self.oldest) > psn::ahead(*limit, self.oldest));
+        self.advance(stopped.unwrap_or(to), context, effects);
+        stopped.is_some()
+    }
+
+    /// The oldest PSN moves forward: progress.
+    pub fn advance(&mut self, to: u32, context: &Context<'_>, effects: &mut Effects) {
+        if self.oldest != to {
+            self.oldest = to;
+            (self.retries, self.rnr_retries, self.implied) = (0, 0, None);
+            self.timer = timeout(context).filter(|_| to != self.sent_to);
+            // What was acknowledged meanwhile is not sent again.
+            if psn::ahead(self.cursor_psn(), to) >= psn::HALF {
+                self.seek(to);
+            }
+        }
+        if context.rows.sends_reliably() {
+            self.note_acknowledged();
+        }
+        effects.settle();
+    }
+
+    /// An answer that stands behind an unanswered read says that the read or its answer was lost. Once is
+    /// enough: what was under way then may say it again.
+    pub fn implied_nak(&mut self) {
+        if self.implied != Some(self.oldest) {
+            self.implied = Some(self.oldest);
+            self.rewind();
+        }
+    }
+
+    /// The receiver is not ready: from the oldest PSN again after the time of its code.
+    pub fn not_ready(&mut self, number: u32, code: u8, context: &Context<'_>, effects: &mut Effects) {
+        if self.rnr_retries >= context.rows.transmit().get(transmit::RNR_RETRIES) {
+            let bits = remote_error(&context.rows);
+            return effects.push(Effect::Refused { psn: number, bits, code: event_code::CONN_LOST });
+        }
+        self.rnr_retries += 1;
+        self.rewind();
+        self.pause = Some(context.now + timers::receiver_not_ready(code));
+        self.timer = None;
+    }
+
+    /// The message that holds a PSN ends with this error, and the VI breaks.
+    pub fn refused(&mut self, number: u32, bits: u32, code: u8, effects: &mut Effects) {
+        if let Some(message) = self.holder(number) {
+            message.outcome = Some(bits);
+        }
+        effects.break_vi(code, false);
+    }
+
+    /// What happens by itself at this time.
+    pub fn serve_timer(&mut self, context: &Context<'_>, effects: &mut Effects) {
+        let now = context.now;
+        let due = |timer: &mut Option<Cycle>| timer.take_if(|when| *when <= now).is_some();
+        if due(&mut self.begins) {
+            return effects.serve(false);
+        }
+        if self.completes.is_some_and(|when| when <= now) {
+            return effects.settle();
+        }
+        if due(&mut self.pause) {
+            self.timer = timeout(context);
+            return;
+        }
+        if self.pause.is_some() || !due(&mut self.timer) {
+            return;
+        }
+        effects.count(counter::TIMEOUTS);
+        if self.retries >= context.rows.transmit().get(transmit::RETRIES) {
+            let oldest = self.oldest;
+            let read = self.holder(oldest).is_some_and(|message| message.is_open_read());
+            let code = if read { event_code::RDMA_TRANSPORT } else { event_code::CONN_LOST };
+            return self.refused(oldest, status::TRANSPORT_ERROR, code, effects);
+        }
+        self.retries += 1;
+        self.implied = None;
+        self.rewind();
+        self.timer = timeout(context);
+    }
+}

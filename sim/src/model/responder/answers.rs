@@ -1,0 +1,74 @@
+//! The packets that a reliable VI sends back.
+
+use viaduct_spec::register::{counter, event_code};
+use viaduct_spec::wire::{opcode, syndrome};
+
+use super::replies::{Nak, Read, Reply};
+use super::Responder;
+use crate::model::context::Context;
+use crate::model::effect::{Effect, Effects};
+use crate::model::frame::{acknowledge, Packet};
+use crate::model::place::{Access, Right, Unread};
+use crate::model::psn;
+use crate::model::response::response_opcode;
+
+impl Responder {
+    /// Sends the next packet of the oldest reply.
+    pub fn send(&mut self, context: &mut Context<'_>, effects: &mut Effects) {
+        match self.replies.next() {
+            Some(Reply::Acknowledge { psn, msn, syndrome }) => {
+                effects.count(match syndrome {
+                    syndrome::ACK => counter::ACKS_SENT,
+                    _ if syndrome & 0xE0 == syndrome::RNR_NAK => counter::RNR_SENT,
+                    _ => counter::NAKS_SENT,
+                });
+                let body = acknowledge(syndrome, msn).to_vec();
+                let opcode = opcode::RC_ACKNOWLEDGE;
+                effects.push(Effect::Send(Packet { opcode, psn, ack_request: false, body }));
+            }
+            Some(Reply::Read { read, msn, done }) => self.send_response(read, msn, done, context, effects),
+            None => {}
+        }
+    }
+
+    fn send_response(
+        &mut self,
+        read: Read,
+        msn: u32,
+        done: u32,
+        context: &mut Context<'_>,
+        effects: &mut Effects,
+    ) {
+        let mtu = context.rows.receive_mtu() as u64;
+        let from = u64::from(done) * mtu;
+        let left = read.length.saturating_sub(from);
+        let length = left.min(mtu) as usize;
+        let tag = context.rows.receive_tag();
+        let access = Access { place: read.place.plus(from), span: left, tag, right: Right::RemoteRead };
+        let psn = read.psn(done);
+        let data = if length == 0 { Ok(Vec::new()) } else { context.memory.read(access, length) };
+        let data = match data {
+            Ok(data) => data,
+            Err(unread) => {
+                // Its region has gone since it was asked for, or its memory. Then it was not executed.
+                let (syndrome, event) = match unread {
+                    Unread::Refused => (syndrome::NAK_ACCESS, event_code::RDMAR_PROT),
+                    Unread::Failed => (syndrome::NAK_OPERATIONAL, event_code::CONN_LOST),
+                };
+                let nak = Nak { psn, msn: psn::add(msn, u32::MAX), syndrome };
+                return self.refuse(nak, event, None, context, effects);
+            }
+        };
+        if done + 1 < read.packets {
+            self.replies.put_back(Reply::Read { read, msn, done: done + 1 });
+        }
+        let opcode = response_opcode(done, read.packets);
+        let mut body = Vec::new();
+        if opcode != opcode::RC_READ_RESPONSE_MIDDLE {
+            body.extend(acknowledge(syndrome::ACK, msn));
+        }
+        body.extend(data);
+        effects.add(counter::BYTES_SENT, length as u64);
+        effects.push(Effect::Send(Packet { opcode, psn, ack_request: false, body }));
+    }
+}

@@ -1,0 +1,15 @@
+//! The simulator from outside, one program: it is linked once. Each test runs in a process of its own all the same (nextest).
+
+mod exchange;
+mod interrupts;
+mod messages;
+mod netlist;
+mod network;
+mod pins;
+mod rgmii;
+mod rtl;
+mod sockets;
+mod support;
+mod traffic;
+mod waits;
+mod wire;

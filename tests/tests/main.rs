@@ -1,0 +1,30 @@
+//! The co-simulation suite, one program: it is linked once. Each test runs in a process of its own all the same (nextest).
+
+mod completion_queues;
+mod connections;
+mod demo;
+mod deregistration;
+mod determinism;
+mod disconnect;
+mod doorbells;
+mod errors;
+mod held_back;
+mod judges;
+mod library_queues;
+mod library_rdma;
+mod linux;
+mod loopback;
+mod loss;
+mod malformed;
+mod messages;
+mod own_nics;
+mod protection;
+mod raw_channel;
+mod rdma;
+mod reads;
+mod reception;
+mod replay;
+mod retransmission;
+mod reuse;
+mod wire;
+mod writes;

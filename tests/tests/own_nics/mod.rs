@@ -1,0 +1,7 @@
+//! These say themselves which NICs they run on, whatever `VIADUCT_NIC` names.
+
+mod bulk;
+mod counters;
+mod fairness;
+mod kinds;
+mod strangers;

@@ -1,0 +1,15 @@
+//! viad and its clients, one program: it is linked once. Each test runs in a process of its own all the same (nextest).
+
+mod clients;
+mod connections;
+mod endpoints;
+mod examples;
+mod hostile;
+mod kills;
+mod look;
+mod memory;
+mod orphans;
+mod requests;
+mod silence;
+mod tap;
+mod users;

@@ -1,0 +1,11 @@
+//! The C interface from outside, one program: it is linked once. Each test runs in a process of its own all the same (nextest).
+
+mod common;
+mod conformance;
+mod examples;
+mod header;
+mod raw;
+mod reasons;
+mod registration;
+mod silence;
+mod symbols;

@@ -1,0 +1,198 @@
+//! What the parts of `test` do.
+
+use crate::command::Cmd;
+use crate::hardware::{self, Exporter};
+use crate::project::Project;
+use crate::{alone, demo, fit, install, netlist, soak, vfio};
+use anyhow::Result;
+use std::path::Path;
+
+/// What a part does.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Action {
+    /// rustfmt.
+    Format,
+    /// clippy.
+    Clippy,
+    /// The crates that users link, with nothing else there.
+    Alone,
+    /// Builds everything that the later parts run.
+    Build,
+    /// The tests of one package.
+    Unit(&'static str),
+    /// The co-simulation suite on models.
+    Models,
+    /// Random walks.
+    Walks,
+    /// Examples in documentation.
+    Doc,
+    /// Miri.
+    Miri,
+    /// The lint gate.
+    Lint,
+    /// The large profile: builds, lints and runs it.
+    Large,
+    /// Sizes.
+    Budget,
+    /// Placement and routing of the slowest blocks.
+    Speed,
+    /// Bitstreams of the smallest design.
+    Board,
+    /// The synthesised core beside the RTL.
+    Netlist,
+    /// Proofs.
+    Prove,
+    /// The demo.
+    Demo,
+    /// What is installed.
+    Install,
+    /// A guest's kernel.
+    Vfio,
+}
+
+/// Packages whose tests run programs of other packages.
+const PROGRAMS: [&str; 3] = ["viaduct-tests", "viaduct-viad-tests", "vipl-c"];
+
+/// Tests of the co-simulation suite that run on the NICs which `VIADUCT_NIC` names; those of the module `own_nics`, and the
+/// profile's, say themselves which they run on.
+const ANY_NIC: &str = "binary(=suite) - test(/^own_nics::/)";
+
+/// Names the file for what tests leave out, to those that know of it (tests/viad/src/skip.rs).
+const LEFT_OUT: &str = "VIADUCT_SKIPPED";
+
+/// A run of one part.
+pub struct Tests<'a> {
+    /// Whose tests.
+    pub project: &'a Project,
+    /// The part `build` has built everything: one selection of packages for all parts, so that no dependency is built twice
+    /// with other features. Else the part builds what it needs and no more.
+    pub whole: bool,
+    /// The run is the quick one.
+    pub quick: bool,
+    /// Where tests write what they leave out on this machine.
+    pub left_out: &'a Path,
+}
+
+impl Tests<'_> {
+    /// Does it.
+    pub fn run(&self, action: Action) -> Result<()> {
+        let project = self.project;
+        let exporter = match self.whole {
+            true => Exporter::Built,
+            false => Exporter::Build,
+        };
+        match action {
+            Action::Format => project.cargo("fmt")?.args(["--all", "--", "--check"]).run(),
+            Action::Clippy => {
+                project.cargo("clippy")?.args(["--workspace", "--all-targets", "--", "-D", "warnings"]).run()
+            }
+            Action::Alone => alone::build(project),
+            Action::Build => {
+                project.cargo("build")?.args(["--workspace", "--all-targets"]).run()?;
+                hardware::keep(project)
+            }
+            Action::Unit(package) => {
+                if PROGRAMS.contains(&package) {
+                    self.programs()?;
+                }
+                self.unit(package, None)?.ambient(LEFT_OUT, self.left_out).run()
+            }
+            Action::Models => {
+                self.programs()?;
+                let tests = self.unit("viaduct-tests", Some(ANY_NIC))?;
+                tests.ambient("VIADUCT_NIC", "model").ambient(LEFT_OUT, self.left_out).run()
+            }
+            Action::Walks => soak::run(project, &soak::Options::part(self.quick), self.whole),
+            Action::Doc => self.doc()?.run(),
+            Action::Miri => crate::miri::run(project),
+            Action::Lint => {
+                let folder = project.scratch("verilog")?;
+                hardware::export(project, exporter, &folder)?;
+                hardware::lint(project, exporter, None)
+            }
+            Action::Large => {
+                // A client of viad's is among the tests; viad is the same for every NIC.
+                if !self.whole {
+                    project.cargo("build")?.args(["-p", "viad"]).run()?;
+                }
+                self.large()?.run()?;
+                hardware::lint(project, Exporter::Large, Some("core"))
+            }
+            Action::Budget => hardware::budget(project, exporter, None),
+            Action::Speed => fit::blocks(project, exporter, &fit::Choice::part(), fit::SEED),
+            Action::Board => fit::quick(project, exporter),
+            Action::Netlist => netlist::run(project, exporter),
+            Action::Prove => hardware::prove(project, exporter, None),
+            Action::Demo => demo::smoke(project, self.whole),
+            Action::Install => install::smoke(project),
+            Action::Vfio => vfio::run(project, &vfio::Options::default(), self.whole),
+        }
+    }
+
+    /// Builds the programs that tests run. In a whole run the part build has done this.
+    fn programs(&self) -> Result<()> {
+        if self.whole {
+            return Ok(());
+        }
+        let programs = ["-p", "viaduct-sim", "-p", "viaduct-cli", "-p", "viad", "-p", "vipl-c"];
+        self.project.cargo("build")?.args(programs).run()?;
+        self.project.cargo("build")?.args(["-p", "vipl", "--examples"]).run()
+    }
+
+    /// The unit and integration tests of one package, or some of them: a filter expression of nextest.
+    fn unit(&self, package: &str, some: Option<&str>) -> Result<Cmd> {
+        let command = self.project.cargo("nextest")?.args(["run", "--no-fail-fast"]);
+        Ok(match (self.whole, some) {
+            (true, None) => command.args(["--workspace", "-E"]).arg(format!("package(={package})")),
+            (true, Some(some)) => {
+                command.args(["--workspace", "-E"]).arg(format!("package(={package}) & ({some})"))
+            }
+            (false, None) => command.args(["-p", package]),
+            (false, Some(some)) => command.args(["-p", package, "-E", some]),
+        })
+    }
+
+    /// The last VI and the last region of the large profile. Dependencies are those of the other parts: only what builds on
+    /// the profile is built again.
+    fn large(&self) -> Result<Cmd> {
+        let packages: &[&str] = match self.whole {
+            true => &["--workspace"],
+            false => &["-p", "viaduct-tests"],
+        };
+        let features = ["--features", "viaduct-tests/large", "--test", "profile"];
+        Ok(self.project.cargo("nextest")?.arg("run").args(packages).args(features))
+    }
+
+    fn doc(&self) -> Result<Cmd> {
+        let packages = ["-p", "viaduct-spec", "-p", "viaduct-driver", "-p", "vipl"];
+        Ok(self.project.cargo("test")?.arg("--doc").args(packages))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(whole: bool, of: impl Fn(&Tests) -> Result<Cmd>) -> String {
+        let project = Project::at("/p".into());
+        of(&Tests { project: &project, whole, quick: false, left_out: Path::new("/x") }).unwrap().to_string()
+    }
+
+    #[test]
+    fn unit_tests_use_what_is_built_and_build_no_more_than_asked_for() {
+        let run = "cargo nextest run --no-fail-fast";
+        let all = |whole| shown(whole, |tests| tests.unit("vipl", None));
+        assert_eq!(all(true), format!("{run} --workspace -E 'package(=vipl)'"));
+        assert_eq!(all(false), format!("{run} -p vipl"));
+        let some = |whole| shown(whole, |tests| tests.unit("vipl", Some("test(a)")));
+        assert_eq!(some(true), format!("{run} --workspace -E 'package(=vipl) & (test(a))'"));
+        assert_eq!(some(false), format!("{run} -p vipl -E 'test(a)'"));
+    }
+
+    #[test]
+    fn the_large_profile_takes_the_dependencies_of_the_rest() {
+        let only = "--features viaduct-tests/large --test profile";
+        assert_eq!(shown(true, |tests| tests.large()), format!("cargo nextest run --workspace {only}"));
+        assert_eq!(shown(false, |tests| tests.large()), format!("cargo nextest run -p viaduct-tests {only}"));
+    }
+}
