@@ -29,6 +29,7 @@ mod driven;
 mod effect;
 mod event;
 mod frame;
+mod held;
 mod host;
 mod memory;
 mod place;

@@ -59,6 +59,11 @@ impl Receives {
         self.refills = until;
     }
 
+    /// A receive is posted, and none is fetched: a message waits for it if it cannot be fetched now.
+    pub fn is_behind(&self) -> bool {
+        self.ahead.is_empty() && self.queue.has_more()
+    }
+
     /// When receives are fetched by themselves.
     pub fn deadline(&self) -> Option<Cycle> {
         self.refills

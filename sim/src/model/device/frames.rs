@@ -6,6 +6,7 @@ use viaduct_spec::wire::opcode;
 
 use super::Device;
 use crate::model::frame::{self, Drop, Packet, Reading, AGENT_QUEUE_PAIR};
+use crate::model::held::Matched;
 use crate::model::host::Host;
 use crate::model::raw;
 use crate::model::receive::{receiver, Class};
@@ -27,7 +28,12 @@ impl<H: Host> Device<H> {
         let reason = match reading {
             Ok(reading) if reading.queue_pair == AGENT_QUEUE_PAIR && wanted => return self.take_raw(frame),
             Ok(reading) if reading.packet.opcode == opcode::CONGESTION => counter::CONGESTION,
-            Ok(reading) => return self.take_packet(&reading),
+            Ok(reading) => {
+                if reading.marked {
+                    self.counters.count(counter::CONGESTION);
+                }
+                return self.take_packet(reading);
+            }
             Err(Drop::NotOurs) if wanted => return self.take_raw(frame),
             Err(Drop::NotOurs) => counter::DROP_NOT_OURS,
             Err(Drop::Malformed) => counter::DROP_MALFORMED,
@@ -46,24 +52,52 @@ impl<H: Host> Device<H> {
         if !open {
             return self.counters.count(counter::RAW_DROPPED);
         }
+        if self.must_wait(vi, true) {
+            return self.hold(vi, Matched::Raw(frame.to_vec()));
+        }
         self.act(vi, |part, context, effects| raw::take(frame, &mut part.receives, context, effects));
     }
 
     /// Takes a packet for one of our queue pairs.
-    fn take_packet(&mut self, reading: &Reading) {
-        if reading.marked {
-            self.counters.count(counter::CONGESTION);
-        }
-        let found = receiver(reading, &self.tables);
+    fn take_packet(&mut self, reading: Reading) {
+        let found = receiver(&reading, &self.tables);
         let found = found.map(|(vi, class)| (vi, class, self.vis[vi].state()));
-        let packet = &reading.packet;
         match found {
-            Some((vi, class, ViState::Connected)) => self.take_class(vi, class, packet),
+            Some((vi, class, ViState::Connected)) => {
+                let needs = Request::of(&reading.packet).is_some_and(|request| request.takes_receive());
+                match self.must_wait(vi, needs) {
+                    true => self.hold(vi, Matched::Packet(reading)),
+                    false => self.take_class(vi, class, &reading.packet),
+                }
+            }
             Some((vi, Class::Request, ViState::Error)) => {
                 self.counters.count(counter::DROP_NO_VI);
                 self.vis[vi].responder.repeat_nak(&self.choices);
             }
             _ => self.counters.count(counter::DROP_NO_VI),
+        }
+    }
+
+    /// Whether a frame for a connected VI waits: for a receive that is posted and cannot be fetched now, or behind others.
+    fn must_wait(&self, vi: usize, needs_receive: bool) -> bool {
+        let waits = needs_receive && self.vis[vi].receives.is_behind() && !self.serves();
+        waits || self.held.concerns(vi)
+    }
+
+    fn hold(&mut self, vi: usize, frame: Matched) {
+        if !self.held.add(vi, frame, self.now) {
+            self.counters.count(counter::DROP_OVERFLOW);
+        }
+    }
+
+    /// Receives of these VIs may have been fetched, or their state has changed: what waited is looked at again.
+    pub(super) fn take_held(&mut self, vis: std::ops::Range<usize>) {
+        vis.for_each(|vi| self.held.hear(vi));
+        for (_, frame) in self.held.take() {
+            match frame {
+                Matched::Packet(reading) => self.take_packet(reading),
+                Matched::Raw(frame) => self.take_raw(&frame),
+            }
         }
     }
 

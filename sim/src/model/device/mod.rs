@@ -16,6 +16,7 @@ use super::counters::Counters;
 use super::cq::CompletionQueues;
 use super::doorbells::Doorbell;
 use super::effect::Effects;
+use super::held::Held;
 use super::host::Host;
 use super::memory::Memory;
 use super::protection::Protection;
@@ -45,6 +46,7 @@ pub struct Device<H> {
     tables: Arc<Tables>,
     cqs: CompletionQueues,
     vis: Vec<Vi>,
+    held: Held,
 }
 
 impl<H: Host> Device<H> {
@@ -61,6 +63,7 @@ impl<H: Host> Device<H> {
             tables: Arc::new(Tables::new()),
             cqs: CompletionQueues::new(),
             vis: (0..VIS).map(|_| Vi::default()).collect(),
+            held: Held::default(),
         }
     }
 
@@ -73,6 +76,7 @@ impl<H: Host> Device<H> {
         self.tables = Arc::new(Tables::new());
         self.cqs = CompletionQueues::new();
         self.vis.fill_with(Vi::default);
+        self.held = Held::default();
     }
 
     /// Function reset, but for the host's side of it: the vectors too.
@@ -100,7 +104,7 @@ impl<H: Host> Device<H> {
     /// When the first timer ends.
     pub fn deadline(&self) -> Option<Cycle> {
         let vis = self.vis.iter().filter_map(Vi::deadline).min();
-        [vis, self.vectors.deadline(self.now)].into_iter().flatten().min()
+        [vis, self.vectors.deadline(self.now), self.held.deadline()].into_iter().flatten().min()
     }
 
     /// A part of the NIC does something to a VI; what it asks for is done.
@@ -131,6 +135,8 @@ impl<H: Host> Device<H> {
     /// Lets all timers end that are due.
     pub fn serve_timers(&mut self) {
         self.send_interrupts();
+        let dropped = self.held.drop_overdue(self.now);
+        self.counters.add(counter::DROP_OVERFLOW, dropped as u64);
         for vi in 0..self.vis.len() {
             if self.vis[vi].deadline().is_some_and(|when| when <= self.now) {
                 self.act(vi, |part, context, effects| part.serve_timer(context, effects));
@@ -144,6 +150,9 @@ impl<H: Host> Device<H> {
             for receive in [false, true] {
                 self.act(vi, |_, _, effects| effects.serve(receive));
             }
+        }
+        if self.serves() {
+            self.take_held(0..self.vis.len());
         }
     }
 
@@ -182,6 +191,7 @@ impl<H: Host> Device<H> {
             self.vis.get(row)?;
             let state = ViState::from_code(staged.get(vi_state::STATE));
             self.act(row, |part, _, effects| part.set_state(state, effects));
+            self.take_held(row..row + 1);
             return Some(None);
         }
         let place = Arc::make_mut(&mut self.tables).get_mut(number)?.get_mut(row)?;
@@ -190,7 +200,10 @@ impl<H: Host> Device<H> {
         match number {
             table::WORK_QUEUE => self.vis[row / 2].renew_queue(row % 2 == 1),
             table::TRANSMIT => self.act(row, |part, context, _| part.requester.renew(context)),
-            table::RECEIVE => self.act(row, |part, context, _| part.responder.renew(context)),
+            table::RECEIVE => {
+                self.act(row, |part, context, _| part.responder.renew(context));
+                self.take_held(row..row + 1);
+            }
             table::COMPLETION_QUEUE => {
                 let mut effects = Effects::new();
                 let was_live = old.is(completion_queue::LIVE);

@@ -83,6 +83,15 @@ impl<'a> Request<'a> {
         self.part().is_none_or(|part| part.first)
     }
 
+    /// It takes a receive: a send's first packet, or a write's last with immediate data.
+    pub fn takes_receive(&self) -> bool {
+        match self {
+            Self::Send(part) => part.first,
+            Self::Write(part, _) => part.immediate.is_some(),
+            Self::Read { .. } => false,
+        }
+    }
+
     /// It ends a message.
     pub fn is_last(&self) -> bool {
         self.part().is_none_or(|part| part.last)
