@@ -53,7 +53,8 @@ pub fn all() -> Vec<Entry> {
         entry("admin/counters", || verilog(admin::Counters::default()), 770, 1, 262),
         entry("admin/registers", || verilog(admin::Registers::default()), 550, 0, 191),
         // The virtual interfaces.
-        entry("vi/state", || verilog(vi::ViState::default()), 260, 0, 169),
+        entry("vi/settle", || verilog(vi::Settle::default()), 30, 0, 0),
+        entry("vi/state", || verilog(vi::ViState::default()), 285, 0, 169),
         // The edge: TLPs and the host's loads and stores.
         entry("edge/receive", || verilog(edge::TlpReceive::default()), 280, 0, 261),
         entry("edge/complete", || verilog(edge::TlpComplete::default()), 130, 0, 303),

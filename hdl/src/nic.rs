@@ -330,6 +330,9 @@ impl Logic for Nic {
         self.command.stage0.next = self.registers.stage0.val();
         self.command.stage1.next = self.registers.stage1.val();
         self.command.stage2.next = self.registers.stage2.val();
+        self.vi_state.settle.next = self.command.settle.val();
+        self.vi_state.event_writing.next = self.queues.event_writing.val();
+        self.command.settling.next = self.vi_state.settling.val();
         self.command.draining.next = self.protect.draining.val();
         self.command.query_state.next = self.vi_state.query_state.val();
         self.command.commit_ready.next = self.broadcast.commit_ready.val();

@@ -140,7 +140,7 @@ codes! {
     command_op: u8 {
         /// Writes the staged row into a table, at once as seen by every reader.
         COMMIT = 1;
-        /// Waits until every access granted before has ended: reads answered, writes out at the TLP edge. After a commit that clears LIVE, nothing reaches the region any more once the answer to a later register read is in.
+        /// Waits until every event of before is in the error ring or lost, and every access granted before has ended: reads answered, writes out at the TLP edge. After a commit that clears LIVE, nothing reaches the region any more once the answer to a later register read is in.
         DRAIN = 2;
         /// Puts a VI's state into RESULT; TABLE is VI_STATE.
         QUERY = 3;

@@ -205,7 +205,8 @@ impl RawVi {
         Self { vi: host.agent.create_vi(attributes).expect("a VI"), sends: 0, receives: 0 }
     }
 
-    fn create(host: &Host, service: Service, mtu: u32, tag: u16, cqs: [Option<u16>; 2]) -> Self {
+    /// Creates one under another tag, with completion queues or without.
+    pub fn create(host: &Host, service: Service, mtu: u32, tag: u16, cqs: [Option<u16>; 2]) -> Self {
         let attributes = Self::attributes(tag, service, mtu, cqs);
         Self { vi: host.agent.create_vi(attributes).expect("a VI"), sends: 0, receives: 0 }
     }

@@ -4,11 +4,13 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use viaduct_driver::address::{Mtu, Service};
+use viaduct_driver::address::Service;
 use viaduct_driver::agent::cqs::Cq;
-use viaduct_driver::agent::vis::{Direction, ViAttributes};
+use viaduct_driver::agent::vis::Direction;
+use viaduct_driver::device::{Bar, PciDevice};
 use viaduct_sim::fabric::Link;
 use viaduct_spec::descriptor::status;
+use viaduct_spec::register::{command, command_op, event_code, registers, state};
 use viaduct_tests::raw::{pair, Completion, Descriptor, RawVi, Region, LEVELS};
 use viaduct_tests::world::{quick, seeds, Host, World};
 
@@ -18,6 +20,8 @@ const LONG: usize = 6 << 10;
 const OLD: usize = 4;
 /// Messages of the new life.
 const NEW: usize = 3;
+/// Largest packet.
+const MTU: u32 = 1024;
 /// Bytes of a short message.
 const SHORT: usize = 40;
 
@@ -30,26 +34,6 @@ enum End {
     Destroyed,
     /// It is destroyed as it is.
     Gone,
-}
-
-/// A VI that may send long messages.
-fn attributes(tag: u16, service: Service) -> ViAttributes {
-    ViAttributes {
-        tag,
-        service,
-        mtu: Mtu::try_from(1024).expect("an MTU"),
-        max_transfer: 1 << 16,
-        send_log2: RawVi::SLOTS.ilog2(),
-        receive_log2: RawVi::SLOTS.ilog2(),
-        rdma_write: false,
-        rdma_read: false,
-        send_cq: None,
-        receive_cq: None,
-    }
-}
-
-fn create(host: &Host, attributes: ViAttributes) -> RawVi {
-    RawVi { vi: host.agent.create_vi(attributes).expect("a VI"), sends: 0, receives: 0 }
 }
 
 /// Posts a descriptor of one segment, both in this region.
@@ -76,7 +60,7 @@ impl Life {
         let tag = host.agent.create_tag().expect("a tag");
         let region = host.register(0, Host::BYTES, tag);
         let cq = host.agent.create_cq(32).expect("a completion queue");
-        let vi = create(host, ViAttributes { send_cq: Some(cq.index()), ..attributes(tag, service) });
+        let vi = RawVi::create(host, service, MTU, tag, [Some(cq.index()), None]);
         Self { vi, cq, tag, region }
     }
 
@@ -104,11 +88,10 @@ impl Life {
 fn again(world: &World, hosts: &mut [Host; 2], service: Service, end: End, lost: bool, delay: u64) {
     let what = format!("{service:?}, {end:?}, lost {lost}, {delay} cycles");
     let [host, other] = hosts;
-    let mut long =
-        [&*host, &*other].map(|host| create(host, attributes(host.tag, Service::UnreliableDelivery)));
+    let mut long = [&*host, &*other].map(|host| RawVi::new(host, Service::UnreliableDelivery, MTU));
     let [one, two] = &mut long;
     one.connect(two);
-    let mut peer = create(other, attributes(other.tag, service));
+    let mut peer = RawVi::new(other, service, MTU);
     let mut old = Life::new(host, service);
     old.vi.connect(&mut peer);
     let indices = old.indices();
@@ -198,7 +181,7 @@ fn a_life_ends_at_any_time_and_the_next_one_is_whole() {
         // All others are taken: whoever comes next gets the index of whoever has gone last.
         let free = 2;
         let fillers: Vec<RawVi> = (0..hosts[0].agent.limits().vis - free)
-            .map(|_| create(&hosts[0], attributes(hosts[0].tag, Service::UnreliableDelivery)))
+            .map(|_| RawVi::new(&hosts[0], Service::UnreliableDelivery, MTU))
             .collect();
         for service in LEVELS {
             for end in [End::Idle, End::Destroyed, End::Gone] {
@@ -212,6 +195,39 @@ fn a_life_ends_at_any_time_and_the_next_one_is_whole() {
         fillers.into_iter().for_each(|vi| vi.vi.destroy().expect("the NIC answers"));
         let mut vis = pair(&hosts, Service::ReliableDelivery, 1024);
         world.exchange(&mut hosts, &mut vis, 1000);
+        world.check();
+    }
+}
+
+/// VIs break at once on a bus that hardly takes anything: when a drain has ended, all their events are in the error ring, so that the
+/// next owners of their indices hear nothing of them.
+#[test]
+fn an_event_of_a_life_is_in_the_ring_when_a_drain_has_ended() {
+    for seed in seeds(&[1]) {
+        let mut setup = quick(seed);
+        setup.network.bus.stall = 980;
+        let world = World::new(&setup);
+        let host = world.host(0);
+        let vis: Vec<RawVi> = (0..12).map(|_| RawVi::new(&host, Service::UnreliableDelivery, MTU)).collect();
+        for vi in &vis {
+            let beyond = host.region.token(host.memory.address(0), RawVi::SLOTS);
+            vi.vi.ring_doorbell(Direction::Receive, beyond).expect("the NIC answers");
+        }
+        world.arrived(host.index);
+        // The faults are found meanwhile.
+        world.run(300);
+        let register = |offset| host.device.read32(Bar::Registers, offset).expect("the NIC answers");
+        let mut drain = [0];
+        command::OP.put(&mut drain, command_op::DRAIN.into());
+        host.device.write64(Bar::Registers, registers::COMMAND, drain[0]).expect("the NIC answers");
+        while state::COMMAND_BUSY.get(&[register(registers::STATE).into()]) != 0 {}
+        register(registers::RESULT);
+        let mut events = host.agent.take_events().expect("the NIC answers");
+        events.sort_by_key(|event| event.vi);
+        let mut told: Vec<_> = vis.iter().map(|vi| vi.event(event_code::VI_OVERRUN, true, true)).collect();
+        told.sort_by_key(|event| event.vi);
+        assert_eq!(events, told);
+        vis.into_iter().for_each(|vi| vi.retire(&world));
         world.check();
     }
 }

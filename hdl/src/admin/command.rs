@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!   command ────►┌─────────┐──► commit ◄── commit_ready
-//!   stage0..2 ──►│ Command │──► drain  ◄── draining
+//!   stage0..2 ──►│ Command │──► settle ◄── settling
+//!                │         │──► drain  ◄── draining
 //!                └─────────┘──► query_vi ◄── query_state
 //!                     └──► busy, error, result, count_ignored
 //! ```
@@ -29,6 +30,8 @@ enum Step {
     Decode,
     Commit,
     Written,
+    Settle,
+    Settling,
     Drain,
     Draining,
     Query,
@@ -59,6 +62,10 @@ pub struct Command {
     pub commit_ready: Signal<In, bool>,
     /// Entries written to the ring of the completion queue that was committed last.
     pub written: Signal<In, CqIndex>,
+    /// Start to wait for the events of before.
+    pub settle: Signal<Out, bool>,
+    /// They are not all in the error ring.
+    pub settling: Signal<In, bool>,
     /// Start to drain.
     pub drain: Signal<Out, bool>,
     /// Earlier accesses are still on their way.
@@ -114,6 +121,7 @@ impl Logic for Command {
         dff_setup!(self, clock, step, op, row, strange, refused, answer, ignored);
         self.commit.next = self.row.q.val();
         self.commit_valid.next = false;
+        self.settle.next = false;
         self.drain.next = false;
         self.query_vi.next = bit_cast::<VI_LOG2, 16>(self.row.q.val().row);
         self.busy.next = true;
@@ -189,7 +197,7 @@ impl Logic for Command {
                 self.refused.d.next = true;
                 if self.op.q.val() == self.op_drain.val() {
                     self.refused.d.next = false;
-                    self.step.d.next = Step::Drain;
+                    self.step.d.next = Step::Settle;
                 } else if self.known.val()
                     & !self.strange.q.val()
                     & !(self.row.q.val().row & self.beyond.val()).any()
@@ -217,6 +225,16 @@ impl Logic for Command {
             Step::Written => {
                 self.answer.d.next = bit_cast::<64, 18>(self.written.val());
                 self.step.d.next = Step::Idle;
+            }
+            Step::Settle => {
+                self.settle.next = true;
+                self.step.d.next = Step::Settling;
+            }
+            Step::Settling => {
+                // Their entries have been granted by then, so the drain waits for them, too.
+                if !self.settling.val() {
+                    self.step.d.next = Step::Drain;
+                }
             }
             Step::Drain => {
                 self.drain.next = true;

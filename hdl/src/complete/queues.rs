@@ -131,6 +131,8 @@ pub struct Queues {
     pub count_lost: Signal<Out, bool>,
     /// Pulse: a store was ignored.
     pub count_ignored: Signal<Out, bool>,
+    /// An event that was taken is not in the error ring, nor lost.
+    pub event_writing: Signal<Out, bool>,
     /// Something is under way.
     pub busy: Signal<Out, bool>,
     words: Ram<Bits<36>, WORD_LOG2>,
@@ -293,6 +295,7 @@ impl Logic for Queues {
         self.fault.next.receive = self.closing.q.val().receive;
         self.fault.next.breaks = true;
         self.busy.next = true;
+        self.event_writing.next = self.is_event.q.val() & (self.step.q.val() != Step::Idle);
 
         match self.step.q.val() {
             Step::Idle => {

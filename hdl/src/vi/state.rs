@@ -3,7 +3,8 @@
 //! ```text
 //!   commit ───────►┌─────────┐──► state (broadcast)
 //!   *_fault (6) ──►│ ViState │──► event_word ◄── event_ready
-//!   query_vi ─────►└─────────┘──► query_state
+//!   query_vi ─────►│         │──► query_state
+//!   settle ───────►└─────────┘──► settling ◄── event_writing
 //! ```
 //! Contract: a commit of VI_STATE sets any state. A fault with `breaks` puts a connected VI into Error; an idle one
 //! only if it is a fault of its own queues (from fetch, writer or completion queues) and not of a connection. A fault with
@@ -11,10 +12,13 @@
 //! anything that would break it again but COMP_PROT: it is passed over. An event is counted in `count_lost` when 16 wait already: it waits for nobody. A fault is taken (`ready`) in the cycle in which the new state is on the bus: the source that goes on in
 //! the next cycle finds its own copy up to date. Faults are served round robin.
 //!
+//! After a `settle` pulse, `settling` is high until every event of a fault of before is in the error ring: see [`Settle`].
+//!
 //! Latency: a fault 5 cycles, its event one more, a commit 2. Who offers a fault, and what, goes into registers first. `query_state` follows `query_vi` in the same cycle.
 //!
-//! Tests: `tests/admin/state.rs`.
+//! Tests: `tests/admin/state.rs`, `tests/admin/settle.rs`.
 
+use super::Settle;
 use crate::bus::{Commit, Event, Fault, StateWrite, Vi};
 use crate::prims::{Arbiter, Fifo, LutRam, Number};
 use rust_hdl::prelude::*;
@@ -73,6 +77,12 @@ pub struct ViState {
     pub event_word: Signal<Out, Event>,
     /// It is taken.
     pub event_ready: Signal<In, bool>,
+    /// One that was taken is not in the error ring yet.
+    pub event_writing: Signal<In, bool>,
+    /// Begin to wait for the events of before.
+    pub settle: Signal<In, bool>,
+    /// They are not all in the error ring.
+    pub settling: Signal<Out, bool>,
     /// An event found the queue full.
     pub count_lost: Signal<Out, bool>,
     /// A fault has broken a VI.
@@ -92,6 +102,9 @@ pub struct ViState {
     by_commit: DFF<bool>,
     lost: DFF<bool>,
     events: Fifo<Event, 4, 5>,
+    settler: Settle,
+    /// Whose fault is taken.
+    taken: Signal<Local, Bits<6>>,
     new_event: Signal<Local, Event>,
     vi_state: Signal<Local, Bits<2>>,
     own: Signal<Local, bool>,
@@ -111,7 +124,7 @@ impl Logic for ViState {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, offered, granted, fault, told, telling, reports, by_commit, lost);
-        clock!(self, clock, states, query_states, arbiter, events);
+        clock!(self, clock, states, query_states, arbiter, events, settler);
         self.arbiter.reset.next = self.reset.val();
         self.events.reset.next = self.reset.val();
 
@@ -155,7 +168,7 @@ impl Logic for ViState {
         self.arbiter.request.next = self.offered.q.val();
         self.offered.d.next = bits::<6>(0);
         self.arbiter.advance.next = false;
-        self.fault_ready.next = bits::<6>(0);
+        self.taken.next = bits::<6>(0);
         self.commit_ready.next = false;
         self.telling.d.next = false;
         self.lost.d.next = self.reports.q.val() & !self.events.in_ready.val();
@@ -205,7 +218,7 @@ impl Logic for ViState {
                 if self.by_commit.q.val() {
                     self.commit_ready.next = true;
                 } else {
-                    self.fault_ready.next = self.granted.q.val();
+                    self.taken.next = self.granted.q.val();
                 }
                 self.step.d.next = Step::Idle;
             }
@@ -213,6 +226,15 @@ impl Logic for ViState {
                 self.step.d.next = Step::Idle;
             }
         }
+        self.fault_ready.next = self.taken.val();
+        self.settler.reset.next = self.reset.val();
+        self.settler.settle.next = self.settle.val();
+        self.settler.fault_valid.next = self.fault_valid.val();
+        self.settler.fault_ready.next = self.taken.val();
+        self.settler.event_valid.next = self.events.out_valid.val();
+        self.settler.event_ready.next = self.event_ready.val();
+        self.settler.writing.next = self.event_writing.val();
+        self.settling.next = self.settler.settling.val();
         if self.reset.val() {
             self.step.d.next = Step::Idle;
             self.telling.d.next = false;

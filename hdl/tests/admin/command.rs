@@ -115,6 +115,17 @@ fn drain_and_query_answer() {
     dut.set("command_valid", 1);
     dut.tick();
     dut.set("command_valid", 0);
+    // The events of before come first.
+    let mut asked = 0;
+    for _ in 0..20 {
+        dut.eval();
+        asked += dut.get("settle");
+        assert_eq!((dut.get("drain"), dut.get("busy")), (0, 1));
+        dut.set("settling", 1);
+        dut.tick();
+    }
+    assert_eq!(asked, 1);
+    dut.set("settling", 0);
     let mut pulses = 0;
     for _ in 0..20 {
         dut.eval();

@@ -6,4 +6,5 @@ mod bundle;
 mod command;
 mod counters;
 mod registers;
+mod settle;
 mod state;
