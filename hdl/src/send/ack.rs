@@ -15,7 +15,8 @@
 //! Nothing of a VI is sent while it is `held`: answers to its peer's reads go before what was asked for later.
 //!
 //! The last word of a connection (`bus::word`) is kept: nothing replaces it, and it is said again for each request to
-//! repeat it, until a new connection forgets it. A request to repeat a word that was not said is nothing.
+//! repeat it, until a new connection forgets it. What is on offer then stays on offer, but says so (`kind` is FORGET): transmit
+//! takes it and sends nothing. A request to repeat a word that was not said is nothing.
 //!
 //! Latency: 6 cycles from release to `ack`, one request every 3 cycles. The first 64 cycles after reset clear the rows.
 //!
@@ -254,6 +255,7 @@ impl Logic for Ack {
         self.syndrome.next = self.offer.q.val().syndrome;
         self.count_rnr.next = self.offered.q.val()
             & self.ack_ready.val()
+            & (self.offer.q.val().kind == self.say.val())
             & (self.syndrome.val().get_bits::<2>(5) == bits::<2>(1));
 
         match self.step.q.val() {
@@ -289,6 +291,9 @@ impl Logic for Ack {
                 if self.request_now.val().kind == self.forget.val() {
                     self.row.next.waiting = false;
                     self.rows.write_enable.next = true;
+                    if self.offer.q.val().vi == self.request_now.val().vi {
+                        self.offer.d.next.kind = self.forget.val();
+                    }
                 } else if self.closed.q.val() {
                     // Nothing follows the last word but itself.
                     self.row.next = self.rows.read_data.val();

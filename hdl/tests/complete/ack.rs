@@ -269,6 +269,28 @@ fn the_last_word_is_kept_and_repeated_until_it_is_forgotten() {
     }
 }
 
+/// An answer on offer waits for the wire while its connection ends, and the next one begins: it is not the next one's.
+#[test]
+fn what_is_on_offer_is_forgotten_with_its_connection() {
+    let mut dut = ready();
+    let not_ready = Request { vi: 9, psn: 5, msn: 3, syndrome: syndrome::RNR_NAK.into() };
+    let kind = |dut: &Bench| Bundle::of::<AckRequest>("ack").get(dut, "kind");
+    ask(&mut dut, not_ready, word::SAY);
+    ask(&mut dut, Request { vi: 8, ..not_ready }, word::FORGET);
+    assert_eq!((dut.get("ack_valid"), kind(&dut)), (1, word::SAY), "another's connection has ended");
+    ask(&mut dut, Request { psn: 6, ..not_ready }, word::FORGET);
+    // Whoever has looked at it already finds it as it was, but for that.
+    assert_eq!((dut.get("ack_valid"), shown(&dut), kind(&dut)), (1, not_ready, word::FORGET));
+    dut.set("ack_ready", 1);
+    dut.eval();
+    assert_eq!(dut.get("count_rnr"), 0, "it does not leave");
+    dut.tick();
+    dut.set("ack_ready", 0);
+    let next = Request { psn: 7, syndrome: syndrome::ACK.into(), ..not_ready };
+    ask(&mut dut, next, word::SAY);
+    assert_eq!((shown(&dut), kind(&dut)), (next, word::SAY));
+}
+
 #[test]
 fn receiver_not_ready_answers_are_counted_as_they_leave() {
     let mut dut = ready();

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::bus::{AckRequest, Fault, FrameBeat, Packet, Sent};
+use viaduct_hdl::bus::{word, AckRequest, Fault, FrameBeat, Packet, Sent};
 use viaduct_hdl::export::verilog;
 use viaduct_hdl::send::Transmit;
 use viaduct_spec::descriptor::{control, status};
@@ -287,9 +287,18 @@ impl World {
         let n = *others.choose(rng).unwrap();
         let (psn, msn) = (rng.random_range(0..1 << 24), rng.random_range(0..1 << 24));
         let code = *[syndrome::ACK, syndrome::NAK_OPERATIONAL, syndrome::RNR_NAK].choose(rng).unwrap();
-        self.acks.push_back(fields(&[("vi", n), ("psn", psn), ("msn", msn), ("syndrome", code.into())]));
+        // Its connection has ended meanwhile.
+        let forgotten = rng.random_bool(0.1);
+        let kind = if forgotten { word::FORGET } else { word::SAY };
+        self.acks.push_back(fields(&[
+            ("vi", n),
+            ("psn", psn),
+            ("msn", msn),
+            ("syndrome", code.into()),
+            ("kind", kind),
+        ]));
         let vi = &self.vis[n as usize];
-        if vi.state != vi_states::IDLE {
+        if vi.state != vi_states::IDLE && !forgotten {
             let frame = frames::Fields {
                 opcode: opcode::RC_ACKNOWLEDGE,
                 psn: psn as u32,

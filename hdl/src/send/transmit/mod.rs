@@ -93,7 +93,7 @@ pub struct Transmit {
     pub payload_last: Signal<In, bool>,
     /// It is taken.
     pub payload_ready: Signal<Out, bool>,
-    /// An acknowledgement to send.
+    /// An acknowledgement to send; one that is to be forgotten makes no frame.
     pub ack_valid: Signal<In, bool>,
     /// The acknowledgement.
     pub ack: Signal<In, AckRequest>,
@@ -207,6 +207,7 @@ pub struct Transmit {
     nak_access: Number<8, { syndrome::NAK_ACCESS as u64 }>,
     nak_operational: Number<8, { syndrome::NAK_OPERATIONAL as u64 }>,
     last_word: Number<2, { word::LAST }>,
+    forget: Number<2, { word::FORGET }>,
     read_prot: Number<8, { event_code::RDMAR_PROT as u64 }>,
     conn_lost: Number<8, { event_code::CONN_LOST as u64 }>,
     step: DFF<State>,
@@ -242,6 +243,8 @@ pub struct Transmit {
     has_payload: Signal<Local, bool>,
     packet_there: Signal<Local, bool>,
     takes_ack: Signal<Local, bool>,
+    /// The acknowledgement at hand makes no frame.
+    untold: Signal<Local, bool>,
     ours: Signal<Local, bool>,
     idle: Signal<Local, bool>,
     /// The VI is not connected, or gather found it so.
@@ -425,6 +428,8 @@ impl Logic for Transmit {
         self.nak_left.d.next = false;
         self.done.next = false;
         self.payload_ready.next = self.framer.payload_ready.val();
+        // Nobody is told: the VI's connection, or the one that the acknowledgement is of, is no more.
+        self.untold.next = self.was_idle.q.val() | (self.ack.val().kind == self.forget.val());
         match self.step.q.val() {
             State::Idle => {
                 self.silent.d.next = false;
@@ -450,12 +455,12 @@ impl Logic for Transmit {
                 self.reliable.d.next = self.is_reliable.val();
                 self.psn.d.next = self.last_psn.val();
                 if self.acking.q.val() {
-                    self.framer.job_valid.next = !self.was_idle.q.val();
-                    if self.was_idle.q.val() | self.framer.job_ready.val() {
+                    self.framer.job_valid.next = !self.untold.val();
+                    if self.untold.val() | self.framer.job_ready.val() {
                         self.ack_ready.next = true;
                         self.step.d.next = State::Idle;
-                        self.ack_left.d.next = !self.was_idle.q.val() & !self.negative.val();
-                        self.nak_left.d.next = !self.was_idle.q.val() & self.syndrome.val().get_bit(6);
+                        self.ack_left.d.next = !self.untold.val() & !self.negative.val();
+                        self.nak_left.d.next = !self.untold.val() & self.syndrome.val().get_bit(6);
                     }
                 } else if self.sends.val() & self.enters.val() {
                     self.step.d.next = State::Enter;
