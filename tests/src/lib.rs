@@ -3,6 +3,7 @@
 //! * [`scapy`], [`tshark`]: judges.
 //! * [`world`]: NICs on a simulated network in this process, and their hosts.
 //! * [`memory`]: host memory that is looked at byte for byte.
+//! * [`pages`]: regions of which a part may be nowhere.
 //! * [`raw`]: virtual interfaces and descriptors made by hand, so that they can be wrong.
 //! * [`scene`]: what goes wrong for some, and those who must not notice.
 //! * [`traffic`]: random messages through the library.
@@ -13,6 +14,7 @@
 pub mod frame;
 pub mod guests;
 pub mod memory;
+pub mod pages;
 pub mod program;
 pub mod raw;
 pub mod scapy;

@@ -7,9 +7,10 @@ use viaduct_sim::fabric::Faults;
 use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::register::{counter, event_code};
 use viaduct_spec::wire::syndrome;
+use viaduct_tests::pages::TwoPages;
 use viaduct_tests::raw::{pair, refused, Completion, Descriptor, RawVi, LEVELS};
 use viaduct_tests::scene::Scene;
-use viaduct_tests::world::{quick, World};
+use viaduct_tests::world::{quick, Host, World};
 
 const SENT: u32 = status::DONE | status::OP_SEND;
 const RECEIVED: u32 = status::DONE | status::OP_RECEIVE;
@@ -321,4 +322,54 @@ fn a_reliable_connection_repairs_a_gap() {
     assert!((1..=5).contains(&again), "{again} packets sent again");
     assert_eq!(scene.world.counter(0, counter::TIMEOUTS), 0);
     scene.others_go_on();
+}
+
+/// Its head is in one page, the rest in the next, behind which the bus has nothing. The descriptor says so itself: a send's as a
+/// send's data would, a receive's when its message has come as far.
+#[test]
+fn segments_that_cannot_be_read_are_a_transport_error() {
+    const PLACE: usize = 0x1DFC0;
+    for level in LEVELS {
+        for side in [0, 1] {
+            let mut scene = Scene::new(5);
+            let mut vis = pair(&scene.hosts, level, 1024);
+            let pages = TwoPages::around(&scene.world, &scene.hosts[side], PLACE);
+            pages.lose_second(&scene.world, &scene.hosts[side]);
+            let direction = [Direction::Send, Direction::Receive][side];
+            let segments = |host: &Host| {
+                [0x1000, 0x2000, 0x3000].into_iter().fold(Descriptor::new(), |descriptor, at| {
+                    descriptor.segment(host.memory.address(at), host.region.handle, 100)
+                })
+            };
+            let post = |vi: &mut RawVi, host: &mut Host, of: usize| match of == side {
+                true => {
+                    host.memory.write(PLACE, &segments(host).encode());
+                    let token = vi.token(direction, &pages.region, host.memory.address(PLACE));
+                    vi.post_token(direction, token);
+                    PLACE
+                }
+                false => vi.post(host, [Direction::Send, Direction::Receive][of], &segments(host)),
+            };
+            let [a, b] = &mut scene.hosts;
+            let receive = post(&mut vis[1], b, 1);
+            scene.world.arrived(1);
+            let send = post(&mut vis[0], a, 0);
+            let wrong = [send, receive][side];
+            let ended = scene.world.complete(&scene.hosts[side], wrong);
+            scene.world.settle();
+            let good = [SENT, RECEIVED][side];
+            assert_eq!((ended.status, ended.length), (good | status::TRANSPORT_ERROR, 0), "{level}, {side}");
+            let expected = if level.is_reliable() { ViState::Error } else { ViState::Connected };
+            assert_eq!(
+                states(&vis),
+                [expected, if side == 0 { ViState::Connected } else { expected }],
+                "{level}"
+            );
+            if side == 0 {
+                assert!(!Completion::read(&scene.hosts[1].memory, receive).is_complete(), "nothing has left");
+            }
+            let Scene { world, hosts, bystanders } = &mut scene;
+            world.exchange(hosts, bystanders, 3000);
+        }
+    }
 }

@@ -7,11 +7,11 @@ use viaduct_driver::rows::{self, Rights};
 use viaduct_sim::fabric::Faults;
 use viaduct_sim::setup::{Kind, Setup};
 use viaduct_spec::descriptor::{control, status};
-use viaduct_spec::handle::memory_handle;
 use viaduct_spec::register::{counter, event_code};
 use viaduct_spec::tables::{table, transmit};
 use viaduct_spec::wire::{opcode, syndrome};
 use viaduct_tests::frame::Frame;
+use viaduct_tests::pages::TwoPages;
 use viaduct_tests::raw::{pair, Completion, Descriptor, RawVi, Region};
 use viaduct_tests::scene::Scene;
 use viaduct_tests::world::{moody, quick, seeds, World};
@@ -456,36 +456,16 @@ fn a_read_whose_descriptor_is_gone_when_its_answer_comes_breaks_the_vi() {
 /// Its head is in one page, the rest in the next; the bus has nothing there any more when the answer comes.
 #[test]
 fn a_read_the_rest_of_whose_descriptor_is_nowhere_when_its_answer_comes_breaks_the_vi() {
-    const ROWS: u16 = 128;
-    const NOWHERE: u64 = 1 << 50;
     let mut readers = Readers::far(4);
-    let host = &readers.scene.hosts[0];
     let place = 0x1DFC0;
-    let region = host.register(place & !0xFFF, 0x2000, host.tag);
-    let pages = host.map(place & !0xFFF, 0x2000);
-    let commit = |table, row: u16, words: &[u64]| readers.scene.world.commit(0, table, row.into(), words);
-    commit(table::PAGE, ROWS, &[pages]);
-    commit(table::PAGE, ROWS + 1, &[pages + 0x1000]);
-    let row = rows::Region {
-        base: region.address,
-        length: region.length,
-        tag: host.tag,
-        key: memory_handle::KEY.get(&[region.handle.into()]) as u16,
-        first_page: ROWS,
-        page_shift: 12,
-        rdma_write: false,
-        rdma_read: false,
-        system: false,
-        read_only: false,
-    };
-    commit(table::REGION, region.index(), &row.words());
+    let pages = TwoPages::around(&readers.scene.world, &readers.scene.hosts[0], place);
     let descriptor = readers.descriptor(0, 0, &[(0x1000, 100), (0x2000, 100), (0x3000, 100)]);
     let host = &readers.scene.hosts[0];
     host.memory.write(place, &descriptor.encode());
-    let token = readers.vis[0].token(Direction::Send, &region, host.memory.address(place));
+    let token = readers.vis[0].token(Direction::Send, &pages.region, host.memory.address(place));
     readers.vis[0].post_token(Direction::Send, token);
     readers.scene.world.run(1000);
-    readers.scene.world.commit(0, table::PAGE, (ROWS + 1).into(), &[NOWHERE]);
+    pages.lose_second(&readers.scene.world, &readers.scene.hosts[0]);
     readers.scene.world.settle();
     let (vi, events) = (&readers.vis[0], readers.scene.events(0));
     if readers.scene.world.is_model(0) {

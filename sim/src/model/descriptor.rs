@@ -63,6 +63,8 @@ pub struct Descriptor {
     segments: Vec<Segment>,
     /// The reserved word of the first one, if that is an address segment.
     remote_reserved: u64,
+    /// The segments behind the first could not be read, though that was granted.
+    unread: bool,
 }
 
 impl Descriptor {
@@ -71,7 +73,8 @@ impl Descriptor {
         Self::decode(&[])
     }
 
-    /// Reads a descriptor by the tag of its VI. The error: its control segment does not lie in the region, or some of it cannot be read.
+    /// Reads a descriptor by the tag of its VI. The error: its control segment does not lie in the region, or its first
+    /// [`FIRST_BYTES`] cannot be read.
     pub fn read(place: Place, tag: u16, memory: &mut Memory<'_>) -> Result<Self, Unread> {
         let access = Access { place, span: CONTROL_SEGMENT_BYTES as u64, tag, right: Right::Read };
         let head = memory.read(access, CONTROL_SEGMENT_BYTES)?;
@@ -80,9 +83,13 @@ impl Descriptor {
         let behind = Access { place: place.plus(access.span), ..access };
         let room = memory.room(Access { span: 0, ..behind }).min(wanted) / SEGMENT_BYTES as u64;
         let length = room as usize * SEGMENT_BYTES;
+        let first = length.min(FIRST_BYTES - CONTROL_SEGMENT_BYTES);
         let mut bytes = head;
-        bytes.extend(memory.read(Access { span: length as u64, ..behind }, length)?);
-        Ok(Self::decode(&bytes))
+        bytes.extend(memory.read(Access { span: first as u64, ..behind }, first)?);
+        let rest = Access { place: behind.place.plus(first as u64), span: (length - first) as u64, ..behind };
+        let rest = memory.read(rest, length - first);
+        bytes.extend(rest.as_deref().unwrap_or(&[]));
+        Ok(Self { unread: rest == Err(Unread::Failed), ..Self::decode(&bytes) })
     }
 
     fn decode(bytes: &[u8]) -> Self {
@@ -108,6 +115,7 @@ impl Descriptor {
             count: get(control_segment::SEG_COUNT) as u16,
             remote_reserved: rows.clone().next().map_or(0, |row| address_segment::RESERVED.get(row)),
             segments: rows.map(segment).collect(),
+            unread: false,
         }
     }
 
@@ -167,8 +175,11 @@ impl Descriptor {
         };
         let remote = !self.is_rdma() || self.remote().is_some() && self.remote_reserved == 0;
         let whole = self.segments.len() == usize::from(self.count);
-        if !(self.is_well_formed() && operation && remote && whole) {
+        if !(self.is_well_formed() && operation && remote && (whole || self.unread)) {
             return status::FORMAT_ERROR;
+        }
+        if self.unread {
+            return status::TRANSPORT_ERROR;
         }
         let length = u64::from(self.length);
         if length > max_transfer || self.sum() != length {
@@ -190,9 +201,14 @@ impl Descriptor {
         }
     }
 
-    /// Some of its segments are behind its region's end.
-    pub fn is_cut(&self) -> bool {
-        self.segments.len() < usize::from(self.count)
+    /// What a message that is longer than its segments ends with.
+    pub fn end(&self) -> u32 {
+        match self.segments.len() < usize::from(self.count) {
+            _ if self.unread => status::TRANSPORT_ERROR,
+            // They are behind its region's end.
+            true => status::PROTECTION_ERROR,
+            false => status::LENGTH_ERROR,
+        }
     }
 }
 
@@ -251,7 +267,7 @@ mod tests {
         let mut cut = bytes(0, 4, &[(0, 1, 2), (0, 1, 2)]);
         cut.truncate(32 + 16);
         let cut = Descriptor::decode(&cut);
-        assert!(cut.is_cut());
+        assert_eq!(cut.end(), status::PROTECTION_ERROR);
         assert_eq!(cut.check_send(true, true, 1000), status::FORMAT_ERROR);
         assert_eq!(cut.check_receive(), status::FORMAT_ERROR);
     }

@@ -62,9 +62,8 @@ pub fn scatter(
         memory.write(access, piece, effects).map_err(|Refused| status::PROTECTION_ERROR)?;
         rest = behind;
     }
-    match (rest, descriptor.is_cut()) {
-        ([], _) => Ok(()),
-        (_, true) => Err(status::PROTECTION_ERROR),
-        (_, false) => Err(status::LENGTH_ERROR),
+    match rest {
+        [] => Ok(()),
+        _ => Err(descriptor.end()),
     }
 }

@@ -301,6 +301,7 @@ impl Logic for Gather {
         self.walker.tail_length_valid.next = self.sink.tail_length_valid.val();
         self.walker.tail_length.next = self.sink.tail_length.val();
         self.walker.tail_done.next = self.sink.tail_done.val();
+        self.walker.tail_failed.next = self.sink.tail_failed.val();
         self.walker.tail_bad.next = self.sink.tail_bad.val();
         self.walker.tail_end.next = self.sink.tail_end.val();
 

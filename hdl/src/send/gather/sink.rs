@@ -84,6 +84,8 @@ pub struct Sink {
     pub tail_done: Signal<Out, bool>,
     /// It was refused, or the read failed.
     pub tail_bad: Signal<Out, bool>,
+    /// Some of it could not be read, though it was granted.
+    pub tail_failed: Signal<Out, bool>,
     /// Word behind the last one that came.
     pub tail_end: Signal<Out, Bits<10>>,
     /// A word of payload.
@@ -133,6 +135,7 @@ pub struct Sink {
     tail_row: DFF<Bits<10>>,
     tail_over: DFF<bool>,
     tail_fault: DFF<bool>,
+    tail_lost: DFF<bool>,
     length_valid: DFF<bool>,
     length: DFF<Bits<32>>,
     ours: Signal<Local, bool>,
@@ -175,6 +178,7 @@ impl Logic for Sink {
             tail_row,
             tail_over,
             tail_fault,
+            tail_lost,
             length_valid,
             length
         );
@@ -212,15 +216,18 @@ impl Logic for Sink {
         }
         if self.ours.val() & self.user.val().get_bit(0) & (self.beat.val().refused | self.beat.val().failed) {
             self.tail_fault.d.next = true;
+            self.tail_lost.d.next = self.tail_lost.q.val() | self.beat.val().failed;
         }
         if self.tail_start.val() {
             self.tail_row.d.next = bits::<10>(8);
             self.tail_fault.d.next = false;
+            self.tail_lost.d.next = false;
         }
         self.tail_length_valid.next = self.length_valid.q.val();
         self.tail_length.next = self.length.q.val();
         self.tail_done.next = self.tail_over.q.val();
         self.tail_bad.next = self.tail_fault.q.val();
+        self.tail_failed.next = self.tail_lost.q.val();
         self.tail_end.next = self.tail_row.q.val();
 
         // Payload: beats, packed into words.

@@ -110,6 +110,8 @@ pub struct Walker {
     pub tail_done: Signal<In, bool>,
     /// It was refused, or the read failed.
     pub tail_bad: Signal<In, bool>,
+    /// The read failed.
+    pub tail_failed: Signal<In, bool>,
     /// Word behind the last one that came.
     pub tail_end: Signal<In, Bits<10>>,
     /// Memory to read.
@@ -189,6 +191,8 @@ pub struct Walker {
     /// The sum has more than 32 bits.
     over: DFF<bool>,
     malformed: DFF<bool>,
+    /// Segments of it could not be read.
+    unread: DFF<bool>,
     errors: DFF<Bits<9>>,
     first: DFF<bool>,
     last: DFF<bool>,
@@ -298,6 +302,7 @@ impl Logic for Walker {
             sum,
             over,
             malformed,
+            unread,
             errors,
             first,
             last,
@@ -504,6 +509,7 @@ impl Logic for Walker {
                 self.sum.d.next = bits::<32>(0);
                 self.over.d.next = false;
                 self.malformed.d.next = false;
+                self.unread.d.next = false;
                 self.errors.d.next = bits::<9>(0);
                 self.first.d.next = true;
                 self.fresh.d.next = true;
@@ -633,6 +639,7 @@ impl Logic for Walker {
             State::WaitTail => {
                 self.shows_row.next = true;
                 if self.tail_done.val() {
+                    self.unread.d.next = self.tail_failed.val();
                     self.malformed.d.next =
                         self.tail_bad.val() | (self.tail_end.val() != self.tail_stop.q.val());
                     self.state.d.next = State::Row;
@@ -686,6 +693,10 @@ impl Logic for Walker {
                     | (self.raw.q.val() & (self.rdma.q.val() | self.has_immediate.q.val()))
                 {
                     self.errors.d.next = self.format_error.val();
+                    self.state.d.next = State::Finish;
+                }
+                if self.unread.q.val() {
+                    self.errors.d.next = self.transport.val();
                     self.state.d.next = State::Finish;
                 }
                 if !self.is_connected.q.val() {

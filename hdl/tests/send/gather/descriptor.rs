@@ -23,6 +23,8 @@ pub struct Descriptor {
     pub words: Vec<u64>,
     /// Words that the region holds.
     pub held: usize,
+    /// The read of its rest fails on the bus behind what the region holds.
+    pub unread: bool,
 }
 
 /// A descriptor with its segments and its length.
@@ -122,5 +124,5 @@ fn descriptor(rng: &mut ChaCha8Rng, context: &Context, vi: u64, wrong: bool) -> 
         ("words", held.min(8) as u64),
         ("lost", lost.into()),
     ]);
-    (Descriptor { head, words, held }, segments, length)
+    (Descriptor { head, words, held, unread: wrong && rng.random_bool(0.1) }, segments, length)
 }

@@ -110,8 +110,11 @@ impl Expectation {
                 ]),
                 data: words[8..held.max(8)].iter().flat_map(|word| word.to_le_bytes()).collect(),
                 refused: held <= 8,
-                failed: false,
+                failed: descriptor.unread && held > 8,
             });
+            if descriptor.unread && held > 8 {
+                return Some(status::TRANSPORT_ERROR);
+            }
             if held < words.len() {
                 return Some(status::FORMAT_ERROR);
             }

@@ -46,7 +46,7 @@ fn a_raw_frame_is_one_packet() {
         let head = [("vi", vi), ("region", 1), ("offset", 2), ("words", held.min(8) as u64), ("lost", 0)];
         let again = [("epoch", 0), ("restart", 0), ("skip", 0), ("psn", 0)];
         let head = fields(&[&head[..], &again].concat());
-        (Descriptor { head, words, held }, segments, length)
+        (Descriptor { head, words, held, unread: false }, segments, length)
     });
 }
 
@@ -79,7 +79,7 @@ fn keeps_reads_in_flight() {
         let head = [("vi", 3), ("region", 1), ("offset", 2), ("words", 8), ("lost", 0)];
         let again = [("epoch", 0), ("restart", 0), ("skip", 0), ("psn", 0)];
         let head = fields(&[&head[..], &again].concat());
-        (Descriptor { head, words, held: 8 }, vec![segment], 8)
+        (Descriptor { head, words, held: 8, unread: false }, vec![segment], 8)
     });
     println!("{} cycles a message", cycles / 200);
     assert!(cycles < 200 * 13 + 250, "{cycles}");
