@@ -23,7 +23,7 @@ mod model {
 pub const VERILOG_SHA256: &str = model::VERILOG_SHA256;
 
 /// The Verilog that is simulated.
-const VERILOG: &str = include_str!(concat!(env!("OUT_DIR"), "/nic.v"));
+pub const VERILOG: &str = include_str!(concat!(env!("OUT_DIR"), "/nic.v"));
 
 /// The functions of a compiled model.
 #[derive(Debug, Clone, Copy)]

@@ -1,5 +1,6 @@
 //! The fixed dozen: mutants by their place's name, each with the test that kills it. The part `mutate` of the suite.
 
+use super::judge::faultless;
 use super::program::{last_words, End, Programs};
 use super::verilog::Flat;
 use crate::hardware::{self, Exporter};
@@ -54,6 +55,7 @@ pub fn run(project: &Project, exporter: Exporter) -> Result<()> {
         hardware::export_block(project, exporter, block, &folder.join("verilog"))?;
         let verilog = project::read(&folder.join("verilog/blocks").join(format!("{block}.v")))?;
         let flat = prepare(&verilog, block, lines, &folder)?;
+        faultless(&programs, block, &flat)?;
         let log = flat.folder().join("log");
         for (number, line) in (1..).zip(lines) {
             let program = programs.get(&format!("viaduct-hdl::{}", line.program))?;

@@ -1,7 +1,8 @@
 //! The tests of one block or of the NIC, on one mutant after the other: those that kill most in the least time come first.
 
-use super::program::{last_words, End, Program, Run};
+use super::program::{last_words, End, Program, Programs, Run};
 use super::results::Verdict;
+use super::verilog::{sha256, Flat};
 use crate::project;
 use anyhow::{ensure, Context, Result};
 use serde_json::{json, Value};
@@ -54,11 +55,7 @@ impl<'a> Judge<'a> {
     ) -> Result<Self> {
         let file = folder.join("control");
         let log = folder.join("log");
-        let state = format!(
-            "{} {}",
-            program.version,
-            super::verilog::sha256(&project::read(&folder.join("mutated.v"))?)
-        );
+        let state = format!("{} {}", program.version, sha256(&project::read(&folder.join("mutated.v"))?));
         let kept = project::read(&file).ok().and_then(|text| kept(&text, &state));
         let mut judge = Self { program, tests: kept.unwrap_or_default() };
         if judge.tests.is_empty() {
@@ -138,17 +135,31 @@ fn kept(text: &str, state: &str) -> Option<Vec<Candidate>> {
     tests.map(candidate).collect()
 }
 
+/// Makes sure that the block with its mutants in it, none turned on, is the block; once for each such block.
+///
+/// # Errors
+/// It is not.
+pub fn faultless(programs: &Programs, block: &str, flat: &Flat) -> Result<()> {
+    let program = programs.get("viaduct-hdl::faultless")?.about(block);
+    let (file, log) = (flat.folder().join("faultless"), flat.folder().join("log"));
+    let mutated = sha256(&project::read(&flat.folder().join("mutated.v"))?);
+    if project::read(&file).is_ok_and(|text| text == mutated) {
+        return Ok(());
+    }
+    let run = program.run("with_no_mutant_turned_on_a_block_is_what_it_was", &flat.mutant(0), HANG, &log)?;
+    ensure!(
+        run.end == End::Passed && run.met,
+        "{block} with mutants in it is not what it was:\n{}",
+        last_words(&log)?
+    );
+    project::write(&file, mutated)
+}
+
 /// Runs a program of the whole NIC on a mutant, once it is known to pass without.
 ///
 /// # Errors
 /// It cannot be run, or does not pass without a mutant.
-pub fn alone(
-    program: &Program,
-    test: &str,
-    flat: &super::verilog::Flat,
-    number: usize,
-    log: &Path,
-) -> Result<bool> {
+pub fn alone(program: &Program, test: &str, flat: &Flat, number: usize, log: &Path) -> Result<bool> {
     let run = program.run(test, &flat.mutant(number), HANG * 2, log)?;
     if run.end == End::Passed || !run.met {
         return Ok(false);

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+/// The variable with the name of the block.
+const BLOCK: &str = "VIADUCT_BLOCK";
+
 /// A program of tests.
 #[derive(Debug, Clone)]
 pub struct Program {
@@ -21,6 +24,8 @@ pub struct Program {
     pub tests: Vec<String>,
     /// Changes when the program does.
     pub version: String,
+    /// The block that it is about, for the tests that ask (hdl/tests/faultless).
+    block: String,
 }
 
 /// The programs of some packages, by `package::program`.
@@ -73,12 +78,9 @@ impl Programs {
                 test["filter-match"]["status"] == "matches" && test["ignored"] == false
             };
             let tests: Vec<String> = tests.iter().filter(wanted).map(|(test, _)| test.clone()).collect();
-            if tests.is_empty() {
-                continue;
-            }
             let path = PathBuf::from(text("binary-path")?);
             let version = version(&path);
-            let program = Program { path, folder: text("cwd")?.into(), tests, version };
+            let program = Program { path, folder: text("cwd")?.into(), tests, version, block: String::new() };
             programs.insert(name.clone(), program);
         }
         Ok(Self(programs))
@@ -101,6 +103,11 @@ fn version(path: &Path) -> String {
 }
 
 impl Program {
+    /// The same about this block.
+    pub fn about(&self, block: &str) -> Self {
+        Self { block: block.into(), ..self.clone() }
+    }
+
     /// Runs one test on a mutant (`FOLDER:NUMBER`); what it prints goes into the file `log`.
     ///
     /// # Errors
@@ -108,8 +115,12 @@ impl Program {
     pub fn run(&self, test: &str, mutant: &str, limit: Duration, log: &Path) -> Result<Run> {
         let file = File::create(log).with_context(|| log.display().to_string())?;
         let arguments = ["--exact", test, "--nocapture", "--test-threads", "1", "--include-ignored"];
-        let mut command =
-            Cmd::new(&self.path).args(arguments).env(VARIABLE, mutant).folder(&self.folder).command();
+        let mut command = Cmd::new(&self.path)
+            .args(arguments)
+            .env(VARIABLE, mutant)
+            .env(BLOCK, &self.block)
+            .folder(&self.folder)
+            .command();
         // The crates' own folders are what tests look for their files in.
         command.env("CARGO_MANIFEST_DIR", &self.folder);
         command.stdout(file.try_clone()?).stderr(file).stdin(Stdio::null()).process_group(0);
@@ -171,11 +182,13 @@ mod tests {
             "x::one": {"ignored": false, "filter-match": {"status": "matches"}},
             "x::off": {"ignored": true, "filter-match": {"status": "matches"}},
             "y::other": {"ignored": false, "filter-match": {"status": "mismatch"}}}},
-            "h::none": {"binary-path": "/b", "cwd": "/c", "testcases": {}}}}"#;
-        let programs = Programs::parse(list).unwrap();
+            "h::none": {"binary-path": "/b", "cwd": "/c"}}}"#;
+        assert!(Programs::parse(list).unwrap_err().to_string().contains("h::none has no tests"));
+        let list = list.replace(r#""cwd": "/c"}}}"#, r#""cwd": "/c", "testcases": {}}}}"#);
+        let programs = Programs::parse(&list).unwrap();
         assert_eq!(programs.get("h::a").unwrap().tests, ["x::one"]);
         assert_eq!(programs.get("h::a").unwrap().of(&["y::"]).count(), 0);
-        assert!(programs.get("h::none").is_err());
+        assert!(programs.get("h::other").is_err());
         assert!(Programs::parse("{}").is_err() && Programs::parse("x").is_err());
     }
 
@@ -186,7 +199,13 @@ mod tests {
             let path = folder.path().join("program");
             project::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
             Cmd::new("chmod").arg("+x").arg(&path).run_quietly().unwrap();
-            Program { path, folder: folder.path().into(), tests: Vec::new(), version: String::new() }
+            Program {
+                path,
+                folder: folder.path().into(),
+                tests: Vec::new(),
+                version: String::new(),
+                block: String::new(),
+            }
         };
         let log = folder.path().join("log");
         let run = |text: &str| program(text).run("a::b", "/m:3", Duration::from_secs(1), &log);

@@ -1,9 +1,9 @@
 //! Mutants of all blocks, drawn by a seed, before one judge after the other.
 
 use super::blocks::{self, Block};
-use super::judge::{alone, Judge, HANG};
+use super::judge::{alone, faultless, Judge, HANG};
 use super::mutation::Mutation;
-use super::program::Programs;
+use super::program::{last_words, End, Programs};
 use super::proof::{self, Reasons};
 use super::report::Report;
 use super::results::{Key, Results, Verdict};
@@ -59,7 +59,7 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
     let reasons = Reasons::parse(&project::read(&project.root.join(proof::FILE))?)?;
     let packages: &[&str] = match options.until {
         Until::Blocks => &["viaduct-hdl"],
-        _ => &["viaduct-hdl", "viaduct-tests", "viaduct-walk"],
+        _ => &["viaduct-hdl", "viaduct-sim", "viaduct-tests", "viaduct-walk"],
     };
     let mut soak = Soak {
         project,
@@ -154,6 +154,7 @@ impl Soak<'_> {
             }
             let tests: Vec<&str> = program.of(block.modules).collect();
             let (log, folder) = (flat.folder().join("log"), flat.folder().to_owned());
+            faultless(&self.programs, block.name, flat)?;
             let mut judge = Judge::new(&program, &tests, block.name, &flat.mutant(0), &folder)?;
             let (size, time) = judge.size();
             println!(
@@ -225,6 +226,24 @@ impl Soak<'_> {
         Ok(())
     }
 
+    /// Makes sure that the NIC with the mutants of a block in it, none turned on, is the NIC; once for each.
+    fn same_nic(&self, drawn: &Drawn) -> Result<()> {
+        let file = drawn.flat.folder().join("faultless-nic");
+        if project::read(&file).is_ok_and(|text| text == drawn.flat.sha256) {
+            return Ok(());
+        }
+        let (program, log) = (self.programs.get("viaduct-sim::suite")?, drawn.flat.folder().join("log"));
+        let test = "faultless::with_no_mutant_turned_on_the_nic_is_what_it_was";
+        let run = program.run(test, &drawn.flat.mutant(0), HANG * 4, &log)?;
+        ensure!(
+            run.end == End::Passed && run.met,
+            "the NIC with mutants in {} is not what it was:\n{}",
+            drawn.block.name,
+            last_words(&log)?
+        );
+        project::write(&file, &drawn.flat.sha256)
+    }
+
     /// The whole NIC's tests.
     fn stack(&mut self, nic: &str) -> Result<()> {
         let program = self.programs.get("viaduct-tests::suite")?.clone();
@@ -236,6 +255,7 @@ impl Soak<'_> {
                 continue;
             }
             let log = drawn.flat.folder().join("log");
+            self.same_nic(drawn)?;
             let mut verdict =
                 Verdict::Lives { judge: STACK.into(), version: version.clone(), late: Vec::new() };
             order.sort_by_key(|(kills, _)| std::cmp::Reverse(*kills));

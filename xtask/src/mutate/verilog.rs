@@ -66,7 +66,7 @@ impl Flat {
     /// yosys fails.
     pub fn draw(&self, count: usize, seed: u64) -> Result<Vec<Mutation>> {
         // Some are at places that are none.
-        let mut list = self.list(&format!("-list {} -seed {}", count + count / 4 + 8, seed % (1 << 31)))?;
+        let mut list = self.list(&format!("-list {} -seed {}", count + count / 2 + 8, seed % (1 << 31)))?;
         list.truncate(count);
         Ok(list)
     }
