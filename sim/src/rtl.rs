@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use libloading::Library;
 // Verilator's runtime; the model is linked against it.
 use verilated as _;
-use viaduct_verilate::{library, Options};
+use viaduct_verilate::{library, Options, MUTANT};
 
 use crate::nic::{Nic, NicIn, NicOut};
 
@@ -23,7 +23,7 @@ mod model {
 pub const VERILOG_SHA256: &str = model::VERILOG_SHA256;
 
 /// The Verilog that is simulated.
-const VERILOG: &str = include_str!(concat!(env!("OUT_DIR"), "/nic.v"));
+pub const VERILOG: &str = include_str!(concat!(env!("OUT_DIR"), "/nic.v"));
 
 /// The functions of a compiled model.
 #[derive(Debug, Clone, Copy)]
@@ -51,9 +51,17 @@ pub struct Rtl {
 unsafe impl Send for Rtl {}
 
 impl Rtl {
-    /// A NIC after power-up. What the design does not initialise is random from the seed.
-    pub fn new(seed: u64) -> Self {
-        Self::of(LINKED, seed, None)
+    /// A NIC after power-up. What the design does not initialise is random from the seed. While the environment chooses a mutant
+    /// ([`MUTANT`]), it is that.
+    ///
+    /// # Errors
+    /// The mutant cannot be compiled.
+    pub fn new(seed: u64) -> io::Result<Self> {
+        if std::env::var_os(MUTANT).is_none() {
+            return Ok(Self::of(LINKED, seed, None));
+        }
+        let (calls, library) = load(&Options { trace: false, ..Options::named("nic") })?;
+        Ok(Self::of(calls, seed, Some(library)))
     }
 
     /// A NIC after power-up that records every signal from now on in an FST file. Idle cycles that are skipped are not in
@@ -70,21 +78,10 @@ impl Rtl {
         std::fs::File::create(path)?;
         let name = CString::new(path.as_os_str().as_bytes())?;
         let options = Options { trace: true, optimise: "-O0".into(), ..Options::named("nic, traced") };
-        let file = library(VERILOG, &options).map_err(io::Error::other)?;
-        // SAFETY: Verilator's initialisers ask for nothing.
-        let library = unsafe { Library::new(file) }.map_err(io::Error::other)?;
-        // SAFETY: made from the same Verilog as the model that is linked in, the library has the same functions on the same
-        // structs; they are kept beside it, in a struct that drops it last.
-        let (calls, trace) = unsafe {
-            let calls = Calls {
-                new: *library.get(b"viaduct_new").map_err(io::Error::other)?,
-                delete: *library.get(b"viaduct_delete").map_err(io::Error::other)?,
-                cycle: *library.get(b"viaduct_cycle").map_err(io::Error::other)?,
-            };
-            let trace: unsafe extern "C" fn(*mut model::Model, *const c_char) -> c_int =
-                *library.get(b"viaduct_trace").map_err(io::Error::other)?;
-            (calls, trace)
-        };
+        let (calls, library) = load(&options)?;
+        // SAFETY: a model that was made with tracing has this function beside those, in a library that outlives the call.
+        let trace: unsafe extern "C" fn(*mut model::Model, *const c_char) -> c_int =
+            unsafe { *library.get(b"viaduct_trace").map_err(io::Error::other)? };
         let rtl = Self::of(calls, seed, Some(library));
         // SAFETY: the model lives, and the name is a C string that outlives the call.
         match unsafe { trace(rtl.model.as_ptr(), name.as_ptr()) } {
@@ -100,6 +97,23 @@ impl Rtl {
         let model = NonNull::new(model).expect("operator new gives an object");
         Self { model, calls, _library: library }
     }
+}
+
+/// A model beside the one that is linked in, made as these options say, and its functions.
+fn load(options: &Options) -> io::Result<(Calls, Library)> {
+    let file = library(VERILOG, options).map_err(io::Error::other)?;
+    // SAFETY: Verilator's initialisers ask for nothing.
+    let library = unsafe { Library::new(file) }.map_err(io::Error::other)?;
+    // SAFETY: made for the same ports as the model that is linked in, the library has the same functions on the same
+    // structs; the caller keeps them beside it, in a struct that drops it last.
+    let calls = unsafe {
+        Calls {
+            new: *library.get(b"viaduct_new").map_err(io::Error::other)?,
+            delete: *library.get(b"viaduct_delete").map_err(io::Error::other)?,
+            cycle: *library.get(b"viaduct_cycle").map_err(io::Error::other)?,
+        }
+    };
+    Ok((calls, library))
 }
 
 /// The waveform file of one NIC of several: `name.fst`, `name.nic1.fst`, `name.nic2.fst`.

@@ -93,7 +93,7 @@ impl Setup {
                     let path = trace_file(path, nic);
                     Rtl::traced(seed, &path).map_err(failed(&path))?
                 }
-                None => Rtl::new(seed),
+                None => Rtl::new(seed).map_err(failed(&PathBuf::from("the NIC's mutant")))?,
             };
             ports.push(Port::Nic(Box::new(rtl)));
         }

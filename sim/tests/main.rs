@@ -1,6 +1,7 @@
 //! The simulator from outside, one program: it is linked once. Each test runs in a process of its own all the same (nextest).
 
 mod exchange;
+mod faultless;
 mod interrupts;
 mod messages;
 mod netlist;

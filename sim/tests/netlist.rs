@@ -14,14 +14,15 @@ use viaduct_verilate::{Dut, Options};
 /// What its cells do.
 const CELLS: &str = include_str!("netlist/ecp5.v");
 
-struct Netlist {
+/// A NIC that is made from Verilog when the test runs.
+pub struct Netlist {
     model: Model,
     pins: Pins,
 }
 
 impl Netlist {
     /// A NIC after power-up: its RAMs are random.
-    fn boxed(verilog: &str, seed: u64) -> Box<dyn Nic> {
+    pub fn boxed(verilog: &str, seed: u64) -> Box<dyn Nic> {
         // Compiled quickly: it runs for seconds, and g++ takes minutes to make it faster.
         let options = Options { optimise: "-O0".into(), ..Options::named("netlist") };
         let dut = Dut::seeded(verilog, &options, seed).unwrap();
@@ -38,7 +39,7 @@ impl Nic for Netlist {
 }
 
 /// The scene with these NICs, or with the RTL.
-fn run(nics: Option<Vec<Box<dyn Nic>>>) -> Outcome {
+pub fn run(nics: Option<Vec<Box<dyn Nic>>>) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let pcap = folder.path().join("run.pcap");
     let setup = Setup { pcap: Some(pcap.clone()), ..Setup::default() };

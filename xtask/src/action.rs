@@ -3,7 +3,7 @@
 use crate::command::Cmd;
 use crate::hardware::{self, Exporter};
 use crate::project::Project;
-use crate::{alone, demo, fit, install, netlist, soak, vfio};
+use crate::{alone, demo, fit, install, mutate, netlist, soak, vfio};
 use anyhow::Result;
 use std::path::Path;
 
@@ -42,6 +42,8 @@ pub enum Action {
     Netlist,
     /// Proofs.
     Prove,
+    /// A dozen faults in the Verilog.
+    Mutate,
     /// The demo.
     Demo,
     /// What is installed.
@@ -123,6 +125,7 @@ impl Tests<'_> {
             Action::Board => fit::quick(project, exporter),
             Action::Netlist => netlist::run(project, exporter),
             Action::Prove => hardware::prove(project, exporter, None),
+            Action::Mutate => mutate::dozen(project, exporter),
             Action::Demo => demo::smoke(project, self.whole),
             Action::Install => install::smoke(project),
             Action::Vfio => vfio::run(project, &vfio::Options::default(), self.whole),

@@ -53,6 +53,12 @@ pub fn export(project: &Project, exporter: Exporter, folder: &Path) -> Result<()
     exporter.command(project)?.args(["export", "--out"]).arg(std::path::absolute(folder)?).run()
 }
 
+/// Writes the Verilog of one block, and of those whose names contain its, into a folder.
+pub fn export_block(project: &Project, exporter: Exporter, block: &str, folder: &Path) -> Result<()> {
+    let folder = std::path::absolute(folder)?;
+    exporter.command(project)?.args(["export", "--only", block, "--out"]).arg(folder).run()
+}
+
 /// Checks the Verilog of every block, or of those whose name contains a text.
 pub fn lint(project: &Project, exporter: Exporter, only: Option<&str>) -> Result<()> {
     let lint = exporter.command(project)?.arg("lint");

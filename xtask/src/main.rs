@@ -13,6 +13,7 @@ mod hardware;
 mod install;
 mod lanes;
 mod miri;
+mod mutate;
 mod need;
 mod netlist;
 mod parts;
@@ -110,6 +111,8 @@ enum Task {
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
     },
+    /// Puts faults into the exported Verilog, and says which tests find them
+    Mutate(mutate::Options),
     /// Random walks: holds the simulated NIC against the functional model, program by random program
     Soak(soak::Options),
     /// Runs what of the library and the driver Miri can run
@@ -206,6 +209,7 @@ fn run(task: Task) -> Result<()> {
             setup::ensure(&project, &[Need::Synthesis])?;
             hardware::budget(&project, Exporter::Build, json.as_deref())
         }
+        Task::Mutate(options) => mutate::run(&project, &options),
         Task::Soak(options) => soak::run(&project, &options, false),
         Task::Miri => crate::miri::run(&project),
         Task::Bench { json, timeline } => bench::run(&project, json.as_deref(), timeline),

@@ -45,11 +45,11 @@ impl Need {
     pub fn commands(self) -> &'static str {
         match self {
             Need::Lint => "test",
-            Need::Tests => "test, netlist",
-            Need::Simulator => "demo, test, export",
+            Need::Tests => "test, netlist, mutate",
+            Need::Simulator => "demo, test, export, mutate",
             Need::C => "test",
             Need::Decode => "test",
-            Need::Synthesis => "test, export, budget",
+            Need::Synthesis => "test, export, budget, mutate",
             Need::Proof => "test, prove",
             Need::PlaceRoute => "test, fit, netlist",
         }

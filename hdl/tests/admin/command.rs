@@ -94,6 +94,78 @@ fn a_commit_carries_the_staged_row_and_bad_rows_are_refused() {
     assert_eq!(dut.get("error"), 1, "an unknown command");
 }
 
+/// Every row of every table that is written by COMMIT, and the row's every bit by itself.
+#[test]
+fn a_commit_carries_every_bit_of_its_row() {
+    let mut dut = ready();
+    let rows = [
+        (table::REGION, REGIONS),
+        (table::PAGE, PAGES),
+        (table::WORK_QUEUE, 2 * VIS),
+        (table::TEMPLATE, 8 * VIS),
+        (table::GATHER, VIS),
+        (table::TRANSMIT, VIS),
+        (table::RECEIVE, VIS),
+        (table::VI_STATE, VIS),
+        (table::COMPLETION_QUEUE, CQS),
+        (table::MODERATION, VECTORS),
+    ];
+    let bundle = Bundle::of::<bus::Commit>("commit");
+    for bit in 0..192 {
+        let (target, count) = rows[bit % rows.len()];
+        let row = (count - 1) >> (bit / rows.len() % 12);
+        // One bit alone, and all the others.
+        for flip in [0, u64::MAX] {
+            let words: Vec<u64> = (0..3).map(|n| u64::from(bit / 64 == n) << (bit % 64) ^ flip).collect();
+            for (stage, word) in ["stage0", "stage1", "stage2"].iter().zip(&words) {
+                dut.set(stage, *word);
+            }
+            dut.set("command", u64::from(command_op::COMMIT) | u64::from(target) << 8 | (row as u64) << 16);
+            dut.set("command_valid", 1);
+            dut.tick();
+            dut.set("command_valid", 0);
+            dut.eval();
+            // The row is that of the cycle of the command, and stays until it is taken.
+            for stage in ["stage0", "stage1", "stage2"] {
+                dut.set(stage, 0);
+            }
+            let mut patience = 0;
+            while dut.get("commit_valid") == 0 {
+                dut.tick();
+                dut.eval();
+                patience += 1;
+                assert!(patience < 10, "no commit of table {target}");
+            }
+            for _ in 0..3 {
+                assert_eq!(dut.get("commit_valid"), 1);
+                let seen: Vec<u64> =
+                    ["word0", "word1", "word2"].iter().map(|word| bundle.get(&dut, word)).collect();
+                assert_eq!((commit(&dut).0, commit(&dut).1, seen), (target, row as u16, words.clone()));
+                dut.tick();
+                dut.eval();
+            }
+            assert_eq!(commits(&mut dut).len(), 1);
+        }
+    }
+}
+
+/// A VI's state, whichever it is, of whichever VI.
+#[test]
+fn a_query_asks_for_its_vi_and_answers_its_state() {
+    let mut dut = ready();
+    for vi in 0..VIS {
+        let state = (vi as u64 * 7 + 1) & 3;
+        dut.set("query_state", state);
+        run(&mut dut, command_op::QUERY, table::VI_STATE, vi as u16);
+        assert_eq!((dut.get("query_vi"), dut.get("result"), dut.get("error")), (vi as u64, state, 0));
+    }
+    for bit in 0..18 {
+        dut.set("written", 1 << bit);
+        run(&mut dut, command_op::COMMIT, table::COMPLETION_QUEUE, 1);
+        assert_eq!(dut.get("result"), 1 << bit);
+    }
+}
+
 #[test]
 fn a_command_while_busy_is_ignored_and_counted() {
     let mut dut = ready();

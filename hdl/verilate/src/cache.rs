@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{flock, FlockOperation};
 use sha2::{Digest, Sha256};
 
+use crate::mutant::{self, Mutant};
 use crate::{coverage, port, tool, Error, Options, Port, Result};
 
 /// The folder all models are kept in: cargo's target folder, found from the environment or the running program.
@@ -65,7 +66,8 @@ fn built(key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> 
 
 /// The folder of a compiled model, a shared and a static library, with its Verilog beside them, and its ports.
 fn compiled(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Port>)> {
-    let ports = port::parse(verilog, &options.name)?;
+    let mut ports = port::parse(verilog, &options.name)?;
+    let mutated = mutant::take(&mut ports);
     let version = tool::verilator_version()?;
     let trace = if options.trace { "fst" } else { "" };
     let coverage = if options.coverage { "coverage" } else { "" };
@@ -82,19 +84,24 @@ fn compiled(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Port>)> {
         &options.clock,
         &options.prefix,
         &options.optimise,
-        &crate::shim::cpp(&ports, options),
+        &crate::shim::cpp(&ports, options, mutated),
         verilog,
     ]);
     let dir = built(&key, |dir| {
-        tool::verilate(verilog, dir, &ports, options)?;
+        let shim = crate::shim::cpp(&ports, options, mutated);
+        tool::verilate(verilog, dir, &shim, options)?;
         tool::compile_model(dir, &runtime, options)
     })?;
     Ok((dir, ports))
 }
 
-/// The shared library of a model and its ports.
+/// The shared library of a model, or of what stands for it while a mutant is chosen, and its ports.
 pub(crate) fn model(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Port>)> {
-    let (dir, ports) = compiled(verilog, options)?;
+    let mutated = match Mutant::chosen()? {
+        Some(mutant) => mutant.instead_of(verilog, &options.name)?,
+        None => None,
+    };
+    let (dir, ports) = compiled(mutated.as_deref().unwrap_or(verilog), options)?;
     Ok((dir.join("model.so"), ports))
 }
 

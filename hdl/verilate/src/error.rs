@@ -29,6 +29,12 @@ pub enum Error {
         /// What was not understood.
         reason: String,
     },
+    /// [`MUTANT`](crate::MUTANT) names no mutant.
+    #[error("{}={text:?} is not FOLDER:NUMBER", crate::MUTANT)]
+    Mutant {
+        /// What it is.
+        text: String,
+    },
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     Io {

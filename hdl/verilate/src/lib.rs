@@ -11,13 +11,17 @@
 //! ```
 //!
 //! State that the design does not initialise (block RAM, mostly) starts with random contents from a seed: the
-//! same seed gives the same run, and a block that relies on memory being zero fails.
+//! same seed gives the same run, and a block that relies on memory being zero fails. Two seeds are special: [`ZEROS`] and [`ONES`] make
+//! every such bit that.
+//!
+//! Tests can be run on a faulty block: see [`MUTANT`].
 
 mod bench;
 mod cache;
 mod coverage;
 mod dut;
 mod error;
+mod mutant;
 mod port;
 mod shim;
 mod tool;
@@ -28,10 +32,17 @@ pub use bench::Bench;
 pub use coverage::COVERAGE;
 pub use dut::{Dut, Handle};
 pub use error::Error;
+pub use mutant::MUTANT;
 pub use port::{Direction, Port};
 
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// The seed of a power-up with all bits 0 that the design does not initialise.
+pub const ZEROS: u64 = u64::MAX - 1;
+
+/// The seed of a power-up with all such bits 1.
+pub const ONES: u64 = u64::MAX;
 
 /// How a model is made.
 #[derive(Clone, Debug)]

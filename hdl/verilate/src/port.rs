@@ -57,6 +57,9 @@ pub(crate) fn parse(verilog: &str, block: &str) -> Result<Vec<Port>> {
     let body =
         verilog.split_once("module top(").ok_or_else(|| fail("no `module top(` in the Verilog".into()))?.1;
     let body = body.split("endmodule").next().unwrap_or(body);
+    // A function that yosys writes has inputs of its own.
+    let header = body.split(')').next().unwrap_or(body);
+    let names: Vec<&str> = header.split(',').map(str::trim).collect();
     let mut ports = Vec::new();
     for line in body.lines().map(str::trim) {
         let (direction, rest) = if let Some(rest) = line.strip_prefix("input ") {
@@ -84,7 +87,9 @@ pub(crate) fn parse(verilog: &str, block: &str) -> Result<Vec<Port>> {
         if name.is_empty() {
             return Err(fail(format!("port without a name: `{line}`")));
         }
-        ports.push(Port { name: name.into(), direction, width });
+        if names.contains(&name) {
+            ports.push(Port { name: name.into(), direction, width });
+        }
     }
     Ok(ports)
 }
@@ -95,8 +100,8 @@ mod tests {
 
     #[test]
     fn reads_rusthdl_ports() {
-        let text = "module top(clock,a$b,q);\n\n    // Module arguments\n    input wire  clock;\n    \
-                    input wire  [71:0] a$b;\n    output reg signed [7:0] q;\n    output wire  r;\n    reg x;\nendmodule\n\
+        let text = "module top(clock,a$b,q, r);\n\n    // Module arguments\n    input wire  clock;\n    \
+                    input wire  [71:0] a$b;\n    output reg signed [7:0] q;\n    output wire  r;\n    reg x;\n    function f;\n    input [3:0] a;\n    endfunction\nendmodule\n\
                     module top$sub(z);\ninput wire z;\nendmodule";
         let ports = parse(text, "t").unwrap();
         let seen: Vec<_> = ports.iter().map(|p| (p.name.as_str(), p.direction, p.width)).collect();

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::{coverage, Direction, Options, Port};
+use crate::{coverage, mutant, Direction, Options, Port, ONES, ZEROS};
 
 /// The C++ type of a port's storage, as Verilator chooses it.
 fn cpp_field(port: &Port) -> String {
@@ -39,8 +39,8 @@ pub(crate) fn has_clock(ports: &[Port], options: &Options) -> bool {
     ports.iter().any(|port| port.name == options.clock && port.direction == Direction::In)
 }
 
-/// The shim's C++.
-pub(crate) fn cpp(ports: &[Port], options: &Options) -> String {
+/// The shim's C++; of a model that has mutants in it, the environment chooses one.
+pub(crate) fn cpp(ports: &[Port], options: &Options, mutated: bool) -> String {
     let p = &options.prefix;
     let structure = |name: &str, direction| {
         let fields: String =
@@ -90,6 +90,10 @@ pub(crate) fn cpp(ports: &[Port], options: &Options) -> String {
         ),
         false => Default::default(),
     };
+    let (chosen, select) = match mutated {
+        true => (mutant::cpp(), format!(" top.{} = chosen_mutant(); ", mutant::SELECT)),
+        false => Default::default(),
+    };
     let (low, high) = if has_clock(ports, options) {
         (format!("  m->top.{} = 0;\n", options.clock), format!("  m->top.{} = 1;\n", options.clock))
     } else {
@@ -102,12 +106,12 @@ pub(crate) fn cpp(ports: &[Port], options: &Options) -> String {
 #include <memory>
 #include "V{p}.h"
 #include "verilated.h"
-{trace_include}{counters}
+{trace_include}{counters}{chosen}
 namespace {{
 {inputs}{outputs}
 struct Context : VerilatedContext {{
   Context(uint64_t seed) {{
-    randReset(2);
+    randReset(seed == {ZEROS}u ? 0 : seed == {ONES}u ? 1 : 2);
     randSeed(static_cast<int>(seed & 0x3fffffff) | 1);
     traceEverOn({trace_flag});
   }}
@@ -116,7 +120,7 @@ struct Model {{
   Context context;
   V{p} top;
   uint64_t time = 0;
-{trace_field}{counters_field}  explicit Model(uint64_t seed) : context(seed), top(&context, "top") {{}}
+{trace_field}{counters_field}  explicit Model(uint64_t seed) : context(seed), top(&context, "top") {{{select}}}
   void step(uint64_t by) {{
     top.eval();
 {counters_start}{trace_dump}    time += by;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use crate::{coverage, shim, Error, Options, Port, Result};
+use crate::{coverage, Error, Options, Result};
 
 /// Verilator's program: `VERILATOR` if set, else the one on PATH.
 fn verilator() -> String {
@@ -54,7 +54,7 @@ pub(crate) fn verilator_version() -> Result<&'static str> {
 }
 
 /// Writes `top.v`, runs Verilator, and writes one C++ file that holds the whole model and the shim.
-pub(crate) fn verilate(verilog: &str, dir: &Path, ports: &[Port], options: &Options) -> Result<PathBuf> {
+pub(crate) fn verilate(verilog: &str, dir: &Path, shim: &str, options: &Options) -> Result<PathBuf> {
     fs::create_dir_all(dir).map_err(Error::io(dir))?;
     let source = dir.join("top.v");
     fs::write(&source, verilog).map_err(Error::io(&source))?;
@@ -88,7 +88,7 @@ pub(crate) fn verilate(verilog: &str, dir: &Path, ports: &[Port], options: &Opti
     }
     parts.sort();
     let mut text: String = parts.iter().map(|part| format!("#include \"{part}\"\n")).collect();
-    text.push_str(&shim::cpp(ports, options));
+    text.push_str(shim);
     let unit = dir.join("model.cpp");
     fs::write(&unit, text).map_err(Error::io(&unit))?;
     Ok(unit)

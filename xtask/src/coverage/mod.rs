@@ -6,7 +6,7 @@
 
 mod counts;
 mod reasons;
-mod source;
+pub mod source;
 
 use crate::command::Cmd;
 use crate::need::Need;

@@ -1,0 +1,97 @@
+//! The blocks that mutants are made of, and the tests of each.
+
+/// One block.
+#[derive(Debug, Clone, Copy)]
+pub struct Block {
+    /// As `viaduct-export list` has it.
+    pub name: &'static str,
+    /// The program of the crate `viaduct-hdl` that tests it.
+    pub program: &'static str,
+    /// The modules of that program, by how their tests' names begin.
+    pub modules: &'static [&'static str],
+}
+
+const fn block(name: &'static str, program: &'static str, modules: &'static [&'static str]) -> Block {
+    Block { name, program, modules }
+}
+
+/// Each block that a test has for itself. What is in no such block (a FIFO, say) is in those that use it.
+pub const BLOCKS: &[Block] = &[
+    block("prims/successor", "prims", &["successor::"]),
+    block("prims/packer", "prims", &["packer::"]),
+    block("prims/crc32", "prims", &["crc32::"]),
+    block("admin/broadcast", "admin", &["command::"]),
+    block("admin/command", "admin", &["command::"]),
+    block("admin/counters", "admin", &["counters::"]),
+    block("admin/registers", "admin", &["registers::"]),
+    block("vi/state", "admin", &["state::"]),
+    block("edge/receive", "tlp", &["receive::"]),
+    block("edge/complete", "tlp", &["complete::"]),
+    block("edge/transmit", "tlp", &["transmit::"]),
+    block("dma/read", "tlp", &["dma_read::"]),
+    block("dma/write", "tlp", &["dma_write::"]),
+    block("doorbell", "queues", &["doorbell::"]),
+    block("doorbell/cq_pages", "queues", &["cq_pages::"]),
+    block("fetch", "queues", &["fetch::", "rewind::"]),
+    block("protect", "protect", &["checks::", "traffic::"]),
+    block("send/gather", "send", &["gather::"]),
+    block("send/transmit", "send", &["transmit::"]),
+    block("send/flush_read", "complete", &["flush_read::"]),
+    block("send/ack", "complete", &["ack::"]),
+    block("send/egress", "complete", &["egress::"]),
+    block("complete/sends", "complete", &["again::", "refusals::", "rewinds::", "sends::"]),
+    block("complete/indices", "complete", &["indices::"]),
+    block("complete/queues", "complete", &["queues::", "cq_random::"]),
+    block("complete/writer", "complete", &["writer::"]),
+    block("receive/ingress", "receive", &["ingress::"]),
+    block("receive/parse", "receive", &["parse::"]),
+    block("receive/store", "receive", &["store::"]),
+    block("receive/reads", "receive", &["reads::"]),
+    block("receive/path", "receive", &["path::", "random::", "raw::", "write::"]),
+    block("reply/requests", "reply", &["requests::"]),
+    block("interrupt/notify", "interrupt", &["notify::"]),
+    block("interrupt/vectors", "interrupt", &["vectors::", "moderation::", "random::"]),
+    block("mac/mdio", "mac", &["mdio::"]),
+    block("mac", "mac", &["pause::", "receive::", "transmit::", "reset::"]),
+    block("board/start", "mac", &["start::"]),
+];
+
+/// How many mutants of `count` each block gets, in order, by its size: half of them the same number each, half by size.
+pub fn shares(count: usize, sizes: &[usize]) -> Vec<usize> {
+    let total = sizes.iter().sum::<usize>().max(1);
+    let mut before = 0;
+    let mut given = 0;
+    // Rounded along the sum, so that the parts add up to the whole.
+    let share = |(index, size): (usize, &usize)| {
+        before += size;
+        let (even, sized) = ((index + 1) as f64 / sizes.len() as f64, before as f64 / total as f64);
+        let until = (count as f64 * (even + sized) / 2.0).round() as usize;
+        let share = until - given;
+        given = until;
+        share
+    };
+    sizes.iter().enumerate().map(share).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_block_has_its_share() {
+        assert_eq!(shares(100, &[1, 1, 2]), [29, 29, 42]);
+        assert_eq!(shares(1, &[5, 5]).iter().sum::<usize>(), 1);
+        let many: Vec<usize> = (1..40).collect();
+        let shares = shares(1000, &many);
+        assert_eq!(shares.iter().sum::<usize>(), 1000);
+        assert!(shares.iter().all(|share| *share >= 12), "{shares:?}");
+    }
+
+    #[test]
+    fn no_block_stands_twice_and_each_has_tests() {
+        let names: BTreeSet<&str> = BLOCKS.iter().map(|block| block.name).collect();
+        assert_eq!(names.len(), BLOCKS.len());
+        assert!(BLOCKS.iter().all(|block| !block.modules.is_empty()));
+    }
+}
