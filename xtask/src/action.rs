@@ -3,7 +3,7 @@
 use crate::command::Cmd;
 use crate::hardware::{self, Exporter};
 use crate::project::Project;
-use crate::{alone, demo, fit, install, mutate, netlist, soak, vfio};
+use crate::{alone, demo, fit, install, lints, mutate, netlist, soak, vfio};
 use anyhow::Result;
 use std::path::Path;
 
@@ -85,6 +85,7 @@ impl Tests<'_> {
         };
         match action {
             Action::Format => project.cargo("fmt")?.args(["--all", "--", "--check"]).run(),
+            Action::Clippy if self.whole => lints::check(project),
             Action::Clippy => {
                 project.cargo("clippy")?.args(["--workspace", "--all-targets", "--", "-D", "warnings"]).run()
             }

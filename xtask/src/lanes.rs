@@ -3,12 +3,13 @@
 //! Each part is a process of its own. The first lane's write to this terminal; what the second lane's write is kept in a
 //! file, and shown when the first is between two parts.
 
+use crate::lints;
 use crate::parts::Part;
 use crate::project::Project;
 use crate::suite::{Outcome, Suite};
 use anyhow::{anyhow, bail, Context, Result};
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Instant;
@@ -26,6 +27,8 @@ pub enum Lane {
 
 /// The part after which those of [`Lane::Tools`] may begin.
 const BUILD: &str = "build";
+/// The part that looks at what that has told: it is compiled by clippy then.
+const CLIPPY: &str = "clippy";
 
 /// What is still to be run.
 struct Queue<'a> {
@@ -65,6 +68,8 @@ impl<'a> Queue<'a> {
 
 /// What both lanes share.
 struct State<'a> {
+    /// What compiles for all parts that use the same target folder, if it is not rustc.
+    compiler: Option<&'a Path>,
     queue: Queue<'a>,
     /// Ended, and not shown yet: the files of what was printed.
     printed: Vec<(&'static str, PathBuf)>,
@@ -76,7 +81,12 @@ struct State<'a> {
 /// # Errors
 /// No process can be started, or no file be written.
 pub fn run(project: &Project, parts: &[&'static Part], quick: bool, suite: &mut Suite) -> Result<()> {
-    let state = Mutex::new(State { queue: Queue::new(parts), printed: Vec::new(), suite });
+    let compiler = match parts.iter().any(|part| part.name == CLIPPY) {
+        true => Some(lints::driver(project)?),
+        false => None,
+    };
+    let compiler = compiler.as_deref();
+    let state = Mutex::new(State { compiler, queue: Queue::new(parts), printed: Vec::new(), suite });
     let freed = Condvar::new();
     let ended = std::thread::scope(|scope| {
         let second = scope.spawn(|| lane(project, quick, false, &state, &freed));
@@ -101,8 +111,9 @@ fn lane(project: &Project, quick: bool, first: bool, state: &Mutex<State>, freed
             now = freed.wait(now).unwrap_or_else(PoisonError::into_inner);
             continue;
         };
+        let compiler = now.compiler.filter(|_| part.lane != Lane::Apart);
         drop(now);
-        let run = one(project, part, quick, first);
+        let run = one(project, part, quick, first, compiler);
         now = state.lock().unwrap_or_else(PoisonError::into_inner);
         now.queue.ended(part);
         freed.notify_all();
@@ -123,7 +134,13 @@ fn show(printed: &mut Vec<(&'static str, PathBuf)>) -> Result<()> {
 }
 
 /// Runs one part; gives the file of what it printed, if that is not on this terminal.
-fn one(project: &Project, part: &Part, quick: bool, shown: bool) -> Result<(Outcome, Option<PathBuf>)> {
+fn one(
+    project: &Project,
+    part: &Part,
+    quick: bool,
+    shown: bool,
+    compiler: Option<&Path>,
+) -> Result<(Outcome, Option<PathBuf>)> {
     let folder = project.scratch("parts")?;
     let outcome = folder.join(format!("{}.json", part.name));
     if outcome.exists() {
@@ -134,6 +151,9 @@ fn one(project: &Project, part: &Part, quick: bool, shown: bool) -> Result<(Outc
     // This program again.
     let again = project.built("xtask")?.args(["part", part.name, "--outcome"]).arg(&outcome);
     let mut command = if quick { again.arg("--quick") } else { again }.command();
+    if let Some(compiler) = compiler {
+        command.env(lints::WRAPPER, compiler);
+    }
     let printed = match shown {
         true => {
             println!("\n== {}", part.name);

@@ -12,6 +12,7 @@ mod fit;
 mod hardware;
 mod install;
 mod lanes;
+mod lints;
 mod miri;
 mod mutate;
 mod need;

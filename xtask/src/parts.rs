@@ -52,10 +52,10 @@ const fn quick(
 #[rustfmt::skip]
 pub const PARTS: &[Part] = &[
     quick("format", Cargo, &[Lint], Action::Format, "the sources are as rustfmt writes them"),
-    quick("clippy", Cargo, &[Lint, Simulator], Action::Clippy, "no warning in any target"),
     part("alone", Apart, &[], Action::Alone, "what users link builds with no Verilator and no C++"),
     part("miri", Apart, &[], Action::Miri, "memory and threads of the library and the driver, as Miri sees them"),
     quick("build", Cargo, &[Simulator], Action::Build, "every crate and test"),
+    quick("clippy", Cargo, &[Lint, Simulator], Action::Clippy, "no warning in any target"),
     part("netlist", Tools, &[Simulator, PlaceRoute, Runner], Action::Netlist, "the core as it is synthesised does what its Verilog does, cycle by cycle"),
     part("budget", Tools, &[Synthesis], Action::Budget, "every block fits its budget on ECP5"),
     part("speed", Tools, &[Synthesis, PlaceRoute], Action::Speed, "the slowest blocks, placed and routed alone, are as fast as they promise"),
