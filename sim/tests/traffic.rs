@@ -28,7 +28,7 @@ fn a_hard_bus_changes_when_but_not_what() {
     for seed in 0..3 {
         println!("seed {seed}");
         let mut setup = Setup { seed, ..Setup::default() };
-        let bus = &mut setup.network.bus;
+        let bus = &mut setup.network.bus.conditions;
         (bus.reorder, bus.split, bus.stall, bus.gap) = (100, Split::Random, 150, 150);
         (bus.max_payload, bus.rcb, bus.round_trip) = (seed as u8 % 2, 64 << (seed % 2), 10 + 100 * seed);
         bus.credits =

@@ -5,3 +5,4 @@ mod counters;
 mod fairness;
 mod kinds;
 mod strangers;
+mod unkind_bus;
