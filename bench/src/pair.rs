@@ -56,7 +56,7 @@ impl Conditions {
 
     fn setup(&self) -> Setup {
         let mut setup = Setup { seed: SEED, ..Setup::default() };
-        setup.network.link = Link { latency: LATENCY, rate: self.rate };
+        setup.network.link = Link { latency: LATENCY, rate: self.rate, ..Link::default() };
         let bus = &mut setup.network.bus.conditions;
         (bus.round_trip, bus.max_payload, bus.max_read, bus.rcb) = (62, 1, 2, 64);
         bus.split = Split::Largest;

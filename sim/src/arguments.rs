@@ -155,7 +155,7 @@ impl Arguments {
             choices: Vec::new(),
             seed: self.seed,
             network: network::Options {
-                link: Link { latency: self.latency, rate: self.link_rate },
+                link: Link { latency: self.latency, rate: self.link_rate, ..Link::default() },
                 bus: root_complex::Options {
                     conditions: root_complex::Conditions {
                         round_trip: self.round_trip,

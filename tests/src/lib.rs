@@ -12,6 +12,7 @@
 
 pub mod frame;
 pub mod guests;
+pub mod load;
 pub mod memory;
 pub mod program;
 pub mod raw;

@@ -52,7 +52,7 @@ pub fn kinds() -> Vec<Kind> {
 /// NIC does. What it takes in time is tested elsewhere.
 pub fn quick(seed: u64) -> Setup {
     let mut setup = Setup { seed, kinds: kinds(), ..Setup::default() };
-    setup.network.link = Link { latency: 16, rate: 8 };
+    setup.network.link = Link { latency: 16, rate: 8, ..Link::default() };
     setup.network.bus.conditions.round_trip = 16;
     setup
 }
@@ -61,7 +61,7 @@ pub fn quick(seed: u64) -> Setup {
 pub fn moody(seed: u64) -> Setup {
     let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0x300d);
     let mut setup = quick(seed);
-    setup.network.link = Link { latency: random.random_range(8..64), rate: random.random_range(2..=8) };
+    setup.network.link = Link::random(&mut random);
     setup.network.bus.conditions = Conditions::random(&mut random);
     setup
 }

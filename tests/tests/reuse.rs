@@ -192,7 +192,7 @@ fn a_life_ends_at_any_time_and_the_next_one_is_whole() {
     for seed in seeds(&[1]) {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut setup = quick(seed);
-        setup.network.link = Link { latency: 16, rate: 1 };
+        setup.network.link = Link { latency: 16, rate: 1, ..Link::default() };
         let world = World::new(&setup);
         let mut hosts = [0, 1].map(|nic| world.host(nic));
         // All others are taken: whoever comes next gets the index of whoever has gone last.

@@ -28,7 +28,7 @@ impl Conditions {
     pub fn random(random: &mut ChaCha8Rng, rates: Rates) -> Self {
         let mut made = Self {
             seed: random.random(),
-            link: Link { latency: random.random_range(8..64), rate: random.random_range(2..=8) },
+            link: Link::random(random),
             bus: root_complex::Conditions {
                 round_trip: random.random_range(8..40),
                 ..root_complex::Conditions::default()

@@ -6,3 +6,4 @@ mod fairness;
 mod kinds;
 mod strangers;
 mod unkind_bus;
+mod unkind_wire;

@@ -7,10 +7,10 @@ use viaduct_driver::address::Service;
 use viaduct_driver::device::{Bar, PciDevice};
 use viaduct_sim::root_complex::{BusCounters, Conditions, Limits, ReadFault, RootComplex};
 use viaduct_sim::setup::{Kind, Setup};
-use viaduct_spec::descriptor::status;
 use viaduct_spec::register::registers;
+use viaduct_tests::load::{Load, LENGTH, RECEIVED};
 use viaduct_tests::memory::difference;
-use viaduct_tests::raw::{pair, Completion, Descriptor, RawVi};
+use viaduct_tests::raw::Completion;
 use viaduct_tests::scene::Scene;
 use viaduct_tests::world::{quick, seeds, Host, World};
 
@@ -25,61 +25,6 @@ fn rtl(conditions: Conditions, seed: u64) -> Setup {
     setup.network.bus.conditions = conditions;
     setup
 }
-
-/// Two hosts whose NICs send long messages to each other, both ways.
-struct Load {
-    scene: Scene,
-    vis: [RawVi; 2],
-    sends: [usize; 2],
-    receives: [usize; 2],
-}
-
-const LENGTH: usize = 30_000;
-
-impl Load {
-    fn new(scene: Scene, service: Service) -> Self {
-        let mut load =
-            Self { vis: pair(&scene.hosts, service, 1024), scene, sends: [0; 2], receives: [0; 2] };
-        load.post();
-        load
-    }
-
-    fn post(&mut self) {
-        let hosts = &mut self.scene.hosts;
-        for n in [0, 1] {
-            let into = Descriptor::of(&hosts[n], 0x10000, LENGTH);
-            self.receives[n] = self.vis[n].receive(&mut hosts[n], &into);
-        }
-        self.scene.world.run(600);
-        for n in [0, 1] {
-            let from = Descriptor::of(&hosts[n], 0x1000, LENGTH);
-            self.sends[n] = self.vis[n].send(&mut hosts[n], &from);
-        }
-    }
-
-    /// All messages arrive whole.
-    fn finish(&mut self) {
-        let Self { scene, sends, receives, .. } = self;
-        for n in [0, 1] {
-            let other = &scene.hosts[1 - n];
-            let received = scene.world.complete(other, receives[1 - n]);
-            assert_eq!((received.status, received.length), (RECEIVED, LENGTH as u32));
-            assert_eq!(other.memory.read(0x10000, LENGTH), scene.hosts[n].memory.read(0x1000, LENGTH));
-            assert_eq!(scene.world.complete(&scene.hosts[n], sends[n]).status & status::DONE, status::DONE);
-        }
-    }
-
-    /// Both hosts open their NICs anew, and talk.
-    fn anew(self) {
-        let Self { scene, vis, .. } = self;
-        let Scene { world, hosts, bystanders } = scene;
-        drop((vis, bystanders, hosts));
-        let mut scene = Scene::on(world);
-        scene.world.exchange(&mut scene.hosts, &mut scene.bystanders, 3000);
-    }
-}
-
-const RECEIVED: u32 = status::DONE | status::OP_RECEIVE;
 
 fn bus<T>(world: &World, nic: usize, act: impl FnOnce(u64, &mut RootComplex) -> T) -> T {
     let mut network = world.net.network();
