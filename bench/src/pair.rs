@@ -50,14 +50,14 @@ pub struct Conditions {
 impl Conditions {
     /// What the bound depends on.
     pub fn physics(&self) -> Physics {
-        let bus = self.setup().network.bus;
+        let bus = self.setup().network.bus.conditions;
         Physics { round_trip: bus.round_trip, max_payload: 128 << bus.max_payload, rate: self.rate }
     }
 
     fn setup(&self) -> Setup {
         let mut setup = Setup { seed: SEED, ..Setup::default() };
-        setup.network.link = Link { latency: LATENCY, rate: self.rate };
-        let bus = &mut setup.network.bus;
+        setup.network.link = Link { latency: LATENCY, rate: self.rate, ..Link::default() };
+        let bus = &mut setup.network.bus.conditions;
         (bus.round_trip, bus.max_payload, bus.max_read, bus.rcb) = (62, 1, 2, 64);
         bus.split = Split::Largest;
         setup

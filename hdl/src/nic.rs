@@ -5,9 +5,9 @@
 //!                          time_now ───►│ Nic │───► idle, *_deadline
 //!                                       └─────┘
 //! ```
-//! Contract and ports: "The top's ports" in docs/architecture.md. `reset`, `cfg_function_reset` and the agent's RESET
-//! bit clear everything, the registers included; the last of them leaves the PCIe edge alone, and waits until nothing of the core's is half way
-//! over it. STATE says busy meanwhile.
+//! Contract and ports: "The top's ports" in docs/architecture.md. `reset`, `link_down`, `cfg_function_reset` and the agent's RESET
+//! bit clear everything, the registers included. The first two do at once. The other two wait until nothing of the core's is half way over the
+//! PCIe edge, which lives on; meanwhile STATE says busy. The agent's bit leaves the MSI-X table alone, and loads are answered.
 //!
 //! Latency: that of the blocks; there is no logic here but the counters' order and the reset.
 //!
@@ -85,8 +85,12 @@ pub struct Nic {
     pub cfg_extended_tag: Signal<In, bool>,
     /// Memory requests may be sent.
     pub cfg_bus_master: Signal<In, bool>,
-    /// Function-level reset.
+    /// Function-level reset; stays until `function_reset_done`.
     pub cfg_function_reset: Signal<In, bool>,
+    /// It is done: stays until `cfg_function_reset` falls.
+    pub function_reset_done: Signal<Out, bool>,
+    /// The link is down, or in hot reset: everything is reset at once.
+    pub link_down: Signal<In, bool>,
     /// MSI-X is enabled.
     pub cfg_msix_enable: Signal<In, bool>,
     /// All vectors are masked.
@@ -165,10 +169,15 @@ pub struct Nic {
 
     /// Everything but the PCIe edge: the agent's RESET bit leaves that alone.
     clear: DFF<bool>,
-    /// The agent's RESET waits until nothing of the core's is half way over the edge.
+    /// A reset of the agent's or of the function waits until nothing of the core's is half way over the edge.
     ending: DFF<bool>,
     /// It has come to that.
     ended: Signal<Local, bool>,
+    /// The function is reset.
+    function_done: DFF<bool>,
+    /// The link is no more; packets end where they are.
+    down: Signal<Local, bool>,
+    /// All of the system's goes, too.
     hard: Signal<Local, bool>,
     rx_beat: Signal<Local, TlpBeat>,
     eth_beat: Signal<Local, FrameBeat>,
@@ -185,7 +194,7 @@ pub struct Nic {
 impl Logic for Nic {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, clear, ending, quiet);
+        dff_setup!(self, clock, clear, ending, function_done, quiet);
         clock!(self, clock, tlp_receive, tlp_complete, tlp_transmit, dma_read, dma_write, protect);
         clock!(self, clock, registers, command, broadcast, counters, vi_state, doorbell, fetch);
         clock!(self, clock, cq_pages, queues);
@@ -193,21 +202,34 @@ impl Logic for Nic {
         clock!(self, clock, notify, vectors);
 
         // Reset.
-        self.hard.next = self.reset.val() | self.cfg_function_reset.val();
+        self.down.next = self.reset.val() | self.link_down.val();
+        self.hard.next = self.down.val() | self.function_done.q.val();
         // The edge lives on: it must not be left with half a packet, nor be brought the answer to a read of before.
-        self.ended.next = self.ending.q.val() & self.tlp_transmit.settled.val() & !self.dma_read.busy.val();
-        self.ending.d.next = (self.ending.q.val() | self.registers.soft_reset.val()) & !self.ended.val();
-        if self.hard.val() {
+        self.ended.next =
+            self.ending.q.val() & self.tlp_transmit.settled.val() & !self.dma_read.outstanding.val();
+        self.ending.d.next = (self.ending.q.val()
+            | self.registers.soft_reset.val()
+            | (self.cfg_function_reset.val() & !self.function_done.q.val()))
+            & !self.ended.val();
+        self.function_done.d.next =
+            self.cfg_function_reset.val() & (self.function_done.q.val() | self.ended.val());
+        if self.down.val() {
             self.ending.d.next = false;
+            self.function_done.d.next = false;
         }
+        self.function_reset_done.next = self.function_done.q.val();
         self.clear.d.next = self.hard.val() | self.ended.val();
-        self.tlp_transmit.hold.next = self.ending.q.val();
+        self.tlp_transmit.hold.next = self.ending.q.val() | self.function_done.q.val();
+        self.tlp_transmit.mute.next = self.cfg_function_reset.val();
         self.registers.restart.next = self.hard.val();
         self.tlp_receive.reset.next = self.hard.val();
         self.tlp_complete.reset.next = self.hard.val();
-        self.tlp_transmit.reset.next = self.hard.val();
+        self.tlp_receive.down.next = self.down.val();
+        self.tlp_transmit.reset.next = self.down.val();
         self.registers.reset.next = self.clear.q.val();
         self.dma_read.reset.next = self.clear.q.val();
+        self.dma_read.down.next = self.hard.val();
+        self.dma_read.draining.next = self.ending.q.val();
         self.dma_write.reset.next = self.clear.q.val();
         self.protect.reset.next = self.clear.q.val();
         self.command.reset.next = self.clear.q.val();
@@ -262,7 +284,7 @@ impl Logic for Nic {
         self.tlp_transmit.credit_ch.next = self.credit_ch.val();
         self.tlp_transmit.credit_cd.next = self.credit_cd.val();
         self.tlp_transmit.bus_master.next = self.cfg_bus_master.val();
-        self.tlp_transmit.max_payload.next = self.cfg_max_payload.val();
+        self.tlp_transmit.max_payload.next = self.dma_write.cut.val();
         self.tlp_transmit.tx_ready.next = self.tlp_tx_ready.val();
         self.tlp_tx_valid.next = self.tlp_transmit.tx_valid.val();
         self.tlp_tx_data.next = self.tlp_transmit.tx.val().data;
@@ -271,7 +293,7 @@ impl Logic for Nic {
         self.tlp_tx_class.next = self.tlp_transmit.tx_class.val();
 
         // DMA.
-        self.dma_read.command_valid.next = self.protect.read_valid.val() & !self.ending.q.val();
+        self.dma_read.command_valid.next = self.protect.read_valid.val();
         self.dma_read.command.next = self.protect.read.val();
         self.dma_read.completion_valid.next = self.tlp_receive.completion_valid.val();
         self.dma_read.completion.next = self.tlp_receive.completion.val();
@@ -308,7 +330,7 @@ impl Logic for Nic {
         self.protect.read_retire_epoch.next = self.dma_read.retire_epoch.val();
         self.protect.write_retire_valid.next = self.dma_write.retire_valid.val();
         self.protect.write_retire_epoch.next = self.dma_write.retire_epoch.val();
-        self.protect.read_ready.next = self.dma_read.command_ready.val() & !self.ending.q.val();
+        self.protect.read_ready.next = self.dma_read.command_ready.val();
         self.protect.write_ready.next = self.dma_write.command_ready.val();
 
         // Registers, commands, commits.

@@ -155,23 +155,26 @@ impl Arguments {
             choices: Vec::new(),
             seed: self.seed,
             network: network::Options {
-                link: Link { latency: self.latency, rate: self.link_rate },
+                link: Link { latency: self.latency, rate: self.link_rate, ..Link::default() },
                 bus: root_complex::Options {
-                    round_trip: self.round_trip,
-                    max_payload: self.max_payload,
-                    max_read: self.max_read,
-                    rcb: match self.rcb {
-                        Rcb::Bytes64 => 64,
-                        Rcb::Bytes128 => 128,
+                    conditions: root_complex::Conditions {
+                        round_trip: self.round_trip,
+                        max_payload: self.max_payload,
+                        max_read: self.max_read,
+                        rcb: match self.rcb {
+                            Rcb::Bytes64 => 64,
+                            Rcb::Bytes128 => 128,
+                        },
+                        split: match self.split {
+                            SplitArgument::Largest => Split::Largest,
+                            SplitArgument::Boundary => Split::Boundary,
+                            SplitArgument::Random => Split::Random,
+                        },
+                        reorder: self.reorder,
+                        stall: self.stall,
+                        gap: self.gap,
+                        ..root_complex::Conditions::default()
                     },
-                    split: match self.split {
-                        SplitArgument::Largest => Split::Largest,
-                        SplitArgument::Boundary => Split::Boundary,
-                        SplitArgument::Random => Split::Random,
-                    },
-                    reorder: self.reorder,
-                    stall: self.stall,
-                    gap: self.gap,
                     dma: match self.dma {
                         DmaArgument::Files => Dma::Files,
                         DmaArgument::Messages => Dma::Messages,
@@ -218,7 +221,7 @@ mod tests {
         let parse = |words: &[&str]| Arguments::try_parse_from(words.iter().copied());
         let setup =
             parse(&["viaduct-sim", "--max-payload", "128", "--drop", "3,5", "--drop", "9"]).unwrap().setup();
-        assert_eq!(setup.network.bus.max_payload, 0);
+        assert_eq!(setup.network.bus.conditions.max_payload, 0);
         assert_eq!(setup.faults.drop, [3, 5, 9].into());
         assert!(parse(&["viaduct-sim", "--max-payload", "512"]).is_err());
         assert!(parse(&["viaduct-sim", "--link-rate", "9"]).is_err());

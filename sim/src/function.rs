@@ -9,7 +9,9 @@ use crate::fabric::Mac;
 use crate::memory::Memory;
 use crate::model::Choices;
 use crate::network::Probe;
-use crate::root_complex::{Access, BusCounters, Client, DmaAnswer, LoadId, MessageId, Violation};
+use crate::root_complex::{
+    Access, BusCounters, Client, DmaAnswer, LoadId, MessageId, RootComplex, Violation,
+};
 
 /// A PCI function with an Ethernet port.
 pub trait Function: Send {
@@ -45,6 +47,21 @@ pub trait Function: Send {
 
     /// Function reset.
     fn reset(&mut self, now: Cycle);
+
+    /// A reset is not over: what it sent before may still reach memory.
+    fn is_resetting(&self, _now: Cycle) -> bool {
+        false
+    }
+
+    /// Its link to the root complex goes down for so many cycles. Who has no such link is reset.
+    fn link_down(&mut self, now: Cycle, _cycles: u64) {
+        self.reset(now);
+    }
+
+    /// Its root complex, if it has one.
+    fn root_complex(&mut self) -> Option<&mut RootComplex> {
+        None
+    }
 
     /// The memory that it reaches.
     fn memory(&mut self) -> &mut Memory;

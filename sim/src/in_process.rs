@@ -213,6 +213,10 @@ impl PciDevice for InProcessDevice {
         let mut network = self.shared.network();
         network.reset(self.nic);
         network.step(RESET_CYCLES);
+        // What it sent before must not reach memory that the caller takes away.
+        while network.is_resetting(self.nic) {
+            network.step(RESET_CYCLES);
+        }
         Ok(())
     }
 

@@ -297,6 +297,10 @@ impl Live {
             }
             Request::Reset(nic, answer) => {
                 network.reset(nic);
+                // What it sent before must not reach memory that the client takes away. Its client may wait for us: no read waits for it.
+                while network.is_resetting(nic) {
+                    network.step(network.quantum());
+                }
                 let _ = answer.send(());
             }
             Request::SetVectors(nic, start, eventfds, answer) => {

@@ -73,7 +73,9 @@ struct Slot {
 impl Function for Slot {
     fn sleeps_until(&self, now: Cycle) -> Option<Cycle> {
         let calm = self.calm >= CALM_CYCLES && self.bus.is_quiet(now) && self.mac.is_quiet();
-        let deadline = self.output.deadlines().map(|end| reached(now, end)).min().unwrap_or(Cycle::MAX);
+        let base = self.bus.time_base();
+        let ends = self.output.deadlines().map(|end| reached(now, end.wrapping_sub(base)));
+        let deadline = ends.min().unwrap_or(Cycle::MAX);
         (calm && deadline > now).then_some(deadline)
     }
 
@@ -126,6 +128,18 @@ impl Function for Slot {
 
     fn reset(&mut self, now: Cycle) {
         self.awake().reset(now);
+    }
+
+    fn is_resetting(&self, now: Cycle) -> bool {
+        self.bus.is_resetting(now)
+    }
+
+    fn link_down(&mut self, now: Cycle, cycles: u64) {
+        self.awake().link_down(now, cycles);
+    }
+
+    fn root_complex(&mut self) -> Option<&mut RootComplex> {
+        Some(self.awake())
     }
 
     fn memory(&mut self) -> &mut Memory {
@@ -186,7 +200,7 @@ impl Slot {
     fn cycle(&mut self, now: Cycle) {
         let (input, output) = (&mut self.input, &mut self.output);
         input.reset = now < RESET_CYCLES;
-        input.time_now = ticks(now);
+        input.time_now = ticks(now).wrapping_add(self.bus.time_base());
         self.bus.drive(now, input);
         self.mac.drive(now, input);
         self.nic.cycle(input, output);
@@ -350,6 +364,22 @@ impl Network {
     pub fn reset(&mut self, nic: usize) {
         let now = self.now;
         self.slots[nic].reset(now);
+    }
+
+    /// Whether a reset of a NIC's is not over: what it sent before may still reach memory.
+    pub fn is_resetting(&self, nic: usize) -> bool {
+        self.slots[nic].is_resetting(self.now)
+    }
+
+    /// Takes a NIC's link to its root complex down, or into hot reset, for so many cycles. A model is reset as a function is.
+    pub fn link_down(&mut self, nic: usize, cycles: u64) {
+        let now = self.now;
+        self.slots[nic].link_down(now, cycles);
+    }
+
+    /// The root complex of a NIC, for tests that have it do what no driver can ask for; a model has none.
+    pub fn root_complex(&mut self, nic: usize) -> Option<&mut RootComplex> {
+        self.slots[nic].root_complex()
     }
 
     /// Gives a NIC's interrupt vectors from `start` on an eventfd each, or takes it away.

@@ -81,8 +81,8 @@ fn passes(net: &InProcess, cycles: u64, mut holds: impl FnMut() -> bool) -> bool
 #[test]
 fn an_armed_queue_interrupts_when_the_descriptor_is_complete() {
     let mut setup = Setup::default();
-    (setup.network.bus.stall, setup.network.bus.gap) = (100, 100);
-    (setup.network.bus.reorder, setup.network.bus.split) = (100, Split::Random);
+    (setup.network.bus.conditions.stall, setup.network.bus.conditions.gap) = (100, 100);
+    (setup.network.bus.conditions.reorder, setup.network.bus.conditions.split) = (100, Split::Random);
     let net = InProcess::new(setup.build().unwrap());
     let (from, to) = (End::new(&net, 0), End::new(&net, 1));
     assert!(!to.device.may_sleep() && to.device.vectors() == VECTORS);

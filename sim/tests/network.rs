@@ -53,7 +53,8 @@ fn start(never_skip: bool) -> Run {
         Box::new(Alarm { deadlines: deadlines.to_vec(), left: 0, cycles, received })
     };
     let nics = vec![alarm(&[10, 500, 501, 5000]), alarm(&[10, 4000]), alarm(&[])];
-    let options = Options { link: Link { latency: 64, rate: 1 }, never_skip, ..Options::default() };
+    let options =
+        Options { link: Link { latency: 64, rate: 1, ..Link::default() }, never_skip, ..Options::default() };
     Run { network: Network::new(nics, &options, None), cycles, received }
 }
 

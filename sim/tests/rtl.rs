@@ -120,8 +120,8 @@ fn what_is_outside_is_refused() {
 fn the_same_seed_gives_the_same_cycles() {
     let run = |seed| {
         let mut setup = Setup { seed, ..Setup::default() };
-        (setup.network.bus.reorder, setup.network.bus.split) = (50, Split::Random);
-        (setup.network.bus.stall, setup.network.bus.gap) = (200, 200);
+        (setup.network.bus.conditions.reorder, setup.network.bus.conditions.split) = (50, Split::Random);
+        (setup.network.bus.conditions.stall, setup.network.bus.conditions.gap) = (200, 200);
         let (net, device) = start(&setup);
         settle(&net);
         let mut values = Vec::new();

@@ -28,12 +28,12 @@ fn a_hard_bus_changes_when_but_not_what() {
     for seed in 0..3 {
         println!("seed {seed}");
         let mut setup = Setup { seed, ..Setup::default() };
-        let bus = &mut setup.network.bus;
+        let bus = &mut setup.network.bus.conditions;
         (bus.reorder, bus.split, bus.stall, bus.gap) = (100, Split::Random, 150, 150);
         (bus.max_payload, bus.rcb, bus.round_trip) = (seed as u8 % 2, 64 << (seed % 2), 10 + 100 * seed);
         bus.credits =
             Limits { posted: Some(3), posted_data: Some(20), nonposted: Some(2), ..Limits::default() };
-        setup.network.link = Link { latency: 20 + 100 * seed, rate: 1 + 3 * seed };
+        setup.network.link = Link { latency: 20 + 100 * seed, rate: 1 + 3 * seed, ..Link::default() };
         let first = run(&setup);
         assert_eq!(first.completed, SIZES.len());
         assert!(first == run(&setup), "the same seed gave another run");

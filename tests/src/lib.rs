@@ -13,6 +13,7 @@
 
 pub mod frame;
 pub mod guests;
+pub mod load;
 pub mod memory;
 pub mod pages;
 pub mod program;

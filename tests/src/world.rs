@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
 
-use rand::{Rng, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use viaduct_driver::address::Mac;
 use viaduct_driver::agent::{Agent, MemoryAttributes, Options};
@@ -15,7 +15,7 @@ use viaduct_driver::device::{Bar, DmaAccess, PciDevice};
 use viaduct_sim::fabric::{Faults, Frame, Link};
 use viaduct_sim::in_process::{InProcess, InProcessDevice};
 use viaduct_sim::network::Activity;
-use viaduct_sim::root_complex::{Limits, Split};
+use viaduct_sim::root_complex::Conditions;
 use viaduct_sim::setup::{Kind, Setup};
 use viaduct_spec::register::{command, command_op, counter, nic_kind, registers, state};
 
@@ -52,37 +52,17 @@ pub fn kinds() -> Vec<Kind> {
 /// NIC does. What it takes in time is tested elsewhere.
 pub fn quick(seed: u64) -> Setup {
     let mut setup = Setup { seed, kinds: kinds(), ..Setup::default() };
-    setup.network.link = Link { latency: 16, rate: 8 };
-    setup.network.bus.round_trip = 16;
+    setup.network.link = Link { latency: 16, rate: 8, ..Link::default() };
+    setup.network.bus.conditions.round_trip = 16;
     setup
 }
 
-/// Two NICs, with links and root complexes of random habits: how reads are cut, reordered and
-/// delayed, when the NIC has to wait, what it may send before it gets credits back.
+/// Two NICs, with links and root complexes of random conditions.
 pub fn moody(seed: u64) -> Setup {
     let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0x300d);
     let mut setup = quick(seed);
-    setup.network.link = Link { latency: random.random_range(8..64), rate: random.random_range(2..=8) };
-    let bus = &mut setup.network.bus;
-    bus.round_trip = random.random_range(4..120);
-    bus.max_payload = random.random_range(0..=2);
-    bus.max_read = random.random_range(0..=5);
-    bus.rcb = if random.random() { 64 } else { 128 };
-    bus.extended_tag = random.random();
-    bus.split = [Split::Largest, Split::Boundary, Split::Random][random.random_range(0..3)];
-    bus.reorder = [0, 40, 300][random.random_range(0..3)];
-    bus.stall = [0, 100, 400][random.random_range(0..3)];
-    bus.gap = [0, 100, 400][random.random_range(0..3)];
-    if random.random() {
-        // The least that the specification allows for a payload of 512 bytes, and a little more.
-        bus.credits = Limits {
-            posted: Some(random.random_range(1..8)),
-            posted_data: Some(random.random_range(32..80)),
-            nonposted: Some(random.random_range(1..8)),
-            completion: Some(random.random_range(1..8)),
-            completion_data: Some(random.random_range(32..80)),
-        };
-    }
+    setup.network.link = Link::random(&mut random);
+    setup.network.bus.conditions = Conditions::random(&mut random);
     setup
 }
 

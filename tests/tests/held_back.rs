@@ -53,9 +53,9 @@ fn a_receive_that_is_not_fetched_holds_back_its_own_vi_only() {
 fn reads_that_wait_for_the_host_hold_back_no_write() {
     const ROUND_TRIP: u64 = 6000;
     let mut setup = quick(2);
-    setup.network.bus.round_trip = ROUND_TRIP;
+    setup.network.bus.conditions.round_trip = ROUND_TRIP;
     // Sixteen tags of 128 bytes are fewer than the bytes that a message is read ahead.
-    setup.network.bus.max_read = 0;
+    setup.network.bus.conditions.max_read = 0;
     let mut scene = Scene::on(World::new(&setup));
     let mut busy = pair(&scene.hosts, Service::UnreliableDelivery, 1024);
     let mut others = pair(&scene.hosts, Service::UnreliableDelivery, 1024);

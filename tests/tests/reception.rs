@@ -26,7 +26,7 @@ const ROUND_TRIP: u64 = 800;
 
 fn scene(kinds: [Kind; 2], round_trip: u64) -> Scene {
     let mut setup = Setup { kinds: kinds.to_vec(), ..quick(41) };
-    setup.network.bus.round_trip = round_trip;
+    setup.network.bus.conditions.round_trip = round_trip;
     Scene::on(World::new(&setup))
 }
 

@@ -175,7 +175,7 @@ fn a_life_ends_at_any_time_and_the_next_one_is_whole() {
     for seed in seeds(&[1]) {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut setup = quick(seed);
-        setup.network.link = Link { latency: 16, rate: 1 };
+        setup.network.link = Link { latency: 16, rate: 1, ..Link::default() };
         let world = World::new(&setup);
         let mut hosts = [0, 1].map(|nic| world.host(nic));
         // All others are taken: whoever comes next gets the index of whoever has gone last.
@@ -205,7 +205,7 @@ fn a_life_ends_at_any_time_and_the_next_one_is_whole() {
 fn an_event_of_a_life_is_in_the_ring_when_a_drain_has_ended() {
     for seed in seeds(&[1]) {
         let mut setup = quick(seed);
-        setup.network.bus.stall = 980;
+        setup.network.bus.conditions.stall = 980;
         let world = World::new(&setup);
         let host = world.host(0);
         let vis: Vec<RawVi> = (0..12).map(|_| RawVi::new(&host, Service::UnreliableDelivery, MTU)).collect();

@@ -269,7 +269,7 @@ fn reliable_reception_waits_for_the_bus() {
         let file = folder.path().join("wire.pcap");
         // The model reaches memory in no time.
         let mut setup = Setup { pcap: Some(file.clone()), kinds: vec![Kind::Rtl], ..quick(12) };
-        setup.network.bus.round_trip = ROUND_TRIP;
+        setup.network.bus.conditions.round_trip = ROUND_TRIP;
         let mut scene = Scene::on(World::new(&setup));
         let mut vis = pair(&scene.hosts, service, 1024);
         let number = vis[1].vi.info().queue_pair;

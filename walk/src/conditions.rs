@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use viaduct_sim::fabric::Link;
 use viaduct_sim::model::{Choices, Mutant};
 use viaduct_sim::network;
-use viaduct_sim::root_complex::{Limits, Options, Split};
+use viaduct_sim::root_complex::{self, Options};
 use viaduct_spec::profile::{RECEIVE_AHEAD, SEND_WINDOW};
 
 use crate::weather::Rates;
@@ -17,89 +17,33 @@ pub struct Conditions {
     pub seed: u64,
     /// The links.
     pub link: Link,
-    /// Cycles of a read of host memory.
-    pub round_trip: u64,
-    /// Encoded 128 << n.
-    pub max_payload: u8,
-    /// Encoded 128 << n.
-    pub max_read: u8,
-    /// Bytes.
-    pub rcb: usize,
-    /// Tags of 8 bits.
-    pub extended_tag: bool,
-    /// How reads are cut.
-    pub split: Split,
-    /// Cycles by which completions are late.
-    pub reorder: u64,
-    /// Of 1000 cycles.
-    pub stall: u32,
-    /// Of 1000 cycles.
-    pub gap: u32,
-    /// Credits.
-    pub credits: Limits,
+    /// The root complexes.
+    pub bus: root_complex::Conditions,
     /// Faults on the wire.
     pub rates: Rates,
 }
 
 impl Conditions {
-    /// Random ones. Half of the root complexes have no moods, so that not every walk is slow.
+    /// Random ones. Half of the root complexes are kind, so that not every walk is slow.
     pub fn random(random: &mut ChaCha8Rng, rates: Rates) -> Self {
-        let plain = Options::default();
         let mut made = Self {
             seed: random.random(),
-            link: Link { latency: random.random_range(8..64), rate: random.random_range(2..=8) },
-            round_trip: random.random_range(8..40),
-            max_payload: plain.max_payload,
-            max_read: plain.max_read,
-            rcb: plain.rcb,
-            extended_tag: true,
-            split: Split::Largest,
-            reorder: 0,
-            stall: 0,
-            gap: 0,
-            credits: Limits::default(),
+            link: Link::random(random),
+            bus: root_complex::Conditions {
+                round_trip: random.random_range(8..40),
+                ..root_complex::Conditions::default()
+            },
             rates,
         };
         if random.random() {
-            made.round_trip = random.random_range(4..120);
-            made.max_payload = random.random_range(0..=2);
-            made.max_read = random.random_range(0..=5);
-            made.rcb = if random.random() { 64 } else { 128 };
-            made.extended_tag = random.random();
-            made.split = [Split::Largest, Split::Boundary, Split::Random][random.random_range(0..3)];
-            made.reorder = [0, 40, 300][random.random_range(0..3)];
-            made.stall = [0, 100, 400][random.random_range(0..3)];
-            made.gap = [0, 100, 400][random.random_range(0..3)];
-            if random.random() {
-                // The least that the specification allows for a payload of 512 bytes, and a little more.
-                made.credits = Limits {
-                    posted: Some(random.random_range(1..8)),
-                    posted_data: Some(random.random_range(32..80)),
-                    nonposted: Some(random.random_range(1..8)),
-                    completion: Some(random.random_range(1..8)),
-                    completion_data: Some(random.random_range(32..80)),
-                };
-            }
+            made.bus = root_complex::Conditions::random(random);
         }
         made
     }
 
     /// The network's options.
     pub fn options(&self) -> network::Options {
-        let bus = Options {
-            round_trip: self.round_trip,
-            max_payload: self.max_payload,
-            max_read: self.max_read,
-            rcb: self.rcb,
-            extended_tag: self.extended_tag,
-            split: self.split,
-            reorder: self.reorder,
-            stall: self.stall,
-            gap: self.gap,
-            credits: self.credits,
-            seed: self.seed,
-            ..Options::default()
-        };
+        let bus = Options { conditions: self.bus, seed: self.seed, ..Options::default() };
         network::Options { link: self.link, bus, never_skip: false }
     }
 }

@@ -1,7 +1,7 @@
 //! Makes a program that fails small: leaves operations out, in ever smaller groups, as long as it still fails; then
 //! connections, faults and habits of the root complexes.
 
-use viaduct_sim::root_complex::{Limits, Options};
+use viaduct_sim::root_complex::Conditions;
 
 use crate::operation::{Bell, Operation};
 use crate::program::{Program, Told};
@@ -64,7 +64,6 @@ fn simplifications(program: &Program) -> Vec<Program> {
         change(&mut changed);
         simpler.push(changed);
     };
-    let plain = Options::default();
     with(&|program| {
         program.conditions.rates = Rates { reliable: program.conditions.rates.reliable, ..Rates::default() }
     });
@@ -74,13 +73,10 @@ fn simplifications(program: &Program) -> Vec<Program> {
     with(&|program| program.conditions.rates.damage = 0);
     with(&|program| program.conditions.rates.delay = 0);
     with(&|program| {
-        let conditions = &mut program.conditions;
-        (conditions.stall, conditions.gap, conditions.reorder) = (0, 0, 0);
-        (conditions.split, conditions.credits) = (plain.split, Limits::default());
-        (conditions.round_trip, conditions.rcb) = (plain.round_trip, plain.rcb);
-        (conditions.max_payload, conditions.max_read) = (plain.max_payload, plain.max_read);
-        conditions.extended_tag = plain.extended_tag;
+        let bus = &mut program.conditions.bus;
+        (bus.passed, bus.torn, bus.withheld, bus.changes, bus.time_base) = (0, 0, 0, 0, 0);
     });
+    with(&|program| program.conditions.bus = Conditions::default());
     for connection in 0..program.connections.len() {
         with(&|program| program.connections[connection].scattered = false);
         with(&|program| program.connections[connection].high = false);

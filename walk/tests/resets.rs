@@ -1,6 +1,6 @@
 //! The agent's RESET while everything moves: the NIC answers, comes up again and works.
 
-use viaduct_sim::root_complex::{Limits, Split};
+use viaduct_sim::root_complex::{Conditions, Split};
 use viaduct_sim::setup::Kind;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::tables::service;
@@ -67,9 +67,14 @@ fn program(frames: u32) -> Program {
     let conditions = &mut program.conditions;
     (conditions.seed, conditions.rates) = (u64::from(frames), Rates::default());
     // Slow enough that a packet is half way over the edge more often than not.
-    (conditions.stall, conditions.gap, conditions.reorder) = (400, 100, 100);
-    (conditions.split, conditions.round_trip) = (Split::Boundary, 60);
-    conditions.credits = Limits::default();
+    conditions.bus = Conditions {
+        stall: 400,
+        gap: 100,
+        reorder: 100,
+        split: Split::Boundary,
+        round_trip: 60,
+        ..Conditions::default()
+    };
     program.operations = vec![Operation::Connect(0), Operation::Connect(1)];
     burst(&mut program, 0, 4);
     program.operations.push(Operation::Pause(frames));

@@ -1,8 +1,8 @@
 //! Where the PCIe endpoint will be: two pins in place of the transaction layer, so that the NIC can be placed and timed without one.
 //!
 //! ```text
-//!  probe_in ──►┌──────────┐──► to_core 148
-//! probe_out ◄──│ Boundary │◄── from_core 71
+//!  probe_in ──►┌──────────┐──► to_core 149
+//! probe_out ◄──│ Boundary │◄── from_core 72
 //!              └──────────┘
 //! ```
 //! Contract: **this is no endpoint.** `to_core` is a shift register of `probe_in`, and `probe_out` the end of a signature of `from_core`. So no signal of
@@ -26,13 +26,13 @@ pub struct Boundary {
     /// What comes out.
     pub probe_out: Signal<Out, bool>,
     /// The core's inputs.
-    pub to_core: Signal<Out, Bits<148>>,
+    pub to_core: Signal<Out, Bits<149>>,
     /// The core's outputs.
-    pub from_core: Signal<In, Bits<71>>,
+    pub from_core: Signal<In, Bits<72>>,
     sample: DFF<bool>,
-    chain: DFF<Bits<148>>,
-    taken: DFF<Bits<71>>,
-    signature: DFF<Bits<71>>,
+    chain: DFF<Bits<149>>,
+    taken: DFF<Bits<72>>,
+    signature: DFF<Bits<72>>,
 }
 
 impl Logic for Boundary {
@@ -42,11 +42,11 @@ impl Logic for Boundary {
         self.sample.d.next = self.probe_in.val();
         self.chain.d.next = self.chain.q.val() << 1;
         if self.sample.q.val() {
-            self.chain.d.next = (self.chain.q.val() << 1) | bits::<148>(1);
+            self.chain.d.next = (self.chain.q.val() << 1) | bits::<149>(1);
         }
         self.to_core.next = self.chain.q.val();
         self.taken.d.next = self.from_core.val();
         self.signature.d.next = (self.signature.q.val() << 1) ^ self.taken.q.val();
-        self.probe_out.next = self.signature.q.val().get_bit(70);
+        self.probe_out.next = self.signature.q.val().get_bit(71);
     }
 }

@@ -75,6 +75,10 @@ pub struct Card {
     pub cfg_bus_master: Signal<In, bool>,
     /// Function-level reset.
     pub cfg_function_reset: Signal<In, bool>,
+    /// It is done.
+    pub function_reset_done: Signal<Out, bool>,
+    /// The link is down, or in hot reset.
+    pub link_down: Signal<In, bool>,
     /// MSI-X is enabled.
     pub cfg_msix_enable: Signal<In, bool>,
     /// All vectors are masked.
@@ -159,6 +163,8 @@ impl Logic for Card {
         self.nic.cfg_extended_tag.next = self.cfg_extended_tag.val();
         self.nic.cfg_bus_master.next = self.cfg_bus_master.val();
         self.nic.cfg_function_reset.next = self.cfg_function_reset.val();
+        self.function_reset_done.next = self.nic.function_reset_done.val();
+        self.nic.link_down.next = self.link_down.val();
         self.nic.cfg_msix_enable.next = self.cfg_msix_enable.val();
         self.nic.cfg_msix_mask.next = self.cfg_msix_mask.val();
         self.nic.time_now.next = self.time_now.val();

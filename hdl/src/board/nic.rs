@@ -45,8 +45,8 @@ pub struct NicBoard {
     /// Ticks of 1.024 us: 128 cycles.
     prescaler: DFF<Bits<7>>,
     ticks: DFF<Bits<32>>,
-    edge_in: Signal<Local, Bits<148>>,
-    edge_out: Signal<Local, Bits<71>>,
+    edge_in: Signal<Local, Bits<149>>,
+    edge_out: Signal<Local, Bits<72>>,
 }
 
 impl NicBoard {
@@ -113,12 +113,14 @@ impl Logic for NicBoard {
         self.card.cfg_function_reset.next = self.edge_in.val().get_bit(145);
         self.card.cfg_msix_enable.next = self.edge_in.val().get_bit(146);
         self.card.cfg_msix_mask.next = self.edge_in.val().get_bit(147);
-        self.edge_out.next = bit_cast::<71, 64>(self.card.tlp_tx_data.val())
-            | (bit_cast::<71, 2>(self.card.tlp_tx_keep.val()) << 64)
-            | (bit_cast::<71, 2>(self.card.tlp_tx_class.val()) << 66);
+        self.card.link_down.next = self.edge_in.val().get_bit(148);
+        self.edge_out.next = bit_cast::<72, 64>(self.card.tlp_tx_data.val())
+            | (bit_cast::<72, 2>(self.card.tlp_tx_keep.val()) << 64)
+            | (bit_cast::<72, 2>(self.card.tlp_tx_class.val()) << 66);
         self.edge_out.next = self.edge_out.val().replace_bit(68, self.card.tlp_tx_valid.val());
         self.edge_out.next = self.edge_out.val().replace_bit(69, self.card.tlp_tx_last.val());
         self.edge_out.next = self.edge_out.val().replace_bit(70, self.card.tlp_rx_np_ready.val());
+        self.edge_out.next = self.edge_out.val().replace_bit(71, self.card.function_reset_done.val());
         self.boundary.from_core.next = self.edge_out.val();
     }
 }

@@ -19,6 +19,8 @@
 //!
 //! A request that has not made progress for 50.3 ms since it was the oldest has failed, and its slot is not used again before
 //! reset: `timed_out` stays. When all slots are lost every read fails at once and nothing is sent.
+//! Before a reset of the function or of the core, whoever holds its requests back (`draining`) waits while `outstanding`: that ends at the
+//! latest as long after as one request may take. What has not been sent is forgotten with the reset.
 //! `extended_tag` changes nothing: 16 tags fit the 5 bits that every function may use.
 //!
 //! Latency: 3 cycles from a command to its request, 2 from the last beat of a completion to the last beat of its
@@ -43,6 +45,12 @@ pub struct DmaRead {
     pub clock: Signal<In, Clock>,
     /// Forgets everything, lost slots too.
     pub reset: Signal<In, bool>,
+    /// What comes next is a completion's first beat.
+    pub down: Signal<In, bool>,
+    /// A reset is to come, and waits for `outstanding`.
+    pub draining: Signal<In, bool>,
+    /// Completions will come, or have begun to.
+    pub outstanding: Signal<Out, bool>,
     /// A command waits.
     pub command_valid: Signal<In, bool>,
     /// The command.
@@ -126,6 +134,7 @@ impl Logic for DmaRead {
         clock!(self, clock, issue, slots, drain);
         self.issue.reset.next = self.reset.val();
         self.slots.reset.next = self.reset.val();
+        self.slots.down.next = self.down.val();
         self.drain.reset.next = self.reset.val();
 
         // Which slot is next. A lost one is passed over, hollow, as long as there are others.
@@ -172,6 +181,7 @@ impl Logic for DmaRead {
         self.drain.fill.next = self.slots.fill.val();
         self.drain.progress.next = self.slots.accept.val() & (self.slots.tag.val() == self.drain.head.val());
         self.drain.time_now.next = self.time_now.val();
+        self.drain.draining.next = self.draining.val();
         self.drain.read_data.next = self.slots.read_data.val();
         self.beat_valid.next = self.drain.beat_valid.val();
         self.beat.next = self.drain.beat.val();
@@ -182,6 +192,7 @@ impl Logic for DmaRead {
         self.timed_out.next = self.dead.q.val().any();
         self.struck.d.next = self.drain.strike.val();
         self.count_lost.next = self.struck.q.val();
+        self.outstanding.next = self.issue.leaving.val() | self.open.q.val().any();
         self.busy.next = self.issue.busy.val() | self.waiting.val() | self.drain.beat_valid.val();
 
         self.room.d.next = !self.full.val() & (!self.lost.val() | self.all_lost.q.val());

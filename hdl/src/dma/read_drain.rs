@@ -16,7 +16,8 @@
 //! A `hollow` slot is passed over.
 //!
 //! `strike` comes a cycle after `LIMIT` ticks have passed without `progress` since the slot became the oldest, if it is
-//! still open; the slot's owner closes it then and makes it faulty.
+//! still open; the slot's owner closes it then and makes it faulty. While `draining` no time is added: all slots that are
+//! open are struck within `LIMIT` of its beginning.
 //!
 //! Latency: 1 cycle from the slot's end of `open`, or from `fill`, to a beat if it was the oldest already. One cycle
 //! is lost between two slots.
@@ -81,6 +82,8 @@ pub struct ReadDrain {
     pub progress: Signal<In, bool>,
     /// Time in ticks.
     pub time_now: Signal<In, Bits<32>>,
+    /// A reset waits for what is open.
+    pub draining: Signal<In, bool>,
     /// The oldest slot.
     pub head: Signal<Out, ReadTag>,
     /// It is free from the next cycle on.
@@ -167,6 +170,7 @@ impl Default for ReadDrain {
             fill: Default::default(),
             progress: Default::default(),
             time_now: Default::default(),
+            draining: Default::default(),
             head: Default::default(),
             taken: Default::default(),
             strike: Default::default(),
@@ -320,7 +324,7 @@ impl Logic for ReadDrain {
         // Still armed: it is the same slot.
         self.strike.next = self.late.q.val() & self.armed.q.val() & self.opened.val();
         self.armed.d.next = self.loaded.q.val() & self.opened.val();
-        if !self.armed.q.val() | self.progress.val() {
+        if (!self.armed.q.val() | self.progress.val()) & !self.draining.val() {
             self.limit.d.next = self.time_now.val() + self.patience.val();
         }
         self.deadline_valid.next = self.armed.q.val();

@@ -62,6 +62,8 @@ pub struct ReadIssue {
     pub issued: Signal<Out, bool>,
     /// With `issued`: completions will come.
     pub opened: Signal<Out, bool>,
+    /// A request has begun to leave, and the slot is not open yet.
+    pub leaving: Signal<Out, bool>,
     /// A beat of a request.
     pub tx_valid: Signal<Out, bool>,
     /// The beat.
@@ -98,6 +100,8 @@ impl Logic for ReadIssue {
         if self.max_read.val() > bits::<3>(2) {
             self.split.size.next = bits::<3>(2);
         }
+        // What is cut stands in its slot: the size does not matter to it any more.
+        self.split.settled.next = true;
         self.piece.next = self.split.piece.val();
         self.busy.next = self.split.busy.val();
 
@@ -152,6 +156,8 @@ impl Logic for ReadIssue {
         }
         self.issued.next = self.sent.val() | self.skipped.val();
         self.opened.next = self.sent.val();
+        // Its second beat waits only behind the first.
+        self.leaving.next = self.state.q.val() == State::Gone;
         self.split.piece_ready.next = self.sent.val() | self.skipped.val();
 
         if self.reset.val() {

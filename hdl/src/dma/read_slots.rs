@@ -24,6 +24,9 @@
 //! Everything that comes is taken, a beat every cycle.
 //! `reserve_ready` is low only in the cycle after a good completion's second beat.
 //!
+//! `reset` may come in the middle of a completion, whose rest is then dropped: it is data, which could look like a header of what
+//! is open later. With `down` it does not come.
+//!
 //! How: the memory is two banks of double words. Bank 0 takes whichever half of a beat has the even address. The
 //! second beat's double word is written before the header is judged, but only where the slot, which is open, expects
 //! one: a completion that is dropped spoils nothing, as the right one writes there again.
@@ -56,8 +59,10 @@ pub struct Expected {
 pub struct ReadSlots {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets the packet under way.
+    /// Forgets what came of the packet under way, but not where it ends.
     pub reset: Signal<In, bool>,
+    /// What comes next is a packet's first beat.
+    pub down: Signal<In, bool>,
     /// A beat of a completion.
     pub completion_valid: Signal<In, bool>,
     /// The beat.
@@ -329,7 +334,6 @@ impl Logic for ReadSlots {
             | bit_cast::<64, 32>(self.bank0.read_data.val());
 
         if self.reset.val() {
-            self.under_way.d.next = false;
             self.ahead.d.next = false;
             self.good.d.next = false;
             self.bad.d.next = false;
@@ -337,6 +341,10 @@ impl Logic for ReadSlots {
             self.fresh.d.next = false;
             self.single.d.next = false;
             self.flows.d.next = false;
+        }
+        if self.down.val() {
+            self.under_way.d.next = false;
+            self.ahead.d.next = false;
         }
     }
 }

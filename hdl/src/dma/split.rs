@@ -3,15 +3,16 @@
 //! ```text
 //!    command_valid, command ─►┌───────┐──► piece_valid, piece
 //!             command_ready ◄─│ Split │──► header0, header1, long
-//!   size, write,             ─►│       │◄── piece_ready
-//!   requester, tag            └───────┘
+//!   size, settled, write,    ─►│       │◄── piece_ready
+//!   requester, tag            └───────┘──► chosen
 //! ```
 //! Contract: a piece never leaves its aligned block of `128 << size` bytes (at most 4096), so it crosses
 //! neither 4 KiB nor more than one packet's payload. Pieces come in order of address; `done` marks the
 //! last of the command. A refused command is one piece. Enables are contiguous; with one double word those of the last
 //! are 0. The header is long (4 double words) if the address needs more than 32 bits.
 //!
-//! `size` is looked at while there is no command: in the middle of one it would move its end. Until then it is 0.
+//! `chosen` is the size that commands are cut by. When `size` is another, no command is taken until those before are cut and their owner
+//! says `settled`; then it is the new one. So a system that changes it under load is obeyed within the commands that are there.
 //!
 //! Latency: 2 cycles from the command to its first piece; then one piece a cycle, and one without between two commands. The outputs follow from
 //! registers and `write`, `requester`, `tag`.
@@ -61,6 +62,10 @@ pub struct Split {
     pub command_ready: Signal<Out, bool>,
     /// Block size: 128 << n bytes; above 5 as 5.
     pub size: Signal<In, Bits<3>>,
+    /// What was cut has gone as far as the size matters.
+    pub settled: Signal<In, bool>,
+    /// The size in force.
+    pub chosen: Signal<Out, Bits<3>>,
     /// Headers of writes, not of reads.
     pub write: Signal<In, bool>,
     /// For the header.
@@ -104,8 +109,11 @@ pub struct Split {
     shown_done: DFF<bool>,
     shown_refused: DFF<bool>,
 
-    /// Block size in units of 128 bytes, less one.
+    /// The size in force; and the same in units of 128 bytes, less one.
+    in_force: DFF<Bits<3>>,
     blocks: DFF<Bits<5>>,
+    /// It is not the size that is asked for, or was not a moment ago: no command is taken.
+    changing: DFF<bool>,
     /// Offset in the block, as a mask.
     mask: Signal<Local, Bits<13>>,
     beyond: Signal<Local, Bits<13>>,
@@ -136,23 +144,27 @@ impl Logic for Split {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, valid, address, reach, client, user, epoch, last, refused, blocks);
+        dff_setup!(self, clock, in_force, changing);
         dff_setup!(self, clock, shown_valid, shown_address, finish, shown_client, shown_user);
         dff_setup!(self, clock, shown_epoch, shown_last, shown_done, shown_refused);
 
         // How far the next piece goes.
-        if !self.valid.q.val() & !self.command_valid.val() {
-            self.blocks.d.next = bits::<5>(0x1F);
-            if self.size.val() == bits::<3>(0) {
-                self.blocks.d.next = bits::<5>(0);
-            } else if self.size.val() == bits::<3>(1) {
-                self.blocks.d.next = bits::<5>(0x1);
-            } else if self.size.val() == bits::<3>(2) {
-                self.blocks.d.next = bits::<5>(0x3);
-            } else if self.size.val() == bits::<3>(3) {
-                self.blocks.d.next = bits::<5>(0x7);
-            } else if self.size.val() == bits::<3>(4) {
-                self.blocks.d.next = bits::<5>(0xF);
-            }
+        self.changing.d.next = self.in_force.q.val() != self.size.val();
+        if self.changing.q.val() & !self.valid.q.val() & self.settled.val() {
+            self.in_force.d.next = self.size.val();
+        }
+        self.chosen.next = self.in_force.q.val();
+        self.blocks.d.next = bits::<5>(0x1F);
+        if self.in_force.q.val() == bits::<3>(0) {
+            self.blocks.d.next = bits::<5>(0);
+        } else if self.in_force.q.val() == bits::<3>(1) {
+            self.blocks.d.next = bits::<5>(0x1);
+        } else if self.in_force.q.val() == bits::<3>(2) {
+            self.blocks.d.next = bits::<5>(0x3);
+        } else if self.in_force.q.val() == bits::<3>(3) {
+            self.blocks.d.next = bits::<5>(0x7);
+        } else if self.in_force.q.val() == bits::<3>(4) {
+            self.blocks.d.next = bits::<5>(0xF);
         }
         self.mask.next = (bit_cast::<13, 5>(self.blocks.q.val()) << 7) | bits::<13>(0x7F);
         self.beyond.next = self.mask.val() ^ bits::<13>(0x1FFF);
@@ -184,9 +196,9 @@ impl Logic for Split {
         self.shortened.next = self.command.val().length - 1;
         self.first_reach.next = self.shortened.val() + bit_cast::<13, 12>(self.offset.val());
         // When a piece moves is known late: what has to do with it is not what takes the next command.
-        self.command_ready.next = !self.valid.q.val();
+        self.command_ready.next = !self.valid.q.val() & !self.changing.q.val();
         if !self.valid.q.val() {
-            self.valid.d.next = self.command_valid.val();
+            self.valid.d.next = self.command_valid.val() & !self.changing.q.val();
             self.address.d.next = self.command.val().address;
             self.reach.d.next = self.first_reach.val();
             if self.command.val().refused {

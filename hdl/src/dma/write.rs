@@ -5,13 +5,16 @@
 //!            command_ready ◄─│          │◄── tx_ready
 //!           scatter (v, r)  ─►│ DmaWrite │──► retire_valid, retire_epoch (pulse)
 //!          complete (v, r)  ─►│          │──► retired
-//!                      cfg ─►└──────────┘──► busy
+//!                      cfg ─►└──────────┘──► busy, cut
 //! ```
 //! Contract: a command takes exactly its `length` bytes from its client's stream (client COMPLETE: `complete`,
 //! any other: `scatter`), whatever the borders of the beats: one beat may be shared by two commands, and what is
 //! left of it waits while the other client's commands run. Commands are cut into packets of at most `max_payload` bytes
 //! that lie in one aligned block of that size. A packet starts when the first of its data is there, and then holds
 //! `tx` until it is whole: whoever has a command granted brings its data without waiting for anything.
+//!
+//! `cut` is the size by which whatever is here is cut: that of `max_payload`, but when it changes the old one until the last packet of
+//! before is out. So it is what credits have to be counted by.
 //!
 //! `retire_valid` pulses, and `retired` counts, when the last beat of a command has been taken at `tx`.
 //!
@@ -83,6 +86,8 @@ pub struct DmaWrite {
     pub cfg_requester_id: Signal<In, Bits<16>>,
     /// Largest payload of a packet: 128 << n bytes.
     pub max_payload: Signal<In, Bits<3>>,
+    /// Largest payload of the packets that go out.
+    pub cut: Signal<Out, Bits<3>>,
     /// A beat goes out.
     pub tx_valid: Signal<Out, bool>,
     /// The beat.
@@ -170,6 +175,10 @@ impl Logic for DmaWrite {
         self.split.command.next = self.command.val();
         self.command_ready.next = self.split.command_ready.val();
         self.split.size.next = self.max_payload.val();
+        // Not the streams: they may wait for the command that waits for this.
+        self.split.settled.next =
+            !(self.split.busy.val() | self.stage.out_valid.val() | self.packer.out_valid.val());
+        self.cut.next = self.split.chosen.val();
         self.split.write.next = true;
         self.split.requester.next = self.cfg_requester_id.val();
         self.split.tag.next = bits::<8>(0);

@@ -42,8 +42,10 @@ const PAIR_LOG2: usize = STORE_LOG2 - 3;
 pub struct TlpReceive {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets the packet under way and the loads held.
+    /// Forgets the packet under way, but not where it ends, and the loads held.
     pub reset: Signal<In, bool>,
+    /// With `reset`: what comes next is a packet's first beat.
+    pub down: Signal<In, bool>,
     /// A beat comes in.
     pub rx_valid: Signal<In, bool>,
     /// The beat.
@@ -333,7 +335,10 @@ impl Logic for TlpReceive {
         self.np_ready.next = self.nonposted_room.q.val();
 
         if self.reset.val() {
-            // The packet under way is nothing any more; where it ends must still be known.
+            // The packet under way is nothing any more; where it ends must still be known, unless its end does not come.
+            if self.down.val() {
+                self.position.d.next = bits::<2>(0);
+            }
             self.reading.d.next = false;
             self.completing.d.next = false;
             self.settled.d.next = true;

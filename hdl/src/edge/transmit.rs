@@ -12,11 +12,11 @@
 //! class ever waits for the credits of another, and no source's path goes through another's. Interrupts (`message`) are posted, as memory
 //! writes are; one may be withdrawn (`message_valid` falls) until its first beat is taken. The order on `tx` is the order on the
 //! link: a block that must know its write to be ahead of something else waits until `tx` took it.
-//! With Bus Master off no posted or non-posted packet starts; under `hold` no posted one, and `settled` says that the last that has
-//! started is out.
+//! With Bus Master off no posted or non-posted packet starts, nor under `hold`, and under `mute` no completion. `settled` says under
+//! `hold` that no packet is half taken, and under `mute` that all have left, too.
 //!
 //! Credits are what may be sent now, by header and by 16 bytes. A packet starts when there is room for the
-//! largest of its class: for a posted one `max_payload` (its length is not looked at, and nothing is lost:
+//! largest of its class: for a posted one `max_payload`, by which its source has cut it (its length is not looked at, and nothing is lost:
 //! the specification makes every receiver offer at least that much), for a completion one unit, which
 //! holds our 8 bytes. What is on its way is not counted yet, so until it has left twice as much is asked for.
 //! That is enough if the source of the credits has counted a packet in the cycle after its last beat was taken.
@@ -80,8 +80,10 @@ pub struct TlpTransmit {
     pub credit_cd: Signal<In, Bits<12>>,
     /// The function may send requests.
     pub bus_master: Signal<In, bool>,
-    /// No posted packet starts.
+    /// No posted or non-posted packet starts.
     pub hold: Signal<In, bool>,
+    /// No completion starts.
+    pub mute: Signal<In, bool>,
     /// It has been so for a cycle, and no packet is half out.
     pub settled: Signal<Out, bool>,
     /// Largest payload of a packet: 128 << n bytes.
@@ -108,6 +110,7 @@ pub struct TlpTransmit {
     /// Nothing is under way that the credits may not count yet.
     exact: DFF<bool>,
     held: DFF<bool>,
+    muted: DFF<bool>,
 
     units: Signal<Local, Bits<12>>,
     header_p: Signal<Local, bool>,
@@ -132,7 +135,7 @@ pub struct TlpTransmit {
 impl Logic for TlpTransmit {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, turn, active, allowed, ready, exact, held);
+        dff_setup!(self, clock, turn, active, allowed, ready, exact, held, muted);
         clock!(self, clock, out);
         self.out.reset.next = self.reset.val();
 
@@ -152,15 +155,19 @@ impl Logic for TlpTransmit {
         if self.bus_master.val() & self.header_p.val() & self.data_p.val() & !self.hold.val() {
             self.allowed.d.next = self.allowed.d.val() | bits::<4>(9);
         }
-        if self.bus_master.val() & self.header_n.val() {
+        if self.bus_master.val() & self.header_n.val() & !self.hold.val() {
             self.allowed.d.next = self.allowed.d.val() | bits::<4>(2);
         }
-        if self.header_c.val() & self.data_c.val() {
+        if self.header_c.val() & self.data_c.val() & !self.mute.val() {
             self.allowed.d.next = self.allowed.d.val() | bits::<4>(4);
         }
 
         self.held.d.next = self.hold.val();
-        self.settled.next = self.held.q.val() & !self.active.q.val();
+        self.muted.d.next = self.mute.val();
+        // Of a cycle ago: nothing was half taken, nothing waits to leave.
+        self.settled.next = self.held.q.val()
+            & !self.active.q.val()
+            & (!self.mute.val() | (self.muted.q.val() & self.exact.q.val()));
 
         // Who could go.
         self.waiting.next = bits::<4>(0);
@@ -264,6 +271,7 @@ impl Logic for TlpTransmit {
             self.ready.d.next = bits::<4>(0);
             self.exact.d.next = false;
             self.held.d.next = false;
+            self.muted.d.next = false;
         }
     }
 }

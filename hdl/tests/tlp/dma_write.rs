@@ -69,8 +69,10 @@ impl Source {
 struct Host {
     bench: Bench,
     rng: ChaCha8Rng,
-    size: u64,
-    commands: VecDeque<Command>,
+    /// `max_payload`, and since which cycle.
+    asked: (u64, u64),
+    /// With their bytes.
+    commands: VecDeque<(Command, Vec<u8>)>,
     scatter: Source,
     complete: Source,
     packets: VecDeque<Packet>,
@@ -81,6 +83,8 @@ struct Host {
     data_rate: f64,
     calm: bool,
     busy_cycles: u64,
+    /// What `cut` said when the packet began: as the edge counts credits.
+    credited: u64,
     payload: u64,
     sent: u64,
 }
@@ -91,12 +95,12 @@ impl Host {
         let rng = crate::random(&bench);
         bench.set("cfg_requester_id", REQUESTER);
         bench.set("max_payload", max_payload);
-        // Looked at while there is no command.
-        bench.tick();
+        // Until the size is in force.
+        (0..3).for_each(|_| bench.tick());
         Self {
             bench,
             rng,
-            size: (128 << max_payload).min(4096),
+            asked: (max_payload, 0),
             commands: VecDeque::new(),
             scatter: Source::default(),
             complete: Source::default(),
@@ -108,6 +112,7 @@ impl Host {
             data_rate: 1.0,
             calm: false,
             busy_cycles: 0,
+            credited: 0,
             payload: 0,
             sent: 0,
         }
@@ -117,10 +122,24 @@ impl Host {
         let bytes: Vec<u8> = (0..command.length).map(|_| self.rng.random()).collect();
         let source = if command.client == client::COMPLETE { &mut self.complete } else { &mut self.scatter };
         source.stream.extend(&bytes);
+        self.commands.push_back((command, bytes));
+    }
+
+    fn ask(&mut self, max_payload: u64) {
+        self.bench.set("max_payload", max_payload);
+        self.asked = (max_payload, self.bench.cycles());
+    }
+
+    /// A command has been taken: from now on it is cut by the size in force.
+    fn taken(&mut self, command: Command, bytes: &[u8]) {
+        let cut = self.bench.get("cut");
+        let (asked, since) = self.asked;
+        assert!(cut == asked || self.bench.cycles() == since, "cut by {cut}, and {asked} has been asked for");
+        let size = (128 << cut).min(4096);
         let end = command.address + command.length;
         let mut at = command.address;
         while at < end {
-            let stop = end.min(at / self.size * self.size + self.size);
+            let stop = end.min(at / size * size + size);
             let (from, to) = ((at - command.address) as usize, (stop - command.address) as usize);
             self.packets.push_back(Packet {
                 address: at,
@@ -129,7 +148,6 @@ impl Host {
             });
             at = stop;
         }
-        self.commands.push_back(command);
     }
 
     fn random_command(&mut self) -> Command {
@@ -178,13 +196,19 @@ impl Host {
         assert_eq!(field(request_dw1::FIRST_BE, packet[1]), enabled(0));
         let last = if words == 1 { 0 } else { enabled(words - 1) };
         assert_eq!(field(request_dw1::LAST_BE, packet[1]), last);
+        assert!(
+            want.bytes.len() as u64 <= self.credited,
+            "a payload of {} bytes with credits for {}",
+            want.bytes.len(),
+            self.credited
+        );
         self.payload += want.bytes.len() as u64;
         self.sent += 1;
         self.retire_due = want.done;
     }
 
     fn step(&mut self) {
-        let command = self.commands.front().copied();
+        let command = self.commands.front().map(|(command, _)| *command);
         self.bench.set("command_valid", command.is_some().into());
         if let Some(c) = command {
             let fields = [
@@ -211,13 +235,18 @@ impl Host {
             self.retired += 1;
         }
         assert_eq!(self.bench.get("retired"), self.retired & 0xFF);
-        if command.is_some() && self.bench.get("command_ready") == 1 {
-            self.commands.pop_front();
+        if self.bench.get("command_ready") == 1 {
+            if let Some((command, bytes)) = self.commands.pop_front() {
+                self.taken(command, &bytes);
+            }
         }
         self.scatter.taken(&self.bench, "scatter");
         self.complete.taken(&self.bench, "complete");
         if ready && self.bench.get("tx_valid") == 1 {
             let beat = Beat::get(&self.bench, "tx");
+            if self.collector.is_empty() {
+                self.credited = (128 << self.bench.get("cut")).min(4096);
+            }
             if let Some(packet) = self.collector.push(beat) {
                 self.packet(&packet);
             }
@@ -228,7 +257,7 @@ impl Host {
 
     fn finish(&mut self) {
         let limit = self.bench.cycles() + 400_000;
-        while !self.packets.is_empty() {
+        while !self.packets.is_empty() || !self.commands.is_empty() {
             self.step();
             assert!(self.bench.cycles() < limit, "stuck at {:?}", self.packets.front());
         }
@@ -293,7 +322,6 @@ fn reset_forgets_what_is_half_done() {
         for _ in 0..host.rng.random_range(0..300) {
             host.step();
         }
-        let size = host.size;
         host.bench.set("command_valid", 0);
         host.bench.set("scatter_valid", 0);
         host.bench.set("complete_valid", 0);
@@ -303,9 +331,30 @@ fn reset_forgets_what_is_half_done() {
         host.scatter = Source::default();
         host.complete = Source::default();
         host.collector = Collector::default();
-        (host.retire_due, host.retired, host.rng, host.size) = (None, 0, rng, size);
+        (host.retire_due, host.retired, host.rng) = (None, 0, rng);
         let command = host.random_command();
         host.command(command);
         host.finish();
     }
+}
+
+/// The system may set another size at any time: no packet is larger than what the edge counts credits for, and the new size is in force for
+/// the next command, however many wait.
+#[test]
+fn another_max_payload_under_load_is_obeyed_from_the_next_command_on() {
+    let mut host = Host::new(2);
+    for round in 0..400 {
+        for _ in 0..3 {
+            let command = host.random_command();
+            host.command(command);
+        }
+        (host.tx_rate, host.data_rate) = [(1.0, 1.0), (0.2, 1.0), (1.0, 0.3)][round % 3];
+        for _ in 0..host.rng.random_range(0..600) {
+            host.step();
+        }
+        let max_payload = host.rng.random_range(0..=5);
+        host.ask(max_payload);
+    }
+    host.finish();
+    assert!(host.retired == 1200, "{}", host.retired);
 }

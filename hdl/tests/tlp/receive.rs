@@ -379,3 +379,38 @@ fn reset_cuts_one_packet_only() {
         bench.tick();
     }
 }
+
+/// The link goes down in the middle of a packet: its rest never comes, and the first beat of after is a packet's first.
+#[test]
+fn a_link_that_goes_down_takes_the_rest_of_a_packet_with_it() {
+    let mut bench = Bench::new("receive", &verilog(TlpReceive::default()));
+    let mut rng = crate::random(&bench);
+    for _ in 0..300 {
+        let made = make(&mut rng, &mut Want::default());
+        let line = beats(&made.packet);
+        bench.set("rx_bar", made.bar);
+        bench.set("read_ready", 1);
+        for beat in &line[..rng.random_range(0..line.len())] {
+            bench.set("rx_valid", 1);
+            beat.set(&mut bench, "rx");
+            bench.tick();
+        }
+        bench.set("rx_valid", 0);
+        bench.set("reset", 1);
+        bench.set("down", 1);
+        bench.tick();
+        bench.set("reset", 0);
+        bench.set("down", 0);
+        let store = [0x4000_0001, 0x0000_000F, 0x0000_1238, 0xCAFE_F00D];
+        bench.set("rx_bar", 2);
+        bench.set("rx_valid", 1);
+        for beat in beats(&store) {
+            assert_eq!(bench.get("mmio_write_valid"), 0);
+            beat.set(&mut bench, "rx");
+            bench.tick();
+        }
+        bench.set("rx_valid", 0);
+        assert_eq!(bench.get("mmio_write_valid"), 1, "{:x?}", made.packet);
+        bench.tick();
+    }
+}

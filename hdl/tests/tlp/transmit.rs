@@ -262,10 +262,11 @@ fn sources_take_turns_at_full_rate() {
     assert!(cycles <= all + 5, "{cycles} cycles for {all} beats");
 }
 
-/// Before a reset of what is behind it: a posted packet that has begun ends, no other begins, and nobody else is stopped.
+/// Before a reset of what is behind it: a request that has begun ends, no other begins, and completions are not stopped.
 #[test]
 fn what_is_held_ends_whole_and_begins_no_more() {
     let mut link = Link::new(1);
+    let mut held = 0;
     for round in 0..200u64 {
         link.headers = [200; 3];
         link.units = [4000; 3];
@@ -284,14 +285,66 @@ fn what_is_held_ends_whole_and_begins_no_more() {
         }
         assert_eq!(link.bench.get("settled"), 1, "round {round}");
         assert!(link.collector.is_empty(), "round {round}: half a packet is out");
-        assert!(link.packets[1].is_empty() && link.packets[2].is_empty(), "round {round}");
-        let posted = link.seen[0] + link.seen[MESSAGE];
+        assert!(link.packets[2].is_empty(), "round {round}");
+        let requests = |link: &Link| link.seen[0] + link.seen[1] + link.seen[MESSAGE];
+        let before = requests(&link);
+        held += 6 * (round + 1) - before;
         link.step(1.0, 1.0);
-        assert_eq!(link.seen[0] + link.seen[MESSAGE], posted);
+        assert_eq!(requests(&link), before);
         link.bench.set("hold", 0);
         for _ in 0..200 {
             link.step(1.0, 1.0);
         }
         assert!(link.packets.iter().all(|packets| packets.is_empty()), "round {round}");
     }
+    assert!(held > 300, "{held} requests had to wait");
+}
+
+/// Before a reset of the function nothing starts, and `settled` says that all that has started is on the link.
+#[test]
+fn what_is_mute_lets_the_last_packet_out_and_is_silent_from_then_on() {
+    let mut link = Link::new(1);
+    let mut cut = 0;
+    for round in 0..200u64 {
+        link.headers = [200; 3];
+        link.units = [4000; 3];
+        for source in 0..SOURCES {
+            link.packet(source);
+            link.packet(source);
+        }
+        for _ in 0..round % 40 {
+            link.step(1.0, 0.5);
+        }
+        // The completions may be stopped later than the requests, as when the function is reset in the middle of the agent's reset.
+        link.bench.set("hold", 1);
+        for _ in 0..round % 3 {
+            link.step(1.0, 0.5);
+        }
+        link.bench.set("mute", 1);
+        cut += u64::from(!link.collector.is_empty());
+        let mut cycles = 0;
+        loop {
+            link.bench.eval();
+            if link.bench.get("settled") == 1 {
+                break;
+            }
+            link.step(1.0, 0.5);
+            cycles += 1;
+            assert!(cycles < 1000, "round {round}: never settled");
+        }
+        assert!(link.collector.is_empty(), "round {round}: settled with half a packet out");
+        let seen = link.order.len();
+        for _ in 0..100 {
+            link.step(1.0, 1.0);
+            assert_eq!(link.bench.get("tx_valid"), 0, "round {round}");
+        }
+        assert_eq!(link.order.len(), seen, "round {round}");
+        link.bench.set("hold", 0);
+        link.bench.set("mute", 0);
+        for _ in 0..200 {
+            link.step(1.0, 1.0);
+        }
+        assert!(link.packets.iter().all(|packets| packets.is_empty()), "round {round}");
+    }
+    assert!(cut > 50, "packets were half out: {cut}");
 }

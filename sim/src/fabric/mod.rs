@@ -15,6 +15,7 @@ mod weather;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 
+use rand::Rng;
 use serde::Serialize;
 
 pub use capture::Capture;
@@ -44,12 +45,35 @@ pub struct Link {
     pub latency: u64,
     /// Bytes per cycle, 1 (1 Gb/s) to 8.
     pub rate: u64,
+    /// Storms of pause frames: in every other stretch of so many cycles a NIC is asked for silence, most of the time; 0: never.
+    pub storms: u64,
 }
 
 impl Default for Link {
     /// Gigabit Ethernet, half a microsecond of cable and switch.
     fn default() -> Self {
-        Self { latency: 64, rate: 1 }
+        Self { latency: 64, rate: 1, storms: 0 }
+    }
+}
+
+impl Link {
+    /// A random one.
+    pub fn random(random: &mut impl Rng) -> Self {
+        Self {
+            latency: random.random_range(8..64),
+            rate: random.random_range(2..=8),
+            storms: [0, 0, 500, 3000][random.random_range(0..4)],
+        }
+    }
+
+    /// Whether a port is in a storm: it follows from the cycle alone, so that cycles which are skipped change nothing.
+    fn is_stormy(&self, now: Cycle, port: usize) -> bool {
+        if self.storms == 0 {
+            return false;
+        }
+        let stretch = now / self.storms + port as u64;
+        // One step in eight is free.
+        stretch % 2 == 0 && now / self.latency.max(1) % 8 != 0
     }
 }
 
@@ -98,7 +122,7 @@ impl Fabric {
     /// A switch with this many ports.
     pub fn new(ports: usize, link: Link, capture: Option<Capture>) -> Self {
         Self {
-            link: Link { latency: link.latency.max(1), rate: link.rate.clamp(1, 8) },
+            link: Link { latency: link.latency.max(1), rate: link.rate.clamp(1, 8), ..link },
             faults: Faults::default(),
             weather: None,
             held: Vec::new(),
@@ -179,7 +203,8 @@ impl Fabric {
         let crowded: Vec<bool> = self.egress.iter().map(|egress| egress.bytes > EGRESS_PAUSE).collect();
         for (port, mac) in macs.iter_mut().enumerate() {
             // Who may be sending to a crowded port is asked to wait.
-            mac.held = crowded.iter().enumerate().any(|(other, &crowded)| crowded && other != port);
+            mac.held = self.link.is_stormy(now, port)
+                || crowded.iter().enumerate().any(|(other, &crowded)| crowded && other != port);
         }
     }
 

@@ -119,7 +119,7 @@ fn frame(from: usize, to: Address, length: usize) -> Vec<u8> {
 
 #[test]
 fn a_frame_takes_its_time_twice_and_the_latency_once() {
-    let link = Link { latency: 50, rate: 1 };
+    let link = Link { latency: 50, rate: 1, ..Link::default() };
     let mut net = Net::new(2, link, None);
     net.queues[0].push_back(frame(0, address(1), 100));
     net.run(1000);
@@ -133,7 +133,7 @@ fn a_frame_takes_its_time_twice_and_the_latency_once() {
 #[test]
 fn time_does_not_depend_on_the_steps() {
     let run = |cycles: u64| {
-        let mut net = Net::new(3, Link { latency: 64, rate: 2 }, None);
+        let mut net = Net::new(3, Link { latency: 64, rate: 2, ..Link::default() }, None);
         for n in 0..20 {
             net.queues[n % 3].push_back(frame(n % 3, address((n + 1) % 3), 60 + n * 37));
         }
@@ -240,7 +240,7 @@ fn the_capture_holds_every_frame_in_device_time() {
 fn a_frame_of_nobody_s_comes_to_one_port_as_it_is() {
     let bytes = Shared::default();
     let capture = Capture::new(Box::new(bytes.clone())).unwrap();
-    let mut net = Net::new(3, Link { latency: 50, rate: 1 }, Some(capture));
+    let mut net = Net::new(3, Link { latency: 50, rate: 1, ..Link::default() }, Some(capture));
     let faults = Faults { drop: [1].into(), ..Faults::default() };
     net.fabric.set_faults(faults);
     net.fabric.inject(0, 1, Frame { data: frame(0, address(2), 100), damaged: false });
@@ -262,7 +262,7 @@ fn a_frame_of_nobody_s_comes_to_one_port_as_it_is() {
 
 #[test]
 fn a_nic_that_asks_for_silence_gets_it_and_loses_nothing() {
-    let link = Link { latency: 64, rate: 8 };
+    let link = Link { latency: 64, rate: 8, ..Link::default() };
     let mut net = Net::new(2, link, None);
     net.pause[1] = true;
     net.run(200);
@@ -280,7 +280,7 @@ fn a_nic_that_asks_for_silence_gets_it_and_loses_nothing() {
 
 #[test]
 fn two_senders_share_the_receiver_s_link() {
-    let mut net = Net::new(3, Link { latency: 64, rate: 1 }, None);
+    let mut net = Net::new(3, Link { latency: 64, rate: 1, ..Link::default() }, None);
     net.queues[2].push_back(frame(2, address(0), 60));
     net.run(500);
     net.got.clear();

@@ -116,7 +116,7 @@ impl Model {
         Self {
             device: Device::new(choices, Bus::new(options)),
             mac: Mac::new(rate),
-            there: options.round_trip / 2,
+            there: options.conditions.round_trip / 2,
             loads: 0,
             requests: VecDeque::new(),
             returning: VecDeque::new(),

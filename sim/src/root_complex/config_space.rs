@@ -110,7 +110,7 @@ impl ConfigSpace {
         // Extended tags, role-based error reporting, function level reset.
         let capabilities = u32::from(MAX_PAYLOAD_SUPPORTED) | 1 << 5 | 1 << 15 | 1 << 28;
         self.put32(DEVICE_CAPABILITIES, capabilities);
-        let options = &self.options;
+        let options = &self.options.conditions;
         let control = u16::from(options.max_payload.min(MAX_PAYLOAD_SUPPORTED as u8)) << 5
             | u16::from(options.max_read) << 12
             | if options.extended_tag { CONTROL_EXTENDED_TAG } else { 0 };
@@ -200,6 +200,18 @@ impl ConfigSpace {
     /// Extended Tag Field Enable.
     pub fn extended_tag(&self) -> bool {
         self.get16(DEVICE_CONTROL) & CONTROL_EXTENDED_TAG != 0
+    }
+
+    /// Sets Max_Payload_Size and Max_Read_Request_Size, encoded 128 << n, as system software does.
+    pub fn set_sizes(&mut self, max_payload: u8, max_read: u8) {
+        let control = self.get16(DEVICE_CONTROL) & !(7 << 5 | 7 << 12);
+        self.put16(DEVICE_CONTROL, control | u16::from(max_payload & 7) << 5 | u16::from(max_read & 7) << 12);
+    }
+
+    /// Sets or clears Extended Tag Field Enable.
+    pub fn set_extended_tag(&mut self, enable: bool) {
+        let control = self.get16(DEVICE_CONTROL) & !CONTROL_EXTENDED_TAG;
+        self.put16(DEVICE_CONTROL, if enable { control | CONTROL_EXTENDED_TAG } else { control });
     }
 
     /// MSI-X Enable.

@@ -199,7 +199,21 @@ impl Loads {
         }
     }
 
-    /// After a reset no completion comes any more.
+    /// The function is being reset: no load is answered any more, but a completion may be on its way.
+    pub fn give_up(&mut self) {
+        for slot in self.pending.values_mut() {
+            if let Some(pending) = slot.take() {
+                self.answers.insert(pending.id, pending.access.ones());
+            }
+        }
+    }
+
+    /// It is reset: what has been given up is not answered.
+    pub fn forget(&mut self) {
+        self.pending.retain(|_, slot| slot.is_some());
+    }
+
+    /// With the link down no completion comes any more.
     pub fn reset(&mut self) {
         for (_, slot) in self.pending.drain() {
             if let Some(pending) = slot {

@@ -231,17 +231,28 @@ impl Messages {
         (count, done)
     }
 
-    /// Function reset: nobody wants the reads any more. The writes have left the NIC and take
-    /// place; what comes later stays behind them.
-    pub fn reset(&mut self) {
+    /// Nobody wants the reads any more: they are forgotten, and given back in order. The writes have left the NIC and take place; what
+    /// comes later stays behind them.
+    pub fn drop_reads(&mut self) -> Vec<Request> {
+        let mut dropped = BTreeMap::new();
         let requests = &mut self.requests;
-        requests.retain(|_, asked| match &mut asked.kind {
-            Kind::Read { .. } => false,
-            Kind::Write { cost } => {
-                *cost = None;
-                true
+        requests.retain(|number, asked| match asked.kind {
+            Kind::Read { request, .. } => {
+                dropped.insert(*number, request);
+                false
             }
+            Kind::Write { .. } => true,
         });
         self.pending.retain(|_, pending| requests.contains_key(&pending.request));
+        dropped.into_values().collect()
+    }
+
+    /// The link has been down: no credits of before come back.
+    pub fn forget_credits(&mut self) {
+        for asked in self.requests.values_mut() {
+            if let Kind::Write { cost } = &mut asked.kind {
+                *cost = None;
+            }
+        }
     }
 }

@@ -12,15 +12,19 @@
 //! Everything that the NIC sends is checked against the rules of the transaction layer; what breaks
 //! one is counted and kept as a [`Violation`], and tests ask for none.
 
+mod conditions;
 mod config_space;
 mod credit;
+mod edge;
 mod host;
 mod interrupts;
 mod messages;
 mod options;
 mod read;
 mod requests;
+mod reset;
 mod rules;
+mod unkind;
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fs::File;
@@ -29,8 +33,8 @@ use std::time::Instant;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
-use viaduct_spec::tlp::class;
 
+pub use conditions::Conditions;
 pub use config_space::{ConfigSpace, Effect, CONFIG_BYTES};
 pub use host::{bar_bytes, Access, LoadId, HOST_ID};
 pub use messages::{Client, DmaAnswer, DmaMessage, MessageId, Refused};
@@ -40,26 +44,18 @@ pub use rules::Violation;
 
 use crate::clock::Cycle;
 use crate::memory::Memory;
-use crate::nic::{NicIn, NicOut};
-use crate::tlp::{beat, Malformed, Tlp};
-use credit::{Cost, Credits};
+use crate::tlp::{Request, Tlp};
+use credit::Credits;
 use host::Loads;
 pub(crate) use interrupts::{in_table, Interrupts};
 use messages::Messages;
 use requests::Arrival;
+use reset::Resetting;
 use rules::Rules;
+use unkind::{Piece, Settings};
 
 /// The NIC's place: bus 1, device 0, function 0.
 pub const NIC_ID: u16 = 0x0100;
-/// Cycles for which a function reset is held.
-const RESET_CYCLES: u64 = 16;
-/// Cycles after a read to the NIC before its `np_ready` is believed again.
-const READ_SPACING: u64 = 4;
-/// Cycles that the NIC may take to see that it is no bus master any more.
-const MASTER_CYCLES: u64 = 16;
-/// Longest packet that the NIC may send, in double words; what is longer is dropped.
-const MAX_PACKET_DW: usize = 4 + crate::tlp::MAX_PAYLOAD_DW;
-
 /// What has gone over the bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct BusCounters {
@@ -93,10 +89,21 @@ pub struct BusCounters {
 struct Outgoing {
     packet: Vec<u32>,
     bar: u8,
-    /// A read: waits for `tlp_rx_np_ready`, and lets the others pass meanwhile.
-    read: bool,
-    /// The last completion for this tag of the NIC's.
-    frees: Option<u8>,
+    kind: Kind,
+}
+
+/// What a packet to the NIC is, as far as it matters to what may pass it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A store, or a message.
+    Posted,
+    /// A load: waits for `tlp_rx_np_ready`, and lets the others pass meanwhile.
+    NonPosted,
+    /// A completion.
+    Completion {
+        /// The last one for this tag of the NIC's.
+        frees: Option<u8>,
+    },
 }
 
 /// The root complex.
@@ -127,6 +134,13 @@ pub struct RootComplex {
     up: VecDeque<(Cycle, Tlp)>,
     /// Come from the NIC, and not served yet.
     arrivals: VecDeque<Arrival>,
+    /// Reads that look at memory later.
+    passed: BTreeMap<(Cycle, u64), Request>,
+    /// Completions that do.
+    pieces: BTreeMap<(Cycle, u64), Piece>,
+    settings: Settings,
+    /// Classes whose credits a test withholds.
+    held_back: [bool; 3],
     /// Since when a load's answer among them waits for the client.
     held_since: Option<Instant>,
     credits: Credits,
@@ -134,7 +148,7 @@ pub struct RootComplex {
     rules: Rules,
     /// Tags that the NIC has in use. A read that is lost keeps its tag until reset.
     tags: HashSet<u8>,
-    reset_until: Cycle,
+    resetting: Resetting,
     counters: BusCounters,
 }
 
@@ -159,12 +173,16 @@ impl RootComplex {
             master_until: 0,
             up: VecDeque::new(),
             arrivals: VecDeque::new(),
+            passed: BTreeMap::new(),
+            pieces: BTreeMap::new(),
+            settings: Settings::new(options.conditions.rcb),
+            held_back: [false; 3],
             held_since: None,
-            credits: Credits::new(options.credits),
+            credits: Credits::new(options.conditions.credits),
             loads: Loads::default(),
             rules: Rules::default(),
             tags: HashSet::new(),
-            reset_until: 0,
+            resetting: Resetting::default(),
             counters: BusCounters::default(),
             options,
         }
@@ -192,7 +210,10 @@ impl RootComplex {
 
     /// Writes configuration space.
     pub fn config_write(&mut self, now: Cycle, offset: usize, data: &[u8]) {
-        if self.config.write(offset, data).function_reset {
+        let before = (self.config.max_payload(), self.config.max_read());
+        let effect = self.config.write(offset, data);
+        self.rules.resized(before, (self.config.max_payload(), self.config.max_read()));
+        if effect.function_reset {
             self.reset(now);
         }
     }
@@ -210,7 +231,7 @@ impl RootComplex {
 
     fn post(&mut self, now: Cycle, access: Access, value: u64) {
         let packet = Tlp::Write(access.request(0), access.lanes(value)).encode();
-        self.send(self.there(now), packet, access.number(), false, None);
+        self.send(self.there(now), packet, access.number(), Kind::Posted);
     }
 
     /// Gives the NIC's vectors from `start` on an eventfd each, or takes it away: writes the NIC's
@@ -238,7 +259,7 @@ impl RootComplex {
         }
         let (id, request) = self.loads.start(access, now + self.options.load_timeout);
         if let Some(request) = request {
-            self.send(self.there(now), Tlp::Read(request).encode(), access.number(), true, None);
+            self.send(self.there(now), Tlp::Read(request).encode(), access.number(), Kind::NonPosted);
         }
         id
     }
@@ -248,32 +269,12 @@ impl RootComplex {
         self.loads.take(id)
     }
 
-    /// Function reset: what is under way in either direction is lost. Then the vectors are set up
-    /// again, as Linux restores them.
-    pub fn reset(&mut self, now: Cycle) {
-        self.config.reset();
-        self.give_answers();
-        self.arrivals.clear();
-        self.messages.reset();
-        self.delayed.clear();
-        self.arrived.clear();
-        // The packet on `tlp_rx` goes on to its end: the NIC counts the beats of what it throws away.
-        self.receiving.clear();
-        self.up.clear();
-        self.credits = Credits::new(self.options.credits);
-        self.loads.reset();
-        self.tags.clear();
-        self.reset_until = now + RESET_CYCLES;
-        self.config.enable_msix(self.interrupts.enabled());
-        for (access, value) in self.interrupts.restore() {
-            self.post(now + RESET_CYCLES, access, value);
-        }
-    }
-
     /// Nothing is under way: only the host, the client, the NIC or a deadline can make something
     /// happen.
     pub fn is_quiet(&self, now: Cycle) -> bool {
-        now >= self.reset_until
+        !self.is_resetting(now)
+            && self.passed.is_empty()
+            && self.pieces.is_empty()
             && self.delayed.is_empty()
             && self.arrived.is_empty()
             && self.sending.is_none()
@@ -284,159 +285,34 @@ impl RootComplex {
             && !self.loads.waiting()
     }
 
+    /// What the time base said at power-up.
+    pub fn time_base(&self) -> u32 {
+        self.options.conditions.time_base
+    }
+
     /// Packets on their way to the NIC.
     pub fn backlog(&self) -> usize {
         self.delayed.len() + self.arrived.len()
     }
 
-    /// Sets the NIC's inputs for this cycle.
-    pub fn drive(&mut self, now: Cycle, input: &mut NicIn) {
-        while self.up.front().is_some_and(|(when, _)| *when <= now) {
-            if let Some((_, packet)) = self.up.pop_front() {
-                self.arrive(now, packet);
-            }
-        }
-        if !self.arrivals.is_empty() {
-            self.serve_arrivals(now);
-        }
-        while let Some(entry) = self.delayed.first_entry().filter(|entry| entry.key().0 <= now) {
-            self.arrived.push_back(entry.remove());
-        }
-        if now & 0xFF == 0 {
-            self.loads.expire(now);
-        }
-        let config = &self.config;
-        if config.bus_master() {
-            self.master_until = now + MASTER_CYCLES;
-        }
-        input.cfg_requester_id = NIC_ID;
-        input.cfg_max_payload = config.max_payload();
-        input.cfg_max_read = config.max_read();
-        input.cfg_rcb = self.options.rcb == 128;
-        input.cfg_extended_tag = config.extended_tag();
-        input.cfg_bus_master = config.bus_master();
-        input.cfg_function_reset = now < self.reset_until;
-        input.cfg_msix_enable = config.msix_enable();
-        input.cfg_msix_mask = config.msix_mask();
-        self.credits.drive(now, input);
-        input.tlp_tx_ready = self.options.stall == 0 || !self.chance(self.options.stall);
-        self.present(now, input);
-    }
-
-    /// Looks at what the NIC did in this cycle.
-    pub fn observe(&mut self, now: Cycle, input: &NicIn, output: &NicOut) {
-        self.np_ready = output.tlp_rx_np_ready;
-        if now < self.reset_until || !output.tlp_tx_valid || !input.tlp_tx_ready {
-            return;
-        }
-        if self.receiving.is_empty() {
-            self.received_class = output.tlp_tx_class;
-            self.received_master = now <= self.master_until;
-        }
-        self.rules.check(now, output.tlp_tx_class == self.received_class, || {
-            "tlp_tx_class changes inside a packet".into()
-        });
-        if self.receiving.len() < MAX_PACKET_DW {
-            self.receiving.push(output.tlp_tx_data as u32);
-            if output.tlp_tx_keep == 0b11 {
-                self.receiving.push((output.tlp_tx_data >> 32) as u32);
-            }
-        }
-        let keep = output.tlp_tx_keep;
-        self.rules.check(now, keep == 0b11 || keep == 0b01 && output.tlp_tx_last, || {
-            format!("tlp_tx_keep is {keep:#04b} in the middle of a packet")
-        });
-        if output.tlp_tx_last {
-            let packet = std::mem::take(&mut self.receiving);
-            self.accept(now, &packet);
-        }
-    }
-
     /// Half a round trip from now.
     fn there(&self, now: Cycle) -> Cycle {
-        now + self.options.round_trip / 2
+        now + self.options.conditions.round_trip / 2
     }
 
     fn chance(&mut self, permille: u32) -> bool {
         self.random.random_range(0..1000) < permille
     }
 
-    fn send(&mut self, when: Cycle, packet: Vec<u32>, bar: u8, read: bool, frees: Option<u8>) {
+    fn send(&mut self, when: Cycle, packet: Vec<u32>, bar: u8, kind: Kind) {
         self.order += 1;
-        self.delayed.insert((when, self.order), Outgoing { packet, bar, read, frees });
+        self.delayed.insert((when, self.order), Outgoing { packet, bar, kind });
     }
 
-    /// Puts the next beat onto `tlp_rx`.
-    fn present(&mut self, now: Cycle, input: &mut NicIn) {
-        input.tlp_rx_valid = false;
-        if self.sending.is_none() && now >= self.reset_until {
-            let reads = self.np_ready && now >= self.reads_from;
-            // A read that has to wait is passed by what stands behind it: nothing waits for it.
-            let next = self.arrived.iter().position(|outgoing| reads || !outgoing.read);
-            self.sending = next.and_then(|next| self.arrived.remove(next)).map(|outgoing| (outgoing, 0));
-        }
-        if self.options.gap != 0 && self.chance(self.options.gap) {
-            return;
-        }
-        let Some((outgoing, sent)) = &mut self.sending else { return };
-        let (data, keep) = beat(&outgoing.packet, *sent);
-        *sent += 1;
-        input.tlp_rx_valid = true;
-        input.tlp_rx_data = data;
-        input.tlp_rx_keep = keep;
-        input.tlp_rx_bar = outgoing.bar;
-        input.tlp_rx_last = *sent * 2 >= outgoing.packet.len();
-        if input.tlp_rx_last {
-            if outgoing.read {
-                self.reads_from = now + READ_SPACING;
-            }
-            if let Some(tag) = outgoing.frees {
-                self.tags.remove(&tag);
-            }
-            self.sending = None;
-        }
-    }
-
-    /// A whole packet has left the NIC.
-    fn accept(&mut self, now: Cycle, packet: &[u32]) {
-        let packet = match Tlp::decode(packet) {
-            Ok(packet) => packet,
-            Err(error) => return self.malformed(now, packet, error),
-        };
-        let expected = match packet {
-            Tlp::Write(..) => class::POSTED,
-            Tlp::Read(_) => class::NON_POSTED,
-            Tlp::Completion(_) => class::COMPLETION,
-        };
-        let shown = self.received_class;
-        self.rules.check(now, shown == expected, || format!("tlp_tx_class is {shown} and not {expected}"));
-        let credit = self.credits.charge(&packet);
-        self.rules.check(now, credit, || format!("no credit for {packet:x?}"));
-        if let Tlp::Read(request) | Tlp::Write(request, _) = &packet {
-            let read = matches!(packet, Tlp::Read(_));
-            self.rules.request(now, request, &self.config, read);
-            let (master, address) = (self.received_master, request.address);
-            self.rules.check(now, master, || {
-                format!("a request at {address:#x} while the function is no bus master")
-            });
-            if !master {
-                // It must reach nothing, whatever the NIC does.
-                self.counters.unsupported += 1;
-                return self.credits.release(Cost::of(&packet), now);
-            }
-        }
-        if let Tlp::Read(request) = &packet {
-            let fresh = self.tags.insert(request.tag);
-            self.rules.check(now, fresh, || format!("tag {:#x} is used again while in flight", request.tag));
-        }
-        self.up.push_back((self.there(now), packet));
-    }
-
-    fn malformed(&mut self, now: Cycle, packet: &[u32], error: Malformed) {
-        self.rules.check(now, false, || {
-            let start = &packet[..packet.len().min(4)];
-            format!("a packet of {} double words is malformed: {error}: {start:08x?}", packet.len())
-        });
+    /// A packet of anybody's comes to the NIC, to a BAR: what it holds is up to the caller. One that is not posted must be of
+    /// another requester than [`HOST_ID`], so that its completion is known.
+    pub fn inject(&mut self, now: Cycle, packet: Vec<u32>, bar: u8, posted: bool) {
+        self.send(self.there(now), packet, bar, if posted { Kind::Posted } else { Kind::NonPosted });
     }
 
     fn jitter(&mut self, window: u64) -> u64 {

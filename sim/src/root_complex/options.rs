@@ -1,6 +1,8 @@
-//! How a root complex behaves.
+//! A root complex's settings.
 
 use std::collections::BTreeMap;
+
+use super::conditions::Conditions;
 
 /// How the data of a read is cut into completions. All of them end on a read completion boundary,
 /// but for the last.
@@ -73,29 +75,10 @@ impl Default for Limits {
 /// A root complex's settings.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Cycles from a read request at the NIC's edge to its first completion there.
-    pub round_trip: u64,
-    /// Max_Payload_Size as enumeration sets it, encoded 128 << n.
-    pub max_payload: u8,
-    /// Max_Read_Request_Size as enumeration sets it, encoded 128 << n.
-    pub max_read: u8,
-    /// Read completion boundary in bytes: 64 or 128.
-    pub rcb: usize,
-    /// Tags of 8 bits.
-    pub extended_tag: bool,
-    /// How reads are cut.
-    pub split: Split,
-    /// Completions of different reads come up to this many cycles later than they could, so that
-    /// they overtake one another.
-    pub reorder: u64,
-    /// Cycles in 1000 in which the NIC's packets are not taken.
-    pub stall: u32,
-    /// Cycles in 1000 in which a packet to the NIC pauses.
-    pub gap: u32,
+    /// How it behaves.
+    pub conditions: Conditions,
     /// How memory is reached.
     pub dma: Dma,
-    /// Credits.
-    pub credits: Limits,
     /// Cycles until a load that is not answered reads as all ones.
     pub load_timeout: u64,
     /// Faults, by the number of the read, counted from 0.
@@ -107,17 +90,8 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            round_trip: 62,
-            max_payload: 1,
-            max_read: 2,
-            rcb: 64,
-            extended_tag: true,
-            split: Split::default(),
-            reorder: 0,
-            stall: 0,
-            gap: 0,
+            conditions: Conditions::default(),
             dma: Dma::default(),
-            credits: Limits::default(),
             load_timeout: 200_000,
             faults: BTreeMap::new(),
             seed: 1,

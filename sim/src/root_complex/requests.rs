@@ -15,8 +15,7 @@ use viaduct_spec::tlp::completion_status;
 use super::credit::Cost;
 use super::interrupts::{is_interrupt, vector};
 use super::messages::{Client, DmaAnswer, Done, MessageId};
-use super::read::Cutter;
-use super::{Dma, LoadId, ReadFault, RootComplex, HOST_ID};
+use super::{Dma, Kind, LoadId, ReadFault, RootComplex, HOST_ID};
 use crate::clock::Cycle;
 use crate::tlp::{Request, Tlp};
 
@@ -108,9 +107,13 @@ impl RootComplex {
         let cost = Cost::of(&packet);
         match packet {
             Tlp::Write(request, data) => self.arrivals.push_back(Arrival::Write(request, data, cost)),
-            Tlp::Read(request) => self.arrivals.push_back(Arrival::Read(request)),
+            Tlp::Read(request) => self.arrive_read(now, request),
             Tlp::Completion(completion) => {
                 self.credits.release(cost, self.back(now));
+                if completion.requester != HOST_ID {
+                    // Somebody else's: what was injected.
+                    return;
+                }
                 let (answer, right) = self.loads.complete(&completion);
                 if let Some((id, value)) = answer {
                     self.arrivals.push_back(Arrival::Answer(id, value));
@@ -156,8 +159,9 @@ impl RootComplex {
     }
 
     /// Half a round trip from now, at the NIC.
-    fn back(&self, now: Cycle) -> Cycle {
-        now + (self.options.round_trip - self.options.round_trip / 2)
+    pub(super) fn back(&self, now: Cycle) -> Cycle {
+        let round_trip = self.options.conditions.round_trip;
+        now + (round_trip - round_trip / 2)
     }
 
     fn write(&mut self, now: Cycle, request: Request, data: &[u32], cost: Cost) {
@@ -217,6 +221,9 @@ impl RootComplex {
             self.counters.unsupported += 1;
             tracing::warn!(%error, "a read of the NIC's reached no memory");
         }
+        if found.is_ok() && fault.is_none() && self.options.conditions.torn != 0 {
+            return self.tear(now, &request);
+        }
         self.complete(now, &request, fault, found.is_ok().then_some(&data));
     }
 
@@ -243,11 +250,17 @@ impl RootComplex {
     }
 
     /// Answers a read with the bytes that it asked for, or refuses it.
-    fn complete(&mut self, now: Cycle, request: &Request, fault: Option<ReadFault>, data: Option<&Vec<u8>>) {
+    pub(super) fn complete(
+        &mut self,
+        now: Cycle,
+        request: &Request,
+        fault: Option<ReadFault>,
+        data: Option<&Vec<u8>>,
+    ) {
         let mut when = self.back(now);
         when += match fault {
             Some(ReadFault::Late(cycles)) => cycles,
-            _ => self.jitter(self.options.reorder),
+            _ => self.jitter(self.options.conditions.reorder),
         };
         let status = match (fault, data) {
             (Some(ReadFault::Missing), _) => return,
@@ -257,17 +270,12 @@ impl RootComplex {
         };
         let Some(found) = data.filter(|_| status == completion_status::SUCCESS) else {
             let refusal = Tlp::refusal(request, status, HOST_ID).encode();
-            return self.send(when, refusal, 0, false, Some(request.tag));
+            return self.send(when, refusal, 0, Kind::Completion { frees: Some(request.tag) });
         };
         let (lead, count) = request.bytes();
         let mut data = vec![0; request.length * 4];
         data[lead..lead + count].copy_from_slice(found);
-        let cutter = Cutter {
-            rcb: self.options.rcb,
-            max_payload: 128 << self.config.max_payload(),
-            split: self.options.split,
-        };
-        let mut completions = cutter.cut(request, &data, HOST_ID, &mut self.random);
+        let mut completions = self.cutter().cut(request, &data, HOST_ID, &mut self.random);
         let last = completions.len() - 1;
         if fault == Some(ReadFault::Poisoned) {
             completions[0].poisoned = true;
@@ -277,8 +285,8 @@ impl RootComplex {
         }
         for (n, completion) in completions.into_iter().enumerate() {
             let frees = (n == last).then_some(request.tag);
-            self.send(when, Tlp::Completion(completion).encode(), 0, false, frees);
-            when += self.jitter(self.options.reorder / 4);
+            self.send(when, Tlp::Completion(completion).encode(), 0, Kind::Completion { frees });
+            when += self.jitter(self.options.conditions.reorder / 4);
         }
     }
 }

@@ -22,6 +22,8 @@ pub struct Violation {
 pub struct Rules {
     broken: Vec<Violation>,
     count: u64,
+    /// Writes and reads that were cut before their size was set anew may still come: the size, and how many bytes of them.
+    before: [(usize, usize); 2],
 }
 
 impl Rules {
@@ -48,12 +50,30 @@ impl Rules {
         }
     }
 
+    /// Max_Payload_Size and Max_Read_Request_Size, encoded 128 << n, are others now. What the NIC has cut by then may still come: a command,
+    /// which is 4096 bytes at most, and what is ahead of it.
+    pub fn resized(&mut self, before: (u8, u8), now: (u8, u8)) {
+        for (slot, was, is) in [(0, before.0, now.0), (1, before.1, now.1)] {
+            if was != is {
+                let largest = (128 << was).max(self.before[slot].0);
+                self.before[slot] = (largest, 4096 + 2 * largest.min(512));
+            }
+        }
+    }
+
     /// The rules for memory requests.
     pub fn request(&mut self, cycle: Cycle, request: &Request, config: &ConfigSpace, read: bool) {
         let (kind, bytes) = (if read { "read" } else { "write" }, request.length * 4);
         let Request { address, tag, requester, .. } = *request;
         let limit = 128 << if read { config.max_read() } else { config.max_payload() };
-        self.check(cycle, bytes <= limit, || format!("a {kind} of {bytes} bytes; {limit} are allowed"));
+        let (old, left) = &mut self.before[usize::from(read)];
+        let was_cut = bytes > limit && bytes <= *old && bytes <= *left;
+        if was_cut {
+            *left -= bytes;
+        }
+        self.check(cycle, bytes <= limit || was_cut, || {
+            format!("a {kind} of {bytes} bytes; {limit} are allowed")
+        });
         self.check(cycle, (address & 0xFFF) as usize + bytes <= 4096, || {
             format!("a {kind} of {bytes} bytes at {address:#x} crosses a 4 KiB boundary")
         });

@@ -6,13 +6,15 @@ use std::fs::File;
 use rand::Rng;
 use viaduct_driver::device::Bar;
 
-use viaduct_spec::tlp::completion_status;
+use viaduct_spec::tlp::{class, completion_status};
 
 use super::*;
 use crate::memory::Range;
-use crate::tlp::{Completion, Request};
+use crate::nic::{NicIn, NicOut};
+use crate::tlp::{beat, Completion, Request};
 
 mod messages;
+mod unkind;
 
 /// The other end of the edge: sends what it is given, keeps what it gets.
 struct Edge {
@@ -24,6 +26,11 @@ struct Edge {
     /// Arrival of the last beat, BAR, packet.
     got: Vec<(Cycle, u8, Vec<u32>)>,
     np_ready: bool,
+    /// Cycles of a function reset so far, and after how many it is done.
+    draining: u64,
+    drains: u64,
+    /// It sends all the same.
+    insists: bool,
     input: NicIn,
 }
 
@@ -48,6 +55,9 @@ impl Edge {
             receiving: Vec::new(),
             got: Vec::new(),
             np_ready: true,
+            draining: 0,
+            drains: 20,
+            insists: false,
             input: NicIn::default(),
         }
     }
@@ -60,6 +70,9 @@ impl Edge {
         for _ in 0..cycles {
             self.complex.drive(self.now, &mut self.input);
             let mut output = NicOut { tlp_rx_np_ready: self.np_ready, ..NicOut::default() };
+            if self.input.cfg_function_reset && self.sent == 0 && !self.insists {
+                self.queue.clear();
+            }
             if let Some(packet) = self.queue.front() {
                 let (data, keep) = beat(packet, self.sent);
                 output.tlp_tx_valid = true;
@@ -71,6 +84,8 @@ impl Edge {
                     _ => class::COMPLETION,
                 };
             }
+            self.draining = if self.input.cfg_function_reset { self.draining + 1 } else { 0 };
+            output.function_reset_done = self.draining > self.drains;
             self.complex.observe(self.now, &self.input, &output);
             if output.tlp_tx_valid && self.input.tlp_tx_ready {
                 self.sent += 1;
@@ -150,7 +165,10 @@ fn writes_reach_memory_and_only_their_bytes() {
 
 #[test]
 fn a_read_behind_a_write_sees_it() {
-    let mut edge = Edge::new(Options { reorder: 40, ..Options::default() });
+    let mut edge = Edge::new(Options {
+        conditions: Conditions { reorder: 40, ..Conditions::default() },
+        ..Options::default()
+    });
     edge.queue(&write(0x40, 4, 0x1234_5678));
     edge.queue(&read(0x40, 4, 3));
     edge.run(300);
@@ -159,8 +177,16 @@ fn a_read_behind_a_write_sees_it() {
 
 #[test]
 fn reads_overtake_one_another_but_their_pieces_do_not() {
-    let mut options =
-        Options { reorder: 200, split: Split::Random, stall: 100, gap: 100, ..Options::default() };
+    let mut options = Options {
+        conditions: Conditions {
+            reorder: 200,
+            split: Split::Random,
+            stall: 100,
+            gap: 100,
+            ..Conditions::default()
+        },
+        ..Options::default()
+    };
     let mut overtaken = false;
     for seed in 0..8 {
         println!("seed {seed}");
@@ -291,7 +317,10 @@ fn every_broken_rule_is_seen() {
         edge.complex.violations().iter().map(|v| v.what.clone()).collect::<Vec<_>>().join("; ")
     };
     let options = Options::default();
-    let small = Options { max_payload: 0, extended_tag: false, ..Options::default() };
+    let small = Options {
+        conditions: Conditions { max_payload: 0, extended_tag: false, ..Conditions::default() },
+        ..Options::default()
+    };
     assert!(broken(&options, read(0, 1024, 0)).contains("1024 bytes; 512 are allowed"));
     assert!(broken(&small, write(0, 256, 0)).contains("256 bytes; 128 are allowed"));
     assert!(broken(&options, read(4096 - 4, 8, 0)).contains("crosses"));
@@ -299,7 +328,7 @@ fn every_broken_rule_is_seen() {
     let stranger = Request { requester: 0x200, ..Request::new(BASE, 4, 0, NIC_ID) };
     assert!(broken(&options, Tlp::Read(stranger)).contains("requester"));
     let credits = Limits { posted_data: Some(3), ..Limits::default() };
-    let poor = Options { credits, ..Options::default() };
+    let poor = Options { conditions: Conditions { credits, ..Conditions::default() }, ..Options::default() };
     assert!(broken(&poor, write(0, 64, 0)).contains("no credit"));
     assert_eq!(broken(&poor, write(0, 48, 0)), "");
     let nobody = Completion {
@@ -340,8 +369,9 @@ fn a_disabled_function_answers_nothing() {
 }
 
 #[test]
-fn a_reset_loses_what_is_under_way() {
+fn a_function_reset_answers_reads_and_loses_loads() {
     let mut edge = Edge::new(Options::default());
+    edge.drains = 200;
     edge.queue(&read(0, 512, 1));
     let load = edge.complex.load(0, Access::new(Bar::Registers, 0, 4).unwrap());
     edge.run(20);
@@ -350,8 +380,11 @@ fn a_reset_loses_what_is_under_way() {
     assert!(edge.input.cfg_function_reset && !edge.input.cfg_bus_master);
     edge.run(500);
     assert!(!edge.input.cfg_function_reset);
-    assert_eq!((edge.got.len(), edge.complex.answer(load)), (0, Some(0xFFFF_FFFF)));
+    // The load had not come to the NIC.
+    assert_eq!((edge.completions().len(), edge.got.len()), (2, 2));
+    assert_eq!(edge.complex.answer(load), Some(0xFFFF_FFFF));
     assert!(edge.complex.is_quiet(edge.now));
+    assert_eq!(edge.complex.violations(), []);
 }
 
 #[test]
@@ -376,8 +409,17 @@ fn a_packet_that_a_reset_meets_goes_on_to_its_end() {
 #[test]
 fn random_traffic_is_the_same_for_the_same_seed() {
     let run = |seed| {
-        let options =
-            Options { seed, reorder: 60, split: Split::Random, stall: 50, gap: 50, ..Options::default() };
+        let options = Options {
+            seed,
+            conditions: Conditions {
+                reorder: 60,
+                split: Split::Random,
+                stall: 50,
+                gap: 50,
+                ..Conditions::default()
+            },
+            ..Options::default()
+        };
         let mut edge = Edge::new(options);
         let mut random = ChaCha8Rng::seed_from_u64(7);
         for n in 0..60 {

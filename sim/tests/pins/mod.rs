@@ -7,7 +7,7 @@ type Input = (&'static str, fn(&NicIn) -> u64);
 type Output = (&'static str, fn(&mut NicOut, u64));
 
 /// The inputs but the clock, by their names.
-const INPUTS: [Input; 28] = [
+const INPUTS: [Input; 29] = [
     ("reset", |pins| pins.reset.into()),
     ("tlp_rx_valid", |pins| pins.tlp_rx_valid.into()),
     ("tlp_rx_data", |pins| pins.tlp_rx_data),
@@ -27,6 +27,7 @@ const INPUTS: [Input; 28] = [
     ("cfg_extended_tag", |pins| pins.cfg_extended_tag.into()),
     ("cfg_bus_master", |pins| pins.cfg_bus_master.into()),
     ("cfg_function_reset", |pins| pins.cfg_function_reset.into()),
+    ("link_down", |pins| pins.link_down.into()),
     ("cfg_msix_enable", |pins| pins.cfg_msix_enable.into()),
     ("cfg_msix_mask", |pins| pins.cfg_msix_mask.into()),
     ("eth_rx_valid", |pins| pins.eth_rx_valid.into()),
@@ -39,13 +40,14 @@ const INPUTS: [Input; 28] = [
 ];
 
 /// The outputs.
-const OUTPUTS: [Output; 18] = [
+const OUTPUTS: [Output; 19] = [
     ("tlp_rx_np_ready", |pins, value| pins.tlp_rx_np_ready = value != 0),
     ("tlp_tx_valid", |pins, value| pins.tlp_tx_valid = value != 0),
     ("tlp_tx_data", |pins, value| pins.tlp_tx_data = value),
     ("tlp_tx_keep", |pins, value| pins.tlp_tx_keep = value as u8),
     ("tlp_tx_last", |pins, value| pins.tlp_tx_last = value != 0),
     ("tlp_tx_class", |pins, value| pins.tlp_tx_class = value as u8),
+    ("function_reset_done", |pins, value| pins.function_reset_done = value != 0),
     ("eth_rx_pause", |pins, value| pins.eth_rx_pause = value != 0),
     ("eth_tx_valid", |pins, value| pins.eth_tx_valid = value != 0),
     ("eth_tx_data", |pins, value| pins.eth_tx_data = value),

@@ -47,6 +47,7 @@ impl Nic for Scripted {
             self.answers.clear();
             self.receiving.clear();
         }
+        output.function_reset_done = input.cfg_function_reset;
         if self.sending.is_none() {
             let next = script.send.pop_front().or_else(|| self.answers.pop_front());
             self.sending = next.map(|packet| (packet.encode(), 0));

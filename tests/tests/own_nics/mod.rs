@@ -5,3 +5,5 @@ mod counters;
 mod fairness;
 mod kinds;
 mod strangers;
+mod unkind_bus;
+mod unkind_wire;

@@ -204,7 +204,8 @@ impl Bench {
 
     /// The same, with a capture.
     pub fn captured(nics: usize, capture: Option<Capture>) -> Self {
-        let options = Options { link: Link { latency: 16, rate: 8 }, ..Options::default() };
+        let options =
+            Options { link: Link { latency: 16, rate: 8, ..Link::default() }, ..Options::default() };
         let ports = (0..nics).map(|_| Port::Model(Choices::default())).collect();
         let mut bench = Self {
             net: Network::of(ports, &options, capture),

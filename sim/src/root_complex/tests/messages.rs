@@ -329,11 +329,13 @@ fn a_reset_drops_reads_and_keeps_behind_writes() {
     remote.answer(asked[0].0, Ok(vec![9; 64]));
     remote.answer(asked[1].0, Ok(Vec::new()));
     remote.edge.run(300);
-    assert_eq!((remote.edge.got.len(), remote.counters().interrupts), (0, 1));
+    // The read of before was given up at once: whoever could have answered it might be waiting for the reset.
+    assert_eq!((remote.edge.got.len(), remote.counters().interrupts), (1, 1));
+    assert_eq!(remote.edge.completions()[0].status, completion_status::UNSUPPORTED);
     let (id, _) = remote.only();
     remote.answer(id, Ok(vec![1; 4]));
     remote.edge.run(300);
-    assert_eq!(remote.edge.completions()[0].data, [0x0101_0101]);
+    assert_eq!(remote.edge.completions()[1].data, [0x0101_0101]);
     assert_eq!(remote.counters().unsupported, 0);
     remote.check();
 }
@@ -341,7 +343,14 @@ fn a_reset_drops_reads_and_keeps_behind_writes() {
 #[test]
 fn credits_come_back_with_the_answers() {
     let credits = Limits { posted: Some(2), ..Limits::default() };
-    let mut remote = Remote::with(Options { dma: Dma::Messages, credits, ..Options::default() }, 1 << 20);
+    let mut remote = Remote::with(
+        Options {
+            dma: Dma::Messages,
+            conditions: Conditions { credits, ..Conditions::default() },
+            ..Options::default()
+        },
+        1 << 20,
+    );
     remote.edge.queue(&write(0, 8, 1));
     remote.edge.queue(&write(8, 8, 2));
     remote.edge.run(300);

@@ -1,0 +1,343 @@
+//! What a root complex and the system's software may do to a NIC, over RTL: it goes on, or is reset in the documented way, and nothing is
+//! written that should not be (docs/simulation.md, "The bus").
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use viaduct_driver::address::Service;
+use viaduct_driver::device::{Bar, PciDevice};
+use viaduct_sim::root_complex::{BusCounters, Conditions, Limits, ReadFault, RootComplex};
+use viaduct_sim::setup::{Kind, Setup};
+use viaduct_spec::register::registers;
+use viaduct_tests::load::{Load, LENGTH, RECEIVED};
+use viaduct_tests::memory::difference;
+use viaduct_tests::raw::Completion;
+use viaduct_tests::scene::Scene;
+use viaduct_tests::world::{quick, seeds, Host, World};
+
+/// Longest that a reset of the function may take without a read that is lost: some round trips.
+const PROMPT: u64 = 4000;
+/// Ticks of READ_TIMEOUT: 50.3 ms.
+const READ_TIMEOUT: u32 = 3 << 14;
+
+fn rtl(conditions: Conditions, seed: u64) -> Setup {
+    let mut setup = quick(seed);
+    setup.kinds = vec![Kind::Rtl; 2];
+    setup.network.bus.conditions = conditions;
+    setup
+}
+
+fn bus<T>(world: &World, nic: usize, act: impl FnOnce(u64, &mut RootComplex) -> T) -> T {
+    let mut network = world.net.network();
+    let now = network.now();
+    act(now, network.root_complex(nic).expect("an RTL NIC"))
+}
+
+fn counters(world: &World, nic: usize) -> BusCounters {
+    world.net.network().counters(nic).0
+}
+
+fn no_violations(world: &World) {
+    for nic in [0, 1] {
+        assert_eq!(world.net.network().violations(nic), [], "seed {}: NIC {nic}", world.seed);
+    }
+}
+
+/// Waits for the end of a NIC's reset, and looks whether anything comes to memory after it.
+fn silent_after_reset(world: &World, host: &Host, limit: u64) -> u64 {
+    let begin = world.now();
+    world.until("the reset ends", limit, || !world.net.network().is_resetting(host.index));
+    let took = world.now() - begin;
+    let (memory, before) = (host.memory.snapshot(), counters(world, host.index));
+    world.run(5000);
+    assert_eq!(difference(&host.memory.snapshot(), &memory), None, "a write of before the reset");
+    let after = counters(world, host.index);
+    assert_eq!((after.writes, after.reads), (before.writes, before.reads), "seed {}", world.seed);
+    no_violations(world);
+    took
+}
+
+#[test]
+fn a_function_reset_under_load_ends_what_has_begun_and_the_nic_goes_on() {
+    for seed in seeds(&[1, 2, 3, 4, 5, 6]) {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let conditions = Conditions { changes: 0, ..Conditions::random(&mut random) };
+        let load = Load::new(Scene::on(World::new(&rtl(conditions, seed))), Service::UnreliableDelivery);
+        load.scene.world.run(random.random_range(0..3000));
+        load.scene.world.net.network().reset(1);
+        // What comes in while it drains is nobody's.
+        let scene = &load.scene;
+        scene.world.run(random.random_range(0..20));
+        bus(&scene.world, 1, |now, bus| {
+            for tag in 0..16 {
+                bus.inject(now, vec![0x4A00_0001, 0x0000_0004, 0x0100_1000 | tag << 8, 0xBAD0_BAD0], 0, true);
+            }
+        });
+        silent_after_reset(&scene.world, &scene.hosts[1], 3 * PROMPT);
+        load.anew();
+    }
+}
+
+#[test]
+fn a_link_that_goes_down_under_load_takes_half_packets_with_it_and_the_nic_goes_on() {
+    for seed in seeds(&[11, 12, 13, 14, 15, 16]) {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let conditions = Conditions { changes: 0, ..Conditions::random(&mut random) };
+        let load = Load::new(Scene::on(World::new(&rtl(conditions, seed))), Service::UnreliableDelivery);
+        load.scene.world.run(random.random_range(0..3000));
+        load.scene.world.net.network().link_down(1, random.random_range(1..300));
+        silent_after_reset(&load.scene.world, &load.scene.hosts[1], PROMPT);
+        load.anew();
+    }
+}
+
+/// Reads that cannot be sent are not waited for.
+#[test]
+fn a_function_reset_waits_for_no_read_that_cannot_be_sent() {
+    for without in ["credits", "bus master"] {
+        let load = Load::new(Scene::on(World::new(&rtl(kind(), 21))), Service::UnreliableDelivery);
+        let world = &load.scene.world;
+        world.run(200);
+        match without {
+            "credits" => bus(world, 1, |_, bus| bus.withhold([true; 3])),
+            _ => world.net.network().config_write(1, 4, &[2, 0]),
+        }
+        world.run(2000);
+        world.net.network().reset(1);
+        let took = silent_after_reset(world, &load.scene.hosts[1], PROMPT);
+        assert!(took < 500, "without {without}: {took} cycles");
+        bus(world, 1, |_, bus| bus.withhold([false; 3]));
+        load.anew();
+    }
+}
+
+fn kind() -> Conditions {
+    Conditions { round_trip: 16, ..Conditions::default() }
+}
+
+/// The agent's reset of a NIC whose reads cannot be sent does not wait for ever either.
+#[test]
+fn the_agent_s_reset_waits_for_no_read_that_cannot_be_sent() {
+    let load = Load::new(Scene::on(World::new(&rtl(kind(), 22))), Service::UnreliableDelivery);
+    let world = &load.scene.world;
+    world.run(200);
+    bus(world, 1, |_, bus| bus.withhold([true, true, false]));
+    world.run(2000);
+    let device = world.device(1);
+    device.write32(Bar::Registers, registers::CONTROL, 1).expect("the NIC is there");
+    let state = || device.read32(Bar::Registers, registers::STATE).expect("the NIC is there");
+    world.until("the agent's reset", 2000, || state() & 1 == 0);
+    bus(world, 1, |_, bus| bus.withhold([false; 3]));
+    world.run(2000);
+    no_violations(world);
+    load.anew();
+}
+
+/// Completions that never come: a reset of the function takes as long as one read may, however many are lost.
+#[test]
+fn a_function_reset_waits_for_lost_reads_as_long_as_for_one() {
+    let load = Load::new(Scene::on(World::new(&rtl(kind(), 23))), Service::UnreliableDelivery);
+    let world = &load.scene.world;
+    world.run(200);
+    let first = counters(world, 1).reads;
+    let faults = (first..first + 8).map(|number| (number, ReadFault::Missing)).collect();
+    bus(world, 1, |_, bus| bus.set_faults(faults));
+    world.run(1000);
+    assert!(counters(world, 1).reads >= first + 8);
+    world.net.network().reset(1);
+    world.run(PROMPT);
+    bus(world, 1, |_, bus| bus.pass_ticks(READ_TIMEOUT - 1000));
+    world.run(PROMPT);
+    assert!(world.net.network().is_resetting(1), "nothing was waited for");
+    bus(world, 1, |_, bus| bus.pass_ticks(1000));
+    silent_after_reset(world, &load.scene.hosts[1], PROMPT);
+    load.anew();
+}
+
+/// Sizes that shrink and grow under load, with credits for exactly one packet of the largest.
+#[test]
+fn sizes_change_under_load_and_no_packet_is_without_credits() {
+    for seed in seeds(&[31, 32, 33]) {
+        let credits = Limits { posted: Some(2), posted_data: Some(16), ..Limits::default() };
+        let conditions = Conditions { credits, stall: 100, ..kind() };
+        let mut load = Load::new(Scene::on(World::new(&rtl(conditions, seed))), Service::ReliableDelivery);
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        for _ in 0..60 {
+            load.scene.world.run(random.random_range(16..300));
+            for nic in [0, 1] {
+                let sizes = (random.random_range(0..=1), random.random_range(0..=5));
+                bus(&load.scene.world, nic, |_, bus| bus.set_sizes(sizes.0, sizes.1));
+            }
+        }
+        load.finish();
+        load.scene.others_go_on();
+    }
+}
+
+/// The credits of a class stay away for 2.4 ms: what needs none of them goes on, and then all does.
+#[test]
+fn a_class_without_credits_for_milliseconds_loses_nothing() {
+    for class in 0..3 {
+        let mut load =
+            Load::new(Scene::on(World::new(&rtl(kind(), 41 + class as u64))), Service::UnreliableDelivery);
+        load.scene.world.run(100);
+        let mut classes = [false; 3];
+        classes[class] = true;
+        for nic in [0, 1] {
+            bus(&load.scene.world, nic, |_, bus| bus.withhold(classes));
+        }
+        let before = [0, 1].map(|nic| counters(&load.scene.world, nic));
+        load.scene.world.run(300_000);
+        for (nic, before) in before.into_iter().enumerate() {
+            let now = counters(&load.scene.world, nic);
+            // What was on its way is done within its round trip.
+            assert!(class != 0 || now.writes - before.writes < 16, "{now:?}");
+            assert!(class != 1 || now.reads - before.reads < 16, "{now:?}");
+            bus(&load.scene.world, nic, |_, bus| bus.withhold([false; 3]));
+        }
+        if class == 2 {
+            load.finish();
+        }
+        load.scene.world.run(20_000);
+        load.scene.others_go_on();
+    }
+}
+
+/// Bus Master comes and goes: what waits for it goes on.
+#[test]
+fn bus_master_may_be_taken_away_for_a_while() {
+    let mut load = Load::new(Scene::on(World::new(&rtl(kind(), 51))), Service::ReliableDelivery);
+    let mut random = ChaCha8Rng::seed_from_u64(51);
+    for _ in 0..20 {
+        load.scene.world.run(random.random_range(16..400));
+        load.scene.world.net.network().config_write(1, 4, &[2, 0]);
+        load.scene.world.run(random.random_range(16..2000));
+        load.scene.world.net.network().config_write(1, 4, &[6, 0]);
+    }
+    load.finish();
+    load.scene.others_go_on();
+}
+
+/// Reads that are refused, aborted, poisoned, cut short, late or lost, among them those of descriptors: no byte comes to memory that its peer has not
+/// sent, no message completes well that is not whole, and the NIC is as it was for whoever opens it next.
+#[test]
+fn reads_that_fail_under_load_write_nothing_wrong() {
+    const FAULTS: [ReadFault; 7] = [
+        ReadFault::Unsupported,
+        ReadFault::Aborted,
+        ReadFault::Poisoned,
+        ReadFault::Cut,
+        ReadFault::Missing,
+        ReadFault::Late(3000),
+        ReadFault::Late(40_000),
+    ];
+    for seed in seeds(&[61, 62, 63, 64]) {
+        let mut load = Load::new(Scene::on(World::new(&rtl(kind(), seed))), Service::UnreliableDelivery);
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let before = load.scene.hosts[0].memory.snapshot();
+        for nic in [0, 1] {
+            let first = counters(&load.scene.world, nic).reads;
+            let faults = (0..3)
+                .map(|_| (first + random.random_range(0..40), FAULTS[random.random_range(0..FAULTS.len())]))
+                .collect();
+            bus(&load.scene.world, nic, |_, bus| bus.set_faults(faults));
+        }
+        load.scene.world.run(20_000);
+        // The last of them come after their time.
+        for _ in 0..8 {
+            (0..2).for_each(|nic| bus(&load.scene.world, nic, |_, bus| bus.pass_ticks(READ_TIMEOUT)));
+            load.scene.world.run(8000);
+        }
+        let host = &load.scene.hosts[0];
+        let sent = load.scene.hosts[1].memory.read(0x1000, LENGTH);
+        let now = host.memory.read(0x10000, LENGTH);
+        for (at, byte) in now.iter().enumerate() {
+            assert!(
+                *byte == sent[at] || *byte == before[0x10000 + at],
+                "seed {seed}: byte {at} is of neither message nor before"
+            );
+        }
+        let completion = Completion::read(&host.memory, load.receives[0]);
+        assert!(completion.status != RECEIVED || now == sent, "seed {seed}: a message that is not whole");
+        no_violations(&load.scene.world);
+        load.post();
+        load.scene.world.run(1000);
+        load.anew();
+    }
+}
+
+/// Packets of the host's that make no sense, or are not for this NIC: it drops them or answers that it does not support them.
+#[test]
+fn packets_of_nobody_s_change_nothing() {
+    for seed in seeds(&[71, 72, 73]) {
+        let mut load = Load::new(Scene::on(World::new(&rtl(kind(), seed))), Service::ReliableDelivery);
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        for _ in 0..300 {
+            let (packet, bar, posted) = stranger(&mut random);
+            let nic = random.random_range(0..2);
+            bus(&load.scene.world, nic, |now, bus| bus.inject(now, packet, bar, posted));
+            load.scene.world.run(random.random_range(1..60));
+        }
+        load.finish();
+        load.scene.others_go_on();
+    }
+}
+
+/// A packet that a NIC has to drop or to refuse, its BAR, and whether it is posted.
+fn stranger(random: &mut ChaCha8Rng) -> (Vec<u32>, u8, bool) {
+    const STRANGER: u32 = 0x00F8_0000;
+    let mut body: Vec<u32> = (0..random.random_range(1..40)).map(|_| random.random()).collect();
+    let length = body.len() as u32;
+    let address = random.random_range(0..0x8000u32) & !3;
+    let bytes = 0xFF | STRANGER;
+    let mut packet = match random.random_range(0..7) {
+        // Completions for nothing that is asked: of another requester, for tags beyond ours.
+        0 => vec![0x4A00_0000 | length, 4 * length, STRANGER | random.random_range(0..0x8000)],
+        1 => vec![0x4A00_0000 | length, 4 * length, 0x0100_0000 | random.random_range(16..256) << 8],
+        // A message with data, of a vendor's.
+        2 => vec![0x7400_0000 | length, STRANGER | 0x7F, 0, 0],
+        // A store that is too long, or poisoned, or to a BAR that there is not.
+        3 => {
+            body.resize(random.random_range(3..60), 7);
+            vec![0x4000_0000 | body.len() as u32, bytes, address]
+        }
+        4 => {
+            body.truncate(1);
+            vec![0x4000_4001, STRANGER | 0xF, address]
+        }
+        // A store that ends before its data.
+        5 => {
+            body.clear();
+            vec![0x4000_0002, bytes, address & !7]
+        }
+        // A prefix, or a type that there is not.
+        _ => vec![0x8E00_0000 | random.random::<u32>() & 0xFFFF, bytes, address],
+    };
+    // Reads that are too long, locked, of configuration or of I/O are answered, as unsupported.
+    if random.random_ratio(1, 4) {
+        let kind = [0x0000_0008, 0x0100_0001, 0x0400_0001, 0x0200_0001][random.random_range(0..4)];
+        return (vec![kind, STRANGER | random.random_range(0..256) << 8 | 0xFF, address], 0, false);
+    }
+    packet.extend(body);
+    (packet, [0, 2][random.random_range(0..2)], true)
+}
+
+/// A NIC that begins just before its time base wraps: time-outs that lie across it end in their time.
+#[test]
+fn a_time_base_that_wraps_changes_nothing() {
+    let run = |time_base: u32| {
+        let conditions = Conditions { time_base, ..kind() };
+        let world = World::new(&rtl(conditions, 81));
+        let mut load = Load::new(Scene::on(world), Service::ReliableDelivery);
+        load.scene.world.lose(1..=64);
+        let (world, host, place) = (&load.scene.world, &load.scene.hosts[1], load.receives[1]);
+        world.until("time-outs end", 3_000_000, || Completion::read(&host.memory, place).is_complete());
+        load.finish();
+        load.scene.others_go_on();
+        load.scene.world.now()
+    };
+    let plain = run(0);
+    assert!(plain > 500_000, "no time-out was waited for: {plain}");
+    for base in [0u32.wrapping_sub(200), 0u32.wrapping_sub(1500), 0u32.wrapping_sub(3500), 0x7FFF_F000] {
+        assert_eq!(run(base), plain, "time base {base:#x}");
+    }
+}
