@@ -12,6 +12,7 @@ use crate::network::Probe;
 use crate::root_complex::{
     Access, BusCounters, Client, DmaAnswer, LoadId, MessageId, RootComplex, Violation,
 };
+use crate::watch::Watcher;
 
 /// A PCI function with an Ethernet port.
 pub trait Function: Send {
@@ -105,4 +106,7 @@ pub trait Function: Send {
 
     /// Has its ports looked at from now on, if it has any.
     fn probe(&mut self, _probe: Probe) {}
+
+    /// Has it told what passes its edges from now on.
+    fn watch(&mut self, watcher: Watcher);
 }

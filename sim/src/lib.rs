@@ -11,7 +11,7 @@
 //! * [`function`]: what is simulated: [`nic`], pin by pin, [`rtl`]: the Verilated top behind it; or [`model`], the functional model.
 //! * [`root_complex`], [`memory`], [`tlp`]: the PCI Express side.
 //! * [`fabric`]: the Ethernet side.
-//! * [`network`], [`clock`]: all of it in lockstep.
+//! * [`network`], [`clock`]: all of it in lockstep; [`watch`]: what each NIC is seen to do.
 //! * [`live`], [`vfio_user`], [`control`], [`directory`]: as a process with sockets.
 //! * [`in_process`], [`baton`]: inside a test.
 
@@ -35,3 +35,4 @@ pub mod served;
 pub mod setup;
 pub mod tlp;
 pub mod vfio_user;
+pub mod watch;

@@ -19,6 +19,7 @@ use crate::nic::{Nic, NicIn, NicOut};
 use crate::root_complex::{
     self, Access, BusCounters, Client, DmaAnswer, LoadId, MessageId, RootComplex, Violation,
 };
+use crate::watch::{Pins, Watcher};
 
 /// Cycles for which power-up holds reset.
 const RESET_CYCLES: u64 = 16;
@@ -188,6 +189,11 @@ impl Function for Slot {
 
     fn probe(&mut self, probe: Probe) {
         self.probe = Some(probe);
+    }
+
+    fn watch(&mut self, watcher: Watcher) {
+        let mut pins = Pins::new(watcher);
+        self.probe = Some(Box::new(move |now, input, output| pins.look(now, input, output)));
     }
 }
 
@@ -443,6 +449,11 @@ impl Network {
     /// Has a NIC's ports looked at from now on; the model has none.
     pub fn probe(&mut self, nic: usize, probe: Probe) {
         self.slots[nic].probe(probe);
+    }
+
+    /// Has a watcher told what passes a NIC's edges from now on, in the place of a probe.
+    pub fn watch(&mut self, nic: usize, watcher: Watcher) {
+        self.slots[nic].watch(watcher);
     }
 
     /// A frame of nobody's comes to a NIC: [`Fabric::inject`].

@@ -4,10 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use viaduct_sim::model::Mutant;
 use viaduct_sim::setup::Kind;
 
-use crate::ability::Abilities;
-use crate::conditions::Schedule;
+use crate::conditions::choices;
 use crate::judge::Disagreement;
 use crate::machine::{run, Run};
 use crate::program::Program;
@@ -18,19 +18,19 @@ pub fn leave(
     whole: &Program,
     small: &Program,
     found: &Disagreement,
-    abilities: Abilities,
+    mutant: Option<Mutant>,
 ) -> io::Result<PathBuf> {
     let folder = folder.join(format!("seed-{}", whole.seed));
     fs::create_dir_all(&folder)?;
-    let text = format!("{:?} in schedule {:?}\n{}\n\n{small}", found.kinds, found.schedule, found.text);
+    let text = format!("{:?}\n{}\n\n{small}", found.kinds, found.text);
     fs::write(folder.join("small.txt"), text)?;
     fs::write(folder.join("whole.txt"), whole.to_string())?;
-    let mut with = Run::of(found.kinds, found.schedule.clone());
+    let mut with = Run::of(found.kinds, choices(small.seed, mutant));
     with.pcap = Some(folder.join("found.pcap"));
-    with.trace = Some(folder.join("found.fst"));
-    run(small, &with, abilities)?;
-    let mut with = Run::of([Kind::Model; 2], Schedule::default());
+    with.waves = Some(folder.join("found.fst"));
+    run(small, &with)?;
+    let mut with = Run::of([Kind::Model; 2], choices(small.seed, None));
     with.pcap = Some(folder.join("model.pcap"));
-    run(small, &with, abilities)?;
+    run(small, &with)?;
     Ok(folder)
 }

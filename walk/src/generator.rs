@@ -9,7 +9,6 @@ use viaduct_spec::descriptor::{control, status, CONTROL_SEGMENT_BYTES, SEGMENT_B
 use viaduct_spec::profile::VIS;
 use viaduct_spec::tables::service;
 
-use crate::ability::{Abilities, Ability};
 use crate::conditions::Conditions;
 use crate::memory::{DATA_BYTES, DESCRIPTORS, SLICE, SLOTS, SOURCE_BYTES};
 use crate::operation::{Bell, End, Flaw, Operation, Piece, Post, Registration, Request, Stray};
@@ -25,7 +24,6 @@ const FRAMES: u32 = 8;
 /// Makes a program.
 struct Generator {
     random: ChaCha8Rng,
-    abilities: Abilities,
     connections: Vec<Connection>,
     /// First free byte of each end's data, and of its descriptors.
     free: Vec<(u32, u32)>,
@@ -40,16 +38,15 @@ struct Generator {
 }
 
 /// The program of a seed.
-pub fn program(seed: u64, abilities: Abilities) -> Program {
+pub fn program(seed: u64) -> Program {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let wild = random.random_range(0..3) == 0;
-    let rates = rates(&mut random, abilities);
+    let rates = rates(&mut random);
     let conditions = Conditions::random(&mut random, rates);
-    let connections = connections(&mut random, abilities);
+    let connections = connections(&mut random);
     let ends = 2 * connections.len();
     let mut generator = Generator {
         random,
-        abilities,
         free: vec![(SOURCE_BYTES, DESCRIPTORS); ends],
         slots: vec![Default::default(); ends],
         connections,
@@ -63,7 +60,7 @@ pub fn program(seed: u64, abilities: Abilities) -> Program {
 }
 
 /// Half of the networks are good ones.
-fn rates(random: &mut ChaCha8Rng, abilities: Abilities) -> Rates {
+fn rates(random: &mut ChaCha8Rng) -> Rates {
     if random.random() {
         return Rates::default();
     }
@@ -73,22 +70,16 @@ fn rates(random: &mut ChaCha8Rng, abilities: Abilities) -> Rates {
         repeat: rate(150),
         flip: rate(100),
         damage: rate(100),
-        delay: if abilities.has(Ability::Overtaken) { rate(150) } else { 0 },
-        reliable: abilities.has(Ability::Retransmission),
+        delay: rate(150),
+        reliable: true,
     }
 }
 
-fn connections(random: &mut ChaCha8Rng, abilities: Abilities) -> Vec<Connection> {
+fn connections(random: &mut ChaCha8Rng) -> Vec<Connection> {
     let count = [1, 1, 1, 2, 2, 2, 3, CONNECTIONS][random.random_range(0..8)];
     let mut made: Vec<Connection> = Vec::new();
     while made.len() < count {
-        let mut services = vec![service::UNRELIABLE];
-        if abilities.has(Ability::Reliable) {
-            services.push(service::RELIABLE_DELIVERY);
-        }
-        if abilities.has(Ability::Reception) {
-            services.push(service::RELIABLE_RECEPTION);
-        }
+        let services = [service::UNRELIABLE, service::RELIABLE_DELIVERY, service::RELIABLE_RECEPTION];
         let nic = random.random_range(0..2);
         let nics = if random.random_range(0..6) == 0 { [nic, nic] } else { [nic, 1 - nic] };
         let vis = [0, 0].map(|_| random.random_range(0..VIS));
@@ -102,10 +93,8 @@ fn connections(random: &mut ChaCha8Rng, abilities: Abilities) -> Vec<Connection>
         // Half of them wrap soon.
         let mut psn = || if random.random() { random.random_range(0..1 << 24) } else { 0xFF_FFFC };
         let psns = [psn(), psn()];
-        let resends = abilities.has(Ability::Retransmission);
         let service = services[random.random_range(0..services.len())];
-        let small = [true, service == service::UNRELIABLE || abilities.has(Ability::Overrun)];
-        let told = [0, 1].map(|_| small.map(|small| told(random, abilities, small)));
+        let told = [0, 1].map(|_| [0, 1].map(|_| told(random)));
         made.push(Connection {
             nics,
             vis,
@@ -114,8 +103,8 @@ fn connections(random: &mut ChaCha8Rng, abilities: Abilities) -> Vec<Connection>
             ring_log2: random.random_range(3..6),
             psns,
             // So many that nothing ends for want of them: what would is a matter of time.
-            retries: if resends { (60, random.random_range(30..200)) } else { (0, 0) },
-            not_ready: if abilities.has(Ability::NotReady) && random.random() { 20 } else { 0 },
+            retries: (60, random.random_range(30..200)),
+            not_ready: if random.random() { 20 } else { 0 },
             depth: random.random_range(0..5),
             max_transfer: [0x1_0000, 0x1_0000, 0x1_0000, 900][random.random_range(0..4)],
             rights: [0, 1].map(|_| random.random_range(0..8) != 0),
@@ -128,11 +117,10 @@ fn connections(random: &mut ChaCha8Rng, abilities: Abilities) -> Vec<Connection>
 }
 
 /// A completion queue for a work queue, or none.
-fn told(random: &mut ChaCha8Rng, abilities: Abilities, small: bool) -> Told {
+fn told(random: &mut ChaCha8Rng) -> Told {
     match random.random_range(0..16) {
-        _ if !abilities.has(Ability::Queues) => Told::Nowhere,
         0..=7 => Told::Nowhere,
-        15 if small => Told::Small,
+        15 => Told::Small,
         _ => Told::Shared(random.random_range(0..SHARED)),
     }
 }
@@ -182,7 +170,7 @@ impl Generator {
                 // What the agent does next would race with it.
                 self.operations.push(Operation::Settle);
             }
-            11 if self.abilities.has(Ability::Queues) => self.resize(),
+            11 => self.resize(),
             _ => {
                 let nic = self.random.random_range(0..2);
                 if self.chance(3) {
@@ -289,13 +277,13 @@ impl Generator {
             let end = 2 * connection + self.random.random_range(0..2);
             match self.random.random_range(0..7) {
                 0..=2 => self.operations.push(Operation::Disconnect(end)),
-                6 if self.abilities.has(Ability::Queues) => self.resize(),
+                6 => self.resize(),
                 3 => {
                     let slot = self.random.random_range(1..SLOTS);
                     self.slots[end][slot] = None;
                     self.operations.push(Operation::Deregister(end, slot));
                 }
-                4 if self.abilities.has(Ability::Interrupted) => {
+                4 => {
                     let nic = self.random.random_range(0..2);
                     self.reset(nic);
                 }
@@ -306,7 +294,7 @@ impl Generator {
 
     /// Now and then a consumer asks to be told.
     fn arm(&mut self) {
-        if self.abilities.has(Ability::Arm) && self.chance(3) {
+        if self.chance(3) {
             let end = self.random.random_range(0..2 * self.connections.len());
             self.operations.push(Operation::Arm(end, self.random.random()));
         }
@@ -444,12 +432,8 @@ impl Generator {
         let reliable = self.connections[connection].is_reliable();
         let rights = self.connections[connection].rights;
         let request = match self.random.random_range(0..4) {
-            0 if self.abilities.has(Ability::Write) && (rights[0] || !self.flawless) => Request::Write,
-            1 if self.abilities.has(Ability::Read)
-                && if self.flawless { rights[1] } else { reliable || self.chance(8) } =>
-            {
-                Request::Read
-            }
+            0 if rights[0] || !self.flawless => Request::Write,
+            1 if if self.flawless { rights[1] } else { reliable || self.chance(8) } => Request::Read,
             _ => Request::Message,
         };
         let length = self.length(connection);
@@ -463,7 +447,7 @@ impl Generator {
             };
             pieces.push(Piece { slot: self.slot(end, at, length), at, length });
         }
-        let mut remote = match request {
+        let remote = match request {
             Request::Message => (0, 0),
             Request::Write => {
                 let at = self.room(end ^ 1, length)?;
@@ -475,10 +459,7 @@ impl Generator {
             }
         };
         let immediate = self.chance(4) && request != Request::Read;
-        if request == Request::Write && immediate && !self.abilities.has(Ability::Denied) {
-            remote.0 = 0;
-        }
-        let fence = self.abilities.has(Ability::Fence) && self.chance(8);
+        let fence = self.chance(8);
         Some(Post {
             end,
             receive,
@@ -526,19 +507,13 @@ impl Generator {
         if self.flawless || !self.chance(20) {
             return;
         }
-        let misplaced =
-            self.connections[post.end / 2].is_reliable() || self.abilities.has(Ability::Misplaced);
         let segment = match post.pieces.len() {
             0 => None,
             count => Some(self.random.random_range(0..count)),
         };
         let rdma = post.request != Request::Message;
-        let remote = rdma && (post.immediate.is_none() || self.abilities.has(Ability::Denied));
         let reserved = control::RESERVED & (1 << self.random.random_range(4..16));
-        // Two segments are read with the control segment.
-        let short = post.pieces.len() + usize::from(rdma) <= 2 || self.abilities.has(Ability::Late);
         post.flaw = match (self.random.random_range(0..18), segment) {
-            (0 | 1, _) if !short => Flaw::Status(status::DONE),
             (0, _) => Flaw::Length(self.random.random_range(1..100)),
             (1, _) => Flaw::Length(0u32.wrapping_sub(self.random.random_range(1..20))),
             (2, _) => Flaw::Status(status::DONE | self.random.random::<u32>()),
@@ -546,13 +521,13 @@ impl Generator {
             (4, _) if post.request == Request::Read => Flaw::Control(control::IMMEDIATE),
             (4, _) => Flaw::Control(reserved),
             (5, _) if !rdma => Flaw::Control(control::OP_MASK),
-            (5, _) if remote => Flaw::RemoteKey,
+            (5, _) => Flaw::RemoteKey,
             (6, _) => Flaw::Count(self.random.random_range(253..=u16::MAX)),
             (7, Some(segment)) => Flaw::Key(segment),
             (8, Some(segment)) => Flaw::Dead(segment),
             (9, Some(segment)) => Flaw::Zero(segment),
             (10, Some(segment)) => Flaw::Arena(segment),
-            (14..=16, _) if remote => Flaw::RemoteBehind([1, 1, 21][self.random.random_range(0..3)]),
+            (14..=16, _) if rdma => Flaw::RemoteBehind([1, 1, 21][self.random.random_range(0..3)]),
             (11 | 14..=17, Some(segment)) => {
                 // Behind a region that ends inside a page there is something.
                 let made: Vec<usize> =
@@ -562,8 +537,8 @@ impl Generator {
                 }
                 Flaw::Behind(segment, [1, 1, 21][self.random.random_range(0..3)])
             }
-            (12, _) if misplaced => Flaw::Foreign,
-            (13, _) if misplaced => Flaw::Nowhere,
+            (12, _) => Flaw::Foreign,
+            (13, _) => Flaw::Nowhere,
             _ => Flaw::None,
         };
     }

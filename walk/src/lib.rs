@@ -2,27 +2,26 @@
 //! RTL and mixed ones, and held against the functional model.
 //!
 //! ```text
-//!   seed --> generator --> program --> machine --> outcome --+--> judge --> tally
-//!                             ^        (RTL, mixed, model)   |      |
-//!                             +-------------- shrink <-------+------+--> evidence
+//!   corpus --> seed --> generator --> program --> machine --> traces --> judge --> tally
+//!                                        ^    (RTL, mixed)              |  follow: one schedule of the model
+//!                                        +---------- shrink <-----------+--> evidence
 //! ```
 //!
-//! * [`ability`]: what programs may use.
-//! * [`generator`], [`program`], [`operation`], [`conditions`], [`weather`]: programs.
+//! * [`corpus`], seeds; [`generator`], [`program`], [`operation`], [`conditions`], [`weather`]: programs.
 //! * [`machine`], [`memory`], [`rows`], [`descriptor`], [`consumer`]: hosts that go through them.
-//! * [`outcome`], [`judge`]: what came of it, and whether the model allows it.
+//! * [`trace`], [`outcome`]: what came of it. [`follow`], [`judge`]: whether the model does the same.
 //! * [`shrink`], [`evidence`], [`tally`], [`soak`]: many of them.
 
-pub mod ability;
 pub mod conditions;
 pub mod consumer;
+pub mod corpus;
 pub mod descriptor;
 pub mod evidence;
+pub mod follow;
 pub mod generator;
 pub mod judge;
 pub mod machine;
 pub mod memory;
-pub mod open;
 pub mod operation;
 pub mod outcome;
 pub mod program;
@@ -30,4 +29,5 @@ pub mod rows;
 pub mod shrink;
 pub mod soak;
 pub mod tally;
+pub mod trace;
 pub mod weather;

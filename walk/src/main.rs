@@ -6,17 +6,22 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Parser;
-use viaduct_walk::ability::Abilities;
+use viaduct_walk::corpus::{corpus, fresh};
 use viaduct_walk::generator;
-use viaduct_walk::open::{is_open, OPEN};
-use viaduct_walk::soak::Soak;
+use viaduct_walk::soak::{Seeds, Soak};
 
 /// Holds the RTL against the functional model by random programs.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Seeds; without it and without --minutes 2000
+    /// Seeds; without it and without --minutes 2000, or all of the corpus
     #[arg(long)]
     seeds: Option<u64>,
+    /// Those of the corpus (walk/src/corpus.txt) instead of one behind the other
+    #[arg(long, conflicts_with = "from")]
+    corpus: bool,
+    /// As many seeds drawn from this text, besides
+    #[arg(long, value_name = "TEXT", requires = "corpus")]
+    fresh: Option<String>,
     /// The first seed
     #[arg(long, default_value_t = 1)]
     from: u64,
@@ -38,12 +43,31 @@ struct Arguments {
     /// Attempts to make a failing program smaller
     #[arg(long, default_value_t = 400)]
     attempts: usize,
-    /// What `walk/src/open.rs` lists does not fail the run
-    #[arg(long)]
-    open: bool,
     /// Threads [default: one for each processor]
     #[arg(long)]
     threads: Option<usize>,
+}
+
+impl Arguments {
+    /// Which seeds; the fresh ones are printed.
+    fn seeds(&self) -> Result<Seeds> {
+        if !self.corpus {
+            let count = match (self.seeds, self.minutes) {
+                (Some(seeds), _) => seeds,
+                (None, Some(_)) => u64::MAX - self.from,
+                (None, None) => 2000,
+            };
+            return Ok(Seeds::From(self.from, count));
+        }
+        let mut seeds = corpus().map_err(anyhow::Error::msg)?;
+        seeds.truncate(self.seeds.map_or(usize::MAX, |count| count as usize));
+        if let Some(text) = &self.fresh {
+            let fresh = fresh(text, seeds.len());
+            println!("fresh seeds of {text}: {fresh:?}");
+            seeds.extend(fresh);
+        }
+        Ok(Seeds::These(seeds))
+    }
 }
 
 fn main() -> Result<ExitCode> {
@@ -52,62 +76,30 @@ fn main() -> Result<ExitCode> {
     let filter = filter.with_default_directive(tracing::Level::WARN.into()).from_env_lossy();
     tracing_subscriber::fmt().with_env_filter(filter).init();
     let arguments = Arguments::parse();
-    let seeds = match (arguments.seeds, arguments.minutes) {
-        (Some(seeds), _) => seeds,
-        (None, Some(_)) => u64::MAX - arguments.from,
-        (None, None) => 2000,
-    };
-    let abilities = if arguments.model { Abilities::all() } else { Abilities::rtl() };
+    let seeds = arguments.seeds()?;
     if arguments.print {
-        for seed in arguments.from..arguments.from + seeds {
-            println!("{}", generator::program(seed, abilities));
-        }
+        seeds.iter().for_each(|seed| println!("{}", generator::program(seed)));
         return Ok(ExitCode::SUCCESS);
     }
     let soak = Soak {
-        from: arguments.from,
         seeds,
         limit: arguments.minutes.map(|minutes| Duration::from_secs(60 * minutes)),
-        abilities,
         model_only: arguments.model,
         mutant: None,
         folder: arguments.out,
         most: arguments.most,
         attempts: arguments.attempts,
-        open: arguments.open,
         threads: arguments
             .threads
             .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
     };
     let start = Instant::now();
-    let mut tally = soak.run(|text| eprintln!("{text}"))?;
+    let tally = soak.run(|text| eprintln!("{text}"))?;
     print!("{tally}");
     println!("{} cycles, {:.0} s", tally.cycles, start.elapsed().as_secs_f64());
-    let mut stale = Vec::new();
-    if arguments.open {
-        let range = arguments.from..arguments.from + seeds;
-        for (seed, reason) in OPEN.iter().filter(|(seed, _)| range.contains(seed)) {
-            println!("open: seed {seed}: {reason}");
-            if !tally.failed.contains(seed) {
-                stale.push(*seed);
-            }
-        }
-        tally.failed.retain(|seed| !is_open(*seed));
-    }
-    if !stale.is_empty() {
-        println!("walk/src/open.rs lists seeds that pass: {stale:?}");
-    }
     if !tally.failed.is_empty() {
         println!("failed: {:?}", tally.failed);
     }
-    let firm = tally.agreement.is_firm();
-    if !firm {
-        println!("too many stories were told in parts only, or not explained: the model does not follow");
-    }
     println!("{} passed, {} failed", tally.passed, tally.failed.len());
-    Ok(if tally.failed.is_empty() && stale.is_empty() && firm {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if tally.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -14,6 +14,7 @@ use viaduct_sim::memory::{Memory as Dma, Range, PAGE};
 
 use crate::operation::End;
 use crate::program::CONNECTIONS;
+use crate::trace::Recorder;
 
 /// Bytes of an end's memory.
 pub const SLICE: u32 = 0x2_0000;
@@ -30,8 +31,9 @@ const ARENA: u64 = 0x2_0000;
 /// Pages of a slice.
 pub const PAGES: u64 = SLICE as u64 / PAGE;
 /// Where the file begins, of each host: below and above 4 GiB, so that both forms of TLP headers are met.
-const FIRST: [u64; 2] = [0x10_0000, 0x2_0000_0000];
-const ENDS: u64 = 2 * CONNECTIONS as u64;
+pub const FIRST: [u64; 2] = [0x10_0000, 0x2_0000_0000];
+/// Slices.
+pub const ENDS: u64 = 2 * CONNECTIONS as u64;
 const BYTES: u64 = ENDS * SLICE as u64 + ARENA;
 
 /// A host's memory.
@@ -43,6 +45,8 @@ pub struct Memory {
     arena: Vec<u8>,
     /// Ends whose pages are scattered.
     scattered: Vec<bool>,
+    /// Who writes down what the host writes.
+    recorder: Option<Recorder>,
 }
 
 /// The next of a sequence of numbers that look random (SplitMix64): a walk fills a megabyte again and again.
@@ -53,18 +57,45 @@ fn noise(state: &mut u64) -> u64 {
     mixed ^ mixed >> 31
 }
 
+/// Where a page of a scattered slice lies in it.
+fn scatter(page: u64) -> u64 {
+    (page * 5 + 3) % PAGES
+}
+
+/// What lies so many bytes behind the beginning of a slice: bytes from the beginning of the end's memory.
+pub fn in_slice(scattered: bool, at: u32) -> u32 {
+    let number = u64::from(at) / PAGE;
+    let page = if scattered { (0..PAGES).find(|page| scatter(*page) == number).unwrap_or(0) } else { number };
+    (page * PAGE) as u32 + at % PAGE as u32
+}
+
 impl Memory {
     /// Random bytes in the slices of these ends; the same for the same seed and host.
     pub fn new(host: usize, seed: u64, scattered: Vec<bool>, ends: &[End]) -> io::Result<Self> {
         let file = File::from(memfd_create("walk", MemfdFlags::CLOEXEC)?);
         file.set_len(BYTES)?;
-        let memory = Self { host, file, arena: vec![0; ARENA as usize], scattered };
+        let memory = Self { host, file, arena: vec![0; ARENA as usize], scattered, recorder: None };
         for end in ends {
             let mut state = seed ^ (host as u64) << 56 ^ (*end as u64) << 48;
             let words = (0..SLICE / 8).flat_map(|_| noise(&mut state).to_le_bytes());
             memory.write(*end, 0, &words.collect::<Vec<u8>>())?;
         }
         Ok(memory)
+    }
+
+    /// Has it written down from now on what the host writes. All of it as it is now.
+    pub fn record(&mut self, recorder: Recorder) -> io::Result<Vec<u8>> {
+        self.recorder = Some(recorder);
+        let mut whole = vec![0; BYTES as usize];
+        self.file.read_exact_at(&mut whole, 0)?;
+        Ok(whole)
+    }
+
+    fn put(&self, place: u64, data: &[u8]) -> io::Result<()> {
+        if let Some(recorder) = &self.recorder {
+            recorder.host(FIRST[self.host] + place, data);
+        }
+        self.file.write_all_at(data, place)
     }
 
     /// Lets a NIC reach it.
@@ -76,7 +107,7 @@ impl Memory {
 
     /// Where page `page` of an end's slice lies in the file. Each has its place, whichever pages there are.
     fn page(&self, end: End, page: u64) -> u64 {
-        let page = if self.scattered[end] { (page * 5 + 3) % PAGES } else { page };
+        let page = if self.scattered[end] { scatter(page) } else { page };
         end as u64 * u64::from(SLICE) + page * PAGE
     }
 
@@ -116,7 +147,7 @@ impl Memory {
 
     /// Writes into a slice.
     pub fn write(&self, end: End, at: u32, data: &[u8]) -> io::Result<()> {
-        self.pieces(end, at, data.len(), |place, range| self.file.write_all_at(&data[range], place))
+        self.pieces(end, at, data.len(), |place, range| self.put(place, &data[range]))
     }
 
     /// Reads from a slice.
@@ -129,7 +160,7 @@ impl Memory {
     /// Writes into the arena.
     pub fn write_arena(&mut self, at: u64, data: &[u8]) -> io::Result<()> {
         self.arena[at as usize..at as usize + data.len()].copy_from_slice(data);
-        self.file.write_all_at(data, ENDS * u64::from(SLICE) + at)
+        self.put(ENDS * u64::from(SLICE) + at, data)
     }
 
     /// Reads from the arena.

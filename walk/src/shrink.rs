@@ -110,12 +110,11 @@ fn simplifications(program: &Program) -> Vec<Program> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ability::Abilities;
     use crate::generator;
 
     #[test]
     fn what_does_not_matter_goes() {
-        let mut programs = (1..).map(|seed| generator::program(seed, Abilities::all()));
+        let mut programs = (1..).map(generator::program);
         let program = programs.find(|program| program.operations.len() > 20).expect("many are");
         let fails = |program: &Program| {
             let has = |wanted: &Operation| program.operations.iter().any(|operation| operation == wanted);

@@ -9,25 +9,42 @@ use std::time::{Duration, Instant};
 use viaduct_sim::model::Mutant;
 use viaduct_sim::setup::Kind;
 
-use crate::ability::Abilities;
 use crate::judge::{walk, PAIRS};
-use crate::open::is_open;
 use crate::program::Program;
 use crate::shrink::shrink;
 use crate::tally::Tally;
 use crate::{evidence, generator};
 
+/// Seeds to walk.
+#[derive(Debug, Clone)]
+pub enum Seeds {
+    /// From this one on, so many.
+    From(u64, u64),
+    /// These.
+    These(Vec<u64>),
+}
+
+impl Seeds {
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..).map_while(|number| self.get(number))
+    }
+
+    fn get(&self, number: u64) -> Option<u64> {
+        match self {
+            Self::From(first, count) => (number < *count).then(|| first.wrapping_add(number)),
+            Self::These(seeds) => seeds.get(usize::try_from(number).ok()?).copied(),
+        }
+    }
+}
+
 /// What to walk.
 #[derive(Debug, Clone)]
 pub struct Soak {
-    /// Seeds: from this one on.
-    pub from: u64,
-    /// So many.
-    pub seeds: u64,
+    /// Seeds.
+    pub seeds: Seeds,
     /// But no more when so long has passed.
     pub limit: Option<Duration>,
-    /// What programs may use.
-    pub abilities: Abilities,
     /// NICs that are held against the model; of the mixed ones one after the other.
     pub model_only: bool,
     /// What rule those models break, which are not the reference.
@@ -38,8 +55,6 @@ pub struct Soak {
     pub most: u64,
     /// Attempts to make a failing program smaller.
     pub attempts: usize,
-    /// What [`crate::open`] lists is not made smaller, and needs no evidence.
-    pub open: bool,
     /// Threads.
     pub threads: usize,
 }
@@ -67,10 +82,8 @@ impl Soak {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let late = self.limit.is_some_and(|limit| start.elapsed() >= limit);
                     let enough = failed.load(Ordering::Relaxed) >= self.most;
-                    if number >= self.seeds || late || enough {
-                        break;
-                    }
-                    let program = generator::program(self.from + number, self.abilities);
+                    let Some(seed) = self.seeds.get(number).filter(|_| !late && !enough) else { break };
+                    let program = generator::program(seed);
                     if let Some(text) = self.one(&program, &mut own)? {
                         failed.fetch_add(1, Ordering::Relaxed);
                         report(text);
@@ -94,29 +107,26 @@ impl Soak {
     /// One walk; what is to be said if it fails.
     fn one(&self, program: &Program, tally: &mut Tally) -> io::Result<Option<String>> {
         let pairs = self.pairs(program.seed);
-        let made = walk(program, &pairs, self.mutant, self.abilities)?;
+        let made = walk(program, &pairs, self.mutant, self.model_only)?;
         tally.count(program, &made);
         tally.pairs(&pairs);
         let Err(found) = made.verdict else { return Ok(None) };
-        if self.open && is_open(program.seed) {
-            return Ok(None);
-        }
         // The pair that was wrong, and no other, decides what is left out.
-        let pairs =
-            if found.kinds == [Kind::Model; 2] && !self.model_only { vec![] } else { vec![found.kinds] };
-        let again = |program: &Program| walk(program, &pairs, self.mutant, self.abilities);
+        let pairs = [found.kinds];
+        let again = |program: &Program| walk(program, &pairs, self.mutant, self.model_only);
         let small = shrink(program, self.attempts, |program| {
             let verdict = again(program).map(|made| made.verdict);
             verdict.is_ok_and(|verdict| verdict.is_err_and(|other| other.nature == found.nature))
         });
         let found = again(&small)?.verdict.err().unwrap_or(found);
-        let folder = evidence::leave(&self.folder, program, &small, &found, self.abilities)?;
+        let folder = evidence::leave(&self.folder, program, &small, &found, self.mutant)?;
         Ok(Some(format!(
-            "seed {}: {:?}\n{}\n{small}evidence: {}\n",
-            program.seed,
+            "seed {seed}: {:?}\n{}\n{small}evidence: {}\nTo the corpus, with its fix: a line `{seed} what it found` in \
+             walk/src/corpus.txt\n",
             found.kinds,
             found.text,
-            folder.display()
+            folder.display(),
+            seed = program.seed
         )))
     }
 }

@@ -7,8 +7,8 @@ use viaduct_sim::setup::Kind;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::event_code;
 
-use crate::judge::{Agreement, Walk};
-use crate::outcome::Story;
+use crate::judge::Walk;
+use crate::outcome::Outcome;
 use crate::program::Program;
 
 /// Counts by group and name.
@@ -21,8 +21,8 @@ pub struct Tally {
     pub failed: Vec<u64>,
     /// Cycles of device time, all runs of the NICs under test together.
     pub cycles: u64,
-    /// How connections were compared.
-    pub agreement: Agreement,
+    /// Traces that the model followed.
+    pub followed: u64,
 }
 
 /// The names of a status's error bits.
@@ -54,28 +54,24 @@ impl Tally {
         for operation in &program.operations {
             self.add("operation", operation.kind(), 1);
         }
-        walk.plain.stories.iter().for_each(|story| self.story(story));
-        walk.plain.met.iter().for_each(|(name, count)| self.add("fault", *name, *count));
+        self.outcome(&walk.outcome);
+        walk.outcome.met.iter().for_each(|(name, count)| self.add("fault", *name, *count));
         self.cycles += walk.cycles;
         match &walk.verdict {
-            Ok(agreement) => {
+            Ok(followed) => {
                 self.passed += 1;
-                self.agreement.exact += agreement.exact;
-                self.agreement.followed += agreement.followed;
-                self.agreement.searched += agreement.searched;
-                self.agreement.parts += agreement.parts;
-                self.agreement.open += agreement.open;
+                self.followed += followed;
             }
             Err(_) => self.failed.push(program.seed),
         }
     }
 
-    fn story(&mut self, story: &Story) {
-        for completion in &story.completions {
+    fn outcome(&mut self, outcome: &Outcome) {
+        for completion in &outcome.completions {
             let queue = if completion.receive { "receive" } else { "send" };
             self.add("status", format!("{queue}: {}", errors(completion.status)), 1);
         }
-        for event in &story.events {
+        for event in &outcome.events {
             let code = event_code::CODES.codes.iter().find(|code| code.value == u64::from(event.code));
             self.add("event", code.map_or("unknown", |code| code.name), 1);
         }
@@ -94,11 +90,7 @@ impl Tally {
         self.passed += other.passed;
         self.failed.extend(other.failed);
         self.cycles += other.cycles;
-        self.agreement.exact += other.agreement.exact;
-        self.agreement.followed += other.agreement.followed;
-        self.agreement.searched += other.agreement.searched;
-        self.agreement.parts += other.agreement.parts;
-        self.agreement.open += other.agreement.open;
+        self.followed += other.followed;
     }
 }
 
@@ -107,11 +99,6 @@ impl fmt::Display for Tally {
         for ((group, name), count) in &self.counts {
             writeln!(f, "{group:10} {name:40} {count:9}")?;
         }
-        let Agreement { exact, followed, searched, parts, open } = self.agreement;
-        writeln!(f, "{:10} {:40} {exact:9}", "compared", "free of races: exactly")?;
-        writeln!(f, "{:10} {:40} {followed:9}", "compared", "raced: told by the model")?;
-        writeln!(f, "{:10} {:40} {searched:9}", "compared", "raced: told when looked for")?;
-        writeln!(f, "{:10} {:40} {parts:9}", "compared", "raced: told in parts")?;
-        writeln!(f, "{:10} {:40} {open:9}", "compared", "raced: not explained")
+        writeln!(f, "{:10} {:40} {:9}", "compared", "traces that the model followed", self.followed)
     }
 }

@@ -1,12 +1,12 @@
 //! The agent's RESET while everything moves: the NIC answers, comes up again and works.
 
+use viaduct_sim::model::Choices;
 use viaduct_sim::root_complex::{Conditions, Split};
 use viaduct_sim::setup::Kind;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::tables::service;
-use viaduct_walk::ability::Abilities;
-use viaduct_walk::conditions::Schedule;
 use viaduct_walk::generator;
+use viaduct_walk::judge::judge;
 use viaduct_walk::machine::{run, Run};
 use viaduct_walk::memory::{DESCRIPTORS, SOURCE_BYTES};
 use viaduct_walk::operation::{Bell, End, Flaw, Operation, Piece, Post, Request};
@@ -47,7 +47,7 @@ fn burst(program: &mut Program, from: u32, count: u32) {
 
 /// A reset of NIC 0 when so many frames of what moves have passed; then all is made anew and used.
 fn program(frames: u32) -> Program {
-    let mut program = generator::program(1, Abilities::rtl());
+    let mut program = generator::program(1);
     let pattern = program.connections[0];
     let connection = |n: usize, service| viaduct_walk::program::Connection {
         nics: [0, 1],
@@ -89,17 +89,19 @@ fn program(frames: u32) -> Program {
 fn a_reset_leaves_no_half_packet_and_takes_no_old_answer() {
     for frames in (0..24).step_by(2) {
         let program = program(frames);
-        let made = Run::of([Kind::Rtl; 2], Schedule::default());
-        let outcome = run(&program, &made, Abilities::rtl()).expect("files can be made");
-        assert_eq!(outcome.faults, [""; 0], "reset behind {frames} frames");
+        let made = Run::of([Kind::Rtl; 2], [Choices::default(); 2]);
+        let outcome = run(&program, &made).expect("files can be made");
+        let judged = judge(&program, [Kind::Rtl; 2], false, &outcome);
+        assert_eq!(judged.map_err(|found| found.text), Ok(2), "reset behind {frames} frames");
         let reset = program.operations.iter().position(|operation| *operation == Operation::Reset(0));
-        for story in &outcome.stories {
-            let after = story.completions.iter().filter(|completion| Some(completion.operation) > reset);
+        for connection in 0..2 {
+            let own = outcome.completions.iter().filter(|completion| completion.end / 2 == connection);
+            let after = own.filter(|completion| Some(completion.operation) > reset);
             let done = after.filter(|completion| {
                 completion.status & (status::DONE | status::ERROR_MASK) == status::DONE
                     && completion.length == LENGTH
             });
-            assert_eq!(done.count(), 16, "reset behind {frames} frames: {:#?}", story.completions);
+            assert_eq!(done.count(), 16, "reset behind {frames} frames: {:#?}", outcome.completions);
         }
     }
 }

@@ -1,15 +1,14 @@
 //! `soak`: builds and runs the program of the walk crate.
 
+use crate::command::Cmd;
 use crate::need::Need;
 use crate::project::Project;
 use crate::setup;
 use anyhow::Result;
 use clap::Args;
 
-/// Seeds of the part of `test`.
-const SEEDS: u64 = 2000;
-/// Those of the quick run.
-const QUICK_SEEDS: u64 = 100;
+/// Seeds of the corpus that the quick run walks, and as many fresh ones.
+const QUICK_SEEDS: u64 = 50;
 
 /// What to walk.
 #[derive(Args, Default)]
@@ -23,15 +22,21 @@ pub struct Options {
     /// No walk begins when so many minutes have passed
     #[arg(long)]
     minutes: Option<u64>,
-    /// Seeds whose failure is known (walk/src/open.rs) do not fail the run
-    #[arg(long)]
-    open: bool,
+    /// The seeds of the corpus (walk/src/corpus.txt) instead of one behind the other
+    #[arg(long, conflicts_with = "from")]
+    corpus: bool,
+    /// As many seeds drawn from this text, besides
+    #[arg(long, value_name = "TEXT", requires = "corpus")]
+    fresh: Option<String>,
 }
 
 impl Options {
-    /// Those of the part of `test`.
-    pub fn part(quick: bool) -> Self {
-        Self { seeds: Some(if quick { QUICK_SEEDS } else { SEEDS }), open: true, ..Self::default() }
+    /// Those of the part of `test`: the corpus, and fresh seeds drawn from the commit's hash; where there is none, from the day's date.
+    pub fn part(project: &Project, quick: bool) -> Self {
+        let commit = Cmd::new("git").args(["rev-parse", "HEAD"]).folder(&project.root).probe();
+        let text = commit.or_else(|| Cmd::new("date").arg("+%F").probe());
+        let fresh = text.map_or_else(|| "no commit".into(), |text| text.trim().to_owned());
+        Self { seeds: quick.then_some(QUICK_SEEDS), corpus: true, fresh: Some(fresh), ..Self::default() }
     }
 }
 
@@ -52,8 +57,11 @@ pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
             walk = walk.arg(name).arg(value.to_string());
         }
     }
-    if options.open {
-        walk = walk.arg("--open");
+    if options.corpus {
+        walk = walk.arg("--corpus");
+    }
+    if let Some(text) = &options.fresh {
+        walk = walk.args(["--fresh", text]);
     }
     walk.run()
 }

@@ -19,7 +19,7 @@ pub const MAX_FRAME: usize = 9216;
 const FIFO: u64 = 64;
 
 /// Cycles without a beat after which a frame has lost its end: the NIC was reset in the middle of it.
-const UNDERRUN: u32 = 64;
+pub const UNDERRUN: u32 = 64;
 
 /// A frame on the wire, padded, without FCS.
 #[derive(Debug, Clone, PartialEq, Eq)]

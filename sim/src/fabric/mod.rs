@@ -21,6 +21,7 @@ use serde::Serialize;
 pub use capture::Capture;
 use faults::flip_icrc;
 pub use faults::{icrc, Faults, DELAY};
+pub(crate) use mac::UNDERRUN;
 pub use mac::{Frame, Mac, PortCounters, MAX_FRAME, MIN_FRAME};
 pub use weather::{Fate, Key, Weather, PATIENCE};
 

@@ -11,7 +11,7 @@
 //! | a packet whose place is partly refused | the bytes before the refused segment are written | `scatter` |
 //! | whose turn it is | virtual interfaces in a circle, a packet each; answers and requests of one in turn | `transmit`, `vi` |
 //! | acknowledgements | one for each packet that asks, at once, unless one of the same VI still waits: then the newer one stands for both | `responder::replies` |
-//! | answers queued when a VI breaks | leave in their order before the NAK | `responder::replies` |
+//! | answers queued when a VI breaks | leave in their order before the NAK, which could stand for acknowledgements | `responder::replies` |
 
 use viaduct_spec::profile::{RECEIVE_AHEAD, SEND_WINDOW};
 
@@ -36,6 +36,8 @@ pub struct Choices {
     pub complete_cycles: u64,
     /// Each answer is queued for itself, and whoever leads the model says which stands for which.
     pub answers_apart: bool,
+    /// The data of an answer to a read goes to memory, and nothing is heard of it: its VI breaks before.
+    pub unheard: bool,
     /// A rule that is broken on purpose, for the tests of tests.
     pub mutant: Option<Mutant>,
 }
@@ -70,6 +72,7 @@ impl Default for Choices {
             receive_ahead: RECEIVE_AHEAD,
             complete_cycles: 0,
             answers_apart: false,
+            unheard: false,
             mutant: None,
         }
     }

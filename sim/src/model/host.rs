@@ -3,6 +3,7 @@
 
 use crate::memory::{Memory, INTERRUPTS};
 use crate::root_complex::{BusCounters, ConfigSpace, Interrupts, Options};
+use crate::watch::{Seen, Watch};
 
 /// What a NIC needs of the host's side of its bus.
 pub trait Host {
@@ -33,6 +34,8 @@ pub struct Bus {
     pub counters: BusCounters,
     /// Where interrupts go.
     pub interrupts: Interrupts,
+    /// Who is told.
+    pub watch: Watch,
 }
 
 impl Bus {
@@ -43,6 +46,7 @@ impl Bus {
             config: ConfigSpace::new(options),
             counters: BusCounters::default(),
             interrupts: Interrupts::default(),
+            watch: Watch::default(),
         }
     }
 }
@@ -53,7 +57,10 @@ impl Host for Bus {
         self.counters.read_bytes += length as u64;
         let mut data = vec![0; length];
         match self.memory.read(address, &mut data) {
-            Ok(()) => Some(data),
+            Ok(()) => {
+                self.watch.tell(|| Seen::Read { address, data: data.clone() });
+                Some(data)
+            }
             Err(error) => {
                 self.counters.unsupported += 1;
                 tracing::warn!(%error, "a read of the NIC's reached no memory");
@@ -65,6 +72,7 @@ impl Host for Bus {
     fn write(&mut self, address: u64, data: &[u8]) {
         self.counters.writes += 1;
         self.counters.write_bytes += data.len() as u64;
+        self.watch.tell(|| Seen::Write { address, data: data.to_vec() });
         if let Err(error) = self.memory.write(address, data) {
             self.counters.unsupported += 1;
             tracing::warn!(%error, "a write of the NIC's reached no memory");
@@ -74,6 +82,7 @@ impl Host for Bus {
     fn message(&mut self, address: u64, data: u32) {
         if INTERRUPTS.contains(&address) {
             self.counters.interrupts += 1;
+            self.watch.tell(|| Seen::Write { address, data: data.to_le_bytes().to_vec() });
             self.interrupts.raise(data as usize);
         } else {
             self.write(address, &data.to_le_bytes());

@@ -29,6 +29,7 @@ mod driven;
 mod effect;
 mod event;
 mod frame;
+mod function;
 mod held;
 mod host;
 mod memory;
@@ -52,17 +53,15 @@ mod vi;
 mod work_queue;
 
 use std::collections::{HashMap, VecDeque};
-use std::fs::File;
 
 use viaduct_driver::device::Bar;
 
 pub use choices::{Choices, Mutant};
 
 use crate::clock::Cycle;
-use crate::fabric::Mac;
-use crate::function::Function;
-use crate::memory::Memory;
-use crate::root_complex::{in_table, Access, BusCounters, LoadId, Options, Violation};
+use crate::fabric::{Frame, Mac};
+use crate::root_complex::{Access, LoadId, Options};
+use crate::watch::Seen;
 use device::Device;
 pub use device::Pending;
 pub use driven::{Driven, Packets, Sent};
@@ -130,8 +129,22 @@ impl Model {
     fn write_table(&mut self, now: Cycle, stores: Vec<(Access, u64)>) {
         let enabled = self.device.host.interrupts.enabled();
         self.device.host.config.enable_msix(enabled);
+        self.set_time(now);
+        self.tell_bus();
         let stores = stores.into_iter().map(|(access, value)| Request::Store(access, value));
         self.requests.extend(stores.map(|store| (now + self.there, store)));
+    }
+
+    fn set_time(&mut self, now: Cycle) {
+        self.device.now = now;
+        self.device.host.watch.now = now;
+    }
+
+    /// Tells what the host has enabled.
+    fn tell_bus(&mut self) {
+        let (master, msix) = (self.device.host.bus_master(), self.device.host.msix());
+        self.device.host.watch.tell(|| Seen::Master(master));
+        self.device.host.watch.tell(|| Seen::Msix(msix));
     }
 
     /// Frames have to wait: they would need memory that may not be reached.
@@ -155,7 +168,7 @@ impl Model {
 
     /// Does what is due now.
     fn act(&mut self, now: Cycle) {
-        self.device.now = now;
+        self.set_time(now);
         while let Some((_, request)) = self.requests.take_front_if(|(when, _)| *when <= now) {
             self.serve(now, request);
         }
@@ -165,6 +178,8 @@ impl Model {
         if !self.holds_frames() {
             while self.mac.arrival().is_some_and(|when| when <= now) {
                 if let Some(frame) = self.mac.take() {
+                    let Frame { data, damaged } = frame.clone();
+                    self.device.host.watch.tell(|| Seen::FrameIn { data, damaged });
                     self.device.take_frame(&frame.data, frame.damaged);
                 }
             }
@@ -180,6 +195,7 @@ impl Model {
             }
         }
         if let Some(frame) = self.device.outbox.take_wire() {
+            self.device.host.watch.tell(|| Seen::FrameOut { data: frame.clone(), began: now });
             self.mac.send(now, frame);
         }
         self.look();
@@ -193,16 +209,22 @@ impl Model {
 
     fn serve(&mut self, now: Cycle, request: Request) {
         match request {
-            Request::Store(access, value) => match access.bar() {
-                Bar::Registers => self.device.store_register(access.offset(), access.length(), value),
-                Bar::Doorbells => self.device.store_doorbell(access.offset(), access.length(), value),
-            },
+            Request::Store(access, value) => {
+                let (bar, offset, length) = (access.bar(), access.offset(), access.length());
+                self.device.host.watch.tell(|| Seen::Store { bar, offset, length, value });
+                match bar {
+                    Bar::Registers => self.device.store_register(offset, length, value),
+                    Bar::Doorbells => self.device.store_doorbell(offset, length, value),
+                }
+            }
             Request::Load(access, load) => {
                 let value = match access.bar() {
                     Bar::Registers => self.device.load_register(access.offset(), access.length()),
                     // Doorbell pages are written only.
                     Bar::Doorbells => 0,
                 };
+                let (bar, offset, length) = (access.bar(), access.offset(), access.length());
+                self.device.host.watch.tell(|| Seen::Load { bar, offset, length, value });
                 self.returning.push_back((now + self.there, load, value));
             }
         }
@@ -221,124 +243,6 @@ impl<T> TakeFrontIf<T> for VecDeque<T> {
         } else {
             None
         }
-    }
-}
-
-impl Function for Model {
-    fn sleeps_until(&self, now: Cycle) -> Option<Cycle> {
-        let busy = !self.requests.is_empty()
-            || !self.returning.is_empty()
-            || !self.mac.is_quiet() && !self.holds_frames()
-            || self.device.outbox.arrival().is_some()
-            || self.waiting.wire
-            || self.waiting.loopback;
-        let deadline = self.waiting.deadline.unwrap_or(Cycle::MAX);
-        (!busy && deadline > now).then_some(deadline)
-    }
-
-    fn step(&mut self, from: Cycle, to: Cycle, _never_skip: bool) {
-        let mut now = from;
-        while let Some(next) = self.next_event(now).filter(|next| *next < to) {
-            now = next;
-            self.act(now);
-        }
-        self.device.now = to;
-    }
-
-    fn mac(&self) -> &Mac {
-        &self.mac
-    }
-
-    fn mac_mut(&mut self) -> &mut Mac {
-        &mut self.mac
-    }
-
-    fn store(&mut self, now: Cycle, access: Access, value: u64) {
-        self.device.host.counters.stores += 1;
-        if !self.device.host.config.memory() {
-            self.device.host.counters.unsupported += 1;
-            return;
-        }
-        // The MSI-X table is not the driver's.
-        if !in_table(&access) {
-            self.requests.push_back((now + self.there, Request::Store(access, value)));
-        }
-    }
-
-    fn load(&mut self, now: Cycle, access: Access) -> LoadId {
-        self.device.host.counters.loads += 1;
-        self.loads += 1;
-        let load = LoadId(self.loads);
-        if self.device.host.config.memory() && !in_table(&access) {
-            self.requests.push_back((now + self.there, Request::Load(access, load)));
-        } else {
-            self.device.host.counters.unsupported += u64::from(!in_table(&access));
-            self.answers.insert(load, access.ones());
-        }
-        load
-    }
-
-    fn answer(&mut self, load: LoadId) -> Option<u64> {
-        self.answers.remove(&load)
-    }
-
-    fn backlog(&self) -> usize {
-        self.requests.len()
-    }
-
-    fn config_read(&self, offset: usize, data: &mut [u8]) {
-        self.device.host.config.read(offset, data);
-    }
-
-    fn config_write(&mut self, now: Cycle, offset: usize, data: &[u8]) {
-        if self.device.host.config.write(offset, data).function_reset {
-            return self.reset(now);
-        }
-        self.device.now = now;
-        self.device.serve_queues();
-        self.device.send_interrupts();
-        self.look();
-    }
-
-    fn reset(&mut self, now: Cycle) {
-        for (_, request) in self.requests.drain(..) {
-            if let Request::Load(access, load) = request {
-                self.answers.insert(load, access.ones());
-            }
-        }
-        for (_, load, value) in self.returning.drain(..) {
-            self.answers.insert(load, value);
-        }
-        self.device.function_reset();
-        self.device.host.config.reset();
-        let stores = self.device.host.interrupts.restore();
-        self.write_table(now, stores);
-        self.look();
-    }
-
-    fn memory(&mut self) -> &mut Memory {
-        &mut self.device.host.memory
-    }
-
-    fn bus_counters(&self) -> BusCounters {
-        self.device.host.counters
-    }
-
-    fn violations(&self) -> &[Violation] {
-        &[]
-    }
-
-    fn set_vectors(&mut self, now: Cycle, start: usize, eventfds: Vec<Option<File>>) {
-        let stores = self.device.host.interrupts.set(start, eventfds);
-        self.write_table(now, stores);
-    }
-
-    fn choose(&mut self, choices: Choices) {
-        self.device.choices = choices;
-    }
-
-    fn raise(&mut self, vector: usize) {
-        self.device.host.interrupts.raise(vector);
     }
 }
 

@@ -3,13 +3,12 @@
 use std::io;
 
 use viaduct_driver::device::Bar;
-use viaduct_spec::descriptor::CONTROL_SEGMENT_BYTES;
 use viaduct_spec::register::{command, command_op, control, registers, state};
 use viaduct_spec::tables::{table, vi_state, vi_states};
 
 use super::{Machine, Side};
 use crate::consumer::Consumer;
-use crate::operation::{End, Operation, Registration, Request};
+use crate::operation::{End, Registration};
 use crate::program::Told;
 use crate::rows::{self, row, ENTRY_BYTES};
 
@@ -165,33 +164,10 @@ impl Machine<'_> {
         for end in 0..self.sides.len() {
             if self.nic(end) == nic {
                 let slots = self.sides[end].slots.map(|(_, count)| (None, count));
-                self.forget(end);
                 self.sides[end] = Side { slots, ..Side::default() };
             }
         }
         self.set_up(nic)
-    }
-
-    /// A reset meets what was posted and is not complete at any point of its way: nobody looks at it any more.
-    pub(super) fn forget(&mut self, end: End) {
-        for posted in self.sides[end].queues.iter().flat_map(|queue| &queue.posted) {
-            if posted.complete {
-                continue;
-            }
-            self.forgotten.push((end, posted.place, CONTROL_SEGMENT_BYTES as u32));
-            let Operation::Post(post) = &self.program.operations[posted.operation] else { continue };
-            if post.receive || post.request == Request::Read {
-                self.forgotten.extend(post.pieces.iter().map(|piece| (end, piece.at, piece.length)));
-            }
-        }
-        // And what the peer was about to write.
-        for posted in &self.sides[end ^ 1].queues[0].posted {
-            let Operation::Post(post) = &self.program.operations[posted.operation] else { continue };
-            if post.request == Request::Write && !posted.complete {
-                let length = post.pieces.iter().map(|piece| piece.length).sum();
-                self.forgotten.push((end, post.remote.1, length));
-            }
-        }
     }
 
     pub(super) fn resize(&mut self, nic: usize, queue: usize) -> io::Result<()> {

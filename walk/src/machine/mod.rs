@@ -8,22 +8,20 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
-use rand::Rng;
-use rand_chacha::ChaCha8Rng;
 use viaduct_driver::device::Bar;
+use viaduct_sim::model::Choices;
 use viaduct_sim::network::{Activity, Network};
 use viaduct_sim::root_complex::Access;
 use viaduct_sim::setup::{Kind, Setup};
 use viaduct_spec::tables::vi_states;
 
-use crate::ability::{Abilities, Ability};
-use crate::conditions::Schedule;
 use crate::consumer::Consumer;
 use crate::memory::{Memory, SLOTS};
 use crate::operation::{End, Operation, Registration};
-use crate::outcome::{Outcome, Story};
+use crate::outcome::{Completion, Event, Outcome};
 use crate::program::Program;
 use crate::rows;
+use crate::trace::{Recorder, Trace};
 use crate::weather::{Keyed, Met};
 
 /// Busy cycles after which a program is taken to hang.
@@ -37,18 +35,18 @@ const LOOK: u64 = 8;
 pub struct Run {
     /// What each NIC is.
     pub kinds: [Kind; 2],
-    /// For the models among them.
-    pub schedule: Schedule,
+    /// What the models among them make of what the specification leaves open.
+    pub choices: [Choices; 2],
     /// Capture.
     pub pcap: Option<PathBuf>,
     /// Waveforms.
-    pub trace: Option<PathBuf>,
+    pub waves: Option<PathBuf>,
 }
 
 impl Run {
-    /// With nothing kept.
-    pub fn of(kinds: [Kind; 2], schedule: Schedule) -> Self {
-        Self { kinds, schedule, pcap: None, trace: None }
+    /// With nothing kept but the traces.
+    pub fn of(kinds: [Kind; 2], choices: [Choices; 2]) -> Self {
+        Self { kinds, choices, pcap: None, waves: None }
     }
 }
 
@@ -96,12 +94,9 @@ pub struct Machine<'a> {
     sides: Vec<Side>,
     /// How often each connection was made.
     generations: Vec<u64>,
-    stories: Vec<Story>,
+    completions: Vec<Completion>,
+    events: Vec<Event>,
     faults: Vec<String>,
-    /// Bytes that nobody looks at: whose, where, how many.
-    forgotten: Vec<(End, u32, u32)>,
-    jitter: Option<ChaCha8Rng>,
-    slow: bool,
     /// Number of the operation.
     at: usize,
     met: Met,
@@ -109,45 +104,33 @@ pub struct Machine<'a> {
     queues: [[Consumer; rows::CQS]; 2],
     /// Each end's interrupts. None if no consumer asks for any.
     interrupts: Vec<File>,
+    recorders: [Recorder; 2],
+    traces: [Trace; 2],
 }
 
-/// Goes through a program. What the abilities do not tell apart is the same in the outcome.
-pub fn run(program: &Program, run: &Run, abilities: Abilities) -> io::Result<Outcome> {
+/// Goes through a program.
+pub fn run(program: &Program, run: &Run) -> io::Result<Outcome> {
     let mut machine = Machine::new(program, run)?;
-    let mut stretch = 0;
     for at in 0..program.operations.len() {
         machine.at = at;
         machine.operate(&program.operations[at])?;
-        if program.operations[at].is_rest() {
-            stretch += 1;
-            let turn = run.schedule.turn(stretch);
-            (machine.jitter, machine.slow) = (turn.jitter, turn.slow);
-            turn.choices.into_iter().enumerate().for_each(|(nic, choices)| machine.net.choose(nic, choices));
-        }
         if !machine.faults.is_empty() {
             break;
         }
     }
-    let mut outcome = machine.finish()?;
-    if !abilities.has(Ability::Doubt) {
-        outcome.stories.iter_mut().for_each(Story::forget_doubt);
-    }
-    if !abilities.has(Ability::Last) {
-        outcome.stories.iter_mut().for_each(Story::forget_echoes);
-    }
-    Ok(outcome)
+    machine.finish()
 }
 
 impl<'a> Machine<'a> {
     fn new(program: &'a Program, run: &Run) -> io::Result<Self> {
-        let conditions = run.schedule.apply(&program.conditions);
+        let conditions = &program.conditions;
         let setup = Setup {
             kinds: run.kinds.to_vec(),
-            choices: run.schedule.turn(0).choices.to_vec(),
+            choices: run.choices.to_vec(),
             seed: conditions.seed,
             network: conditions.options(),
             pcap: run.pcap.clone(),
-            trace: run.trace.clone(),
+            trace: run.waves.clone(),
             ..Setup::default()
         };
         let mut net = setup.build().map_err(io::Error::other)?;
@@ -166,19 +149,21 @@ impl<'a> Machine<'a> {
             memories: [memory(0)?, memory(1)?],
             sides: (0..ends).map(|_| Side::default()).collect(),
             generations: vec![0; program.connections.len()],
-            stories: vec![Story::default(); program.connections.len()],
+            completions: Vec::new(),
+            events: Vec::new(),
             faults: Vec::new(),
-            forgotten: Vec::new(),
-            jitter: run.schedule.turn(0).jitter,
-            slow: run.schedule.turn(0).slow,
             at: 0,
             met,
             queues: Default::default(),
             interrupts: Vec::new(),
+            recorders: Default::default(),
+            traces: Default::default(),
         };
         for nic in 0..2 {
-            let Machine { memories, net, .. } = &mut machine;
+            let Machine { memories, net, recorders, traces, .. } = &mut machine;
             memories[nic].map(net.memory(nic))?;
+            net.watch(nic, recorders[nic].watcher());
+            traces[nic].memory = memories[nic].record(recorders[nic].clone())?;
             // Memory Enable and Bus Master.
             machine.net.config_write(nic, 4, &[6, 0]);
             machine.set_up(nic)?;
@@ -238,15 +223,6 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// In schedules that differ from the program's, hosts are slow now and then.
-    fn dawdle(&mut self) {
-        if let Some(random) = self.jitter.as_mut().filter(|_| self.slow) {
-            let most = [0, 0, 100, 1000, 5000][random.random_range(0..5)];
-            let cycles = random.random_range(0..=most);
-            self.net.step(cycles);
-        }
-    }
-
     fn arrive(&mut self) {
         while (0..2).any(|nic| self.net.backlog(nic) != 0) {
             self.net.step(16);
@@ -254,15 +230,9 @@ impl<'a> Machine<'a> {
     }
 
     fn pause(&mut self, frames: u32) {
-        let jitter = self.jitter.as_mut().map_or(0, |random| random.random_range(-4i64..=4));
-        let until = self.net.fabric().counters().frames + (i64::from(frames) + jitter).max(0) as u64;
+        let until = self.net.fabric().counters().frames + u64::from(frames);
         while self.net.fabric().counters().frames < until && self.net.activity() == Activity::Busy {
             self.net.step(self.net.quantum().min(16));
-        }
-        if let Some(random) = &mut self.jitter {
-            let most = [0, 100, 1000, 4000][random.random_range(0..4)];
-            let cycles = random.random_range(0..=most);
-            self.net.step(cycles);
         }
     }
 
@@ -286,7 +256,6 @@ impl<'a> Machine<'a> {
         for nic in 0..2 {
             self.take_entries(nic)?;
         }
-        self.stories.iter_mut().for_each(|story| story.stamp(self.at));
         self.count_interrupts();
         (0..self.sides.len()).try_for_each(|end| self.look(end))
     }

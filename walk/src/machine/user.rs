@@ -48,7 +48,6 @@ impl Machine<'_> {
         if !side.open || queue.wrecked || queue.posted.len() - queue.complete >= slots {
             return Ok(());
         }
-        self.dawdle();
         let position = self.sides[end].queues[receive].posted.len() as u16;
         let connection = &self.program.connections[end / 2];
         let base = |end: End| rows::address(connection, end);

@@ -12,7 +12,7 @@ use viaduct_spec::tables::{cq_entry, table};
 
 use super::Machine;
 use crate::operation::End;
-use crate::outcome::{Completion, Entry, Event, Interrupt, Outcome};
+use crate::outcome::{Completion, Event, Outcome};
 use crate::rows;
 
 impl Machine<'_> {
@@ -62,12 +62,8 @@ impl Machine<'_> {
         };
         if events {
             let broke = event::BROKE.get(&token) != 0;
-            let event = Event { at: usize::MAX, end: end % 2, code, receive, broke };
-            self.stories[end / 2].events.push(event);
-        } else if self.queues_of(end)[usize::from(receive)] == Some(queue) {
-            let entry = Entry { at: usize::MAX, end: end % 2, receive, token: token[0] };
-            self.stories[end / 2].entries.push(entry);
-        } else {
+            self.events.push(Event { end, code, receive, broke });
+        } else if self.queues_of(end)[usize::from(receive)] != Some(queue) {
             self.faults.push(format!("NIC {nic} has in queue {queue} an entry of another: {words:x?}"));
         }
     }
@@ -94,8 +90,6 @@ impl Machine<'_> {
             let mut count = [0; 8];
             // Nothing to read: there were none.
             if file.read(&mut count).is_ok() {
-                let interrupt = Interrupt { at: self.at, end: end % 2, count: u64::from_ne_bytes(count) };
-                self.stories[end / 2].interrupts.push(interrupt);
                 self.sides[end].armed = false;
             }
         }
@@ -128,7 +122,7 @@ impl Machine<'_> {
                 let word = |at: usize| {
                     words[at..at + 4].iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte))
                 };
-                let (immediate, length, status) = (word(4), word(8), word(12));
+                let (length, status) = (word(8), word(12));
                 if u64::from(status) << 32 | u64::from(length) == posted.before {
                     gap = true;
                     continue;
@@ -139,20 +133,9 @@ impl Machine<'_> {
                 }
                 posted.complete = true;
                 queue.complete += 1;
-                let seen = self.at;
-                let receive = receive == 1;
-                let place = posted.place;
-                let completion = Completion {
-                    place,
-                    seen,
-                    end: end % 2,
-                    receive,
-                    operation: posted.operation,
-                    length,
-                    status,
-                    immediate,
-                };
-                self.stories[end / 2].completions.push(completion);
+                let completion =
+                    Completion { end, receive: receive == 1, operation: posted.operation, length, status };
+                self.completions.push(completion);
             }
         }
         Ok(())
@@ -163,18 +146,11 @@ impl Machine<'_> {
             self.settle()?;
         }
         for end in 0..self.sides.len() {
-            let nic = self.nic(end);
             if self.sides[end].open && self.faults.is_empty() {
+                let nic = self.nic(end);
                 self.command(nic, command_op::QUERY, table::VI_STATE, self.vi(end));
-                let state = self.load(nic, registers::RESULT, 8);
-                self.stories[end / 2].states[end % 2] = Some(state);
+                self.load(nic, registers::RESULT, 8);
             }
-            let mut slice = self.memories[nic].read(end, 0, crate::memory::SLICE as usize)?;
-            for (_, at, length) in self.forgotten.iter().filter(|(of, ..)| *of == end) {
-                let end = (at + length).min(crate::memory::SLICE);
-                slice[*at as usize..end as usize].fill(0);
-            }
-            self.stories[end / 2].memories[end % 2] = slice;
         }
         for nic in 0..2 {
             let Self { net, faults, .. } = &mut self;
@@ -190,6 +166,16 @@ impl Machine<'_> {
         }
         self.net.fabric_mut().finish_capture()?;
         let met = self.met.lock().map(|met| met.clone()).unwrap_or_default();
-        Ok(Outcome { stories: self.stories, faults: self.faults, cycles: self.net.now(), met })
+        for (trace, recorder) in self.traces.iter_mut().zip(&self.recorders) {
+            trace.moments = recorder.moments();
+        }
+        Ok(Outcome {
+            completions: self.completions,
+            events: self.events,
+            faults: self.faults,
+            cycles: self.net.now(),
+            met,
+            traces: self.traces,
+        })
     }
 }

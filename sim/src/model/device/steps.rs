@@ -6,7 +6,6 @@ use std::hash::{Hash, Hasher};
 use std::io::Write;
 
 use viaduct_spec::profile::RECEIVE_AHEAD;
-use viaduct_spec::wire::syndrome;
 
 use crate::clock::Cycle;
 use crate::model::choices::Choices;
@@ -21,10 +20,24 @@ const NEVER: Cycle = 1 << 60;
 /// Something that a responder has to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pending {
-    /// An acknowledgement.
-    Acknowledgement,
-    /// A NAK, of any kind.
-    Refusal,
+    /// An acknowledgement, or a NAK that asks for more.
+    Acknowledgement {
+        /// Its PSN.
+        psn: u32,
+        /// Messages executed.
+        msn: u32,
+        /// What it says.
+        syndrome: u8,
+    },
+    /// The NAK with which its VI has broken.
+    Refusal {
+        /// Its PSN.
+        psn: u32,
+        /// Messages executed.
+        msn: u32,
+        /// What it says.
+        syndrome: u8,
+    },
     /// The next packet of a read's answer.
     Response,
 }
@@ -81,14 +94,24 @@ impl<H: Host> Driven<H> {
         device.vis[vi].requester.fetched() != before || device.vis[vi].state() != state
     }
 
+    /// A packet of a read's answer has come, whose data goes to memory while its VI breaks: who leads the model has it break next.
+    pub fn frame_unheard(&mut self, frame: &[u8]) {
+        self.device.choices.unheard = true;
+        self.device.take_frame(frame, false);
+        self.device.choices.unheard = false;
+    }
+
     /// What a VI's responder has to send, in its order.
     pub fn answers(&self, vi: usize) -> Vec<Pending> {
-        let kind = |reply: &Reply| match reply {
-            Reply::Acknowledge { syndrome: syndrome::ACK, .. } => Pending::Acknowledgement,
-            Reply::Acknowledge { .. } => Pending::Refusal,
+        let responder = &self.device.vis[vi].responder;
+        let kind = |reply: &Reply| match *reply {
+            Reply::Acknowledge { psn, msn, syndrome } if responder.has_broken_with(psn, syndrome) => {
+                Pending::Refusal { psn, msn, syndrome }
+            }
+            Reply::Acknowledge { psn, msn, syndrome } => Pending::Acknowledgement { psn, msn, syndrome },
             Reply::Read { .. } => Pending::Response,
         };
-        self.device.vis[vi].responder.replies().iter().map(kind).collect()
+        responder.replies().iter().map(kind).collect()
     }
 
     /// The oldest of them is not sent: another says what it would.

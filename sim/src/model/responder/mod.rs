@@ -97,6 +97,11 @@ impl Responder {
         self.replies.acknowledge(number, self.msn, syndrome, choices.answers_apart);
     }
 
+    /// Whether this is the NAK with which the VI broke.
+    pub fn has_broken_with(&self, psn: u32, syndrome: u8) -> bool {
+        self.last_nak.is_some_and(|nak| (nak.psn, nak.syndrome) == (psn, syndrome))
+    }
+
     /// What is to be sent back.
     pub fn replies(&self) -> &Replies {
         &self.replies

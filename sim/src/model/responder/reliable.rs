@@ -102,13 +102,14 @@ impl Responder {
     /// No receive is posted: later, or never.
     fn not_ready_for(&mut self, packet: &Packet, context: &Context<'_>, effects: &mut Effects) {
         let row = context.rows.receive();
-        let code = syndrome::RNR_NAK | row.get(receive::RNR_TIMER) as u8;
         if row.is(receive::RNR_STAY) {
             self.asked = true;
+            let code = syndrome::RNR_NAK | row.get(receive::RNR_TIMER) as u8;
             return self.reply(packet.psn, code, context.choices);
         }
         effects.count(counter::DROP_NO_RECEIVE);
-        self.refuse(self.nak(packet.psn, code), event_code::RECVQ_EMPTY, None, context, effects);
+        // With code 0, the longest time: there is nothing to be had by asking again.
+        self.refuse(self.nak(packet.psn, syndrome::RNR_NAK), event_code::RECVQ_EMPTY, None, context, effects);
     }
 
     /// Answers with a NAK, and the VI breaks; the receive under way ends as said.

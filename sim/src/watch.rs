@@ -1,0 +1,321 @@
+//! What a NIC is seen to do at its edges: who is given it as it happens can say afterwards what the NIC was told, and what it made of it.
+//!
+//! ```text
+//!   RTL:    pins, cycle by cycle --> Pins --+
+//!   model:  its host, its port -------------+--> Watch: (cycle, Seen)
+//! ```
+//!
+//! A packet or frame is seen in the cycle of its last beat. What is half over an edge when a reset comes is never seen.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use viaduct_driver::device::Bar;
+
+use crate::clock::Cycle;
+use crate::fabric::UNDERRUN;
+use crate::nic::{NicIn, NicOut};
+use crate::root_complex::bar_bytes;
+use crate::tlp::Tlp;
+
+/// Something that has passed an edge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// A store of the host's has come.
+    Store {
+        /// To this BAR.
+        bar: Bar,
+        /// Byte offset in it.
+        offset: u64,
+        /// Bytes.
+        length: usize,
+        /// What is stored.
+        value: u64,
+    },
+    /// A load of the host's is answered.
+    Load {
+        /// Of this BAR.
+        bar: Bar,
+        /// Byte offset in it.
+        offset: u64,
+        /// Bytes.
+        length: usize,
+        /// The answer.
+        value: u64,
+    },
+    /// Bus Master is, or is no longer, enabled.
+    Master(bool),
+    /// Interrupts may, or may no longer, be sent.
+    Msix(bool),
+    /// A function reset has begun.
+    FunctionReset,
+    /// A frame has come.
+    FrameIn {
+        /// The frame, without FCS.
+        data: Vec<u8>,
+        /// Its FCS was wrong.
+        damaged: bool,
+    },
+    /// A frame has left.
+    FrameOut {
+        /// The frame, without FCS.
+        data: Vec<u8>,
+        /// The cycle of its first beat.
+        began: Cycle,
+    },
+    /// Bytes of host memory have come back to the NIC.
+    Read {
+        /// DMA address.
+        address: u64,
+        /// The bytes.
+        data: Vec<u8>,
+    },
+    /// Host memory is written.
+    Write {
+        /// DMA address.
+        address: u64,
+        /// The bytes.
+        data: Vec<u8>,
+    },
+}
+
+/// Who is told.
+pub type Watcher = Box<dyn FnMut(Cycle, Seen) + Send>;
+
+/// Tells a watcher, if there is one, at a time that is set.
+#[derive(Default)]
+pub struct Watch {
+    /// Now.
+    pub now: Cycle,
+    watcher: Option<Watcher>,
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("now", &self.now).finish_non_exhaustive()
+    }
+}
+
+impl Watch {
+    /// This one is told from now on.
+    pub fn set(&mut self, watcher: Watcher) {
+        self.watcher = Some(watcher);
+    }
+
+    /// Somebody wants to know.
+    pub fn is_on(&self) -> bool {
+        self.watcher.is_some()
+    }
+
+    /// Tells it.
+    pub fn tell(&mut self, seen: impl FnOnce() -> Seen) {
+        if let Some(watcher) = &mut self.watcher {
+            watcher(self.now, seen());
+        }
+    }
+}
+
+/// A read of the NIC's that is not answered whole: where the next byte belongs, and how many are to come.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    address: u64,
+    left: usize,
+}
+
+/// The edges of a NIC with pins.
+#[derive(Debug)]
+pub struct Pins {
+    watch: Watch,
+    master: bool,
+    msix: bool,
+    reset: bool,
+    /// Power-up, hot reset, or the link is down: what is half over an edge is lost.
+    dead: bool,
+    receiving: Vec<u32>,
+    sending: Vec<u32>,
+    frame_in: Vec<u8>,
+    frame_out: Vec<u8>,
+    began: Cycle,
+    /// Cycles in which the next beat of `frame_out` was waited for.
+    starved: u32,
+    /// Loads that are not answered, by tag.
+    loads: HashMap<u8, (Bar, u64, usize)>,
+    /// Reads that are not answered, by tag.
+    reads: HashMap<u8, Asked>,
+}
+
+fn push(packet: &mut Vec<u32>, data: u64, keep: u8) {
+    packet.push(data as u32);
+    if keep == 0b11 {
+        packet.push((data >> 32) as u32);
+    }
+}
+
+fn extend(frame: &mut Vec<u8>, data: u64, keep: u8) {
+    let count = (!keep).trailing_zeros().min(8) as usize;
+    frame.extend_from_slice(&data.to_le_bytes()[..count]);
+}
+
+/// The bytes that a packet enables of its double words.
+fn bytes(data: &[u32], lead: usize, count: usize) -> Vec<u8> {
+    data.iter().flat_map(|word| word.to_le_bytes()).skip(lead).take(count).collect()
+}
+
+impl Pins {
+    /// What passes is told to this watcher.
+    pub fn new(watcher: Watcher) -> Self {
+        let mut watch = Watch::default();
+        watch.set(watcher);
+        Self {
+            watch,
+            master: false,
+            msix: false,
+            reset: false,
+            dead: false,
+            receiving: Vec::new(),
+            sending: Vec::new(),
+            frame_in: Vec::new(),
+            frame_out: Vec::new(),
+            began: 0,
+            starved: 0,
+            loads: HashMap::new(),
+            reads: HashMap::new(),
+        }
+    }
+
+    /// The ports in a cycle.
+    pub fn look(&mut self, now: Cycle, input: &NicIn, output: &NicOut) {
+        self.watch.now = now;
+        self.look_at_bus(input);
+        if input.tlp_rx_valid {
+            push(&mut self.receiving, input.tlp_rx_data, input.tlp_rx_keep);
+            if input.tlp_rx_last {
+                let packet = std::mem::take(&mut self.receiving);
+                // What is malformed is nothing that the NIC takes.
+                if let Ok(packet) = Tlp::decode(&packet) {
+                    self.received(packet, input.tlp_rx_bar);
+                }
+            }
+        }
+        if input.eth_rx_valid {
+            extend(&mut self.frame_in, input.eth_rx_data, input.eth_rx_keep);
+            if input.eth_rx_last {
+                let (data, damaged) = (std::mem::take(&mut self.frame_in), input.eth_rx_bad);
+                self.watch.tell(|| Seen::FrameIn { data, damaged });
+            }
+        }
+        if self.dead {
+            return;
+        }
+        if output.tlp_tx_valid && input.tlp_tx_ready {
+            push(&mut self.sending, output.tlp_tx_data, output.tlp_tx_keep);
+            if output.tlp_tx_last {
+                let packet = std::mem::take(&mut self.sending);
+                // What is malformed is a violation, and counted as one.
+                if let Ok(packet) = Tlp::decode(&packet) {
+                    self.sent(packet);
+                }
+            }
+        }
+        if input.eth_tx_ready && !output.eth_tx_valid && !self.frame_out.is_empty() {
+            // As the port has it: a frame that a reset has cut off.
+            self.starved += 1;
+            if self.starved == UNDERRUN {
+                self.frame_out.clear();
+            }
+        }
+        if output.eth_tx_valid && input.eth_tx_ready {
+            self.starved = 0;
+            if self.frame_out.is_empty() {
+                self.began = now;
+            }
+            extend(&mut self.frame_out, output.eth_tx_data, output.eth_tx_keep);
+            if output.eth_tx_last {
+                let (data, began) = (std::mem::take(&mut self.frame_out), self.began);
+                self.watch.tell(|| Seen::FrameOut { data, began });
+            }
+        }
+    }
+
+    fn look_at_bus(&mut self, input: &NicIn) {
+        self.dead = input.reset || input.link_down;
+        if self.dead {
+            self.sending.clear();
+            self.frame_out.clear();
+            self.reads.clear();
+        }
+        // At a function reset the packet that is being sent is sent to its end.
+        let reset = self.dead || input.cfg_function_reset;
+        if reset && !self.reset {
+            self.loads.clear();
+            self.watch.tell(|| Seen::FunctionReset);
+        }
+        self.reset = reset;
+        if input.cfg_bus_master != self.master {
+            self.master = input.cfg_bus_master;
+            let master = self.master;
+            self.watch.tell(|| Seen::Master(master));
+        }
+        let msix = input.cfg_msix_enable && !input.cfg_msix_mask;
+        if msix != self.msix {
+            self.msix = msix;
+            self.watch.tell(|| Seen::Msix(msix));
+        }
+    }
+
+    /// A packet for the NIC.
+    fn received(&mut self, packet: Tlp, number: u8) {
+        let bar = if number == 0 { Bar::Registers } else { Bar::Doorbells };
+        match packet {
+            Tlp::Write(request, data) => {
+                let (lead, length) = request.bytes();
+                let offset = (request.address + lead as u64) & (bar_bytes(bar) - 1);
+                let value = bytes(&data, lead, length.min(8));
+                let value = value.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
+                self.watch.tell(|| Seen::Store { bar, offset, length, value });
+            }
+            Tlp::Read(request) => {
+                let (lead, length) = request.bytes();
+                let offset = (request.address + lead as u64) & (bar_bytes(bar) - 1);
+                self.loads.insert(request.tag, (bar, offset, length));
+            }
+            Tlp::Completion(completion) => {
+                let Some(asked) = self.reads.get_mut(&completion.tag) else { return };
+                let Asked { address, left } = *asked;
+                let carried = 4 * completion.data.len() - (address & 3) as usize % 4;
+                let count = carried.min(left);
+                if !completion.is_success() || completion.data.is_empty() || count == left {
+                    self.reads.remove(&completion.tag);
+                } else {
+                    *asked = Asked { address: address + count as u64, left: left - count };
+                }
+                if completion.is_success() && count != 0 {
+                    let data = bytes(&completion.data, (address & 3) as usize, count);
+                    self.watch.tell(|| Seen::Read { address, data });
+                }
+            }
+        }
+    }
+
+    /// A packet of the NIC's.
+    fn sent(&mut self, packet: Tlp) {
+        match packet {
+            Tlp::Write(request, data) => {
+                let (lead, count) = request.bytes();
+                let (address, data) = (request.address + lead as u64, bytes(&data, lead, count));
+                self.watch.tell(|| Seen::Write { address, data });
+            }
+            Tlp::Read(request) => {
+                let (lead, left) = request.bytes();
+                self.reads.insert(request.tag, Asked { address: request.address + lead as u64, left });
+            }
+            Tlp::Completion(completion) => {
+                let Some((bar, offset, length)) = self.loads.remove(&completion.tag) else { return };
+                let lead = (offset & 3) as usize;
+                let value = bytes(&completion.data, lead, length.min(8));
+                let value = value.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
+                self.watch.tell(|| Seen::Load { bar, offset, length, value });
+            }
+        }
+    }
+}

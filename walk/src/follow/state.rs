@@ -1,0 +1,307 @@
+//! How far the model has come with a trace, and how what it lets out is matched with what the NIC let out.
+
+use std::collections::VecDeque;
+
+use viaduct_sim::model::{Choices, Driven, Pending};
+use viaduct_spec::descriptor::status;
+use viaduct_spec::register::event_code;
+
+use super::group::Group;
+use super::host::{Done, Host};
+use super::outputs::{entry, event};
+use super::places::Place;
+use crate::operation::End;
+use crate::rows;
+
+/// Behind every moment: what a reset has cut off.
+pub const NEVER: usize = usize::MAX;
+
+/// What is known of an end's.
+#[derive(Debug, Clone, Default)]
+pub struct Side {
+    /// Frames taken: requests, and answers.
+    pub taken: [usize; 2],
+    /// Frames that turn round and have not come: requests, and answers.
+    pub turning: [VecDeque<Vec<u8>>; 2],
+    /// Frames made: requests, and answers.
+    pub made: [usize; 2],
+    /// Entries of each queue.
+    pub entries: [usize; 2],
+    /// Events: the VI's, and its completion queues'.
+    pub events: [usize; 2],
+    /// Interrupts.
+    pub interrupts: usize,
+    /// The moment of the last status of each queue.
+    pub status: [usize; 2],
+    /// Those of all statuses of each queue since it was made.
+    pub done: [Vec<usize>; 2],
+    /// The last moment of data: of its requests, and of its peer's.
+    pub data: [usize; 2],
+    /// For each answer that waits, the last moment of what it acknowledges, and that of the frame which it answers.
+    pub owes: VecDeque<(usize, usize)>,
+    /// The last acknowledgement or NAK that left, and the moment.
+    pub said: Option<(usize, Pending)>,
+    /// Acknowledgements at the head of the answers that another stands for.
+    pub passed: usize,
+}
+
+/// See the module's description.
+#[derive(Debug, Clone)]
+pub struct State {
+    /// The model.
+    pub nic: Driven<Host>,
+    /// What the host has said, as far as it is heard.
+    pub host: usize,
+    /// By place in the group.
+    pub sides: Vec<Side>,
+    /// Bytes that are matched, a bit each.
+    matched: Vec<u64>,
+    /// The first write that is not matched whole.
+    pub written: usize,
+    /// The last moment of what has come.
+    pub clock: usize,
+    /// The last moment of what was let out.
+    high: usize,
+    /// The half of an entry.
+    half: Option<u64>,
+    /// How much is matched.
+    pub score: usize,
+}
+
+impl State {
+    /// Before the first moment.
+    pub fn new(group: &Group<'_>) -> Self {
+        Self {
+            nic: Driven::new(Choices::led(), Host::new(group.history.clone())),
+            host: 0,
+            sides: group.ends.iter().map(|_| Side::default()).collect(),
+            matched: vec![0; group.bytes.div_ceil(64)],
+            written: 0,
+            clock: 0,
+            high: 0,
+            half: None,
+            score: 0,
+        }
+    }
+
+    fn is_matched(&self, byte: usize) -> bool {
+        self.matched[byte / 64] >> (byte % 64) & 1 != 0
+    }
+
+    /// The moment of an output of the model's, which must not lie before what has come.
+    fn due(&mut self, at: usize, what: &dyn Fn() -> String) -> Result<usize, String> {
+        if at != NEVER && at < self.clock {
+            return Err(format!("{} left before what it comes of", what()));
+        }
+        if at != NEVER {
+            self.score += 1;
+            self.high = self.high.max(at);
+        }
+        Ok(at)
+    }
+
+    /// What the NIC has let out last of what the model has let out.
+    pub fn high(&self) -> usize {
+        self.high
+    }
+
+    /// Matches what the model has let out in a step. `answers`: the step was an answer's coming. `told`: what an interrupt tells of that
+    /// the step asks for.
+    pub fn absorb(&mut self, group: &Group<'_>, answers: bool, told: usize) -> Result<(), String> {
+        let done = std::mem::take(&mut self.nic.host().done);
+        let mut last = told;
+        for done in done {
+            match done {
+                Done::Write(address, data) => match group.places.place(address) {
+                    Place::Entry { queue, within, .. } => {
+                        let word = data.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+                        match (within, self.half.take()) {
+                            (0, None) => self.half = Some(word),
+                            (8, Some(token)) => {
+                                let at = self.entry(group, queue, [token, word])?;
+                                // Who waits at a work queue is told of its status, who waits at a completion queue of an entry.
+                                if group.places.owner(queue).is_some() {
+                                    last = at;
+                                }
+                            }
+                            _ => return Err("the model writes half an entry".into()),
+                        }
+                    }
+                    place => last = self.write(group, place, address, &data, answers)?.unwrap_or(last),
+                },
+                Done::Interrupt(vector) => self.interrupt(group, vector as usize, last)?,
+            }
+        }
+        self.note_answers(group);
+        Ok(())
+    }
+
+    fn side(&self, group: &Group<'_>, end: End) -> Result<usize, String> {
+        let found = group.ends.iter().position(|own| *own == end);
+        found.ok_or_else(|| format!("the model does something for end {end}, whose turn it is not"))
+    }
+
+    /// A write into an end's memory; the moment of a status.
+    fn write(
+        &mut self,
+        group: &Group<'_>,
+        place: Place,
+        address: u64,
+        data: &[u8],
+        answers: bool,
+    ) -> Result<Option<usize>, String> {
+        let (end, descriptor) = match place {
+            Place::Data(end) => (end, false),
+            Place::Descriptor(end) => (end, true),
+            _ => return Err(format!("the model writes {} bytes at {address:#x}", data.len())),
+        };
+        let side = self.side(group, end)?;
+        let name = if descriptor { "status or immediate data" } else { "data" };
+        let (first, last) = self.match_bytes(group, address, data, name)?;
+        if !descriptor {
+            let side = &mut self.sides[side];
+            let kind = usize::from(!answers);
+            side.data[kind] = side.data[kind].max(last);
+            return Ok(None);
+        }
+        let side = &mut self.sides[side];
+        if data.len() != 8 {
+            side.data[1] = side.data[1].max(last);
+            return Ok(None);
+        }
+        let word = u32::from_le_bytes([data[4], data[5], data[6], data[7]]);
+        let operation = word & status::OP_MASK;
+        let receive = usize::from(matches!(operation, status::OP_RECEIVE | status::OP_REMOTE_RDMA_WRITE));
+        if first != last {
+            return Err(format!("a status at {address:#x} is written in pieces"));
+        }
+        if side.data[receive] > last {
+            return Err(format!("DONE at {address:#x} ahead of its data or immediate data"));
+        }
+        if side.status[receive] > last {
+            return Err(format!("status at {address:#x} ahead of the one before it on its queue"));
+        }
+        side.status[receive] = last;
+        side.done[receive].push(last);
+        Ok(Some(last))
+    }
+
+    /// Finds the bytes among those that the NIC wrote: the first moment and the last.
+    fn match_bytes(
+        &mut self,
+        group: &Group<'_>,
+        address: u64,
+        data: &[u8],
+        name: &str,
+    ) -> Result<(usize, usize), String> {
+        let (mut first, mut last) = (NEVER, 0);
+        for (at, byte) in (address..).zip(data) {
+            let found = group.touching(at).find_map(|written| {
+                let within = at.checked_sub(written.address)? as usize;
+                let value = written.data.get(within)?;
+                (!self.is_matched(written.first + within)).then_some((written, within, *value))
+            });
+            let Some((written, within, value)) = found else {
+                if !group.cut {
+                    return Err(format!("{name} at {at:#x} missing: {} bytes from {address:#x}", data.len()));
+                }
+                last = NEVER;
+                continue;
+            };
+            if value != *byte {
+                return Err(format!("{name} at {at:#x} is {value:#04x}, not {byte:#04x}"));
+            }
+            let number = written.first + within;
+            self.matched[number / 64] |= 1 << (number % 64);
+            let when = self.due(written.at, &|| format!("{name} at {at:#x}"))?;
+            (first, last) = (first.min(when), last.max(when));
+        }
+        while let Some(written) = group.outputs.written.get(self.written) {
+            let mut bytes = written.first..written.first + written.data.len();
+            if !bytes.all(|byte| self.is_matched(byte)) {
+                break;
+            }
+            self.written += 1;
+        }
+        Ok((if last == NEVER { NEVER } else { first }, last))
+    }
+
+    fn entry(&mut self, group: &Group<'_>, queue: usize, words: [u64; 2]) -> Result<usize, String> {
+        if queue == rows::ERROR_RING {
+            return self.event(group, words[0]);
+        }
+        let (token, vi, receive) = entry(words);
+        let end = group.places.end_of(vi).ok_or("the model writes an entry of nobody's")?;
+        let (side, kind) = (self.side(group, end)?, usize::from(receive));
+        let number = self.sides[side].entries[kind];
+        let name = || format!("entry {number} of VI {vi}'s queue {kind}");
+        let at = match group.outputs.ends[end].entries[kind].get(number) {
+            Some((at, found)) if *found == token => *at,
+            Some((_, found)) => return Err(format!("{} is {found:#x}, not {token:#x}", name())),
+            None if group.cut => NEVER,
+            None => return Err(format!("{} missing: {token:#x}", name())),
+        };
+        let at = self.due(at, &name)?;
+        self.sides[side].entries[kind] += 1;
+        if at < self.sides[side].status[kind] {
+            return Err(format!("{} ahead of its status", name()));
+        }
+        Ok(at)
+    }
+
+    fn event(&mut self, group: &Group<'_>, token: u64) -> Result<usize, String> {
+        let (end, kind, event) = event(&group.places, token).ok_or("the model has an event of nobody's")?;
+        let side = self.side(group, end)?;
+        let number = self.sides[side].events[kind];
+        let name = || {
+            let code = event_code::CODES.codes.iter().find(|code| code.value == u64::from(event.code));
+            format!("event {number} of end {end}, {}", code.map_or("unknown", |code| code.name))
+        };
+        let at = match group.outputs.ends[end].events[kind].get(number) {
+            Some((at, found)) if *found == event => *at,
+            Some((_, found)) => return Err(format!("{}: is {found:?}, not {event:?}", name())),
+            None if group.cut => NEVER,
+            None => return Err(format!("{} missing", name())),
+        };
+        self.sides[side].events[kind] += 1;
+        self.due(at, &name)?;
+        // No completion: what follows it in a step says nothing of it.
+        Ok(0)
+    }
+
+    fn interrupt(&mut self, group: &Group<'_>, vector: usize, behind: usize) -> Result<(), String> {
+        let side = self.side(group, vector)?;
+        let number = self.sides[side].interrupts;
+        let name = || format!("interrupt {number} of vector {vector}");
+        let at = match group.outputs.ends[vector].interrupts.get(number) {
+            Some(at) => *at,
+            None if group.cut => NEVER,
+            None => return Err(format!("{} missing", name())),
+        };
+        let at = self.due(at, &name)?;
+        self.sides[side].interrupts += 1;
+        match at < behind {
+            true => {
+                let cycles = [at, behind].map(|at| group.cycles.get(at));
+                Err(format!("{} ahead of the status or entry that it tells of: {cycles:?}", name()))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// Answers that have come to wait: none may leave before what it acknowledges is written.
+    fn note_answers(&mut self, group: &Group<'_>) {
+        for (side, end) in self.sides.iter_mut().zip(&group.ends) {
+            let waiting = self.nic.answers(group.places.vi(*end)).len();
+            let frames = &group.frames[end][0];
+            let came =
+                side.taken[0].checked_sub(1).and_then(|last| frames.get(last)).map_or(0, |frame| frame.at);
+            if waiting < side.owes.len() {
+                side.owes = vec![(0, came); waiting].into();
+                side.passed = side.passed.min(waiting);
+            }
+            let owed = side.data[1].max(side.status[1]);
+            side.owes.resize(waiting, (owed, came));
+        }
+    }
+}
