@@ -27,6 +27,7 @@ mod device;
 mod doorbells;
 mod driven;
 mod effect;
+mod endpoint;
 mod event;
 mod frame;
 mod host;
@@ -51,17 +52,16 @@ mod vi;
 mod work_queue;
 
 use std::collections::{HashMap, VecDeque};
-use std::fs::File;
 
 use viaduct_driver::device::Bar;
 
 pub use choices::{Choices, Mutant};
 
 use crate::clock::Cycle;
+use crate::endpoint::Endpoint;
 use crate::fabric::Mac;
 use crate::function::Function;
-use crate::memory::Memory;
-use crate::root_complex::{in_table, Access, BusCounters, LoadId, Options, Violation};
+use crate::root_complex::{Access, LoadId, Options};
 use device::Device;
 pub use device::Pending;
 pub use driven::{Driven, Packets, Sent};
@@ -123,6 +123,11 @@ impl Model {
             next_packet: 0,
             waiting: Waiting::default(),
         }
+    }
+
+    /// What it makes from now on of what the specification leaves open.
+    pub fn choose(&mut self, choices: Choices) {
+        self.device.choices = choices;
     }
 
     /// Writes the MSI-X table as the host's kernel does.
@@ -252,92 +257,12 @@ impl Function for Model {
         &mut self.mac
     }
 
-    fn store(&mut self, now: Cycle, access: Access, value: u64) {
-        self.device.host.counters.stores += 1;
-        if !self.device.host.config.memory() {
-            self.device.host.counters.unsupported += 1;
-            return;
-        }
-        // The MSI-X table is not the driver's.
-        if !in_table(&access) {
-            self.requests.push_back((now + self.there, Request::Store(access, value)));
-        }
+    fn endpoint(&self) -> &dyn Endpoint {
+        self
     }
 
-    fn load(&mut self, now: Cycle, access: Access) -> LoadId {
-        self.device.host.counters.loads += 1;
-        self.loads += 1;
-        let load = LoadId(self.loads);
-        if self.device.host.config.memory() && !in_table(&access) {
-            self.requests.push_back((now + self.there, Request::Load(access, load)));
-        } else {
-            self.device.host.counters.unsupported += u64::from(!in_table(&access));
-            self.answers.insert(load, access.ones());
-        }
-        load
-    }
-
-    fn answer(&mut self, load: LoadId) -> Option<u64> {
-        self.answers.remove(&load)
-    }
-
-    fn backlog(&self) -> usize {
-        self.requests.len()
-    }
-
-    fn config_read(&self, offset: usize, data: &mut [u8]) {
-        self.device.host.config.read(offset, data);
-    }
-
-    fn config_write(&mut self, now: Cycle, offset: usize, data: &[u8]) {
-        if self.device.host.config.write(offset, data).function_reset {
-            return self.reset(now);
-        }
-        self.device.now = now;
-        self.device.serve_queues();
-        self.device.send_interrupts();
-        self.look();
-    }
-
-    fn reset(&mut self, now: Cycle) {
-        for (_, request) in self.requests.drain(..) {
-            if let Request::Load(access, load) = request {
-                self.answers.insert(load, access.ones());
-            }
-        }
-        for (_, load, value) in self.returning.drain(..) {
-            self.answers.insert(load, value);
-        }
-        self.device.function_reset();
-        self.device.host.config.reset();
-        let stores = self.device.host.interrupts.restore();
-        self.write_table(now, stores);
-        self.look();
-    }
-
-    fn memory(&mut self) -> &mut Memory {
-        &mut self.device.host.memory
-    }
-
-    fn bus_counters(&self) -> BusCounters {
-        self.device.host.counters
-    }
-
-    fn violations(&self) -> &[Violation] {
-        &[]
-    }
-
-    fn set_vectors(&mut self, now: Cycle, start: usize, eventfds: Vec<Option<File>>) {
-        let stores = self.device.host.interrupts.set(start, eventfds);
-        self.write_table(now, stores);
-    }
-
-    fn choose(&mut self, choices: Choices) {
-        self.device.choices = choices;
-    }
-
-    fn raise(&mut self, vector: usize) {
-        self.device.host.interrupts.raise(vector);
+    fn endpoint_mut(&mut self) -> &mut dyn Endpoint {
+        self
     }
 }
 
