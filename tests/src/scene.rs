@@ -21,7 +21,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// On a network without moods.
+    /// On a kind network.
     pub fn new(seed: u64) -> Self {
         Self::on(World::new(&quick(seed)))
     }

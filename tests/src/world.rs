@@ -48,7 +48,7 @@ pub fn kinds() -> Vec<Kind> {
     names.split(',').map(kind).collect()
 }
 
-/// Two NICs, links of 8 Gb/s with little latency, root complexes without moods: for tests of what a
+/// Two NICs, links of 8 Gb/s with little latency, kind root complexes: for tests of what a
 /// NIC does. What it takes in time is tested elsewhere.
 pub fn quick(seed: u64) -> Setup {
     let mut setup = Setup { seed, kinds: kinds(), ..Setup::default() };
@@ -58,7 +58,7 @@ pub fn quick(seed: u64) -> Setup {
 }
 
 /// Two NICs, with links and root complexes of random conditions.
-pub fn moody(seed: u64) -> Setup {
+pub fn random_conditions(seed: u64) -> Setup {
     let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0x300d);
     let mut setup = quick(seed);
     setup.network.link = Link::random(&mut random);

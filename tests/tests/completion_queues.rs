@@ -18,7 +18,7 @@ use viaduct_spec::register::{counter, event_code};
 use viaduct_spec::tables::table;
 use viaduct_tests::raw::{Completion, Descriptor, RawVi, LEVELS};
 use viaduct_tests::scene::Scene;
-use viaduct_tests::world::{moody, quick, seeds, Host, World};
+use viaduct_tests::world::{quick, random_conditions, seeds, Host, World};
 
 const UNRELIABLE: Service = Service::UnreliableDelivery;
 
@@ -89,7 +89,7 @@ fn pair(hosts: &[Host; 2], service: Service, cqs: [Option<u16>; 2]) -> [RawVi; 2
 fn many_queues_on_one_keep_their_order_through_laps_and_resizes() {
     const ROOM: usize = 20;
     for seed in seeds(&[1, 2, 3]) {
-        let world = World::new(&moody(seed));
+        let world = World::new(&random_conditions(seed));
         let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0xC0);
         let mut hosts = [0, 1].map(|n| world.host(n));
         // Host 0 has a queue for sends and one for receives, host 1 one for all.

@@ -12,7 +12,7 @@ use viaduct_spec::profile::{PAGES, REGIONS};
 use viaduct_spec::tables::table;
 use viaduct_tests::memory::{difference, Memory};
 use viaduct_tests::raw::{pair, Completion, Descriptor, RawVi, Region, LEVELS};
-use viaduct_tests::world::{moody, seeds, Host, World};
+use viaduct_tests::world::{random_conditions, seeds, Host, World};
 
 const REFUSED: u32 = status::DONE | status::PROTECTION_ERROR;
 const FLUSHED: u32 = status::DONE | status::DESC_FLUSHED_ERROR;
@@ -84,7 +84,7 @@ fn check_ends(level: Service, ends: &[u32]) -> bool {
 #[test]
 fn what_is_deregistered_is_not_read_any_more() {
     for seed in seeds(&[1, 2]) {
-        let world = World::new(&moody(seed));
+        let world = World::new(&random_conditions(seed));
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut hosts = [0, 1].map(|n| world.host(n));
         let mut bystanders = pair(&hosts, Service::ReliableDelivery, 512);
@@ -130,7 +130,7 @@ fn what_is_deregistered_is_not_read_any_more() {
 #[test]
 fn what_is_deregistered_is_not_written_any_more() {
     for seed in seeds(&[3, 4]) {
-        let world = World::new(&moody(seed));
+        let world = World::new(&random_conditions(seed));
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut hosts = [0, 1].map(|n| world.host(n));
         let mut bystanders = pair(&hosts, Service::UnreliableDelivery, 2048);
@@ -170,7 +170,7 @@ fn a_row_that_changes_under_traffic_is_the_old_one_or_the_new_one() {
     const ROW: u16 = REGIONS as u16 - 1;
     const PAGE: u16 = PAGES as u16 - 2;
     for seed in seeds(&[5]) {
-        let world = World::new(&moody(seed));
+        let world = World::new(&random_conditions(seed));
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut hosts = [0, 1].map(|n| world.host(n));
         let mut vis = pair(&hosts, Service::UnreliableDelivery, 1024);

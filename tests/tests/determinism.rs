@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use viaduct_tests::traffic::{Shape, Traffic, LEVELS, MTUS};
-use viaduct_tests::world::{moody, quick};
+use viaduct_tests::world::{quick, random_conditions};
 
 /// A run, its capture, and the cycles that it took. The memory stays, so that the next run has other.
 fn run(seed: u64, pcap: &Path) -> (Vec<u8>, u64, Traffic) {
-    let mut setup = moody(seed);
+    let mut setup = random_conditions(seed);
     setup.pcap = Some(pcap.to_owned());
     let shape = Shape { nics: 2, pairs: 3, messages: 5, mtus: MTUS, levels: LEVELS };
     let mut traffic = Traffic::new(&setup, &shape);

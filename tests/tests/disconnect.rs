@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use viaduct_spec::register::counter;
 use viaduct_spec::wire::opcode;
 use viaduct_tests::frame::Frame;
-use viaduct_tests::world::{moody, quick, seeds, World};
+use viaduct_tests::world::{quick, random_conditions, seeds, World};
 use vipl::{
     Descriptor, Error, MemAttributes, Nic, Operation, Region, ReliabilityLevel, Status, Vi, ViAttributes,
     ViState,
@@ -103,7 +103,7 @@ fn talk(world: &World, ends: [&End; 2], turn: usize) {
 #[test]
 fn a_disconnect_flushes_both_queues_in_order_and_the_next_connection_is_fresh() {
     for seed in seeds(&[1, 2]) {
-        let world = World::new(&moody(seed));
+        let world = World::new(&random_conditions(seed));
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let nics = [0, 1].map(|n| world.nic(n));
         for level in LEVELS {

@@ -2,12 +2,12 @@
 
 use viaduct_spec::register::counter;
 use viaduct_tests::traffic::{Shape, Traffic, LEVELS, MTUS};
-use viaduct_tests::world::{moody, seeds};
+use viaduct_tests::world::{random_conditions, seeds};
 
 #[test]
 fn virtual_interfaces_of_one_nic_talk_without_a_wire() {
     for seed in seeds(&[1, 2]) {
-        let mut setup = moody(seed);
+        let mut setup = random_conditions(seed);
         setup.nics = 1;
         let shape = Shape { nics: 1, pairs: 3, messages: 8, mtus: MTUS, levels: LEVELS };
         let mut traffic = Traffic::new(&setup, &shape);

@@ -9,7 +9,7 @@ use viaduct_sim::fabric::Faults;
 use viaduct_sim::setup::Setup;
 use viaduct_spec::register::counter;
 use viaduct_tests::traffic::{Shape, Traffic, MTUS};
-use viaduct_tests::world::{moody, quick, seeds};
+use viaduct_tests::world::{quick, random_conditions, seeds};
 use vipl::ReliabilityLevel;
 
 /// Frames that a fault may be made for: more than there are.
@@ -54,7 +54,7 @@ fn total(traffic: &Traffic, code: u64) -> u64 {
 fn messages_arrive_once_and_in_order_on_a_network_that_loses_frames() {
     let (seeds, mut timeouts) = (seeds(&[1, 2, 3, 4, 5, 6]), 0);
     for &seed in &seeds {
-        let traffic = run(Setup { faults: faults(seed, [20, 10, 10, 0, 0]), ..moody(seed) }, 12);
+        let traffic = run(Setup { faults: faults(seed, [20, 10, 10, 0, 0]), ..random_conditions(seed) }, 12);
         assert!(total(&traffic, counter::RETRANSMITTED) > 0 && total(&traffic, counter::NAKS_RECEIVED) > 0);
         timeouts += total(&traffic, counter::TIMEOUTS);
     }
@@ -64,7 +64,7 @@ fn messages_arrive_once_and_in_order_on_a_network_that_loses_frames() {
 #[test]
 fn messages_arrive_once_and_in_order_on_a_network_that_repeats_and_delays_frames() {
     for seed in seeds(&[1, 2, 3, 4, 5, 6]) {
-        let traffic = run(Setup { faults: faults(seed, [0, 0, 0, 50, 50]), ..moody(seed) }, 12);
+        let traffic = run(Setup { faults: faults(seed, [0, 0, 0, 50, 50]), ..random_conditions(seed) }, 12);
         assert!(total(&traffic, counter::DUPLICATES) > 0 && total(&traffic, counter::DROP_RESPONSE) > 0);
         assert!(total(&traffic, counter::NAKS_RECEIVED) > 0);
     }

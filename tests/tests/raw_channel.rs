@@ -20,7 +20,7 @@ use viaduct_spec::wire::opcode;
 use viaduct_tests::frame::Frame;
 use viaduct_tests::raw::{pair, Completion, Descriptor, RawVi};
 use viaduct_tests::scene::Scene;
-use viaduct_tests::world::{moody, quick, Host, World};
+use viaduct_tests::world::{quick, random_conditions, Host, World};
 
 const PAIRS: [[Kind; 2]; 4] = [[Rtl, Rtl], [Model, Model], [Rtl, Model], [Model, Rtl]];
 const BROADCAST: Mac = Mac([0xFF; 6]);
@@ -248,7 +248,7 @@ fn a_slow_agent_loses_frames_and_nobody_else_anything() {
 fn frames_and_messages_at_once() {
     for (kinds, seed) in PAIRS.into_iter().zip(5..) {
         println!("{kinds:?}");
-        let mut setup = moody(seed);
+        let mut setup = random_conditions(seed);
         setup.kinds = kinds.to_vec();
         let mut scene = Scene::on(World::new(&setup));
         let mut random = ChaCha8Rng::seed_from_u64(seed);

@@ -11,7 +11,7 @@ use viaduct_spec::register::{counter, event_code};
 use viaduct_spec::tables::{table, transmit};
 use viaduct_tests::raw::{pair, Completion, Descriptor, RawVi, Region};
 use viaduct_tests::scene::Scene;
-use viaduct_tests::world::{moody, quick, seeds, World};
+use viaduct_tests::world::{quick, random_conditions, seeds, World};
 
 const UNRELIABLE: Service = Service::UnreliableDelivery;
 const RELIABLE: Service = Service::ReliableDelivery;
@@ -116,7 +116,7 @@ fn writes_of_all_lengths_arrive_at_every_level() {
         for service in [UNRELIABLE, RELIABLE, RECEPTION] {
             for mtu in [256, 1024, 4096] {
                 println!("{service}, MTU {mtu}");
-                some(&moody(seed), service, mtu).scene.others_go_on();
+                some(&random_conditions(seed), service, mtu).scene.others_go_on();
             }
         }
     }
@@ -156,7 +156,7 @@ fn writes_arrive_on_a_network_that_loses_and_repeats_frames() {
                 delay: every(5, 13),
                 ..Faults::default()
             };
-            let writer = some(&Setup { faults, ..moody(seed) }, service, 512);
+            let writer = some(&Setup { faults, ..random_conditions(seed) }, service, 512);
             assert!(writer.scene.world.counter(0, counter::RETRANSMITTED) > 0);
         }
     }

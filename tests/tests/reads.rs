@@ -14,7 +14,7 @@ use viaduct_tests::frame::Frame;
 use viaduct_tests::pages::TwoPages;
 use viaduct_tests::raw::{pair, Completion, Descriptor, RawVi, Region};
 use viaduct_tests::scene::Scene;
-use viaduct_tests::world::{moody, quick, seeds, World};
+use viaduct_tests::world::{quick, random_conditions, seeds, World};
 
 const RELIABLE: Service = Service::ReliableDelivery;
 const READ: u32 = status::DONE | status::OP_RDMA_READ;
@@ -161,7 +161,7 @@ fn a_read_goes_into_as_many_segments_as_it_says() {
 fn many_reads_and_sends_are_under_way_in_both_directions_at_once() {
     for seed in seeds(&[1, 2, 3]) {
         for depth in [1, 4] {
-            let mut readers = Readers::on(World::new(&moody(seed)), 512, depth);
+            let mut readers = Readers::on(World::new(&random_conditions(seed)), 512, depth);
             let mut reads = Vec::new();
             let mut others = Vec::new();
             for n in 0..6 {

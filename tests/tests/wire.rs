@@ -3,14 +3,14 @@
 use viaduct_spec::wire::opcode;
 use viaduct_tests::frame::{is_roce, untrailed};
 use viaduct_tests::traffic::{Shape, Traffic, LEVELS};
-use viaduct_tests::world::moody;
+use viaduct_tests::world::random_conditions;
 use viaduct_tests::{frame, scapy, tshark};
 
 #[test]
 fn scapy_and_tshark_find_nothing_wrong_with_our_frames() {
     let folder = tempfile::tempdir().expect("a folder");
     let pcap = folder.path().join("ours.pcap");
-    let mut setup = moody(21);
+    let mut setup = random_conditions(21);
     setup.pcap = Some(pcap.clone());
     let shape = Shape { nics: 2, pairs: 4, messages: 6, mtus: &[256, 1024], levels: LEVELS };
     let mut traffic = Traffic::new(&setup, &shape);

@@ -112,8 +112,9 @@ impl RootComplex {
     pub(super) fn drive_resets(&mut self, now: Cycle, input: &mut NicIn) {
         input.cfg_function_reset = self.resetting.asked.is_some();
         input.link_down = self.resetting.is_down(now);
-        if self.resetting.arriving && self.up.is_empty() && self.arrivals.is_empty() && self.passed.is_empty()
-        {
+        // What waits for a client is not waited for: the client may be waiting for us.
+        let served = self.arrivals.is_empty() || self.messages.writing();
+        if self.resetting.arriving && self.up.is_empty() && self.passed.is_empty() && served {
             self.resetting.arriving = false;
             self.loads.forget();
         }

@@ -4,11 +4,11 @@
 use viaduct_sim::setup::Kind::{self, Model, Rtl};
 use viaduct_spec::register::nic_kind;
 use viaduct_tests::traffic::{Shape, Traffic, LEVELS, MTUS};
-use viaduct_tests::world::moody;
+use viaduct_tests::world::random_conditions;
 
 fn messages_between(kinds: [Kind; 2], seeds: &[u64]) {
     for seed in seeds {
-        let mut setup = moody(*seed);
+        let mut setup = random_conditions(*seed);
         setup.kinds = kinds.to_vec();
         let shape = Shape { nics: 2, pairs: 4, messages: 8, mtus: MTUS, levels: LEVELS };
         let mut traffic = Traffic::new(&setup, &shape);
@@ -36,7 +36,7 @@ fn a_model_s_run_depends_on_its_seed_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let run = |name: &str, seed| {
         let pcap = folder.path().join(name);
-        let mut setup = moody(seed);
+        let mut setup = random_conditions(seed);
         (setup.kinds, setup.pcap) = (vec![Model], Some(pcap.clone()));
         let shape = Shape { nics: 2, pairs: 3, messages: 5, mtus: MTUS, levels: LEVELS };
         let mut traffic = Traffic::new(&setup, &shape);
