@@ -26,8 +26,10 @@ use crate::support::Simulator;
 struct Dead;
 
 impl Nic for Dead {
-    fn cycle(&mut self, _input: &NicIn, output: &mut NicOut) {
-        *output = NicOut { tlp_rx_np_ready: true, idle: true, ..NicOut::default() };
+    fn cycle(&mut self, input: &NicIn, output: &mut NicOut) {
+        // That much it does.
+        let function_reset_done = input.cfg_function_reset;
+        *output = NicOut { tlp_rx_np_ready: true, idle: true, function_reset_done, ..NicOut::default() };
     }
 }
 
