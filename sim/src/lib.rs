@@ -8,7 +8,9 @@
 //!                                                                          memory             fabric
 //! ```
 //!
-//! * [`function`]: what is simulated: [`nic`], pin by pin, [`rtl`]: the Verilated top behind it; or [`model`], the functional model.
+//! * [`function`], [`endpoint`]: what is simulated, at its two sides: in a [`slot`] a [`nic`], pin by pin, [`rtl`]: the Verilated top behind
+//!   it; or [`model`], the functional model.
+//! * [`port`]: which of them it is.
 //! * [`root_complex`], [`memory`], [`tlp`]: the PCI Express side.
 //! * [`fabric`]: the Ethernet side.
 //! * [`network`], [`clock`]: all of it in lockstep; [`watch`]: what each NIC is seen to do.
@@ -20,6 +22,7 @@ pub mod baton;
 pub mod clock;
 pub mod control;
 pub mod directory;
+pub mod endpoint;
 pub mod fabric;
 pub mod function;
 pub mod in_process;
@@ -28,11 +31,13 @@ pub mod memory;
 pub mod model;
 pub mod network;
 pub mod nic;
+pub mod port;
 pub mod reach;
 pub mod root_complex;
 pub mod rtl;
 pub mod served;
 pub mod setup;
+pub mod slot;
 pub mod tlp;
 pub mod vfio_user;
 pub mod watch;

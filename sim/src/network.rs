@@ -10,21 +10,20 @@ use std::time::Instant;
 use viaduct_driver::device::Bar;
 use viaduct_spec::register::{counter, registers};
 
-use crate::clock::{reached, ticks, Cycle};
+use crate::clock::Cycle;
 use crate::fabric::{Capture, Fabric, Frame, Link, Mac, PortCounters};
-use crate::function::Function;
 use crate::memory::Memory;
 use crate::model::{Choices, Model};
-use crate::nic::{Nic, NicIn, NicOut};
+use crate::nic::Nic;
+use crate::port::End;
+pub use crate::port::Port;
 use crate::root_complex::{
     self, Access, BusCounters, Client, DmaAnswer, LoadId, MessageId, RootComplex, Violation,
 };
-use crate::watch::{Pins, Watcher};
+pub use crate::slot::Probe;
+use crate::slot::Slot;
+use crate::watch::Watcher;
 
-/// Cycles for which power-up holds reset.
-const RESET_CYCLES: u64 = 16;
-/// Cycles of silence after which a NIC that says it is idle is believed.
-const CALM_CYCLES: u64 = 32;
 /// Packets on their way to a NIC from which on the host should wait before it sends more.
 const CROWDED: usize = 256;
 
@@ -48,182 +47,10 @@ pub enum Activity {
     Idle(Option<Cycle>),
 }
 
-/// Looks at a NIC's ports after each cycle in which it is evaluated: for measurements at its edges.
-pub type Probe = Box<dyn FnMut(Cycle, &NicIn, &NicOut) + Send>;
-
-/// What is at a port of a network.
-pub enum Port {
-    /// A NIC with pins.
-    Nic(Box<dyn Nic>),
-    /// The functional model.
-    Model(Choices),
-}
-
-/// A NIC with pins and what is around it.
-struct Slot {
-    nic: Box<dyn Nic>,
-    bus: RootComplex,
-    mac: Mac,
-    input: NicIn,
-    output: NicOut,
-    /// Cycles since anything went in or out, or the NIC said it was busy.
-    calm: u64,
-    probe: Option<Probe>,
-}
-
-impl Function for Slot {
-    fn sleeps_until(&self, now: Cycle) -> Option<Cycle> {
-        let calm = self.calm >= CALM_CYCLES && self.bus.is_quiet(now) && self.mac.is_quiet();
-        let base = self.bus.time_base();
-        let ends = self.output.deadlines().map(|end| reached(now, end.wrapping_sub(base)));
-        let deadline = ends.min().unwrap_or(Cycle::MAX);
-        (calm && deadline > now).then_some(deadline)
-    }
-
-    fn step(&mut self, from: Cycle, to: Cycle, never_skip: bool) {
-        let mut now = from;
-        while now < to {
-            // Looked at now and then only: it costs as much as a cycle of a small design.
-            if now % 16 == 0 || now == from {
-                if let Some(wake) = self.sleeps_until(now).filter(|_| !never_skip) {
-                    now = wake.min(to);
-                    continue;
-                }
-            }
-            self.cycle(now);
-            now += 1;
-        }
-    }
-
-    fn mac(&self) -> &Mac {
-        &self.mac
-    }
-
-    fn mac_mut(&mut self) -> &mut Mac {
-        &mut self.mac
-    }
-
-    fn store(&mut self, now: Cycle, access: Access, value: u64) {
-        self.awake().store(now, access, value);
-    }
-
-    fn load(&mut self, now: Cycle, access: Access) -> LoadId {
-        self.awake().load(now, access)
-    }
-
-    fn answer(&mut self, load: LoadId) -> Option<u64> {
-        self.bus.answer(load)
-    }
-
-    fn backlog(&self) -> usize {
-        self.bus.backlog()
-    }
-
-    fn config_read(&self, offset: usize, data: &mut [u8]) {
-        self.bus.config_read(offset, data);
-    }
-
-    fn config_write(&mut self, now: Cycle, offset: usize, data: &[u8]) {
-        self.awake().config_write(now, offset, data);
-    }
-
-    fn reset(&mut self, now: Cycle) {
-        self.awake().reset(now);
-    }
-
-    fn is_resetting(&self, now: Cycle) -> bool {
-        self.bus.is_resetting(now)
-    }
-
-    fn link_down(&mut self, now: Cycle, cycles: u64) {
-        self.awake().link_down(now, cycles);
-    }
-
-    fn root_complex(&mut self) -> Option<&mut RootComplex> {
-        Some(self.awake())
-    }
-
-    fn memory(&mut self) -> &mut Memory {
-        &mut self.bus.memory
-    }
-
-    fn bus_counters(&self) -> BusCounters {
-        self.bus.counters()
-    }
-
-    fn violations(&self) -> &[Violation] {
-        self.bus.violations()
-    }
-
-    fn answer_now(&mut self, load: LoadId) -> Option<u64> {
-        self.bus.answer_now(load)
-    }
-
-    fn set_vectors(&mut self, now: Cycle, start: usize, eventfds: Vec<Option<File>>) {
-        self.awake().set_vectors(now, start, eventfds);
-    }
-
-    fn raise(&mut self, vector: usize) {
-        self.bus.raise(vector);
-    }
-
-    fn attach(&mut self, client: Box<dyn Client>) {
-        self.awake().attach(client);
-    }
-
-    fn detach(&mut self, now: Cycle) {
-        self.awake().detach(now);
-    }
-
-    fn dma_answer(&mut self, now: Cycle, id: MessageId, answer: DmaAnswer) {
-        self.awake().dma_answer(now, id, answer);
-    }
-
-    fn wall_deadline(&self) -> Option<Instant> {
-        self.bus.wall_deadline()
-    }
-
-    fn look_at_wall(&mut self, now: Cycle, wall: Instant) {
-        self.awake().look_at_wall(now, wall);
-    }
-
-    fn probe(&mut self, probe: Probe) {
-        self.probe = Some(probe);
-    }
-
-    fn watch(&mut self, watcher: Watcher) {
-        let mut pins = Pins::new(watcher);
-        self.probe = Some(Box::new(move |now, input, output| pins.look(now, input, output)));
-    }
-}
-
-impl Slot {
-    fn awake(&mut self) -> &mut RootComplex {
-        self.calm = 0;
-        &mut self.bus
-    }
-
-    fn cycle(&mut self, now: Cycle) {
-        let (input, output) = (&mut self.input, &mut self.output);
-        input.reset = now < RESET_CYCLES;
-        input.time_now = ticks(now).wrapping_add(self.bus.time_base());
-        self.bus.drive(now, input);
-        self.mac.drive(now, input);
-        self.nic.cycle(input, output);
-        self.bus.observe(now, input, output);
-        self.mac.observe(now, input, output);
-        if let Some(probe) = &mut self.probe {
-            probe(now, input, output);
-        }
-        let moves = input.tlp_rx_valid || input.eth_rx_valid || output.tlp_tx_valid || output.eth_tx_valid;
-        self.calm = if output.idle && !moves && !input.reset { self.calm + 1 } else { 0 };
-    }
-}
-
 /// The network.
 pub struct Network {
     now: Cycle,
-    slots: Vec<Box<dyn Function>>,
+    slots: Vec<End>,
     fabric: Fabric,
     never_skip: bool,
 }
@@ -237,20 +64,13 @@ impl Network {
     /// Connects what has just been made.
     pub fn of(ports: Vec<Port>, options: &Options, capture: Option<Capture>) -> Self {
         let fabric = Fabric::new(ports.len(), options.link, capture);
-        let slot = |(index, port): (usize, Port)| -> Box<dyn Function> {
+        let slot = |(index, port): (usize, Port)| {
             let seed = options.bus.seed.wrapping_add(index as u64);
             let bus = root_complex::Options { seed, ..options.bus.clone() };
+            let rate = fabric.link().rate;
             match port {
-                Port::Model(choices) => Box::new(Model::new(choices, &bus, fabric.link().rate)),
-                Port::Nic(nic) => Box::new(Slot {
-                    nic,
-                    bus: RootComplex::new(bus),
-                    mac: Mac::new(fabric.link().rate),
-                    input: NicIn::default(),
-                    output: NicOut::default(),
-                    calm: 0,
-                    probe: None,
-                }),
+                Port::Model(choices) => End::Model(Box::new(Model::new(choices, &bus, rate))),
+                Port::Nic(nic) => End::Nic(Box::new(Slot::new(nic, RootComplex::new(bus), Mac::new(rate)))),
             }
         };
         let slots = ports.into_iter().enumerate().map(slot).collect();
@@ -293,10 +113,10 @@ impl Network {
         while self.now < end {
             let to = end.min(self.now + self.quantum());
             for slot in &mut self.slots {
-                slot.step(self.now, to, self.never_skip);
+                slot.function_mut().step(self.now, to, self.never_skip);
             }
             self.now = to;
-            self.fabric.exchange(to, self.slots.iter_mut().map(|slot| slot.mac_mut()));
+            self.fabric.exchange(to, self.slots.iter_mut().map(|slot| slot.function_mut().mac_mut()));
         }
     }
 
@@ -307,7 +127,7 @@ impl Network {
         }
         let mut first = Cycle::MAX;
         for slot in &self.slots {
-            match slot.sleeps_until(self.now) {
+            match slot.function().sleeps_until(self.now) {
                 Some(wake) => first = first.min(wake),
                 None => return Activity::Busy,
             }
@@ -329,18 +149,18 @@ impl Network {
     /// outside.
     pub fn store(&mut self, nic: usize, access: Access, value: u64) {
         let now = self.now;
-        self.slots[nic].store(now, access, value);
+        self.slots[nic].endpoint().store(now, access, value);
     }
 
     /// A load of the host; its answer comes while the network is stepped.
     pub fn load(&mut self, nic: usize, access: Access) -> LoadId {
         let now = self.now;
-        self.slots[nic].load(now, access)
+        self.slots[nic].endpoint().load(now, access)
     }
 
     /// Takes the answer of a load, if it has come.
     pub fn answer(&mut self, nic: usize, load: LoadId) -> Option<u64> {
-        self.slots[nic].answer(load)
+        self.slots[nic].endpoint().answer(load)
     }
 
     /// A load of the host, and as many cycles as it takes. It waits for no client: none is asked
@@ -348,7 +168,7 @@ impl Network {
     pub fn load_and_wait(&mut self, nic: usize, access: Access) -> u64 {
         let load = self.load(nic, access);
         loop {
-            if let Some(value) = self.slots[nic].answer_now(load) {
+            if let Some(value) = self.slots[nic].endpoint().answer_now(load) {
                 return value;
             }
             self.step(1);
@@ -357,58 +177,67 @@ impl Network {
 
     /// Reads configuration space.
     pub fn config_read(&self, nic: usize, offset: usize, data: &mut [u8]) {
-        self.slots[nic].config_read(offset, data);
+        self.slots[nic].function().endpoint().config_read(offset, data);
     }
 
     /// Writes configuration space.
     pub fn config_write(&mut self, nic: usize, offset: usize, data: &[u8]) {
         let now = self.now;
-        self.slots[nic].config_write(now, offset, data);
+        self.slots[nic].endpoint().config_write(now, offset, data);
     }
 
     /// Resets the function.
     pub fn reset(&mut self, nic: usize) {
         let now = self.now;
-        self.slots[nic].reset(now);
+        self.slots[nic].endpoint().reset(now);
     }
 
     /// Whether a reset of a NIC's is not over: what it sent before may still reach memory.
     pub fn is_resetting(&self, nic: usize) -> bool {
-        self.slots[nic].is_resetting(self.now)
+        self.slots[nic].function().endpoint().is_resetting(self.now)
     }
 
     /// Takes a NIC's link to its root complex down, or into hot reset, for so many cycles. A model is reset as a function is.
     pub fn link_down(&mut self, nic: usize, cycles: u64) {
         let now = self.now;
-        self.slots[nic].link_down(now, cycles);
+        self.slots[nic].endpoint().link_down(now, cycles);
     }
 
     /// The root complex of a NIC, for tests that have it do what no driver can ask for; a model has none.
     pub fn root_complex(&mut self, nic: usize) -> Option<&mut RootComplex> {
-        self.slots[nic].root_complex()
+        match &mut self.slots[nic] {
+            End::Nic(slot) => Some(slot.root_complex()),
+            End::Model(_) => None,
+        }
     }
 
     /// Gives a NIC's interrupt vectors from `start` on an eventfd each, or takes it away.
     pub fn set_vectors(&mut self, nic: usize, start: usize, eventfds: Vec<Option<File>>) {
         let now = self.now;
-        self.slots[nic].set_vectors(now, start, eventfds);
+        self.slots[nic].endpoint().set_vectors(now, start, eventfds);
     }
 
     /// A client that answers DMA messages has come.
     pub fn attach(&mut self, nic: usize, client: Box<dyn Client>) {
-        self.slots[nic].attach(client);
+        if let Some(bus) = self.root_complex(nic) {
+            bus.attach(client);
+        }
     }
 
     /// It has gone.
     pub fn detach(&mut self, nic: usize) {
         let now = self.now;
-        self.slots[nic].detach(now);
+        if let Some(bus) = self.root_complex(nic) {
+            bus.detach(now);
+        }
     }
 
     /// It has answered a message.
     pub fn dma_answer(&mut self, nic: usize, id: MessageId, answer: DmaAnswer) {
         let now = self.now;
-        self.slots[nic].dma_answer(now, id, answer);
+        if let Some(bus) = self.root_complex(nic) {
+            bus.dma_answer(now, id, answer);
+        }
     }
 
     /// When [`Network::look_at_wall`] has something to do.
@@ -419,41 +248,49 @@ impl Network {
     /// Ends what has waited too long for a client.
     pub fn look_at_wall(&mut self, wall: Instant) {
         let now = self.now;
-        for slot in &mut self.slots {
-            if slot.wall_deadline().is_some_and(|deadline| deadline <= wall) {
-                slot.look_at_wall(now, wall);
+        for end in &mut self.slots {
+            let due = end.wall_deadline().is_some_and(|deadline| deadline <= wall);
+            if let (true, End::Nic(slot)) = (due, end) {
+                slot.root_complex().look_at_wall(now, wall);
             }
         }
     }
 
     /// The memory that a NIC reaches.
     pub fn memory(&mut self, nic: usize) -> &mut Memory {
-        self.slots[nic].memory()
+        self.slots[nic].endpoint().memory()
     }
 
     /// Raises a vector of a NIC's for the host, without the NIC.
     pub fn raise(&mut self, nic: usize, vector: usize) {
-        self.slots[nic].raise(vector);
+        self.slots[nic].endpoint().raise(vector);
     }
 
     /// Accesses of the host that are on their way to a NIC.
     pub fn backlog(&self, nic: usize) -> usize {
-        self.slots[nic].backlog()
+        self.slots[nic].function().endpoint().backlog()
     }
 
     /// Has a model make something else of what the specification leaves open.
     pub fn choose(&mut self, nic: usize, choices: Choices) {
-        self.slots[nic].choose(choices);
+        if let End::Model(model) = &mut self.slots[nic] {
+            model.choose(choices);
+        }
     }
 
     /// Has a NIC's ports looked at from now on; the model has none.
     pub fn probe(&mut self, nic: usize, probe: Probe) {
-        self.slots[nic].probe(probe);
+        if let End::Nic(slot) = &mut self.slots[nic] {
+            slot.probe(probe);
+        }
     }
 
     /// Has a watcher told what passes a NIC's edges from now on, in the place of a probe.
     pub fn watch(&mut self, nic: usize, watcher: Watcher) {
-        self.slots[nic].watch(watcher);
+        match &mut self.slots[nic] {
+            End::Nic(slot) => slot.watch(watcher),
+            End::Model(model) => model.watch(watcher),
+        }
     }
 
     /// A frame of nobody's comes to a NIC: [`Fabric::inject`].
@@ -463,12 +300,13 @@ impl Network {
 
     /// Rules of the bus that a NIC has broken.
     pub fn violations(&self, nic: usize) -> &[Violation] {
-        self.slots[nic].violations()
+        self.slots[nic].function().endpoint().violations()
     }
 
     /// What has gone over a NIC's bus and link.
     pub fn counters(&self, nic: usize) -> (BusCounters, PortCounters) {
-        (self.slots[nic].bus_counters(), self.slots[nic].mac().counters())
+        let function = self.slots[nic].function();
+        (function.endpoint().counters(), function.mac().counters())
     }
 
     /// Reads a NIC's own counters through its registers, as its driver would: name and value.
@@ -487,6 +325,6 @@ impl Network {
 
     /// Whether so much is on its way to some NIC that the host should wait.
     pub fn is_crowded(&self) -> bool {
-        self.slots.iter().any(|slot| slot.backlog() > CROWDED)
+        self.slots.iter().any(|slot| slot.function().endpoint().backlog() > CROWDED)
     }
 }

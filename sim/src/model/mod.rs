@@ -27,6 +27,7 @@ mod device;
 mod doorbells;
 mod driven;
 mod effect;
+mod endpoint;
 mod event;
 mod frame;
 mod function;
