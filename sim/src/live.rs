@@ -297,7 +297,7 @@ impl Live {
             }
             Request::Reset(nic, answer) => {
                 network.reset(nic);
-                // What it sent before must not reach memory that the client takes away. Its client may wait for us: no read waits for it.
+                // What it sent before must not reach memory that the client takes away.
                 while network.is_resetting(nic) {
                     network.step(network.quantum());
                 }

@@ -94,7 +94,7 @@ impl Slot {
     /// Has a watcher told what passes its edges from now on, in the place of a probe.
     pub fn watch(&mut self, watcher: Watcher) {
         let mut pins = Pins::new(watcher);
-        self.probe(Box::new(move |now, input, output| pins.look(now, input, output)));
+        self.probe = Some(Box::new(move |now, input, output| pins.look(now, input, output)));
     }
 
     fn cycle(&mut self, now: Cycle) {

@@ -113,10 +113,8 @@ pub struct DmaWrite {
     /// Bytes of the piece that are still to come, and those of the beat on show that are taken already: what the piece's end has to be
     /// compared with is a beat's count alone.
     needs: DFF<Bits<13>>,
-    /// Bytes of the beat on show that are taken already.
     scatter_used: DFF<Bits<3>>,
     complete_used: DFF<Bits<3>>,
-    /// A piece of the stream on its way to the packer, and what ends with it.
     /// Pieces for the packer: the bus's ready ends here.
     stage: Skid<Part>,
     /// The packet that leaves is the last of its command.

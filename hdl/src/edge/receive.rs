@@ -335,7 +335,7 @@ impl Logic for TlpReceive {
         self.np_ready.next = self.nonposted_room.q.val();
 
         if self.reset.val() {
-            // The packet under way is nothing any more; where it ends must still be known, unless its end does not come.
+            // The packet under way is nothing any more; where it ends must be known, if its end comes.
             if self.down.val() {
                 self.position.d.next = bits::<2>(0);
             }

@@ -1,10 +1,11 @@
 //! The model as a network steps it: a PCI function with an Ethernet port.
 
-use super::Model;
+use super::{Choices, Model};
 use crate::clock::Cycle;
 use crate::endpoint::Endpoint;
 use crate::fabric::Mac;
 use crate::function::Function;
+use crate::watch::Watcher;
 
 impl Function for Model {
     fn sleeps_until(&self, now: Cycle) -> Option<Cycle> {
@@ -41,5 +42,18 @@ impl Function for Model {
 
     fn endpoint_mut(&mut self) -> &mut dyn Endpoint {
         self
+    }
+}
+
+impl Model {
+    /// What it makes from now on of what the specification leaves open.
+    pub fn choose(&mut self, choices: Choices) {
+        self.device.choices = choices;
+    }
+
+    /// Has a watcher told what passes its edges from now on.
+    pub fn watch(&mut self, watcher: Watcher) {
+        self.device.host.watch.set(watcher);
+        self.tell_bus();
     }
 }
