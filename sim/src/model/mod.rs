@@ -62,7 +62,7 @@ pub use choices::{Choices, Mutant};
 use crate::clock::Cycle;
 use crate::fabric::{Frame, Mac};
 use crate::root_complex::{Access, LoadId, Options};
-use crate::watch::{Seen, Watcher};
+use crate::watch::Seen;
 use device::Device;
 pub use device::Pending;
 pub use driven::{Driven, Packets, Sent};
@@ -124,17 +124,6 @@ impl Model {
             next_packet: 0,
             waiting: Waiting::default(),
         }
-    }
-
-    /// What it makes from now on of what the specification leaves open.
-    pub fn choose(&mut self, choices: Choices) {
-        self.device.choices = choices;
-    }
-
-    /// Has a watcher told what passes its edges from now on.
-    pub fn watch(&mut self, watcher: Watcher) {
-        self.device.host.watch.set(watcher);
-        self.tell_bus();
     }
 
     /// Writes the MSI-X table as the host's kernel does.
