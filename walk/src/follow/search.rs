@@ -12,7 +12,8 @@ use super::places::describe;
 use super::state::State;
 use super::steps::{Cause, Step};
 
-/// Steps after which a search is given up. That is a failure.
+/// Steps after which a search is given up. That is a failure. (A message of eight frames that turns round and is never answered is sent
+/// again 60 times.)
 const STEPS: usize = 20_000;
 
 /// The next thing that the NIC let out: the moment, and what.
@@ -209,7 +210,6 @@ impl<'a> Search<'a> {
             let mut settled = true;
             for step in steps {
                 let mut tried = state.clone();
-                self.steps += 1;
                 if tried.step(self.group, step, before) == Ok(true) && tried.broken(self.group) == broken {
                     *state = tried;
                     settled = false;
