@@ -69,8 +69,7 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
         deadline: options.minutes.map(|minutes| start + Duration::from_secs(60 * minutes)),
         folder,
     };
-    soak.blocks()?;
-    soak.equal(&reasons)?;
+    soak.blocks(&reasons)?;
     soak.hang()?;
     if options.until >= Until::Stack {
         let nic = project::read(&verilog.join("top.v"))?;
@@ -133,43 +132,45 @@ impl Soak<'_> {
         self.results.add(drawn.block.name, drawn.key(mutation), verdict)
     }
 
-    /// The tests of each block.
-    fn blocks(&mut self) -> Result<()> {
+    /// The tests of each block, and proofs for what lives.
+    fn blocks(&mut self, reasons: &Reasons) -> Result<()> {
         for index in 0..self.drawn.len() {
-            let Drawn { block, flat, .. } = &self.drawn[index];
-            let program = self.programs.get(&format!("viaduct-hdl::{}", block.program))?.clone();
-            let open = |verdict: Option<&Verdict>| match verdict {
-                None => true,
-                // Tests that are other now may kill what has survived.
-                Some(Verdict::Lives { judge, version, .. }) => judge == BLOCKS && *version != program.version,
-                Some(_) => false,
-            };
-            let numbers: Vec<usize> = self.drawn[index]
-                .numbered()
-                .filter(|(_, mutation)| open(self.results.get(&self.drawn[index].key(mutation))))
-                .map(|(number, _)| number)
-                .collect();
-            if numbers.is_empty() || self.late() {
-                continue;
+            self.block(index)?;
+            self.equal(index, reasons)?;
+        }
+        Ok(())
+    }
+
+    /// The tests of one block.
+    fn block(&mut self, index: usize) -> Result<()> {
+        let Drawn { block, flat, .. } = &self.drawn[index];
+        let program = self.programs.get(&format!("viaduct-hdl::{}", block.program))?.clone();
+        let open = |verdict: Option<&Verdict>| match verdict {
+            None => true,
+            // Tests that are other now may kill what has survived.
+            Some(Verdict::Lives { judge, version, .. }) => judge == BLOCKS && *version != program.version,
+            Some(_) => false,
+        };
+        let numbers: Vec<usize> = self.drawn[index]
+            .numbered()
+            .filter(|(_, mutation)| open(self.results.get(&self.drawn[index].key(mutation))))
+            .map(|(number, _)| number)
+            .collect();
+        if numbers.is_empty() || self.late() {
+            return Ok(());
+        }
+        let tests: Vec<&str> = program.of(block.modules).collect();
+        let (log, folder) = (flat.folder().join("log"), flat.folder().to_owned());
+        faultless(&self.programs, block.name, flat)?;
+        let mut judge = Judge::new(&program, &tests, block.name, &flat.mutant(0), &folder)?;
+        let (size, time) = judge.size();
+        println!("\n{}: {} mutants, {size} tests of {:.1} s", block.name, numbers.len(), time.as_secs_f64());
+        for number in numbers {
+            if self.late() {
+                break;
             }
-            let tests: Vec<&str> = program.of(block.modules).collect();
-            let (log, folder) = (flat.folder().join("log"), flat.folder().to_owned());
-            faultless(&self.programs, block.name, flat)?;
-            let mut judge = Judge::new(&program, &tests, block.name, &flat.mutant(0), &folder)?;
-            let (size, time) = judge.size();
-            println!(
-                "\n{}: {} mutants, {size} tests of {:.1} s",
-                block.name,
-                numbers.len(),
-                time.as_secs_f64()
-            );
-            for number in numbers {
-                if self.late() {
-                    break;
-                }
-                let verdict = judge.judge(&self.drawn[index].flat.mutant(number), &log)?;
-                self.add(index, number, verdict)?;
-            }
+            let verdict = judge.judge(&self.drawn[index].flat.mutant(number), &log)?;
+            self.add(index, number, verdict)?;
         }
         Ok(())
     }
@@ -188,8 +189,11 @@ impl Soak<'_> {
     }
 
     /// Proofs and reasons.
-    fn equal(&mut self, reasons: &Reasons) -> Result<()> {
+    fn equal(&mut self, block: usize, reasons: &Reasons) -> Result<()> {
         for (index, number) in self.living(|_, _| true) {
+            if index != block {
+                continue;
+            }
             let drawn = &self.drawn[index];
             let mutation = &drawn.mutations[number - 1];
             if let Some(reason) = reasons.get(drawn.block.name, mutation) {
