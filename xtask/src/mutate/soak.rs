@@ -132,13 +132,10 @@ impl Soak<'_> {
         self.results.add(drawn.block.name, drawn.key(mutation), verdict)
     }
 
-    /// The tests of each block, and proofs for what lives.
+    /// The tests of each block, and then proofs for what lives, which can take longer.
     fn blocks(&mut self, reasons: &Reasons) -> Result<()> {
-        for index in 0..self.drawn.len() {
-            self.block(index)?;
-            self.equal(index, reasons)?;
-        }
-        Ok(())
+        (0..self.drawn.len()).try_for_each(|index| self.block(index))?;
+        self.equal(reasons)
     }
 
     /// The tests of one block.
@@ -189,11 +186,8 @@ impl Soak<'_> {
     }
 
     /// Proofs and reasons.
-    fn equal(&mut self, block: usize, reasons: &Reasons) -> Result<()> {
+    fn equal(&mut self, reasons: &Reasons) -> Result<()> {
         for (index, number) in self.living(|_, _| true) {
-            if index != block {
-                continue;
-            }
             let drawn = &self.drawn[index];
             let mutation = &drawn.mutations[number - 1];
             if let Some(reason) = reasons.get(drawn.block.name, mutation) {
