@@ -145,6 +145,9 @@ fn registers_keep_what_they_got_last() {
                 commands += 1;
             }
         }
+        for _ in 0..random.random_range(0..3) {
+            dut.tick();
+        }
         dut.eval();
         assert_eq!([dut.get("stage0"), dut.get("stage1"), dut.get("stage2")], stages, "round {round}");
         assert_eq!([dut.get("mac"), dut.get("ip"), dut.get("pkey")], [mac, ip, pkey], "round {round}");
