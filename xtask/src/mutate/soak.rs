@@ -109,6 +109,8 @@ fn draw(options: &Options, verilog: &Path, folder: &Path) -> Result<Vec<Drawn>> 
         flat.write(&mutations).with_context(|| block.name)?;
         drawn.push(Drawn { block, verilog, flat, mutations });
     }
+    // Small blocks first: a run that is ended has something of most.
+    drawn.sort_by_key(|drawn| drawn.verilog.len());
     ensure!(!drawn.is_empty(), "no mutant of a block with {:?} in its name", options.only);
     Ok(drawn)
 }
