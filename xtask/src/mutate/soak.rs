@@ -44,6 +44,7 @@ struct Soak<'a> {
     drawn: Vec<Drawn>,
     results: Results,
     programs: Programs,
+    start: Instant,
     deadline: Option<Instant>,
 }
 
@@ -66,6 +67,7 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
         drawn: draw(options, &verilog, &folder)?,
         results: Results::read(folder.join("results"))?,
         programs: Programs::find(project, packages)?,
+        start,
         deadline: options.minutes.map(|minutes| start + Duration::from_secs(60 * minutes)),
         folder,
     };
@@ -136,7 +138,11 @@ impl Soak<'_> {
 
     /// The tests of each block, and then proofs for what lives, which can take longer.
     fn blocks(&mut self, reasons: &Reasons) -> Result<()> {
+        // A third of the time, if there is an end, is left for these.
+        let end = self.deadline;
+        self.deadline = end.map(|end| end - end.saturating_duration_since(self.start) / 3);
         (0..self.drawn.len()).try_for_each(|index| self.block(index))?;
+        self.deadline = end;
         self.equal(reasons)
     }
 
