@@ -120,6 +120,7 @@ impl Program {
             .env(VARIABLE, mutant)
             .env(BLOCK, &self.block)
             .folder(&self.folder)
+            .tethered()
             .command();
         // The crates' own folders are what tests look for their files in.
         command.env("CARGO_MANIFEST_DIR", &self.folder).env("RUST_BACKTRACE", "0");
