@@ -1,3 +1,5 @@
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::admin::Registers;
 use viaduct_hdl::bus::MmioWrite;
 use viaduct_hdl::export::verilog;
@@ -86,6 +88,76 @@ fn what_is_stored_is_read_back_by_halves_and_whole() {
     assert_eq!(dut.get("mac"), 0x0605_0403_0201);
     assert_eq!(dut.get("ip"), 0x0A00_0001);
     assert_eq!(dut.get("pkey"), 0x1234);
+}
+
+/// Any value in any register, by halves and whole, in any order: each keeps what it got last, and no other changes.
+#[test]
+fn registers_keep_what_they_got_last() {
+    let mut dut = new();
+    let mut random = ChaCha8Rng::seed_from_u64(dut.seed());
+    let staged = [registers::STAGE0, registers::STAGE1, registers::STAGE2];
+    let mut stages = [0u64; 3];
+    // The default partition, until the agent says otherwise.
+    let (mut mac, mut ip, mut pkey, mut commands) = (0u64, 0u64, 0xFFFF_u64, 0);
+    for round in 0..3000 {
+        let value: u64 = random.random();
+        match random.random_range(0..7) {
+            n @ 0..3 => {
+                let (half, bytes) = [(0, 4), (4, 4), (0, 8)][random.random_range(0..3)];
+                store(
+                    &mut dut,
+                    staged[n] + half,
+                    if bytes == 4 { value & 0xFFFF_FFFF } else { value },
+                    bytes,
+                );
+                let mask = if bytes == 8 { u64::MAX } else { 0xFFFF_FFFF << (8 * half) };
+                stages[n] = stages[n] & !mask | value << (8 * half) & mask;
+            }
+            3 => {
+                mac = value & 0xFFFF_FFFF_FFFF;
+                store(&mut dut, registers::MAC, mac, 8);
+            }
+            4 => {
+                ip = value & 0xFFFF_FFFF;
+                store(&mut dut, registers::IP, ip, 4);
+            }
+            5 => {
+                pkey = value & 0xFFFF;
+                store(&mut dut, registers::PKEY, pkey, 4);
+            }
+            _ => {
+                let word = value & 0xFFFF_FFFF;
+                say(
+                    &mut dut,
+                    false,
+                    registers::COMMAND & !7,
+                    word << (8 * (registers::COMMAND % 8)),
+                    0xF << (registers::COMMAND % 8),
+                );
+                dut.set("mmio_write_valid", 1);
+                dut.tick();
+                dut.set("mmio_write_valid", 0);
+                dut.eval();
+                assert_eq!((dut.get("command_valid"), dut.get("command")), (1, word), "round {round}");
+                dut.tick();
+                dut.eval();
+                assert_eq!(dut.get("command_valid"), 0, "one command a store");
+                commands += 1;
+            }
+        }
+        for _ in 0..random.random_range(0..3) {
+            dut.tick();
+        }
+        dut.eval();
+        assert_eq!([dut.get("stage0"), dut.get("stage1"), dut.get("stage2")], stages, "round {round}");
+        assert_eq!([dut.get("mac"), dut.get("ip"), dut.get("pkey")], [mac, ip, pkey], "round {round}");
+        if round % 8 == 0 {
+            let n = random.random_range(0..3);
+            assert_eq!(load(&mut dut, staged[n]), stages[n], "round {round}");
+            assert_eq!(load(&mut dut, registers::MAC), mac, "round {round}");
+        }
+    }
+    assert!(commands > 300);
 }
 
 #[test]

@@ -150,3 +150,77 @@ fn others_are_not_held() {
         dut.tick();
     }
 }
+
+/// Every field of a request, whatever it is; and the ring that is read is the one opened last, wherever it lies.
+#[test]
+fn a_request_comes_out_as_it_went_in_behind_a_read_of_the_last_ring() {
+    let mut dut = new();
+    let mut random = ChaCha8Rng::seed_from_u64(dut.seed());
+    let (request, released) =
+        (Bundle::of::<AckRequest>("in_request"), Bundle::of::<AckRequest>("out_request"));
+    let access = Bundle::of::<Access>("access");
+    let mut reads = 0;
+    for round in 0..500 {
+        let (region, offset, tag) = (
+            random.random_range(1..1 << 16),
+            random.random_range(0..1 << 34),
+            random.random_range(0..1 << 16),
+        );
+        let mut row = [0; 2];
+        work_queue::RING_REGION.put(&mut row, region);
+        work_queue::RING_OFFSET.put(&mut row, offset);
+        work_queue::OPEN.put(&mut row, 1);
+        work_queue::SYSTEM_TAG.put(&mut row, tag);
+        let line = random.random_range(0..128);
+        let words = [
+            ("target", table::WORK_QUEUE.into()),
+            ("row", line),
+            ("word0", row[0]),
+            ("word1", row[1]),
+            ("word2", 0),
+        ];
+        Bundle::of::<Commit>("commit").set(&mut dut, &words);
+        dut.set("commit_valid", 1);
+        dut.tick();
+        dut.set("commit_valid", 0);
+
+        let reception = random.random_range(0..2);
+        let fields = [
+            ("vi", random.random_range(0..64)),
+            ("psn", random.random_range(0..1 << 24)),
+            ("msn", random.random_range(0..1 << 24)),
+            ("syndrome", random.random_range(0..256)),
+            ("kind", random.random_range(0..4)),
+            ("reception", reception),
+        ];
+        request.set(&mut dut, &fields);
+        dut.set("in_valid", 1);
+        dut.set("access_ready", 1);
+        dut.set("out_ready", 0);
+        dut.tick();
+        dut.set("in_valid", 0);
+        request.set(&mut dut, &[]);
+        let mut patience = 0;
+        loop {
+            dut.eval();
+            dut.set("beat_valid", 0);
+            if dut.get("out_valid") == 1 {
+                break;
+            }
+            if dut.get("access_valid") == 1 {
+                let seen = ["region", "address", "tag"].map(|name| access.get(&dut, name));
+                assert_eq!(seen, [region, offset * 64, tag], "round {round}");
+                reads += 1;
+                dut.tick();
+                beat(&mut dut, client::COMPLETE, true, false, false);
+            }
+            dut.tick();
+            patience += 1;
+            assert!(patience < 20, "round {round}: not released");
+        }
+        assert_eq!(released.all(&dut), crate::bundle::fields(&fields), "round {round}");
+        dut.set("out_ready", 1);
+        dut.tick();
+    }
+    assert!(reads > 200);
+}

@@ -120,9 +120,10 @@ impl Program {
             .env(VARIABLE, mutant)
             .env(BLOCK, &self.block)
             .folder(&self.folder)
+            .tethered()
             .command();
         // The crates' own folders are what tests look for their files in.
-        command.env("CARGO_MANIFEST_DIR", &self.folder);
+        command.env("CARGO_MANIFEST_DIR", &self.folder).env("RUST_BACKTRACE", "0");
         command.stdout(file.try_clone()?).stderr(file).stdin(Stdio::null()).process_group(0);
         let start = Instant::now();
         let mut child = command.spawn().with_context(|| self.path.display().to_string())?;

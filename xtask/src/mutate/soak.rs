@@ -44,6 +44,7 @@ struct Soak<'a> {
     drawn: Vec<Drawn>,
     results: Results,
     programs: Programs,
+    start: Instant,
     deadline: Option<Instant>,
 }
 
@@ -66,11 +67,11 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
         drawn: draw(options, &verilog, &folder)?,
         results: Results::read(folder.join("results"))?,
         programs: Programs::find(project, packages)?,
+        start,
         deadline: options.minutes.map(|minutes| start + Duration::from_secs(60 * minutes)),
         folder,
     };
-    soak.blocks()?;
-    soak.equal(&reasons)?;
+    soak.blocks(&reasons)?;
     soak.hang()?;
     if options.until >= Until::Stack {
         let nic = project::read(&verilog.join("top.v"))?;
@@ -110,6 +111,8 @@ fn draw(options: &Options, verilog: &Path, folder: &Path) -> Result<Vec<Drawn>> 
         flat.write(&mutations).with_context(|| block.name)?;
         drawn.push(Drawn { block, verilog, flat, mutations });
     }
+    // Small blocks first: a run that is ended has something of most.
+    drawn.sort_by_key(|drawn| drawn.verilog.len());
     ensure!(!drawn.is_empty(), "no mutant of a block with {:?} in its name", options.only);
     Ok(drawn)
 }
@@ -133,43 +136,46 @@ impl Soak<'_> {
         self.results.add(drawn.block.name, drawn.key(mutation), verdict)
     }
 
-    /// The tests of each block.
-    fn blocks(&mut self) -> Result<()> {
-        for index in 0..self.drawn.len() {
-            let Drawn { block, flat, .. } = &self.drawn[index];
-            let program = self.programs.get(&format!("viaduct-hdl::{}", block.program))?.clone();
-            let open = |verdict: Option<&Verdict>| match verdict {
-                None => true,
-                // Tests that are other now may kill what has survived.
-                Some(Verdict::Lives { judge, version, .. }) => judge == BLOCKS && *version != program.version,
-                Some(_) => false,
-            };
-            let numbers: Vec<usize> = self.drawn[index]
-                .numbered()
-                .filter(|(_, mutation)| open(self.results.get(&self.drawn[index].key(mutation))))
-                .map(|(number, _)| number)
-                .collect();
-            if numbers.is_empty() || self.late() {
-                continue;
+    /// The tests of each block, and then proofs for what lives, which can take longer.
+    fn blocks(&mut self, reasons: &Reasons) -> Result<()> {
+        // A third of the time, if there is an end, is left for these.
+        let end = self.deadline;
+        self.deadline = end.map(|end| end - end.saturating_duration_since(self.start) / 3);
+        (0..self.drawn.len()).try_for_each(|index| self.block(index))?;
+        self.deadline = end;
+        self.equal(reasons)
+    }
+
+    /// The tests of one block.
+    fn block(&mut self, index: usize) -> Result<()> {
+        let Drawn { block, flat, .. } = &self.drawn[index];
+        let program = self.programs.get(&format!("viaduct-hdl::{}", block.program))?.clone();
+        let open = |verdict: Option<&Verdict>| match verdict {
+            None => true,
+            // Tests that are other now may kill what has survived.
+            Some(Verdict::Lives { judge, version, .. }) => judge == BLOCKS && *version != program.version,
+            Some(_) => false,
+        };
+        let numbers: Vec<usize> = self.drawn[index]
+            .numbered()
+            .filter(|(_, mutation)| open(self.results.get(&self.drawn[index].key(mutation))))
+            .map(|(number, _)| number)
+            .collect();
+        if numbers.is_empty() || self.late() {
+            return Ok(());
+        }
+        let tests: Vec<&str> = program.of(block.modules).collect();
+        let (log, folder) = (flat.folder().join("log"), flat.folder().to_owned());
+        faultless(&self.programs, block.name, flat)?;
+        let mut judge = Judge::new(&program, &tests, block.name, &flat.mutant(0), &folder)?;
+        let (size, time) = judge.size();
+        println!("\n{}: {} mutants, {size} tests of {:.1} s", block.name, numbers.len(), time.as_secs_f64());
+        for number in numbers {
+            if self.late() {
+                break;
             }
-            let tests: Vec<&str> = program.of(block.modules).collect();
-            let (log, folder) = (flat.folder().join("log"), flat.folder().to_owned());
-            faultless(&self.programs, block.name, flat)?;
-            let mut judge = Judge::new(&program, &tests, block.name, &flat.mutant(0), &folder)?;
-            let (size, time) = judge.size();
-            println!(
-                "\n{}: {} mutants, {size} tests of {:.1} s",
-                block.name,
-                numbers.len(),
-                time.as_secs_f64()
-            );
-            for number in numbers {
-                if self.late() {
-                    break;
-                }
-                let verdict = judge.judge(&self.drawn[index].flat.mutant(number), &log)?;
-                self.add(index, number, verdict)?;
-            }
+            let verdict = judge.judge(&self.drawn[index].flat.mutant(number), &log)?;
+            self.add(index, number, verdict)?;
         }
         Ok(())
     }

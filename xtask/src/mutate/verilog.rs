@@ -15,10 +15,10 @@ pub const SELECT_BITS: usize = 16;
 /// The variable in which hdl/verilate finds the folder and the number of the mutant.
 pub const VARIABLE: &str = "VIADUCT_MUTANT";
 
-/// From a block's Verilog to cells, in one module. VERILATOR is what the tests see of the memories.
-const FLATTEN: &str =
-    "read_verilog -DVERILATOR block.v; hierarchy -check -top top; proc; flatten; opt_expr; opt_clean; \
-                       memory_collect; opt_clean; write_ilang flat.il";
+/// From a block's Verilog to cells, in one module, without the bits that lead nowhere: RustHDL writes literals of 32 bits and bundles
+/// of which a block reads some fields. VERILATOR is what the tests see of the memories.
+const FLATTEN: &str = "read_verilog -DVERILATOR block.v; hierarchy -check -top top; proc; flatten; opt -nodffe -nosdff; wreduce; \
+                       opt -nodffe -nosdff; memory_collect; opt_clean; write_ilang flat.il";
 
 /// A block, and the folder for what is made of it.
 #[derive(Debug)]
@@ -38,6 +38,7 @@ impl Flat {
     pub fn new(verilog: &str, folder: PathBuf) -> Result<Self> {
         std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
         let (readable, kept) = set_aside(verilog);
+        let readable = format!("// {FLATTEN}\n{readable}");
         let flat = Self { folder, sha256: sha256(verilog), kept };
         let (source, made) = (flat.folder.join("block.v"), flat.folder.join("flat.il"));
         if !made.exists() || project::read(&source).ok().as_deref() != Some(readable.as_str()) {

@@ -17,6 +17,8 @@ impl World {
         let (region, tag, user) = (get(self, "region"), get(self, "tag"), get(self, "user"));
         assert_eq!((get(self, "by_offset"), get(self, "write")), (1, 0));
         assert_eq!(get(self, "span"), length);
+        // Nobody compares the key here, and no peer has asked.
+        assert_eq!((get(self, "key"), get(self, "remote")), (0, 0));
         let data: Vec<u64>;
         let mut refused = false;
         let mut failed = false;
