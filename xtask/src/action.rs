@@ -105,7 +105,7 @@ impl Tests<'_> {
                 let tests = self.unit("viaduct-tests", Some(ANY_NIC))?;
                 tests.ambient("VIADUCT_NIC", "model").ambient(LEFT_OUT, self.left_out).run()
             }
-            Action::Walks => soak::run(project, &soak::Options::part(project, self.quick), self.whole),
+            Action::Walks => soak::run(project, &soak::Options::part(self.quick), self.whole),
             Action::Doc => self.doc()?.run(),
             Action::Miri => crate::miri::run(project),
             Action::Lint => {

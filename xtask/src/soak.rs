@@ -1,13 +1,12 @@
 //! `soak`: builds and runs the program of the walk crate.
 
-use crate::command::Cmd;
 use crate::need::Need;
 use crate::project::Project;
 use crate::setup;
 use anyhow::Result;
 use clap::Args;
 
-/// Seeds of the corpus that the quick run walks, and as many fresh ones.
+/// Seeds of the corpus that the quick run walks.
 const QUICK_SEEDS: u64 = 50;
 
 /// What to walk.
@@ -31,12 +30,9 @@ pub struct Options {
 }
 
 impl Options {
-    /// Those of the part of `test`: the corpus, and fresh seeds drawn from the commit's hash; where there is none, from the day's date.
-    pub fn part(project: &Project, quick: bool) -> Self {
-        let commit = Cmd::new("git").args(["rev-parse", "HEAD"]).folder(&project.root).probe();
-        let text = commit.or_else(|| Cmd::new("date").arg("+%F").probe());
-        let fresh = text.map_or_else(|| "no commit".into(), |text| text.trim().to_owned());
-        Self { seeds: quick.then_some(QUICK_SEEDS), corpus: true, fresh: Some(fresh), ..Self::default() }
+    /// Those of the part of `test`: the corpus.
+    pub fn part(quick: bool) -> Self {
+        Self { seeds: quick.then_some(QUICK_SEEDS), corpus: true, ..Self::default() }
     }
 }
 
