@@ -12,7 +12,7 @@ use std::{
 };
 
 use anyhow::{bail, ensure, Context, Result};
-use clap::{Args, ValueEnum};
+use clap::{builder::ArgPredicate, Args, ValueEnum};
 use rand::{RngCore, SeedableRng};
 use sha2::{Digest, Sha256};
 use vipl::Mtu;
@@ -64,8 +64,8 @@ pub struct Arguments {
     /// Makes the ICRC of the Nth RoCE frame wrong; may be given more than once
     #[arg(long, value_name = "N")]
     flip_icrc: Vec<u64>,
-    /// Seconds without any progress after which the applications give up
-    #[arg(long, default_value_t = 10)]
+    /// Seconds without any progress after which the applications give up [with --trace, which is slow: 120]
+    #[arg(long, default_value_t = 10, default_value_if("trace", ArgPredicate::IsPresent, "120"))]
     timeout: u64,
 }
 

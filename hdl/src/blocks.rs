@@ -1,7 +1,7 @@
 //! Every block with its budget: what `export` writes, `lint` checks and `budget` measures.
 //!
 //! A block that is not here is not checked. Budgets are the measured size and a little room; one that is exceeded
-//! fails the build, so that growth is a decision. The whole core is to fit 26 350 LUT4 and 75 block RAMs.
+//! fails the build, so that growth is a decision. The whole core is to fit 26 100 LUT4 and 75 block RAMs.
 
 use rust_hdl::prelude::*;
 
@@ -59,7 +59,7 @@ pub fn all() -> Vec<Entry> {
         entry("edge/receive", || verilog(edge::TlpReceive::default()), 280, 0, 261),
         entry("edge/complete", || verilog(edge::TlpComplete::default()), 130, 0, 303),
         entry("edge/transmit", || verilog(edge::TlpTransmit::default()), 410, 0, 232),
-        entry("dma/read", || verilog(dma::DmaRead::default()), 1070, 4, 161),
+        entry("dma/read", || verilog(dma::DmaRead::default()), 1090, 4, 161),
         entry("dma/write", || verilog(dma::DmaWrite::default()), 1050, 0, 148),
         // Work queues and protection.
         entry("doorbell", || verilog(doorbell::Doorbell::default()), 775, 2, 148),
@@ -122,7 +122,7 @@ pub fn all() -> Vec<Entry> {
         entry("board/boundary", || verilog(board::Boundary::default()), 80, 0, 0),
         entry("board/mac-echo", || verilog(board::EchoBoard::<4, 0xf>::default()), 2295, 4, 0),
         // All of it.
-        entry(CORE, || verilog(nic::Nic::default()), 26_350, 75, 0),
+        entry(CORE, || verilog(nic::Nic::default()), 26_100, 75, 0),
     ]
 }
 

@@ -26,14 +26,21 @@ pub struct Scripted {
     sending: Option<(Vec<u32>, usize)>,
     answers: VecDeque<Tlp>,
     receiving: Vec<u32>,
+    /// What is coming is sunk to its end: a reset has met it.
+    sinks: bool,
 }
 
 impl Scripted {
     /// The NIC, and what it shares with the test.
     pub fn make() -> (Box<dyn Nic>, Arc<Mutex<Script>>) {
         let script = Arc::new(Mutex::new(Script::default()));
-        let nic =
-            Self { script: script.clone(), sending: None, answers: VecDeque::new(), receiving: Vec::new() };
+        let nic = Self {
+            script: script.clone(),
+            sending: None,
+            answers: VecDeque::new(),
+            receiving: Vec::new(),
+            sinks: false,
+        };
         (Box::new(nic), script)
     }
 }
@@ -45,7 +52,7 @@ impl Nic for Scripted {
         if input.cfg_function_reset {
             (self.sending, script.send) = (None, VecDeque::new());
             self.answers.clear();
-            self.receiving.clear();
+            self.sinks |= input.tlp_rx_valid || !self.receiving.is_empty();
         }
         output.function_reset_done = input.cfg_function_reset;
         if self.sending.is_none() {
@@ -77,6 +84,7 @@ impl Nic for Scripted {
             if input.tlp_rx_last {
                 let packet = Tlp::decode(&std::mem::take(&mut self.receiving)).unwrap();
                 match packet {
+                    _ if std::mem::take(&mut self.sinks) => {}
                     Tlp::Read(request) => self.answers.push_back(answer(&request)),
                     packet => script.got.push(packet),
                 }

@@ -33,6 +33,8 @@ pub struct Side {
     pub interrupts: usize,
     /// The moment of the last status of each queue.
     pub status: [usize; 2],
+    /// The moment of the last receive that is complete without an error: an answer acknowledges it, and not those that a break flushes.
+    pub received: usize,
     /// Those of all statuses of each queue since it was made.
     pub done: [Vec<usize>; 2],
     /// The last moment of data: of its requests, and of its peer's.
@@ -182,6 +184,9 @@ impl State {
             return Err(format!("status at {address:#x} ahead of the one before it on its queue"));
         }
         side.status[receive] = last;
+        if receive == 1 && word & status::ERROR_MASK == 0 {
+            side.received = last;
+        }
         side.done[receive].push(last);
         Ok(Some(last))
     }
@@ -300,7 +305,7 @@ impl State {
                 side.owes = vec![(0, came); waiting].into();
                 side.passed = side.passed.min(waiting);
             }
-            let owed = side.data[1].max(side.status[1]);
+            let owed = side.data[1].max(side.received);
             side.owes.resize(waiting, (owed, came));
         }
     }
