@@ -13,7 +13,7 @@ use viaduct_spec::register::{counter, registers};
 use crate::clock::Cycle;
 use crate::fabric::{Capture, Fabric, Frame, Link, Mac, PortCounters};
 use crate::memory::Memory;
-use crate::model::{Choices, Model};
+use crate::model::Model;
 use crate::nic::Nic;
 use crate::port::End;
 pub use crate::port::Port;
@@ -269,13 +269,6 @@ impl Network {
     /// Accesses of the host that are on their way to a NIC.
     pub fn backlog(&self, nic: usize) -> usize {
         self.slots[nic].function().endpoint().backlog()
-    }
-
-    /// Has a model make something else of what the specification leaves open.
-    pub fn choose(&mut self, nic: usize, choices: Choices) {
-        if let End::Model(model) = &mut self.slots[nic] {
-            model.choose(choices);
-        }
     }
 
     /// Has a NIC's ports looked at from now on; the model has none.

@@ -65,14 +65,7 @@ fn rates(random: &mut ChaCha8Rng) -> Rates {
         return Rates::default();
     }
     let mut rate = |most: u32| [0, most / 5, most][random.random_range(0..3)];
-    Rates {
-        lose: rate(200),
-        repeat: rate(150),
-        flip: rate(100),
-        damage: rate(100),
-        delay: rate(150),
-        reliable: true,
-    }
+    Rates { lose: rate(200), repeat: rate(150), flip: rate(100), damage: rate(100), delay: rate(150) }
 }
 
 fn connections(random: &mut ChaCha8Rng) -> Vec<Connection> {

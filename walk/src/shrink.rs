@@ -64,9 +64,7 @@ fn simplifications(program: &Program) -> Vec<Program> {
         change(&mut changed);
         simpler.push(changed);
     };
-    with(&|program| {
-        program.conditions.rates = Rates { reliable: program.conditions.rates.reliable, ..Rates::default() }
-    });
+    with(&|program| program.conditions.rates = Rates::default());
     with(&|program| program.conditions.rates.lose = 0);
     with(&|program| program.conditions.rates.repeat = 0);
     with(&|program| program.conditions.rates.flip = 0);

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_sim::fabric::{Fate, Key, Weather};
-use viaduct_spec::wire::opcode;
 
 /// How often each thing happens to a frame, of 1000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,8 +20,6 @@ pub struct Rates {
     pub damage: u32,
     /// Later frames overtake it.
     pub delay: u32,
-    /// Reliable connections have the weather too.
-    pub reliable: bool,
 }
 
 /// What has happened, by its name.
@@ -45,18 +42,10 @@ impl Keyed {
     }
 }
 
-/// Whether an opcode is of a reliable connection.
-pub fn is_reliable(code: u8) -> bool {
-    code < opcode::UC_SEND_FIRST
-}
-
 impl Weather for Keyed {
     fn fate(&mut self, key: Key, _: &[u8]) -> Fate {
         let copy = self.copies.entry(key).and_modify(|copies| *copies += 1).or_insert(0);
         let rates = &self.rates;
-        if is_reliable(key.opcode) && !rates.reliable {
-            return Fate::GOOD;
-        }
         // Acknowledgements are coalesced as time has it, and say the same PSN again and again: what happens to them is
         // a race, and the programs in which anything may happen to them are judged so.
         let mut words = [0u8; 32];
@@ -103,7 +92,7 @@ mod tests {
     /// Each frame's fate is its own: other frames between change nothing, and every part of the key counts.
     #[test]
     fn a_frame_s_fate_is_its_key_s_and_its_copy_s() {
-        let rates = Rates { lose: 200, repeat: 200, flip: 200, damage: 200, delay: 200, reliable: true };
+        let rates = Rates { lose: 200, repeat: 200, flip: 200, damage: 200, delay: 200 };
         let keyed = |seed| Keyed::new(seed, rates, Met::default());
         let key = |n: u32| Key { source: 1, queue_pair: 2, opcode: 4, psn: n };
         let told = |weather: &mut Keyed, key: Key| format!("{:?}", weather.fate(key, &[]));

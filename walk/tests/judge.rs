@@ -11,11 +11,13 @@ use viaduct_walk::follow::follow;
 use viaduct_walk::generator;
 use viaduct_walk::machine::{run, Run};
 use viaduct_walk::memory::{DESCRIPTORS, ENDS, FIRST, SLICE, SOURCE_BYTES};
-use viaduct_walk::operation::{Bell, End, Flaw, Operation, Piece, Post, Request};
+use viaduct_walk::operation::{End, Operation, Piece};
 use viaduct_walk::program::{Program, Told};
 use viaduct_walk::rows;
 use viaduct_walk::trace::{Moment, Trace, What};
 use viaduct_walk::weather::Rates;
+
+mod support;
 
 /// Bytes of a message.
 const LENGTH: u32 = 600;
@@ -25,37 +27,16 @@ const NIC: usize = 1;
 
 fn post(end: End, receive: bool, n: u32, immediate: Option<u32>) -> Operation {
     let at = if receive { SOURCE_BYTES + n * LENGTH } else { n * 1000 };
-    Operation::Post(Post {
-        end,
-        receive,
-        request: Request::Message,
-        place: DESCRIPTORS + 128 * (2 * n + u32::from(receive)),
-        pieces: vec![Piece { slot: 0, at, length: LENGTH }],
-        remote: (0, 0),
-        immediate,
-        fence: false,
-        flaw: Flaw::None,
-        bell: Bell::Token,
-    })
+    support::post(end, receive, n, Piece { slot: 0, at, length: LENGTH }, immediate)
 }
 
 /// Three messages to a reliable VI whose consumer waits at a completion queue; and to an unreliable one, one of two without a receive.
 fn program() -> Program {
     let mut program = generator::program(1);
     let pattern = program.connections[0];
-    let connection = |n: usize, service| viaduct_walk::program::Connection {
-        nics: [0, 1],
-        vis: [3 + n, 9 + n],
-        service,
-        mtu: 0,
-        ring_log2: 5,
-        max_transfer: 0x1_0000,
-        retries: (10, 100),
-        not_ready: 0,
-        scattered: false,
-        high: false,
-        told: [[Told::Shared(0); 2], [Told::Shared(0), if n == 0 { Told::Small } else { Told::Shared(0) }]],
-        ..pattern
+    let connection = |n, service| {
+        let last = if n == 0 { Told::Small } else { Told::Shared(0) };
+        support::connection(pattern, n, service, 0, [[Told::Shared(0); 2], [Told::Shared(0), last]])
     };
     program.connections = vec![connection(0, service::RELIABLE_DELIVERY), connection(1, service::UNRELIABLE)];
     program.conditions.rates = Rates::default();

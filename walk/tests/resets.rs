@@ -8,10 +8,12 @@ use viaduct_spec::tables::service;
 use viaduct_walk::generator;
 use viaduct_walk::judge::judge;
 use viaduct_walk::machine::{run, Run};
-use viaduct_walk::memory::{DESCRIPTORS, SOURCE_BYTES};
-use viaduct_walk::operation::{Bell, End, Flaw, Operation, Piece, Post, Request};
+use viaduct_walk::memory::SOURCE_BYTES;
+use viaduct_walk::operation::{End, Operation, Piece};
 use viaduct_walk::program::{Program, Told};
 use viaduct_walk::weather::Rates;
+
+mod support;
 
 /// Bytes of a message.
 const LENGTH: u32 = 1500;
@@ -19,18 +21,7 @@ const LENGTH: u32 = 1500;
 /// A message from or to an end, the n-th.
 fn post(end: End, receive: bool, n: u32) -> Operation {
     let at = if receive { SOURCE_BYTES + n * LENGTH } else { n * 100 };
-    Operation::Post(Post {
-        end,
-        receive,
-        request: Request::Message,
-        place: DESCRIPTORS + 128 * (2 * n + u32::from(receive)),
-        pieces: vec![Piece { slot: 0, at, length: LENGTH }],
-        remote: (0, 0),
-        immediate: None,
-        fence: false,
-        flaw: Flaw::None,
-        bell: Bell::Token,
-    })
+    support::post(end, receive, n, Piece { slot: 0, at, length: LENGTH }, None)
 }
 
 /// Both ways over all connections, as many messages as said.
@@ -49,20 +40,7 @@ fn burst(program: &mut Program, from: u32, count: u32) {
 fn program(frames: u32) -> Program {
     let mut program = generator::program(1);
     let pattern = program.connections[0];
-    let connection = |n: usize, service| viaduct_walk::program::Connection {
-        nics: [0, 1],
-        vis: [3 + n, 9 + n],
-        service,
-        mtu: 1,
-        ring_log2: 5,
-        max_transfer: 0x1_0000,
-        retries: (10, 100),
-        not_ready: 0,
-        scattered: false,
-        high: false,
-        told: [[Told::Nowhere; 2]; 2],
-        ..pattern
-    };
+    let connection = |n, service| support::connection(pattern, n, service, 1, [[Told::Nowhere; 2]; 2]);
     program.connections = vec![connection(0, service::UNRELIABLE), connection(1, service::RELIABLE_DELIVERY)];
     let conditions = &mut program.conditions;
     (conditions.seed, conditions.rates) = (u64::from(frames), Rates::default());

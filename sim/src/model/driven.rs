@@ -50,11 +50,6 @@ impl<H: Host> Driven<H> {
         &mut self.device.host
     }
 
-    /// What it makes from now on of what the specification leaves open.
-    pub fn choose(&mut self, choices: Choices) {
-        self.device.choices = choices;
-    }
-
     /// It is cycle `now`: timers that are due end.
     pub fn pass_time(&mut self, now: Cycle) {
         self.device.now = now;

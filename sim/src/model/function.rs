@@ -1,6 +1,6 @@
 //! The model as a network steps it: a PCI function with an Ethernet port.
 
-use super::{Choices, Model};
+use super::Model;
 use crate::clock::Cycle;
 use crate::endpoint::Endpoint;
 use crate::fabric::Mac;
@@ -46,11 +46,6 @@ impl Function for Model {
 }
 
 impl Model {
-    /// What it makes from now on of what the specification leaves open.
-    pub fn choose(&mut self, choices: Choices) {
-        self.device.choices = choices;
-    }
-
     /// Has a watcher told what passes its edges from now on.
     pub fn watch(&mut self, watcher: Watcher) {
         self.device.host.watch.set(watcher);
