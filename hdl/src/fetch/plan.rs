@@ -1,18 +1,18 @@
 //! How many descriptors of a queue to read now, and how many more of its tokens.
 //!
 //! ```text
-//!    count ──►┌──────┐──► some, overrun  (posted and not fetched: any, more than the ring holds)
+//!    count ──►┌──────┐──► some, overrun  (posted and not fetched: any, no number that can be)
 //!    weigh ──►│      │──► inlined        (the doorbell's token is the one to use)
 //!   decide ──►│ Plan │──► amount         (descriptors to read)
 //!   posted ──►│      │
 //! position ──►│      │──► tokens         (tokens to ask for)
 //!     done ──►│      │──► blocked        (only heads were missing for more)
-//!   cached ──►└──────┘
+//!   cached ──►│      │
+//!    again ──►└──────┘
 //! ```
 //! Contract: `count`, `weigh` and `decide` are high in three cycles, one after the other; the positions are read with
-//! `count`, `cached`, `lone` and `heads` with `weigh`, `filled` with `decide`; `receive` and `ring_log2` hold still.
-//! `some` is valid from the cycle after `count`, `tokens` from the one after `decide`, the rest from the one after
-//! `weigh`, until the next `count`.
+//! `count`, `cached`, `again`, `lone` and `heads` with `weigh`, `filled` with `decide`; `receive` and `ring_log2` hold still.
+//! `tokens` is valid from the cycle after `decide`, the rest from the one after `weigh`, until the next `count`.
 //!
 //! `amount` is the least of: the tokens at hand, what is left of the window, and, for the send queue, of the 8 heads.
 //! `tokens` is 0 while more than 4 remain at hand after that: so a read brings several. Else it is the least of: what is posted beyond those,
@@ -49,6 +49,8 @@ pub struct Plan {
     pub lone: Signal<In, bool>,
     /// Position of the first token that is not at hand.
     pub filled: Signal<In, Position>,
+    /// So many of the next have been fetched before, so they were posted: as many at least are said to be, or the doorbell was set back.
+    pub again: Signal<In, Bits<5>>,
     /// The receive queue.
     pub receive: Signal<In, bool>,
     /// Send heads in use, 0 to 8.
@@ -57,7 +59,7 @@ pub struct Plan {
     pub ring_log2: Signal<In, Bits<4>>,
     /// There is something to fetch.
     pub some: Signal<Out, bool>,
-    /// More is posted than the ring holds.
+    /// More is posted than the ring holds, or less than was posted before.
     pub overrun: Signal<Out, bool>,
     /// Use the doorbell's token.
     pub inlined: Signal<Out, bool>,
@@ -88,6 +90,7 @@ pub struct Plan {
     closed: DFF<bool>,
     stays: DFF<bool>,
 
+    short: Signal<Local, bool>,
     size: Signal<Local, Bits<14>>,
     limit: Signal<Local, Bits<14>>,
     left: Signal<Local, Bits<14>>,
@@ -100,6 +103,7 @@ pub struct Plan {
     least: Signal<Local, Bits<4>>,
     remain: Signal<Local, Bits<4>>,
 
+    many: Number<14, 0x2000>,
     send_window: Number<14, { SEND_WINDOW as u64 }>,
     receive_ahead: Number<14, { RECEIVE_AHEAD as u64 }>,
 }
@@ -116,7 +120,8 @@ impl Logic for Plan {
             self.fresh.d.next = self.posted.val() - self.position.val();
             self.out.d.next = self.position.val() - self.done.val();
         }
-        self.some.next = self.fresh.q.val().any();
+        self.short.next = self.fresh.q.val() < bit_cast::<14, 5>(self.again.val());
+        self.some.next = self.fresh.q.val().any() | self.beyond.q.val();
 
         self.size.next = bits::<14>(1) << self.ring_log2.val();
         self.limit.next = self.send_window.val();
@@ -137,7 +142,7 @@ impl Logic for Plan {
         }
         self.missing.next = self.fresh.q.val() - bit_cast::<14, 4>(self.cached.val());
         if self.weigh.val() {
-            self.beyond.d.next = self.fresh.q.val() > self.size.val();
+            self.beyond.d.next = (self.fresh.q.val() > self.size.val()) | self.short.val();
             self.open.d.next = self.left_8.val();
             self.allowed.d.next = self.heads_room.val();
             if self.left_8.val() < self.heads_room.val() {
@@ -146,7 +151,14 @@ impl Logic for Plan {
             self.unread.d.next = self.missing.val();
             self.ready.d.next = self.cached.val();
             self.lone_one.d.next = false;
-            if self.lone.val() & (self.fresh.q.val() == bits::<14>(1)) & !self.cached.val().any() {
+            if self.short.val() {
+                self.unread.d.next = self.missing.val() | self.many.val();
+            }
+            if self.lone.val()
+                & !self.short.val()
+                & (self.fresh.q.val() == bits::<14>(1))
+                & !self.cached.val().any()
+            {
                 self.lone_one.d.next = true;
                 self.unread.d.next = bits::<14>(0);
                 self.ready.d.next = bits::<4>(1);

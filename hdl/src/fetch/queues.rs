@@ -14,11 +14,11 @@
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::VI_LOG2;
+use viaduct_spec::profile::{REGIONS, REGION_LOG2, VI_LOG2};
 use viaduct_spec::tables::work_queue;
 
 use crate::bus::Commit;
-use crate::prims::Ram;
+use crate::prims::{Number, Ram};
 
 /// log2 of the work queues: row = 2 x VI + (1 for the receive queue).
 pub const QUEUE_LOG2: usize = VI_LOG2 + 1;
@@ -28,8 +28,8 @@ pub const QUEUE_LOG2: usize = VI_LOG2 + 1;
 pub struct WorkQueue {
     /// Where the ring starts in its region, in units of 64 bytes.
     pub ring_offset: Bits<34>,
-    /// Region of the ring.
-    pub ring_region: Bits<16>,
+    /// Region of the ring; 0, which does not exist, for one that does not.
+    pub ring_region: Bits<REGION_LOG2>,
     /// log2 of the ring's slots.
     pub ring_log2: Bits<4>,
     /// The queue is there.
@@ -48,6 +48,8 @@ pub struct WorkQueue {
     pub spoilt: bool,
     /// Epoch of what is fetched: it turns with each rewind.
     pub epoch: bool,
+    /// Low bits of one past the last position ever fetched: behind `position` after a rewind, by at most SEND_WINDOW.
+    pub top: Bits<5>,
 }
 
 /// See the module's description.
@@ -74,6 +76,8 @@ pub struct Queues {
     exists: Signal<Local, bool>,
     low: Signal<Local, Bits<64>>,
     high: Signal<Local, Bits<64>>,
+    region: Signal<Local, Bits<16>>,
+    regions: Number<16, { REGIONS as u64 }>,
     fields: Signal<Local, WorkQueue>,
 }
 
@@ -97,7 +101,11 @@ impl Logic for Queues {
         self.low.next = self.commit.val().word0;
         self.high.next = self.commit.val().word1;
         self.fields.next.ring_offset = self.low.val().get_bits::<34>(0);
-        self.fields.next.ring_region = self.low.val().get_bits::<16>(34);
+        self.region.next = self.low.val().get_bits::<16>(34);
+        self.fields.next.ring_region = bit_cast::<REGION_LOG2, 16>(self.region.val());
+        if self.region.val() >= self.regions.val() {
+            self.fields.next.ring_region = bits::<REGION_LOG2>(0);
+        }
         self.fields.next.ring_log2 = self.low.val().get_bits::<4>(50);
         self.fields.next.open = self.low.val().get_bit(54);
         self.fields.next.system_tag = self.high.val().get_bits::<16>(0);
@@ -107,6 +115,7 @@ impl Logic for Queues {
         self.fields.next.asked = false;
         self.fields.next.spoilt = false;
         self.fields.next.epoch = false;
+        self.fields.next.top = bits::<5>(0);
         self.rows.write_enable.next = self.store.val();
         self.rows.write_address.next = self.queue.val();
         self.rows.write_data.next = self.stored.val();

@@ -12,6 +12,7 @@
 //! Latency: 1 cycle; an access every 2 cycles. Tests: with the scheduler, `tests/queues/fetch/`.
 
 use rust_hdl::prelude::*;
+use viaduct_spec::profile::REGION_LOG2;
 
 use super::WorkQueue;
 use crate::bus::{Access, Position};
@@ -92,7 +93,7 @@ impl Logic for Request {
             self.next_access.next.address = self.line_address.val();
             self.next_access.next.span = bit_cast::<32, 4>(self.tokens.val()) << bits::<2>(3);
             self.next_access.next.length = bit_cast::<13, 4>(self.tokens.val()) << bits::<2>(3);
-            self.next_access.next.region = self.row.val().ring_region;
+            self.next_access.next.region = bit_cast::<16, REGION_LOG2>(self.row.val().ring_region);
             self.next_access.next.tag = self.row.val().system_tag;
             self.next_access.next.system = true;
             self.next_access.next.clip = false;

@@ -20,8 +20,9 @@
 //!   first head. It is taken when that is there, or when the queue is closed. Other queues
 //!   have their turns meanwhile.
 //! - A slot of the ring that cannot be read or is stale is a descriptor that cannot be read: a fault and a lost head.
-//! - An overrun queue raises its fault. Its ring is followed to the first slot that is wrong; then it rests until
-//!   it is rewound, or committed anew.
+//! - An overrun queue raises its fault: more is posted than the ring holds, or less than was fetched before, as when a doorbell is set
+//!   back under a rewind. Its ring is followed to the first slot that is wrong, and at least through what was fetched before; then it
+//!   rests until it is rewound, or committed anew. So the first head of a rewind comes whatever doorbells say.
 //! - Turns: see [`Choice`].
 //! - A commit is taken when no read is in flight and no fault waits, and not before its fourth cycle on the bus;
 //!   no run queue is popped from its second cycle on.

@@ -181,6 +181,11 @@ pub struct Turn {
     ends: Signal<Local, bool>,
     issues: Signal<Local, bool>,
     asks: Signal<Local, bool>,
+    /// Descriptors from `position` on that have been fetched before,
+    again_left: Signal<Local, Bits<5>>,
+    /// or less than none: new ones have been.
+    passed: Signal<Local, bool>,
+    low: Signal<Local, Bits<5>>,
     region: Signal<Local, Bits<16>>,
     expected: Signal<Local, Expected>,
     minus_one: Number<4, 0xF>,
@@ -195,7 +200,12 @@ impl Logic for Turn {
         self.idle.next = self.step.q.val() == Step::Idle;
         self.filled_now.d.next = self.position.q.val() + bit_cast::<14, 4>(self.cached.q.val());
 
+        self.low.next = self.position.q.val().get_bits::<5>(0);
+        self.again_left.next = self.row_now.q.val().top - self.low.val();
+        self.passed.next = self.again_left.val().get_bit(4) & self.again_left.val().get_bits::<4>(0).any();
+
         // How many descriptors and tokens to fetch.
+        self.plan.again.next = self.again_left.val();
         self.plan.count.next = self.step.q.val() == Step::Count;
         self.plan.weigh.next = self.step.q.val() == Step::Weigh;
         self.plan.decide.next = self.step.q.val() == Step::Decide;
@@ -216,9 +226,11 @@ impl Logic for Turn {
 
         self.more_left.next = self.plan.blocked.val() | (self.wants.val() & !self.ask_ready.val());
 
-        // An overrun queue is followed to the first slot that is wrong: nobody knows what was posted.
+        // An overrun queue is followed to the first slot that is wrong, behind what was fetched before: nobody knows what was posted.
         self.region.next = self.token_now.q.val().get_bits::<16>(34);
-        self.ends.next = self.plan.overrun.val() & !self.region.val().any();
+        self.ends.next = self.plan.overrun.val()
+            & !self.region.val().any()
+            & (self.passed.val() | !self.again_left.val().get_bits::<4>(1).any());
 
         // A descriptor.
         self.place.next = self.position.q.val().get_bits::<3>(0);
@@ -400,6 +412,9 @@ impl Logic for Turn {
         self.row_next.next.asked = self.asked.q.val();
         self.row_next.next.spoilt = self.spoilt.q.val();
         self.row_next.next.epoch = self.epoch.q.val();
+        if self.passed.val() {
+            self.row_next.next.top = self.low.val();
+        }
         self.held.next = self.row_now.q.val();
         self.store.next = self.step.q.val() == Step::Store;
         self.stored.next = self.row_next.val();

@@ -306,3 +306,43 @@ fn an_overrun_queue_that_has_come_to_its_end_is_rewound() {
         assert_eq!((world.lost, world.rewinds), (3, 2));
     }
 }
+
+/// A program may write into its own doorbell page whatever it likes, and a rewind may be under way then. Its queue is
+/// followed all the same up to the first wrong slot, so that its VI can be flushed; and no other VI waits.
+#[test]
+fn a_doorbell_that_is_set_back_under_a_rewind_holds_nothing_up() {
+    for when in (0..60).step_by(3) {
+        for claim in 0..4 {
+            let mut world = World::new();
+            world.latency = 20;
+            let posted = SLOTS + 4;
+            for so_far in (4..=posted).step_by(4) {
+                for vi in [0, 1] {
+                    world.queues[vi].posted = so_far;
+                    world.push(vi as u64);
+                }
+                (0..200).for_each(|_| world.step());
+                world.queues.iter_mut().for_each(|queue| queue.done = queue.next.saturating_sub(4));
+            }
+            assert_eq!((world.queues[0].next, world.queues[0].done), (posted, posted - 4));
+            world.queues[0].rewind = Some((posted - 4, 7, 1));
+            world.rewinding = Some(0);
+            (0..when).for_each(|_| world.step());
+            world.queues[0].claimed = Some(posted - 4 + claim);
+            world.push(0);
+            (0..300).for_each(|_| world.step());
+            assert_eq!((world.rewinding, world.queues[0].rewind), (None, None), "{when}, {claim}: it comes");
+            assert_eq!(
+                (world.queues[0].next, world.lost > 0),
+                (posted + 1, true),
+                "{when}, {claim}: all of it"
+            );
+            assert!(world.faults.contains(&u64::from(event_code::VI_OVERRUN)), "{:?}", world.faults);
+            // Another VI's.
+            world.queues[1].rewind = Some((posted - 4, 9, 0));
+            world.rewinding = Some(1);
+            (0..200).for_each(|_| world.step());
+            assert_eq!((world.rewinding, world.queues[1].next), (None, posted));
+        }
+    }
+}

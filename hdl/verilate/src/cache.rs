@@ -71,8 +71,9 @@ fn compiled(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Port>)> {
     let version = tool::verilator_version()?;
     let trace = if options.trace { "fst" } else { "" };
     let coverage = if options.coverage { "coverage" } else { "" };
-    let runtime =
-        built(&key(&["runtime", version, trace, coverage]), |dir| tool::compile_runtime(dir, options))?;
+    let runtime = built(&key(&["runtime and header", version, trace, coverage]), |dir| {
+        tool::compile_runtime(dir, options)
+    })?;
     let counters = match options.coverage {
         true => coverage::arguments(verilog).join(" ") + &coverage::configuration(verilog),
         false => String::new(),

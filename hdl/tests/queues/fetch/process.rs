@@ -2,6 +2,7 @@
 
 use rand::Rng;
 use viaduct_spec::doorbell::encode;
+use viaduct_spec::profile::REGIONS;
 
 use super::queue::{Descriptor, Ending, Name, Queue, BACKLOG, WRAP};
 use super::World;
@@ -16,7 +17,7 @@ impl World {
             name,
             ring_log2,
             ring_offset: rng.random_range(0..1 << 34),
-            ring_region: self.rings,
+            ring_region: 1 + self.rings % (REGIONS as u64 - 1),
             tag: rng.random_range(1..1 << 16),
             system_tag: rng.random_range(1..1 << 16),
             open: self.errors == 0.0 || rng.random_bool(0.95),
