@@ -3,13 +3,17 @@
 #[path = "../common/bundle.rs"]
 mod bundle;
 
+mod answers;
 mod frames;
 mod ingress;
+mod outstanding;
+mod overdue;
 mod parse;
 mod path;
 mod random;
 mod raw;
 mod reads;
+mod roster;
 mod shown;
 mod store;
 mod world;
