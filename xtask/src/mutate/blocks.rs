@@ -48,7 +48,7 @@ pub const BLOCKS: &[Block] = &[
     block("receive/store", "receive", &["store::", "roster::", "overdue::"]),
     block("receive/reads", "receive", &["reads::", "answers::"]),
     block("receive/path", "receive", &["path::", "random::", "raw::", "write::"]),
-    block("reply/requests", "reply", &["requests::"]),
+    block("reply/requests", "reply", &["requests::", "random::"]),
     block("interrupt/notify", "interrupt", &["notify::"]),
     block("interrupt/vectors", "interrupt", &["vectors::", "moderation::", "random::"]),
     block("mac/mdio", "mac", &["mdio::"]),
