@@ -16,5 +16,6 @@ mod reads;
 mod roster;
 mod shown;
 mod store;
+mod turns;
 mod world;
 mod write;

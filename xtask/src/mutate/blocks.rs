@@ -46,7 +46,7 @@ pub const BLOCKS: &[Block] = &[
     block("receive/ingress", "receive", &["ingress::"]),
     block("receive/parse", "receive", &["parse::"]),
     block("receive/store", "receive", &["store::", "roster::", "overdue::"]),
-    block("receive/reads", "receive", &["reads::", "answers::"]),
+    block("receive/reads", "receive", &["reads::", "answers::", "turns::"]),
     block("receive/path", "receive", &["path::", "random::", "raw::", "write::"]),
     block("reply/requests", "reply", &["requests::", "random::"]),
     block("interrupt/notify", "interrupt", &["notify::"]),

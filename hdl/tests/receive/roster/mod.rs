@@ -1,22 +1,21 @@
 //! Store: frames that are set aside, dropped, taken and left for older ones, while others come; in each cycle what is on show, and at
 //! rest what is in use.
 
-use std::collections::VecDeque;
+mod delivery;
+mod words;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::bus::WriteBeat;
 use viaduct_hdl::{export::verilog, receive::Store};
 use viaduct_verilate::Bench;
 
 use super::shown::Info;
-use crate::bundle::Bundle;
+use delivery::Delivery;
+use words::Incoming;
 
 /// Words of the ring, and the places from which on it says to be full.
 const WORDS: u64 = 2048;
 const MANY: u64 = 8;
-/// Words that may come after `store_ready` went low.
-const LATE: usize = 6;
 /// Cycles to pass over every place, twice.
 const REST: usize = 40;
 
@@ -35,26 +34,6 @@ struct Frame {
     words: u64,
     payload: Vec<u8>,
     state: State,
-}
-
-/// A frame on its way into it.
-struct Incoming {
-    info: Info,
-    words: VecDeque<u64>,
-    payload: Vec<u8>,
-    written: u64,
-    keep: bool,
-}
-
-/// The delivery of the frame taken.
-#[derive(Debug)]
-struct Delivery {
-    /// Its number.
-    frame: usize,
-    started: bool,
-    got: Vec<u8>,
-    /// Bytes that are wanted.
-    limit: usize,
 }
 
 struct World {
@@ -146,110 +125,6 @@ impl World {
         ] {
             self.bench.set(port, (pulse == this).into());
         }
-    }
-
-    /// A frame with every field of its own.
-    fn frame(&mut self, largest: usize, keep: bool) -> Incoming {
-        let length = self.random.random_range(0..=largest);
-        let raw = length >= 58 && self.random.random_ratio(1, 4);
-        let mut info = Info {
-            opcode: self.random.random_range(0..1 << 8),
-            queue_pair: self.random.random_range(0..1 << 24),
-            psn: self.random.random_range(0..1 << 24),
-            ack_request: self.random.random(),
-            extension: self.random.random_range(0..1 << 32),
-            source_ip: self.random.random_range(0..1 << 32),
-            address: self.random.random(),
-            rkey: self.random.random_range(0..1 << 32),
-            size: self.random.random_range(0..1 << 32),
-            length: length as u64,
-            tagged: self.random.random(),
-            raw,
-            ..Info::default()
-        };
-        (info.extended, info.reth) = (!raw && self.random.random(), !raw && self.random.random());
-        let from = super::store::payload(&info);
-        let mut bytes = vec![0; (from + length + 4).div_ceil(8) * 8];
-        self.random.fill(&mut bytes[..]);
-        let words = bytes.chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
-        Incoming { info, words, payload: bytes[from..from + length].to_vec(), written: 0, keep }
-    }
-
-    /// The words' side, for one cycle. What is decided in it counts behind it.
-    fn write(&mut self, pace: Pace) -> Option<Incoming> {
-        for port in ["store_valid", "keep", "drop"] {
-            self.bench.set(port, 0);
-        }
-        let ready = self.bench.get("store_ready") == 1;
-        self.late = if ready { 0 } else { self.late + 1 };
-        let ends = self.incoming.as_ref().is_some_and(|frame| frame.words.is_empty());
-        // A frame that does not get its words in is dropped.
-        let stuck = self.late > 10 * LATE && self.incoming.is_some();
-        let mut decided = None;
-        if (ends && self.random.random_ratio(1, 2)) || stuck {
-            let mut frame = self.incoming.take().unwrap();
-            frame.keep &= !stuck;
-            self.bench.set(if frame.keep { "keep" } else { "drop" }, 1);
-            let mut info = frame.info.clone();
-            (info.start, info.end) = (self.random.random_range(0..2048), self.random.random_range(0..2048));
-            info.set(&mut self.bench, "keep_info");
-            decided = Some(frame);
-        }
-        if self.incoming.is_none() && pace.writer > 0 && self.random.random_ratio(1, pace.writer) {
-            let keep = self.random.random_ratio(5, 6);
-            self.incoming = Some(self.frame(pace.largest, keep));
-        }
-        if let Some(frame) = self.incoming.as_mut().filter(|_| ready || self.late <= LATE) {
-            if let Some(word) = frame.words.pop_front() {
-                self.bench.set("store_valid", 1);
-                self.bench.set("store_data", word);
-                frame.written += 1;
-            }
-        }
-        decided
-    }
-
-    /// The delivery's side, for one cycle: whether the frame is done with it.
-    fn deliver(&mut self) -> bool {
-        for port in ["release_valid", "payload_start", "payload_ready"] {
-            self.bench.set(port, 0);
-        }
-        let Some(delivery) = &mut self.delivery else { return false };
-        let Frame { info, payload, .. } = &self.frames[delivery.frame];
-        if !delivery.started {
-            info.set(&mut self.bench, "frame");
-            if self.random.random_ratio(1, 12) {
-                // Without a look at its payload.
-                self.bench.set("release_valid", 1);
-                return true;
-            }
-            if self.random.random_ratio(1, 3) {
-                self.bench.set("payload_start", 1);
-                delivery.started = true;
-            }
-            return false;
-        }
-        if delivery.got.len() >= delivery.limit {
-            assert_eq!(delivery.got[..], payload[..delivery.got.len()]);
-            if delivery.got.len() == payload.len() {
-                assert_eq!(self.bench.get("payload_valid"), 0, "payload behind the payload");
-            }
-            let done = self.random.random_ratio(1, 8);
-            self.bench.set("release_valid", done.into());
-            return done;
-        }
-        if self.random.random_ratio(3, 4) {
-            self.bench.set("payload_ready", 1);
-            if self.bench.get("payload_valid") == 1 {
-                let beat = Bundle::of::<WriteBeat>("payload");
-                let get = |name| beat.get(&self.bench, name) as usize;
-                let (start, count) = (get("start"), get("count"));
-                assert!(count >= 1 && start + count <= 8, "{count} bytes from {start} on");
-                let data = beat.get(&self.bench, "data").to_le_bytes();
-                delivery.got.extend(&data[start..start + count]);
-            }
-        }
-        false
     }
 
     /// The frame that is next to be looked at.
@@ -371,21 +246,6 @@ impl World {
             // From the oldest on. Behind the last frame the scan waits for a frame, and begins anew at once.
             self.scan = 0;
             (self.resumed, self.freed) = (false, false);
-        }
-    }
-
-    /// A frame is whole, or its words are taken back.
-    fn keep(&mut self, mut frame: Incoming) {
-        if frame.keep {
-            frame.info.start = self.tail % WORDS;
-            self.tail += frame.written;
-            frame.info.end = self.tail % WORDS;
-            self.frames.push(Frame {
-                info: frame.info,
-                words: frame.written,
-                payload: frame.payload,
-                state: State::Waits,
-            });
         }
     }
 
