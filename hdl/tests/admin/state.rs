@@ -177,3 +177,38 @@ fn a_full_event_queue_counts_what_it_loses() {
     }
     assert_eq!((lost, told), (40 - 16, 16));
 }
+
+/// A reset ends what is under way, whenever it comes: no state and no event of it is told behind it.
+#[test]
+fn a_reset_forgets_what_is_under_way() {
+    let mut dut = Bench::new("vi_state", &verilog(ViState::default()));
+    for (by_commit, cycles) in (0..9).flat_map(|cycles| [(false, cycles), (true, cycles)]) {
+        commit(&mut dut, 1, vi_states::CONNECTED);
+        for _ in 0..3 {
+            dut.tick();
+        }
+        if by_commit {
+            let fields = [("target", table::VI_STATE.into()), ("row", 1), ("word0", vi_states::ERROR.into())];
+            Bundle::of::<bus::Commit>("commit").set(&mut dut, &fields);
+            dut.set("commit_valid", 1);
+        } else {
+            Fault { vi: 1, code: event_code::RECVQ_EMPTY.into(), receive: 0, breaks: 1 }
+                .offer(&mut dut, "receive_fault");
+            dut.set("fault_valid", 1 << 2);
+        }
+        for _ in 0..cycles {
+            dut.tick();
+        }
+        dut.set("reset", 1);
+        dut.set("commit_valid", 0);
+        dut.set("fault_valid", 0);
+        dut.tick();
+        dut.set("reset", 0);
+        for _ in 0..10 {
+            dut.eval();
+            let outputs = ["state_valid", "event_valid", "fault_ready", "commit_ready", "count_broken"];
+            assert_eq!(outputs.map(|port| dut.get(port)), [0; 5], "{outputs:?}, {cycles} cycles");
+            dut.tick();
+        }
+    }
+}

@@ -102,9 +102,10 @@ impl Link {
                 self.withdrawn += 1;
             }
             self.bench.set(&format!("{name}_valid"), self.showing[class].into());
-            if let (true, Some(beat)) = (self.showing[class], self.beats[class].front().copied()) {
-                beat.set(&mut self.bench, name);
-            }
+            // Who offers nothing may show anything.
+            let nothing = Beat { data: self.rng.random(), keep: 3, last: self.rng.random() };
+            let beat = self.beats[class].front().copied().filter(|_| self.showing[class]);
+            beat.unwrap_or(nothing).set(&mut self.bench, name);
         }
         let ready = self.rng.random_bool(tx_rate);
         self.bench.set("tx_ready", ready.into());
