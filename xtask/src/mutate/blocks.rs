@@ -28,7 +28,7 @@ pub const BLOCKS: &[Block] = &[
     block("edge/receive", "tlp", &["receive::"]),
     block("edge/complete", "tlp", &["complete::"]),
     block("edge/transmit", "tlp", &["transmit::"]),
-    block("dma/read", "tlp", &["dma_read::"]),
+    block("dma/read", "tlp", &["dma_read::", "read_time::"]),
     block("dma/write", "tlp", &["dma_write::"]),
     block("doorbell", "queues", &["doorbell::"]),
     block("doorbell/cq_pages", "queues", &["cq_pages::"]),
