@@ -21,7 +21,7 @@ fn connected(reads: u64) -> Bench {
 }
 
 /// A descriptor's words, and its head.
-fn post(bench: &mut Bench, words: [u64; 8], head: &[(&str, u64)]) {
+pub fn post(bench: &mut Bench, words: [u64; 8], head: &[(&str, u64)]) {
     bench.set("word_valid", 1);
     for word in words {
         bench.set("word", word);

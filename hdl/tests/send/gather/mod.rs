@@ -6,6 +6,7 @@ mod expected;
 mod lives;
 mod memory;
 mod messages;
+mod reads;
 mod replies;
 mod traffic;
 
