@@ -237,15 +237,17 @@ fn anything_in_any_cycle() {
     let mut raised = 0;
     for cycle in 0..60_000 {
         // Few queues, whose numbers differ in a bit, so that jobs follow each other closely; then all of them.
-        let base = if cycle < 40_000 { cycle / 500 * 37 % QUEUES } else { random.random_range(0..QUEUES) };
+        let base = if cycle < 40_000 { cycle / 4000 * 37 % QUEUES } else { random.random_range(0..QUEUES) };
         let one_of = |random: &mut ChaCha8Rng| match random.random_range(0..3) {
-            0 => base ^ 1 << (cycle / 500 % QUEUE_LOG2),
+            0 => base ^ 1 << (cycle / 4000 % QUEUE_LOG2),
             _ => base,
         };
         if ended.is_none() && random.random_bool(0.6) {
             ended = Some(one_of(&mut random));
         }
-        if commit.is_none() && random.random_bool(0.02) {
+        // Now and then positions grow for long.
+        let commits = if cycle / 4000 % 2 == 0 { 0.02 } else { 0.0005 };
+        if commit.is_none() && random.random_bool(commits) {
             commit = Some((one_of(&mut random), random.random_range(0..VECTORS as u64)));
         }
         let arm = random.random_bool(0.3).then(|| {
