@@ -39,7 +39,7 @@ pub const BLOCKS: &[Block] = &[
     block("send/flush_read", "complete", &["flush_read::"]),
     block("send/ack", "complete", &["ack::"]),
     block("send/egress", "complete", &["egress::"]),
-    block("complete/sends", "complete", &["again::", "refusals::", "rewinds::", "sends::"]),
+    block("complete/sends", "complete", &["again::", "refusals::", "rewinds::", "sends::", "waits::"]),
     block("complete/indices", "complete", &["indices::"]),
     block("complete/queues", "complete", &["queues::", "cq_random::"]),
     block("complete/writer", "complete", &["writer::"]),
