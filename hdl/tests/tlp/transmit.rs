@@ -263,6 +263,27 @@ fn sources_take_turns_at_full_rate() {
     assert!(cycles <= all + 5, "{cycles} cycles for {all} beats");
 }
 
+/// Of any sources that have something the turn goes from one to the next, and round.
+#[test]
+fn the_turn_goes_round_among_those_who_have_something() {
+    for those in (0..1 << SOURCES).filter(|those: &u64| those.count_ones() >= 2) {
+        let mut link = Link::new(0);
+        let some: Vec<usize> = (0..SOURCES).filter(|source| those >> source & 1 == 1).collect();
+        for source in some.iter().cycle().take(20 * some.len()) {
+            link.packet(*source);
+        }
+        while link.packets.iter().any(|p| !p.is_empty()) {
+            link.headers = [200; 3];
+            link.units = [4000; 3];
+            link.step(1.0, 1.0);
+        }
+        for pair in link.order.windows(2) {
+            let at = some.iter().position(|source| *source as u64 == pair[0]).unwrap();
+            assert_eq!(pair[1], some[(at + 1) % some.len()] as u64, "{:?} of {some:?}", link.order);
+        }
+    }
+}
+
 /// Before a reset of what is behind it: a request that has begun ends, no other begins, and completions are not stopped.
 #[test]
 fn what_is_held_ends_whole_and_begins_no_more() {

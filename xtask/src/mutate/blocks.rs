@@ -24,7 +24,7 @@ pub const BLOCKS: &[Block] = &[
     block("admin/command", "admin", &["command::"]),
     block("admin/counters", "admin", &["counters::"]),
     block("admin/registers", "admin", &["registers::"]),
-    block("vi/state", "admin", &["state::"]),
+    block("vi/state", "admin", &["state::", "settle::"]),
     block("edge/receive", "tlp", &["receive::"]),
     block("edge/complete", "tlp", &["complete::"]),
     block("edge/transmit", "tlp", &["transmit::"]),
