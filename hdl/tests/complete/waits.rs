@@ -33,10 +33,10 @@ fn a_peer_that_asks_for_time_gets_it() {
         let ticks = (u64::from(*delay) * 1000).div_ceil(1024) as u32;
         let now = 0xFFFF_0000_u32.wrapping_add(code as u32 * 0x0555_5555);
         world.dut.set("time_now", now.into());
-        let code = code as u8;
-        world.create(VI, Settings { psn: 10, rnr_retries: 1, ..Settings::default() });
-        world.send(VI, 0, 10);
-        world.answer(VI, 10, syndrome::RNR_NAK | code);
+        let (code, psn) = (code as u8, (code as u64 * 0x08_4211 + 10) & 0xff_ffff);
+        world.create(VI, Settings { psn, rnr_retries: 1, ..Settings::default() });
+        world.send(VI, 0, psn);
+        world.answer(VI, psn, syndrome::RNR_NAK | code);
         world.settle();
         let deadline = waits(&mut world, now, ticks);
         world.dut.set("time_now", deadline.wrapping_sub(1).into());
@@ -44,7 +44,7 @@ fn a_peer_that_asks_for_time_gets_it() {
         assert_eq!(world.rewinds(), [], "code {code}");
         pass(&mut world, deadline);
         let [rewound] = world.rewinds()[..] else { panic!("code {code}: one rewind") };
-        assert_eq!((rewound.vi, rewound.position, rewound.skip, rewound.psn), (VI, 0, 0, 10));
+        assert_eq!((rewound.vi, rewound.position, rewound.skip, rewound.psn), (VI, 0, 0, psn));
         world.create(VI, Settings::default());
         world.settle();
     }
@@ -56,16 +56,18 @@ fn a_timer_ends_at_its_time_whatever_that_is() {
     for timeout in (0..20).flat_map(|bit| [1_u32 << bit, (1 << 20) - 1 - (1 << bit)]) {
         let now = timeout.wrapping_mul(0x9E37_79B9);
         world.dut.set("time_now", now.into());
-        let settings = Settings { psn: 10, timeout: timeout.into(), retries: 1, ..Settings::default() };
+        let psn = u64::from(now >> 8);
+        let settings = Settings { psn, timeout: timeout.into(), retries: 1, ..Settings::default() };
         world.create(VI, settings);
-        world.send(VI, 0, 10);
+        world.send(VI, 0, psn);
         world.settle();
         let deadline = waits(&mut world, now, timeout);
         world.dut.set("time_now", deadline.wrapping_sub(1).into());
         world.settle();
         assert_eq!(world.rewinds(), [], "{timeout} ticks");
         pass(&mut world, deadline);
-        assert_eq!(world.rewinds().len(), 1, "{timeout} ticks");
+        let psns: Vec<u64> = world.rewinds().iter().map(|rewound| rewound.psn).collect();
+        assert_eq!(psns, [psn], "{timeout} ticks");
         world.create(VI, Settings::default());
         world.settle();
     }
