@@ -272,11 +272,15 @@ fn the_turn_goes_round_among_those_who_have_something() {
         for source in some.iter().cycle().take(20 * some.len()) {
             link.packet(*source);
         }
+        let all: usize = link.beats.iter().map(|beats| beats.len()).sum();
+        let mut cycles = 0;
         while link.packets.iter().any(|p| !p.is_empty()) {
             link.headers = [200; 3];
             link.units = [4000; 3];
             link.step(1.0, 1.0);
+            cycles += 1;
         }
+        assert!(cycles <= all + 5, "{cycles} cycles for {all} beats of {some:?}");
         for pair in link.order.windows(2) {
             let at = some.iter().position(|source| *source as u64 == pair[0]).unwrap();
             assert_eq!(pair[1], some[(at + 1) % some.len()] as u64, "{:?} of {some:?}", link.order);
