@@ -38,6 +38,7 @@ fn commit(dut: &mut Bench, vi: u64, state: u8) {
     for _ in 0..10 {
         dut.eval();
         let taken = dut.get("commit_ready") == 1;
+        assert_eq!((dut.get("fault_ready"), dut.get("count_broken")), (0, 0), "nobody has a fault");
         dut.tick();
         if taken {
             dut.set("commit_valid", 0);
@@ -176,4 +177,68 @@ fn a_full_event_queue_counts_what_it_loses() {
         dut.tick();
     }
     assert_eq!((lost, told), (40 - 16, 16));
+}
+
+/// A reset ends what is under way, whenever it comes: no state and no event of it is told behind it.
+#[test]
+fn a_reset_forgets_what_is_under_way() {
+    let mut dut = Bench::new("vi_state", &verilog(ViState::default()));
+    for (by_commit, cycles) in (0..9).flat_map(|cycles| [(false, cycles), (true, cycles)]) {
+        commit(&mut dut, 1, vi_states::CONNECTED);
+        for _ in 0..3 {
+            dut.tick();
+        }
+        if by_commit {
+            let fields = [("target", table::VI_STATE.into()), ("row", 1), ("word0", vi_states::ERROR.into())];
+            Bundle::of::<bus::Commit>("commit").set(&mut dut, &fields);
+            dut.set("commit_valid", 1);
+        } else {
+            Fault { vi: 1, code: event_code::RECVQ_EMPTY.into(), receive: 0, breaks: 1 }
+                .offer(&mut dut, "receive_fault");
+            dut.set("fault_valid", 1 << 2);
+        }
+        for _ in 0..cycles {
+            dut.tick();
+        }
+        dut.set("reset", 1);
+        dut.set("commit_valid", 0);
+        dut.set("fault_valid", 0);
+        dut.tick();
+        dut.set("reset", 0);
+        for _ in 0..10 {
+            dut.eval();
+            let outputs = ["state_valid", "event_valid", "fault_ready", "commit_ready", "count_broken"];
+            assert_eq!(outputs.map(|port| dut.get(port)), [0; 5], "{outputs:?}, {cycles} cycles");
+            dut.tick();
+        }
+    }
+}
+
+/// Whoever has a fault gets a turn after each of the others at most.
+#[test]
+fn faults_are_served_round_robin() {
+    for those in (1..1_u64 << SOURCES.len()).filter(|those| those.count_ones() >= 2) {
+        let mut dut = Bench::new("vi_state", &verilog(ViState::default()));
+        commit(&mut dut, 1, vi_states::CONNECTED);
+        for port in SOURCES {
+            Fault { vi: 1, code: 0, receive: 0, breaks: 0 }.offer(&mut dut, port);
+        }
+        dut.set("fault_valid", those);
+        let mut order = Vec::new();
+        while order.len() < 20 {
+            dut.eval();
+            let ready = dut.get("fault_ready");
+            if ready != 0 {
+                assert!(ready.count_ones() == 1 && ready & !those == 0, "{ready:#b} of {those:#b}");
+                order.push(ready.trailing_zeros());
+            }
+            dut.tick();
+            assert!(dut.cycles() < 1000, "nobody's turn comes");
+        }
+        let some: Vec<u32> = (0..6).filter(|source| those >> source & 1 == 1).collect();
+        for pair in order.windows(2) {
+            let at = some.iter().position(|source| *source == pair[0]).expect("one of those");
+            assert_eq!(pair[1], some[(at + 1) % some.len()], "{order:?} of {some:?}");
+        }
+    }
 }

@@ -20,7 +20,11 @@ fn anything_in_any_order() {
                 let ring = Ring {
                     offset: random.random_range(0..1 << 33),
                     region: if refused { REFUSED_REGION } else { random.random_range(1..1 << 16) },
-                    log2: random.random_range(2..7),
+                    log2: if random.random_bool(0.8) {
+                        random.random_range(2..7)
+                    } else {
+                        random.random_range(7..18)
+                    },
                     live: random.random_bool(0.9),
                     events: random.random_bool(0.5),
                     tag: random.random_range(0..1 << 16),
@@ -35,13 +39,16 @@ fn anything_in_any_order() {
                 world.work_queue((2 * vi + receive) as usize, to);
             }
             5..30 => {
-                let behind = random.random_range(0..3);
+                let bits = random.random_range(1..18);
+                let behind = match random.random_range(0..4) {
+                    // All but a few places are in use; or indices that were never written.
+                    0 => (1_u64 << world.model.rings[cq].log2).saturating_sub(random.random_range(0..3)),
+                    1 => random.random_range(0..1 << bits),
+                    _ => random.random_range(0..3),
+                };
                 let index = (world.model.written[cq] + 0x4_0000 - behind) & 0x3_FFFF;
                 let arm = random.random();
-                // An index that was never written gives no room that is there.
-                if behind <= world.model.written[cq] {
-                    world.store(cq, index, arm);
-                }
+                world.store(cq, index, arm);
             }
             30..35 => {
                 let (code, broke) = (random.random_range(1..12), random.random());

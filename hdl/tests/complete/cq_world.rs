@@ -380,32 +380,35 @@ impl World {
         self.offer("closed_valid", "closed_ready");
     }
 
-    /// A descriptor ends, and in the same cycle its queue's row is committed anew: the end is the old row's.
-    pub fn end_and_commit(&mut self, end: End, cq: Option<usize>) {
-        let fields = [
-            ("vi", end.vi),
-            ("receive", end.receive),
-            ("region", end.region),
-            ("offset", end.offset),
-            ("written", end.written.into()),
-        ];
-        self.closed.set(&mut self.bench, &fields);
-        self.model.end(&end);
-        self.bench.set("closed_valid", 1);
-        // Taken while the commit is there, or never.
-        self.watched = Some("closed_ready".into());
+    /// Descriptors of a queue end, one right behind the other, and in the first one's cycle the queue's row is committed anew: the
+    /// ends are the old row's.
+    pub fn end_and_commit(&mut self, ends: &[End], cq: Option<usize>) {
         let mut words = [0; 2];
         work_queue::CQ.put(&mut words, cq.unwrap_or(5) as u64);
         work_queue::TO_CQ.put(&mut words, cq.is_some().into());
-        let queue = 2 * end.vi + end.receive;
+        let queue = 2 * ends[0].vi + ends[0].receive;
         let fields =
             [("target", table::WORK_QUEUE.into()), ("row", queue), ("word0", words[0]), ("word1", words[1])];
         self.commit.set(&mut self.bench, &fields);
         self.bench.set("commit_valid", 1);
-        while self.watched.is_some() {
-            self.bench.eval();
-            assert_eq!(self.bench.get("commit_ready"), 0, "the end is first");
-            self.cycle();
+        self.bench.set("closed_valid", 1);
+        for end in ends {
+            let fields = [
+                ("vi", end.vi),
+                ("receive", end.receive),
+                ("region", end.region),
+                ("offset", end.offset),
+                ("written", end.written.into()),
+            ];
+            self.closed.set(&mut self.bench, &fields);
+            self.model.end(end);
+            // Taken while the commit is there, or never.
+            self.watched = Some("closed_ready".into());
+            while self.watched.is_some() {
+                self.bench.eval();
+                assert_eq!(self.bench.get("commit_ready"), 0, "the end is first");
+                self.cycle();
+            }
         }
         self.bench.set("closed_valid", 0);
         self.model.work[queue as usize] = (cq, 0);

@@ -51,11 +51,13 @@ struct World {
     raised: Vec<u64>,
     ignored: u64,
     counted: u64,
+    random: ChaCha8Rng,
 }
 
 impl World {
     fn new() -> Self {
         let mut bench = Bench::new("indices", &verilog(Indices::default()));
+        let random = ChaCha8Rng::seed_from_u64(bench.seed());
         for port in ["start", "count", "tell", "store_valid"] {
             bench.set(port, 0);
         }
@@ -72,6 +74,7 @@ impl World {
             raised: Vec::new(),
             ignored: 0,
             counted: 0,
+            random,
         };
         // What the memories hold before is anything: a row that does not live raises nothing.
         for live in [false, true] {
@@ -89,17 +92,25 @@ impl World {
     fn cycle(&mut self, store: Option<Store>, cq: usize, change: Option<Change>, raise_ready: bool) -> bool {
         let bench = &mut self.bench;
         bench.set("store_valid", store.is_some().into());
-        if let Some((cq, index, arm)) = store {
-            self.store.set(bench, &[("cq", cq as u64), ("index", index), ("arm", arm.into())]);
-        }
+        // Who offers nothing may show anything.
+        let random = &mut self.random;
+        let any = (random.random_range(0..CQS), random.random_range(0..INDICES), random.random());
+        let (of, index, arm) = store.unwrap_or(any);
+        self.store.set(bench, &[("cq", of as u64), ("index", index), ("arm", arm.into())]);
         bench.set("cq", cq as u64);
         bench.set("start", matches!(change, Some(Change::Start { .. })).into());
         bench.set("count", matches!(change, Some(Change::Count)).into());
-        bench.set("following", (self.rows[cq].written + 1) % INDICES);
+        let following = match change {
+            Some(Change::Count) => (self.rows[cq].written + 1) % INDICES,
+            _ => random.random_range(0..INDICES),
+        };
+        bench.set("following", following);
         bench.set("tell", matches!(change, Some(Change::Tell)).into());
-        if let Some(Change::Start { log2, vector, live }) = change {
-            self.started.set(bench, &[("log2", log2), ("vector", vector), ("live", live.into())]);
-        }
+        let (log2, vector, live) = match change {
+            Some(Change::Start { log2, vector, live }) => (log2, vector, live),
+            _ => (random.random_range(0..18), random.random_range(0..VECTORS as u64), random.random()),
+        };
+        self.started.set(bench, &[("log2", log2), ("vector", vector), ("live", live.into())]);
         bench.set("raise_ready", raise_ready.into());
         bench.eval();
         assert_eq!(bench.get("busy"), u64::from(self.held.is_some() || self.raising.is_some()));
@@ -235,8 +246,14 @@ fn anything_in_any_cycle() {
         since += 1;
         let store = (since >= 3 && random.random_bool(0.6)).then(|| {
             let cq = random.random_range(0..cqs);
-            let behind = if random.random_bool(0.7) { 0 } else { random.random_range(1..4) };
-            (cq, (world.rows[cq].written + INDICES - behind) % INDICES, random.random())
+            let written = world.rows[cq].written;
+            let index = match random.random_range(0..10) {
+                0..6 => written,
+                6 => random.random_range(0..INDICES),
+                7 => written ^ 1 << random.random_range(0..18),
+                _ => (written + INDICES - random.random_range(1..4)) % INDICES,
+            };
+            (cq, index, random.random())
         });
         if store.is_some() {
             since = 0;

@@ -13,6 +13,7 @@ mod requester;
 mod rewinds;
 mod sends;
 mod timers;
+mod waits;
 mod writer;
 
 #[path = "../common/bundle.rs"]

@@ -1,6 +1,7 @@
 //! Completion queues, rule by rule.
 
-use viaduct_spec::profile::CQS;
+use viaduct_hdl::bus::QUEUE_LOG2;
+use viaduct_spec::profile::{CQS, VIS};
 use viaduct_spec::register::event_code;
 
 use crate::cq_world::{Deed, End, Ring, World, REFUSED_REGION};
@@ -87,7 +88,7 @@ fn a_descriptor_that_ended_is_the_old_rows_however_late_it_is_looked_at() {
                     world.cycle();
                 }
             }
-            world.end_and_commit(end(100), Some(2));
+            world.end_and_commit(&[end(100)], Some(2));
             // And the first of the new row.
             world.end(end(200));
             world.settle();
@@ -214,4 +215,39 @@ fn arm_and_completion_at_every_relative_cycle_raise_exactly_once() {
         world.settle();
         assert_eq!(world.raises, raises + 1, "gap {gap}");
     }
+}
+
+/// Of any queue: all that have ended are the old row's.
+#[test]
+fn descriptors_that_have_ended_go_before_their_queues_row() {
+    let mut world = World::new();
+    for cq in [1, 2] {
+        let ring = Ring { region: 3, log2: 8, live: true, ..Ring::default() };
+        world.ring(cq, ring);
+    }
+    let queues = 2 * VIS as u64;
+    for queue in (0..QUEUE_LOG2).flat_map(|bit| [1 << bit, (queues - 1) ^ 1 << bit]) {
+        world.work_queue(queue as usize, Some(1));
+        let end = |offset| End { vi: queue / 2, receive: queue % 2, region: 7, offset, written: true };
+        world.end_and_commit(&[end(1), end(2), end(3)], Some(2));
+        world.end(end(4));
+        world.settle();
+    }
+    assert_eq!(world.model.written[1], 3 * world.model.written[2]);
+    assert_eq!(world.model.overruns, 0);
+}
+
+/// A commit names as many entries as the old ring got, however many these are.
+#[test]
+fn a_large_ring_is_counted_to_its_end() {
+    let mut world = World::new();
+    world.hurry = true;
+    world.ring(1, ring(15));
+    world.work_queue(19, Some(1));
+    for n in 0..0x7FFF {
+        world.end(end(n));
+    }
+    world.settle();
+    assert_eq!((world.model.written[1], world.model.overruns), (0x7FFF, 0));
+    world.ring(1, Ring::default());
 }

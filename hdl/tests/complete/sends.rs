@@ -164,3 +164,25 @@ fn windows_of_many_vis_fill_and_empty_in_any_mixture() {
         assert_eq!((length, status as u32), (1000 + offset, status::DONE));
     }
 }
+
+/// Who asks how many reads of a VI are complete is told so, modulo 8; and no other VI's.
+#[test]
+fn reads_are_counted_as_they_complete() {
+    let mut world = World::new();
+    let operation = u64::from(control::OP_RDMAREAD);
+    for (vi, others) in (0..6).map(|bit| (1 << bit, 63 ^ 1 << bit)) {
+        for n in 0..10 {
+            for (asked, done) in [(vi, n % 8), (others, 0)] {
+                world.dut.set("reads_vi", asked);
+                world.dut.eval();
+                assert_eq!(world.dut.get("reads_done"), done, "VI {asked} after {n} reads of {vi}");
+            }
+            world.packet_of(vi, n, 0, operation);
+            world.told(Told { vi, offset: n, psn: Some(n), operation, ..Told::default() });
+            world.answer(vi, n, syndrome::ACK);
+            assert_eq!(world.drain().len(), 1);
+        }
+        world.create(vi, Settings::default());
+        world.settle();
+    }
+}

@@ -42,13 +42,16 @@ struct World {
     /// Raises that are due, with their cycle.
     expected: std::collections::VecDeque<(u64, u64)>,
     raised: Vec<u64>,
+    random: ChaCha8Rng,
 }
 
 impl World {
     fn new() -> Self {
         let bench = Bench::new("notify", &verilog(Notify::default()));
+        let random = ChaCha8Rng::seed_from_u64(bench.seed());
         let mut world = Self {
             bench,
+            random,
             commit: Bundle::of::<Commit>("commit"),
             rows: vec![Row::default(); QUEUES],
             expected: Default::default(),
@@ -63,17 +66,20 @@ impl World {
     /// Runs a cycle, checks it, and gives whether the end and the commit were taken.
     fn cycle(&mut self, now: Cycle) -> (bool, bool) {
         let bench = &mut self.bench;
+        // Who offers nothing may show anything.
+        let random = &mut self.random;
+        let (queue, position) =
+            now.arm.unwrap_or_else(|| (random.random_range(0..QUEUES), random.random_range(0..POSITIONS)));
         bench.set("arm_valid", now.arm.is_some().into());
-        if let Some((queue, position)) = now.arm {
-            bench.set("arm_queue", queue as u64);
-            bench.set("arm_position", position);
-        }
+        bench.set("arm_queue", queue as u64);
+        bench.set("arm_position", position);
         bench.set("ended_valid", now.ended.is_some().into());
-        if let Some(queue) = now.ended {
-            bench.set("ended_queue", queue as u64);
-        }
+        let queue = now.ended.unwrap_or_else(|| random.random_range(0..QUEUES));
+        bench.set("ended_queue", queue as u64);
         bench.set("commit_valid", now.commit.is_some().into());
-        if let Some((queue, vector)) = now.commit {
+        let any = (random.random_range(0..QUEUES), random.random_range(0..VECTORS as u64));
+        {
+            let (queue, vector) = now.commit.unwrap_or(any);
             let mut words = [u64::MAX; 2];
             work_queue::VECTOR.put(&mut words, vector);
             let fields = [
@@ -230,18 +236,28 @@ fn anything_in_any_cycle() {
     let (mut ended, mut commit) = (None, None);
     let mut raised = 0;
     for cycle in 0..60_000 {
-        // Few queues, so that jobs follow each other closely; then all of them.
-        let queues = if cycle < 40_000 { 3 } else { QUEUES };
+        // Few queues, whose numbers differ in a bit, so that jobs follow each other closely; then all of them.
+        let base = if cycle < 40_000 { cycle / 4000 * 37 % QUEUES } else { random.random_range(0..QUEUES) };
+        let one_of = |random: &mut ChaCha8Rng| match random.random_range(0..3) {
+            0 => base ^ 1 << (cycle / 4000 % QUEUE_LOG2),
+            _ => base,
+        };
         if ended.is_none() && random.random_bool(0.6) {
-            ended = Some(random.random_range(0..queues));
+            ended = Some(one_of(&mut random));
         }
-        if commit.is_none() && random.random_bool(0.02) {
-            commit = Some((random.random_range(0..queues), random.random_range(0..VECTORS as u64)));
+        // Now and then positions grow for long.
+        let commits = if cycle / 4000 % 2 == 0 { 0.02 } else { 0.0005 };
+        if commit.is_none() && random.random_bool(commits) {
+            commit = Some((one_of(&mut random), random.random_range(0..VECTORS as u64)));
         }
         let arm = random.random_bool(0.3).then(|| {
-            let queue = random.random_range(0..queues);
-            let behind = if random.random_bool(0.7) { 0 } else { random.random_range(1..4) };
-            (queue, (world.rows[queue].position + POSITIONS - behind) % POSITIONS)
+            let queue = one_of(&mut random);
+            let position = world.rows[queue].position;
+            match random.random_range(0..10) {
+                0..7 => (queue, position),
+                7 => (queue, position ^ 1 << random.random_range(0..14)),
+                _ => (queue, (position + POSITIONS - random.random_range(1..4)) % POSITIONS),
+            }
         });
         let (end_taken, commit_taken) = world.cycle(Cycle { arm, ended, commit });
         if end_taken {
@@ -254,4 +270,31 @@ fn anything_in_any_cycle() {
     }
     assert!(raised > 5000, "{raised}");
     world.settle();
+}
+
+/// What a reset meets is dropped: nothing is raised behind it.
+#[test]
+fn a_reset_drops_what_is_under_way() {
+    let mut world = World::new();
+    for cycles in 0..6 {
+        world.end(5);
+        world.idle(6);
+        // Behind, so that it is to be raised.
+        world.bench.set("arm_valid", 1);
+        world.bench.set("arm_queue", 5);
+        world.bench.set("arm_position", world.rows[5].position ^ 1);
+        world.bench.tick();
+        world.bench.set("arm_valid", 0);
+        (0..cycles).for_each(|_| world.bench.tick());
+        world.bench.set("reset", 1);
+        world.bench.tick();
+        world.bench.set("reset", 0);
+        for _ in 0..6 {
+            world.bench.eval();
+            assert_eq!((world.bench.get("raise_valid"), world.bench.get("busy")), (0, 0), "{cycles} cycles");
+            world.bench.tick();
+        }
+        // The rows are cleared by commits.
+        world.cycle(Cycle { commit: Some((5, 5)), ..Default::default() });
+    }
 }

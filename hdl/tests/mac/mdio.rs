@@ -1,5 +1,7 @@
 //! Management of a PHY, against a PHY as clause 22 of the standard has it: it knows nothing but its two pins.
 
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::export::verilog;
 use viaduct_hdl::mac::Mdio;
 use viaduct_verilate::Bench;
@@ -85,54 +87,126 @@ impl Phy {
     }
 }
 
+/// Cycles of a period of mdc, and periods of a command.
+const PERIOD: u64 = 64;
+const BITS: u64 = 64;
+
+/// A command.
+#[derive(Clone, Copy)]
+struct Command {
+    write: bool,
+    phy: u64,
+    register: u64,
+    data: u64,
+}
+
+impl Command {
+    /// The bits that go out, of a read those up to the turn-around: 32 ones, start, operation, addresses, turn-around, data.
+    fn bits(&self) -> Vec<bool> {
+        let operation = if self.write { 1 } else { 2 };
+        let head = 1 << 12 | operation << 10 | self.phy << 5 | self.register;
+        let mut bits = vec![true; 32];
+        bits.extend((0..14).rev().map(|bit| head >> bit & 1 == 1));
+        if self.write {
+            let tail = 2 << 16 | self.data;
+            bits.extend((0..18).rev().map(|bit| tail >> bit & 1 == 1));
+        }
+        bits
+    }
+}
+
 struct Rig {
     bench: Bench,
     phy: Phy,
+    random: ChaCha8Rng,
 }
 
 impl Rig {
+    fn new(phy: Phy) -> Self {
+        let bench = Bench::new("mdio", &verilog(Mdio::default()));
+        let random = ChaCha8Rng::seed_from_u64(bench.seed());
+        Self { bench, phy, random }
+    }
+
     fn step(&mut self) {
         let bench = &mut self.bench;
         let line = self.phy.line(bench.get("mdio_enable") == 1, bench.get("mdio_out") == 1);
         self.phy.clock(bench.get("mdc") == 1, line);
         bench.set("mdio_in", line.into());
         bench.tick();
+        bench.eval();
     }
 
-    fn command(&mut self, write: bool, phy: u64, register: u64, data: u64) -> (u64, bool) {
-        while self.bench.get("command_ready") == 0 {
-            self.step();
-        }
+    fn show(&mut self, valid: bool, command: Command) {
         for (port, value) in [
-            ("command_valid", 1),
-            ("write", write.into()),
-            ("phy", phy),
-            ("phy_register", register),
-            ("data", data),
+            ("command_valid", valid.into()),
+            ("write", command.write.into()),
+            ("phy", command.phy),
+            ("phy_register", command.register),
+            ("data", command.data),
         ] {
             self.bench.set(port, value);
         }
         self.bench.eval();
-        self.step();
-        for port in ["command_valid", "write", "phy", "phy_register", "data"] {
-            self.bench.set(port, 0);
+    }
+
+    fn any(&mut self) -> Command {
+        let random = &mut self.random;
+        Command {
+            write: random.random(),
+            phy: random.random_range(0..32),
+            register: random.random_range(0..32),
+            data: random.random_range(0..1 << 16),
         }
-        self.bench.eval();
-        for _ in 0..65 * 64 {
-            if self.bench.get("done") == 1 {
-                return (self.bench.get("value"), self.bench.get("answered") == 1);
-            }
+    }
+
+    /// Nothing is under way: the clock rests, and nobody is spoken to.
+    fn rests(&mut self, cycles: u64) {
+        for _ in 0..cycles {
+            let outputs = ["command_ready", "done", "mdc", "mdio_enable"];
+            assert_eq!(outputs.map(|port| self.bench.get(port)), [1, 0, 0, 0], "{outputs:?}");
             self.step();
         }
-        panic!("no end");
+    }
+
+    /// Begins a command.
+    fn begin(&mut self, command: Command) {
+        self.rests(1);
+        self.show(true, command);
+        assert_eq!(self.bench.get("command_ready"), 1);
+        self.step();
+    }
+
+    /// A command, cycle by cycle; what is shown behind its first cycle is another.
+    fn command(&mut self, write: bool, phy: u64, register: u64, data: u64) -> (u64, bool) {
+        let command = Command { write, phy, register, data };
+        self.begin(command);
+        let bits = command.bits();
+        for cycle in 0..BITS * PERIOD {
+            let (other, valid) = (self.any(), self.random.random());
+            self.show(valid, other);
+            let (bit, phase) = ((cycle / PERIOD) as usize, cycle % PERIOD);
+            let outputs = ["command_ready", "done", "mdc"].map(|port| self.bench.get(port));
+            assert_eq!(outputs, [0, 0, u64::from(phase >= PERIOD / 2)], "bit {bit}, cycle {phase} of it");
+            let driven = (self.bench.get("mdio_enable") == 1).then(|| self.bench.get("mdio_out") == 1);
+            assert_eq!(driven, bits.get(bit).copied(), "bit {bit}, cycle {phase} of it");
+            self.step();
+        }
+        let outputs = ["command_ready", "done", "mdc", "mdio_enable"].map(|port| self.bench.get(port));
+        assert_eq!(outputs, [0, 1, 0, 0]);
+        let found = (self.bench.get("value"), self.bench.get("answered") == 1);
+        let nothing = self.any();
+        self.show(false, nothing);
+        self.step();
+        self.rests(3);
+        found
     }
 }
 
 #[test]
 fn registers_are_read_and_written() {
-    let bench = Bench::new("mdio", &verilog(Mdio::default()));
     let registers = std::array::from_fn(|n| 0x1234u16.wrapping_mul(n as u16 + 3) ^ 0x8001);
-    let mut rig = Rig { bench, phy: Phy::new(5, registers) };
+    let mut rig = Rig::new(Phy::new(5, registers));
     for (n, value) in registers.into_iter().enumerate() {
         assert_eq!(rig.command(false, 5, n as u64, 0xffff), (value.into(), true), "register {n}");
     }
@@ -146,4 +220,44 @@ fn registers_are_read_and_written() {
     let before = rig.phy.registers;
     rig.command(true, 4, 2, 0x5555);
     assert_eq!(rig.phy.registers, before);
+}
+
+#[test]
+fn any_command_leaves_as_it_is_and_the_port_rests_behind_it() {
+    let mut rig = Rig::new(Phy::new(0x15, [0; 32]));
+    for _ in 0..24 {
+        let command = rig.any();
+        let register = command.register as usize;
+        if rig.random.random() {
+            rig.phy.registers[register] = rig.random.random();
+            let expected = (rig.phy.registers[register].into(), true);
+            assert_eq!(rig.command(false, 0x15, command.register, command.data), expected);
+        } else {
+            rig.command(true, 0x15, command.register, command.data);
+            assert_eq!(rig.phy.registers[register], command.data as u16);
+        }
+        let cycles = rig.random.random_range(1..200);
+        rig.rests(cycles);
+        rig.command(command.write, command.phy, command.register, command.data);
+    }
+}
+
+#[test]
+fn a_reset_ends_a_command() {
+    let mut rig = Rig::new(Phy::new(1, [0; 32]));
+    for cycles in (0..70).step_by(9).chain([1000, 3000, BITS * PERIOD - 1, BITS * PERIOD]) {
+        let command = rig.any();
+        rig.begin(command);
+        rig.show(false, command);
+        (0..cycles).for_each(|_| rig.step());
+        rig.bench.set("reset", 1);
+        rig.bench.tick();
+        rig.bench.set("reset", 0);
+        rig.bench.eval();
+        // A PHY that lost its clock waits for a preamble.
+        rig.phy = Phy::new(1, [0; 32]);
+        rig.rests(2 * PERIOD);
+        rig.command(true, 1, 3, 0x1234);
+        assert_eq!(rig.phy.registers[3], 0x1234);
+    }
 }

@@ -3,14 +3,19 @@
 #[path = "../common/bundle.rs"]
 mod bundle;
 
+mod answers;
 mod frames;
 mod ingress;
+mod outstanding;
+mod overdue;
 mod parse;
 mod path;
 mod random;
 mod raw;
 mod reads;
+mod roster;
 mod shown;
 mod store;
+mod turns;
 mod world;
 mod write;

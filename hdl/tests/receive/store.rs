@@ -19,22 +19,22 @@ struct Kept {
 }
 
 /// Where the payload begins.
-fn payload(info: &Info) -> usize {
+pub fn payload(info: &Info) -> usize {
     if info.raw {
         return 0;
     }
     54 + 4 * usize::from(info.extended) + 4 * usize::from(info.tagged) + 16 * usize::from(info.reth)
 }
 
-struct Rig {
-    bench: Bench,
+pub struct Rig {
+    pub bench: Bench,
     random: ChaCha8Rng,
     kept: VecDeque<Kept>,
     serial: u64,
 }
 
 impl Rig {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let mut bench = Bench::new("store", &verilog(Store::default()));
         let random = ChaCha8Rng::seed_from_u64(bench.seed());
         bench.tick();
@@ -50,7 +50,7 @@ impl Rig {
     }
 
     /// A frame's bytes, and what is known of it.
-    fn frame(&mut self, length: usize) -> (Vec<u8>, Info) {
+    pub fn frame(&mut self, length: usize) -> (Vec<u8>, Info) {
         self.serial += 1;
         let psn = self.serial & 0xff_ffff;
         let mut info = Info { opcode: 4, psn, length: length as u64, ..Info::default() };
@@ -64,7 +64,7 @@ impl Rig {
     }
 
     /// Writes a frame; false if it ran into a full ring and was dropped.
-    fn write(&mut self, length: usize, keep: bool) -> bool {
+    pub fn write(&mut self, length: usize, keep: bool) -> bool {
         let (bytes, info) = self.frame(length);
         self.idle();
         for word in bytes.chunks(8) {
@@ -84,7 +84,7 @@ impl Rig {
         self.finish(keep, &bytes, &info)
     }
 
-    fn finish(&mut self, keep: bool, bytes: &[u8], info: &Info) -> bool {
+    pub fn finish(&mut self, keep: bool, bytes: &[u8], info: &Info) -> bool {
         self.bench.set(if keep { "keep" } else { "drop" }, 1);
         info.set(&mut self.bench, "keep_info");
         self.bench.tick();

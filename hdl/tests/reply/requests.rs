@@ -8,38 +8,38 @@ use viaduct_verilate::Bench;
 use crate::bundle::Bundle;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Read {
-    vi: u64,
-    again: bool,
-    address: u64,
-    rkey: u64,
-    length: u64,
-    psn: u64,
-    msn: u64,
+pub struct Read {
+    pub vi: u64,
+    pub again: bool,
+    pub address: u64,
+    pub rkey: u64,
+    pub length: u64,
+    pub psn: u64,
+    pub msn: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Piece {
-    vi: u64,
-    address: u64,
-    rkey: u64,
-    span: u64,
-    length: u64,
-    first: bool,
-    last: bool,
-    psn: u64,
-    msn: u64,
+pub struct Piece {
+    pub vi: u64,
+    pub address: u64,
+    pub rkey: u64,
+    pub span: u64,
+    pub length: u64,
+    pub first: bool,
+    pub last: bool,
+    pub psn: u64,
+    pub msn: u64,
 }
 
-struct World {
-    dut: Bench,
-    request: Bundle,
+pub struct World {
+    pub dut: Bench,
+    pub request: Bundle,
     reply: Bundle,
-    freed: Vec<u64>,
+    pub freed: Vec<u64>,
 }
 
 impl World {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let mut dut = Bench::new("requests", &verilog(Requests::default()));
         dut.set("free_ready", 1);
         dut.set("word_ready", 1);
@@ -99,7 +99,7 @@ impl World {
 
     /// What the block answers: packets, if it keeps the request.
     #[track_caller]
-    fn ask(&mut self, read: Read) -> Option<u64> {
+    pub fn ask(&mut self, read: Read) -> Option<u64> {
         self.request.set(
             &mut self.dut,
             &[
@@ -125,18 +125,7 @@ impl World {
         for _ in 0..60 {
             self.dut.eval();
             if self.dut.get("reply_valid") == 1 {
-                let get = |name| self.reply.get(&self.dut, name);
-                let piece = Piece {
-                    vi: get("vi"),
-                    address: get("address"),
-                    rkey: get("rkey"),
-                    span: get("span"),
-                    length: get("length"),
-                    first: get("first") == 1,
-                    last: get("last") == 1,
-                    psn: get("psn"),
-                    msn: get("msn"),
-                };
+                let piece = self.shown();
                 self.dut.set("reply_ready", 1);
                 self.tick();
                 self.dut.set("reply_ready", 0);
@@ -145,6 +134,22 @@ impl World {
             self.tick();
         }
         None
+    }
+
+    /// The packet on show.
+    pub fn shown(&self) -> Piece {
+        let get = |name| self.reply.get(&self.dut, name);
+        Piece {
+            vi: get("vi"),
+            address: get("address"),
+            rkey: get("rkey"),
+            span: get("span"),
+            length: get("length"),
+            first: get("first") == 1,
+            last: get("last") == 1,
+            psn: get("psn"),
+            msn: get("msn"),
+        }
     }
 
     fn gone(&mut self) {
@@ -156,19 +161,19 @@ impl World {
         }
     }
 
-    fn held(&mut self, vi: u64) -> bool {
+    pub fn held(&mut self, vi: u64) -> bool {
         self.dut.set("held_vi", vi);
         self.dut.eval();
         self.dut.get("held") == 1
     }
 }
 
-fn read(vi: u64, psn: u64, length: u64) -> Read {
+pub fn read(vi: u64, psn: u64, length: u64) -> Read {
     Read { vi, again: false, address: 0x7fff_0123_4567, rkey: 0xabcd_0011, length, psn, msn: 7 }
 }
 
 /// What a request is answered with, from its own fields.
-fn pieces(read: Read, mtu: u64) -> Vec<Piece> {
+pub fn pieces(read: Read, mtu: u64) -> Vec<Piece> {
     let count = read.length.div_ceil(mtu).max(1);
     (0..count)
         .map(|n| Piece {

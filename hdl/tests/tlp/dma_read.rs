@@ -14,7 +14,7 @@ use viaduct_verilate::Bench;
 use crate::beat::{beats, field, header, memory, Beat, Collector};
 use crate::bundle::Bundle;
 
-const REQUESTER: u64 = 0x2A18;
+pub const REQUESTER: u64 = 0x2A18;
 
 #[derive(Clone, Copy, Debug)]
 struct Command {
@@ -512,7 +512,7 @@ fn missing(packet: &[u32]) -> u64 {
 }
 
 /// A completion with the bytes `from..to` of a read that ends at `end`.
-fn completion(tag: u64, from: u64, to: u64, end: u64) -> Vec<u32> {
+pub fn completion(tag: u64, from: u64, to: u64, end: u64) -> Vec<u32> {
     let words = to.div_ceil(4) - from / 4;
     let mut packet = vec![
         header(&[(dw0::KIND, kind::COMPLETION_DATA.into()), (dw0::LENGTH, words & 0x3FF)]),

@@ -7,6 +7,7 @@ mod beat;
 mod complete;
 mod dma_read;
 mod dma_write;
+mod read_time;
 mod receive;
 mod transmit;
 

@@ -102,9 +102,10 @@ impl Link {
                 self.withdrawn += 1;
             }
             self.bench.set(&format!("{name}_valid"), self.showing[class].into());
-            if let (true, Some(beat)) = (self.showing[class], self.beats[class].front().copied()) {
-                beat.set(&mut self.bench, name);
-            }
+            // Who offers nothing may show anything.
+            let nothing = Beat { data: self.rng.random(), keep: 3, last: self.rng.random() };
+            let beat = self.beats[class].front().copied().filter(|_| self.showing[class]);
+            beat.unwrap_or(nothing).set(&mut self.bench, name);
         }
         let ready = self.rng.random_bool(tx_rate);
         self.bench.set("tx_ready", ready.into());
@@ -260,6 +261,31 @@ fn sources_take_turns_at_full_rate() {
         assert_eq!(sorted, [0, 1, 2, 3]);
     }
     assert!(cycles <= all + 5, "{cycles} cycles for {all} beats");
+}
+
+/// Of any sources that have something the turn goes from one to the next, and round.
+#[test]
+fn the_turn_goes_round_among_those_who_have_something() {
+    for those in (0..1 << SOURCES).filter(|those: &u64| those.count_ones() >= 2) {
+        let mut link = Link::new(0);
+        let some: Vec<usize> = (0..SOURCES).filter(|source| those >> source & 1 == 1).collect();
+        for source in some.iter().cycle().take(20 * some.len()) {
+            link.packet(*source);
+        }
+        let all: usize = link.beats.iter().map(|beats| beats.len()).sum();
+        let mut cycles = 0;
+        while link.packets.iter().any(|p| !p.is_empty()) {
+            link.headers = [200; 3];
+            link.units = [4000; 3];
+            link.step(1.0, 1.0);
+            cycles += 1;
+        }
+        assert!(cycles <= all + 5, "{cycles} cycles for {all} beats of {some:?}");
+        for pair in link.order.windows(2) {
+            let at = some.iter().position(|source| *source as u64 == pair[0]).unwrap();
+            assert_eq!(pair[1], some[(at + 1) % some.len()] as u64, "{:?} of {some:?}", link.order);
+        }
+    }
 }
 
 /// Before a reset of what is behind it: a request that has begun ends, no other begins, and completions are not stopped.

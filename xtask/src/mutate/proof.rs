@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub const FILE: &str = "hdl/mutants/equivalent.txt";
 
 /// How long one proof may take, in seconds of the processor.
-const LIMIT: u32 = 20;
+const LIMIT: u32 = 60;
 
 /// Both circuits from the same registers and memories on: each signal of the one is that of the other, now and, by induction, in every
 /// cycle. What starts otherwise cannot be equal in the first cycle, which is the induction's base.

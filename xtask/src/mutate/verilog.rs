@@ -20,13 +20,17 @@ pub const VARIABLE: &str = "VIADUCT_MUTANT";
 const FLATTEN: &str = "read_verilog -DVERILATOR block.v; hierarchy -check -top top; proc; flatten; opt -nodffe -nosdff; wreduce; \
                        opt -nodffe -nosdff; memory_collect; opt_clean; write_ilang flat.il";
 
+/// What is in a module that only Verilator sees, and yosys must not touch: random bits, which it cannot read, and a pin's registers for two bits
+/// a cycle, whose values at power-up it forgets.
+const ASIDE: [&str; 3] = ["$urandom", "assign pad = clock", "negedge clock"];
+
 /// A block, and the folder for what is made of it.
 #[derive(Debug)]
 pub struct Flat {
     folder: PathBuf,
     /// SHA-256 of the block's Verilog.
     pub sha256: String,
-    /// Modules that yosys cannot read: random in Verilator. They stay as they are.
+    /// Modules that stay as they are: see [`ASIDE`].
     kept: String,
 }
 
@@ -116,11 +120,12 @@ pub fn sha256(text: &str) -> String {
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The Verilog with what yosys cannot read marked as a black box, and those modules.
+/// The Verilog with what yosys must not touch marked as a black box, and those modules.
 fn set_aside(verilog: &str) -> (String, String) {
     let (mut readable, mut kept) = (String::new(), String::new());
     for part in verilog.split_inclusive("endmodule") {
-        let Some(start) = part.find("module ").filter(|_| part.contains("$urandom")) else {
+        let aside = ASIDE.iter().any(|text| part.contains(text));
+        let Some(start) = part.find("module ").filter(|_| aside) else {
             readable.push_str(part);
             continue;
         };
@@ -212,11 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn what_yosys_cannot_read_is_set_aside() {
-        let random = BLOCK.replace("= a;", "= $urandom;").replace("top", "top$r");
-        let (readable, kept) = set_aside(&(BLOCK.to_owned() + &random));
-        assert!(readable.contains("(* blackbox *)\nmodule top$r(a,q);\n"), "{readable}");
-        assert!(!readable.contains("$urandom") && kept.contains("assign q = $urandom;"));
+    fn what_yosys_must_not_touch_is_set_aside() {
+        for text in ["assign q = $urandom;", "assign pad = clock ? a : q;", "always @(negedge clock) q <= a;"]
+        {
+            let other = BLOCK.replace("assign q = a;", text).replace("top", "top$r");
+            let (readable, kept) = set_aside(&(BLOCK.to_owned() + &other));
+            assert!(readable.contains("(* blackbox *)\nmodule top$r(a,q);\n"), "{readable}");
+            assert!(!readable.contains(text) && kept.contains(text));
+        }
         assert_eq!(set_aside(BLOCK).1, "");
     }
 

@@ -21,7 +21,7 @@ use viaduct_hdl::fetch::Fetch;
 use viaduct_verilate::Bench;
 
 use crate::bundle::Bundle;
-use queue::{Descriptor, Name, Queue};
+use queue::{Descriptor, Name, Queue, BACKLOG};
 
 /// One answer on its way.
 struct Answer {
@@ -81,6 +81,10 @@ struct World {
     errors: f64,
     /// How fast gather takes heads.
     gather: f64,
+    /// Size of the rings made from now on, if not any.
+    ring_log2: Option<u64>,
+    /// Most descriptors that a process has out in one queue; more than usual are posted all at once.
+    backlog: u64,
     seen: Seen,
 }
 
@@ -118,6 +122,8 @@ impl World {
             latency: 100,
             errors: 0.0,
             gather: 0.1,
+            ring_log2: None,
+            backlog: BACKLOG,
             seen: Seen::default(),
         };
         for vi in vis {

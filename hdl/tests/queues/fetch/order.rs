@@ -22,3 +22,30 @@ fn every_descriptor_once_and_in_order() {
     assert!(seen.heads_full > 20 && seen.window_full > 100);
     assert!(seen.lines_at_once >= 4);
 }
+
+/// All slots of a large ring at once: what is left to fetch takes every value below.
+#[test]
+fn a_large_ring_is_fetched_to_its_end() {
+    let mut world = World::new(&[5]);
+    world.settle();
+    let names = [(5, false), (5, true)];
+    (world.ring_log2, world.backlog, world.latency, world.gather) = (Some(13), 1 << 13, 10, 0.9);
+    names.into_iter().for_each(|name| world.renew(name));
+    while !world.commits.is_empty() {
+        world.step();
+    }
+    let before = world.seen.descriptors;
+    for name in names {
+        world.post(name);
+        world.ring(name);
+    }
+    let mut patience = 400_000;
+    while !world.quiet() {
+        names.into_iter().for_each(|name| world.finish(name));
+        world.step();
+        patience -= 1;
+        assert!(patience > 0, "stranded");
+    }
+    assert_eq!(world.seen.descriptors - before, 2 << 13);
+    world.settle();
+}

@@ -12,7 +12,8 @@ impl World {
     pub fn renew(&mut self, name: Name) {
         self.rings += 1;
         let rng = &mut self.rng;
-        let ring_log2 = [3, 3, 4, 6, 13][rng.random_range(0..5)];
+        let any = if rng.random_bool(0.4) { 3 } else { rng.random_range(3..=13) };
+        let ring_log2 = self.ring_log2.unwrap_or(any);
         let fresh = Queue {
             name,
             ring_log2,
@@ -35,8 +36,9 @@ impl World {
             return;
         }
         let size = 1 << queue.ring_log2;
-        let room = size.min(BACKLOG) - (queue.posted + WRAP - queue.done) % WRAP;
+        let room = size.min(self.backlog) - (queue.posted + WRAP - queue.done) % WRAP;
         let batch = match rng.random_range(0..4) {
+            _ if self.backlog > BACKLOG => room,
             0 => rng.random_range(0..=12),
             _ => 1,
         };

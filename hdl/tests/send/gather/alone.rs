@@ -1,6 +1,6 @@
 //! One VI by hand: messages that end before their end, and reads that may not be.
 
-use viaduct_hdl::bus::{Packet, SendHead};
+use viaduct_hdl::bus::{Access, Packet, SendHead};
 use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::tables::{gather, table, transmit, vi_states};
 use viaduct_verilate::Bench;
@@ -21,7 +21,7 @@ fn connected(reads: u64) -> Bench {
 }
 
 /// A descriptor's words, and its head.
-fn post(bench: &mut Bench, words: [u64; 8], head: &[(&str, u64)]) {
+pub fn post(bench: &mut Bench, words: [u64; 8], head: &[(&str, u64)]) {
     bench.set("word_valid", 1);
     for word in words {
         bench.set("word", word);
@@ -163,4 +163,49 @@ fn ends_a_message_whose_vi_breaks() {
         assert!(bench.cycles() < 10_000);
     }
     assert!((3..8).contains(&sent), "{sent}");
+}
+
+/// What is left of a long message behind the packets to skip, whatever its length.
+#[test]
+fn the_end_of_a_long_message_comes_alone() {
+    for bit in 13..25 {
+        let mut bench = connected(0);
+        let mut row = [0; 3];
+        gather::TAG.put(&mut row, 1);
+        gather::MTU.put(&mut row, 4);
+        gather::MAX_TRANSFER.put(&mut row, 1 << 31);
+        port::commit(&mut bench, table::GATHER, 7, row);
+        let (length, skip) = ((1 << bit) + 100, 1 << (bit - 12));
+        let words = [0, 1 << 32, 0, length, 0x1000, length << 32 | 5, 0, 0];
+        post(&mut bench, words, &[("vi", 7), ("words", 8), ("restart", 1), ("skip", skip), ("psn", 9)]);
+        bench.set("access_ready", 1);
+        let (mut access, mut packet) = (None, None);
+        for _ in 0..10 * skip + 200 {
+            bench.eval();
+            if bench.get("access_valid") == 1 {
+                let got = port::get::<Access>(&bench, "access");
+                assert!(access.replace((got["address"], got["length"])).is_none(), "bit {bit}");
+            }
+            let shown = bench.get("packet_valid");
+            bench.set("packet_ready", shown);
+            if shown == 1 {
+                assert!(packet.replace(port::get::<Packet>(&bench, "packet")).is_none(), "bit {bit}");
+            }
+            bench.tick();
+        }
+        assert_eq!(access, Some((0x1000 + (1 << bit), 100)), "bit {bit}");
+        let packet = packet.expect("a packet");
+        for (name, value) in [
+            ("send", 1),
+            ("first", 0),
+            ("last", 1),
+            ("length", 100),
+            ("message_length", length),
+            ("restart", 1),
+            ("psn", 9),
+            ("errors", 0),
+        ] {
+            assert_eq!(packet[name], value, "bit {bit}: {name}");
+        }
+    }
 }

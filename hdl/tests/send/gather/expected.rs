@@ -66,6 +66,8 @@ impl Expectation {
             ("lost", head["lost"]),
             ("restart", head["restart"]),
             ("psn", head["psn"]),
+            ("epoch", head["epoch"]),
+            ("reply", 0),
         ]);
         self.packets.push_back(Announced { fields, ..Default::default() });
     }
@@ -107,6 +109,7 @@ impl Expectation {
                     ("system", 0),
                     ("write", 0),
                     ("clip", 1),
+                    ("remote", 0),
                 ]),
                 data: words[8..held.max(8)].iter().flat_map(|word| word.to_le_bytes()).collect(),
                 refused: held <= 8,
@@ -162,6 +165,8 @@ impl Expectation {
                     ("length", bytes),
                     ("has_immediate", has_immediate.into()),
                     ("restart", restart),
+                    ("epoch", head["epoch"]),
+                    ("reply", 0),
                 ]),
                 payload: vec![],
                 refused: false,

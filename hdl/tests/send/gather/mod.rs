@@ -6,6 +6,8 @@ mod expected;
 mod lives;
 mod memory;
 mod messages;
+mod reads;
+mod replies;
 mod traffic;
 
 use rand::Rng;
@@ -31,6 +33,8 @@ struct Setup {
     bench: Bench,
     rng: ChaCha8Rng,
     contexts: Vec<Context>,
+    /// Packets of answers to make beside the messages.
+    replies: replies::Replies,
 }
 
 fn setup() -> Setup {
@@ -59,5 +63,5 @@ fn setup() -> Setup {
         port::state(&mut bench, vi as u64, state);
         port::epoch(&mut bench, vi as u64, false);
     }
-    Setup { bench, rng, contexts }
+    Setup { bench, rng, contexts, replies: replies::Replies::default() }
 }

@@ -27,7 +27,7 @@ pub fn run(
     eager: bool,
     mut make: impl FnMut(&mut ChaCha8Rng, &[Context], bool) -> Made,
 ) -> u64 {
-    let Setup { bench, rng, contexts } = setup;
+    let Setup { bench, rng, contexts, replies } = setup;
     let mut expected = Expectation::default();
     let mut memory = Memory { beats: VecDeque::new() };
     let mut descriptors: VecDeque<Descriptor> = VecDeque::new();
@@ -41,7 +41,12 @@ pub fn run(
     let mut reading: Option<(Announced, Vec<u8>)> = None;
     let start = bench.cycles();
     let mut quiet = 0;
-    while !(packets.is_empty() && reading.is_none() && accesses.is_empty() && descriptors.is_empty()) {
+    while !(packets.is_empty()
+        && reading.is_none()
+        && accesses.is_empty()
+        && descriptors.is_empty()
+        && replies.is_empty())
+    {
         let now = bench.cycles();
         // Descriptors in.
         bench.set("word_valid", 0);
@@ -64,6 +69,7 @@ pub fn run(
                 }
             }
         }
+        replies.offer(bench, eager || rng.random_bool(0.1));
         // Answers, mixed with those of others.
         bench.set("beat_valid", 0);
         match memory.beats.front() {
@@ -91,7 +97,8 @@ pub fn run(
             let got = port::get::<Packet>(bench, "packet");
             let has_payload = got["send"] == 1 && got["length"] > 0;
             if !has_payload || bench.get("whole_valid") == 1 {
-                let expected = packets.pop_front().expect("a packet nobody expects");
+                let due = if got["reply"] == 1 { &mut replies.packets } else { &mut packets };
+                let expected = due.pop_front().expect("a packet nobody expects");
                 compare(&got, &expected.fields, "packet");
                 bench.set("packet_ready", 1);
                 quiet = 0;
@@ -124,7 +131,8 @@ pub fn run(
         bench.eval();
         if bench.get("access_valid") == 1 && bench.get("access_ready") == 1 {
             let got = port::get::<Access>(bench, "access");
-            let expected = accesses.pop_front().expect("an access nobody expects");
+            let due = if got["remote"] == 0 { &mut accesses } else { &mut replies.accesses };
+            let expected = due.pop_front().expect("an access nobody expects");
             compare(&got, &expected.fields, "access");
             let late = if eager { 100 } else { rng.random_range(5..300) };
             let at = memory.beats.back().map_or(0, |beat| beat.at).max(now + late);
@@ -134,12 +142,13 @@ pub fn run(
         if bench.get("head_taken") == 1 {
             room += 1;
         }
+        replies.made(bench);
         bench.tick();
         quiet += 1;
         assert!(quiet < 5000, "gather stands still");
     }
     let cycles = bench.cycles() - start;
-    for port in ["word_valid", "head_valid", "beat_valid"] {
+    for port in ["word_valid", "head_valid", "beat_valid", "reply_valid"] {
         bench.set(port, 0);
     }
     for _ in 0..8 {
