@@ -616,7 +616,7 @@ pub struct ReadSent {
     pub segments: Bits<8>,
     /// Bytes of the message.
     pub length: Bits<32>,
-    /// PSN of the first packet of the answer.
+    /// PSN of the first packet of the answer; of one that is sent again, from which it asks.
     pub psn: Bits<24>,
 }
 

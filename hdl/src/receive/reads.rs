@@ -7,7 +7,8 @@
 //!     commit ──►└───────┘
 //! ```
 //! Contract: docs/semantics.md, "Reliable service: the requester" 2 and 3.
-//! - `sent` is each read that leaves, in order, before its frame does. One that is sent again has its old number.
+//! - `sent` is each read that leaves, in order, before its frame does. One that is sent again has its old number, and the PSN from which it asks: that of
+//!   what is missing, or an older one if some of the answer has come while it was made.
 //! - `answer` stays on show until `told_valid`. Then `told_keep` says whether it counts, and `told` what it is for `complete/sends`: itself; or, if
 //!   it lies beyond an answer that has not come, a NAK_SEQUENCE at the first PSN that is missing (the implied NAK), once until that comes, or until the read is
 //!   sent again for a second time: not for the implied NAK then, but for a time-out or the peer's own word.
@@ -189,6 +190,8 @@ pub struct Reads {
     fatal: Signal<Local, bool>,
     beyond: Signal<Local, bool>,
     moves_on: Signal<Local, bool>,
+    /// The read that leaves asks for what comes next.
+    asks_missing: Signal<Local, bool>,
     region: Signal<Local, Bits<16>>,
     vis: Number<ROW_LOG2, { 1 << (VI_LOG2 + READ_DEPTH_LOG2) }>,
     nak_sequence: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
@@ -273,6 +276,8 @@ impl Logic for Reads {
         if self.begun.val() {
             self.opcode_fits.d.next = !self.answer.val().first | self.place.q.val().again.any();
         }
+
+        self.asks_missing.next = !self.begun.val() | (self.sent.val().psn == self.place.q.val().psn);
 
         // What an answer is. Class 2 of the syndromes is reserved on the wire.
         self.syndrome.next = self.answer.val().syndrome;
@@ -368,9 +373,12 @@ impl Logic for Reads {
                         self.place.d.next.fresh = self.place.q.val().fresh + 1;
                     } else if self.sent.val().number == self.place.q.val().oldest {
                         self.place.d.next.again = bits::<1>(1);
-                        // The implied NAK has it sent again once. The next time it is a time-out: it may be missed anew.
-                        self.place.d.next.asked = !self.place.q.val().asked & self.place.q.val().missed;
-                        self.place.d.next.missed = !self.place.q.val().asked & self.place.q.val().missed;
+                        // The implied NAK has it sent again once. The next time it is a time-out: it may be missed anew. One that asks for
+                        // what has come meanwhile was under way, and is neither.
+                        if self.asks_missing.val() {
+                            self.place.d.next.asked = !self.place.q.val().asked & self.place.q.val().missed;
+                            self.place.d.next.missed = !self.place.q.val().asked & self.place.q.val().missed;
+                        }
                     }
                 }
             }

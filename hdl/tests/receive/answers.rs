@@ -105,6 +105,10 @@ impl World {
         let mtu = 256 << mtu;
         let again = self.random.random_range(if room { 0..5 } else { 0..2 });
         let read = match (again, left) {
+            // From its beginning, as if it had been on its way for long, or from what is missing.
+            (0, Some(left)) if any == 0 && self.random.random() => {
+                Read { psn: self.vis[&vi].0.next().map_or(left.psn, |(psn, _)| psn), ..left }
+            }
             (0, Some(left)) => left,
             (1, _) => {
                 let before = self.random.random_range(1..=3);

@@ -116,6 +116,10 @@ impl Outstanding {
             self.fresh = (self.fresh + 1) % 8;
         } else if self.reads.front().is_some_and(|oldest| oldest.number == read.number) {
             self.again = true;
+            if self.progress.as_ref().is_some_and(|progress| progress.psn != read.psn) {
+                // It was on its way when some of the answer came.
+                return;
+            }
             self.missed = match self.missed {
                 Missed::Asked => Missed::Sent,
                 Missed::No | Missed::Sent => Missed::No,

@@ -199,6 +199,25 @@ fn an_answer_that_is_lost_twice_is_asked_for_twice() {
     assert_eq!(world.response(4, 102, LAST, 188), None);
 }
 
+/// The request of the implied NAK is the one that asks for what is missing. One that was being made when some of the answer came asks for more,
+/// and is not counted.
+#[test]
+fn a_request_that_was_under_way_is_not_the_one_that_asks_for_what_is_missing() {
+    let mut world = World::new();
+    let sequence = syndrome::NAK_SEQUENCE;
+    world.send(4, 0, 100, 1000);
+    assert_eq!(world.response(4, 101, MIDDLE, 256), told(100, sequence));
+    assert_eq!(world.response(4, 100, FIRST, 256), placed(100, 1, 0, true));
+    assert_eq!(world.response(4, 102, MIDDLE, 256), told(101, sequence));
+    // For the first implied NAK, and for the second.
+    world.send(4, 0, 100, 1000);
+    world.send(4, 0, 101, 744);
+    assert_eq!(world.response(4, 103, LAST, 232), None, "asked for once");
+    // For a time-out.
+    world.send(4, 0, 101, 744);
+    assert_eq!(world.response(4, 103, LAST, 232), told(101, sequence));
+}
+
 #[test]
 fn a_refusal_behind_a_missing_answer_says_so() {
     let mut world = World::new();
