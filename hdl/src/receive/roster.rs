@@ -93,6 +93,8 @@ pub struct Roster {
     /// The place on show is passed, and becomes free.
     passes: Signal<Local, bool>,
     frees: Signal<Local, bool>,
+    /// It is passed, and stays in use.
+    leaves: Signal<Local, bool>,
     /// Back to the oldest.
     goes_back: Signal<Local, bool>,
     oldest_now: Signal<Local, Bits<4>>,
@@ -161,12 +163,14 @@ impl Logic for Roster {
 
         self.goes_back.next =
             self.info_back.val() | (self.returns.q.val() & (self.passes.val() | !self.some.val()));
+        // What is left behind stays until the scan comes again.
+        self.leaves.next = self.passes.val()
+            & !self.frees.val()
+            & !self.info_taken.val()
+            & !(self.at_oldest.val() & self.in_delivery.val());
         if self.passes.val() {
             self.shown.d.next = self.shown.q.val() + 1;
-            // What is left behind stays until the scan comes again.
-            if !self.frees.val() & !self.info_taken.val() & !(self.at_oldest.val() & self.in_delivery.val()) {
-                self.leaves_some.d.next = true;
-            }
+            self.leaves_some.d.next = self.leaves_some.q.val() | self.leaves.val();
         }
         if self.goes_back.val() {
             self.shown.d.next = self.oldest_now.val();
@@ -188,7 +192,10 @@ impl Logic for Roster {
         if !self.crowded.val() | self.frees.val() | self.ends_oldest.val() {
             self.waited.d.next = bits::<15>(0);
         }
-        if self.resume.val() | (self.leaves_some.q.val() & (self.ends_oldest.val() | self.too_long.val())) {
+        if self.resume.val()
+            | ((self.leaves_some.q.val() | self.leaves.val())
+                & (self.ends_oldest.val() | self.too_long.val()))
+        {
             self.returns.d.next = true;
         }
 

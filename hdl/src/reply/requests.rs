@@ -274,8 +274,8 @@ impl Logic for Requests {
         self.count.some.next = false;
         if self.fresh.q.val() {
             self.count.bytes.next = self.left.val();
-            // An answer of no bytes that waits has its packet still to come.
-            self.count.some.next = self.waits.val() & !self.left.val().any();
+            // The packet of an answer of no bytes is still to come, also if the answer was forgotten.
+            self.count.some.next = self.at.q.val().first & !self.left.val().any();
         }
         // PSNs of a request and of a slot. Both ends are known the cycle before they are compared, and wait in
         // registers: sums of three are dear.

@@ -137,3 +137,33 @@ fn time_counts_while_the_store_is_crowded() {
         }
     }
 }
+
+/// Two frames: the older is in delivery, the younger is dropped. When the older is done all is free, whenever that is: also in the cycle
+/// in which a scan passes the younger.
+#[test]
+fn what_is_done_is_free_whenever_it_is_done() {
+    for gap in 0..8 {
+        let mut rig = Rig::new();
+        assert!(rig.write(100, true) && rig.write(100, true));
+        rig.bench.tick();
+        rig.bench.eval();
+        super::shown::Info::get(&rig.bench, "info").set(&mut rig.bench, "frame");
+        rig.say("info_taken");
+        while rig.bench.get("info_valid") == 0 {
+            rig.bench.tick();
+        }
+        rig.say("info_drop");
+        (0..10).for_each(|_| rig.bench.tick());
+        // A scan begins; the older one's delivery ends so many cycles later.
+        for cycle in 0..=gap {
+            rig.bench.set("resume", (cycle == 0).into());
+            rig.bench.set("release_valid", (cycle == gap).into());
+            rig.bench.tick();
+        }
+        rig.bench.set("resume", 0);
+        rig.bench.set("release_valid", 0);
+        (0..100).for_each(|_| rig.bench.tick());
+        rig.bench.eval();
+        assert_eq!((rig.bench.get("holds"), rig.bench.get("level")), (0, 0), "{gap} cycles behind resume");
+    }
+}

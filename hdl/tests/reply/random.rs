@@ -32,11 +32,6 @@ impl Slot {
         let span = distance(self.start, self.end);
         distance(self.start, psn) < span && distance(self.start, end) <= span
     }
-
-    /// Of no bytes, and forgotten before it was answered: open, see docs/coverage.md.
-    fn is_open(&self) -> bool {
-        self.next.length == 0 && self.first && !self.pending
-    }
 }
 
 /// A VI.
@@ -272,11 +267,6 @@ impl Random {
 
     fn ask(&mut self, vi: u64) {
         let read = self.request(vi);
-        let peer = &self.peers[&vi];
-        let end = (read.psn + packets(read.length, peer.mtu)) % PSNS;
-        if read.again && peer.slots.iter().any(|slot| slot.is_open() && slot.covers(read.psn, end)) {
-            return;
-        }
         let fields = [
             ("vi", read.vi),
             ("again", read.again.into()),

@@ -425,3 +425,14 @@ fn a_new_connection_begins_when_nothing_is_on_its_way() {
     assert_eq!(world.take(), None);
     assert!(!world.held(3));
 }
+
+/// What waits behind a read that comes again is forgotten, for it is asked for again: a read of no bytes, too.
+#[test]
+fn a_read_of_no_bytes_that_was_forgotten_is_answered_when_it_comes_again() {
+    let mut world = World::new();
+    world.open(2, 0, 4);
+    assert_eq!(world.ask(read(2, 100, 1000)), Some(4));
+    assert_eq!(world.ask(read(2, 104, 0)), Some(1));
+    assert_eq!(world.ask(Read { again: true, ..read(2, 100, 1000) }), Some(4));
+    assert_eq!(world.ask(Read { again: true, ..read(2, 104, 0) }), Some(1));
+}

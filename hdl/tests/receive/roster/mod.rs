@@ -258,8 +258,6 @@ impl World {
             cycles += 1;
             assert!(cycles < 5000, "no rest: {:?}", self.delivery);
         }
-        // A last look at all of them.
-        self.step(quiet, true);
         for _ in 0..2 * REST {
             self.step(quiet, false);
         }
