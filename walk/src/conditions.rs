@@ -24,8 +24,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// Random ones. Half of the root complexes are kind, so that not every walk is slow; the others are steady: on one that withholds credits
-    /// for long, or takes Bus Master away, the judge's search for a schedule of a loopback connection does not always end.
+    /// Random ones. Half of the root complexes are kind, so that not every walk is slow.
     pub fn random(random: &mut ChaCha8Rng, rates: Rates) -> Self {
         let mut made = Self {
             seed: random.random(),
@@ -37,7 +36,7 @@ impl Conditions {
             rates,
         };
         if random.random() {
-            made.bus = root_complex::Conditions::steady(random);
+            made.bus = root_complex::Conditions::random(random);
         }
         made
     }

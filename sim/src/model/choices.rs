@@ -15,6 +15,9 @@
 
 use viaduct_spec::profile::{RECEIVE_AHEAD, SEND_WINDOW};
 
+/// Later than any moment: it happens when whoever leads the model says so.
+pub const WHEN_TOLD: u64 = 1 << 60;
+
 /// What the specification leaves open and a number can say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choices {
@@ -36,10 +39,21 @@ pub struct Choices {
     pub complete_cycles: u64,
     /// Each answer is queued for itself, and whoever leads the model says which stands for which.
     pub answers_apart: bool,
-    /// The data of an answer to a read goes to memory, and nothing is heard of it: its VI breaks before.
-    pub unheard: bool,
+    /// What is under way while its VI breaks, and is not why it breaks.
+    pub unheard: Option<Unheard>,
+    /// The range of a peer's read is checked when its answer is made, and not when its request has come.
+    pub reads_late: bool,
     /// A rule that is broken on purpose, for the tests of tests.
     pub mutant: Option<Mutant>,
+}
+
+/// What comes of something that is under way while its VI breaks by something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unheard {
+    /// Data of an answer to a read goes to memory, as far as it may; a descriptor that is wrong, or that the peer refuses, has its error.
+    Ends,
+    /// A NAK acknowledges what is before it, and no more.
+    Acknowledges,
 }
 
 /// A rule that a model breaks.
@@ -72,7 +86,8 @@ impl Default for Choices {
             receive_ahead: RECEIVE_AHEAD,
             complete_cycles: 0,
             answers_apart: false,
-            unheard: false,
+            unheard: None,
+            reads_late: false,
             mutant: None,
         }
     }

@@ -57,7 +57,7 @@ use std::collections::{HashMap, VecDeque};
 
 use viaduct_driver::device::Bar;
 
-pub use choices::{Choices, Mutant};
+pub use choices::{Choices, Mutant, Unheard};
 
 use crate::clock::Cycle;
 use crate::fabric::{Frame, Mac};

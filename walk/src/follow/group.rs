@@ -82,6 +82,11 @@ impl<'a> Group<'a> {
         }
     }
 
+    /// The service of an end's connection.
+    pub fn service(&self, end: End) -> u8 {
+        self.places.program.connections[end / 2].service
+    }
+
     /// Writes that may touch a byte, in their order.
     pub fn touching(&self, address: u64) -> impl Iterator<Item = &Written> {
         let found = self.touching.get(&(address >> 6)).into_iter().flatten();

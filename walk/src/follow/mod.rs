@@ -19,6 +19,7 @@ mod rings;
 mod search;
 mod state;
 mod steps;
+mod unheard;
 
 use std::sync::Arc;
 

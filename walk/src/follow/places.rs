@@ -1,7 +1,7 @@
 //! Whose everything is: what a DMA address, a VI, a completion queue, a vector or a frame of a NIC belongs to.
 
 use viaduct_spec::handle::queue_pair;
-use viaduct_spec::wire::{opcode, BTH_BYTES, HEADER_BYTES};
+use viaduct_spec::wire::{opcode, syndrome, BTH_BYTES, HEADER_BYTES};
 
 use crate::memory::{self, DESCRIPTORS, SLICE};
 use crate::operation::End;
@@ -38,6 +38,8 @@ pub enum Place {
 pub struct Header {
     /// Destination.
     pub vi: usize,
+    /// Its PSN.
+    pub psn: u32,
     /// A response or an acknowledgement.
     pub answer: bool,
 }
@@ -48,7 +50,8 @@ impl Header {
         let bth = frame.get(BTH..BTH + BTH_BYTES)?;
         let number = bth[5..8].iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
         let answer = (opcode::RC_READ_RESPONSE_FIRST..=opcode::RC_ACKNOWLEDGE).contains(&bth[0]);
-        Some(Self { vi: queue_pair::VI.get(&[number]) as usize, answer })
+        let psn = bth[9..12].iter().fold(0, |psn, byte| psn << 8 | u32::from(*byte));
+        Some(Self { psn, vi: queue_pair::VI.get(&[number]) as usize, answer })
     }
 }
 
@@ -64,12 +67,18 @@ pub fn is_read(frame: &[u8]) -> bool {
     frame.get(BTH) == Some(&opcode::RC_READ_REQUEST)
 }
 
+/// Whether a frame is an acknowledgement that says no.
+pub fn is_nak(frame: &[u8]) -> bool {
+    let syndrome = frame.get(HEADER_BYTES).copied();
+    frame.get(BTH) == Some(&opcode::RC_ACKNOWLEDGE) && syndrome.is_some_and(|code| code >= syndrome::RNR_NAK)
+}
+
 /// A frame in a few words.
 pub fn describe(frame: &[u8]) -> String {
     match frame.get(BTH..BTH + BTH_BYTES) {
         None => format!("{} bytes", frame.len()),
         Some(bth) => {
-            let psn = bth[9..12].iter().fold(0u32, |psn, byte| psn << 8 | u32::from(*byte));
+            let psn = Header::of(frame).map_or(0, |header| header.psn);
             let rest = &frame[HEADER_BYTES..frame.len().min(HEADER_BYTES + 4)];
             format!("opcode {:#04x}, PSN {psn:#x}, {rest:02x?}, {} bytes", bth[0], frame.len())
         }

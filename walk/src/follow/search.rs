@@ -7,10 +7,13 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 
+use viaduct_sim::model::Pending;
+
 use super::group::Group;
 use super::places::describe;
 use super::state::State;
-use super::steps::{Cause, Step};
+use super::steps::Step;
+use super::unheard::{Cause, Late};
 
 /// Steps after which a search is given up. That is a failure. (A message of eight frames that turns round and is never answered is sent
 /// again 60 times.)
@@ -194,12 +197,12 @@ impl<'a> Search<'a> {
             let before = next.map_or(self.group.cycles.len(), |(at, _)| at);
             let mut steps = Vec::new();
             for (side, end) in self.group.ends.iter().enumerate() {
-                steps.extend([Step::Fetch(side, false), Step::Fetch(side, true)]);
+                steps.extend([Step::Complete(side), Step::Fetch(side, false), Step::Fetch(side, true)]);
                 if self.group.loopback {
                     continue;
                 }
                 let frames = &self.group.outputs.ends[*end].frames;
-                if state.sides[side].made[0] < frames[0].len() {
+                if state.sides[side].made[0] < frames[0].len() && !state.is_refused(self.group, side) {
                     steps.push(Step::Request(side));
                 }
                 if state.sides[side].made[1] < frames[1].len() && !state.asks_again(self.group, side) {
@@ -225,10 +228,11 @@ impl<'a> Search<'a> {
     /// What may come next, the likeliest first.
     fn candidates(&mut self, state: &State, before: usize, score: usize) -> Vec<Step> {
         let group = self.group;
-        let mut inputs: Vec<(usize, Step)> = Vec::new();
+        let mut inputs: Vec<(u64, Step)> = Vec::new();
+        let mut timers: Vec<(u64, Step)> = Vec::new();
         let host = group.host.get(state.host);
         if let Some(given) = host.filter(|given| given.at < before) {
-            inputs.push((given.at, Step::Host));
+            inputs.push((given.cycle, Step::Host));
         }
         for (side, end) in group.ends.iter().enumerate() {
             for answer in [false, true] {
@@ -237,10 +241,9 @@ impl<'a> Search<'a> {
                 // What the host said has been heard of.
                 let frame =
                     frame.filter(|frame| frame.at < before && host.is_none_or(|given| given.by >= frame.at));
-                inputs.extend(frame.map(|frame| (frame.at, Step::Frame(side, answer))));
+                inputs.extend(frame.map(|frame| (frame.cycle, Step::Frame(side, answer))));
             }
         }
-        inputs.sort_by_key(|(at, _)| *at);
         let mut first = Vec::new();
         let mut last = Vec::new();
         for side in 0..group.ends.len() {
@@ -249,15 +252,19 @@ impl<'a> Search<'a> {
                     first.push(Step::Turned(side, answer));
                 }
             }
+            let vi = state.vi(group, side);
             let mut own = state.answers(group, side).map(|at| Step::Answer(side, at)).collect::<Vec<_>>();
             if group.loopback {
+                // Which acknowledgements leave is not seen: each of them, or a response for all before it.
+                let response = own.last().copied().filter(|_| own.len() > 1);
+                let response = response.filter(|_| state.nic.answers(vi).contains(&Pending::Response));
                 own.truncate(1);
+                last.extend(response);
             }
-            let vi = state.vi(group, side);
             if state.nic.packets(vi).request {
                 own.push(Step::Request(side));
             }
-            own.extend([Step::Fetch(side, false), Step::Fetch(side, true)]);
+            own.extend([Step::Complete(side), Step::Fetch(side, false), Step::Fetch(side, true)]);
             for step in own {
                 let mut tried = state.clone();
                 match tried.step(group, step, before) {
@@ -275,15 +282,28 @@ impl<'a> Search<'a> {
                     false => last.push(step),
                 }
             }
-            if state.nic.timer(vi).is_some() {
-                last.push(Step::Expire(side));
+            match state.nic.timer(vi) {
+                Some(when) if group.loopback => timers.push((when, Step::Expire(side))),
+                Some(_) => last.push(Step::Expire(side)),
+                None => {}
             }
             let answer = group.frames[&group.ends[side]][1].get(state.sides[side].taken[1]);
             let came = group.loopback || answer.is_some_and(|frame| frame.at < before);
-            if came && state.response(group, side).is_some() {
-                last.extend(Cause::ALL.map(|cause| Step::Unheard(side, cause)));
+            for late in [Late::Response, Late::Refusal, Late::Acknowledgement] {
+                if came && state.next_answer(group, side).is_some_and(|frame| late.is(frame)) {
+                    last.extend(Cause::ALL.map(|cause| Step::Unheard(side, late, cause)));
+                }
+            }
+            if state.is_wrong(group, side) {
+                last.extend(Cause::ALL.map(|cause| Step::Unheard(side, Late::Descriptor, cause)));
             }
         }
+        // What leaves a loopback VI again is not seen: its time-outs come in the order of time, when nothing else is under way.
+        let turning = |step: &Step| matches!(step, Step::Turned(..) | Step::Request(_));
+        if !first.iter().any(turning) {
+            inputs.extend(timers);
+        }
+        inputs.sort_by_key(|(cycle, _)| *cycle);
         first.extend(inputs.into_iter().map(|(_, step)| step));
         first.extend(last);
         first
@@ -305,11 +325,14 @@ impl<'a> Search<'a> {
             }
             state.omit_spare(group, side);
             let before = group.cycles.len();
-            if let Some(index) = state.answers(group, side).next() {
+            let waiting = state.answers(group, side).next().filter(|_| !state.is_silent(group, side));
+            if let Some(index) = waiting {
                 let why = state.clone().step(group, Step::Answer(side, index), before);
                 return Err(why.err().unwrap_or_else(|| format!("end {end} does not send an answer")));
             }
-            for step in [Step::Request(side), Step::Fetch(side, false), Step::Fetch(side, true)] {
+            for step in
+                [Step::Request(side), Step::Complete(side), Step::Fetch(side, false), Step::Fetch(side, true)]
+            {
                 match state.clone().step(group, step, before) {
                     Ok(false) => {}
                     Ok(true) => return Err(format!("end {end}: {step:?} is possible and is not done")),

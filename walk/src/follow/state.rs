@@ -16,6 +16,17 @@ use crate::rows;
 /// Behind every moment: what a reset has cut off.
 pub const NEVER: usize = usize::MAX;
 
+/// What an answer acknowledges, by its last moments.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Owed {
+    /// Of data.
+    pub data: usize,
+    /// Of a receive that is complete without an error.
+    pub received: usize,
+    /// When the frame came that is answered.
+    pub came: usize,
+}
+
 /// What is known of an end's.
 #[derive(Debug, Clone, Default)]
 pub struct Side {
@@ -39,8 +50,10 @@ pub struct Side {
     pub done: [Vec<usize>; 2],
     /// The last moment of data: of its requests, and of its peer's.
     pub data: [usize; 2],
-    /// For each answer that waits, the last moment of what it acknowledges, and that of the frame which it answers.
-    pub owes: VecDeque<(usize, usize)>,
+    /// That of a read's which goes on when its VI breaks: what ends before that read does not wait for it.
+    pub late: usize,
+    /// For each answer that waits.
+    pub owes: VecDeque<Owed>,
     /// The last acknowledgement or NAK that left, and the moment.
     pub said: Option<(usize, Pending)>,
     /// Acknowledgements at the head of the answers that another stands for.
@@ -177,7 +190,8 @@ impl State {
         if first != last {
             return Err(format!("a status at {address:#x} is written in pieces"));
         }
-        if side.data[receive] > last {
+        let late = if operation == status::OP_RDMA_READ { side.late } else { 0 };
+        if side.data[receive].max(late) > last {
             return Err(format!("DONE at {address:#x} ahead of its data or immediate data"));
         }
         if side.status[receive] > last {
@@ -189,6 +203,14 @@ impl State {
         }
         side.done[receive].push(last);
         Ok(Some(last))
+    }
+
+    /// The error bits of the next status that the NIC writes there, in a completion at this address.
+    pub fn status_at(&self, group: &Group<'_>, address: u64) -> Option<u32> {
+        let mut written = group.touching(address).filter(|written| written.address == address);
+        let status = written.find(|written| !self.is_matched(written.first))?;
+        let word = status.data.get(4..8)?;
+        Some(u32::from_le_bytes([word[0], word[1], word[2], word[3]]) & status::ERROR_MASK)
     }
 
     /// Finds the bytes among those that the NIC wrote: the first moment and the last.
@@ -302,11 +324,11 @@ impl State {
             let came =
                 side.taken[0].checked_sub(1).and_then(|last| frames.get(last)).map_or(0, |frame| frame.at);
             if waiting < side.owes.len() {
-                side.owes = vec![(0, came); waiting].into();
+                side.owes = vec![Owed { came, ..Owed::default() }; waiting].into();
                 side.passed = side.passed.min(waiting);
             }
-            let owed = side.data[1].max(side.received);
-            side.owes.resize(waiting, (owed, came));
+            let owed = Owed { data: side.data[1], received: side.received, came };
+            side.owes.resize(waiting, owed);
         }
     }
 }

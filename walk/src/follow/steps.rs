@@ -1,15 +1,22 @@
 //! The steps by which the model follows: what comes to it, what it sends, what it fetches, which timer ends.
 
 use viaduct_sim::model::Pending;
+use viaduct_spec::descriptor::status;
+use viaduct_spec::tables::service;
 
 use super::group::Group;
+use super::inputs::Arrived;
 use super::outputs::Left;
-use super::places::{describe, is_read, is_response, Header};
+use super::places::{describe, is_nak, is_read, is_response, Header};
 use super::state::{State, NEVER};
+use super::unheard::{Cause, Late};
 
 /// Cycles by which a time-out may be earlier than the model has it: the NIC counts whole ticks, and its time begins when a packet is
 /// made, not when that leaves (docs/simulation.md).
 const EARLY: u64 = 4096;
+
+/// Cycles from when the NIC begins to read the descriptor of a read again to its request (docs/simulation.md).
+const AGAIN: u64 = 1024;
 
 /// A step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,39 +31,22 @@ pub enum Step {
     Request(usize),
     /// One of the answers that wait.
     Answer(usize, usize),
+    /// A send that is done completes.
+    Complete(usize),
     /// A descriptor is fetched.
     Fetch(usize, bool),
     /// A timer ends.
     Expire(usize),
-    /// The data of a read's answer goes to memory, and before the VI has heard of it, it breaks by this.
-    Unheard(usize, Cause),
-}
-
-/// What a VI breaks by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    /// A descriptor whose turn it is.
-    Request,
-    /// A descriptor that is fetched.
-    Fetch(bool),
-    /// The host.
-    Host,
-    /// A request of the peer's.
-    Frame,
-}
-
-impl Cause {
-    /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Request, Self::Fetch(false), Self::Fetch(true), Self::Host, Self::Frame];
+    /// Something ends, and before the VI has heard of it, it breaks by this.
+    Unheard(usize, Late, Cause),
 }
 
 impl State {
     /// Does a step, with memory as it is before a moment; whether there was something to do.
     pub fn step(&mut self, group: &Group<'_>, step: Step, before: usize) -> Result<bool, String> {
         self.nic.host().before = before;
-        if let Step::Unheard(side, cause) = step {
-            return self.unheard(group, side, cause, before);
+        if let Step::Unheard(side, late, cause) = step {
+            return self.unheard(group, side, (late, cause), before);
         }
         let mut told = 0;
         let done = match step {
@@ -74,6 +64,10 @@ impl State {
             Step::Fetch(side, receive) => {
                 let vi = self.vi(group, side);
                 self.nic.fetch(vi, receive)
+            }
+            Step::Complete(side) => {
+                let vi = self.vi(group, side);
+                self.nic.complete(vi)
             }
             Step::Expire(side) => self.expire(group, side, before),
             Step::Unheard(..) => false,
@@ -103,46 +97,13 @@ impl State {
         true
     }
 
-    /// The next answer of a side's, if it is of a read.
-    pub fn response<'a>(&'a self, group: &'a Group<'_>, side: usize) -> Option<&'a [u8]> {
+    /// The next answer of a side's.
+    pub fn next_answer<'a>(&'a self, group: &'a Group<'_>, side: usize) -> Option<&'a [u8]> {
         let own = &self.sides[side];
-        let frame = match group.loopback {
+        match group.loopback {
             true => own.turning[1].front().map(Vec::as_slice),
             false => group.frames[&group.ends[side]][1].get(own.taken[1]).map(|frame| frame.frame.as_slice()),
-        };
-        frame.filter(|frame| is_response(frame))
-    }
-
-    fn unheard(
-        &mut self,
-        group: &Group<'_>,
-        side: usize,
-        cause: Cause,
-        before: usize,
-    ) -> Result<bool, String> {
-        let Some(frame) = self.response(group, side).map(<[u8]>::to_vec) else { return Ok(false) };
-        if group.loopback {
-            self.sides[side].turning[1].pop_front();
-        } else {
-            let arrived = &group.frames[&group.ends[side]][1][self.sides[side].taken[1]];
-            self.sides[side].taken[1] += 1;
-            self.clock = self.clock.max(arrived.at);
-            if arrived.damaged {
-                return Ok(false);
-            }
         }
-        self.nic.frame_unheard(&frame);
-        self.absorb(group, true, 0)?;
-        let vi = self.vi(group, side);
-        let well = !self.nic.is_broken(vi);
-        let next = match cause {
-            Cause::Request => Step::Request(side),
-            Cause::Fetch(receive) => Step::Fetch(side, receive),
-            Cause::Host => Step::Host,
-            Cause::Frame if group.loopback => Step::Turned(side, false),
-            Cause::Frame => Step::Frame(side, false),
-        };
-        Ok(self.step(group, next, before)? && well && self.nic.is_broken(vi))
     }
 
     /// The frame that the NIC made next.
@@ -180,11 +141,12 @@ impl State {
 
     fn request(&mut self, group: &Group<'_>, side: usize) -> Result<bool, String> {
         let vi = self.vi(group, side);
-        if !self.nic.packets(vi).request {
+        if !self.nic.packets(vi).request || group.loopback && self.is_never_sent(group, vi) {
             return Ok(false);
         }
         if let Some(left) = self.next(group, side, 0) {
             self.nic.set_time(left.began);
+            self.ask_from(group, side);
         }
         match self.nic.packet(vi, false) {
             Some(sent) if sent.loopback => self.turn(side, sent.frame),
@@ -194,6 +156,34 @@ impl State {
             None => {}
         }
         Ok(true)
+    }
+
+    /// The next packet begins a message that the NIC flushes, so nothing of it has left.
+    fn is_never_sent(&mut self, group: &Group<'_>, vi: usize) -> bool {
+        self.nic.begins_next(vi).and_then(|address| self.status_at(group, address))
+            == Some(status::DESC_FLUSHED_ERROR)
+    }
+
+    /// The NIC's next frame asks for a read again: from which packet was decided when it began to read the descriptor again, and what has
+    /// come since may be asked for, too (Requester 8).
+    fn ask_from(&mut self, group: &Group<'_>, side: usize) {
+        let Some(left) = self.next(group, side, 0).filter(|left| is_read(&left.frame)) else { return };
+        let Some(asked) = Header::of(&left.frame).map(|header| header.psn) else { return };
+        let frames = &group.frames[&group.ends[side]][1][..self.sides[side].taken[1]];
+        let (began, vi) = (left.began, self.vi(group, side));
+        let came = frames.iter().rev().take_while(|frame| frame.cycle + AGAIN >= began);
+        let is_asked = |frame: &Arrived| Header::of(&frame.frame).is_some_and(|header| header.psn == asked);
+        if came.into_iter().any(|frame| is_response(&frame.frame) && is_asked(frame)) {
+            self.nic.ask_from(vi, asked);
+        }
+    }
+
+    /// A NAK has come before the next request left, of which the model has not heard: that request may be what it asks for.
+    pub fn is_refused(&self, group: &Group<'_>, side: usize) -> bool {
+        let frames = &group.frames[&group.ends[side]][1];
+        let Some(left) = self.next(group, side, 0) else { return false };
+        let mut behind = frames.iter().skip(self.sides[side].taken[1]).take_while(|frame| frame.at < left.at);
+        behind.any(|frame| is_nak(&frame.frame))
     }
 
     /// A read request that has come before the next answer left, and of which the model has not heard: it may take the place of what
@@ -217,16 +207,22 @@ impl State {
         let vi = self.vi(group, side);
         let waiting = self.nic.answers(vi);
         let Some(kind) = waiting.get(index).copied() else { return Ok(false) };
+        if kind == Pending::Response && !self.nic.host().master {
+            return Ok(false);
+        }
         if let Some(left) = self.next(group, side, 1) {
             self.nic.set_time(left.began);
         }
         let Some(sent) = self.nic.answer(vi, index) else { return Ok(true) };
-        let (owed, _) = self.sides[side].owes.get(index).copied().unwrap_or((0, 0));
+        let owed = self.sides[side].owes.get(index).copied().unwrap_or_default();
         if sent.loopback {
             self.turn(side, sent.frame);
         } else {
             let at = self.leave(group, side, 1, &sent.frame)?;
-            if at < owed {
+            // Of Reliable Delivery, a response says that data has come, and nothing of the receive (Responder 7).
+            let delivered =
+                kind == Pending::Response && group.service(group.ends[side]) == service::RELIABLE_DELIVERY;
+            if at < owed.data || at < owed.received && !delivered {
                 return Err("an acknowledgement left ahead of what it acknowledges".into());
             }
             if kind != Pending::Response {
@@ -257,12 +253,19 @@ impl State {
         let waiting = self.nic.answers(self.vi(group, side));
         let own = &self.sides[side];
         let is_spare = |(index, answer): (usize, &Pending)| {
-            let came = own.owes.get(index).map_or(0, |(_, came)| *came);
+            let came = own.owes.get(index).map_or(0, |owed| owed.came);
             // One that left when its request had come says the same.
             let said = own.said.is_some_and(|(at, said)| said == *answer && at > came);
             said || index < own.passed && matches!(answer, Pending::Acknowledgement { .. })
         };
         waiting.iter().enumerate().take_while(|answer| is_spare(*answer)).count()
+    }
+
+    /// A VI has broken, and only acknowledgements wait: a broken one may keep them to itself (Responder 8).
+    pub fn is_silent(&self, group: &Group<'_>, side: usize) -> bool {
+        let vi = self.vi(group, side);
+        let plain = |answer: &Pending| matches!(answer, Pending::Acknowledgement { .. });
+        self.nic.is_broken(vi) && self.nic.answers(vi).iter().all(plain)
     }
 
     /// Forgets acknowledgements for which others stand.
@@ -278,8 +281,8 @@ impl State {
     fn expire(&mut self, group: &Group<'_>, side: usize, before: usize) -> bool {
         let vi = self.vi(group, side);
         let now = group.cycles.get(before).copied().unwrap_or(u64::MAX);
-        // When a packet left that turns round is not seen, nor when its time began.
-        let early = if group.loopback { 2 * EARLY } else { EARLY };
+        // When a packet left that turns round is not seen, nor when its time began: each time-out may be as early.
+        let early = if group.loopback { (2 + self.nic.retries(vi)) * EARLY } else { EARLY };
         let due = self.nic.timer(vi).is_some_and(|when| when <= now.saturating_add(early));
         if due {
             self.nic.expire(vi);

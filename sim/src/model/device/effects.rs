@@ -5,6 +5,7 @@ use viaduct_spec::register::counter;
 use viaduct_spec::tables::completion_queue;
 
 use super::Device;
+use crate::model::choices::Unheard;
 use crate::model::completion::{self, Target};
 use crate::model::cq::Entry;
 use crate::model::effect::{Completion, Effect, Effects};
@@ -59,7 +60,12 @@ impl<H: Host> Device<H> {
                 part.requester.advance(psn, &context, more);
             }
             Effect::Refused { psn, bits, code } => {
-                self.vis[vi].requester.refused(psn, bits, code, more);
+                let requester = &mut self.vis[vi].requester;
+                match self.choices.unheard {
+                    None => requester.refused(psn, bits, Some(code), more),
+                    Some(Unheard::Ends) => requester.refused(psn, bits, None, more),
+                    Some(Unheard::Acknowledges) => {}
+                }
             }
             Effect::Send(packet) => self.emit(vi, &packet),
             Effect::SendRaw(frame) => self.give(vi, frame),

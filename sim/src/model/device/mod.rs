@@ -241,7 +241,8 @@ impl<H: Host> Device<H> {
 
     /// Whether an answer of a VI's can be sent now.
     pub fn has_answer(&self, vi: usize) -> bool {
-        self.vis[vi].responder.has_reply() && self.host.bus_master()
+        let responder = &self.vis[vi].responder;
+        responder.has_reply() && (self.host.bus_master() || !responder.reads_next())
     }
 
     /// Whether a request of a VI's can be sent now.

@@ -8,14 +8,12 @@ use std::io::Write;
 use viaduct_spec::profile::RECEIVE_AHEAD;
 
 use crate::clock::Cycle;
-use crate::model::choices::Choices;
+use crate::model::choices::{Choices, Unheard, WHEN_TOLD};
 use crate::model::driven::{Driven, Sent};
+use crate::model::effect::Effect;
 use crate::model::host::Host;
 use crate::model::responder::Reply;
 use crate::model::tables::ViState;
-
-/// Later than any moment of a trace.
-const NEVER: Cycle = 1 << 60;
 
 /// Something that a responder has to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,10 +45,12 @@ impl Choices {
     pub fn led() -> Self {
         Self {
             packet_cycles: 1,
-            send_cycles: NEVER,
-            receive_cycles: NEVER,
+            send_cycles: WHEN_TOLD,
+            receive_cycles: WHEN_TOLD,
+            complete_cycles: WHEN_TOLD,
             receive_ahead: 1,
             answers_apart: true,
+            reads_late: true,
             ..Self::default()
         }
     }
@@ -79,7 +79,7 @@ impl<H: Host> Driven<H> {
             device.act(vi, |_, _, effects| effects.serve(true));
             device.choices.receive_ahead = 1;
             let more = device.vis[vi].queue(true).has_more();
-            device.vis[vi].receives.postpone(more.then_some(NEVER));
+            device.vis[vi].receives.postpone(more.then_some(WHEN_TOLD));
             return true;
         }
         if state != ViState::Connected {
@@ -94,11 +94,27 @@ impl<H: Host> Driven<H> {
         device.vis[vi].requester.fetched() != before || device.vis[vi].state() != state
     }
 
-    /// A packet of a read's answer has come, whose data goes to memory while its VI breaks: who leads the model has it break next.
-    pub fn frame_unheard(&mut self, frame: &[u8]) {
-        self.device.choices.unheard = true;
+    /// An answer has come while its VI breaks: data of a read goes to memory, and what is refused has its error. Who leads the model has the VI
+    /// break next.
+    pub fn frame_unheard(&mut self, frame: &[u8], what: Unheard) {
+        self.device.choices.unheard = Some(what);
         self.device.take_frame(frame, false);
-        self.device.choices.unheard = false;
+        self.device.choices.unheard = None;
+    }
+
+    /// The descriptor whose turn it is ends by an error of its own, while its VI breaks by something else: who leads the model has it break
+    /// next. Whether it has such an error; otherwise its packet has been made.
+    pub fn request_unheard(&mut self, vi: usize) -> bool {
+        self.device.choices.unheard = Some(Unheard::Ends);
+        let sent = self.packet(vi, false);
+        self.device.choices.unheard = None;
+        sent.is_none()
+    }
+
+    /// The DMA address of the completion of the message that a VI's next request packet begins, if it begins one.
+    pub fn begins_next(&mut self, vi: usize) -> Option<u64> {
+        let (part, _, mut context) = self.device.parts(vi);
+        part.requester.begins_next(&mut context)
     }
 
     /// What a VI's responder has to send, in its order.
@@ -128,9 +144,28 @@ impl<H: Host> Driven<H> {
         sent
     }
 
+    /// The next request of a VI's asks for a read from this packet, whose data has come while it was made; whether it can.
+    pub fn ask_from(&mut self, vi: usize, psn: u32) -> bool {
+        self.device.vis[vi].requester.ask_from(psn)
+    }
+
+    /// Completes the oldest send of a VI, if it is done; whether it is.
+    pub fn complete(&mut self, vi: usize) -> bool {
+        let done = self.device.vis[vi].requester.completes_now();
+        if done {
+            self.device.act(vi, |_, _, effects| effects.push(Effect::Settle { waited: true }));
+        }
+        done
+    }
+
     /// When the timer of a VI's requester ends: of its pause if there is one, otherwise its time-out.
     pub fn timer(&self, vi: usize) -> Option<Cycle> {
         self.device.vis[vi].requester.timer()
+    }
+
+    /// Time-outs in a row of a VI's requester.
+    pub fn retries(&self, vi: usize) -> u64 {
+        self.device.vis[vi].requester.retries()
     }
 
     /// It ends.

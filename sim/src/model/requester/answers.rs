@@ -108,11 +108,11 @@ impl Requester {
         if !placed || data.len() as u64 != length {
             return effects.count(counter::DROP_RESPONSE);
         }
-        if !context.choices.unheard {
+        if context.choices.unheard.is_none() {
             self.acknowledge(expected, context, effects);
         }
         match scatter::scatter(&read.descriptor, tag, from, data, &mut context.memory, effects) {
-            Ok(()) if context.choices.unheard => {}
+            _ if context.choices.unheard.is_some() => {}
             Ok(()) => {
                 effects.add(counter::BYTES_RECEIVED, length);
                 effects.push(Effect::Advance(psn::add(packet.psn, 1)));

@@ -19,6 +19,7 @@ use viaduct_spec::profile::SEND_WINDOW;
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::transmit;
 
+use super::choices::WHEN_TOLD;
 use super::context::Context;
 use super::descriptor::Operation;
 use super::effect::{Effect, Effects, Ending};
@@ -105,6 +106,16 @@ impl Requester {
         self.pause.or(self.timer)
     }
 
+    /// The oldest send is done, and whoever leads the model says when it completes.
+    pub fn completes_now(&mut self) -> bool {
+        self.completes.take().is_some()
+    }
+
+    /// Time-outs in a row, without progress.
+    pub fn retries(&self) -> u64 {
+        self.retries
+    }
+
     /// The next moment at which something happens by itself.
     pub fn deadline(&self) -> Option<Cycle> {
         [self.timer(), self.begins, self.completes].into_iter().flatten().min()
@@ -189,9 +200,12 @@ impl Requester {
     /// Completes the oldest message, if it is done, and then the next; behind the last, fetches what there is room for. `waited`:
     /// what an unreliable one waits for is over.
     pub fn settle(&mut self, waited: bool, context: &mut Context<'_>, effects: &mut Effects) {
-        if context.rows.sends_reliably() {
+        let reliable = context.rows.sends_reliably();
+        if reliable {
             self.note_acknowledged();
-        } else if !waited && self.waits_to_complete(context) {
+        }
+        let led = context.choices.complete_cycles == WHEN_TOLD;
+        if !waited && (led || !reliable) && self.waits_to_complete(context) {
             return self.fetch_more(context, effects);
         }
         let Some(bits) = self.messages.front().and_then(|head| head.outcome) else {
@@ -204,7 +218,7 @@ impl Requester {
         if let Some(message) = self.messages.pop_front() {
             end(&message, bits, effects);
         }
-        effects.push(Effect::Settle { waited: true });
+        effects.push(Effect::Settle { waited: !led });
     }
 
     fn fetch_more(&mut self, context: &mut Context<'_>, effects: &mut Effects) {

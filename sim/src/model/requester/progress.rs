@@ -52,6 +52,18 @@ impl Requester {
         effects.settle();
     }
 
+    /// The read whose request goes out again next asks from this packet of its answer, whose data has come meanwhile. Whether it is one of
+    /// that answer, before the one that is missing.
+    pub fn ask_from(&mut self, number: u32) -> bool {
+        let (at, missing) = self.cursor;
+        let read = self.messages.get(at).filter(|message| message.is_open_read() && message.holds(number));
+        let from = read.map(|read| psn::ahead(number, read.first)).filter(|from| *from < missing);
+        if let Some(from) = from {
+            self.cursor = (at, from);
+        }
+        from.is_some()
+    }
+
     /// An answer that stands behind an unanswered read says that the read or its answer was lost. Once is
     /// enough: what was under way then may say it again.
     pub fn implied_nak(&mut self) {
@@ -73,12 +85,14 @@ impl Requester {
         self.timer = None;
     }
 
-    /// The message that holds a PSN ends with this error, and the VI breaks.
-    pub fn refused(&mut self, number: u32, bits: u32, code: u8, effects: &mut Effects) {
+    /// The message that holds a PSN ends with this error, and the VI breaks with this event; without one it breaks by something else.
+    pub fn refused(&mut self, number: u32, bits: u32, code: Option<u8>, effects: &mut Effects) {
         if let Some(message) = self.holder(number) {
             message.outcome = Some(bits);
         }
-        effects.break_vi(code, false);
+        if let Some(code) = code {
+            effects.break_vi(code, false);
+        }
     }
 
     /// What happens by itself at this time.
@@ -103,7 +117,7 @@ impl Requester {
             let oldest = self.oldest;
             let read = self.holder(oldest).is_some_and(|message| message.is_open_read());
             let code = if read { event_code::RDMA_TRANSPORT } else { event_code::CONN_LOST };
-            return self.refused(oldest, status::TRANSPORT_ERROR, code, effects);
+            return self.refused(oldest, status::TRANSPORT_ERROR, Some(code), effects);
         }
         self.retries += 1;
         self.implied = None;

@@ -50,7 +50,9 @@ impl Responder {
         let data = match data {
             Ok(data) => data,
             Err(unread) => {
-                // Its region has gone since it was asked for, or its memory. Then it was not executed.
+                // Its region has gone since it was asked for, or its memory, or its range is looked at only now. Then it was
+                // not executed, and nothing behind it is acknowledged.
+                self.replies.clear();
                 let (syndrome, event) = match unread {
                     Unread::Refused => (syndrome::NAK_ACCESS, event_code::RDMAR_PROT),
                     Unread::Failed => (syndrome::NAK_OPERATIONAL, event_code::CONN_LOST),

@@ -58,6 +58,11 @@ impl Responder {
         !self.replies.is_empty()
     }
 
+    /// What is sent back next is read from memory.
+    pub fn reads_next(&self) -> bool {
+        matches!(self.replies.iter().next(), Some(Reply::Read { .. }))
+    }
+
     /// Nothing is sent back any more.
     pub fn silence(&mut self) {
         self.replies.clear();
