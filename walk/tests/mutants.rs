@@ -16,7 +16,7 @@ fn soak(mutant: Option<Mutant>, seeds: u64) -> (Tally, Vec<String>) {
         mutant,
         folder: folder.path().to_owned(),
         most: 1,
-        attempts: 40,
+        attempts: 100,
         threads: 1,
     };
     let said = Mutex::new(Vec::new());

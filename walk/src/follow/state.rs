@@ -190,8 +190,12 @@ impl State {
         if first != last {
             return Err(format!("a status at {address:#x} is written in pieces"));
         }
-        let late = if operation == status::OP_RDMA_READ { side.late } else { 0 };
-        if side.data[receive].max(late) > last {
+        // Data that answers bring is a read's: a send before it may complete when that has come.
+        let data = match operation {
+            status::OP_RDMA_READ => side.data[0].max(side.late),
+            _ => side.data[1] * receive,
+        };
+        if data > last {
             return Err(format!("DONE at {address:#x} ahead of its data or immediate data"));
         }
         if side.status[receive] > last {
