@@ -118,6 +118,17 @@ pub struct Nic {
     pub eth_tx_keep: Signal<Out, Bits<8>>,
     /// Last beat of the frame.
     pub eth_tx_last: Signal<Out, bool>,
+    /// A beat of a frame that turns round inside, from one VI to another or to itself: shown to test benches, for which loopback
+    /// connections would have no frames otherwise.
+    pub loopback_valid: Signal<Out, bool>,
+    /// The receive side takes it.
+    pub loopback_ready: Signal<Out, bool>,
+    /// Eight bytes.
+    pub loopback_data: Signal<Out, Bits<64>>,
+    /// Which are there: all but in the last beat.
+    pub loopback_keep: Signal<Out, Bits<8>>,
+    /// Last beat of the frame.
+    pub loopback_last: Signal<Out, bool>,
 
     /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
@@ -510,6 +521,11 @@ impl Logic for Nic {
         self.eth_tx_last.next = self.egress.tx.val().last;
         self.missing.next = self.eight.val() - self.egress.tx.val().count;
         self.eth_tx_keep.next = self.all_lanes.val() >> self.missing.val();
+        self.loopback_valid.next = self.egress.loopback_valid.val();
+        self.loopback_ready.next = self.receive.loopback_ready.val();
+        self.loopback_data.next = self.egress.loopback.val().data;
+        self.loopback_last.next = self.egress.loopback.val().last;
+        self.loopback_keep.next = self.all_lanes.val() >> self.missing.val();
 
         // In.
         self.eth_beat.next.data = self.eth_rx_data.val();

@@ -63,6 +63,13 @@ pub enum Seen {
         /// The cycle of its first beat.
         began: Cycle,
     },
+    /// A frame has turned round inside the NIC: it has left one VI, and come to another or to the same.
+    Loopback {
+        /// The frame.
+        data: Vec<u8>,
+        /// The cycle of its first beat.
+        began: Cycle,
+    },
     /// Bytes of host memory have come back to the NIC.
     Read {
         /// DMA address.
@@ -134,14 +141,42 @@ pub struct Pins {
     receiving: Vec<u32>,
     sending: Vec<u32>,
     frame_in: Vec<u8>,
-    frame_out: Vec<u8>,
-    began: Cycle,
-    /// Cycles in which the next beat of `frame_out` was waited for.
-    starved: u32,
+    frame_out: Leaving,
+    loopback: Leaving,
     /// Loads that are not answered, by tag.
     loads: HashMap<u8, (Bar, u64, usize)>,
     /// Reads that are not answered, by tag.
     reads: HashMap<u8, Asked>,
+}
+
+/// A frame that leaves.
+#[derive(Debug, Default)]
+struct Leaving {
+    data: Vec<u8>,
+    /// The cycle of its first beat.
+    began: Cycle,
+    /// Cycles in which its next beat was waited for.
+    starved: u32,
+}
+
+impl Leaving {
+    /// A cycle in which a beat can be taken, and the beat (data, keep, last): the frame, if that was its last.
+    fn take(&mut self, now: Cycle, beat: Option<(u64, u8, bool)>) -> Option<(Vec<u8>, Cycle)> {
+        let Some((data, keep, last)) = beat else {
+            // As the port has it: a frame that a reset has cut off.
+            self.starved += u32::from(!self.data.is_empty());
+            if self.starved == UNDERRUN {
+                self.data.clear();
+            }
+            return None;
+        };
+        self.starved = 0;
+        if self.data.is_empty() {
+            self.began = now;
+        }
+        extend(&mut self.data, data, keep);
+        last.then(|| (std::mem::take(&mut self.data), self.began))
+    }
 }
 
 fn push(packet: &mut Vec<u32>, data: u64, keep: u8) {
@@ -175,9 +210,8 @@ impl Pins {
             receiving: Vec::new(),
             sending: Vec::new(),
             frame_in: Vec::new(),
-            frame_out: Vec::new(),
-            began: 0,
-            starved: 0,
+            frame_out: Leaving::default(),
+            loopback: Leaving::default(),
             loads: HashMap::new(),
             reads: HashMap::new(),
         }
@@ -217,22 +251,21 @@ impl Pins {
                 }
             }
         }
-        if input.eth_tx_ready && !output.eth_tx_valid && !self.frame_out.is_empty() {
-            // As the port has it: a frame that a reset has cut off.
-            self.starved += 1;
-            if self.starved == UNDERRUN {
-                self.frame_out.clear();
+        if input.eth_tx_ready {
+            let beat =
+                output.eth_tx_valid.then_some((output.eth_tx_data, output.eth_tx_keep, output.eth_tx_last));
+            if let Some((data, began)) = self.frame_out.take(now, beat) {
+                self.watch.tell(|| Seen::FrameOut { data, began });
             }
         }
-        if output.eth_tx_valid && input.eth_tx_ready {
-            self.starved = 0;
-            if self.frame_out.is_empty() {
-                self.began = now;
-            }
-            extend(&mut self.frame_out, output.eth_tx_data, output.eth_tx_keep);
-            if output.eth_tx_last {
-                let (data, began) = (std::mem::take(&mut self.frame_out), self.began);
-                self.watch.tell(|| Seen::FrameOut { data, began });
+        if output.loopback_ready {
+            let beat = output.loopback_valid.then_some((
+                output.loopback_data,
+                output.loopback_keep,
+                output.loopback_last,
+            ));
+            if let Some((data, began)) = self.loopback.take(now, beat) {
+                self.watch.tell(|| Seen::Loopback { data, began });
             }
         }
     }
@@ -241,7 +274,8 @@ impl Pins {
         self.dead = input.reset || input.link_down;
         if self.dead {
             self.sending.clear();
-            self.frame_out.clear();
+            self.frame_out.data.clear();
+            self.loopback.data.clear();
             self.reads.clear();
         }
         // At a function reset the packet that is being sent is sent to its end.

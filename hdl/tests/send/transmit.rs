@@ -548,6 +548,37 @@ fn an_answer_between_packets_that_are_dropped_goes_out() {
     world.run(true);
 }
 
+/// An error has broken its VI, and then the VI is rewound: the rest of the message is of the past, and the error is told all the same,
+/// since nothing else says why the VI broke.
+#[test]
+fn an_error_that_has_broken_its_vi_is_told_behind_a_rewind() {
+    let mut world = world();
+    let of = |vi: &Vi| {
+        vi.service == service::RELIABLE_DELIVERY && vi.state == vi_states::CONNECTED && !vi.loopback
+    };
+    let sender = world.vis.iter().position(of).expect("one of 64") as u64;
+    let packet = |first: bool, last: bool| {
+        fields(&[
+            ("vi", sender),
+            ("first", first.into()),
+            ("last", last.into()),
+            ("send", 1),
+            ("length", 64),
+            ("message_length", 128),
+        ])
+    };
+    let payload: Vec<u8> = (0..64).map(|_| world.rng.random()).collect();
+    let refused = Some((Vec::new(), true, false));
+    world.packets.push_back(Given { packet: packet(true, false), payload: refused });
+    world.faults.push_back((sender, 0));
+    world.run(true);
+    port::epoch(&mut world.bench, sender, true);
+    world.packets.push_back(Given { packet: packet(false, true), payload: Some((payload, false, false)) });
+    let errors = u64::from(status::PROTECTION_ERROR);
+    world.sent.push_back(fields(&[("vi", sender), ("ends", 1), ("errors", errors), ("epoch", 0)]));
+    world.run(true);
+}
+
 #[test]
 fn a_small_send_takes_ten_cycles() {
     let mut world = world();

@@ -122,7 +122,7 @@ impl<H: Host> Driven<H> {
     /// The frame that was made last.
     fn sent(&mut self) -> Option<Sent> {
         let outbox = &mut self.device.outbox;
-        let turned = outbox.take_turned().map(|frame| Sent { frame, loopback: true });
+        let turned = outbox.take_turned().map(|turned| Sent { frame: turned.frame, loopback: true });
         turned.or_else(|| outbox.take_wire().map(|frame| Sent { frame, loopback: false }))
     }
 }

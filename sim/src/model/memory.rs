@@ -32,11 +32,6 @@ impl<'a> Memory<'a> {
         self.granted(access, 0).map(drop)
     }
 
-    /// Where the beginning of an access lies, if it would be granted.
-    pub fn locate(&mut self, access: Access) -> Option<u64> {
-        self.protection.grant(access, 1).ok()?.first().map(|(address, _)| *address)
-    }
-
     /// Reads the first `length` bytes of an access.
     pub fn read(&mut self, access: Access, length: usize) -> Result<Vec<u8>, Unread> {
         let mut data = Vec::with_capacity(length);

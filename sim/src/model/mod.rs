@@ -68,7 +68,7 @@ pub use device::Pending;
 pub use driven::{Driven, Packets, Sent};
 use host::Bus;
 pub use host::Host;
-use transmit::Way;
+use transmit::{Turned, Way};
 
 /// An access of the host on its way.
 #[derive(Debug, Clone, Copy)]
@@ -184,7 +184,8 @@ impl Model {
                     self.device.take_frame(&frame.data, frame.damaged);
                 }
             }
-            while let Some(frame) = self.device.outbox.take_arrived(now) {
+            while let Some(Turned { began, frame, .. }) = self.device.outbox.take_arrived(now) {
+                self.device.host.watch.tell(|| Seen::Loopback { data: frame.clone(), began });
                 self.device.take_frame(&frame, false);
             }
         }

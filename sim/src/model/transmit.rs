@@ -13,12 +13,23 @@ pub enum Way {
     Loopback,
 }
 
+/// A frame to ourselves.
+#[derive(Debug, Clone)]
+pub struct Turned {
+    /// When it was made.
+    pub began: Cycle,
+    /// When it comes.
+    pub arrives: Cycle,
+    /// The frame.
+    pub frame: Vec<u8>,
+}
+
 /// Frames that have been made, and the VI whose turn is next.
 #[derive(Debug, Clone, Default)]
 pub struct Outbox {
     turn: usize,
-    /// Frames to ourselves, and when they come.
-    loopback: VecDeque<(Cycle, Vec<u8>)>,
+    /// Frames to ourselves.
+    loopback: VecDeque<Turned>,
     /// The frame that was made last, for the wire.
     wire: Option<Vec<u8>>,
 }
@@ -37,25 +48,26 @@ impl Outbox {
     }
 
     /// A frame to ourselves, which arrives then; but behind those before it, whatever is chosen meanwhile.
-    pub fn turn_round(&mut self, arrives: Cycle, frame: Vec<u8>) {
-        let before = self.loopback.back().map_or(0, |(when, _)| *when);
-        self.loopback.push_back((arrives.max(before), frame));
+    pub fn turn_round(&mut self, mut turned: Turned) {
+        let before = self.loopback.back().map_or(0, |before| before.arrives);
+        turned.arrives = turned.arrives.max(before);
+        self.loopback.push_back(turned);
     }
 
     /// When the next frame to ourselves arrives.
     pub fn arrival(&self) -> Option<Cycle> {
-        self.loopback.front().map(|(when, _)| *when)
+        self.loopback.front().map(|turned| turned.arrives)
     }
 
     /// The next frame to ourselves, if it has arrived.
-    pub fn take_arrived(&mut self, now: Cycle) -> Option<Vec<u8>> {
+    pub fn take_arrived(&mut self, now: Cycle) -> Option<Turned> {
         self.arrival().filter(|when| *when <= now)?;
         self.take_turned()
     }
 
     /// The next frame to ourselves, whenever it arrives.
-    pub fn take_turned(&mut self) -> Option<Vec<u8>> {
-        self.loopback.pop_front().map(|(_, frame)| frame)
+    pub fn take_turned(&mut self) -> Option<Turned> {
+        self.loopback.pop_front()
     }
 
     /// The frame for the wire.

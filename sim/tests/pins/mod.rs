@@ -40,7 +40,7 @@ const INPUTS: [Input; 29] = [
 ];
 
 /// The outputs.
-const OUTPUTS: [Output; 19] = [
+const OUTPUTS: [Output; 24] = [
     ("tlp_rx_np_ready", |pins, value| pins.tlp_rx_np_ready = value != 0),
     ("tlp_tx_valid", |pins, value| pins.tlp_tx_valid = value != 0),
     ("tlp_tx_data", |pins, value| pins.tlp_tx_data = value),
@@ -53,6 +53,11 @@ const OUTPUTS: [Output; 19] = [
     ("eth_tx_data", |pins, value| pins.eth_tx_data = value),
     ("eth_tx_keep", |pins, value| pins.eth_tx_keep = value as u8),
     ("eth_tx_last", |pins, value| pins.eth_tx_last = value != 0),
+    ("loopback_valid", |pins, value| pins.loopback_valid = value != 0),
+    ("loopback_ready", |pins, value| pins.loopback_ready = value != 0),
+    ("loopback_data", |pins, value| pins.loopback_data = value),
+    ("loopback_keep", |pins, value| pins.loopback_keep = value as u8),
+    ("loopback_last", |pins, value| pins.loopback_last = value != 0),
     ("idle", |pins, value| pins.idle = value != 0),
     ("read_deadline_valid", |pins, value| pins.read_deadline_valid = value != 0),
     ("read_deadline", |pins, value| pins.read_deadline = value as u32),

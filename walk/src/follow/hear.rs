@@ -6,7 +6,7 @@ use viaduct_spec::profile::{DOORBELL_SHIFT, VIS};
 use viaduct_spec::register::{command, command_op, registers};
 use viaduct_spec::tables::table;
 
-use super::group::Group;
+use super::end_trace::EndTrace;
 use super::inputs::{Said, Store};
 use super::state::{State, NEVER};
 use crate::program::SHARED;
@@ -14,8 +14,8 @@ use crate::rows;
 
 impl State {
     /// Hears the next of it; whether there was something. `told`: what an interrupt tells of that it asks for.
-    pub(super) fn hear(&mut self, group: &Group<'_>, told: &mut usize) -> Result<bool, String> {
-        let Some(given) = group.host.get(self.host) else { return Ok(false) };
+    pub(super) fn hear(&mut self, trace: &EndTrace<'_>, told: &mut usize) -> Result<bool, String> {
+        let Some(given) = trace.host.get(self.host) else { return Ok(false) };
         if given.renews && self.high() > given.by && self.high() != NEVER {
             return Err("something of a life is seen when the next has begun".into());
         }
@@ -25,7 +25,7 @@ impl State {
         match &given.said {
             Said::Stores(stores) => {
                 for store in stores {
-                    *told = (*told).max(self.asked_for(group, store));
+                    *told = (*told).max(self.asked_for(trace, store));
                     self.nic.store(store.bar, store.offset, store.length, store.value);
                 }
             }
@@ -57,16 +57,15 @@ impl State {
 
     /// The moment of what an interrupt tells of that comes at once, because the consumer has not seen all that there is: of the oldest
     /// status, or entry, that it has not seen. A work queue that is made anew has none.
-    fn asked_for(&mut self, group: &Group<'_>, store: &Store) -> usize {
+    fn asked_for(&mut self, trace: &EndTrace<'_>, store: &Store) -> usize {
         if store.bar == Bar::Registers {
             let word = [store.value];
             let row = command::ROW.get(&word) as usize;
             let renews = store.offset == registers::COMMAND
                 && command::OP.get(&word) == u64::from(command_op::COMMIT)
                 && command::TABLE.get(&word) == u64::from(table::WORK_QUEUE);
-            let side = (0..group.ends.len()).find(|side| renews && self.vi(group, *side) == row / 2);
-            if let Some(side) = side {
-                self.sides[side].done[row % 2].clear();
+            if renews && trace.vi == row / 2 {
+                self.reached.done[row % 2].clear();
             }
             return 0;
         }
@@ -80,20 +79,18 @@ impl State {
                     page::RECEIVE_ARM => 1,
                     _ => return 0,
                 };
-                let side = (0..group.ends.len()).find(|side| self.vi(group, *side) == page);
-                let done = side.and_then(|side| {
-                    self.sides[side].done[receive].get(arm::POSITION.get(&word) as usize).copied()
-                });
-                done.unwrap_or(0)
+                let position = arm::POSITION.get(&word) as usize;
+                let done = self.reached.done[receive].get(position).filter(|_| trace.vi == page);
+                done.copied().unwrap_or(0)
             }
             Some(queue) if within == cq_page::ARM => {
-                let owner = group.places.owner(queue);
-                let side = owner.and_then(|owner| group.ends.iter().position(|end| *end == owner));
-                let (Some(side), Some(end)) = (side, owner) else { return 0 };
+                if trace.places.owner(queue) != Some(trace.end) {
+                    return 0;
+                }
                 let receive = (queue - 1 - SHARED) % 2;
                 let seen = cq_index::INDEX.get(&word) as usize;
-                let written = self.sides[side].entries[receive];
-                let entries = &group.outputs.ends[end].entries[receive];
+                let written = self.reached.entries[receive];
+                let entries = &trace.outputs.entries[receive];
                 entries.get(seen).filter(|_| seen < written).map_or(0, |(at, _)| *at)
             }
             Some(_) => 0,

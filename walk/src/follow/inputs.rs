@@ -106,8 +106,8 @@ impl<'a> Reader<'a> {
         Self { places, trace, stage: [None; 3], table: Vec::new(), bus: [false; 2] }
     }
 
-    /// What comes in these moments.
-    pub fn read(&mut self, moments: std::ops::Range<usize>) -> Inputs {
+    /// What the host says in these moments, and the frames that come in those.
+    pub fn read(&mut self, moments: std::ops::Range<usize>, comes: std::ops::Range<usize>) -> Inputs {
         let mut inputs = Inputs::default();
         let kept = std::mem::take(&mut self.table);
         for store in kept.into_iter().filter(|_| !moments.is_empty()) {
@@ -134,14 +134,20 @@ impl<'a> Reader<'a> {
                     self.bus[1] = *enabled;
                     inputs.host.push(given(Said::Msix(*enabled)));
                 }
-                What::Seen(Seen::FrameIn { data, damaged }) => {
-                    let Some(header) = Header::of(data) else { continue };
-                    let Some(end) = self.places.end_of(header.vi) else { continue };
-                    let (frame, damaged, answer) = (data.clone(), *damaged, header.answer);
-                    inputs.frames.push(Arrived { at, cycle, end, answer, frame, damaged });
-                }
                 _ => {}
             }
+        }
+        for at in comes {
+            let cycle = self.trace.moments[at].cycle;
+            let (data, damaged) = match &self.trace.moments[at].what {
+                What::Seen(Seen::FrameIn { data, damaged }) => (data, *damaged),
+                What::Seen(Seen::Loopback { data, .. }) => (data, false),
+                _ => continue,
+            };
+            let Some(header) = Header::of(data) else { continue };
+            let Some(end) = self.places.end_of(header.vi) else { continue };
+            let (frame, answer) = (data.clone(), header.answer);
+            inputs.frames.push(Arrived { at, cycle, end, answer, frame, damaged });
         }
         let mut by = usize::MAX;
         for given in inputs.host.iter_mut().rev() {

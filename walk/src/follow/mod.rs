@@ -8,7 +8,7 @@
 //!           +--> history: memory, for what the model reads
 //! ```
 
-mod group;
+mod end_trace;
 mod hear;
 mod history;
 mod host;
@@ -21,6 +21,7 @@ mod state;
 mod steps;
 mod unheard;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use viaduct_driver::device::Bar;
@@ -29,7 +30,7 @@ use viaduct_spec::register::{control, registers, state as shown};
 
 use crate::program::Program;
 use crate::trace::{Trace, What};
-use group::Group;
+use end_trace::EndTrace;
 use history::History;
 use inputs::Reader;
 use outputs::Outputs;
@@ -69,15 +70,21 @@ pub fn follow(program: &Program, nic: usize, trace: &Trace) -> Result<(), String
     starts.push(trace.moments.len());
     let mut left = 0;
     for end in starts {
-        // What was on its way leaves until the NIC says that its reset has ended.
+        // Until the NIC says that its reset has ended, what was on its way leaves, and a frame that comes may still be heard.
         let asked = trace.moments.iter().skip(end).take_while(|moment| !is_ready(&moment.what)).count();
-        let leaves = left..end + asked;
-        let comes = begins..end;
+        let moments = Moments { said: begins..end, comes: begins..end + asked, leaves: left..end + asked };
         let cut = end < trace.moments.len();
-        epoch(places, trace, &mut reader, &history, comes, leaves, cut)?;
+        epoch(places, trace, &mut reader, &history, moments, cut)?;
         (begins, left) = (end + 1, end + asked);
     }
     Ok(())
+}
+
+/// Of what is from one reset to the next: in which moments the host said it, in which frames came, in which things left.
+struct Moments {
+    said: Range<usize>,
+    comes: Range<usize>,
+    leaves: Range<usize>,
 }
 
 /// From one reset to the next.
@@ -86,27 +93,19 @@ fn epoch<'a>(
     trace: &Trace,
     reader: &mut Reader<'a>,
     history: &Arc<History>,
-    comes: std::ops::Range<usize>,
-    leaves: std::ops::Range<usize>,
+    moments: Moments,
     cut: bool,
 ) -> Result<(), String> {
-    let mut rings = Rings::new(trace, comes.clone());
-    let inputs = reader.read(comes);
-    let mut outputs = Outputs::read(&places, trace, leaves, &mut rings)?;
+    let mut rings = Rings::new(trace, moments.said.clone());
+    let inputs = reader.read(moments.said, moments.comes);
+    let mut outputs = Outputs::read(&places, trace, moments.leaves, &mut rings)?;
     if !cut {
         rings.end()?;
     }
     let cycles: Arc<[u64]> = trace.moments.iter().map(|moment| moment.cycle).collect();
-    let mut ends = places.ends();
-    while let Some(end) = ends.first().copied() {
-        let group: Vec<usize> = ends
-            .iter()
-            .copied()
-            .filter(|other| *other == end || places.is_loopback(end) && *other == end ^ 1)
-            .collect();
-        ends.retain(|end| !group.contains(end));
-        let group = Group::new(places, group, &inputs, &mut outputs, history, &cycles, cut);
-        let mut search = Search::new(&group);
+    for end in places.ends() {
+        let own = EndTrace::new(places, end, &inputs, &mut outputs, history, &cycles, cut);
+        let mut search = Search::new(&own);
         if let Err(why) = search.run() {
             let around = search.stopped().map_or(String::new(), |at| excerpt(trace, at));
             return Err(format!("end {end}: {why}{around}"));
@@ -118,7 +117,7 @@ fn epoch<'a>(
 /// What the NIC did just before a moment, and a little behind it.
 fn excerpt(trace: &Trace, at: usize) -> String {
     let mut text = String::new();
-    for number in at.saturating_sub(16)..(at + 16).min(trace.moments.len()) {
+    for number in at.saturating_sub(90)..(at + 30).min(trace.moments.len()) {
         let moment = &trace.moments[number];
         let what = match &moment.what {
             What::Host(address, data) => format!("host writes {} bytes at {address:#x}", data.len()),
@@ -126,6 +125,7 @@ fn excerpt(trace: &Trace, at: usize) -> String {
                 format!("frame in{}: {}", if *damaged { ", damaged" } else { "" }, places::describe(data))
             }
             What::Seen(Seen::FrameOut { data, .. }) => format!("frame out: {}", places::describe(data)),
+            What::Seen(Seen::Loopback { data, .. }) => format!("frame round: {}", places::describe(data)),
             What::Seen(Seen::Read { address, data }) => format!("{} bytes read at {address:#x}", data.len()),
             What::Seen(Seen::Write { address, data }) => {
                 let some = &data[..data.len().min(16)];

@@ -105,8 +105,9 @@ impl Outputs {
             let moment = &trace.moments[at];
             let cycle = moment.cycle;
             match &moment.what {
-                What::Seen(Seen::FrameOut { data, began }) => {
-                    let sender = Header::of(data).and_then(|header| Some((places.sender_to(header.vi)?, header)));
+                What::Seen(seen @ (Seen::FrameOut { data, began } | Seen::Loopback { data, began })) => {
+                    let loopback = matches!(seen, Seen::Loopback { .. });
+                    let sender = Header::of(data).and_then(|header| Some((places.sender_to(header.vi, loopback)?, header)));
                     let Some((end, header)) = sender else {
                         return Err(format!("cycle {cycle}: a frame of nobody's: {}", describe(data)));
                     };
@@ -180,25 +181,19 @@ impl Outputs {
         Ok(())
     }
 
-    /// What of it a group of ends lets out; the rest is other groups'.
-    pub fn of(&mut self, places: &Places<'_>, group: &[End]) -> Self {
-        let mut ends: Vec<OfEnd> = Vec::new();
-        ends.resize_with(self.ends.len(), OfEnd::default);
-        for end in group {
-            ends[*end] = std::mem::take(&mut self.ends[*end]);
-        }
+    /// What of it an end lets out; the rest is other ends'.
+    pub fn of(&mut self, places: &Places<'_>, end: End) -> (OfEnd, Vec<Written>) {
         let own = |written: &Written| match places.place(written.address) {
-            Place::Data(end) | Place::Descriptor(end) => group.contains(&end),
+            Place::Data(owner) | Place::Descriptor(owner) => owner == end,
             _ => false,
         };
-        let (own, rest) = std::mem::take(&mut self.written).into_iter().partition(own);
+        let (mut own, rest): (Vec<Written>, _) = std::mem::take(&mut self.written).into_iter().partition(own);
         self.written = rest;
-        let mut outputs = Self { ends, written: own };
         let mut first = 0;
-        for written in &mut outputs.written {
+        for written in &mut own {
             written.first = first;
             first += written.data.len();
         }
-        outputs
+        (std::mem::take(&mut self.ends[end]), own)
     }
 }

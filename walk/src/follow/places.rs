@@ -119,9 +119,9 @@ impl Places<'_> {
         self.ends().into_iter().find(|end| self.vi(*end) == vi)
     }
 
-    /// The end that sends to a VI of the other NIC.
-    pub fn sender_to(&self, vi: usize) -> Option<End> {
-        self.ends().into_iter().find(|end| !self.is_loopback(*end) && self.vi(end ^ 1) == vi)
+    /// The end that sends to a VI: of this NIC, by loopback, or of the other one.
+    pub fn sender_to(&self, vi: usize, loopback: bool) -> Option<End> {
+        self.ends().into_iter().find(|end| self.is_loopback(*end) == loopback && self.vi(end ^ 1) == vi)
     }
 
     /// The end whose alone a completion queue is.

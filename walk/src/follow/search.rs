@@ -7,51 +7,44 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 
-use viaduct_sim::model::Pending;
-
-use super::group::Group;
+use super::end_trace::EndTrace;
 use super::places::describe;
 use super::state::State;
 use super::steps::Step;
 use super::unheard::{Cause, Late};
 
-/// Steps after which a search is given up. That is a failure. (A message of eight frames that turns round and is never answered is sent
-/// again 60 times.)
+/// Steps after which a search is given up. That is a failure.
 const STEPS: usize = 20_000;
 
 /// The next thing that the NIC let out: the moment, and what.
-fn goal(state: &State, group: &Group<'_>) -> Option<(usize, String)> {
+fn goal(state: &State, trace: &EndTrace<'_>) -> Option<(usize, String)> {
     let mut first: Option<(usize, String)> = None;
     let mut offer = |at: usize, what: &dyn Fn() -> String| {
         if first.as_ref().is_none_or(|(found, _)| at < *found) {
             first = Some((at, what()));
         }
     };
-    if let Some(written) = group.outputs.written.get(state.written) {
-        let place = group.places.place(written.address);
+    if let Some(written) = trace.written.get(state.written) {
+        let place = trace.places.place(written.address);
         offer(written.at, &|| format!("{} bytes at {:#x}, {place:?}", written.data.len(), written.address));
     }
-    for (side, end) in state.sides.iter().zip(&group.ends) {
-        let outputs = &group.outputs.ends[*end];
-        for kind in 0..2 {
-            if let Some(left) = outputs.frames[kind].get(side.made[kind]) {
-                let name = ["request", "answer"][kind];
-                offer(left.at, &|| {
-                    format!("{name} frame {} of end {end}: {}", side.made[kind], describe(&left.frame))
-                });
-            }
-            if let Some((at, token)) = outputs.entries[kind].get(side.entries[kind]) {
-                offer(*at, &|| {
-                    format!("entry {} of end {end}, queue {kind}: {token:#x}", side.entries[kind])
-                });
-            }
-            if let Some((at, event)) = outputs.events[kind].get(side.events[kind]) {
-                offer(*at, &|| format!("event {} of end {end}: {event:?}", side.events[kind]));
-            }
+    let (reached, outputs, end) = (&state.reached, &trace.outputs, trace.end);
+    for kind in 0..2 {
+        if let Some(left) = outputs.frames[kind].get(reached.made[kind]) {
+            let name = ["request", "answer"][kind];
+            offer(left.at, &|| {
+                format!("{name} frame {} of end {end}: {}", reached.made[kind], describe(&left.frame))
+            });
         }
-        if let Some(at) = outputs.interrupts.get(side.interrupts) {
-            offer(*at, &|| format!("interrupt {} of end {end}", side.interrupts));
+        if let Some((at, token)) = outputs.entries[kind].get(reached.entries[kind]) {
+            offer(*at, &|| format!("entry {} of end {end}, queue {kind}: {token:#x}", reached.entries[kind]));
         }
+        if let Some((at, event)) = outputs.events[kind].get(reached.events[kind]) {
+            offer(*at, &|| format!("event {} of end {end}: {event:?}", reached.events[kind]));
+        }
+    }
+    if let Some(at) = outputs.interrupts.get(reached.interrupts) {
+        offer(*at, &|| format!("interrupt {} of end {end}", reached.interrupts));
     }
     first
 }
@@ -66,7 +59,7 @@ struct Node {
 
 /// The search.
 pub struct Search<'a> {
-    group: &'a Group<'a>,
+    trace: &'a EndTrace<'a>,
     steps: usize,
     failed: HashSet<u64>,
     /// The state that came furthest, how far, and why it came no further.
@@ -74,15 +67,15 @@ pub struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// For a group.
-    pub fn new(group: &'a Group<'a>) -> Self {
-        Self { group, steps: 0, failed: HashSet::new(), best: (0, None, Vec::new()) }
+    /// For a trace.
+    pub fn new(trace: &'a EndTrace<'a>) -> Self {
+        Self { trace, steps: 0, failed: HashSet::new(), best: (0, None, Vec::new()) }
     }
 
     /// Searches; the error says how far the model came, and what it would have done.
     pub fn run(&mut self) -> Result<(), String> {
         let mut stack = Vec::new();
-        if self.open(State::new(self.group), &mut stack) {
+        if self.open(State::new(self.trace), &mut stack) {
             return Ok(());
         }
         while let Some(node) = stack.last_mut() {
@@ -100,7 +93,7 @@ impl<'a> Search<'a> {
             let mut state = node.state.clone();
             let before = node.before;
             let score = progress(&node.state);
-            match state.step(self.group, step, before) {
+            match state.step(self.trace, step, before) {
                 Ok(true) => {
                     if self.open(state, &mut stack) {
                         return Ok(());
@@ -116,18 +109,18 @@ impl<'a> Search<'a> {
     /// The moment of what the model does not do.
     pub fn stopped(&self) -> Option<usize> {
         let state = self.best.1.as_ref()?;
-        goal(state, self.group).map(|(at, _)| at)
+        goal(state, self.trace).map(|(at, _)| at)
     }
 
     fn report(&self) -> String {
         let (_, state, why) = &self.best;
         let mut text = String::new();
         if let Some(state) = state {
-            match goal(state, self.group) {
+            match goal(state, self.trace) {
                 Some((at, what)) => {
                     text += &format!(
                         "cycle {}: the model does not do what the NIC did: {what}\n",
-                        self.group.cycles[at]
+                        self.trace.cycles[at]
                     );
                 }
                 None => text += "the model does more than the NIC did\n",
@@ -137,14 +130,8 @@ impl<'a> Search<'a> {
             text += &format!("  {why}\n");
         }
         if let Some(state) = state.as_ref().filter(|_| tracing::enabled!(tracing::Level::DEBUG)) {
-            for side in 0..state.sides.len() {
-                text += &format!(
-                    "  {:?}\n  {}\n",
-                    state.sides[side],
-                    state.nic.describe(state.vi(self.group, side))
-                );
-            }
-            text += &format!("  heard {} of {}\n", state.host, self.group.host.len());
+            text += &format!("  {:?}\n  {}\n", state.reached, state.nic.describe(self.trace.vi));
+            text += &format!("  heard {} of {}\n", state.host, self.trace.host.len());
         }
         text
     }
@@ -159,14 +146,11 @@ impl<'a> Search<'a> {
     }
 
     fn key(&self, state: &State) -> u64 {
-        let vis: Vec<usize> = self.group.ends.iter().map(|end| self.group.places.vi(*end)).collect();
         let mut hasher = DefaultHasher::new();
-        state.nic.fingerprint(&vis).hash(&mut hasher);
+        state.nic.fingerprint(&[self.trace.vi]).hash(&mut hasher);
         (state.host, state.written, state.score).hash(&mut hasher);
-        for side in &state.sides {
-            (side.taken, side.made, side.entries, side.events, side.interrupts).hash(&mut hasher);
-            side.turning.hash(&mut hasher);
-        }
+        let reached = &state.reached;
+        (reached.taken, reached.made, reached.entries, reached.events, reached.interrupts).hash(&mut hasher);
         hasher.finish()
     }
 
@@ -176,11 +160,11 @@ impl<'a> Search<'a> {
         if !self.failed.is_empty() && self.failed.contains(&self.key(&state)) {
             return false;
         }
-        let goal = goal(&state, self.group);
+        let goal = goal(&state, self.trace);
         let score = progress(&state);
         self.note(score, Some(&state), String::new());
         let steps = self.candidates(&state, before, score);
-        if goal.is_none() && (self.group.cut || steps.is_empty()) {
+        if goal.is_none() && (self.trace.cut || steps.is_empty()) {
             match self.rests(&mut state) {
                 Ok(()) => return true,
                 Err(why) => self.note(score, Some(&state), why),
@@ -193,27 +177,23 @@ impl<'a> Search<'a> {
     /// Does what does no harm; the moment of the next thing that the NIC let out.
     fn settle(&mut self, state: &mut State) -> usize {
         loop {
-            let next = goal(state, self.group);
-            let before = next.map_or(self.group.cycles.len(), |(at, _)| at);
-            let mut steps = Vec::new();
-            for (side, end) in self.group.ends.iter().enumerate() {
-                steps.extend([Step::Complete(side), Step::Fetch(side, false), Step::Fetch(side, true)]);
-                if self.group.loopback {
-                    continue;
-                }
-                let frames = &self.group.outputs.ends[*end].frames;
-                if state.sides[side].made[0] < frames[0].len() && !state.is_refused(self.group, side) {
-                    steps.push(Step::Request(side));
-                }
-                if state.sides[side].made[1] < frames[1].len() && !state.asks_again(self.group, side) {
-                    steps.extend(state.answers(self.group, side).map(|at| Step::Answer(side, at)));
-                }
+            let next = goal(state, self.trace);
+            let before = next.map_or(self.trace.cycles.len(), |(at, _)| at);
+            let mut steps = vec![Step::Complete, Step::Fetch(false), Step::Fetch(true)];
+            let frames = &self.trace.outputs.frames;
+            let waits = state.is_refused(self.trace) || state.is_overdue(self.trace, before);
+            if state.reached.made[0] < frames[0].len() && !waits {
+                steps.push(Step::Request);
             }
-            let broken = state.broken(self.group);
+            if state.reached.made[1] < frames[1].len() && !state.asks_again(self.trace) {
+                steps.extend(state.answers(self.trace).map(Step::Answer));
+            }
+            let broken = state.nic.is_broken(self.trace.vi);
             let mut settled = true;
             for step in steps {
                 let mut tried = state.clone();
-                if tried.step(self.group, step, before) == Ok(true) && tried.broken(self.group) == broken {
+                let done = tried.step(self.trace, step, before) == Ok(true);
+                if done && tried.nic.is_broken(self.trace.vi) == broken {
                     *state = tried;
                     settled = false;
                     break;
@@ -227,83 +207,60 @@ impl<'a> Search<'a> {
 
     /// What may come next, the likeliest first.
     fn candidates(&mut self, state: &State, before: usize, score: usize) -> Vec<Step> {
-        let group = self.group;
+        let trace = self.trace;
         let mut inputs: Vec<(u64, Step)> = Vec::new();
-        let mut timers: Vec<(u64, Step)> = Vec::new();
-        let host = group.host.get(state.host);
+        let host = trace.host.get(state.host);
         if let Some(given) = host.filter(|given| given.at < before) {
             inputs.push((given.cycle, Step::Host));
         }
-        for (side, end) in group.ends.iter().enumerate() {
-            for answer in [false, true] {
-                let kind = usize::from(answer);
-                let frame = group.frames[end][kind].get(state.sides[side].taken[kind]);
-                // What the host said has been heard of.
-                let frame =
-                    frame.filter(|frame| frame.at < before && host.is_none_or(|given| given.by >= frame.at));
-                inputs.extend(frame.map(|frame| (frame.cycle, Step::Frame(side, answer))));
-            }
-        }
-        let mut first = Vec::new();
-        let mut last = Vec::new();
-        for side in 0..group.ends.len() {
-            for answer in [true, false] {
-                if !state.sides[side].turning[usize::from(answer)].is_empty() {
-                    first.push(Step::Turned(side, answer));
-                }
-            }
-            let vi = state.vi(group, side);
-            let mut own = state.answers(group, side).map(|at| Step::Answer(side, at)).collect::<Vec<_>>();
-            if group.loopback {
-                // Which acknowledgements leave is not seen: each of them, or a response for all before it.
-                let response = own.last().copied().filter(|_| own.len() > 1);
-                let response = response.filter(|_| state.nic.answers(vi).contains(&Pending::Response));
-                own.truncate(1);
-                last.extend(response);
-            }
-            if state.nic.packets(vi).request {
-                own.push(Step::Request(side));
-            }
-            own.extend([Step::Complete(side), Step::Fetch(side, false), Step::Fetch(side, true)]);
-            for step in own {
-                let mut tried = state.clone();
-                match tried.step(group, step, before) {
-                    Ok(true) => {}
-                    Ok(false) => continue,
-                    Err(why) => {
-                        self.note(score, None, format!("{step:?}: {why}"));
-                        continue;
-                    }
-                }
-                let hits = goal(&tried, group).is_none_or(|(at, _)| at > before);
-                let later = matches!(step, Step::Answer(..)) && state.asks_again(group, side);
-                match (hits || group.loopback) && !later {
-                    true => first.push(step),
-                    false => last.push(step),
-                }
-            }
-            match state.nic.timer(vi) {
-                Some(when) if group.loopback => timers.push((when, Step::Expire(side))),
-                Some(_) => last.push(Step::Expire(side)),
-                None => {}
-            }
-            let answer = group.frames[&group.ends[side]][1].get(state.sides[side].taken[1]);
-            let came = group.loopback || answer.is_some_and(|frame| frame.at < before);
-            for late in [Late::Response, Late::Refusal, Late::Acknowledgement] {
-                if came && state.next_answer(group, side).is_some_and(|frame| late.is(frame)) {
-                    last.extend(Cause::ALL.map(|cause| Step::Unheard(side, late, cause)));
-                }
-            }
-            if state.is_wrong(group, side) {
-                last.extend(Cause::ALL.map(|cause| Step::Unheard(side, Late::Descriptor, cause)));
-            }
-        }
-        // What leaves a loopback VI again is not seen: its time-outs come in the order of time, when nothing else is under way.
-        let turning = |step: &Step| matches!(step, Step::Turned(..) | Step::Request(_));
-        if !first.iter().any(turning) {
-            inputs.extend(timers);
+        for answer in [false, true] {
+            let kind = usize::from(answer);
+            let frame = trace.frames[kind].get(state.reached.taken[kind]);
+            // What the host said has been heard of.
+            let frame =
+                frame.filter(|frame| frame.at < before && host.is_none_or(|given| given.by >= frame.at));
+            inputs.extend(frame.map(|frame| (frame.cycle, Step::Frame(answer))));
         }
         inputs.sort_by_key(|(cycle, _)| *cycle);
+        let mut first = Vec::new();
+        let mut last = Vec::new();
+        if state.is_overdue(trace, before) {
+            first.push(Step::Expire);
+        }
+        let mut own = state.answers(trace).map(Step::Answer).collect::<Vec<_>>();
+        if state.nic.packets(trace.vi).request {
+            own.push(Step::Request);
+        }
+        own.extend([Step::Complete, Step::Fetch(false), Step::Fetch(true)]);
+        for step in own {
+            let mut tried = state.clone();
+            match tried.step(trace, step, before) {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(why) => {
+                    self.note(score, None, format!("{step:?}: {why}"));
+                    continue;
+                }
+            }
+            let hits = goal(&tried, trace).is_none_or(|(at, _)| at > before);
+            let later = matches!(step, Step::Answer(..)) && state.asks_again(trace);
+            match hits && !later {
+                true => first.push(step),
+                false => last.push(step),
+            }
+        }
+        if state.nic.timer(trace.vi).is_some() {
+            last.push(Step::Expire);
+        }
+        let came = trace.frames[1].get(state.reached.taken[1]).is_some_and(|frame| frame.at < before);
+        for late in [Late::Response, Late::Refusal, Late::Acknowledgement] {
+            if came && state.next_answer(trace).is_some_and(|frame| late.is(frame)) {
+                last.extend(Cause::ALL.map(|cause| Step::Unheard(late, cause)));
+            }
+        }
+        if state.is_wrong(trace) {
+            last.extend(Cause::ALL.map(|cause| Step::Unheard(Late::Descriptor, cause)));
+        }
         first.extend(inputs.into_iter().map(|(_, step)| step));
         first.extend(last);
         first
@@ -311,33 +268,29 @@ impl<'a> Search<'a> {
 
     /// Nothing is left to do.
     fn rests(&self, state: &mut State) -> Result<(), String> {
-        let group = self.group;
-        if group.cut {
+        let trace = self.trace;
+        if trace.cut {
             return Ok(());
         }
-        if state.host < group.host.len() {
+        if state.host < trace.host.len() {
             return Err("the host is not heard to its end".into());
         }
-        for (side, end) in group.ends.iter().enumerate() {
-            let own = &state.sides[side];
-            if own.taken != [0, 1].map(|kind| group.frames[end][kind].len()) {
-                return Err(format!("frames for end {end} are not taken"));
-            }
-            state.omit_spare(group, side);
-            let before = group.cycles.len();
-            let waiting = state.answers(group, side).next().filter(|_| !state.is_silent(group, side));
-            if let Some(index) = waiting {
-                let why = state.clone().step(group, Step::Answer(side, index), before);
-                return Err(why.err().unwrap_or_else(|| format!("end {end} does not send an answer")));
-            }
-            for step in
-                [Step::Request(side), Step::Complete(side), Step::Fetch(side, false), Step::Fetch(side, true)]
-            {
-                match state.clone().step(group, step, before) {
-                    Ok(false) => {}
-                    Ok(true) => return Err(format!("end {end}: {step:?} is possible and is not done")),
-                    Err(why) => return Err(why),
-                }
+        let end = trace.end;
+        if state.reached.taken != [0, 1].map(|kind| trace.frames[kind].len()) {
+            return Err(format!("frames for end {end} are not taken"));
+        }
+        state.omit_spare(trace);
+        let before = trace.cycles.len();
+        let waiting = state.answers(trace).next().filter(|_| !state.is_silent(trace));
+        if let Some(index) = waiting {
+            let why = state.clone().step(trace, Step::Answer(index), before);
+            return Err(why.err().unwrap_or_else(|| format!("end {end} does not send an answer")));
+        }
+        for step in [Step::Request, Step::Complete, Step::Fetch(false), Step::Fetch(true)] {
+            match state.clone().step(trace, step, before) {
+                Ok(false) => {}
+                Ok(true) => return Err(format!("end {end}: {step:?} is possible and is not done")),
+                Err(why) => return Err(why),
             }
         }
         Ok(())
@@ -346,6 +299,6 @@ impl<'a> Search<'a> {
 
 /// How far a state has come: what is matched, and what has come.
 fn progress(state: &State) -> usize {
-    let taken: usize = state.sides.iter().flat_map(|side| side.taken).sum();
+    let taken: usize = state.reached.taken.iter().sum();
     (state.score << 12) + taken + state.host
 }

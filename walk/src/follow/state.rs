@@ -6,7 +6,7 @@ use viaduct_sim::model::{Choices, Driven, Pending};
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::event_code;
 
-use super::group::Group;
+use super::end_trace::EndTrace;
 use super::host::{Done, Host};
 use super::outputs::{entry, event};
 use super::places::Place;
@@ -27,13 +27,11 @@ pub struct Owed {
     pub came: usize,
 }
 
-/// What is known of an end's.
+/// How far the model has come, by counts and moments.
 #[derive(Debug, Clone, Default)]
-pub struct Side {
+pub struct Reached {
     /// Frames taken: requests, and answers.
     pub taken: [usize; 2],
-    /// Frames that turn round and have not come: requests, and answers.
-    pub turning: [VecDeque<Vec<u8>>; 2],
     /// Frames made: requests, and answers.
     pub made: [usize; 2],
     /// Entries of each queue.
@@ -67,8 +65,8 @@ pub struct State {
     pub nic: Driven<Host>,
     /// What the host has said, as far as it is heard.
     pub host: usize,
-    /// By place in the group.
-    pub sides: Vec<Side>,
+    /// How far it has come.
+    pub reached: Reached,
     /// Bytes that are matched, a bit each.
     matched: Vec<u64>,
     /// The first write that is not matched whole.
@@ -85,12 +83,12 @@ pub struct State {
 
 impl State {
     /// Before the first moment.
-    pub fn new(group: &Group<'_>) -> Self {
+    pub fn new(trace: &EndTrace<'_>) -> Self {
         Self {
-            nic: Driven::new(Choices::led(), Host::new(group.history.clone())),
+            nic: Driven::new(Choices::led(), Host::new(trace.history.clone())),
             host: 0,
-            sides: group.ends.iter().map(|_| Side::default()).collect(),
-            matched: vec![0; group.bytes.div_ceil(64)],
+            reached: Reached::default(),
+            matched: vec![0; trace.bytes.div_ceil(64)],
             written: 0,
             clock: 0,
             high: 0,
@@ -122,44 +120,47 @@ impl State {
 
     /// Matches what the model has let out in a step. `answers`: the step was an answer's coming. `told`: what an interrupt tells of that
     /// the step asks for.
-    pub fn absorb(&mut self, group: &Group<'_>, answers: bool, told: usize) -> Result<(), String> {
+    pub fn absorb(&mut self, trace: &EndTrace<'_>, answers: bool, told: usize) -> Result<(), String> {
         let done = std::mem::take(&mut self.nic.host().done);
         let mut last = told;
         for done in done {
             match done {
-                Done::Write(address, data) => match group.places.place(address) {
+                Done::Write(address, data) => match trace.places.place(address) {
                     Place::Entry { queue, within, .. } => {
                         let word = data.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
                         match (within, self.half.take()) {
                             (0, None) => self.half = Some(word),
                             (8, Some(token)) => {
-                                let at = self.entry(group, queue, [token, word])?;
+                                let at = self.entry(trace, queue, [token, word])?;
                                 // Who waits at a work queue is told of its status, who waits at a completion queue of an entry.
-                                if group.places.owner(queue).is_some() {
+                                if trace.places.owner(queue).is_some() {
                                     last = at;
                                 }
                             }
                             _ => return Err("the model writes half an entry".into()),
                         }
                     }
-                    place => last = self.write(group, place, address, &data, answers)?.unwrap_or(last),
+                    place => last = self.write(trace, place, address, &data, answers)?.unwrap_or(last),
                 },
-                Done::Interrupt(vector) => self.interrupt(group, vector as usize, last)?,
+                Done::Interrupt(vector) => self.interrupt(trace, vector as usize, last)?,
             }
         }
-        self.note_answers(group);
+        self.note_answers(trace);
         Ok(())
     }
 
-    fn side(&self, group: &Group<'_>, end: End) -> Result<usize, String> {
-        let found = group.ends.iter().position(|own| *own == end);
-        found.ok_or_else(|| format!("the model does something for end {end}, whose turn it is not"))
+    /// What the model does, it does for the end that is followed.
+    fn is_for(&self, trace: &EndTrace<'_>, end: End) -> Result<(), String> {
+        match end == trace.end {
+            true => Ok(()),
+            false => Err(format!("the model does something for end {end}")),
+        }
     }
 
     /// A write into an end's memory; the moment of a status.
     fn write(
         &mut self,
-        group: &Group<'_>,
+        trace: &EndTrace<'_>,
         place: Place,
         address: u64,
         data: &[u8],
@@ -170,18 +171,18 @@ impl State {
             Place::Descriptor(end) => (end, true),
             _ => return Err(format!("the model writes {} bytes at {address:#x}", data.len())),
         };
-        let side = self.side(group, end)?;
+        self.is_for(trace, end)?;
         let name = if descriptor { "status or immediate data" } else { "data" };
-        let (first, last) = self.match_bytes(group, address, data, name)?;
+        let (first, last) = self.match_bytes(trace, address, data, name)?;
         if !descriptor {
-            let side = &mut self.sides[side];
+            let reached = &mut self.reached;
             let kind = usize::from(!answers);
-            side.data[kind] = side.data[kind].max(last);
+            reached.data[kind] = reached.data[kind].max(last);
             return Ok(None);
         }
-        let side = &mut self.sides[side];
+        let reached = &mut self.reached;
         if data.len() != 8 {
-            side.data[1] = side.data[1].max(last);
+            reached.data[1] = reached.data[1].max(last);
             return Ok(None);
         }
         let word = u32::from_le_bytes([data[4], data[5], data[6], data[7]]);
@@ -192,48 +193,40 @@ impl State {
         }
         // Data that answers bring is a read's: a send before it may complete when that has come.
         let data = match operation {
-            status::OP_RDMA_READ => side.data[0].max(side.late),
-            _ => side.data[1] * receive,
+            status::OP_RDMA_READ => reached.data[0].max(reached.late),
+            _ => reached.data[1] * receive,
         };
         if data > last {
             return Err(format!("DONE at {address:#x} ahead of its data or immediate data"));
         }
-        if side.status[receive] > last {
+        if reached.status[receive] > last {
             return Err(format!("status at {address:#x} ahead of the one before it on its queue"));
         }
-        side.status[receive] = last;
+        reached.status[receive] = last;
         if receive == 1 && word & status::ERROR_MASK == 0 {
-            side.received = last;
+            reached.received = last;
         }
-        side.done[receive].push(last);
+        reached.done[receive].push(last);
         Ok(Some(last))
-    }
-
-    /// The error bits of the next status that the NIC writes there, in a completion at this address.
-    pub fn status_at(&self, group: &Group<'_>, address: u64) -> Option<u32> {
-        let mut written = group.touching(address).filter(|written| written.address == address);
-        let status = written.find(|written| !self.is_matched(written.first))?;
-        let word = status.data.get(4..8)?;
-        Some(u32::from_le_bytes([word[0], word[1], word[2], word[3]]) & status::ERROR_MASK)
     }
 
     /// Finds the bytes among those that the NIC wrote: the first moment and the last.
     fn match_bytes(
         &mut self,
-        group: &Group<'_>,
+        trace: &EndTrace<'_>,
         address: u64,
         data: &[u8],
         name: &str,
     ) -> Result<(usize, usize), String> {
         let (mut first, mut last) = (NEVER, 0);
         for (at, byte) in (address..).zip(data) {
-            let found = group.touching(at).find_map(|written| {
+            let found = trace.touching(at).find_map(|written| {
                 let within = at.checked_sub(written.address)? as usize;
                 let value = written.data.get(within)?;
                 (!self.is_matched(written.first + within)).then_some((written, within, *value))
             });
             let Some((written, within, value)) = found else {
-                if !group.cut {
+                if !trace.cut {
                     return Err(format!("{name} at {at:#x} missing: {} bytes from {address:#x}", data.len()));
                 }
                 last = NEVER;
@@ -247,7 +240,7 @@ impl State {
             let when = self.due(written.at, &|| format!("{name} at {at:#x}"))?;
             (first, last) = (first.min(when), last.max(when));
         }
-        while let Some(written) = group.outputs.written.get(self.written) {
+        while let Some(written) = trace.written.get(self.written) {
             let mut bytes = written.first..written.first + written.data.len();
             if !bytes.all(|byte| self.is_matched(byte)) {
                 break;
@@ -257,63 +250,64 @@ impl State {
         Ok((if last == NEVER { NEVER } else { first }, last))
     }
 
-    fn entry(&mut self, group: &Group<'_>, queue: usize, words: [u64; 2]) -> Result<usize, String> {
+    fn entry(&mut self, trace: &EndTrace<'_>, queue: usize, words: [u64; 2]) -> Result<usize, String> {
         if queue == rows::ERROR_RING {
-            return self.event(group, words[0]);
+            return self.event(trace, words[0]);
         }
         let (token, vi, receive) = entry(words);
-        let end = group.places.end_of(vi).ok_or("the model writes an entry of nobody's")?;
-        let (side, kind) = (self.side(group, end)?, usize::from(receive));
-        let number = self.sides[side].entries[kind];
+        let end = trace.places.end_of(vi).ok_or("the model writes an entry of nobody's")?;
+        self.is_for(trace, end)?;
+        let kind = usize::from(receive);
+        let number = self.reached.entries[kind];
         let name = || format!("entry {number} of VI {vi}'s queue {kind}");
-        let at = match group.outputs.ends[end].entries[kind].get(number) {
+        let at = match trace.outputs.entries[kind].get(number) {
             Some((at, found)) if *found == token => *at,
             Some((_, found)) => return Err(format!("{} is {found:#x}, not {token:#x}", name())),
-            None if group.cut => NEVER,
+            None if trace.cut => NEVER,
             None => return Err(format!("{} missing: {token:#x}", name())),
         };
         let at = self.due(at, &name)?;
-        self.sides[side].entries[kind] += 1;
-        if at < self.sides[side].status[kind] {
+        self.reached.entries[kind] += 1;
+        if at < self.reached.status[kind] {
             return Err(format!("{} ahead of its status", name()));
         }
         Ok(at)
     }
 
-    fn event(&mut self, group: &Group<'_>, token: u64) -> Result<usize, String> {
-        let (end, kind, event) = event(&group.places, token).ok_or("the model has an event of nobody's")?;
-        let side = self.side(group, end)?;
-        let number = self.sides[side].events[kind];
+    fn event(&mut self, trace: &EndTrace<'_>, token: u64) -> Result<usize, String> {
+        let (end, kind, event) = event(&trace.places, token).ok_or("the model has an event of nobody's")?;
+        self.is_for(trace, end)?;
+        let number = self.reached.events[kind];
         let name = || {
             let code = event_code::CODES.codes.iter().find(|code| code.value == u64::from(event.code));
             format!("event {number} of end {end}, {}", code.map_or("unknown", |code| code.name))
         };
-        let at = match group.outputs.ends[end].events[kind].get(number) {
+        let at = match trace.outputs.events[kind].get(number) {
             Some((at, found)) if *found == event => *at,
             Some((_, found)) => return Err(format!("{}: is {found:?}, not {event:?}", name())),
-            None if group.cut => NEVER,
+            None if trace.cut => NEVER,
             None => return Err(format!("{} missing", name())),
         };
-        self.sides[side].events[kind] += 1;
+        self.reached.events[kind] += 1;
         self.due(at, &name)?;
         // No completion: what follows it in a step says nothing of it.
         Ok(0)
     }
 
-    fn interrupt(&mut self, group: &Group<'_>, vector: usize, behind: usize) -> Result<(), String> {
-        let side = self.side(group, vector)?;
-        let number = self.sides[side].interrupts;
+    fn interrupt(&mut self, trace: &EndTrace<'_>, vector: usize, behind: usize) -> Result<(), String> {
+        self.is_for(trace, vector)?;
+        let number = self.reached.interrupts;
         let name = || format!("interrupt {number} of vector {vector}");
-        let at = match group.outputs.ends[vector].interrupts.get(number) {
+        let at = match trace.outputs.interrupts.get(number) {
             Some(at) => *at,
-            None if group.cut => NEVER,
+            None if trace.cut => NEVER,
             None => return Err(format!("{} missing", name())),
         };
         let at = self.due(at, &name)?;
-        self.sides[side].interrupts += 1;
+        self.reached.interrupts += 1;
         match at < behind {
             true => {
-                let cycles = [at, behind].map(|at| group.cycles.get(at));
+                let cycles = [at, behind].map(|at| trace.cycles.get(at));
                 Err(format!("{} ahead of the status or entry that it tells of: {cycles:?}", name()))
             }
             false => Ok(()),
@@ -321,18 +315,16 @@ impl State {
     }
 
     /// Answers that have come to wait: none may leave before what it acknowledges is written.
-    fn note_answers(&mut self, group: &Group<'_>) {
-        for (side, end) in self.sides.iter_mut().zip(&group.ends) {
-            let waiting = self.nic.answers(group.places.vi(*end)).len();
-            let frames = &group.frames[end][0];
-            let came =
-                side.taken[0].checked_sub(1).and_then(|last| frames.get(last)).map_or(0, |frame| frame.at);
-            if waiting < side.owes.len() {
-                side.owes = vec![Owed { came, ..Owed::default() }; waiting].into();
-                side.passed = side.passed.min(waiting);
-            }
-            let owed = Owed { data: side.data[1], received: side.received, came };
-            side.owes.resize(waiting, owed);
+    fn note_answers(&mut self, trace: &EndTrace<'_>) {
+        let waiting = self.nic.answers(trace.vi).len();
+        let reached = &mut self.reached;
+        let came = reached.taken[0].checked_sub(1).and_then(|last| trace.frames[0].get(last));
+        let came = came.map_or(0, |frame| frame.at);
+        if waiting < reached.owes.len() {
+            reached.owes = vec![Owed { came, ..Owed::default() }; waiting].into();
+            reached.passed = reached.passed.min(waiting);
         }
+        let owed = Owed { data: reached.data[1], received: reached.received, came };
+        reached.owes.resize(waiting, owed);
     }
 }

@@ -2,7 +2,7 @@
 
 use viaduct_sim::model::Unheard;
 
-use super::group::Group;
+use super::end_trace::EndTrace;
 use super::places::{is_nak, is_response};
 use super::state::State;
 use super::steps::Step;
@@ -53,69 +53,55 @@ impl Cause {
 }
 
 impl State {
-    /// Something of a side's ends, and the VI breaks by something else; whether both can be.
+    /// Something ends, and the VI breaks by something else; whether both can be.
     pub(super) fn unheard(
         &mut self,
-        group: &Group<'_>,
-        side: usize,
+        trace: &EndTrace<'_>,
         (late, cause): (Late, Cause),
         before: usize,
     ) -> Result<bool, String> {
         let ended = match late {
-            Late::Response | Late::Refusal | Late::Acknowledgement => {
-                self.answer_unheard(group, side, late)?
-            }
-            Late::Descriptor => self.is_wrong(group, side) && self.nic.request_unheard(self.vi(group, side)),
+            Late::Response | Late::Refusal | Late::Acknowledgement => self.answer_unheard(trace, late)?,
+            Late::Descriptor => self.is_wrong(trace) && self.nic.request_unheard(trace.vi),
         };
-        Ok(ended && self.breaks_by(group, side, cause, before)?)
+        Ok(ended && self.breaks_by(trace, cause, before)?)
     }
 
-    /// The next answer of a side's, which is such a one, is not heard to its end.
-    fn answer_unheard(&mut self, group: &Group<'_>, side: usize, late: Late) -> Result<bool, String> {
-        let found = self.next_answer(group, side).filter(|frame| late.is(frame));
+    /// The next answer, which is such a one, is not heard to its end.
+    fn answer_unheard(&mut self, trace: &EndTrace<'_>, late: Late) -> Result<bool, String> {
+        let found = self.next_answer(trace).filter(|frame| late.is(frame));
         let Some(frame) = found.map(<[u8]>::to_vec) else { return Ok(false) };
-        if group.loopback {
-            self.sides[side].turning[1].pop_front();
-        } else {
-            let arrived = &group.frames[&group.ends[side]][1][self.sides[side].taken[1]];
-            self.sides[side].taken[1] += 1;
-            self.clock = self.clock.max(arrived.at);
-            if arrived.damaged {
-                return Ok(false);
-            }
+        let arrived = &trace.frames[1][self.reached.taken[1]];
+        self.reached.taken[1] += 1;
+        self.clock = self.clock.max(arrived.at);
+        if arrived.damaged {
+            return Ok(false);
         }
         let what = if late == Late::Acknowledgement { Unheard::Acknowledges } else { Unheard::Ends };
         self.nic.frame_unheard(&frame, what);
-        let before = self.sides[side].data[0];
-        self.absorb(group, true, 0)?;
-        let own = &mut self.sides[side];
+        let before = self.reached.data[0];
+        self.absorb(trace, true, 0)?;
+        let own = &mut self.reached;
         own.late = std::mem::replace(&mut own.data[0], before);
         Ok(true)
     }
 
     /// The descriptor whose turn it is has an error of its own.
-    pub fn is_wrong(&self, group: &Group<'_>, side: usize) -> bool {
-        let vi = self.vi(group, side);
+    pub fn is_wrong(&self, trace: &EndTrace<'_>) -> bool {
+        let vi = trace.vi;
         self.nic.packets(vi).request && self.nic.clone().request_unheard(vi)
     }
 
     /// A VI breaks by this, and was well before.
-    fn breaks_by(
-        &mut self,
-        group: &Group<'_>,
-        side: usize,
-        cause: Cause,
-        before: usize,
-    ) -> Result<bool, String> {
-        let vi = self.vi(group, side);
+    fn breaks_by(&mut self, trace: &EndTrace<'_>, cause: Cause, before: usize) -> Result<bool, String> {
+        let vi = trace.vi;
         let well = !self.nic.is_broken(vi);
         let next = match cause {
-            Cause::Request => Step::Request(side),
-            Cause::Fetch(receive) => Step::Fetch(side, receive),
+            Cause::Request => Step::Request,
+            Cause::Fetch(receive) => Step::Fetch(receive),
             Cause::Host => Step::Host,
-            Cause::Frame | Cause::Answer if group.loopback => Step::Turned(side, cause == Cause::Answer),
-            Cause::Frame | Cause::Answer => Step::Frame(side, cause == Cause::Answer),
+            Cause::Frame | Cause::Answer => Step::Frame(cause == Cause::Answer),
         };
-        Ok(self.step(group, next, before)? && well && self.nic.is_broken(vi))
+        Ok(self.step(trace, next, before)? && well && self.nic.is_broken(vi))
     }
 }

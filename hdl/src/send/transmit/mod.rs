@@ -432,7 +432,6 @@ impl Logic for Transmit {
         self.untold.next = self.was_idle.q.val() | (self.ack.val().kind == self.forget.val());
         match self.step.q.val() {
             State::Idle => {
-                self.silent.d.next = false;
                 self.entered.d.next = false;
                 self.vi.d.next = self.packet.val().vi;
                 if self.takes_ack.val() {
@@ -497,9 +496,10 @@ impl Logic for Transmit {
                 } else {
                     self.whole_taken.d.next = self.has_payload.val();
                     self.breaks.d.next = false;
-                    self.silent.d.next = self.stale.val();
                     self.started.d.next = self.was_started.val();
                     if !self.was_dropping.val() {
+                        // What has begun to be dropped in its epoch is told though that has passed meanwhile: it may have broken the VI.
+                        self.silent.d.next = self.stale.val();
                         self.errors.d.next = self.error.val();
                         // Not what a VI that is not connected does to its messages; nor a lost descriptor,
                         // which is reported by who lost it.
@@ -574,8 +574,9 @@ impl Logic for Transmit {
             _ => {}
         }
         if self.done.val() {
-            if (self.packet.val().last & !self.silent.q.val())
-                | (self.is_reliable.val() & (self.step.q.val() == State::Decide))
+            // What has left is told at the message's end, of a reliable VI always; what was dropped at the end, if it is to be told.
+            if ((self.step.q.val() == State::Decide) & (self.is_reliable.val() | self.packet.val().last))
+                | (self.packet.val().last & !self.silent.q.val())
             {
                 self.step.d.next = State::Report;
             } else {

@@ -13,7 +13,7 @@ use crate::model::event::Event;
 use crate::model::frame::{self, Packet};
 use crate::model::host::Host;
 use crate::model::tables::{Row, Rows, ViState};
-use crate::model::transmit::Way;
+use crate::model::transmit::{Turned, Way};
 
 impl<H: Host> Device<H> {
     /// Applies the effects of a part of a VI's, and those of these.
@@ -117,7 +117,7 @@ impl<H: Host> Device<H> {
         match self.way(vi) {
             Way::Loopback => {
                 let arrives = self.now + self.choices.packet_cycles + self.choices.loopback_cycles;
-                self.outbox.turn_round(arrives, frame);
+                self.outbox.turn_round(Turned { began: self.now, arrives, frame });
             }
             Way::Wire => self.outbox.send(frame),
         }

@@ -111,12 +111,6 @@ impl<H: Host> Driven<H> {
         sent.is_none()
     }
 
-    /// The DMA address of the completion of the message that a VI's next request packet begins, if it begins one.
-    pub fn begins_next(&mut self, vi: usize) -> Option<u64> {
-        let (part, _, mut context) = self.device.parts(vi);
-        part.requester.begins_next(&mut context)
-    }
-
     /// What a VI's responder has to send, in its order.
     pub fn answers(&self, vi: usize) -> Vec<Pending> {
         let responder = &self.device.vis[vi].responder;
@@ -161,11 +155,6 @@ impl<H: Host> Driven<H> {
     /// When the timer of a VI's requester ends: of its pause if there is one, otherwise its time-out.
     pub fn timer(&self, vi: usize) -> Option<Cycle> {
         self.device.vis[vi].requester.timer()
-    }
-
-    /// Time-outs in a row of a VI's requester.
-    pub fn retries(&self, vi: usize) -> u64 {
-        self.device.vis[vi].requester.retries()
     }
 
     /// It ends.

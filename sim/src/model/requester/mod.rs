@@ -111,11 +111,6 @@ impl Requester {
         self.completes.take().is_some()
     }
 
-    /// Time-outs in a row, without progress.
-    pub fn retries(&self) -> u64 {
-        self.retries
-    }
-
     /// The next moment at which something happens by itself.
     pub fn deadline(&self) -> Option<Cycle> {
         [self.timer(), self.begins, self.completes].into_iter().flatten().min()

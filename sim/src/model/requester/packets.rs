@@ -1,6 +1,6 @@
 //! Request packets: whose turn it is, what a descriptor is checked for, and the packets that it becomes.
 
-use viaduct_spec::descriptor::{status, COMPLETION_OFFSET};
+use viaduct_spec::descriptor::status;
 use viaduct_spec::register::{counter, event_code};
 use viaduct_spec::tables::{gather, service, transmit};
 use viaduct_spec::wire::opcode;
@@ -11,7 +11,7 @@ use crate::model::context::Context;
 use crate::model::descriptor::{Descriptor, Operation};
 use crate::model::effect::{Effect, Effects};
 use crate::model::frame::Packet;
-use crate::model::place::{Access, Place, Right};
+use crate::model::place::Place;
 use crate::model::tables::Rows;
 use crate::model::{psn, raw, scatter, timers};
 
@@ -134,14 +134,6 @@ impl Requester {
                 || self.may_start(message, depth)
                 // What is wrong in itself waits for no read.
                 || check(&message.descriptor, rows).is_err())
-    }
-
-    /// Where the completion goes of the message that begins next, if the next packet begins one.
-    pub fn begins_next(&self, context: &mut Context<'_>) -> Option<u64> {
-        let message = self.messages.get(self.cursor.0).filter(|message| !message.started)?;
-        let place = message.posted?.place.plus(COMPLETION_OFFSET);
-        let tag = context.rows.descriptor_tag(false);
-        context.memory.locate(Access { place, span: 8, tag, right: Right::Write })
     }
 
     /// Makes the next request packet; what goes wrong with it completes its descriptor.
