@@ -48,6 +48,8 @@ pub struct Reached {
     pub done: [Vec<usize>; 2],
     /// The last moment of data: of its requests, and of its peer's.
     pub data: [usize; 2],
+    /// The moment of the last immediate data in a descriptor.
+    pub immediate: usize,
     /// That of a read's which goes on when its VI breaks: what ends before that read does not wait for it.
     pub late: usize,
     /// For each answer that waits.
@@ -182,7 +184,7 @@ impl State {
         }
         let reached = &mut self.reached;
         if data.len() != 8 {
-            reached.data[1] = reached.data[1].max(last);
+            reached.immediate = last;
             return Ok(None);
         }
         let word = u32::from_le_bytes([data[4], data[5], data[6], data[7]]);
@@ -194,7 +196,7 @@ impl State {
         // Data that answers bring is a read's: a send before it may complete when that has come.
         let data = match operation {
             status::OP_RDMA_READ => reached.data[0].max(reached.late),
-            _ => reached.data[1] * receive,
+            _ => reached.data[1].max(reached.immediate) * receive,
         };
         if data > last {
             return Err(format!("DONE at {address:#x} ahead of its data or immediate data"));

@@ -60,7 +60,7 @@ impl Responder {
 
     /// What is sent back next is read from memory.
     pub fn reads_next(&self) -> bool {
-        matches!(self.replies.iter().next(), Some(Reply::Read { .. }))
+        matches!(self.replies.iter().next(), Some(Reply::Read { read, .. }) if read.length != 0)
     }
 
     /// Nothing is sent back any more.
