@@ -231,7 +231,7 @@ impl<'a> Search<'a> {
         if state.nic.packets(trace.vi).request {
             own.push(Step::Request);
         }
-        own.extend([Step::Complete, Step::Fetch(false), Step::Fetch(true)]);
+        own.extend([Step::Complete, Step::Fetch(false), Step::Fetch(true), Step::TakeAgain]);
         for step in own {
             let mut tried = state.clone();
             match tried.step(trace, step, before) {

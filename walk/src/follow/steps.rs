@@ -37,6 +37,8 @@ pub enum Step {
     Fetch(bool),
     /// A timer ends.
     Expire,
+    /// An implied NAK is taken that was taken before (Requester 2).
+    TakeAgain,
     /// Something ends, and before the VI has heard of it, it breaks by this.
     Unheard(Late, Cause),
 }
@@ -57,6 +59,7 @@ impl State {
             Step::Fetch(receive) => self.nic.fetch(trace.vi, receive),
             Step::Complete => self.nic.complete(trace.vi),
             Step::Expire => self.expire(trace, before),
+            Step::TakeAgain => self.asks_for_a_read(trace) && self.nic.take_again(trace.vi),
             Step::Unheard(..) => false,
         };
         self.absorb(trace, step == Step::Frame(true), told)?;
@@ -117,6 +120,11 @@ impl State {
             self.leave(trace, 0, &sent.frame)?;
         }
         Ok(true)
+    }
+
+    /// The NIC's next request asks for a read.
+    fn asks_for_a_read(&self, trace: &EndTrace<'_>) -> bool {
+        self.next(trace, 0).is_some_and(|left| is_read(&left.frame))
     }
 
     /// The NIC's next frame asks for a read again: from which packet was decided when it began to read the descriptor again, and what has

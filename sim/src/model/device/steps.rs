@@ -138,6 +138,11 @@ impl<H: Host> Driven<H> {
         sent
     }
 
+    /// An implied NAK is taken again that has come again when what is missing had been asked for; whether there is one.
+    pub fn take_again(&mut self, vi: usize) -> bool {
+        self.device.vis[vi].requester.take_again()
+    }
+
     /// The next request of a VI's asks for a read from this packet, whose data has come while it was made; whether it can.
     pub fn ask_from(&mut self, vi: usize, psn: u32) -> bool {
         self.device.vis[vi].requester.ask_from(psn)

@@ -28,6 +28,17 @@ use super::work_queue::{Fetched, WorkQueue};
 use crate::clock::Cycle;
 use message::Message;
 
+/// An implied NAK that was taken.
+#[derive(Debug, Clone, Copy)]
+struct Implied {
+    /// The oldest PSN then: what the read's answer lacked.
+    missing: u32,
+    /// That has been asked for since.
+    asked: bool,
+    /// And the NAK has come again: it may be taken again.
+    again: bool,
+}
+
 /// A VI's requester.
 #[derive(Debug, Clone, Default)]
 pub struct Requester {
@@ -45,8 +56,8 @@ pub struct Requester {
     /// Time-outs and receiver-not-ready answers in a row, without progress.
     retries: u64,
     rnr_retries: u64,
-    /// The oldest PSN when the last implied NAK was taken: one is enough until something comes of it.
-    implied: Option<u32>,
+    /// The implied NAK that was taken last: it is not taken again until something comes of it.
+    implied: Option<Implied>,
     /// What a doorbell has told of is not fetched before.
     begins: Option<Cycle>,
     /// Unreliable sends that have left complete then.

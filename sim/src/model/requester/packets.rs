@@ -209,10 +209,14 @@ impl Requester {
         if read {
             message.asked = number;
         }
+        let from = psn::add(message.first, number);
         if whole && !reliable {
             message.outcome = Some(0);
         }
         self.cursor = if whole { (at + 1, 0) } else { (at, number + 1) };
+        if read {
+            self.note_asked(from);
+        }
         if reliable {
             self.timer = self.timer.or(timers::timeout(context.now, ticks));
         } else {

@@ -4,7 +4,7 @@ use viaduct_spec::descriptor::status;
 use viaduct_spec::register::{counter, event_code};
 use viaduct_spec::tables::{service, transmit};
 
-use super::Requester;
+use super::{Implied, Requester};
 use crate::clock::Cycle;
 use crate::model::context::Context;
 use crate::model::effect::{Effect, Effects};
@@ -65,11 +65,32 @@ impl Requester {
     }
 
     /// An answer that stands behind an unanswered read says that the read or its answer was lost. Once is
-    /// enough: what was under way then may say it again.
+    /// enough: what was under way then may say it again (Requester 2).
     pub fn implied_nak(&mut self) {
-        if self.implied != Some(self.oldest) {
-            self.implied = Some(self.oldest);
-            self.rewind();
+        let missing = self.oldest;
+        match &mut self.implied {
+            Some(taken) if taken.missing == missing => taken.again = taken.asked,
+            _ => {
+                self.implied = Some(Implied { missing, asked: false, again: false });
+                self.rewind();
+            }
+        }
+    }
+
+    /// Takes an implied NAK again, if it may be; for whoever leads the model.
+    pub fn take_again(&mut self) -> bool {
+        let again = self.implied.is_some_and(|taken| taken.again);
+        if again {
+            self.implied = None;
+            self.implied_nak();
+        }
+        again
+    }
+
+    /// The request of a read leaves that asks from this PSN on.
+    pub fn note_asked(&mut self, from: u32) {
+        if let Some(taken) = self.implied.as_mut().filter(|taken| taken.missing == from) {
+            taken.asked = true;
         }
     }
 
