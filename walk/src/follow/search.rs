@@ -100,7 +100,10 @@ impl<'a> Search<'a> {
                     }
                 }
                 Ok(false) => {}
-                Err(why) => self.note(score, None, format!("{step:?}: {why}")),
+                Err(why) => {
+                    tracing::debug!("at {score}, {step:?}: {why}");
+                    self.note(score, None, format!("{step:?}: {why}"));
+                }
             }
         }
         Err(self.report())

@@ -106,10 +106,11 @@ impl Requester {
         self.timer = None;
     }
 
-    /// The message that holds a PSN ends with this error, and the VI breaks with this event; without one it breaks by something else.
+    /// The message that holds a PSN ends with this error, if it has none of its own, and the VI breaks with this event; without one it
+    /// breaks by something else.
     pub fn refused(&mut self, number: u32, bits: u32, code: Option<u8>, effects: &mut Effects) {
         if let Some(message) = self.holder(number) {
-            message.outcome = Some(bits);
+            message.outcome.get_or_insert(bits);
         }
         if let Some(code) = code {
             effects.break_vi(code, false);
