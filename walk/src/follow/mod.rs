@@ -117,7 +117,7 @@ fn epoch<'a>(
 /// What the NIC did just before a moment, and a little behind it.
 fn excerpt(trace: &Trace, at: usize) -> String {
     let mut text = String::new();
-    for number in at.saturating_sub(90)..(at + 30).min(trace.moments.len()) {
+    for number in at.saturating_sub(16)..(at + 16).min(trace.moments.len()) {
         let moment = &trace.moments[number];
         let what = match &moment.what {
             What::Host(address, data) => format!("host writes {} bytes at {address:#x}", data.len()),

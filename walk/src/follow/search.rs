@@ -196,7 +196,9 @@ impl<'a> Search<'a> {
             for step in steps {
                 let mut tried = state.clone();
                 let done = tried.step(self.trace, step, before) == Ok(true);
-                if done && tried.nic.is_broken(self.trace.vi) == broken {
+                // A descriptor that is wrong may yet be flushed instead.
+                let sent = step != Step::Request || tried.reached.made[0] > state.reached.made[0];
+                if done && sent && tried.nic.is_broken(self.trace.vi) == broken {
                     *state = tried;
                     settled = false;
                     break;

@@ -46,7 +46,9 @@ pub enum Step {
 impl State {
     /// Does a step, with memory as it is before a moment; whether there was something to do.
     pub fn step(&mut self, trace: &EndTrace<'_>, step: Step, before: usize) -> Result<bool, String> {
-        self.nic.host().before = before;
+        // What the host says has taken effect by then: what it writes later is not read for it.
+        let heard = trace.host.get(self.host).filter(|_| step == Step::Host);
+        self.nic.host().before = heard.map_or(before, |given| given.by.min(before));
         if let Step::Unheard(late, cause) = step {
             return self.unheard(trace, (late, cause), before);
         }
