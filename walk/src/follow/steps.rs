@@ -242,6 +242,10 @@ impl State {
     /// it would send again may be given up before it has left.)
     pub fn is_overdue(&self, trace: &EndTrace<'_>, before: usize) -> bool {
         let Some(when) = self.nic.timer(trace.vi) else { return false };
+        // Of a NIC it begins with each packet.
+        let sent = self.reached.made[0].checked_sub(1).and_then(|last| trace.outputs.frames[0].get(last));
+        let after = sent.zip(self.nic.timeout(trace.vi)).map_or(0, |(sent, time)| sent.began + time);
+        let when = when.max(after);
         let now = trace.cycles.get(before).copied().unwrap_or(u64::MAX);
         let now = self.next(trace, 0).map_or(now, |left| left.began.min(now));
         let is_heard = |kind: usize| {

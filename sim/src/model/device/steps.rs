@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::io::Write;
 
 use viaduct_spec::profile::RECEIVE_AHEAD;
+use viaduct_spec::tables::transmit;
 
 use crate::clock::Cycle;
 use crate::model::choices::{Choices, Unheard, WHEN_TOLD};
@@ -13,7 +14,8 @@ use crate::model::driven::{Driven, Sent};
 use crate::model::effect::Effect;
 use crate::model::host::Host;
 use crate::model::responder::Reply;
-use crate::model::tables::ViState;
+use crate::model::tables::{Rows, ViState};
+use crate::model::timers;
 
 /// Something that a responder has to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,6 +162,14 @@ impl<H: Host> Driven<H> {
     /// When the timer of a VI's requester ends: of its pause if there is one, otherwise its time-out.
     pub fn timer(&self, vi: usize) -> Option<Cycle> {
         self.device.vis[vi].requester.timer()
+    }
+
+    /// Cycles of its time-out, if it has one and does not pause.
+    pub fn timeout(&self, vi: usize) -> Option<Cycle> {
+        if self.device.vis[vi].requester.is_paused() {
+            return None;
+        }
+        timers::timeout(0, Rows::new(&self.device.tables, vi).transmit().get(transmit::TIMEOUT))
     }
 
     /// It ends.

@@ -117,6 +117,11 @@ impl Requester {
         self.pause.or(self.timer)
     }
 
+    /// It waits for its receiver.
+    pub fn is_paused(&self) -> bool {
+        self.pause.is_some()
+    }
+
     /// The oldest send is done, and whoever leads the model says when it completes.
     pub fn completes_now(&mut self) -> bool {
         self.completes.take().is_some()
