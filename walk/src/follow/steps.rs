@@ -176,8 +176,8 @@ impl State {
             self.nic.set_time(left.began);
         }
         let Some(sent) = self.nic.answer(vi, index) else {
-            // It breaks the VI; or it is of bytes, which come while Bus Master is set.
-            return Ok(kind != Pending::Response || self.nic.host().master);
+            // Its turn has broken the VI; or it is of bytes, which come while Bus Master is set.
+            return Ok(kind != Pending::Response || self.nic.answers(vi) != waiting);
         };
         let owed = self.reached.owes.get(index).copied().unwrap_or_default();
         let at = self.leave(trace, 1, &sent.frame)?;

@@ -242,7 +242,12 @@ impl<H: Host> Device<H> {
     /// Whether an answer of a VI's can be sent now.
     pub fn has_answer(&self, vi: usize) -> bool {
         let responder = &self.vis[vi].responder;
-        responder.has_reply() && (self.host.bus_master() || !responder.reads_next())
+        let reads = || responder.reads_next(&Rows::new(&self.tables, vi), &self.protection());
+        responder.has_reply() && (self.host.bus_master() || !reads())
+    }
+
+    fn protection(&self) -> Protection<'_> {
+        Protection { tables: &self.tables, one_behind: self.choices.mutant == Some(Mutant::OneBehind) }
     }
 
     /// Whether a request of a VI's can be sent now.

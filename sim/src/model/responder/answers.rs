@@ -8,7 +8,7 @@ use super::Responder;
 use crate::model::context::Context;
 use crate::model::effect::{Effect, Effects};
 use crate::model::frame::{acknowledge, Packet};
-use crate::model::place::{Access, Right, Unread};
+use crate::model::place::Unread;
 use crate::model::psn;
 use crate::model::response::response_opcode;
 
@@ -39,12 +39,7 @@ impl Responder {
         context: &mut Context<'_>,
         effects: &mut Effects,
     ) {
-        let mtu = context.rows.receive_mtu() as u64;
-        let from = u64::from(done) * mtu;
-        let left = read.length.saturating_sub(from);
-        let length = left.min(mtu) as usize;
-        let tag = context.rows.receive_tag();
-        let access = Access { place: read.place.plus(from), span: left, tag, right: Right::RemoteRead };
+        let (access, length) = read.access(done, &context.rows);
         let psn = read.psn(done);
         let data = if length == 0 { Ok(Vec::new()) } else { context.memory.read(access, length) };
         let data = match data {

@@ -22,6 +22,8 @@ use viaduct_spec::wire::syndrome;
 
 use super::choices::Choices;
 use super::context::Context;
+use super::protection::Protection;
+use super::tables::Rows;
 use inbound::Inbound;
 use replies::{Nak, Read};
 
@@ -58,9 +60,11 @@ impl Responder {
         !self.replies.is_empty()
     }
 
-    /// What is sent back next is read from memory.
-    pub fn reads_next(&self) -> bool {
-        matches!(self.replies.iter().next(), Some(Reply::Read { read, .. }) if read.length != 0)
+    /// What is sent back next is read from memory, and not refused.
+    pub fn reads_next(&self, rows: &Rows<'_>, protection: &Protection<'_>) -> bool {
+        let Some(Reply::Read { read, done, .. }) = self.replies.iter().next() else { return false };
+        let (access, length) = read.access(*done, rows);
+        length != 0 && protection.grant(access, length).is_ok()
     }
 
     /// Nothing is sent back any more.

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use viaduct_spec::wire::syndrome;
 
-use crate::model::place::Place;
+use crate::model::place::{Access, Place, Right};
 use crate::model::psn;
+use crate::model::tables::Rows;
 
 /// A NAK with which a VI breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +59,15 @@ impl Read {
     /// The PSN behind its last.
     fn end(&self) -> u32 {
         psn::add(self.first, self.packets)
+    }
+
+    /// The access of its answer's packet of this number, and the packet's bytes.
+    pub fn access(&self, number: u32, rows: &Rows<'_>) -> (Access, usize) {
+        let mtu = rows.receive_mtu() as u64;
+        let from = u64::from(number) * mtu;
+        let span = self.length.saturating_sub(from);
+        let (place, tag) = (self.place.plus(from), rows.receive_tag());
+        (Access { place, span, tag, right: Right::RemoteRead }, span.min(mtu) as usize)
     }
 
     /// The PSN of its answer's packet of this number.
