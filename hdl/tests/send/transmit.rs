@@ -47,6 +47,8 @@ struct World {
     ack_frames: VecDeque<Expected>,
     sent: VecDeque<port::Fields>,
     faults: VecDeque<(u64, u8)>,
+    /// NAKs of answers that were refused.
+    failed: VecDeque<port::Fields>,
 }
 
 fn world() -> World {
@@ -78,6 +80,8 @@ fn world() -> World {
         for (word, value) in vi.headers.template(&mut rng).into_iter().enumerate() {
             port::commit(&mut bench, table::TEMPLATE, (8 * n + word) as u64, [value, 0, 0]);
         }
+        // One that has broken, or is idle again, was connected.
+        port::state(&mut bench, n as u64, vi_states::CONNECTED);
         port::state(&mut bench, n as u64, vi.state);
         port::epoch(&mut bench, n as u64, false);
     }
@@ -91,6 +95,7 @@ fn world() -> World {
         ack_frames: VecDeque::new(),
         sent: VecDeque::new(),
         faults: VecDeque::new(),
+        failed: VecDeque::new(),
     }
 }
 
@@ -285,10 +290,17 @@ impl World {
         let rng = &mut self.rng;
         let others: Vec<u64> = (0..64).filter(|n| self.vis[*n as usize].service != service::RAW).collect();
         let n = *others.choose(rng).unwrap();
-        let (psn, msn) = (rng.random_range(0..1 << 24), rng.random_range(0..1 << 24));
         let code = *[syndrome::ACK, syndrome::NAK_OPERATIONAL, syndrome::RNR_NAK].choose(rng).unwrap();
         // Its connection has ended meanwhile.
         let forgotten = rng.random_bool(0.1);
+        let left = self.vis[n as usize].state != vi_states::IDLE && !forgotten;
+        self.acknowledgement_of(n, code, forgotten, left);
+    }
+
+    /// An acknowledgement of a VI's, which leaves or does not.
+    fn acknowledgement_of(&mut self, n: u64, code: u8, forgotten: bool, leaves: bool) {
+        let rng = &mut self.rng;
+        let (psn, msn) = (rng.random_range(0..1 << 24), rng.random_range(0..1 << 24));
         let kind = if forgotten { word::FORGET } else { word::SAY };
         self.acks.push_back(fields(&[
             ("vi", n),
@@ -298,7 +310,7 @@ impl World {
             ("kind", kind),
         ]));
         let vi = &self.vis[n as usize];
-        if vi.state != vi_states::IDLE && !forgotten {
+        if leaves {
             let frame = frames::Fields {
                 opcode: opcode::RC_ACKNOWLEDGE,
                 psn: psn as u32,
@@ -315,7 +327,7 @@ impl World {
 
     /// Runs until everything expected has come. Returns the cycles taken.
     fn run(&mut self, eager: bool) -> u64 {
-        let Self { bench, rng, packets, acks, frames, ack_frames, sent, faults, .. } = self;
+        let Self { bench, rng, packets, acks, frames, ack_frames, sent, faults, failed, .. } = self;
         let mut words: VecDeque<(u64, bool)> = VecDeque::new();
         let mut wholes: VecDeque<(bool, bool)> = VecDeque::new();
         let mut filled = 0;
@@ -362,7 +374,9 @@ impl World {
             }
             bench.set("frame_ready", (eager || rng.random_bool(0.8)).into());
             bench.set("sent_ready", (eager || rng.random_bool(0.5)).into());
-            bench.set("fault_ready", rng.random_bool(0.2).into());
+            // No fault is taken while the state changes by the one before.
+            bench.set("fault_ready", (broken.is_none() && rng.random_bool(0.2)).into());
+            bench.set("failed_ready", rng.random_bool(0.2).into());
             bench.eval();
 
             if !beats.is_empty() {
@@ -388,6 +402,13 @@ impl World {
                 quiet = 0;
                 let got = port::get::<Sent>(bench, "sent");
                 let expected = sent.pop_front().expect("a message nobody sent");
+                for (name, value) in &expected {
+                    assert_eq!(got[name], *value, "{name}: expected {expected:x?}, got {got:x?}");
+                }
+            }
+            if bench.get("failed_valid") == 1 && bench.get("failed_ready") == 1 {
+                let got = port::get::<AckRequest>(bench, "failed");
+                let expected = failed.pop_front().expect("a NAK nobody expects");
                 for (name, value) in &expected {
                     assert_eq!(got[name], *value, "{name}: expected {expected:x?}, got {got:x?}");
                 }
@@ -437,7 +458,7 @@ impl World {
         for _ in 0..8 {
             bench.tick();
         }
-        assert!(faults.is_empty() && words.is_empty() && wholes.is_empty());
+        assert!(faults.is_empty() && failed.is_empty() && words.is_empty() && wholes.is_empty());
         assert_eq!(bench.get("busy"), 0);
         println!("{positive} ACKs, {negative} NAKs, {cycles} cycles");
         cycles
@@ -577,6 +598,38 @@ fn an_error_that_has_broken_its_vi_is_told_behind_a_rewind() {
     let errors = u64::from(status::PROTECTION_ERROR);
     world.sent.push_back(fields(&[("vi", sender), ("ends", 1), ("errors", errors), ("epoch", 0)]));
     world.run(true);
+}
+
+/// A peer's read is refused when its answer is made: that breaks the VI, the NAK is asked for, and no acknowledgement of what was asked for
+/// behind the read leaves ahead of the NAK (docs/semantics.md, Responder 5), until the VI is connected again.
+#[test]
+fn an_answer_that_is_refused_holds_back_acknowledgements() {
+    for (refused, code, nak) in [
+        (true, event_code::RDMAR_PROT, syndrome::NAK_ACCESS),
+        (false, event_code::CONN_LOST, syndrome::NAK_OPERATIONAL),
+    ] {
+        let mut world = world();
+        let of = |vi: &Vi| vi.service == service::RELIABLE_DELIVERY && vi.state == vi_states::CONNECTED;
+        let n = world.vis.iter().position(of).expect("one of 64") as u64;
+        // What its reply says besides: the message's number, in the place of immediate data.
+        let answer = [("vi", n), ("send", 1), ("reply", 1), ("length", 64), ("psn", 77), ("immediate", 5)];
+        let payload = Some((Vec::new(), refused, !refused));
+        world.packets.push_back(Given { packet: fields(&answer), payload });
+        world.faults.push_back((n, code));
+        let told = [("vi", n), ("psn", 77), ("msn", 4), ("syndrome", nak.into()), ("kind", word::LAST)];
+        world.failed.push_back(fields(&told));
+        world.run(true);
+        world.acknowledgement_of(n, syndrome::ACK, false, false);
+        world.acknowledgement_of(n, nak, false, true);
+        world.run(true);
+        // The rest of the answer.
+        let payload = Some((vec![0; 64], false, false));
+        world.packets.push_back(Given { packet: fields(&answer), payload });
+        world.run(true);
+        port::state(&mut world.bench, n, vi_states::CONNECTED);
+        world.acknowledgement_of(n, syndrome::ACK, false, true);
+        world.run(true);
+    }
 }
 
 #[test]

@@ -19,7 +19,9 @@
 //! its VI's is dropped and not told; the first one of a new epoch brings its PSN. An acknowledgement is asked for in
 //! the last packet of a message, and where the low 4 bits of the PSN are ones. The first packet of an RDMA write has a
 //! RETH, and so has an RDMA read, which takes the PSNs of its answer; who waits for that hears of it first. Packets of answers to peers'
-//! reads bring their PSN, and are sent as acknowledgements are; one whose bytes could not be read breaks its VI, with a NAK. The payload of a VI of service RAW is the frame. Frames carry no pad to Ethernet's minimum: that is the MAC's.
+//! reads bring their PSN, and are sent as acknowledgements are; one whose bytes could not be read breaks its VI, with a NAK, and no ACK of
+//! what was asked for behind it leaves until the VI is connected again. The payload of a VI of service RAW is the frame. Frames carry no
+//! pad to Ethernet's minimum: that is the MAC's.
 //!
 //! Latency: 9 cycles from a whole packet to its frame's first beat. Throughput: a frame of w words every w + 1 cycles,
 //! at least every 5: 10 cycles for a send of 8 bytes.
@@ -428,8 +430,11 @@ impl Logic for Transmit {
         self.nak_left.d.next = false;
         self.done.next = false;
         self.payload_ready.next = self.framer.payload_ready.val();
-        // Nobody is told: the VI's connection, or the one that the acknowledgement is of, is no more.
-        self.untold.next = self.was_idle.q.val() | (self.ack.val().kind == self.forget.val());
+        // Nobody is told: the VI's connection, or the one that the acknowledgement is of, is no more; or it would be of what was asked for
+        // behind an answer that was refused.
+        self.untold.next = self.was_idle.q.val()
+            | (self.ack.val().kind == self.forget.val())
+            | (self.was_refusing.q.val() & !self.negative.val());
         match self.step.q.val() {
             State::Idle => {
                 self.entered.d.next = false;
