@@ -50,8 +50,11 @@ pub struct Choices {
 /// What comes of something that is under way while its VI breaks by something else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unheard {
-    /// Data of an answer to a read goes to memory, as far as it may; a descriptor that is wrong, or that the peer refuses, has its error.
+    /// Data of an answer to a read goes to memory, as far as it may; a descriptor that is wrong, or that the peer refuses, has its error; a
+    /// request that is refused is told so.
     Ends,
+    /// The same, and a read is complete whose last packet that was.
+    Completes,
     /// A NAK acknowledges what is before it, and no more.
     Acknowledges,
 }

@@ -62,6 +62,13 @@ pub fn is_response(frame: &[u8]) -> bool {
         .is_some_and(|code| (opcode::RC_READ_RESPONSE_FIRST..=opcode::RC_READ_RESPONSE_ONLY).contains(code))
 }
 
+/// Whether a frame is the last of an RDMA read's answer.
+pub fn is_last_response(frame: &[u8]) -> bool {
+    frame
+        .get(BTH)
+        .is_some_and(|code| (opcode::RC_READ_RESPONSE_LAST..=opcode::RC_READ_RESPONSE_ONLY).contains(code))
+}
+
 /// Whether a frame asks for an RDMA read.
 pub fn is_read(frame: &[u8]) -> bool {
     frame.get(BTH) == Some(&opcode::RC_READ_REQUEST)
@@ -71,6 +78,11 @@ pub fn is_read(frame: &[u8]) -> bool {
 pub fn is_nak(frame: &[u8]) -> bool {
     let syndrome = frame.get(HEADER_BYTES).copied();
     frame.get(BTH) == Some(&opcode::RC_ACKNOWLEDGE) && syndrome.is_some_and(|code| code >= syndrome::RNR_NAK)
+}
+
+/// Whether a frame says that its VI breaks by what it answers.
+pub fn is_refusal(frame: &[u8]) -> bool {
+    is_nak(frame) && frame.get(HEADER_BYTES) != Some(&syndrome::NAK_SEQUENCE)
 }
 
 /// A frame in a few words.

@@ -258,10 +258,14 @@ impl<'a> Search<'a> {
             last.push(Step::Expire);
         }
         let came = trace.frames[1].get(state.reached.taken[1]).is_some_and(|frame| frame.at < before);
-        for late in [Late::Response, Late::Refusal, Late::Acknowledgement] {
+        for late in Late::ANSWERS {
             if came && state.next_answer(trace).is_some_and(|frame| late.is(frame)) {
                 last.extend(Cause::ALL.map(|cause| Step::Unheard(late, cause)));
             }
+        }
+        let asked = trace.frames[0].get(state.reached.taken[0]).is_some_and(|frame| frame.at < before);
+        if asked && state.refuses(trace) {
+            last.extend(Cause::ALL.map(|cause| Step::Unheard(Late::Request, cause)));
         }
         if state.is_wrong(trace) {
             last.extend(Cause::ALL.map(|cause| Step::Unheard(Late::Descriptor, cause)));

@@ -1,9 +1,9 @@
 //! What ends while a VI breaks by something else: the VI has not heard of it, and it has ended all the same (docs/semantics.md, Work queues 4).
 
-use viaduct_sim::model::Unheard;
+use viaduct_sim::model::{Pending, Unheard};
 
 use super::end_trace::EndTrace;
-use super::places::{is_nak, is_response};
+use super::places::{is_last_response, is_nak, is_refusal, is_response, Header};
 use super::state::State;
 use super::steps::Step;
 
@@ -12,21 +12,29 @@ use super::steps::Step;
 pub enum Late {
     /// The data of a read's answer goes to memory.
     Response,
+    /// It does, and ends the read.
+    LastResponse,
     /// The peer refuses a message.
     Refusal,
     /// It does, and the VI hears only what that acknowledges.
     Acknowledgement,
     /// A descriptor has an error of its own.
     Descriptor,
+    /// A request of the peer's is refused.
+    Request,
 }
 
 impl Late {
+    /// Those that an answer may be.
+    pub const ANSWERS: [Self; 4] = [Self::Response, Self::LastResponse, Self::Refusal, Self::Acknowledgement];
+
     /// Those that a frame may be.
     pub fn is(self, frame: &[u8]) -> bool {
         match self {
             Self::Response => is_response(frame),
+            Self::LastResponse => is_last_response(frame),
             Self::Refusal | Self::Acknowledgement => is_nak(frame),
-            Self::Descriptor => false,
+            Self::Descriptor | Self::Request => false,
         }
     }
 }
@@ -61,8 +69,9 @@ impl State {
         before: usize,
     ) -> Result<bool, String> {
         let ended = match late {
-            Late::Response | Late::Refusal | Late::Acknowledgement => self.answer_unheard(trace, late)?,
+            Late::Request => self.request_unheard(trace)?,
             Late::Descriptor => self.is_wrong(trace) && self.nic.request_unheard(trace.vi),
+            _ => self.answer_unheard(trace, late)?,
         };
         Ok(ended && self.breaks_by(trace, cause, before)?)
     }
@@ -77,13 +86,40 @@ impl State {
         if arrived.damaged {
             return Ok(false);
         }
-        let what = if late == Late::Acknowledgement { Unheard::Acknowledges } else { Unheard::Ends };
+        let what = match late {
+            Late::Acknowledgement => Unheard::Acknowledges,
+            Late::LastResponse => Unheard::Completes,
+            _ => Unheard::Ends,
+        };
         self.nic.frame_unheard(&frame, what);
         let before = self.reached.data[0];
         self.absorb(trace, true, 0)?;
         let own = &mut self.reached;
         own.late = std::mem::replace(&mut own.data[0], before);
         Ok(true)
+    }
+
+    /// The next request is refused, which the peer is told.
+    fn request_unheard(&mut self, trace: &EndTrace<'_>) -> Result<bool, String> {
+        let Some(arrived) = trace.frames[0].get(self.reached.taken[0]).filter(|frame| !frame.damaged) else {
+            return Ok(false);
+        };
+        self.reached.taken[0] += 1;
+        self.clock = self.clock.max(arrived.at);
+        self.nic.frame_unheard(&arrived.frame, Unheard::Ends);
+        self.absorb(trace, false, 0)?;
+        let refused = |answer: &Pending| matches!(answer, Pending::Refusal { .. });
+        Ok(self.nic.answers(trace.vi).iter().any(refused))
+    }
+
+    /// The NIC's next answer refuses the next request.
+    pub fn refuses(&self, trace: &EndTrace<'_>) -> bool {
+        let left = trace.outputs.frames[1].get(self.reached.made[1]).filter(|left| is_refusal(&left.frame));
+        let asked = trace.frames[0].get(self.reached.taken[0]);
+        left.zip(asked).is_some_and(|(left, asked)| {
+            Header::of(&left.frame).map(|header| header.psn)
+                == Header::of(&asked.frame).map(|header| header.psn)
+        })
     }
 
     /// The descriptor whose turn it is has an error of its own.

@@ -63,7 +63,7 @@ impl<H: Host> Device<H> {
                 let requester = &mut self.vis[vi].requester;
                 match self.choices.unheard {
                     None => requester.refused(psn, bits, Some(code), more),
-                    Some(Unheard::Ends) => requester.refused(psn, bits, None, more),
+                    Some(Unheard::Ends | Unheard::Completes) => requester.refused(psn, bits, None, more),
                     Some(Unheard::Acknowledges) => {}
                 }
             }

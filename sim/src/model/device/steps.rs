@@ -96,8 +96,8 @@ impl<H: Host> Driven<H> {
         device.vis[vi].requester.fetched() != before || device.vis[vi].state() != state
     }
 
-    /// An answer has come while its VI breaks: data of a read goes to memory, and what is refused has its error. Who leads the model has the VI
-    /// break next.
+    /// A frame has come while its VI breaks: data of a read goes to memory, what is refused has its error, or is told so. Who leads the model
+    /// has the VI break next.
     pub fn frame_unheard(&mut self, frame: &[u8], what: Unheard) {
         self.device.choices.unheard = Some(what);
         self.device.take_frame(frame, false);

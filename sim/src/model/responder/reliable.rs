@@ -122,6 +122,9 @@ impl Responder {
         effects: &mut Effects,
     ) {
         self.break_with(nak, context.choices);
+        if context.choices.unheard.is_some() {
+            return;
+        }
         if let (Some(bits), Some(Inbound::Send { ending, .. })) = (ending, &mut self.inbound) {
             *ending = bits;
         }
