@@ -94,10 +94,10 @@ pub fn all() -> Vec<Entry> {
         entry("receive/tally", || verilog(receive::Tally::default()), 27, 0, 0),
         entry("receive/delivery", || verilog(receive::Delivery::default()), 815, 0, 203),
         entry("receive/closing", || verilog(receive::Closing::default()), 15, 0, 312),
-        entry("receive/matcher", || verilog(receive::Matcher::default()), 2530, 8, 146),
+        entry("receive/matcher", || verilog(receive::Matcher::default()), 2545, 8, 146),
         entry("receive/scatter", || verilog(receive::Scatter::default()), 1040, 0, 178),
-        entry("receive/path", || verilog(receive::Receive::default()), 6420, 24, 122),
-        entry("receive/reads", || verilog(receive::Reads::default()), 550, 3, 214),
+        entry("receive/path", || verilog(receive::Receive::default()), 6430, 24, 122),
+        entry("receive/reads", || verilog(receive::Reads::default()), 565, 3, 214),
         // Answering RDMA reads.
         entry("reply/requests", || verilog(reply::Requests::default()), 1395, 3, 186),
         // Interrupts.
