@@ -41,6 +41,18 @@ impl Conditions {
         made
     }
 
+    /// The same with unkind root complexes. Their conditions are drawn from the weather's seed, which is the program's.
+    pub fn unkind(self) -> Self {
+        let bus = root_complex::Conditions::random(&mut ChaCha8Rng::seed_from_u64(self.seed));
+        Self { bus, ..self }
+    }
+
+    /// Whether the root complexes do more than to answer late.
+    pub fn is_unkind(&self) -> bool {
+        let kind = root_complex::Conditions { round_trip: self.bus.round_trip, ..Default::default() };
+        self.bus != kind
+    }
+
     /// The network's options.
     pub fn options(&self) -> network::Options {
         let bus = Options { conditions: self.bus, seed: self.seed, ..Options::default() };

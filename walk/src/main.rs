@@ -31,6 +31,9 @@ struct Arguments {
     /// Holds models against the model, with all that it can do
     #[arg(long)]
     model: bool,
+    /// Every program runs on an unkind bus, not only every second one
+    #[arg(long)]
+    unkind: bool,
     /// Prints the programs and runs nothing
     #[arg(long)]
     print: bool,
@@ -85,6 +88,7 @@ fn main() -> Result<ExitCode> {
         seeds,
         limit: arguments.minutes.map(|minutes| Duration::from_secs(60 * minutes)),
         model_only: arguments.model,
+        unkind: arguments.unkind,
         mutant: None,
         folder: arguments.out,
         most: arguments.most,

@@ -47,6 +47,8 @@ pub struct Soak {
     pub limit: Option<Duration>,
     /// NICs that are held against the model; of the mixed ones one after the other.
     pub model_only: bool,
+    /// All root complexes are unkind, not only every second walk's.
+    pub unkind: bool,
     /// What rule those models break, which are not the reference.
     pub mutant: Option<Mutant>,
     /// Where evidence goes.
@@ -83,7 +85,10 @@ impl Soak {
                     let late = self.limit.is_some_and(|limit| start.elapsed() >= limit);
                     let enough = failed.load(Ordering::Relaxed) >= self.most;
                     let Some(seed) = self.seeds.get(number).filter(|_| !late && !enough) else { break };
-                    let program = generator::program(seed);
+                    let mut program = generator::program(seed);
+                    if self.unkind {
+                        program.conditions = program.conditions.unkind();
+                    }
                     if let Some(text) = self.one(&program, &mut own)? {
                         failed.fetch_add(1, Ordering::Relaxed);
                         report(text);
@@ -107,8 +112,10 @@ impl Soak {
     /// One walk; what is to be said if it fails.
     fn one(&self, program: &Program, tally: &mut Tally) -> io::Result<Option<String>> {
         let pairs = self.pairs(program.seed);
+        let start = Instant::now();
         let made = walk(program, &pairs, self.mutant, self.model_only)?;
         tally.count(program, &made);
+        tally.time(program, start.elapsed());
         tally.pairs(&pairs);
         let Err(found) = made.verdict else { return Ok(None) };
         // The pair that was wrong, and no other, decides what is left out.

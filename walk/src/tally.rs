@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use viaduct_sim::setup::Kind;
 use viaduct_spec::descriptor::status;
@@ -23,6 +24,8 @@ pub struct Tally {
     pub cycles: u64,
     /// Traces that the model followed.
     pub followed: u64,
+    /// How long threads were busy with walks on a kind bus, and with those on an unkind one.
+    pub busy: [Duration; 2],
 }
 
 /// The names of a status's error bits.
@@ -47,6 +50,13 @@ impl Tally {
     /// Adds the pairs of NICs that went through a program.
     pub fn pairs(&mut self, pairs: &[[Kind; 2]]) {
         pairs.iter().for_each(|[one, other]| self.add("NICs", format!("{one:?} and {other:?}"), 1));
+    }
+
+    /// Adds how long a walk took.
+    pub fn time(&mut self, program: &Program, busy: Duration) {
+        let unkind = program.conditions.is_unkind();
+        self.add("bus", if unkind { "unkind" } else { "kind" }, 1);
+        self.busy[usize::from(unkind)] += busy;
     }
 
     /// Adds a walk.
@@ -91,6 +101,7 @@ impl Tally {
         self.failed.extend(other.failed);
         self.cycles += other.cycles;
         self.followed += other.followed;
+        self.busy.iter_mut().zip(other.busy).for_each(|(own, other)| *own += other);
     }
 }
 
@@ -99,6 +110,9 @@ impl fmt::Display for Tally {
         for ((group, name), count) in &self.counts {
             writeln!(f, "{group:10} {name:40} {count:9}")?;
         }
-        writeln!(f, "{:10} {:40} {:9}", "compared", "traces that the model followed", self.followed)
+        writeln!(f, "{:10} {:40} {:9}", "compared", "traces that the model followed", self.followed)?;
+        let [kind, unkind] = self.busy.map(|busy| busy.as_secs());
+        writeln!(f, "{:10} {:40} {kind:9}", "seconds", "of threads, on a kind bus")?;
+        writeln!(f, "{:10} {:40} {unkind:9}", "seconds", "of threads, on an unkind bus")
     }
 }

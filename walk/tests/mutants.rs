@@ -12,6 +12,7 @@ fn soak(mutant: Option<Mutant>, seeds: u64) -> (Tally, Vec<String>) {
     let soak = Soak {
         seeds: Seeds::From(1, seeds),
         limit: None,
+        unkind: false,
         model_only: true,
         mutant,
         folder: folder.path().to_owned(),

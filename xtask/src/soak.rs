@@ -27,6 +27,9 @@ pub struct Options {
     /// As many seeds drawn from this text, besides
     #[arg(long, value_name = "TEXT", requires = "corpus")]
     fresh: Option<String>,
+    /// Every walk is on an unkind bus, not only every second one
+    #[arg(long)]
+    unkind: bool,
 }
 
 impl Options {
@@ -55,6 +58,9 @@ pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
     }
     if options.corpus {
         walk = walk.arg("--corpus");
+    }
+    if options.unkind {
+        walk = walk.arg("--unkind");
     }
     if let Some(text) = &options.fresh {
         walk = walk.args(["--fresh", text]);
