@@ -43,6 +43,8 @@ pub struct Choices {
     pub unheard: Option<Unheard>,
     /// The range of a peer's read is checked when its answer is made, and not when its request has come.
     pub reads_late: bool,
+    /// While its peer asks for time, a VI goes on with what is behind the packet to be sent again.
+    pub sends_on: bool,
     /// A rule that is broken on purpose, for the tests of tests.
     pub mutant: Option<Mutant>,
 }
@@ -91,6 +93,7 @@ impl Default for Choices {
             answers_apart: false,
             unheard: None,
             reads_late: false,
+            sends_on: false,
             mutant: None,
         }
     }

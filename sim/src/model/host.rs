@@ -21,6 +21,9 @@ pub trait Host {
 
     /// MSI-X is enabled, and the function is not masked.
     fn msix(&self) -> bool;
+
+    /// A place of a work queue that holds no descriptor is passed over: no status says so, and an interrupt behind this tells of it.
+    fn passes(&mut self, _receive: bool) {}
 }
 
 /// The host's side of the bus in a simulated network.

@@ -4,6 +4,7 @@ use viaduct_spec::descriptor::status;
 use viaduct_spec::register::{counter, event_code};
 use viaduct_spec::tables::work_queue;
 
+use super::choices::Choices;
 use super::context::Context;
 use super::effect::{Effect, Effects};
 use super::event::Event;
@@ -143,13 +144,13 @@ impl Vi {
     }
 
     /// Whether a request can be sent now; `serves`: work queues are served.
-    pub fn has_request(&self, rows: &Rows<'_>, serves: bool) -> bool {
-        self.state == ViState::Connected && serves && self.requester.has_request(rows)
+    pub fn has_request(&self, rows: &Rows<'_>, choices: &Choices, serves: bool) -> bool {
+        self.state == ViState::Connected && serves && self.requester.has_request(rows, choices)
     }
 
     /// Sends a packet. Answers and requests take turns, so that neither waits for the end of the other.
     pub fn send_in_turn(&mut self, context: &mut Context<'_>, effects: &mut Effects) {
-        let requests = self.has_request(&context.rows, context.serves);
+        let requests = self.has_request(&context.rows, context.choices, context.serves);
         self.answered = self.responder.has_reply() && (!requests || !self.answered);
         if self.answered {
             self.responder.send(context, effects);

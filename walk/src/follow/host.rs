@@ -14,6 +14,8 @@ pub enum Done {
     Write(u64, Vec<u8>),
     /// An interrupt.
     Interrupt(u32),
+    /// A place of a work queue, of which there is no status: whether of the receive queue.
+    Passed(bool),
 }
 
 /// See the module's description.
@@ -48,6 +50,10 @@ impl model::Host for Host {
 
     fn message(&mut self, _address: u64, data: u32) {
         self.done.push(Done::Interrupt(data));
+    }
+
+    fn passes(&mut self, receive: bool) {
+        self.done.push(Done::Passed(receive));
     }
 
     fn bus_master(&self) -> bool {

@@ -114,10 +114,11 @@ fn epoch<'a>(
     Ok(())
 }
 
-/// What the NIC did just before a moment, and a little behind it.
+/// What the NIC did just before a moment, and a little behind it; more of it with RUST_LOG=debug.
 fn excerpt(trace: &Trace, at: usize) -> String {
+    let around = if tracing::enabled!(tracing::Level::DEBUG) { 120 } else { 16 };
     let mut text = String::new();
-    for number in at.saturating_sub(16)..(at + 16).min(trace.moments.len()) {
+    for number in at.saturating_sub(around)..(at + around).min(trace.moments.len()) {
         let moment = &trace.moments[number];
         let what = match &moment.what {
             What::Host(address, data) => format!("host writes {} bytes at {address:#x}", data.len()),

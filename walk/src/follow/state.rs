@@ -144,6 +144,7 @@ impl State {
                     }
                     place => last = self.write(trace, place, address, &data, answers)?.unwrap_or(last),
                 },
+                Done::Passed(receive) => last = self.reached.status[usize::from(receive)],
                 Done::Interrupt(vector) => self.interrupt(trace, vector as usize, last)?,
             }
         }

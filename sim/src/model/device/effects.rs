@@ -43,6 +43,7 @@ impl<H: Host> Device<H> {
                 self.vis[vi].responder.delivered(psn, written, asks, &self.choices);
             }
             Effect::Consume { receive } => {
+                self.host.passes(receive);
                 let (part, _, context) = self.parts(vi);
                 completion::consume(receive, part.queue(receive), &context, more);
             }

@@ -252,7 +252,7 @@ impl<H: Host> Device<H> {
 
     /// Whether a request of a VI's can be sent now.
     pub fn has_request(&self, vi: usize) -> bool {
-        self.vis[vi].has_request(&Rows::new(&self.tables, vi), self.serves())
+        self.vis[vi].has_request(&Rows::new(&self.tables, vi), &self.choices, self.serves())
     }
 
     fn way(&self, vi: usize) -> Way {

@@ -53,6 +53,7 @@ impl Choices {
             receive_ahead: 1,
             answers_apart: true,
             reads_late: true,
+            sends_on: true,
             ..Self::default()
         }
     }

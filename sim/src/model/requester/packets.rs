@@ -7,6 +7,7 @@ use viaduct_spec::wire::opcode;
 
 use super::message::Message;
 use super::Requester;
+use crate::model::choices::Choices;
 use crate::model::context::Context;
 use crate::model::descriptor::{Descriptor, Operation};
 use crate::model::effect::{Effect, Effects};
@@ -125,10 +126,10 @@ fn make(
 
 impl Requester {
     /// Whether a request packet can be made now, of a VI that is connected and served.
-    pub fn has_request(&self, rows: &Rows<'_>) -> bool {
+    pub fn has_request(&self, rows: &Rows<'_>, choices: &Choices) -> bool {
         let Some(message) = self.messages.get(self.cursor.0) else { return false };
         let depth = rows.transmit().get(transmit::READ_DEPTH);
-        self.pause.is_none()
+        (self.pause.is_none() || choices.sends_on)
             && (message.started
                 || message.outcome.is_some()
                 || self.may_start(message, depth)

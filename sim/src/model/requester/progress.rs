@@ -39,7 +39,7 @@ impl Requester {
     pub fn advance(&mut self, to: u32, context: &Context<'_>, effects: &mut Effects) {
         if self.oldest != to {
             self.oldest = to;
-            (self.retries, self.rnr_retries, self.implied) = (0, 0, None);
+            (self.retries, self.rnr_retries, self.implied, self.pause) = (0, 0, None, None);
             self.timer = timeout(context).filter(|_| to != self.sent_to);
             // What was acknowledged meanwhile is not sent again.
             if psn::ahead(self.cursor_psn(), to) >= psn::HALF {
@@ -94,14 +94,20 @@ impl Requester {
         }
     }
 
-    /// The receiver is not ready: from the oldest PSN again after the time of its code.
+    /// The receiver is not ready: from the oldest PSN again after the time of its code (Requester 6).
     pub fn not_ready(&mut self, number: u32, code: u8, context: &Context<'_>, effects: &mut Effects) {
+        if self.pause.is_some() {
+            // It has said so before.
+            return;
+        }
         if self.rnr_retries >= context.rows.transmit().get(transmit::RNR_RETRIES) {
             let bits = remote_error(&context.rows);
             return effects.push(Effect::Refused { psn: number, bits, code: event_code::CONN_LOST });
         }
         self.rnr_retries += 1;
-        self.rewind();
+        if !context.choices.sends_on {
+            self.rewind();
+        }
         self.pause = Some(context.now + timers::receiver_not_ready(code));
         self.timer = None;
     }
@@ -128,6 +134,9 @@ impl Requester {
             return effects.settle();
         }
         if due(&mut self.pause) {
+            if context.choices.sends_on {
+                self.rewind();
+            }
             self.timer = timeout(context);
             return;
         }
