@@ -127,6 +127,31 @@ fn requester_6_its_retries_end() {
 }
 
 #[test]
+fn requester_6_a_nak_that_moves_nothing_leaves_the_wait_as_it_is_and_progress_ends_it() {
+    // Code 0 asks for 655 ms, code 1 for ten microseconds.
+    let [long, short] = [0, 1].map(|code| syndrome::RNR_NAK | code);
+    for (first, second, sent_again) in [
+        (short, long, true),
+        (long, short, false),
+        (long, syndrome::NAK_SEQUENCE, false),
+        (long, syndrome::ACK, true),
+    ] {
+        let mut bench = pair(Level { timeout: 0, ..Level::reliable() });
+        // All answers are made by hand.
+        bench.faults(Faults { drop: (1..1000).collect(), ..Faults::default() });
+        bench.send(B, &Descriptor::of(DATA, 500));
+        bench.net.step(1000);
+        for answer in [first, second] {
+            bench.inject(1, frame_of(opcode::RC_ACKNOWLEDGE, 0, false, &[answer, 0, 0, 0]));
+            bench.net.step(1000);
+        }
+        bench.net.step(2000);
+        let again = bench.counter(1, counter::RETRANSMITTED);
+        assert_eq!(again > 0, sent_again, "{first:#x}, {second:#x}: {again}");
+    }
+}
+
+#[test]
 fn requester_7_what_is_sent_again_must_be_the_same() {
     for changed in [false, true] {
         let mut bench = pair(Level::reliable());
