@@ -71,7 +71,7 @@ impl Bench {
     }
 
     /// The headers of frames from one end to the other.
-    pub fn template(from: End, to: End) -> Vec<u64> {
+    pub fn template(from: End, to: End) -> [u8; 64] {
         let mut bytes = [0u8; 64];
         let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
         put(0, &Self::mac(to.0).to_le_bytes()[..6]);
@@ -89,7 +89,7 @@ impl Bench {
             (sum & 0xFFFF) + (sum >> 16)
         });
         bytes[24..26].copy_from_slice(&(sum as u16).to_be_bytes());
-        bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect()
+        bytes
     }
 
     /// The queue pair number of a VI.
@@ -101,7 +101,8 @@ impl Bench {
     pub fn connect(&mut self, ends: [End; 2], level: Level) {
         for [own, peer] in [ends, [ends[1], ends[0]]] {
             let (nic, vi) = own;
-            for (n, word) in (0..).zip(Self::template(own, peer)) {
+            for (n, bytes) in (0..).zip(Self::template(own, peer).chunks_exact(8)) {
+                let word = u64::from_le_bytes(bytes.try_into().unwrap());
                 self.commit(nic, table::TEMPLATE, 8 * vi as u64 + n, [word, 0, 0]);
             }
             let rdma = u64::from(level.rdma);
