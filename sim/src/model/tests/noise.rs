@@ -75,11 +75,7 @@ fn noise_of_every_kind_harms_nobody_else() {
                     bench.post((nic, vi), random.random(), &made);
                 }
                 2..=4 => {
-                    let words = Bench::template(noisy[1 - nic], noisy[nic]);
-                    let mut template = [0; 64];
-                    for (bytes, word) in template.chunks_exact_mut(8).zip(words) {
-                        bytes.copy_from_slice(&word.to_le_bytes());
-                    }
+                    let template = Bench::template(noisy[1 - nic], noisy[nic]);
                     let opcode = random.random_range(0..0x14) | if reliable { 0 } else { 0x20 };
                     let psn = PSN.wrapping_add(random.random_range(0..4)) & 0xFF_FFFF;
                     let mut body = random_bytes(&mut random, 400);
