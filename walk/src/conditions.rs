@@ -1,4 +1,4 @@
-//! What a program runs on: link, root complexes, weather. The model may be run on others, which changes nothing but time.
+//! What a program runs on: link, root complexes, faults on the wire. The model may be run on others, which changes nothing but time.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -8,12 +8,12 @@ use viaduct_sim::network;
 use viaduct_sim::root_complex::{self, Options};
 use viaduct_spec::profile::{RECEIVE_AHEAD, SEND_WINDOW};
 
-use crate::weather::Rates;
+use crate::fault_injection::Rates;
 
 /// Conditions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Conditions {
-    /// Seed of the root complexes and of the weather.
+    /// Seed of the root complexes and of the faults on the wire.
     pub seed: u64,
     /// The links.
     pub link: Link,
@@ -41,7 +41,7 @@ impl Conditions {
         made
     }
 
-    /// The same with unkind root complexes. Their conditions are drawn from the weather's seed, which is the program's.
+    /// The same with unkind root complexes. Their conditions are drawn from the seed that the program has for its faults.
     pub fn unkind(self) -> Self {
         let bus = root_complex::Conditions::random(&mut ChaCha8Rng::seed_from_u64(self.seed));
         Self { bus, ..self }

@@ -8,6 +8,7 @@ use viaduct_sim::model::Mutant;
 use viaduct_sim::setup::Kind;
 
 use crate::conditions::choices;
+use crate::follow::line;
 use crate::judge::Disagreement;
 use crate::machine::{run, Run};
 use crate::program::Program;
@@ -28,7 +29,11 @@ pub fn leave(
     let mut with = Run::of(found.kinds, choices(small.seed, mutant));
     with.pcap = Some(folder.join("found.pcap"));
     with.waves = Some(folder.join("found.fst"));
-    run(small, &with)?;
+    let outcome = run(small, &with)?;
+    for (nic, trace) in outcome.traces.iter().enumerate() {
+        let lines: Vec<String> = trace.moments.iter().map(line).collect();
+        fs::write(folder.join(format!("found.nic{nic}.txt")), lines.join("\n") + "\n")?;
+    }
     let mut with = Run::of([Kind::Model; 2], choices(small.seed, None));
     with.pcap = Some(folder.join("model.pcap"));
     run(small, &with)?;

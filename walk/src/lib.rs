@@ -7,7 +7,7 @@
 //!                                        +---------- shrink <-----------+--> evidence
 //! ```
 //!
-//! * [`corpus`], seeds; [`generator`], [`program`], [`operation`], [`conditions`], [`weather`]: programs.
+//! * [`corpus`], seeds; [`generator`], [`program`], [`operation`], [`conditions`], [`fault_injection`]: programs.
 //! * [`machine`], [`memory`], [`rows`], [`descriptor`], [`consumer`]: hosts that go through them.
 //! * [`trace`], [`outcome`]: what came of it. [`follow`], [`judge`]: whether the model does the same.
 //! * [`shrink`], [`evidence`], [`tally`], [`soak`]: many of them.
@@ -17,6 +17,7 @@ pub mod consumer;
 pub mod corpus;
 pub mod descriptor;
 pub mod evidence;
+pub mod fault_injection;
 pub mod follow;
 pub mod generator;
 pub mod judge;
@@ -30,4 +31,3 @@ pub mod shrink;
 pub mod soak;
 pub mod tally;
 pub mod trace;
-pub mod weather;

@@ -12,9 +12,9 @@ pub const CONNECTIONS: usize = 4;
 
 /// Which completion queue a work queue has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum CompletionQueue {
     /// None.
-    Nowhere,
+    None,
     /// One of the NIC's that any work queue may have; it has room for all of them.
     Shared(usize),
     /// One of its own, with room for four entries that nobody takes before everything rests: it may run over.
@@ -53,8 +53,8 @@ pub struct Connection {
     pub scattered: bool,
     /// Its ends' memory lies at the end of the address space.
     pub high: bool,
-    /// Where completions of each end's send and receive queue are told.
-    pub told: [[Told; 2]; 2],
+    /// The completion queues of each end's send and receive queue.
+    pub completion_queues: [[CompletionQueue; 2]; 2],
 }
 
 impl Connection {

@@ -9,7 +9,7 @@ use viaduct_spec::wire::UDP_PORT;
 
 use crate::memory::{PAGES, SLICE, SLOTS};
 use crate::operation::{End, Registration};
-use crate::program::{Connection, Told, CONNECTIONS, SHARED};
+use crate::program::{CompletionQueue, Connection, CONNECTIONS, SHARED};
 
 /// Row of the region that is the agent's arena.
 pub const ARENA_REGION: u16 = 1;
@@ -139,10 +139,10 @@ pub const CQS: usize = 1 + SHARED + 4 * CONNECTIONS;
 
 /// The completion queue of a work queue.
 pub fn cq_of(connection: &Connection, end: End, receive: usize) -> Option<usize> {
-    match connection.told[end % 2][receive] {
-        Told::Nowhere => None,
-        Told::Shared(number) => Some(1 + number),
-        Told::Small => Some(1 + SHARED + 2 * end + receive),
+    match connection.completion_queues[end % 2][receive] {
+        CompletionQueue::None => None,
+        CompletionQueue::Shared(number) => Some(1 + number),
+        CompletionQueue::Small => Some(1 + SHARED + 2 * end + receive),
     }
 }
 

@@ -3,9 +3,9 @@
 
 use viaduct_sim::root_complex::Conditions;
 
+use crate::fault_injection::Rates;
 use crate::operation::{Bell, Operation};
-use crate::program::{Program, Told};
-use crate::weather::Rates;
+use crate::program::{CompletionQueue, Program};
 
 /// The smallest program that is found in so many attempts. `fails` says whether one still does.
 pub fn shrink(program: &Program, mut attempts: usize, mut fails: impl FnMut(&Program) -> bool) -> Program {
@@ -78,7 +78,7 @@ fn simplifications(program: &Program) -> Vec<Program> {
     for connection in 0..program.connections.len() {
         with(&|program| program.connections[connection].scattered = false);
         with(&|program| program.connections[connection].high = false);
-        with(&|program| program.connections[connection].told = [[Told::Nowhere; 2]; 2]);
+        with(&|program| program.connections[connection].completion_queues = [[CompletionQueue::None; 2]; 2]);
     }
     for number in 0..program.operations.len() {
         let Operation::Post(post) = &program.operations[number] else { continue };

@@ -7,15 +7,15 @@ use viaduct_sim::setup::Kind;
 use viaduct_sim::watch::Seen;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::tables::service;
+use viaduct_walk::fault_injection::Rates;
 use viaduct_walk::follow::follow;
 use viaduct_walk::generator;
 use viaduct_walk::machine::{run, Run};
 use viaduct_walk::memory::{DESCRIPTORS, ENDS, FIRST, SLICE, SOURCE_BYTES};
 use viaduct_walk::operation::{End, Operation, Piece};
-use viaduct_walk::program::{Program, Told};
+use viaduct_walk::program::{CompletionQueue, Program};
 use viaduct_walk::rows;
 use viaduct_walk::trace::{Moment, Trace, What};
-use viaduct_walk::weather::Rates;
 
 mod support;
 
@@ -35,8 +35,14 @@ fn program() -> Program {
     let mut program = generator::program(1);
     let pattern = program.connections[0];
     let connection = |n, service| {
-        let last = if n == 0 { Told::Small } else { Told::Shared(0) };
-        support::connection(pattern, n, service, 0, [[Told::Shared(0); 2], [Told::Shared(0), last]])
+        let last = if n == 0 { CompletionQueue::Small } else { CompletionQueue::Shared(0) };
+        support::connection(
+            pattern,
+            n,
+            service,
+            0,
+            [[CompletionQueue::Shared(0); 2], [CompletionQueue::Shared(0), last]],
+        )
     };
     program.connections = vec![connection(0, service::RELIABLE_DELIVERY), connection(1, service::UNRELIABLE)];
     program.conditions.rates = Rates::default();

@@ -5,13 +5,13 @@ use viaduct_sim::root_complex::{Conditions, Split};
 use viaduct_sim::setup::Kind;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::tables::service;
+use viaduct_walk::fault_injection::Rates;
 use viaduct_walk::generator;
 use viaduct_walk::judge::judge;
 use viaduct_walk::machine::{run, Run};
 use viaduct_walk::memory::SOURCE_BYTES;
 use viaduct_walk::operation::{End, Operation, Piece};
-use viaduct_walk::program::{Program, Told};
-use viaduct_walk::weather::Rates;
+use viaduct_walk::program::{CompletionQueue, Program};
 
 mod support;
 
@@ -40,7 +40,8 @@ fn burst(program: &mut Program, from: u32, count: u32) {
 fn program(frames: u32) -> Program {
     let mut program = generator::program(1);
     let pattern = program.connections[0];
-    let connection = |n, service| support::connection(pattern, n, service, 1, [[Told::Nowhere; 2]; 2]);
+    let connection =
+        |n, service| support::connection(pattern, n, service, 1, [[CompletionQueue::None; 2]; 2]);
     program.connections = vec![connection(0, service::UNRELIABLE), connection(1, service::RELIABLE_DELIVERY)];
     let conditions = &mut program.conditions;
     (conditions.seed, conditions.rates) = (u64::from(frames), Rates::default());

@@ -164,8 +164,8 @@ fn each_message_may_be_lost() {
 #[test]
 fn messages_that_come_twice_are_one() {
     let mut net = Network::new(9, 2);
-    net.weather.doubling = 100;
-    net.weather.delay = 30 * MS;
+    net.faults.doubling = 100;
+    net.faults.delay = 30 * MS;
     let [client, _] = net.connected();
     net.run(SECOND);
     net.managers[0].disconnect(client, net.now);
@@ -338,10 +338,10 @@ fn two_peers_meet_whoever_asks_first() {
 }
 
 #[test]
-fn peers_meet_in_bad_weather() {
+fn peers_meet_through_a_bad_network() {
     for seed in 0..50 {
         let mut net = Network::new(seed, 2);
-        (net.weather.loss, net.weather.doubling, net.weather.delay) = (30, 30, 300 * MS);
+        (net.faults.loss, net.faults.doubling, net.faults.delay) = (30, 30, 300 * MS);
         let ids = [net.peer(0, 1, ["a", "b"]), net.peer(1, 0, ["b", "a"])];
         net.meet(0);
         net.meet(1);

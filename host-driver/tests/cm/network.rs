@@ -18,7 +18,7 @@ use viaduct_driver::{
 
 /// How bad the network is.
 #[derive(Debug, Clone, Copy)]
-pub struct Weather {
+pub struct Faults {
     /// Of 100 frames so many are lost.
     pub loss: u32,
     /// Of 100 frames so many come twice.
@@ -28,7 +28,7 @@ pub struct Weather {
 }
 
 /// Nothing is lost, and everything takes a millisecond.
-pub const FINE: Weather = Weather { loss: 0, doubling: 0, delay: Duration::ZERO };
+pub const FAULTLESS: Faults = Faults { loss: 0, doubling: 0, delay: Duration::ZERO };
 
 /// One frame's fate: whether it is lost.
 type Fate = Box<dyn FnMut(usize, &Frame) -> bool>;
@@ -47,7 +47,7 @@ pub struct Network {
     pub managers: Vec<Manager>,
     pub now: Duration,
     pub random: ChaCha8Rng,
-    pub weather: Weather,
+    pub faults: Faults,
     /// Events that nobody has taken.
     pub events: Vec<(usize, Event)>,
     /// Who is asked whether a frame is lost.
@@ -86,7 +86,7 @@ impl Network {
             managers: managers.collect(),
             now: Duration::from_secs(1),
             random: ChaCha8Rng::seed_from_u64(seed),
-            weather: FINE,
+            faults: FAULTLESS,
             events: Vec::new(),
             fate: Box::new(|_, _| false),
             frames: 0,
@@ -161,7 +161,7 @@ impl Network {
         if self.frames < 5000 {
             self.sent.push((from, frame.clone()));
         }
-        let Weather { loss, doubling, delay } = self.weather;
+        let Faults { loss, doubling, delay } = self.faults;
         if (self.fate)(from, &frame) || self.random.random_range(0..100) < loss {
             return;
         }

@@ -8,7 +8,7 @@ use std::{
 use rand::Rng;
 use viaduct_driver::cm::{CmError, ConnectionId, Event};
 
-use super::network::{name, Network, Weather};
+use super::network::{name, Faults, Network};
 
 /// What a consumer has heard of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,12 +114,12 @@ fn play(seed: u64) -> (usize, usize) {
         config.limits.pending = 4;
     });
     let random = |net: &mut Network, to: u32| net.random.random_range(0..to);
-    net.weather = Weather {
+    net.faults = Faults {
         loss: [0, 5, 20, 40][random(&mut net, 4) as usize],
         doubling: [0, 10, 50][random(&mut net, 3) as usize],
         delay: Duration::from_millis([0, 1, 50, 700][random(&mut net, 4) as usize]),
     };
-    println!("seed {seed}: {:?}", net.weather);
+    println!("seed {seed}: {:?}", net.faults);
     let mut consumers = Consumers::default();
     const NAMES: [&str; 3] = ["a", "b", "a longer name"];
     let begin = net.now;
@@ -166,9 +166,9 @@ fn play(seed: u64) -> (usize, usize) {
         }
         // Now and then nothing comes through for longer than anybody's patience.
         let outage = random(&mut net, 30) == 0;
-        let loss = net.weather.loss;
+        let loss = net.faults.loss;
         if outage {
-            net.weather.loss = 100;
+            net.faults.loss = 100;
         }
         let until =
             net.now + Duration::from_millis(random(&mut net, if outage { 60_000 } else { 800 }).into());
@@ -180,7 +180,7 @@ fn play(seed: u64) -> (usize, usize) {
                 break;
             }
         }
-        net.weather.loss = loss;
+        net.faults.loss = loss;
     }
     // Until all that is under way has ended. Whoever waits for a decision gets one.
     let until = net.now + Duration::from_secs(200);
@@ -195,8 +195,8 @@ fn play(seed: u64) -> (usize, usize) {
             break;
         }
     }
-    // In bad weather some are lost just now: the other side hears of it a little later.
-    net.weather = super::network::FINE;
+    // In a bad network some are lost just now: the other side hears of it a little later.
+    net.faults = super::network::FAULTLESS;
     let until = net.now + Duration::from_secs(60);
     loop {
         let more = net.step(until);

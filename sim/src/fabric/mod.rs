@@ -8,9 +8,9 @@
 //! stepped for that long without looking at one another.
 
 mod capture;
+mod fault_injection;
 mod faults;
 mod mac;
-mod weather;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
@@ -19,15 +19,15 @@ use rand::Rng;
 use serde::Serialize;
 
 pub use capture::Capture;
+pub use fault_injection::{Fate, FaultInjector, Key, PATIENCE};
 use faults::flip_icrc;
 pub use faults::{icrc, Faults, DELAY};
 pub(crate) use mac::UNDERRUN;
 pub use mac::{Frame, Mac, PortCounters, MAX_FRAME, MIN_FRAME};
-pub use weather::{Fate, Key, Weather, PATIENCE};
 
 use crate::clock::Cycle;
+use fault_injection::Held;
 use mac::{frame_cycles, gap_cycles};
-use weather::Held;
 
 /// Bytes that wait for one port before the others are asked to pause.
 const EGRESS_PAUSE: usize = 64 << 10;
@@ -108,7 +108,7 @@ struct Egress {
 pub struct Fabric {
     link: Link,
     faults: Faults,
-    weather: Option<Box<dyn Weather>>,
+    fault_injector: Option<Box<dyn FaultInjector>>,
     held: Vec<Held>,
     capture: Option<Capture>,
     /// Frames on their way into the switch, by the end of their last byte; and whether they have been delayed.
@@ -125,7 +125,7 @@ impl Fabric {
         Self {
             link: Link { latency: link.latency.max(1), rate: link.rate.clamp(1, 8), ..link },
             faults: Faults::default(),
-            weather: None,
+            fault_injector: None,
             held: Vec::new(),
             capture,
             incoming: BTreeMap::new(),
@@ -156,9 +156,9 @@ impl Fabric {
         self.faults = faults;
     }
 
-    /// Lets RoCE frames have this weather from now on.
-    pub fn set_weather(&mut self, weather: Box<dyn Weather>) {
-        self.weather = Some(weather);
+    /// Lets RoCE frames have these faults from now on.
+    pub fn set_fault_injector(&mut self, injector: Box<dyn FaultInjector>) {
+        self.fault_injector = Some(injector);
     }
 
     /// Nothing is on its way.
@@ -252,10 +252,10 @@ impl Fabric {
         }
     }
 
-    /// What the weather says of a frame.
+    /// What the fault injector says of a frame.
     fn ask(&mut self, frame: &Frame) -> (Option<Key>, Fate) {
-        match (Key::of(&frame.data), &mut self.weather) {
-            (Some(key), Some(weather)) => (Some(key), weather.fate(key, &frame.data)),
+        match (Key::of(&frame.data), &mut self.fault_injector) {
+            (Some(key), Some(injector)) => (Some(key), injector.fate(key, &frame.data)),
             _ => (None, Fate::GOOD),
         }
     }

@@ -29,7 +29,7 @@ use viaduct_sim::watch::Seen;
 use viaduct_spec::register::{control, registers, state as shown};
 
 use crate::program::Program;
-use crate::trace::{Trace, What};
+use crate::trace::{Moment, Trace, What};
 use end_trace::EndTrace;
 use history::History;
 use inputs::Reader;
@@ -114,28 +114,31 @@ fn epoch<'a>(
     Ok(())
 }
 
-/// What the NIC did just before a moment, and a little behind it; more of it with RUST_LOG=debug.
+/// What the NIC did just before a moment, and a little behind it.
 fn excerpt(trace: &Trace, at: usize) -> String {
-    let around = if tracing::enabled!(tracing::Level::DEBUG) { 120 } else { 16 };
-    let mut text = String::new();
-    for number in at.saturating_sub(around)..(at + around).min(trace.moments.len()) {
-        let moment = &trace.moments[number];
-        let what = match &moment.what {
-            What::Host(address, data) => format!("host writes {} bytes at {address:#x}", data.len()),
-            What::Seen(Seen::FrameIn { data, damaged }) => {
-                format!("frame in{}: {}", if *damaged { ", damaged" } else { "" }, places::describe(data))
-            }
-            What::Seen(Seen::FrameOut { data, .. }) => format!("frame out: {}", places::describe(data)),
-            What::Seen(Seen::Loopback { data, .. }) => format!("frame round: {}", places::describe(data)),
-            What::Seen(Seen::Read { address, data }) => format!("{} bytes read at {address:#x}", data.len()),
-            What::Seen(Seen::Write { address, data }) => {
-                let some = &data[..data.len().min(16)];
-                format!("{} bytes written at {address:#x}: {some:02x?}", data.len())
-            }
-            What::Seen(seen) => format!("{seen:x?}"),
-        };
+    let around = at.saturating_sub(16)..(at + 16).min(trace.moments.len());
+    let lines = around.map(|number| {
         let mark = if number == at { '>' } else { ' ' };
-        text += &format!("{mark} cycle {}: {what}\n", moment.cycle);
-    }
-    text
+        format!("{mark} {}\n", line(&trace.moments[number]))
+    });
+    lines.collect()
+}
+
+/// A moment in words.
+pub fn line(moment: &Moment) -> String {
+    let what = match &moment.what {
+        What::Host(address, data) => format!("host writes {} bytes at {address:#x}", data.len()),
+        What::Seen(Seen::FrameIn { data, damaged }) => {
+            format!("frame in{}: {}", if *damaged { ", damaged" } else { "" }, places::describe(data))
+        }
+        What::Seen(Seen::FrameOut { data, .. }) => format!("frame out: {}", places::describe(data)),
+        What::Seen(Seen::Loopback { data, .. }) => format!("frame round: {}", places::describe(data)),
+        What::Seen(Seen::Read { address, data }) => format!("{} bytes read at {address:#x}", data.len()),
+        What::Seen(Seen::Write { address, data }) => {
+            let some = &data[..data.len().min(16)];
+            format!("{} bytes written at {address:#x}: {some:02x?}", data.len())
+        }
+        What::Seen(seen) => format!("{seen:x?}"),
+    };
+    format!("cycle {}: {what}", moment.cycle)
 }

@@ -8,7 +8,8 @@ use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 
 use super::end_trace::EndTrace;
-use super::places::describe;
+use super::inputs::Arrived;
+use super::places::{describe, is_nak, is_response};
 use super::state::State;
 use super::steps::Step;
 use super::unheard::{Cause, Late};
@@ -229,6 +230,11 @@ impl<'a> Search<'a> {
         inputs.sort_by_key(|(cycle, _)| *cycle);
         let mut first = Vec::new();
         let mut last = Vec::new();
+        // Heard too late, it would stand for a time-out, and only the last of many time-outs would show that.
+        let nak = inputs.iter().position(|(_, step)| *step == Step::Frame(true));
+        if let Some(nak) = nak.filter(|_| state.is_refused_long_before(trace)) {
+            first.push(inputs.remove(nak).1);
+        }
         if state.is_overdue(trace, before) {
             first.push(Step::Expire);
         }
@@ -257,18 +263,26 @@ impl<'a> Search<'a> {
         if state.nic.timer(trace.vi).is_some() {
             last.push(Step::Expire);
         }
-        let came = trace.frames[1].get(state.reached.taken[1]).is_some_and(|frame| frame.at < before);
+        let came = |behind: usize| {
+            let frame: Option<&Arrived> = trace.frames[1].get(state.reached.taken[1] + behind);
+            frame.filter(|frame| frame.at < before).map(|frame| frame.frame.as_slice())
+        };
         for late in Late::ANSWERS {
-            if came && state.next_answer(trace).is_some_and(|frame| late.is(frame)) {
-                last.extend(Cause::ALL.map(|cause| Step::Unheard(late, cause)));
+            if came(0).is_some_and(|frame| late.is(frame)) {
+                last.extend(Cause::LATER.map(|cause| Step::Unheard(late, cause)));
+            }
+            if came(0).is_some_and(is_nak)
+                && came(1).is_some_and(|frame| is_response(frame) && late.is(frame))
+            {
+                last.push(Step::Unheard(late, Cause::AnswerBefore));
             }
         }
         let asked = trace.frames[0].get(state.reached.taken[0]).is_some_and(|frame| frame.at < before);
         if asked && state.refuses(trace) {
-            last.extend(Cause::ALL.map(|cause| Step::Unheard(Late::Request, cause)));
+            last.extend(Cause::LATER.map(|cause| Step::Unheard(Late::Request, cause)));
         }
         if state.is_wrong(trace) {
-            last.extend(Cause::ALL.map(|cause| Step::Unheard(Late::Descriptor, cause)));
+            last.extend(Cause::LATER.map(|cause| Step::Unheard(Late::Descriptor, cause)));
         }
         first.extend(inputs.into_iter().map(|(_, step)| step));
         first.extend(last);

@@ -20,6 +20,9 @@ const LATE: u64 = 1024;
 /// Cycles from when the NIC begins to read the descriptor of a read again to its request (docs/simulation.md).
 const AGAIN: u64 = 1024;
 
+/// Cycles in which a NIC hears an answer, unless it waits for its bus.
+const HEARD: u64 = 1024;
+
 /// A step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -77,11 +80,6 @@ impl State {
         self.nic.set_time(arrived.cycle);
         self.nic.frame(&arrived.frame, arrived.damaged);
         true
-    }
-
-    /// The next answer that comes.
-    pub fn next_answer<'a>(&self, trace: &'a EndTrace<'_>) -> Option<&'a [u8]> {
-        trace.frames[1].get(self.reached.taken[1]).map(|arrived| arrived.frame.as_slice())
     }
 
     /// The frame that the NIC made next.
@@ -149,6 +147,12 @@ impl State {
         let Some(left) = self.next(trace, 0) else { return false };
         let mut behind = frames.iter().skip(self.reached.taken[1]).take_while(|frame| frame.at < left.at);
         behind.any(|frame| is_nak(&frame.frame))
+    }
+
+    /// The next answer is such a NAK, and came so long before the request left that the NIC has most likely heard it first.
+    pub fn is_refused_long_before(&self, trace: &EndTrace<'_>) -> bool {
+        let nak = trace.frames[1].get(self.reached.taken[1]).filter(|frame| is_nak(&frame.frame));
+        nak.zip(self.next(trace, 0)).is_some_and(|(nak, left)| nak.cycle + HEARD <= left.began)
     }
 
     /// A read request that has come before the next answer left, and of which the model has not heard: it may take the place of what

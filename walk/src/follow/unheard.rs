@@ -52,11 +52,13 @@ pub enum Cause {
     Frame,
     /// An answer of the peer's.
     Answer,
+    /// An answer of the peer's that came before what is under way, and of which the VI has not heard either.
+    AnswerBefore,
 }
 
 impl Cause {
-    /// All of them.
-    pub const ALL: [Self; 6] =
+    /// Those that come after what is under way, or by themselves.
+    pub const LATER: [Self; 6] =
         [Self::Request, Self::Fetch(false), Self::Fetch(true), Self::Host, Self::Frame, Self::Answer];
 }
 
@@ -71,17 +73,20 @@ impl State {
         let ended = match late {
             Late::Request => self.request_unheard(trace)?,
             Late::Descriptor => self.is_wrong(trace) && self.nic.request_unheard(trace.vi),
-            _ => self.answer_unheard(trace, late)?,
+            _ => self.answer_unheard(trace, late, usize::from(cause == Cause::AnswerBefore))?,
         };
-        Ok(ended && self.breaks_by(trace, cause, before)?)
+        let broke = ended && self.breaks_by(trace, cause, before)?;
+        // The answer that it breaks by, and behind it the one that was under way.
+        self.reached.taken[1] += usize::from(cause == Cause::AnswerBefore);
+        Ok(broke)
     }
 
-    /// The next answer, which is such a one, is not heard to its end.
-    fn answer_unheard(&mut self, trace: &EndTrace<'_>, late: Late) -> Result<bool, String> {
-        let found = self.next_answer(trace).filter(|frame| late.is(frame));
-        let Some(frame) = found.map(<[u8]>::to_vec) else { return Ok(false) };
-        let arrived = &trace.frames[1][self.reached.taken[1]];
-        self.reached.taken[1] += 1;
+    /// An answer, which is such a one, is not heard to its end: the next, or the one that is so many behind it. The next one is heard then.
+    fn answer_unheard(&mut self, trace: &EndTrace<'_>, late: Late, behind: usize) -> Result<bool, String> {
+        let found = trace.frames[1].get(self.reached.taken[1] + behind);
+        let Some(arrived) = found.filter(|arrived| late.is(&arrived.frame)) else { return Ok(false) };
+        let frame = arrived.frame.clone();
+        self.reached.taken[1] += 1 - behind;
         self.clock = self.clock.max(arrived.at);
         if arrived.damaged {
             return Ok(false);
@@ -136,7 +141,7 @@ impl State {
             Cause::Request => Step::Request,
             Cause::Fetch(receive) => Step::Fetch(receive),
             Cause::Host => Step::Host,
-            Cause::Frame | Cause::Answer => Step::Frame(cause == Cause::Answer),
+            Cause::Frame | Cause::Answer | Cause::AnswerBefore => Step::Frame(cause != Cause::Frame),
         };
         Ok(self.step(trace, next, before)? && well && self.nic.is_broken(vi))
     }

@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use viaduct_spec::profile::VIS;
 use viaduct_spec::tables::service;
 
-use crate::program::{Connection, Told, CONNECTIONS, SHARED};
+use crate::program::{CompletionQueue, Connection, CONNECTIONS, SHARED};
 
 /// One to four connections. No two ends share a VI.
 pub(super) fn connections(random: &mut ChaCha8Rng) -> Vec<Connection> {
@@ -27,7 +27,7 @@ pub(super) fn connections(random: &mut ChaCha8Rng) -> Vec<Connection> {
         let mut psn = || if random.random() { random.random_range(0..1 << 24) } else { 0xFF_FFFC };
         let psns = [psn(), psn()];
         let service = services[random.random_range(0..services.len())];
-        let told = [0, 1].map(|_| [0, 1].map(|_| told(random)));
+        let completion_queues = [0, 1].map(|_| [0, 1].map(|_| completion_queue(random)));
         made.push(Connection {
             nics,
             vis,
@@ -43,17 +43,17 @@ pub(super) fn connections(random: &mut ChaCha8Rng) -> Vec<Connection> {
             rights: [0, 1].map(|_| random.random_range(0..8) != 0),
             scattered: random.random_range(0..4) == 0,
             high: random.random_range(0..6) == 0,
-            told,
+            completion_queues,
         });
     }
     made
 }
 
 /// A completion queue for a work queue, or none.
-fn told(random: &mut ChaCha8Rng) -> Told {
+fn completion_queue(random: &mut ChaCha8Rng) -> CompletionQueue {
     match random.random_range(0..16) {
-        0..=7 => Told::Nowhere,
-        15 => Told::Small,
-        _ => Told::Shared(random.random_range(0..SHARED)),
+        0..=7 => CompletionQueue::None,
+        15 => CompletionQueue::Small,
+        _ => CompletionQueue::Shared(random.random_range(0..SHARED)),
     }
 }

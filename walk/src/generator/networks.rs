@@ -3,7 +3,7 @@
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
-use crate::weather::Rates;
+use crate::fault_injection::Rates;
 
 /// Half of the networks are good ones.
 pub(super) fn rates(random: &mut ChaCha8Rng) -> Rates {

@@ -9,7 +9,7 @@ use viaduct_spec::tables::{table, vi_state, vi_states};
 use super::{Machine, Side};
 use crate::consumer::Consumer;
 use crate::operation::{End, Registration};
-use crate::program::Told;
+use crate::program::CompletionQueue;
 use crate::rows::{self, row, ENTRY_BYTES};
 
 impl Machine<'_> {
@@ -123,7 +123,8 @@ impl Machine<'_> {
             }
             self.sides[end].queues = Default::default();
             // Of its queues; a completion queue of its own is what it was.
-            self.sides[end].armed &= self.program.connections[end / 2].told[end % 2].contains(&Told::Small);
+            self.sides[end].armed &= self.program.connections[end / 2].completion_queues[end % 2]
+                .contains(&CompletionQueue::Small);
             self.sides[end].open = true;
         }
         ends.into_iter().for_each(|end| self.set_state(end, vi_states::CONNECTED));

@@ -16,13 +16,13 @@ use viaduct_sim::setup::{Kind, Setup};
 use viaduct_spec::tables::vi_states;
 
 use crate::consumer::Consumer;
+use crate::fault_injection::{KeyedFaults, Met};
 use crate::memory::{Memory, SLOTS};
 use crate::operation::{End, Operation, Registration};
 use crate::outcome::{Completion, Event, Outcome};
 use crate::program::Program;
 use crate::rows;
 use crate::trace::{Recorder, Trace};
-use crate::weather::{Keyed, Met};
 
 /// Busy cycles after which a program is taken to hang.
 const PATIENCE: u64 = 3_000_000;
@@ -135,7 +135,11 @@ impl<'a> Machine<'a> {
         };
         let mut net = setup.build().map_err(io::Error::other)?;
         let met = Met::default();
-        net.fabric_mut().set_weather(Box::new(Keyed::new(conditions.seed, conditions.rates, met.clone())));
+        net.fabric_mut().set_fault_injector(Box::new(KeyedFaults::new(
+            conditions.seed,
+            conditions.rates,
+            met.clone(),
+        )));
         let ends = 2 * program.connections.len();
         let scattered: Vec<bool> = (0..ends).map(|end| program.connections[end / 2].scattered).collect();
         let memory = |host| {

@@ -10,7 +10,7 @@ use super::{Machine, Posted};
 use crate::descriptor;
 use crate::memory::DESCRIPTORS;
 use crate::operation::{Bell, End, Flaw, Post, Stray};
-use crate::program::Told;
+use crate::program::CompletionQueue;
 use crate::rows;
 
 impl Machine<'_> {
@@ -91,14 +91,14 @@ impl Machine<'_> {
         }
         let seen = side.queues[usize::from(receive)].complete;
         let nic = self.nic(end);
-        match self.program.connections[end / 2].told[end % 2][usize::from(receive)] {
-            Told::Small => {
+        match self.program.connections[end / 2].completion_queues[end % 2][usize::from(receive)] {
+            CompletionQueue::Small => {
                 let queue = self.queues_of(end)[usize::from(receive)].unwrap_or(0);
                 let page = ((VIS + queue) as u64) << DOORBELL_SHIFT;
                 let word = self.queues[nic][queue].index();
                 self.store(nic, Bar::Doorbells, page + doorbell::cq_page::ARM, 8, word);
             }
-            Told::Nowhere | Told::Shared(_) => {
+            CompletionQueue::None | CompletionQueue::Shared(_) => {
                 let page = (self.vi(end) as u64) << DOORBELL_SHIFT;
                 let at = if receive { doorbell::page::RECEIVE_ARM } else { doorbell::page::SEND_ARM };
                 let position = seen as u64 & doorbell::arm::POSITION.mask();

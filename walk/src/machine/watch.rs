@@ -36,7 +36,7 @@ impl Machine<'_> {
         self.store(nic, Bar::Doorbells, page + doorbell::cq_page::INDEX, 8, word);
     }
 
-    /// An entry goes to the story of the connection that it is of.
+    /// An entry goes to the end that it is of.
     pub(super) fn entry(&mut self, nic: usize, queue: usize, words: [u64; 2]) {
         let token = [cq_entry::TOKEN.get(&words)];
         let events = queue == rows::ERROR_RING;

@@ -2,7 +2,7 @@
 
 use viaduct_walk::memory::DESCRIPTORS;
 use viaduct_walk::operation::{Bell, End, Flaw, Operation, Piece, Post, Request};
-use viaduct_walk::program::{Connection, Told};
+use viaduct_walk::program::{CompletionQueue, Connection};
 
 /// The n-th message from or to an end, all of it in one segment.
 pub fn post(end: End, receive: bool, n: u32, segment: Piece, immediate: Option<u32>) -> Operation {
@@ -21,7 +21,13 @@ pub fn post(end: End, receive: bool, n: u32, segment: Piece, immediate: Option<u
 }
 
 /// The n-th connection, between NICs 0 and 1; rights and PSNs are the pattern's.
-pub fn connection(pattern: Connection, n: usize, service: u8, mtu: u64, told: [[Told; 2]; 2]) -> Connection {
+pub fn connection(
+    pattern: Connection,
+    n: usize,
+    service: u8,
+    mtu: u64,
+    completion_queues: [[CompletionQueue; 2]; 2],
+) -> Connection {
     Connection {
         nics: [0, 1],
         vis: [3 + n, 9 + n],
@@ -33,7 +39,7 @@ pub fn connection(pattern: Connection, n: usize, service: u8, mtu: u64, told: [[
         not_ready: 0,
         scattered: false,
         high: false,
-        told,
+        completion_queues,
         ..pattern
     }
 }

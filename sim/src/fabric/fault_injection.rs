@@ -63,7 +63,7 @@ impl Fate {
 }
 
 /// Decides, and may look on.
-pub trait Weather: Send + fmt::Debug {
+pub trait FaultInjector: Send + fmt::Debug {
     /// What becomes of a frame that has come into the switch.
     fn fate(&mut self, key: Key, frame: &[u8]) -> Fate;
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use viaduct_sim::fabric::{Fate, Key, Weather};
+use viaduct_sim::fabric::{Fate, FaultInjector, Key};
 
 /// How often each thing happens to a frame, of 1000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -25,9 +25,9 @@ pub struct Rates {
 /// What has happened, by its name.
 pub type Met = Arc<Mutex<BTreeMap<&'static str, u64>>>;
 
-/// The weather.
+/// Faults by key, so many of 1000 frames each.
 #[derive(Debug)]
-pub struct Keyed {
+pub struct KeyedFaults {
     seed: u64,
     rates: Rates,
     /// Copies of each frame so far.
@@ -35,14 +35,14 @@ pub struct Keyed {
     met: Met,
 }
 
-impl Keyed {
+impl KeyedFaults {
     /// From a seed.
     pub fn new(seed: u64, rates: Rates, met: Met) -> Self {
         Self { seed, rates, copies: BTreeMap::new(), met }
     }
 }
 
-impl Weather for Keyed {
+impl FaultInjector for KeyedFaults {
     fn fate(&mut self, key: Key, _: &[u8]) -> Fate {
         let copy = self.copies.entry(key).and_modify(|copies| *copies += 1).or_insert(0);
         let rates = &self.rates;
@@ -93,18 +93,18 @@ mod tests {
     #[test]
     fn a_frame_s_fate_is_its_key_s_and_its_copy_s() {
         let rates = Rates { lose: 200, repeat: 200, flip: 200, damage: 200, delay: 200 };
-        let keyed = |seed| Keyed::new(seed, rates, Met::default());
+        let keyed = |seed| KeyedFaults::new(seed, rates, Met::default());
         let key = |n: u32| Key { source: 1, queue_pair: 2, opcode: 4, psn: n };
-        let told = |weather: &mut Keyed, key: Key| format!("{:?}", weather.fate(key, &[]));
+        let told = |faults: &mut KeyedFaults, key: Key| format!("{:?}", faults.fate(key, &[]));
         let fates = |seed, change: fn(Key) -> Key| -> Vec<String> {
-            let mut weather = keyed(seed);
-            (0..100).flat_map(|n| [key(n); 2]).map(|key| told(&mut weather, change(key))).collect()
+            let mut faults = keyed(seed);
+            (0..100).flat_map(|n| [key(n); 2]).map(|key| told(&mut faults, change(key))).collect()
         };
         let usual = fates(1, |key| key);
-        let mut weather = keyed(1);
+        let mut faults = keyed(1);
         let backwards = (0..100).rev().flat_map(|n| {
-            told(&mut weather, Key { source: 9, ..key(n) });
-            let [first, second] = [0, 1].map(|_| told(&mut weather, key(n)));
+            told(&mut faults, Key { source: 9, ..key(n) });
+            let [first, second] = [0, 1].map(|_| told(&mut faults, key(n)));
             [second, first]
         });
         let mut backwards: Vec<String> = backwards.collect();
