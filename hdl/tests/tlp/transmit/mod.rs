@@ -1,154 +1,12 @@
 //! Four sources of packets onto one link, by a link partner that counts.
 
-use std::collections::VecDeque;
+mod link;
 
 use rand::seq::IndexedRandom;
 use rand::Rng;
-use viaduct_hdl::edge::TlpTransmit;
-use viaduct_hdl::export::verilog;
 use viaduct_spec::tlp::class;
-use viaduct_verilate::Bench;
 
-use crate::beat::{beats, Beat, Collector};
-
-const NAMES: [&str; 4] = ["posted", "nonposted", "completion", "message"];
-const SOURCES: usize = NAMES.len();
-/// Interrupts are posted.
-const CLASSES: [usize; SOURCES] = [0, 1, 2, 0];
-const MESSAGE: usize = 3;
-
-struct Link {
-    bench: Bench,
-    rng: rand_chacha::ChaCha8Rng,
-    /// Beats to offer, and packets to see, for each source.
-    beats: [VecDeque<Beat>; SOURCES],
-    packets: [VecDeque<Vec<u32>>; SOURCES],
-    showing: [bool; SOURCES],
-    /// The next beat of the interrupt is its first: it may be withdrawn.
-    first: bool,
-    withdrawn: u64,
-    collector: Collector,
-    class: u64,
-    /// What may be sent: headers and 16-byte units for each class.
-    headers: [u64; 3],
-    units: [u64; 3],
-    master: bool,
-    max_payload: u64,
-    seen: [u64; SOURCES],
-    order: Vec<u64>,
-    idle: u64,
-}
-
-impl Link {
-    fn new(max_payload: u64) -> Self {
-        let mut bench = Bench::new("transmit", &verilog(TlpTransmit::default()));
-        let rng = crate::random(&bench);
-        bench.set("max_payload", max_payload);
-        Self {
-            bench,
-            rng,
-            beats: Default::default(),
-            packets: Default::default(),
-            showing: [false; SOURCES],
-            first: true,
-            withdrawn: 0,
-            collector: Collector::default(),
-            class: 0,
-            headers: [0; 3],
-            units: [0; 3],
-            master: true,
-            max_payload,
-            seen: [0; SOURCES],
-            order: Vec::new(),
-            idle: 0,
-        }
-    }
-
-    /// A packet of a source: header and payload double words, random.
-    fn packet(&mut self, source: usize) {
-        let payload = match source {
-            0 => self.rng.random_range(1..=32 << self.max_payload),
-            1 => 0,
-            MESSAGE => self.rng.random_range(1..=2),
-            _ => self.rng.random_range(0..=2),
-        };
-        let packet: Vec<u32> = (0..3 + payload).map(|_| self.rng.random()).collect();
-        self.beats[source].extend(beats(&packet));
-        self.packets[source].push_back(packet);
-    }
-
-    fn credits(&mut self) {
-        let ports = [("ph", self.headers[0]), ("nph", self.headers[1]), ("ch", self.headers[2])];
-        for (name, value) in ports {
-            self.bench.set(&format!("credit_{name}"), value.min(255));
-        }
-        self.bench.set("credit_pd", self.units[0].min(4095));
-        self.bench.set("credit_cd", self.units[2].min(4095));
-    }
-
-    fn step(&mut self, offer_rate: f64, tx_rate: f64) {
-        self.credits();
-        self.bench.set("bus_master", self.master.into());
-        for (class, name) in NAMES.iter().enumerate() {
-            self.showing[class] |= self.rng.random_bool(offer_rate);
-            self.showing[class] &= !self.beats[class].is_empty();
-            if class == MESSAGE
-                && self.first
-                && offer_rate < 1.0
-                && self.showing[class]
-                && self.rng.random_bool(0.2)
-            {
-                self.showing[class] = false;
-                self.withdrawn += 1;
-            }
-            self.bench.set(&format!("{name}_valid"), self.showing[class].into());
-            // Who offers nothing may show anything.
-            let nothing = Beat { data: self.rng.random(), keep: 3, last: self.rng.random() };
-            let beat = self.beats[class].front().copied().filter(|_| self.showing[class]);
-            beat.unwrap_or(nothing).set(&mut self.bench, name);
-        }
-        let ready = self.rng.random_bool(tx_rate);
-        self.bench.set("tx_ready", ready.into());
-        self.bench.eval();
-        for (class, name) in NAMES.iter().enumerate() {
-            if self.showing[class] && self.bench.get(&format!("{name}_ready")) == 1 {
-                let beat = self.beats[class].pop_front();
-                if class == MESSAGE {
-                    self.first = beat.is_some_and(|beat| beat.last);
-                }
-                self.showing[class] = offer_rate == 1.0;
-            }
-        }
-        self.idle += 1;
-        if ready && self.bench.get("tx_valid") == 1 {
-            self.idle = 0;
-            let class = self.bench.get("tx_class");
-            if self.collector.is_empty() {
-                self.class = class;
-            }
-            assert_eq!(class, self.class, "one packet, one class");
-            if let Some(packet) = self.collector.push(Beat::get(&self.bench, "tx")) {
-                let class = class as usize;
-                let source = (0..SOURCES)
-                    .find(|source| {
-                        CLASSES[*source] == class && self.packets[*source].front() == Some(&packet)
-                    })
-                    .expect("in order and unchanged");
-                self.packets[source].pop_front();
-                self.seen[source] += 1;
-                self.order.push(source as u64);
-                let units = (packet.len() as u64 - 3).div_ceil(4);
-                assert!(self.headers[class] >= 1, "class {class} without a header credit");
-                assert!(class == 1 || self.units[class] >= units, "class {class} without data credits");
-                self.headers[class] -= 1;
-                if class != 1 {
-                    self.units[class] -= units;
-                }
-            }
-        }
-        self.bench.tick();
-    }
-}
+use link::{Link, CLASSES, MESSAGE, SOURCES};
 
 #[test]
 fn packets_leave_whole_in_order_and_within_credits() {
@@ -248,13 +106,7 @@ fn sources_take_turns_at_full_rate() {
         }
     }
     let all: usize = link.beats.iter().map(|b| b.len()).sum();
-    let mut cycles = 0;
-    while link.packets.iter().any(|p| !p.is_empty()) {
-        link.headers = [200; 3];
-        link.units = [4000; 3];
-        link.step(1.0, 1.0);
-        cycles += 1;
-    }
+    let cycles = link.drain();
     for four in link.order.chunks(SOURCES) {
         let mut sorted = four.to_vec();
         sorted.sort_unstable();
@@ -273,13 +125,7 @@ fn the_turn_goes_round_among_those_who_have_something() {
             link.packet(*source);
         }
         let all: usize = link.beats.iter().map(|beats| beats.len()).sum();
-        let mut cycles = 0;
-        while link.packets.iter().any(|p| !p.is_empty()) {
-            link.headers = [200; 3];
-            link.units = [4000; 3];
-            link.step(1.0, 1.0);
-            cycles += 1;
-        }
+        let cycles = link.drain();
         assert!(cycles <= all + 5, "{cycles} cycles for {all} beats of {some:?}");
         for pair in link.order.windows(2) {
             let at = some.iter().position(|source| *source as u64 == pair[0]).unwrap();
