@@ -26,7 +26,7 @@
 //! Latency: 3 cycles from a command to its request, 2 from the last beat of a completion to the last beat of its
 //! data; the others leave as they come. Throughput: 8 bytes a cycle less one cycle for each slot; a request every 5 cycles.
 //!
-//! Tests: `tests/tlp/dma_read.rs`.
+//! Tests: `tests/tlp/dma_read`.
 
 use super::read_drain::ReadDrain;
 use super::read_issue::ReadIssue;

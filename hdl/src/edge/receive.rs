@@ -25,7 +25,7 @@
 //! source that sees it a cycle late, or starts one more request by it, loses nothing; a third is
 //! dropped and counted.
 //!
-//! Latency: one cycle from the beat that completes a store or a load. Tests: `tests/tlp/receive.rs`.
+//! Latency: one cycle from the beat that completes a store or a load. Tests: `tests/tlp/receive`.
 
 use crate::bus::{MmioRead, MmioWrite, TlpBeat, STORE_LOG2};
 use crate::prims::{Number, Skid};

@@ -22,7 +22,7 @@
 //! That is enough if the source of the credits has counted a packet in the cycle after its last beat was taken.
 //!
 //! Latency: 1 cycle, 1 more if the turn was another's; throughput: one beat every cycle. Outputs are those of a queue of two beats, and `tx_ready` reaches no input of
-//! this block in the same cycle. Tests: `tests/tlp/transmit.rs`.
+//! this block in the same cycle. Tests: `tests/tlp/transmit`.
 
 use crate::bus::TlpBeat;
 use crate::prims::{Fifo, Successor};

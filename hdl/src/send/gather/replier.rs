@@ -11,7 +11,7 @@
 //!
 //! Latency: 5 cycles from a reply to its access.
 //!
-//! Tests: in the whole NIC, `tests/tests/reads.rs`, `hdl/tests/reply` what it is given.
+//! Tests: in the whole NIC, `tests/tests/reads`, `hdl/tests/reply` what it is given.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::syndrome;

@@ -15,7 +15,7 @@ const FLAG_ERROR: u32 = 0x20;
 pub struct Header {
     /// Comes back in the reply.
     pub id: u16,
-    /// See [`command`].
+    /// See [`command`](super::command).
     pub command: u16,
     /// Bytes of the whole message.
     pub size: u32,

@@ -1,0 +1,52 @@
+//! Fetch: it brings what is posted, a few descriptors ahead.
+
+use rand::Rng;
+
+use super::World;
+
+impl World {
+    /// Fetch: brings at most four descriptors ahead of what is consumed, word by word.
+    pub(super) fn fetch(&mut self) {
+        if self.fills.is_empty() {
+            let vi = self.random.random_range(0..64usize);
+            let vi = if self.calm { self.now as usize % 64 } else { vi };
+            let done = self.consumed(vi as u64);
+            let queue = &mut self.queues[vi];
+            if queue.filled < queue.fetchable && (queue.filled as u64) < done + 4 {
+                self.fills.push_back((vi, queue.filled));
+            }
+        }
+        self.bench.set("ahead_valid", 0);
+        self.bench.set("filled_valid", 0);
+        let Some((vi, position)) = self.fills.front().copied() else { return };
+        if self.queues[vi].posted.len() <= position {
+            // Emptied by a commit meanwhile.
+            self.fills.pop_front();
+            self.fill_word = 0;
+            return;
+        }
+        let descriptor = self.queues[vi].posted[position].clone();
+        let bench = &mut self.bench;
+        if self.fill_word < 8 {
+            let word = descriptor.words.get(self.fill_word as usize).copied().unwrap_or(0);
+            bench.set("ahead_valid", 1);
+            bench.set("ahead_vi", vi as u64);
+            bench.set("ahead_slot", position as u64 % 4);
+            bench.set("ahead_word", self.fill_word);
+            bench.set("ahead_data", word);
+            self.fill_word += 1;
+        } else {
+            bench.set("filled_valid", 1);
+            bench.set("filled_vi", vi as u64);
+            bench.set("filled_slot", position as u64 % 4);
+            bench.set("filled_region", self.descriptors);
+            bench.set("filled_offset", Self::offset(vi, position));
+            bench.set("filled_words", descriptor.held);
+            bench.set("filled_lost", descriptor.lost.into());
+            bench.set("filled_position", (position as u64 + 1) % (1 << 14));
+            self.queues[vi].filled += 1;
+            self.fill_word = 0;
+            self.fills.pop_front();
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The sockets of a live network: the `vfio_user` crate's client, hostile clients, and control.
+//!
+//! The functions behind them are dead ones: they answer no load, so that what is tested here is
+//! all the simulator's own. `waits.rs` has the NIC.
+
+mod client;
+mod control;
+mod dead;
+mod hostile;
+mod raw;
