@@ -75,6 +75,8 @@ pub struct State {
     pub written: usize,
     /// The last moment of what has come.
     pub clock: usize,
+    /// The last moment of answers that came while data of the request at hand went to memory, by which the VI breaks: its event is behind.
+    pub breaks_behind: usize,
     /// The last moment of what was let out.
     high: usize,
     /// The half of an entry.
@@ -93,6 +95,7 @@ impl State {
             matched: vec![0; trace.bytes.div_ceil(64)],
             written: 0,
             clock: 0,
+            breaks_behind: 0,
             high: 0,
             half: None,
             score: 0,
@@ -292,6 +295,9 @@ impl State {
             None => return Err(format!("{} missing", name())),
         };
         self.reached.events[kind] += 1;
+        if at < self.breaks_behind {
+            return Err(format!("{} ahead of an answer that the VI heard before it broke", name()));
+        }
         self.due(at, &name)?;
         // No completion: what follows it in a step says nothing of it.
         Ok(0)

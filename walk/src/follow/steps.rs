@@ -32,6 +32,8 @@ pub enum Step {
     Frame(bool),
     /// A packet of what is posted, or the end of a descriptor that is wrong.
     Request,
+    /// A request comes by which the VI breaks, and while its data goes to memory so many answers.
+    Breaking(usize),
     /// One of the answers that wait.
     Answer(usize),
     /// A send that is done completes.
@@ -59,6 +61,7 @@ impl State {
         let done = match step {
             Step::Host => self.hear(trace, &mut told)?,
             Step::Frame(answer) => self.take(trace, answer),
+            Step::Breaking(answers) => return self.take_breaking(trace, answers, before),
             Step::Request => self.request(trace)?,
             Step::Answer(index) => self.answer(trace, index)?,
             Step::Fetch(receive) => self.nic.fetch(trace.vi, receive),
@@ -80,6 +83,33 @@ impl State {
         self.nic.set_time(arrived.cycle);
         self.nic.frame(&arrived.frame, arrived.damaged);
         true
+    }
+
+    /// Takes answers, and the request that came before them, whose data is in memory by then and by which the VI breaks now; whether it does.
+    fn take_breaking(&mut self, trace: &EndTrace<'_>, answers: usize, before: usize) -> Result<bool, String> {
+        let came = self.clock;
+        for _ in 0..answers {
+            self.step(trace, Step::Frame(true), before)?;
+        }
+        if self.nic.is_broken(trace.vi) {
+            return Ok(false);
+        }
+        self.breaks_behind = std::mem::replace(&mut self.clock, came);
+        self.step(trace, Step::Frame(false), before)?;
+        self.clock = self.clock.max(std::mem::take(&mut self.breaks_behind));
+        Ok(self.nic.is_broken(trace.vi))
+    }
+
+    /// How many answers may come while the data of the next request goes to memory: the last of them comes behind the next thing that
+    /// is to be explained, or it could be taken by itself.
+    pub fn answers_meanwhile(&self, trace: &EndTrace<'_>, before: usize) -> Vec<usize> {
+        let asked = trace.frames[0].get(self.reached.taken[0]).filter(|asked| asked.at < before);
+        let behind = trace.frames[1].iter().skip(self.reached.taken[1]).zip(1..);
+        let meanwhile = |asked: &Arrived, answer: &Arrived| answer.cycle <= asked.cycle + HEARD;
+        asked.map_or(Vec::new(), |asked| {
+            let answers = behind.take_while(|(answer, _)| meanwhile(asked, answer));
+            answers.filter(|(answer, _)| answer.at >= before).map(|(_, count)| count).collect()
+        })
     }
 
     /// The frame that the NIC made next.
