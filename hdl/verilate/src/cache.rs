@@ -26,11 +26,6 @@ fn root() -> PathBuf {
     target.join("verilated")
 }
 
-/// SHA-256 of a text, in hexadecimal.
-pub(crate) fn sha256(text: &str) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// A short name for everything in `parts`.
 fn key(parts: &[&str]) -> String {
     let mut hash = Sha256::new();

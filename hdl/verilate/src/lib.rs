@@ -19,6 +19,7 @@
 mod bench;
 mod cache;
 mod coverage;
+mod digest;
 mod dut;
 mod error;
 mod mutant;
@@ -104,7 +105,7 @@ pub fn archive(verilog: &str, options: &Options) -> Result<Archive> {
     let rust = shim::rust(&ports, options)
         + &format!(
             "/// SHA-256 of the Verilog that the model was made from.\npub const VERILOG_SHA256: &str = \"{}\";\n",
-            cache::sha256(verilog)
+            digest::sha256(verilog)
         );
     Ok(Archive { file: folder.join(tool::library_file(options)), ports, rust })
 }

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{cache, Error, Port, Result};
+use crate::{digest, Error, Port, Result};
 
 /// The environment variable that chooses a mutant: `FOLDER:NUMBER`.
 pub const MUTANT: &str = "VIADUCT_MUTANT";
@@ -36,7 +36,7 @@ impl Mutant {
 
     /// The Verilog that stands for this one, if there is one. Says so: who runs tests on a mutant must know which have met it.
     pub(crate) fn instead_of(&self, verilog: &str, block: &str) -> Result<Option<String>> {
-        let file = self.folder.join(format!("{}.v", cache::sha256(verilog)));
+        let file = self.folder.join(format!("{}.v", digest::sha256(verilog)));
         if !file.exists() {
             return Ok(None);
         }

@@ -2,7 +2,46 @@
 
 use rand::Rng;
 
-use super::options::{Limits, Split};
+/// How the data of a read is cut into completions. All of them end on a read completion boundary,
+/// but for the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Split {
+    /// As few as Max_Payload_Size allows.
+    #[default]
+    Largest,
+    /// At every boundary.
+    Boundary,
+    /// At boundaries chosen at random.
+    Random,
+}
+
+/// Credits that the root complex grants; `None`: without limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Posted headers.
+    pub posted: Option<u8>,
+    /// Posted data, in units of 16 bytes; less than 4096.
+    pub posted_data: Option<u16>,
+    /// Non-posted headers.
+    pub nonposted: Option<u8>,
+    /// Completion headers.
+    pub completion: Option<u8>,
+    /// Completion data, in units of 16 bytes; less than 4096.
+    pub completion_data: Option<u16>,
+}
+
+impl Default for Limits {
+    /// What a desktop's root port grants.
+    fn default() -> Self {
+        Self {
+            posted: Some(64),
+            posted_data: Some(1024),
+            nonposted: Some(64),
+            completion: None,
+            completion_data: None,
+        }
+    }
+}
 
 /// Conditions on the bus. What is not of the kind one is legal all the same: a NIC must not notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::options::Limits;
+use super::conditions::Limits;
 use crate::clock::Cycle;
 use crate::nic::NicIn;
 use crate::tlp::Tlp;

@@ -34,11 +34,11 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
-pub use conditions::Conditions;
+pub use conditions::{Conditions, Limits, Split};
 pub use config_space::{ConfigSpace, Effect, CONFIG_BYTES};
 pub use host::{bar_bytes, Access, LoadId, HOST_ID};
 pub use messages::{Client, DmaAnswer, DmaMessage, MessageId, Refused};
-pub use options::{Dma, Limits, Options, ReadFault, Split};
+pub use options::{Dma, Options, ReadFault};
 pub use requests::LOAD_PATIENCE;
 pub use rules::Violation;
 

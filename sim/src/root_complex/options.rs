@@ -4,19 +4,6 @@ use std::collections::BTreeMap;
 
 use super::conditions::Conditions;
 
-/// How the data of a read is cut into completions. All of them end on a read completion boundary,
-/// but for the last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Split {
-    /// As few as Max_Payload_Size allows.
-    #[default]
-    Largest,
-    /// At every boundary.
-    Boundary,
-    /// At boundaries chosen at random.
-    Random,
-}
-
 /// How the NIC's accesses reach memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Dma {
@@ -42,34 +29,6 @@ pub enum ReadFault {
     Cut,
     /// It is answered this many cycles late.
     Late(u64),
-}
-
-/// Credits that the root complex grants; `None`: without limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Posted headers.
-    pub posted: Option<u8>,
-    /// Posted data, in units of 16 bytes; less than 4096.
-    pub posted_data: Option<u16>,
-    /// Non-posted headers.
-    pub nonposted: Option<u8>,
-    /// Completion headers.
-    pub completion: Option<u8>,
-    /// Completion data, in units of 16 bytes; less than 4096.
-    pub completion_data: Option<u16>,
-}
-
-impl Default for Limits {
-    /// What a desktop's root port grants.
-    fn default() -> Self {
-        Self {
-            posted: Some(64),
-            posted_data: Some(1024),
-            nonposted: Some(64),
-            completion: None,
-            completion_data: None,
-        }
-    }
 }
 
 /// A root complex's settings.

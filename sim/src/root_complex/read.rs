@@ -4,7 +4,7 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use viaduct_spec::tlp::completion_status;
 
-use super::options::Split;
+use super::conditions::Split;
 use crate::tlp::{Completion, Request};
 
 /// How completions are cut.

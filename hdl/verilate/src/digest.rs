@@ -1,0 +1,8 @@
+//! What names a text of Verilog.
+
+use sha2::{Digest, Sha256};
+
+/// SHA-256 of a text, in hexadecimal.
+pub(crate) fn sha256(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
