@@ -4,184 +4,22 @@
 //! it follows the wall clock, and the thread sleeps until somebody asks or answers, or a NIC's
 //! deadline comes.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
+mod handle;
+
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Instant;
 
-use serde::Serialize;
-
 use crate::clock::{duration, Anchor};
-use crate::fabric::{FabricCounters, Faults, PortCounters};
-use crate::memory::{MapError, Range};
 use crate::network::{Activity, Network};
-use crate::root_complex::{Access, BusCounters, Client, DmaAnswer, LoadId, MessageId};
+use crate::root_complex::LoadId;
+use handle::Request;
+pub use handle::{Ended, Handle, NicStatus, Status};
 
 /// Cycles between two looks at what is asked: few, because each look is a part of every load's
 /// wall time.
 const STEP: u64 = 16;
 /// Requests that wait for the stepping thread; who asks more waits.
 const QUEUE: usize = 256;
-
-/// What can be asked of a live network.
-enum Request {
-    Load(usize, Access, Sender<u64>),
-    Store(usize, Access, u64),
-    ConfigRead(usize, usize, usize, Sender<Vec<u8>>),
-    ConfigWrite(usize, usize, Vec<u8>, Sender<()>),
-    Map(usize, Range, Option<File>, Sender<Result<(), MapError>>),
-    Unmap(usize, u64, u64, Sender<Result<u64, MapError>>),
-    UnmapAll(usize, Sender<()>),
-    Reset(usize, Sender<()>),
-    SetVectors(usize, usize, Vec<Option<File>>, Sender<()>),
-    Raise(usize, usize, Sender<()>),
-    Attach(usize, Box<dyn Client>),
-    Detach(usize),
-    DmaAnswer(usize, MessageId, DmaAnswer),
-    Status(Sender<Status>),
-    Faults(Faults, Sender<()>),
-    Stop,
-}
-
-/// The network has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the simulation has ended")]
-pub struct Ended;
-
-/// What a network says of itself.
-#[derive(Debug, Clone, Serialize)]
-pub struct Status {
-    /// Cycles since power-up.
-    pub cycles: u64,
-    /// Simulated time in nanoseconds.
-    pub simulated_ns: u64,
-    /// Wall time since the start in nanoseconds.
-    pub wall_ns: u64,
-    /// Wall time of it in which something moved.
-    pub busy_ns: u64,
-    /// The NICs.
-    pub nics: Vec<NicStatus>,
-    /// The fabric.
-    pub fabric: FabricCounters,
-    /// Faults in force.
-    pub faults: Faults,
-}
-
-/// What a network says of one NIC.
-#[derive(Debug, Clone, Serialize)]
-pub struct NicStatus {
-    /// The bus.
-    pub bus: BusCounters,
-    /// The link.
-    pub link: PortCounters,
-    /// DMA mappings.
-    pub mappings: usize,
-    /// The NIC's own counters by name; none while it does not answer.
-    pub counters: BTreeMap<&'static str, u64>,
-    /// The first rules of the bus that it has broken.
-    pub violations: Vec<String>,
-}
-
-/// Asks a live network. Calls wait for the answer.
-#[derive(Debug, Clone)]
-pub struct Handle {
-    requests: SyncSender<Request>,
-    nics: usize,
-}
-
-impl Handle {
-    /// Number of NICs.
-    pub fn nics(&self) -> usize {
-        self.nics
-    }
-
-    fn ask<T>(&self, request: impl FnOnce(Sender<T>) -> Request) -> Result<T, Ended> {
-        let (sender, receiver) = mpsc::channel();
-        self.requests.send(request(sender)).map_err(|_| Ended)?;
-        receiver.recv().map_err(|_| Ended)
-    }
-
-    /// A load.
-    pub fn load(&self, nic: usize, access: Access) -> Result<u64, Ended> {
-        self.ask(|answer| Request::Load(nic, access, answer))
-    }
-
-    /// A store: posted, but in order with everything that is asked later.
-    pub fn store(&self, nic: usize, access: Access, value: u64) -> Result<(), Ended> {
-        self.requests.send(Request::Store(nic, access, value)).map_err(|_| Ended)
-    }
-
-    /// Reads configuration space.
-    pub fn config_read(&self, nic: usize, offset: usize, length: usize) -> Result<Vec<u8>, Ended> {
-        self.ask(|answer| Request::ConfigRead(nic, offset, length, answer))
-    }
-
-    /// Writes configuration space.
-    pub fn config_write(&self, nic: usize, offset: usize, data: Vec<u8>) -> Result<(), Ended> {
-        self.ask(|answer| Request::ConfigWrite(nic, offset, data, answer))
-    }
-
-    /// Lets a NIC reach memory.
-    pub fn map(&self, nic: usize, range: Range, file: Option<File>) -> Result<Result<(), MapError>, Ended> {
-        self.ask(|answer| Request::Map(nic, range, file, answer))
-    }
-
-    /// Takes memory back; when it returns, nothing reaches it any more. Gives back the bytes.
-    pub fn unmap(&self, nic: usize, iova: u64, length: u64) -> Result<Result<u64, MapError>, Ended> {
-        self.ask(|answer| Request::Unmap(nic, iova, length, answer))
-    }
-
-    /// Takes all memory back.
-    pub fn unmap_all(&self, nic: usize) -> Result<(), Ended> {
-        self.ask(|answer| Request::UnmapAll(nic, answer))
-    }
-
-    /// Resets a function.
-    pub fn reset(&self, nic: usize) -> Result<(), Ended> {
-        self.ask(|answer| Request::Reset(nic, answer))
-    }
-
-    /// Gives a NIC's vectors from `start` on an eventfd each, or takes it away.
-    pub fn set_vectors(&self, nic: usize, start: usize, eventfds: Vec<Option<File>>) -> Result<(), Ended> {
-        self.ask(|answer| Request::SetVectors(nic, start, eventfds, answer))
-    }
-
-    /// Raises a vector without the NIC.
-    pub fn raise(&self, nic: usize, vector: usize) -> Result<(), Ended> {
-        self.ask(|answer| Request::Raise(nic, vector, answer))
-    }
-
-    /// A client that answers DMA messages has come.
-    pub fn attach(&self, nic: usize, client: Box<dyn Client>) -> Result<(), Ended> {
-        self.requests.send(Request::Attach(nic, client)).map_err(|_| Ended)
-    }
-
-    /// It has gone: what it has not answered is refused.
-    pub fn detach(&self, nic: usize) -> Result<(), Ended> {
-        self.requests.send(Request::Detach(nic)).map_err(|_| Ended)
-    }
-
-    /// It has answered a message.
-    pub fn dma_answer(&self, nic: usize, id: MessageId, answer: DmaAnswer) -> Result<(), Ended> {
-        self.requests.send(Request::DmaAnswer(nic, id, answer)).map_err(|_| Ended)
-    }
-
-    /// What the network says of itself.
-    pub fn status(&self) -> Result<Status, Ended> {
-        self.ask(Request::Status)
-    }
-
-    /// New faults.
-    pub fn set_faults(&self, faults: Faults) -> Result<(), Ended> {
-        self.ask(|answer| Request::Faults(faults, answer))
-    }
-
-    /// Ends the simulation.
-    pub fn stop(&self) {
-        // If it has ended already there is nobody to tell.
-        let _ = self.requests.send(Request::Stop);
-    }
-}
 
 /// The stepping side.
 pub struct Live {
