@@ -59,6 +59,13 @@ impl Rings {
         words: [u64; 2],
     ) -> Result<(), String> {
         loop {
+            let found = self.resizes.iter().position(|(when, resized, _)| *when < at && *resized == queue);
+            // The old ring has all that it was told to have. A queue that is resized twice is in its first ring again.
+            let full = |found: &usize| self.resizes[*found].2 == Some(self.rings[queue].written);
+            if let Some(found) = found.filter(full) {
+                self.resize(found, cycle)?;
+                continue;
+            }
             let ring = &mut self.rings[queue];
             let log2 = rows::cq_log2(queue, ring.other);
             let (due, lap) = (ring.written & ((1 << log2) - 1), !(ring.written >> log2) & 1);
@@ -66,7 +73,6 @@ impl Rings {
                 ring.written += 1;
                 return Ok(());
             }
-            let found = self.resizes.iter().position(|(when, resized, _)| *when < at && *resized == queue);
             let Some(found) = found else {
                 let phase = cq_entry::PHASE.get(&words);
                 return Err(format!(

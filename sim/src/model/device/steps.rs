@@ -173,11 +173,12 @@ impl<H: Host> Driven<H> {
         timers::timeout(0, Rows::new(&self.device.tables, vi).transmit().get(transmit::TIMEOUT))
     }
 
-    /// It ends.
+    /// It ends: at its time, from which on the next one runs, however late it is noticed what came of it.
     pub fn expire(&mut self, vi: usize) {
         if let Some(when) = self.timer(vi) {
-            self.device.now = self.device.now.max(when);
+            let now = std::mem::replace(&mut self.device.now, when);
             self.device.act(vi, |part, context, effects| part.serve_timer(context, effects));
+            self.device.now = self.device.now.max(now);
         }
     }
 

@@ -44,6 +44,8 @@ impl Responder {
         let data = if length == 0 { Ok(Vec::new()) } else { context.memory.read(access, length) };
         let data = match data {
             Ok(data) => data,
+            // A VI breaks once, by one cause, and that has been said.
+            Err(_) if self.last_nak.is_some() => return,
             Err(unread) => {
                 // Its region has gone since it was asked for, or its memory, or its range is looked at only now. Then it was
                 // not executed, and nothing behind it is acknowledged.
