@@ -242,7 +242,12 @@ impl<'a> Search<'a> {
         if state.nic.packets(trace.vi).request {
             own.push(Step::Request);
         }
-        own.extend([Step::Complete, Step::Fetch(false), Step::Fetch(true), Step::TakeAgain]);
+        own.extend([Step::Complete, Step::Fetch(false), Step::Fetch(true)]);
+        // What goes out again long after the last answer came does so by a time-out.
+        match state.is_answered_just_now(trace) {
+            true => own.push(Step::TakeAgain),
+            false => last.push(Step::TakeAgain),
+        }
         for step in own {
             let mut tried = state.clone();
             match tried.step(trace, step, before) {
@@ -261,8 +266,9 @@ impl<'a> Search<'a> {
             }
         }
         if state.nic.timer(trace.vi).is_some() {
-            last.push(Step::Expire);
+            last.insert(0, Step::Expire);
         }
+        last.push(Step::FailAhead);
         last.extend(state.answers_meanwhile(trace, before).into_iter().map(Step::Breaking));
         let came = |behind: usize| {
             let frame: Option<&Arrived> = trace.frames[1].get(state.reached.taken[1] + behind);

@@ -44,6 +44,8 @@ pub enum Step {
     Expire,
     /// An implied NAK is taken that was taken before (Requester 2).
     TakeAgain,
+    /// The descriptor whose turn had come when the VI began to send again is wrong, and breaks it (Requester 4).
+    FailAhead,
     /// Something ends, and before the VI has heard of it, it breaks by this.
     Unheard(Late, Cause),
 }
@@ -68,6 +70,7 @@ impl State {
             Step::Complete => self.nic.complete(trace.vi),
             Step::Expire => self.expire(trace, before),
             Step::TakeAgain => self.asks_for_a_read(trace) && self.nic.take_again(trace.vi),
+            Step::FailAhead => self.nic.fail_ahead(trace.vi),
             Step::Unheard(..) => false,
         };
         self.absorb(trace, step == Step::Frame(true), told)?;
@@ -183,6 +186,12 @@ impl State {
     pub fn is_refused_long_before(&self, trace: &EndTrace<'_>) -> bool {
         let nak = trace.frames[1].get(self.reached.taken[1]).filter(|frame| is_nak(&frame.frame));
         nak.zip(self.next(trace, 0)).is_some_and(|(nak, left)| nak.cycle + HEARD <= left.began)
+    }
+
+    /// The last answer came so little before the next request left that this may be what comes of it.
+    pub fn is_answered_just_now(&self, trace: &EndTrace<'_>) -> bool {
+        let answer = self.reached.taken[1].checked_sub(1).and_then(|last| trace.frames[1].get(last));
+        answer.zip(self.next(trace, 0)).is_some_and(|(answer, left)| left.began <= answer.cycle + HEARD)
     }
 
     /// A read request that has come before the next answer left, and of which the model has not heard: it may take the place of what

@@ -141,6 +141,13 @@ impl<H: Host> Driven<H> {
         sent
     }
 
+    /// The descriptor whose turn had come when a VI began to send again is wrong, and breaks the VI; whether there is one.
+    pub fn fail_ahead(&mut self, vi: usize) -> bool {
+        let mut found = false;
+        self.device.act(vi, |part, context, effects| found = part.requester.fail_ahead(context, effects));
+        found
+    }
+
     /// An implied NAK is taken again that has come again when what is missing had been asked for; whether there is one.
     pub fn take_again(&mut self, vi: usize) -> bool {
         self.device.vis[vi].requester.take_again()

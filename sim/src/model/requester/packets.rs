@@ -168,6 +168,23 @@ impl Requester {
         }
     }
 
+    /// The descriptor whose turn had come when the VI began to send again is wrong, and the VI breaks by it before that has left (Requester 4);
+    /// for whoever leads the model. Whether there is one.
+    pub fn fail_ahead(&mut self, context: &mut Context<'_>, effects: &mut Effects) -> bool {
+        let ahead =
+            self.messages.iter().position(|message| !message.started).filter(|at| *at > self.cursor.0);
+        let Some(at) = ahead.filter(|_| context.rows.sends_reliably()) else { return false };
+        let mut message = self.messages[at].clone();
+        (message.started, message.first) = (true, self.next);
+        let made = check(&message.descriptor, &context.rows).and_then(|packets| {
+            message.packets = packets;
+            make(&message, 0, context, &mut Effects::new())
+        });
+        let Err(bits) = made else { return false };
+        self.fail(at, 0, bits, context, effects);
+        true
+    }
+
     /// Checks a descriptor whose turn has come, and gives it its PSNs.
     fn start(&mut self, at: usize, context: &Context<'_>) -> Result<(), Failure> {
         let message = &mut self.messages[at];
