@@ -1,5 +1,7 @@
 //! The whole receive path: frames in at one end, memory, completions and acknowledgements at the other.
 
+mod answers;
+
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::{service, vi_states};
