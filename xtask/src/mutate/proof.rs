@@ -13,12 +13,23 @@ const LIMIT: u32 = 60;
 
 /// Both circuits from the same registers and memories on: each signal of the one is that of the other, now and, by induction, in every
 /// cycle. What starts otherwise cannot be equal in the first cycle, which is the induction's base. The names in `aside` are not compared.
-/// A ROM has no name by which the two of it could be made one; as logic it needs none.
-const PROOF: &str = "read_ilang flat.il; memory_map -rom-only; rename top gold; design -stash gold; \
-    read_ilang flat.il; script one; memory_map -rom-only; rename top gate; design -stash gate; \
-    design -copy-from gold gold; design -copy-from gate gate; equiv_make -blacklist aside gold gate both; \
-    hierarchy -top both; opt_clean; equiv_struct; equiv_simple; equiv_struct; equiv_simple; equiv_induct; \
-    tee -q -o status equiv_status";
+/// What `memories` makes logic of needs no name by which the two of it are made one.
+fn script(memories: &str) -> String {
+    format!(
+        "read_ilang flat.il; {memories}; rename top gold; design -stash gold; \
+         read_ilang flat.il; script one; {memories}; rename top gate; design -stash gate; \
+         design -copy-from gold gold; design -copy-from gate gate; equiv_make -blacklist aside gold gate both; \
+         hierarchy -top both; opt_clean; equiv_struct; equiv_simple; equiv_struct; equiv_simple; equiv_induct; \
+         tee -q -o status equiv_status"
+    )
+}
+
+/// A ROM has no name; the others are two black boxes that have one.
+const ROMS: &str = "memory_map -rom-only";
+/// All are registers: what is on a memory's pins while it is not written does not matter then.
+const ALL: &str = "memory_map";
+/// For blocks whose memories have so many bits at most.
+const FEW: u64 = 4096;
 
 /// So many proofs of a mutant are tried, each without the signals inside the block that differ in the one before.
 const ROUNDS: u32 = 4;
@@ -29,11 +40,16 @@ const ROUNDS: u32 = 4;
 /// # Errors
 /// A file cannot be written or read.
 pub fn equivalent(flat: &Flat, mutation: &Mutation) -> Result<bool> {
+    crate::project::write(&flat.folder().join("one"), mutation.command(None) + "\n")?;
+    let module = crate::project::read(&flat.folder().join("flat.il"))?;
+    let outputs = outputs(&module);
+    Ok(proved(flat, ROMS, &outputs)? || ((1..=FEW).contains(&bits(&module)) && proved(flat, ALL, &outputs)?))
+}
+
+fn proved(flat: &Flat, memories: &str, outputs: &BTreeSet<String>) -> Result<bool> {
     let file = |name: &str| flat.folder().join(name);
-    crate::project::write(&file("one"), mutation.command(None) + "\n")?;
-    let outputs = outputs(&crate::project::read(&file("flat.il"))?);
     let yosys = std::env::var("VIADUCT_YOSYS").unwrap_or_else(|_| "yosys".into());
-    let line = format!("ulimit -t {LIMIT}; exec {yosys} -q -p '{PROOF}'");
+    let line = format!("ulimit -t {LIMIT}; exec {yosys} -q -p '{}'", script(memories));
     let mut aside = BTreeSet::new();
     for _ in 0..ROUNDS {
         let names: Vec<&str> = aside.iter().map(String::as_str).collect();
@@ -44,11 +60,21 @@ pub fn equivalent(flat: &Flat, mutation: &Mutation) -> Result<bool> {
         }
         match different(&crate::project::read(&file("status"))?) {
             Some(names) if names.is_empty() => return Ok(true),
-            Some(names) if names.is_disjoint(&outputs) && names.is_disjoint(&aside) => aside.extend(names),
+            Some(names) if names.is_disjoint(outputs) && names.is_disjoint(&aside) => aside.extend(names),
             _ => return Ok(false),
         }
     }
     Ok(false)
+}
+
+/// The bits of all memories of a module in yosys' language.
+fn bits(module: &str) -> u64 {
+    let parameter = |cell: &str, name: &str| {
+        let line = cell.lines().find_map(|line| line.trim_start().strip_prefix(name));
+        line.and_then(|number| number.trim().parse::<u64>().ok()).unwrap_or(u64::from(u32::MAX))
+    };
+    let cells = module.split("\n  cell ").skip(1).filter(|cell| cell.starts_with("$mem_v2 "));
+    cells.map(|cell| parameter(cell, "parameter \\SIZE ") * parameter(cell, "parameter \\WIDTH ")).sum()
 }
 
 /// The output ports of a module in yosys' language.
@@ -168,6 +194,27 @@ mod tests {
         assert!(of("cnot1", 0, Some(1)));
         assert!(!of("cnot0", 0, Some(1)));
         assert!(!of("inv", 1, None));
+    }
+
+    #[test]
+    fn what_a_memory_is_offered_while_it_is_not_written_does_not_matter() {
+        let folder = tempfile::tempdir().unwrap();
+        let verilog = "module top(clock, go, at, in, q);\n  input wire clock;\n  input wire go;\n  input wire [1:0] at;\n  input wire [7:0] in;\n\
+                       output reg [7:0] q;\n  reg [7:0] memory [3:0];\n  reg [7:0] offer;\n\
+                       always @(*) begin\n    offer = 0;\n    if (go) offer = in;\n  end\n\
+                       always @(posedge clock) begin\n    q <= memory[at];\n    if (go) memory[at] <= offer;\n  end\nendmodule\n";
+        let flat = Flat::new(verilog, folder.path().join("flat")).unwrap();
+        assert_eq!(bits(&crate::project::read(&flat.folder().join("flat.il")).unwrap()), 32);
+        let all = flat.list("-list 1000 -seed 1").unwrap();
+        // `offer` is a multiplexer: A while nothing is written.
+        let of = |port: &str| -> Vec<bool> {
+            let here =
+                |m: &&Mutation| m.cell.contains("mux") && m.port == port && m.mode == "inv" && m.bit == 3;
+            all.iter().filter(here).map(|mutation| equivalent(&flat, mutation).unwrap()).collect()
+        };
+        let (unwritten, written) = (of("A"), of("B"));
+        assert!(!unwritten.is_empty() && unwritten.iter().all(|same| *same), "{all:?}");
+        assert!(!written.is_empty() && written.iter().all(|same| !same), "{all:?}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::bus::{client, Access, AckRequest, Commit, ReadBeat};
+use viaduct_hdl::bus::{client, word, Access, AckRequest, Commit, ReadBeat};
 use viaduct_spec::tables::{table, work_queue};
 use viaduct_spec::wire::syndrome;
 use viaduct_verilate::Bench;
@@ -163,5 +163,24 @@ fn one_read_is_enough_for_all_that_came_before_it() {
             }
             assert_eq!(dut.get("busy"), 0, "round {round}");
         }
+    }
+}
+
+/// A request that needs no read leaves without one, and the next that needs one has its own.
+#[test]
+fn what_was_said_without_a_read_covers_nothing_behind_it() {
+    let mut dut = ready();
+    for n in 0..70 {
+        let request = |psn| Request { vi: n % 64, psn, msn: n, syndrome: syndrome::ACK.into() };
+        super::ask(&mut dut, request(2 * n), word::SAY);
+        assert_eq!(said(&mut dut), Some(request(2 * n)));
+        ask(&mut dut, request(2 * n + 1));
+        for _ in 0..12 {
+            dut.tick();
+        }
+        assert_eq!((dut.get("ack_valid"), dut.get("access_valid")), (0, 1), "behind {n} of each");
+        read(&mut dut, |_| ());
+        assert_eq!(said(&mut dut), Some(request(2 * n + 1)));
+        assert_eq!(dut.get("busy"), 0);
     }
 }

@@ -1,6 +1,7 @@
 //! The whole receive path: frames in at one end, memory, completions and acknowledgements at the other.
 
 mod answers;
+mod wide;
 
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::event_code;
