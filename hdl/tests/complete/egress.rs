@@ -11,24 +11,26 @@ struct Frame {
     bytes: Vec<u8>,
     loopback: bool,
     vlan: u32,
+    /// Its last beat says so; no frame of the NIC's own is bad.
+    bad: bool,
 }
 
 impl Frame {
-    /// What must come out, and where.
-    fn expected(&self) -> Vec<u8> {
+    /// What must come out, and whether it must be called bad.
+    fn expected(&self) -> (Vec<u8>, bool) {
         let mut bytes = self.bytes.clone();
         if self.vlan != 0 && !self.loopback {
             bytes.splice(12..12, self.vlan.to_le_bytes());
         }
-        bytes
+        (bytes, self.bad)
     }
 }
 
-fn beat(bytes: &[u8], index: usize) -> [(&'static str, u64); 4] {
+fn beat(Frame { bytes, bad, .. }: &Frame, index: usize) -> [(&'static str, u64); 4] {
     let part = &bytes[8 * index..bytes.len().min(8 * index + 8)];
     let data = part.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
     let last = 8 * index + 8 >= bytes.len();
-    [("data", data), ("count", part.len() as u64), ("last", last.into()), ("bad", 0)]
+    [("data", data), ("count", part.len() as u64), ("last", last.into()), ("bad", (last && *bad).into())]
 }
 
 #[test]
@@ -43,6 +45,7 @@ fn frames_of_every_length_go_where_they_belong_with_their_tag() {
             bytes: (0..length).map(|_| random.random()).collect(),
             loopback,
             vlan,
+            bad: random.random(),
         })
         .collect();
     for at in (1..frames.len()).rev() {
@@ -50,14 +53,14 @@ fn frames_of_every_length_go_where_they_belong_with_their_tag() {
     }
 
     let (mut at, mut index) = (0, 0);
-    let mut seen: [Vec<Vec<u8>>; 2] = [vec![], vec![]];
+    let mut seen: [Vec<(Vec<u8>, bool)>; 2] = [vec![], vec![]];
     let mut open: [Vec<u8>; 2] = [vec![], vec![]];
     let mut counted = 0;
     for cycle in 0..200_000 {
         let offering = at < frames.len() && random.random_bool(0.9);
         dut.set("frame_valid", offering.into());
         if offering {
-            frame.set(&mut dut, &beat(&frames[at].bytes, index));
+            frame.set(&mut dut, &beat(&frames[at], index));
             dut.set("frame_loopback", frames[at].loopback.into());
             dut.set("frame_vlan", frames[at].vlan.into());
         }
@@ -70,7 +73,7 @@ fn frames_of_every_length_go_where_they_belong_with_their_tag() {
                 let count = bundle.get(&dut, "count") as usize;
                 open[way].extend(&bundle.get(&dut, "data").to_le_bytes()[..count]);
                 if bundle.get(&dut, "last") == 1 {
-                    seen[way].push(std::mem::take(&mut open[way]));
+                    seen[way].push((std::mem::take(&mut open[way]), bundle.get(&dut, "bad") == 1));
                 } else {
                     assert_eq!(count, 8, "only the last beat may be short");
                 }

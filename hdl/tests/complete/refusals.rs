@@ -155,6 +155,27 @@ fn a_vi_that_goes_into_error_does_not_know_what_of_it_arrived() {
     assert_eq!(world.broken, []);
 }
 
+/// The fault of a VI waits for those of other blocks.
+#[test]
+fn a_fault_stays_as_it_is_until_it_is_taken() {
+    for every in [2, 7, 90] {
+        let mut world = World::new();
+        world.faults_every = every;
+        world.create(9, Settings { psn: 10, ..Settings::default() });
+        world.packet(9, 10, 0);
+        world.packet(9, 11, 0);
+        // Half a message that comes again as another; and then one that is refused.
+        world.answer(9, 10, syndrome::NAK_SEQUENCE);
+        world.settle();
+        world.packet_of(9, 10, 999, 0);
+        world.send(41, 0, 0);
+        world.answer(41, 0, syndrome::NAK_ACCESS);
+        world.settle();
+        let faults = [(9, event_code::POST_DESC), (41, event_code::CONN_LOST)];
+        assert_eq!(world.broken, faults, "one in {every} cycles");
+    }
+}
+
 /// Whoever finds its descriptor complete may use the memory for something else.
 #[test]
 fn a_read_of_a_vi_that_broke_is_not_complete_while_an_answer_is_being_placed() {

@@ -40,6 +40,8 @@ pub struct Told {
     pub epoch: bool,
     /// It waits for a read.
     pub parked: bool,
+    /// Reads that were complete when it was dropped for that, modulo 8.
+    pub number: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,6 +67,9 @@ pub struct World {
     pub rewinds: bool,
     /// A completion is taken in each of so many cycles.
     pub writes_every: u64,
+    /// And a fault in each of so many; the one that waits.
+    pub faults_every: u64,
+    fault: Option<(u64, u8)>,
     /// Every VI's epoch as it was broadcast.
     pub epochs: [bool; 64],
     /// A fault accepted: its VI's new state is on the bus.
@@ -91,6 +96,8 @@ impl World {
             rewound: vec![],
             rewinds: true,
             writes_every: 1,
+            faults_every: 1,
+            fault: None,
             epochs: [false; 64],
             tell: None,
             counts: [0; 7],
@@ -103,15 +110,22 @@ impl World {
 
     pub fn tick(&mut self) {
         let dut = &mut self.dut;
-        for name in ["fault_ready", "again_send_ready"] {
-            dut.set(name, 1);
-        }
+        dut.set("again_send_ready", 1);
+        let breaks = dut.cycles() % self.faults_every == 0;
+        dut.set("fault_ready", breaks.into());
         let writes = dut.cycles() % self.writes_every == 0;
         dut.set("completion_ready", writes.into());
         dut.set("rewind_ready", self.rewinds.into());
         dut.set("state_valid", 0);
         dut.eval();
+        let before = self.fault.take();
         if dut.get("fault_valid") == 1 {
+            let bundle = Bundle::of::<Fault>("fault");
+            let fault = (bundle.get(dut, "vi"), bundle.get(dut, "code") as u8);
+            assert!(before.is_none_or(|before| before == fault), "{fault:?} after {before:?}");
+            self.fault = (!breaks).then_some(fault);
+        }
+        if dut.get("fault_valid") == 1 && breaks {
             // As vi/state does: the new state is on the bus in the cycle in which the fault is taken.
             let bundle = Bundle::of::<Fault>("fault");
             let vi = bundle.get(dut, "vi");
@@ -244,6 +258,7 @@ impl World {
             ("lost", told.lost.into()),
             ("epoch", told.epoch.into()),
             ("parked", told.parked.into()),
+            ("number", told.number),
         ];
         bundle.set(&mut self.dut, &fields);
         self.take("sent_valid", "sent_ready");

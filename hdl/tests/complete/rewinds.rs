@@ -1,6 +1,6 @@
 //! Rewinds that wait for their turn, and those that nobody asked for.
 
-use viaduct_spec::descriptor::status;
+use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::register::event_code;
 use viaduct_spec::wire::syndrome;
 
@@ -86,4 +86,32 @@ fn a_message_that_has_begun_and_then_waits_for_a_read_is_not_the_same() {
     assert!(!epoch && world.rewinds().len() == 1);
     world.told(Told { vi: 7, errors: status::DESC_FLUSHED_ERROR, epoch, ..Told::default() });
     assert_eq!(world.drain(), [(0, status::DONE | status::TRANSPORT_ERROR)]);
+}
+
+/// One that waits for a read comes again when one more is complete than when gather dropped it, however many those are.
+#[test]
+fn a_message_that_waits_for_a_read_comes_again_with_the_next_that_completes() {
+    let operation = u64::from(control::OP_RDMAREAD);
+    for late in [false, true] {
+        let mut world = World::new();
+        world.create(7, Settings::default());
+        for n in 0..10 {
+            let epoch = world.epochs[7];
+            let next = Rewound { vi: 7, epoch: !epoch, position: n + 1, skip: 0, psn: n + 1 };
+            world.told(Told { vi: 7, offset: n, psn: Some(n), operation, epoch, ..Told::default() });
+            let parked = Told { vi: 7, parked: true, number: n % 8, epoch, ..Told::default() };
+            if late {
+                // The read is complete before it is heard that a message waits for it.
+                world.answer(7, n, syndrome::ACK);
+                world.settle();
+                world.told(parked);
+            } else {
+                world.told(parked);
+                assert_eq!(world.rewinds(), [], "{n} reads are complete");
+                world.answer(7, n, syndrome::ACK);
+            }
+            assert_eq!(world.rewinds(), [next], "{} reads are complete", n + 1);
+        }
+        assert_eq!((world.completed.len(), world.broken.len()), (10, 0));
+    }
 }

@@ -103,6 +103,27 @@ fn each_rule_alone_refuses() {
     }
 }
 
+/// Of a key and of a tag each bit counts, whatever the others are.
+#[test]
+fn a_key_or_tag_that_differs_in_one_bit_is_refused() {
+    let mut harness = Harness::new(BRISK);
+    harness.commit_page(4, 0x7000);
+    for bit in 0..16 {
+        // One bit alone, and all the others.
+        for flip in [0, u16::MAX] {
+            let one = 1 << bit;
+            let (key, tag) = (one ^ flip, one ^ !flip);
+            harness.commit_region(1, Region { key, tag, ..plain() });
+            harness.settle();
+            let access = Access { key, tag, ..good() };
+            assert!(granted(&mut harness, access), "{access:x?}");
+            for wrong in [Access { key: key ^ one, ..access }, Access { tag: tag ^ one, ..access }] {
+                assert!(!granted(&mut harness, wrong), "{wrong:x?} of {key:#x}, {tag:#x}");
+            }
+        }
+    }
+}
+
 /// A region that ends with the address space, around its last byte.
 #[test]
 fn the_top_of_the_address_space() {

@@ -14,8 +14,11 @@ fn whole_words_to_index_and_arm_are_passed_on_and_others_counted() {
     let mut bench = Bench::new("cq_pages", &verilog(CqPages::default()));
     let (mmio, store) = (Bundle::of::<MmioWrite>("mmio_write"), Bundle::of::<CqStore>("store"));
     let (mut passed, mut ignored) = (0, 0);
+    // Whole words, and what is none because it begins within one.
+    let astray = [1, 2, 4, cq_page::ARM + 1, cq_page::ARM + 2, cq_page::ARM + 4];
+    let places: Vec<u64> = (0..4096).step_by(8).chain(astray).collect();
     for page in 0..(VIS + CQS) as u64 {
-        for place in (0..4096).step_by(8) {
+        for &place in &places {
             // All places of some pages, some places of all.
             if place > 64 && page % 16 != 0 {
                 continue;

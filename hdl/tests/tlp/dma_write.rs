@@ -178,6 +178,7 @@ impl Host {
         assert!(long || field(dw0::KIND, packet[0]) == u64::from(kind::WRITE_3DW));
         assert_eq!(packet[0] & 0x00FF_FC00, 0, "no attribute, no class");
         assert_eq!(field(request_dw1::REQUESTER, packet[1]), REQUESTER);
+        assert_eq!(field(request_dw1::TAG, packet[1]), 0, "nobody answers a write");
         let address = if long { u64::from(packet[2]) << 32 | u64::from(packet[3]) } else { packet[2].into() };
         assert_eq!(long, address >> 32 != 0, "short header exactly below 4 GiB");
         assert_eq!(address, want.address & !3);

@@ -244,10 +244,8 @@ impl<'a> Search<'a> {
         }
         own.extend([Step::Complete, Step::Fetch(false), Step::Fetch(true)]);
         // What goes out again long after the last answer came does so by a time-out.
-        match state.is_answered_just_now(trace) {
-            true => own.push(Step::TakeAgain),
-            false => last.push(Step::TakeAgain),
-        }
+        let just_now = state.is_answered_just_now(trace);
+        own.extend([Step::TakeAgain, Step::FailAhead]);
         for step in own {
             let mut tried = state.clone();
             match tried.step(trace, step, before) {
@@ -260,7 +258,8 @@ impl<'a> Search<'a> {
             }
             let hits = goal(&tried, trace).is_none_or(|(at, _)| at > before);
             let later = matches!(step, Step::Answer(..)) && state.asks_again(trace);
-            match hits && !later {
+            let rarely = step == Step::FailAhead || step == Step::TakeAgain && !just_now;
+            match hits && !later && !rarely {
                 true => first.push(step),
                 false => last.push(step),
             }
@@ -268,7 +267,6 @@ impl<'a> Search<'a> {
         if state.nic.timer(trace.vi).is_some() {
             last.insert(0, Step::Expire);
         }
-        last.push(Step::FailAhead);
         last.extend(state.answers_meanwhile(trace, before).into_iter().map(Step::Breaking));
         let came = |behind: usize| {
             let frame: Option<&Arrived> = trace.frames[1].get(state.reached.taken[1] + behind);

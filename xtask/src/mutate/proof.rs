@@ -3,7 +3,7 @@
 use super::mutation::Mutation;
 use super::verilog::Flat;
 use anyhow::{ensure, Context, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where the reasons are.
 pub const FILE: &str = "hdl/mutants/equivalent.txt";
@@ -12,22 +12,90 @@ pub const FILE: &str = "hdl/mutants/equivalent.txt";
 const LIMIT: u32 = 60;
 
 /// Both circuits from the same registers and memories on: each signal of the one is that of the other, now and, by induction, in every
-/// cycle. What starts otherwise cannot be equal in the first cycle, which is the induction's base.
-const PROOF: &str = "read_ilang flat.il; rename top gold; design -stash gold; \
-    read_ilang flat.il; script one; rename top gate; design -stash gate; \
-    design -copy-from gold gold; design -copy-from gate gate; equiv_make gold gate both; hierarchy -top both; \
-    opt_clean; equiv_struct; equiv_simple; equiv_struct; equiv_simple; equiv_induct; equiv_status -assert";
+/// cycle. What starts otherwise cannot be equal in the first cycle, which is the induction's base. The names in `aside` are not compared.
+/// What `memories` makes logic of needs no name by which the two of it are made one.
+fn script(memories: &str) -> String {
+    format!(
+        "read_ilang flat.il; {memories}; rename top gold; design -stash gold; \
+         read_ilang flat.il; script one; {memories}; rename top gate; design -stash gate; \
+         design -copy-from gold gold; design -copy-from gate gate; equiv_make -blacklist aside gold gate both; \
+         hierarchy -top both; opt_clean; equiv_struct; equiv_simple; equiv_struct; equiv_simple; equiv_induct; \
+         tee -q -o status equiv_status"
+    )
+}
 
-/// Whether yosys proves that the mutant does what the block does. No proof, or none in time, is no.
+/// A ROM has no name; the others are two black boxes that have one.
+const ROMS: &str = "memory_map -rom-only";
+/// All are registers: what is on a memory's pins while it is not written does not matter then.
+const ALL: &str = "memory_map";
+/// For blocks whose memories have so many bits at most.
+const FEW: u64 = 4096;
+
+/// So many proofs of a mutant are tried, each without the signals inside the block that differ in the one before.
+const ROUNDS: u32 = 4;
+
+/// Whether yosys proves that the mutant does what the block does. No proof, or none in time, is no. A signal inside may differ, as
+/// long as nobody sees it: then it is each side's own, and whatever it leads to is proved without it.
 ///
 /// # Errors
-/// A file cannot be written.
+/// A file cannot be written or read.
 pub fn equivalent(flat: &Flat, mutation: &Mutation) -> Result<bool> {
     crate::project::write(&flat.folder().join("one"), mutation.command(None) + "\n")?;
+    let module = crate::project::read(&flat.folder().join("flat.il"))?;
+    let outputs = outputs(&module);
+    Ok(proved(flat, ROMS, &outputs)? || ((1..=FEW).contains(&bits(&module)) && proved(flat, ALL, &outputs)?))
+}
+
+fn proved(flat: &Flat, memories: &str, outputs: &BTreeSet<String>) -> Result<bool> {
+    let file = |name: &str| flat.folder().join(name);
     let yosys = std::env::var("VIADUCT_YOSYS").unwrap_or_else(|_| "yosys".into());
-    let line = format!("ulimit -t {LIMIT}; exec {yosys} -q -p '{PROOF}'");
-    let proof = crate::command::Cmd::new("sh").args(["-c", &line]).folder(flat.folder());
-    Ok(proof.probe().is_some())
+    let line = format!("ulimit -t {LIMIT}; exec {yosys} -q -p '{}'", script(memories));
+    let mut aside = BTreeSet::new();
+    for _ in 0..ROUNDS {
+        let names: Vec<&str> = aside.iter().map(String::as_str).collect();
+        crate::project::write(&file("aside"), names.join("\n") + "\n")?;
+        let proof = crate::command::Cmd::new("sh").args(["-c", &line]).folder(flat.folder());
+        if proof.probe().is_none() {
+            return Ok(false);
+        }
+        match different(&crate::project::read(&file("status"))?) {
+            Some(names) if names.is_empty() => return Ok(true),
+            Some(names) if names.is_disjoint(outputs) && names.is_disjoint(&aside) => aside.extend(names),
+            _ => return Ok(false),
+        }
+    }
+    Ok(false)
+}
+
+/// The bits of all memories of a module in yosys' language.
+fn bits(module: &str) -> u64 {
+    let parameter = |cell: &str, name: &str| {
+        let line = cell.lines().find_map(|line| line.trim_start().strip_prefix(name));
+        line.and_then(|number| number.trim().parse::<u64>().ok()).unwrap_or(u64::from(u32::MAX))
+    };
+    let cells = module.split("\n  cell ").skip(1).filter(|cell| cell.starts_with("$mem_v2 "));
+    cells.map(|cell| parameter(cell, "parameter \\SIZE ") * parameter(cell, "parameter \\WIDTH ")).sum()
+}
+
+/// The output ports of a module in yosys' language.
+fn outputs(module: &str) -> BTreeSet<String> {
+    let wires = module.lines().map(str::split_whitespace).map(|words| words.collect::<Vec<_>>());
+    let outputs = wires.filter(|words| words.first() == Some(&"wire") && words.contains(&"output"));
+    outputs.filter_map(|words| words.last().map(|name| (*name).to_owned())).collect()
+}
+
+/// The signals that yosys could not prove to be the same; none if that is said of what has no name.
+fn different(status: &str) -> Option<BTreeSet<String>> {
+    if status.contains("Equivalence successfully proven!") {
+        return Some(BTreeSet::new());
+    }
+    let unproven = status.lines().filter_map(|line| line.trim_start().strip_prefix("Unproven $equiv "));
+    let name = |line: &str| {
+        let signal = line.split_once(": ")?.1.split_whitespace().next()?;
+        signal.starts_with('\\').then_some(())?;
+        signal.strip_suffix("_gold").map(str::to_owned)
+    };
+    unproven.map(name).collect::<Option<BTreeSet<String>>>().filter(|names| !names.is_empty())
 }
 
 /// As [`equivalent`]; what was tried in vain is not tried again, as long as the block is the same.
@@ -103,6 +171,71 @@ mod tests {
     #[test]
     fn two_of_a_hundred_may_be_argued() {
         assert_eq!((bound(49), bound(100), bound(1000)), (0, 2, 20));
+    }
+
+    #[test]
+    fn what_differs_inside_is_no_fault_if_nobody_sees_it() {
+        let folder = tempfile::tempdir().unwrap();
+        // While bit 1 of `far` is set nobody looks at bit 0. The table becomes a ROM.
+        let rows: String = (0..32).map(|row| format!("    {row}: r = {};\n", row * 37 % 251)).collect();
+        let verilog = format!(
+            "module top(clock, go, q, r);\n  input wire clock;\n  input wire [4:0] go;\n  output wire q;\n  output reg [7:0] r;\n\
+             reg [1:0] far;\n  initial far = 0;\n  always @(posedge clock) far <= go[1:0];\n\
+             assign q = |far & ~far[1];\n  always @(*) case (go)\n{rows}    default: r = 0;\n  endcase\nendmodule\n"
+        );
+        let flat = Flat::new(&verilog, folder.path().join("flat")).unwrap();
+        assert!(crate::project::read(&flat.folder().join("flat.il")).unwrap().contains("$mem_v2"), "no ROM");
+        let some = flat.list("-list 100 -seed 1").unwrap().into_iter().find(|mutation| mutation.port == "D");
+        let far = some.expect("a register");
+        let of = |mode: &str, bit, control| {
+            equivalent(&flat, &Mutation { mode: mode.into(), bit, control, wire: None, ..far.clone() })
+                .unwrap()
+        };
+        assert!(of("cnot1", 0, Some(1)));
+        assert!(!of("cnot0", 0, Some(1)));
+        assert!(!of("inv", 1, None));
+    }
+
+    #[test]
+    fn what_a_memory_is_offered_while_it_is_not_written_does_not_matter() {
+        let folder = tempfile::tempdir().unwrap();
+        let verilog = "module top(clock, go, at, in, q);\n  input wire clock;\n  input wire go;\n  input wire [1:0] at;\n  input wire [7:0] in;\n\
+                       output reg [7:0] q;\n  reg [7:0] memory [3:0];\n  reg [7:0] offer;\n\
+                       always @(*) begin\n    offer = 0;\n    if (go) offer = in;\n  end\n\
+                       always @(posedge clock) begin\n    q <= memory[at];\n    if (go) memory[at] <= offer;\n  end\nendmodule\n";
+        let flat = Flat::new(verilog, folder.path().join("flat")).unwrap();
+        assert_eq!(bits(&crate::project::read(&flat.folder().join("flat.il")).unwrap()), 32);
+        let all = flat.list("-list 1000 -seed 1").unwrap();
+        // `offer` is a multiplexer: A while nothing is written.
+        let of = |port: &str| -> Vec<bool> {
+            let here =
+                |m: &&Mutation| m.cell.contains("mux") && m.port == port && m.mode == "inv" && m.bit == 3;
+            all.iter().filter(here).map(|mutation| equivalent(&flat, mutation).unwrap()).collect()
+        };
+        let (unwritten, written) = (of("A"), of("B"));
+        assert!(!unwritten.is_empty() && unwritten.iter().all(|same| *same), "{all:?}");
+        assert!(!written.is_empty() && written.iter().all(|same| !same), "{all:?}");
+    }
+
+    #[test]
+    fn names_that_differ_are_read_from_yosys_report() {
+        let line =
+            |signal: &str| format!("  Unproven $equiv $auto$equiv_make.cc:274:find_same_wires$1: {signal}\n");
+        let names = |text: &str| different(text).map(|names| names.into_iter().collect::<Vec<_>>());
+        let two = line("\\a.b_gold [19] \\a.b_gate [19]") + &line("\\c_gold \\c_gate");
+        assert_eq!(names(&two), Some(vec!["\\a.b".into(), "\\c".into()]));
+        assert_eq!(names(&(two + &line("$auto$1 $auto$2"))), None);
+        assert_eq!(
+            names("Found 3 $equiv cells in both:\n  Equivalence successfully proven!\n"),
+            Some(vec![])
+        );
+        assert_eq!(names(""), None);
+        assert_eq!(
+            outputs("  wire width 3 input 1 \\go\n  wire width 2 output 2 \\q\n  wire \\r\n")
+                .into_iter()
+                .collect::<Vec<_>>(),
+            ["\\q"]
+        );
     }
 
     #[test]

@@ -113,6 +113,12 @@ fn a_source_that_sees_np_ready_late_loses_nothing() {
     run(1, 0.05);
 }
 
+/// Of two loads that wait, the second is the one that was asked for, in each of its fields.
+#[test]
+fn one_load_more_than_np_ready_allows_is_kept_whole() {
+    run(2, 0.05);
+}
+
 /// Whatever the source thinks of `np_ready`: a load more than it was offered finds room, a third is counted.
 #[test]
 fn a_second_load_finds_room_and_a_third_is_dropped() {

@@ -165,7 +165,8 @@ pub fn make(rng: &mut ChaCha8Rng, want: &mut Want) -> Made {
         }
         8 => {
             // Locked read, I/O, configuration, atomic operations.
-            let code = *[0x01, 0x02, 0x42, 0x04, 0x44, 0x05, 0x45, 0x4C, 0x4D, 0x4E].choose(rng).unwrap();
+            let codes = [0x01, 0x02, 0x42, 0x04, 0x44, 0x05, 0x45, 0x1B, 0x5B, 0x4C, 0x4D, 0x4E];
+            let code = *codes.choose(rng).unwrap();
             let mut packet = request(code, length);
             if code & 0x40 != 0 {
                 packet.extend((0..length).map(|_| rng.random::<u32>()));
@@ -191,7 +192,7 @@ pub fn make(rng: &mut ChaCha8Rng, want: &mut Want) -> Made {
         }
         _ => {
             // A prefix, a locked completion, and what nobody has defined.
-            let code = *[0x80, 0x90, 0x0B, 0x4B, 0x03, 0x1A, 0x5F].choose(rng).unwrap();
+            let code = *[0x80, 0x90, 0x0B, 0x4B, 0x03, 0x19, 0x1A, 0x5F].choose(rng).unwrap();
             let mut packet: Vec<u32> = (0..3 + length).map(|_| rng.random()).collect();
             packet[0] = header(&[(dw0::KIND, code), (dw0::LENGTH, length)]);
             want.dropped += 1;

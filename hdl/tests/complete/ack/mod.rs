@@ -1,11 +1,14 @@
+//! What is acknowledged, when, and which of two words of a VI is said.
+
+mod reception;
+
 use std::collections::BTreeMap;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::bus::{client, word, Access, AckRequest, Commit, ReadBeat};
+use viaduct_hdl::bus::{word, AckRequest};
 use viaduct_hdl::export::verilog;
 use viaduct_hdl::send::Ack;
-use viaduct_spec::tables::{table, work_queue};
 use viaduct_spec::wire::syndrome;
 use viaduct_verilate::Bench;
 
@@ -324,96 +327,5 @@ fn the_later_one_of_a_nak_and_an_ack_is_said() {
             assert_eq!(said(&mut dut), Some(if before { nak } else { next }), "{distance:#x}");
             assert_eq!(said(&mut dut), None);
         }
-    }
-}
-
-/// A request of Reliable Reception is released behind a read of the ring opened last, wherever that lies.
-#[test]
-fn reception_is_acknowledged_behind_a_read() {
-    let mut dut = ready();
-    let mut random = ChaCha8Rng::seed_from_u64(dut.seed());
-    let access = Bundle::of::<Access>("access");
-    for round in 0..200 {
-        let (region, offset, tag) = (
-            random.random_range(1..1 << 16),
-            random.random_range(0..1 << 34),
-            random.random_range(0..1 << 16),
-        );
-        let mut row = [0; 2];
-        work_queue::RING_REGION.put(&mut row, region);
-        work_queue::RING_OFFSET.put(&mut row, offset);
-        work_queue::OPEN.put(&mut row, 1);
-        work_queue::SYSTEM_TAG.put(&mut row, tag);
-        let line = random.random_range(0..128);
-        let words =
-            [("target", table::WORK_QUEUE.into()), ("row", line), ("word0", row[0]), ("word1", row[1])];
-        Bundle::of::<Commit>("commit").set(&mut dut, &words);
-        dut.set("commit_valid", 1);
-        dut.tick();
-        dut.set("commit_valid", 0);
-
-        let request = Request {
-            vi: random.random_range(0..64),
-            psn: random.random_range(0..1 << 24),
-            msn: random.random_range(0..1 << 24),
-            syndrome: syndrome::ACK.into(),
-        };
-        let fields = [
-            ("vi", request.vi),
-            ("psn", request.psn),
-            ("msn", request.msn),
-            ("syndrome", request.syndrome),
-            ("reception", 1),
-        ];
-        Bundle::of::<AckRequest>("request").set(&mut dut, &fields);
-        dut.set("request_valid", 1);
-        dut.tick();
-        dut.set("request_valid", 0);
-        // It is asked for, and shown until it is taken.
-        let wait = random.random_range(0..4);
-        for cycle in 0..30 {
-            dut.eval();
-            if dut.get("access_valid") == 1 && cycle >= wait {
-                break;
-            }
-            assert_eq!((dut.get("ack_valid"), dut.get("busy")), (0, 1), "round {round}");
-            dut.tick();
-        }
-        assert_eq!(dut.get("access_valid"), 1, "round {round}");
-        let expected = [
-            ("address", offset * 64),
-            ("span", 8),
-            ("length", 8),
-            ("region", region),
-            ("tag", tag),
-            ("by_offset", 1),
-            ("system", 1),
-            ("write", 0),
-            ("clip", 0),
-            ("remote", 0),
-        ];
-        for (name, value) in expected {
-            assert_eq!(access.get(&dut, name), value, "round {round}: {name}");
-        }
-        let user = access.get(&dut, "user");
-        dut.set("access_ready", 1);
-        dut.tick();
-        dut.set("access_ready", 0);
-        for _ in 0..random.random_range(0..20) {
-            dut.eval();
-            let outputs = ["ack_valid", "access_valid", "busy"].map(|port| dut.get(port));
-            assert_eq!(outputs, [0, 0, 1], "round {round}");
-            dut.tick();
-        }
-        let beat = [("client", client::COMPLETE), ("user", user), ("last", 1), ("count", 8)];
-        Bundle::of::<ReadBeat>("beat").set(&mut dut, &beat);
-        dut.set("beat_valid", 1);
-        dut.tick();
-        dut.set("beat_valid", 0);
-        for _ in 0..10 {
-            dut.tick();
-        }
-        assert_eq!(said(&mut dut), Some(request), "round {round}");
-        assert_eq!(dut.get("busy"), 0);
     }
 }

@@ -1,5 +1,8 @@
 //! The whole receive path: frames in at one end, memory, completions and acknowledgements at the other.
 
+mod answers;
+mod wide;
+
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::{service, vi_states};
