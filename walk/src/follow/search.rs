@@ -166,6 +166,10 @@ impl<'a> Search<'a> {
         }
         let goal = goal(&state, self.trace);
         let score = progress(&state);
+        if state.owes_a_response(self.trace) {
+            self.note(score, Some(&state), "a response that the broken VI owes never leaves".into());
+            return false;
+        }
         self.note(score, Some(&state), String::new());
         let steps = self.candidates(&state, before, score);
         if goal.is_none() && (self.trace.cut || steps.is_empty()) {

@@ -18,7 +18,7 @@ const EARLY: u64 = 4096;
 const LATE: u64 = 1024;
 
 /// Cycles from when the NIC begins to read the descriptor of a read again to its request (docs/simulation.md).
-const AGAIN: u64 = 1024;
+const AGAIN: u64 = 4096;
 
 /// Cycles in which a NIC hears an answer, unless it waits for its bus.
 const HEARD: u64 = 1024;
@@ -269,6 +269,13 @@ impl State {
         let vi = trace.vi;
         let plain = |answer: &Pending| matches!(answer, Pending::Acknowledgement { .. });
         self.nic.is_broken(vi) && self.nic.answers(vi).iter().all(plain)
+    }
+
+    /// A VI has broken with a response that waits, and the NIC sends nothing more: nothing that comes would change that.
+    pub fn owes_a_response(&self, trace: &EndTrace<'_>) -> bool {
+        let vi = trace.vi;
+        let ends = !trace.cut && self.next(trace, 1).is_none();
+        ends && self.nic.is_broken(vi) && self.nic.answers(vi).contains(&Pending::Response)
     }
 
     /// Forgets acknowledgements for which others stand.
