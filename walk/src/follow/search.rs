@@ -246,7 +246,7 @@ impl<'a> Search<'a> {
         if state.nic.packets(trace.vi).request {
             own.push(Step::Request);
         }
-        own.extend([Step::Complete, Step::Fetch(false), Step::Fetch(true)]);
+        own.extend([Step::AnswerAgain, Step::Complete, Step::Fetch(false), Step::Fetch(true)]);
         // What goes out again long after the last answer came does so by a time-out.
         let just_now = state.is_answered_just_now(trace);
         own.extend([Step::TakeAgain, Step::FailAhead]);

@@ -56,6 +56,8 @@ pub struct Reached {
     pub owes: VecDeque<Owed>,
     /// The last acknowledgement or NAK that left, and the moment.
     pub said: Option<(usize, Pending)>,
+    /// How many older ones it stood for, each of which may still leave with the same words.
+    pub stood_for: usize,
     /// Acknowledgements at the head of the answers that another stands for.
     pub passed: usize,
 }

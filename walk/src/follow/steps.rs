@@ -36,6 +36,8 @@ pub enum Step {
     Breaking(usize),
     /// One of the answers that wait.
     Answer(usize),
+    /// The last answer once more, for an older one that it stood for (Responder 1).
+    AnswerAgain,
     /// A send that is done completes.
     Complete,
     /// A descriptor is fetched.
@@ -66,6 +68,7 @@ impl State {
             Step::Breaking(answers) => return self.take_breaking(trace, answers, before),
             Step::Request => self.request(trace)?,
             Step::Answer(index) => self.answer(trace, index)?,
+            Step::AnswerAgain => self.answer_again(trace),
             Step::Fetch(receive) => self.nic.fetch(trace.vi, receive),
             Step::Complete => self.nic.complete(trace.vi),
             Step::Expire => self.expire(trace, before),
@@ -242,6 +245,7 @@ impl State {
             reached.passed = reached.passed.max(index);
         } else {
             // A newer one stands for them.
+            reached.stood_for = index;
             for _ in 0..index {
                 self.nic.omit_answer(vi);
                 reached.owes.pop_front();
@@ -249,6 +253,19 @@ impl State {
             reached.passed = reached.passed.saturating_sub(index + 1);
         }
         Ok(true)
+    }
+
+    /// The NIC says once more what it said last: a duplicate is acknowledged with the newest PSN executed when that leaves.
+    fn answer_again(&mut self, trace: &EndTrace<'_>) -> bool {
+        let last = self.reached.made[1].checked_sub(1).and_then(|last| trace.outputs.frames[1].get(last));
+        let again = last.zip(self.next(trace, 1)).is_some_and(|(last, next)| last.frame == next.frame);
+        let may = again && self.reached.stood_for > 0;
+        if may {
+            self.reached.stood_for -= 1;
+            self.reached.made[1] += 1;
+            self.score += 1;
+        }
+        may
     }
 
     /// Acknowledgements at the head of the answers for which others stand.

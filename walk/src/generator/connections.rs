@@ -36,7 +36,7 @@ pub(super) fn connections(random: &mut ChaCha8Rng) -> Vec<Connection> {
             ring_log2: random.random_range(3..6),
             psns,
             // So many that nothing ends for want of them: what would is a matter of time.
-            retries: (60, random.random_range(30..200)),
+            retries: (12, random.random_range(30..200)),
             not_ready: if random.random() { 20 } else { 0 },
             depth: random.random_range(0..5),
             max_transfer: [0x1_0000, 0x1_0000, 0x1_0000, 900][random.random_range(0..4)],
