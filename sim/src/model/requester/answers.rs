@@ -54,7 +54,7 @@ impl Requester {
                 effects.count(counter::NAKS_RECEIVED);
                 if self.acknowledge(packet.psn, context, effects) {
                     self.implied_nak();
-                } else if self.pause.is_none() {
+                } else if !self.waits(context) {
                     self.rewind();
                 }
             }

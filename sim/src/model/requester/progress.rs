@@ -94,9 +94,14 @@ impl Requester {
         }
     }
 
+    /// The time that a receiver-not-ready answer asked for is not over.
+    pub fn waits(&self, context: &Context<'_>) -> bool {
+        self.pause.is_some_and(|until| context.now < until)
+    }
+
     /// The receiver is not ready: from the oldest PSN again after the time of its code (Requester 6).
     pub fn not_ready(&mut self, number: u32, code: u8, context: &Context<'_>, effects: &mut Effects) {
-        if self.pause.is_some() {
+        if self.waits(context) {
             // It has said so before.
             return;
         }
