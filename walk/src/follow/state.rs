@@ -56,8 +56,12 @@ pub struct Reached {
     pub owes: VecDeque<Owed>,
     /// The last acknowledgement or NAK that left, and the moment.
     pub said: Option<(usize, Pending)>,
-    /// How many older ones it stood for, each of which may still leave with the same words.
+    /// How many older ones it stood for, each of which may still leave with the same words; and how many have.
     pub stood_for: usize,
+    /// See there.
+    pub repeated: usize,
+    /// Requests that had been taken when the VI broke.
+    pub broke: Option<usize>,
     /// Acknowledgements at the head of the answers that another stands for.
     pub passed: usize,
 }
@@ -154,6 +158,8 @@ impl State {
             }
         }
         self.note_answers(trace);
+        let broken = self.nic.is_broken(trace.vi);
+        self.reached.broke = self.reached.broke.or(Some(self.reached.taken[0])).filter(|_| broken);
         Ok(())
     }
 

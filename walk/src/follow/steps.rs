@@ -245,7 +245,7 @@ impl State {
             reached.passed = reached.passed.max(index);
         } else {
             // A newer one stands for them.
-            reached.stood_for = index;
+            (reached.stood_for, reached.repeated) = (index, 0);
             for _ in 0..index {
                 self.nic.omit_answer(vi);
                 reached.owes.pop_front();
@@ -255,13 +255,17 @@ impl State {
         Ok(true)
     }
 
-    /// The NIC says once more what it said last: a duplicate is acknowledged with the newest PSN executed when that leaves.
+    /// The NIC says once more what it said last: a duplicate is acknowledged with the newest PSN executed when that leaves. So is one that
+    /// came while the message went to memory by which the VI broke.
     fn answer_again(&mut self, trace: &EndTrace<'_>) -> bool {
         let last = self.reached.made[1].checked_sub(1).and_then(|last| trace.outputs.frames[1].get(last));
-        let again = last.zip(self.next(trace, 1)).is_some_and(|(last, next)| last.frame == next.frame);
-        let may = again && self.reached.stood_for > 0;
+        let Some((last, next)) = last.zip(self.next(trace, 1)) else { return false };
+        let behind =
+            |broke: usize| trace.frames[0][broke..].iter().take_while(|frame| frame.at < next.at).count();
+        let late = self.reached.broke.map_or(0, behind);
+        let may = last.frame == next.frame && self.reached.repeated < self.reached.stood_for + late;
         if may {
-            self.reached.stood_for -= 1;
+            self.reached.repeated += 1;
             self.reached.made[1] += 1;
             self.score += 1;
         }
