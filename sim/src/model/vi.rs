@@ -4,7 +4,7 @@ use viaduct_spec::descriptor::status;
 use viaduct_spec::register::{counter, event_code};
 use viaduct_spec::tables::work_queue;
 
-use super::choices::Choices;
+use super::choices::{Choices, WHEN_TOLD};
 use super::context::Context;
 use super::effect::{Effect, Effects};
 use super::event::Event;
@@ -141,6 +141,12 @@ impl Vi {
         self.responder.abandon(status::TRANSPORT_ERROR, effects);
         effects.serve(true);
         effects.serve(false);
+    }
+
+    /// Receives that are posted are fetched when whoever leads the model says so.
+    pub fn postpone_receives(&mut self) {
+        let more = self.receives.is_behind() || self.queue(true).has_more();
+        self.receives.postpone(more.then_some(WHEN_TOLD));
     }
 
     /// Whether a request can be sent now; `serves`: work queues are served.

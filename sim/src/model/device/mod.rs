@@ -10,7 +10,7 @@ use viaduct_spec::profile::VIS;
 use viaduct_spec::register::counter;
 use viaduct_spec::tables::{completion_queue, table, transmit, vi_state};
 
-use super::choices::{Choices, Mutant};
+use super::choices::{Choices, Mutant, WHEN_TOLD};
 use super::context::Context;
 use super::counters::Counters;
 use super::cq::CompletionQueues;
@@ -147,8 +147,12 @@ impl<H: Host> Device<H> {
     /// Does for all queues what can be done now.
     pub fn serve_queues(&mut self) {
         for vi in 0..self.vis.len() {
-            for receive in [false, true] {
-                self.act(vi, |_, _, effects| effects.serve(receive));
+            self.act(vi, |_, _, effects| effects.serve(false));
+            // Whoever leads the model says when receives are fetched.
+            let led = self.choices.receive_cycles == WHEN_TOLD;
+            match led && self.vis[vi].state() == ViState::Connected {
+                true => self.vis[vi].postpone_receives(),
+                false => self.act(vi, |_, _, effects| effects.serve(true)),
             }
         }
         if self.serves() {
