@@ -8,6 +8,7 @@
 //!           +--> history: memory, for what the model reads
 //! ```
 
+mod answers;
 mod end_trace;
 mod hear;
 mod history;

@@ -69,6 +69,12 @@ pub fn is_last_response(frame: &[u8]) -> bool {
         .is_some_and(|code| (opcode::RC_READ_RESPONSE_LAST..=opcode::RC_READ_RESPONSE_ONLY).contains(code))
 }
 
+/// Whether a request lies at the PSN of an acknowledgement or behind it: what that says has been executed already.
+pub fn is_duplicate(request: &[u8], acknowledgement: &[u8]) -> bool {
+    let psns = Header::of(acknowledgement).zip(Header::of(request));
+    psns.is_some_and(|(newest, asked)| newest.psn.wrapping_sub(asked.psn) & 0xFF_FFFF < 1 << 23)
+}
+
 /// Whether a frame asks for an RDMA read.
 pub fn is_read(frame: &[u8]) -> bool {
     frame.get(BTH) == Some(&opcode::RC_READ_REQUEST)

@@ -1,0 +1,114 @@
+//! The answers that a VI sends to its peer's requests: which of those that wait the NIC sent, and which of them others stand for.
+
+use viaduct_sim::model::Pending;
+use viaduct_spec::tables::service;
+
+use super::end_trace::EndTrace;
+use super::places::is_duplicate;
+use super::state::State;
+
+impl State {
+    /// Which of the answers that wait may leave now: a newer acknowledgement or NAK stands for older ones, and so does a response; none
+    /// leaves before a response that is in front of it.
+    pub fn answers(&self, trace: &EndTrace<'_>) -> std::ops::Range<usize> {
+        let waiting = self.nic.answers(trace.vi);
+        let response = waiting.iter().position(|answer| *answer == Pending::Response);
+        0..response.map_or(waiting.len(), |response| response + 1)
+    }
+
+    pub(super) fn answer(&mut self, trace: &EndTrace<'_>, index: usize) -> Result<bool, String> {
+        let vi = trace.vi;
+        let waiting = self.nic.answers(vi);
+        let Some(kind) = waiting.get(index).copied() else { return Ok(false) };
+        if let Some(left) = self.next(trace, 1) {
+            self.nic.set_time(left.began);
+        }
+        let Some(sent) = self.nic.answer(vi, index) else {
+            // Its turn has broken the VI; or it is of bytes, which come while Bus Master is set.
+            return Ok(kind != Pending::Response || self.nic.answers(vi) != waiting);
+        };
+        let owed = self.reached.owes.get(index).copied().unwrap_or_default();
+        let at = self.leave(trace, 1, &sent.frame)?;
+        // Of Reliable Delivery, a response says that data has come, and nothing of the receive (Responder 7).
+        let delivered = kind == Pending::Response && trace.service == service::RELIABLE_DELIVERY;
+        if at < owed.data || at < owed.received && !delivered {
+            return Err("an acknowledgement left ahead of what it acknowledges".into());
+        }
+        if kind != Pending::Response {
+            self.reached.said = Some((at, kind));
+        }
+        let ended = self.nic.answers(vi).len() < waiting.len();
+        let reached = &mut self.reached;
+        if ended {
+            reached.owes.remove(index);
+        }
+        if kind == Pending::Response {
+            // It says what they would; they may still leave.
+            reached.passed = reached.passed.max(index);
+        } else {
+            // A newer one stands for them.
+            (reached.stood_for, reached.repeated) = (index, 0);
+            for _ in 0..index {
+                self.nic.omit_answer(vi);
+                reached.owes.pop_front();
+            }
+            reached.passed = reached.passed.saturating_sub(index + 1);
+        }
+        Ok(true)
+    }
+
+    /// The NIC says once more what it said last: a duplicate is acknowledged with the newest PSN executed when that leaves. So is one that
+    /// came while the message went to memory by which the VI broke.
+    pub(super) fn answer_again(&mut self, trace: &EndTrace<'_>) -> bool {
+        let last = self.reached.made[1].checked_sub(1).and_then(|last| trace.outputs.frames[1].get(last));
+        let Some((last, next)) = last.zip(self.next(trace, 1)) else { return false };
+        let late = self.reached.broke.map_or(0, |broke| {
+            let came = trace.frames[0][broke..].iter().take_while(|frame| frame.at < next.at);
+            came.filter(|frame| is_duplicate(&frame.frame, &last.frame)).count()
+        });
+        let may = last.frame == next.frame && self.reached.repeated < self.reached.stood_for + late;
+        if may {
+            self.reached.repeated += 1;
+            self.reached.made[1] += 1;
+            self.score += 1;
+        }
+        may
+    }
+
+    /// Acknowledgements at the head of the answers for which others stand.
+    fn spare(&self, trace: &EndTrace<'_>) -> usize {
+        let waiting = self.nic.answers(trace.vi);
+        let own = &self.reached;
+        let is_spare = |(index, answer): (usize, &Pending)| {
+            let came = own.owes.get(index).map_or(0, |owed| owed.came);
+            // One that left when its request had come says the same.
+            let said = own.said.is_some_and(|(at, said)| said == *answer && at > came);
+            said || index < own.passed && matches!(answer, Pending::Acknowledgement { .. })
+        };
+        waiting.iter().enumerate().take_while(|answer| is_spare(*answer)).count()
+    }
+
+    /// A VI has broken, and only acknowledgements wait: a broken one may keep them to itself (Responder 8).
+    pub fn is_silent(&self, trace: &EndTrace<'_>) -> bool {
+        let vi = trace.vi;
+        let plain = |answer: &Pending| matches!(answer, Pending::Acknowledgement { .. });
+        self.nic.is_broken(vi) && self.nic.answers(vi).iter().all(plain)
+    }
+
+    /// A VI has broken with a response that waits, and the NIC sends nothing more: nothing that comes would change that.
+    pub fn owes_a_response(&self, trace: &EndTrace<'_>) -> bool {
+        let vi = trace.vi;
+        let ends = !trace.cut && self.next(trace, 1).is_none();
+        ends && self.nic.is_broken(vi) && self.nic.answers(vi).contains(&Pending::Response)
+    }
+
+    /// Forgets acknowledgements for which others stand.
+    pub fn omit_spare(&mut self, trace: &EndTrace<'_>) {
+        let vi = trace.vi;
+        for _ in 0..self.spare(trace) {
+            self.nic.omit_answer(vi);
+            self.reached.owes.pop_front();
+        }
+        self.reached.passed = 0;
+    }
+}
