@@ -59,6 +59,8 @@ pub enum Unheard {
     Completes,
     /// A NAK acknowledges what is before it, and no more.
     Acknowledges,
+    /// The receive of a request has an error of its own, of which the peer is not told.
+    Receives,
 }
 
 /// A rule that a model breaks.

@@ -7,6 +7,8 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 
+use viaduct_sim::model::Pending;
+
 use super::end_trace::EndTrace;
 use super::inputs::Arrived;
 use super::places::{describe, is_nak, is_response};
@@ -289,6 +291,9 @@ impl<'a> Search<'a> {
         let asked = trace.frames[0].get(state.reached.taken[0]).is_some_and(|frame| frame.at < before);
         if asked && state.refuses(trace) {
             last.extend(Cause::LATER.map(|cause| Step::Unheard(Late::Request, cause)));
+        }
+        if asked && state.nic.answers(trace.vi).first() == Some(&Pending::Response) {
+            last.push(Step::Unheard(Late::Receive, Cause::Response));
         }
         if state.is_wrong(trace) {
             last.extend(Cause::LATER.map(|cause| Step::Unheard(Late::Descriptor, cause)));

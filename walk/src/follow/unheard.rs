@@ -22,6 +22,8 @@ pub enum Late {
     Descriptor,
     /// A request of the peer's is refused.
     Request,
+    /// The receive of a request of the peer's has an error of its own.
+    Receive,
 }
 
 impl Late {
@@ -34,7 +36,7 @@ impl Late {
             Self::Response => is_response(frame),
             Self::LastResponse => is_last_response(frame),
             Self::Refusal | Self::Acknowledgement => is_nak(frame),
-            Self::Descriptor | Self::Request => false,
+            Self::Descriptor | Self::Request | Self::Receive => false,
         }
     }
 }
@@ -52,6 +54,8 @@ pub enum Cause {
     Frame,
     /// An answer of the peer's.
     Answer,
+    /// The answer to a read of the peer's, whose turn it is, and which may not be read.
+    Response,
     /// An answer of the peer's that came before what is under way, and of which the VI has not heard either.
     AnswerBefore,
 }
@@ -71,7 +75,8 @@ impl State {
         before: usize,
     ) -> Result<bool, String> {
         let ended = match late {
-            Late::Request => self.request_unheard(trace)?,
+            Late::Request => self.request_unheard(trace, Unheard::Ends)?,
+            Late::Receive => self.request_unheard(trace, Unheard::Receives)?,
             Late::Descriptor => self.is_wrong(trace) && self.nic.request_unheard(trace.vi),
             _ => self.answer_unheard(trace, late, usize::from(cause == Cause::AnswerBefore))?,
         };
@@ -104,17 +109,17 @@ impl State {
         Ok(true)
     }
 
-    /// The next request is refused, which the peer is told.
-    fn request_unheard(&mut self, trace: &EndTrace<'_>) -> Result<bool, String> {
+    /// The next request is refused, which the peer is told; or its receive has an error of its own, which it is not.
+    fn request_unheard(&mut self, trace: &EndTrace<'_>, what: Unheard) -> Result<bool, String> {
         let Some(arrived) = trace.frames[0].get(self.reached.taken[0]).filter(|frame| !frame.damaged) else {
             return Ok(false);
         };
         self.reached.taken[0] += 1;
         self.clock = self.clock.max(arrived.at);
-        self.nic.frame_unheard(&arrived.frame, Unheard::Ends);
+        self.nic.frame_unheard(&arrived.frame, what);
         self.absorb(trace, false, 0)?;
         let refused = |answer: &Pending| matches!(answer, Pending::Refusal { .. });
-        Ok(self.nic.answers(trace.vi).iter().any(refused))
+        Ok(what == Unheard::Receives || self.nic.answers(trace.vi).iter().any(refused))
     }
 
     /// The NIC's next answer refuses the next request.
@@ -141,6 +146,7 @@ impl State {
             Cause::Request => Step::Request,
             Cause::Fetch(receive) => Step::Fetch(receive),
             Cause::Host => Step::Host,
+            Cause::Response => Step::Answer(0),
             Cause::Frame | Cause::Answer | Cause::AnswerBefore => Step::Frame(cause != Cause::Frame),
         };
         Ok(self.step(trace, next, before)? && well && self.nic.is_broken(vi))

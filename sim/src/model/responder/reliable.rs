@@ -10,7 +10,7 @@ use super::payload::deliver;
 use super::replies::{Nak, Read};
 use super::request::Request;
 use super::Responder;
-use crate::model::choices::Mutant;
+use crate::model::choices::{Mutant, Unheard};
 use crate::model::context::Context;
 use crate::model::effect::{Effect, Effects};
 use crate::model::frame::Packet;
@@ -121,14 +121,19 @@ impl Responder {
         context: &Context<'_>,
         effects: &mut Effects,
     ) {
-        self.break_with(nak, context.choices);
-        if context.choices.unheard.is_some() {
-            return;
+        let unheard = context.choices.unheard;
+        if unheard != Some(Unheard::Receives) {
+            self.break_with(nak, context.choices);
+            if unheard.is_some() {
+                return;
+            }
         }
         if let (Some(bits), Some(Inbound::Send { ending, .. })) = (ending, &mut self.inbound) {
             *ending = bits;
         }
-        effects.break_vi(event, true);
+        if unheard.is_none() {
+            effects.break_vi(event, true);
+        }
     }
 
     /// Checks a read and executes it: its answer is made packet by packet.
