@@ -11,9 +11,13 @@ impl State {
     /// Which of the answers that wait may leave now: a newer acknowledgement or NAK stands for older ones, and so does a response; none
     /// leaves before a response that is in front of it.
     pub fn answers(&self, trace: &EndTrace<'_>) -> std::ops::Range<usize> {
-        let waiting = self.nic.answers(trace.vi);
-        let response = waiting.iter().position(|answer| *answer == Pending::Response);
-        0..response.map_or(waiting.len(), |response| response + 1)
+        let waiting = self.nic.answers(trace.vi).len();
+        0..self.next_response(trace).map_or(waiting, |response| response + 1)
+    }
+
+    /// Which of the answers that wait is the first of a read's.
+    pub fn next_response(&self, trace: &EndTrace<'_>) -> Option<usize> {
+        self.nic.answers(trace.vi).iter().position(|answer| *answer == Pending::Response)
     }
 
     pub(super) fn answer(&mut self, trace: &EndTrace<'_>, index: usize) -> Result<bool, String> {

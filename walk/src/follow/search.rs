@@ -7,8 +7,6 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 
-use viaduct_sim::model::Pending;
-
 use super::end_trace::EndTrace;
 use super::inputs::Arrived;
 use super::places::{describe, is_nak, is_response};
@@ -292,7 +290,7 @@ impl<'a> Search<'a> {
         if asked && state.refuses(trace) {
             last.extend(Cause::LATER.map(|cause| Step::Unheard(Late::Request, cause)));
         }
-        if asked && state.nic.answers(trace.vi).first() == Some(&Pending::Response) {
+        if asked && state.next_response(trace).is_some() {
             last.push(Step::Unheard(Late::Receive, Cause::Response));
         }
         if state.is_wrong(trace) {

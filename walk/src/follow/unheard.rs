@@ -146,7 +146,10 @@ impl State {
             Cause::Request => Step::Request,
             Cause::Fetch(receive) => Step::Fetch(receive),
             Cause::Host => Step::Host,
-            Cause::Response => Step::Answer(0),
+            Cause::Response => match self.next_response(trace) {
+                Some(turn) => Step::Answer(turn),
+                None => return Ok(false),
+            },
             Cause::Frame | Cause::Answer | Cause::AnswerBefore => Step::Frame(cause != Cause::Frame),
         };
         Ok(self.step(trace, next, before)? && well && self.nic.is_broken(vi))
