@@ -271,7 +271,7 @@ impl<'a> Search<'a> {
         if state.nic.timer(trace.vi).is_some() {
             last.insert(0, Step::Expire);
         }
-        last.extend(state.answers_meanwhile(trace, before).into_iter().map(Step::Breaking));
+        last.extend(state.meanwhile(trace, before));
         let came = |behind: usize| {
             let frame: Option<&Arrived> = trace.frames[1].get(state.reached.taken[1] + behind);
             frame.filter(|frame| frame.at < before).map(|frame| frame.frame.as_slice())

@@ -34,6 +34,8 @@ pub enum Step {
     Request,
     /// A request comes by which the VI breaks, and while its data goes to memory so many answers.
     Breaking(usize),
+    /// A send is complete by which the VI breaks, for its entry is lost; and before it has, so many requests.
+    Overrunning(usize),
     /// One of the answers that wait.
     Answer(usize),
     /// The last answer once more, for an older one that it stood for (Responder 1).
@@ -65,7 +67,12 @@ impl State {
         let done = match step {
             Step::Host => self.hear(trace, &mut told)?,
             Step::Frame(answer) => self.take(trace, answer),
-            Step::Breaking(answers) => return self.take_breaking(trace, answers, before),
+            Step::Breaking(answers) => {
+                return self.break_behind(trace, Step::Frame(false), (true, answers), before)
+            }
+            Step::Overrunning(requests) => {
+                return self.break_behind(trace, Step::Complete, (false, requests), before)
+            }
             Step::Request => self.request(trace)?,
             Step::Answer(index) => self.answer(trace, index)?,
             Step::AnswerAgain => self.answer_again(trace),
@@ -91,31 +98,40 @@ impl State {
         true
     }
 
-    /// Takes answers, and the request that came before them, whose data is in memory by then and by which the VI breaks now; whether it does.
-    fn take_breaking(&mut self, trace: &EndTrace<'_>, answers: usize, before: usize) -> Result<bool, String> {
+    /// Takes so many answers or requests, and then does a step by which the VI breaks, of which something was seen before they came;
+    /// whether it does.
+    fn break_behind(
+        &mut self,
+        trace: &EndTrace<'_>,
+        breaks: Step,
+        (answers, count): (bool, usize),
+        before: usize,
+    ) -> Result<bool, String> {
         let came = self.clock;
-        for _ in 0..answers {
-            self.step(trace, Step::Frame(true), before)?;
+        for _ in 0..count {
+            self.step(trace, Step::Frame(answers), before)?;
         }
         if self.nic.is_broken(trace.vi) {
             return Ok(false);
         }
         self.breaks_behind = std::mem::replace(&mut self.clock, came);
-        self.step(trace, Step::Frame(false), before)?;
+        self.step(trace, breaks, before)?;
         self.clock = self.clock.max(std::mem::take(&mut self.breaks_behind));
         Ok(self.nic.is_broken(trace.vi))
     }
 
-    /// How many answers may come while the data of the next request goes to memory: the last of them comes behind the next thing that
-    /// is to be explained, or it could be taken by itself.
-    pub fn answers_meanwhile(&self, trace: &EndTrace<'_>, before: usize) -> Vec<usize> {
-        let asked = trace.frames[0].get(self.reached.taken[0]).filter(|asked| asked.at < before);
-        let behind = trace.frames[1].iter().skip(self.reached.taken[1]).zip(1..);
-        let meanwhile = |asked: &Arrived, answer: &Arrived| answer.cycle <= asked.cycle + DELIVERED;
-        asked.map_or(Vec::new(), |asked| {
-            let answers = behind.take_while(|(answer, _)| meanwhile(asked, answer));
-            answers.filter(|(answer, _)| answer.at >= before).map(|(_, count)| count).collect()
-        })
+    /// How many answers may come while the data of the next request goes to memory, or requests before a VI breaks by a send that is
+    /// complete: the last of them comes behind the next thing that is to be explained, or it could be taken by itself.
+    pub fn meanwhile(&self, trace: &EndTrace<'_>, before: usize) -> Vec<Step> {
+        let begins = trace.frames[0].get(self.reached.taken[0]).filter(|asked| asked.at < before);
+        let begins = begins.map(|asked| asked.cycle).or(trace.cycles.get(before).copied());
+        let ends = begins.map_or(0, |begins| begins + DELIVERED);
+        let steps = |kind: usize, step: fn(usize) -> Step| {
+            let frames = trace.frames[kind].iter().skip(self.reached.taken[kind]).zip(1..);
+            let frames = frames.take_while(move |(frame, _)| frame.cycle <= ends);
+            frames.filter(move |(frame, _)| frame.at >= before).map(move |(_, count)| step(count))
+        };
+        steps(1, Step::Breaking).chain(steps(0, Step::Overrunning)).collect()
     }
 
     /// The frame that the NIC made next.

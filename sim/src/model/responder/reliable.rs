@@ -124,9 +124,6 @@ impl Responder {
         let unheard = context.choices.unheard;
         if unheard != Some(Unheard::Receives) {
             self.break_with(nak, context.choices);
-            if unheard.is_some() {
-                return;
-            }
         }
         if let (Some(bits), Some(Inbound::Send { ending, .. })) = (ending, &mut self.inbound) {
             *ending = bits;
