@@ -4,7 +4,7 @@ use viaduct_sim::model::Pending;
 use viaduct_spec::tables::service;
 
 use super::end_trace::EndTrace;
-use super::places::is_duplicate;
+use super::places::{is_duplicate, is_nak};
 use super::state::State;
 
 impl State {
@@ -70,7 +70,8 @@ impl State {
             let came = trace.frames[0][broke..].iter().take_while(|frame| frame.at < next.at);
             came.filter(|frame| is_duplicate(&frame.frame, &last.frame)).count()
         });
-        let may = last.frame == next.frame && self.reached.repeated < self.reached.stood_for + late;
+        let plain = last.frame == next.frame && !is_nak(&last.frame);
+        let may = plain && self.reached.repeated < self.reached.stood_for + late;
         if may {
             self.reached.repeated += 1;
             self.reached.made[1] += 1;
