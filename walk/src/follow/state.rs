@@ -56,9 +56,9 @@ pub struct Reached {
     pub owes: VecDeque<Owed>,
     /// The last acknowledgement or NAK that left, and the moment.
     pub said: Option<(usize, Pending)>,
-    /// How many older ones it stood for, each of which may still leave with the same words; and how many have.
+    /// How many older ones that stood for, each of which may still leave with the same words.
     pub stood_for: usize,
-    /// See there.
+    /// How often it has left again since.
     pub repeated: usize,
     /// Requests that had been taken when the VI broke.
     pub broke: Option<usize>,
@@ -81,7 +81,7 @@ pub struct State {
     pub written: usize,
     /// The last moment of what has come.
     pub clock: usize,
-    /// The last moment of answers that came while data of the request at hand went to memory, by which the VI breaks: its event is behind.
+    /// The last moment of the frames that the VI hears before it breaks by the step at hand (`break_behind`): its event is behind them.
     pub breaks_behind: usize,
     /// The last moment of what was let out.
     high: usize,

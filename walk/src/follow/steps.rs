@@ -120,8 +120,8 @@ impl State {
         Ok(self.nic.is_broken(trace.vi))
     }
 
-    /// How many answers may come while the data of the next request goes to memory, or requests before a VI breaks by a send that is
-    /// complete: the last of them comes behind the next thing that is to be explained, or it could be taken by itself.
+    /// The breaks before which frames may come: answers, while the data of the next request goes to memory, or requests, when a send is
+    /// complete. The last of those frames comes behind the next thing that is to be explained, or it could be taken by itself.
     pub fn meanwhile(&self, trace: &EndTrace<'_>, before: usize) -> Vec<Step> {
         let begins = trace.frames[0].get(self.reached.taken[0]).filter(|asked| asked.at < before);
         let begins = begins.map(|asked| asked.cycle).or(trace.cycles.get(before).copied());
