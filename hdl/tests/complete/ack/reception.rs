@@ -41,15 +41,7 @@ fn reception_is_acknowledged_behind_a_read() {
             msn: random.random_range(0..1 << 24),
             syndrome: syndrome::ACK.into(),
         };
-        let fields = [
-            ("vi", request.vi),
-            ("psn", request.psn),
-            ("msn", request.msn),
-            ("syndrome", request.syndrome),
-            ("reception", 1),
-        ];
-        Bundle::of::<AckRequest>("request").set(&mut dut, &fields);
-        dut.set("request_valid", 1);
+        offer(&mut dut, request);
         dut.tick();
         dut.set("request_valid", 0);
         // It is asked for, and shown until it is taken.
@@ -101,8 +93,8 @@ fn reception_is_acknowledged_behind_a_read() {
     }
 }
 
-/// Asks for an acknowledgement of Reliable Reception; it must be taken at once.
-fn ask(dut: &mut Bench, request: Request) {
+/// Puts a request of Reliable Reception on the port.
+fn offer(dut: &mut Bench, request: Request) {
     let fields = [
         ("vi", request.vi),
         ("psn", request.psn),
@@ -112,6 +104,11 @@ fn ask(dut: &mut Bench, request: Request) {
     ];
     Bundle::of::<AckRequest>("request").set(dut, &fields);
     dut.set("request_valid", 1);
+}
+
+/// Asks for an acknowledgement of Reliable Reception; it must be taken at once.
+fn ask(dut: &mut Bench, request: Request) {
+    offer(dut, request);
     dut.eval();
     assert_eq!(dut.get("request_ready"), 1);
     dut.tick();

@@ -160,6 +160,16 @@ impl Link {
         self.bench.tick();
     }
 
+    /// Grants credits for all, and gives each source two packets.
+    pub fn load(&mut self) {
+        self.headers = [200; 3];
+        self.units = [4000; 3];
+        for source in 0..SOURCES {
+            self.packet(source);
+            self.packet(source);
+        }
+    }
+
     /// Cycles until all have left, with credits for everything and no pause.
     pub fn drain(&mut self) -> usize {
         let mut cycles = 0;

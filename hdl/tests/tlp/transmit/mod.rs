@@ -140,12 +140,7 @@ fn what_is_held_ends_whole_and_begins_no_more() {
     let mut link = Link::new(1);
     let mut held = 0;
     for round in 0..200u64 {
-        link.headers = [200; 3];
-        link.units = [4000; 3];
-        for source in 0..SOURCES {
-            link.packet(source);
-            link.packet(source);
-        }
+        link.load();
         link.first = true;
         for _ in 0..round % 40 {
             link.step(1.0, 0.7);
@@ -178,12 +173,7 @@ fn what_is_mute_lets_the_last_packet_out_and_is_silent_from_then_on() {
     let mut link = Link::new(1);
     let mut cut = 0;
     for round in 0..200u64 {
-        link.headers = [200; 3];
-        link.units = [4000; 3];
-        for source in 0..SOURCES {
-            link.packet(source);
-            link.packet(source);
-        }
+        link.load();
         for _ in 0..round % 40 {
             link.step(1.0, 0.5);
         }
