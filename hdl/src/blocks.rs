@@ -1,7 +1,7 @@
 //! Every block with its budget: what `export` writes, `lint` checks and `budget` measures.
 //!
 //! A block that is not here is not checked. Budgets are the measured size and a little room; one that is exceeded
-//! fails the build, so that growth is a decision. The whole core is to fit 26 100 LUT4 and 75 block RAMs.
+//! fails the build, so that growth is a decision. The whole core is to fit 26 120 LUT4 and 77 block RAMs.
 
 use rust_hdl::prelude::*;
 
@@ -78,7 +78,7 @@ pub fn all() -> Vec<Entry> {
         entry("complete/queues", || verilog(complete::Queues::default()), 1040, 1, 129),
         entry("complete/writer", || verilog(complete::Writer::default()), 610, 0, 218),
         entry("receive/untag", || verilog(receive::Untag::default()), 140, 0, 260),
-        entry("receive/ingress", || verilog(receive::Ingress::default()), 580, 2, 199),
+        entry("receive/ingress", || verilog(receive::Ingress::default()), 580, 4, 199),
         entry("receive/icrc", || verilog(receive::Icrc::default()), 550, 0, 245),
         entry("receive/parse", || verilog(receive::Parse::default()), 1290, 0, 191),
         entry("receive/roster", || verilog(receive::Roster::default()), 545, 0, 0),
@@ -96,7 +96,7 @@ pub fn all() -> Vec<Entry> {
         entry("receive/closing", || verilog(receive::Closing::default()), 15, 0, 312),
         entry("receive/matcher", || verilog(receive::Matcher::default()), 2545, 8, 146),
         entry("receive/scatter", || verilog(receive::Scatter::default()), 1040, 0, 178),
-        entry("receive/path", || verilog(receive::Receive::default()), 6430, 24, 122),
+        entry("receive/path", || verilog(receive::Receive::default()), 6440, 26, 122),
         entry("receive/reads", || verilog(receive::Reads::default()), 565, 3, 214),
         // Answering RDMA reads.
         entry("reply/requests", || verilog(reply::Requests::default()), 1395, 3, 186),
@@ -122,7 +122,7 @@ pub fn all() -> Vec<Entry> {
         entry("board/boundary", || verilog(board::Boundary::default()), 80, 0, 0),
         entry("board/mac-echo", || verilog(board::EchoBoard::<4, 0xf>::default()), 2295, 4, 0),
         // All of it.
-        entry(CORE, || verilog(nic::Nic::default()), 26_100, 75, 0),
+        entry(CORE, || verilog(nic::Nic::default()), 26_120, 77, 0),
     ]
 }
 

@@ -15,10 +15,13 @@
 //! earlier. Loopback frames join between frames, in turn with those of the MAC that wait. `enabled` is looked at when a frame starts to leave:
 //! low, the whole frame is swallowed, uncounted. `count_frame` counts the others when their last beat leaves.
 //!
-//! `pause` asks the peer to hold while less than two frames of 4.2 KB (two times 528 beats) fit into the queue here
-//! (511 beats, and one for the end of a frame that is cut) and the store (2047 words) together: while
-//! `level + store_level > 2558 - 1056 - 16`, the 16 for the beats between the two and the one that `level` is late. While it is high no loopback frame
-//! starts, so what is left belongs to the MAC.
+//! `pause` asks the peer to hold. From then on the MAC gives at most two largest frames (two times 528 beats of 8 bytes) or as much of smaller
+//! ones, with their gaps on the wire, and all of that finds room. While `pause` is high no loopback frame starts. It is high
+//!
+//! - while `level + store_level > 3070 - 1056 - 528 - 16`: the queue has room for 1023 beats (and one for the end of a frame that is cut) and
+//!   the store for 2047 words; 528 are for the rest of a loopback frame that has started, 16 for the beats between queue and store and those
+//!   that `level` is late.
+//! - while 128 beats wait in the queue: a loopback frame that passes holds up those of the MAC, and may find no more than 128 of them waiting.
 //!
 //! Latency: a beat shows 2 cycles after it came, 4 if there were others, a loopback frame's 3. Throughput: one beat every cycle.
 //!
@@ -73,18 +76,18 @@ pub struct Ingress {
     pub count_frame: Signal<Out, bool>,
     /// A frame found no room.
     pub count_overflow: Signal<Out, bool>,
-    ram: Ram<FrameBeat, 9>,
+    ram: Ram<FrameBeat, 10>,
     /// Cuts the way back to who sends frames: whether a loopback frame may start is known late.
     turned: Skid<FrameBeat>,
     /// Cuts the way from the RAM.
     skid: Skid<FrameBeat>,
     untag: Untag,
     /// Slot of the beat on show, with a wrap bit.
-    head: DFF<Bits<10>>,
+    head: DFF<Bits<11>>,
     /// Next slot to fill.
-    tail: DFF<Bits<10>>,
+    tail: DFF<Bits<11>>,
     /// Behind the last beat of the last whole frame: where the one that comes in began.
-    whole: DFF<Bits<10>>,
+    whole: DFF<Bits<11>>,
     /// Beats of the frame that comes in have left.
     begun: DFF<bool>,
     /// The beat at `head` is in the RAM's output register.
@@ -94,7 +97,7 @@ pub struct Ingress {
     /// It has room for one beat at most, or had not a cycle ago.
     crowded: DFF<bool>,
     /// Beats in it a cycle ago.
-    level: DFF<Bits<10>>,
+    level: DFF<Bits<11>>,
     /// A beat of the frame coming in found no room: the rest of it is dropped.
     overflow: DFF<bool>,
     paused: DFF<bool>,
@@ -106,9 +109,9 @@ pub struct Ingress {
     looped: DFF<bool>,
     /// It is swallowed.
     swallowed: DFF<bool>,
-    now: Signal<Local, Bits<10>>,
+    now: Signal<Local, Bits<11>>,
     /// Slot behind `head`.
-    following: Signal<Local, Bits<10>>,
+    following: Signal<Local, Bits<11>>,
     used: Signal<Local, Bits<13>>,
     /// A beat of a frame that is not dropped.
     coming: Signal<Local, bool>,
@@ -123,8 +126,8 @@ pub struct Ingress {
     starting: Signal<Local, bool>,
     gone: Signal<Local, bool>,
     fill: Signal<Local, FrameBeat>,
-    tail_next: Signal<Local, Bits<10>>,
-    shown: Signal<Local, Bits<10>>,
+    tail_next: Signal<Local, Bits<11>>,
+    shown: Signal<Local, Bits<11>>,
     offered: Signal<Local, bool>,
     from_loopback: Signal<Local, bool>,
     swallow: Signal<Local, bool>,
@@ -134,8 +137,8 @@ pub struct Ingress {
     pause_level: Number<13, { PAUSE_LEVEL }>,
 }
 
-/// Beats in the queue here, words in the store, two largest frames, beats in between.
-const PAUSE_LEVEL: u64 = 511 + 2047 - 2 * 528 - 16;
+/// Beats in the queue here, words in the store, two largest frames, the rest of a loopback frame, beats in between.
+const PAUSE_LEVEL: u64 = 1023 + 2047 - 2 * 528 - 528 - 16;
 
 impl Logic for Ingress {
     #[hdl_gen]
@@ -158,9 +161,10 @@ impl Logic for Ingress {
 
         self.now.next = self.tail.q.val() - self.head.q.val();
         self.level.d.next = self.now.val();
-        self.crowded.d.next = self.now.val().get_bit(9) | self.now.val().get_bits::<8>(1).all();
-        self.used.next = bit_cast::<13, 10>(self.level.q.val()) + bit_cast::<13, 12>(self.store_level.val());
-        self.paused.d.next = self.used.val() > self.pause_level.val();
+        self.crowded.d.next = self.now.val().get_bit(10) | self.now.val().get_bits::<9>(1).all();
+        self.used.next = bit_cast::<13, 11>(self.level.q.val()) + bit_cast::<13, 12>(self.store_level.val());
+        self.paused.d.next =
+            (self.used.val() > self.pause_level.val()) | self.level.q.val().get_bits::<4>(7).any();
 
         // Join: who starts when no frame is leaving.
         self.coming.next = self.rx_valid.val() & !self.overflow.q.val();
@@ -211,7 +215,7 @@ impl Logic for Ingress {
             self.shown.next = self.following.val();
             self.queued.d.next = self.tail.q.val() != self.following.val();
         }
-        self.ram.read_address.next = bit_cast::<9, 10>(self.shown.val());
+        self.ram.read_address.next = bit_cast::<10, 11>(self.shown.val());
         self.head.d.next = self.shown.val();
         self.waiting.d.next =
             (self.tail.q.val() != self.head.q.val()) | (self.coming.val() & !self.direct.val());
@@ -226,7 +230,7 @@ impl Logic for Ingress {
             self.fill.next.bad = true;
         }
         self.ram.write_enable.next = self.stored.val() | (self.stuck.val() & self.gone.val());
-        self.ram.write_address.next = bit_cast::<9, 10>(self.tail.q.val());
+        self.ram.write_address.next = bit_cast::<10, 11>(self.tail.q.val());
         self.ram.write_data.next = self.fill.val();
         self.tail_next.next = self.tail.q.val();
         if self.coming.val() & !self.direct.val() {
@@ -262,11 +266,11 @@ impl Logic for Ingress {
         self.word.next = self.skid.out_data.val().data;
         self.untag.out_ready.next = self.frame_ready.val();
         if self.reset.val() {
-            self.head.d.next = bits::<10>(0);
+            self.head.d.next = bits::<11>(0);
             self.waiting.d.next = false;
             self.crowded.d.next = false;
-            self.tail.d.next = bits::<10>(0);
-            self.whole.d.next = bits::<10>(0);
+            self.tail.d.next = bits::<11>(0);
+            self.whole.d.next = bits::<11>(0);
             self.begun.d.next = false;
             self.queued.d.next = false;
             self.overflow.d.next = false;

@@ -9,6 +9,9 @@ use viaduct_verilate::Bench;
 
 use super::shown::{beats, Beat};
 
+mod pause;
+mod room;
+
 struct Rig {
     bench: Bench,
     random: ChaCha8Rng,
@@ -51,8 +54,13 @@ impl Rig {
     /// One cycle; whether a beat left.
     fn step(&mut self) -> bool {
         let [mac, loopback, ready] = self.rates.map(|rate| self.random.random_ratio(rate, 100));
-        let bench = &mut self.bench;
         let given = if mac { self.mac.pop_front() } else { None };
+        self.cycle(given, loopback, ready)
+    }
+
+    /// One cycle with this beat of the MAC's, loopback frames offered or not, and the way out open or not; whether a beat left.
+    fn cycle(&mut self, given: Option<Beat>, loopback: bool, ready: bool) -> bool {
+        let bench = &mut self.bench;
         bench.set("rx_valid", given.is_some().into());
         if let Some(beat) = given {
             beat.set(bench, "rx");
@@ -95,6 +103,12 @@ impl Rig {
             let empty = self.mac.is_empty() && self.loopback.is_empty();
             idle = if left || !empty { 0 } else { idle + 1 };
         }
+    }
+
+    /// The same at full rate.
+    fn drain_all(&mut self) {
+        self.rates = [100, 100, 100];
+        self.drain();
     }
 
     fn frame(&mut self, length: usize) -> Vec<u8> {
@@ -163,6 +177,10 @@ fn both_sides_take_turns() {
         rig.mac.extend(beats(&[n; 64], false));
         rig.loopback.extend(beats(&[n | 0x80; 64], false));
     }
+    while !rig.mac.is_empty() || !rig.loopback.is_empty() {
+        rig.rates[0] = if rig.bench.get("pause") == 1 { 0 } else { 100 };
+        rig.step();
+    }
     rig.drain();
     let sides: Vec<bool> = rig.out.iter().map(|(frame, _)| frame[0] & 0x80 != 0).collect();
     assert_eq!(sides.len(), 80);
@@ -188,124 +206,6 @@ fn full_rate_without_a_gap() {
 }
 
 #[test]
-fn what_finds_no_room_is_dropped_whole() {
-    let mut rig = Rig::new();
-    let mut sent = Vec::new();
-    for n in 0..60u8 {
-        let mut frame = vec![n; rig.random.random_range(60..1500)];
-        frame[12] = 8;
-        rig.mac.extend(beats(&frame, false));
-        sent.push(frame);
-    }
-    // Nothing leaves at first.
-    rig.rates = [100, 0, 0];
-    while !rig.mac.is_empty() {
-        rig.step();
-    }
-    rig.rates = [100, 0, 100];
-    rig.drain();
-    assert_eq!(rig.frames + rig.overflows, 60);
-    assert!(rig.frames > 3 && rig.overflows > 10, "{} kept, {} dropped", rig.frames, rig.overflows);
-    assert_eq!(rig.out.len(), rig.frames);
-    let mut sent = sent.into_iter();
-    for (frame, _) in &rig.out {
-        assert!(sent.any(|s| s == *frame), "a frame that nobody sent, or out of order");
-    }
-    // Room again: the next one passes.
-    let before = rig.frames;
-    rig.mac.extend(beats(&vec![8; 500 * 8], false));
-    rig.rates = [100, 0, 0];
-    while !rig.mac.is_empty() {
-        rig.step();
-    }
-    rig.rates = [0, 0, 100];
-    rig.drain();
-    assert_eq!(rig.frames - before, 1);
-    assert_eq!(rig.out.last().unwrap().0.len(), 500 * 8);
-}
-
-#[test]
-fn a_frame_that_has_begun_to_leave_is_cut_where_it_finds_no_room() {
-    let mut rig = Rig::new();
-    // Its first beats stand in the registers behind the queue.
-    rig.rates = [100, 0, 0];
-    rig.mac.extend(beats(&vec![1; 600 * 8], false));
-    rig.mac.extend(beats(&[2; 64], false));
-    while !rig.mac.is_empty() {
-        rig.step();
-    }
-    rig.drain_all();
-    rig.mac.extend(beats(&[3; 64], false));
-    rig.drain();
-    // The one behind it found no room, not even one beat.
-    assert_eq!((rig.frames, rig.overflows), (2, 1));
-    let cut = rig.out.remove(0);
-    assert!(cut.1 && cut.0.len() > 511 * 8 && cut.0.len() < 520 * 8, "{}", cut.0.len());
-    assert!(cut.0.iter().all(|byte| *byte == 1));
-    assert_eq!(rig.out, [(vec![3; 64], false)]);
-    // While it drains there is no end of it, and all of a longer one passes.
-    rig.mac.extend(beats(&vec![4; 2000 * 8], false));
-    rig.drain();
-    assert_eq!(rig.out[1], (vec![4; 2000 * 8], false));
-    assert_eq!((rig.frames, rig.overflows), (3, 1));
-}
-
-#[test]
-fn a_full_queue_is_used_to_the_last_beat() {
-    let mut rig = Rig::new();
-    rig.rates = [100, 0, 0];
-    // Three beats stand in the registers behind the queue.
-    for length in [3, 255, 256, 1] {
-        rig.mac.extend(beats(&vec![5; length * 8], false));
-    }
-    while !rig.mac.is_empty() {
-        rig.step();
-    }
-    rig.drain_all();
-    assert_eq!((rig.frames, rig.overflows), (3, 1));
-}
-
-#[test]
-fn storms_of_frames_cut_or_dropped_leave_no_other_damaged() {
-    let mut rig = Rig::new();
-    let (mut sent, mut cut) = (Vec::new(), 0);
-    for round in 0..60u8 {
-        rig.drain_all();
-        for n in 0..8 {
-            // One that can be cut is longer than the queue, and has begun to leave.
-            let length = if n == 0 && round % 2 == 0 { 16_000 } else { rig.random.random_range(60..4200) };
-            let mut frame = vec![round; length];
-            frame[..4].copy_from_slice(&u32::try_from(sent.len()).unwrap().to_le_bytes());
-            rig.mac.extend(beats(&frame, false));
-            rig.loopback.extend(beats(&frame, false));
-            sent.push(frame);
-        }
-        let rates = &mut rig.random;
-        rig.rates = [100, rates.random_range(0..50), [5, 30, 60][rates.random_range(0..3)]];
-        while !rig.mac.is_empty() {
-            rig.step();
-        }
-    }
-    rig.drain_all();
-    for (frame, bad) in &rig.out {
-        let n = u32::from_le_bytes(frame[..4].try_into().unwrap()) as usize;
-        assert_eq!(frame[..], sent[n][..frame.len()]);
-        assert!(*bad || frame.len() == sent[n].len());
-        cut += usize::from(*bad);
-    }
-    assert_eq!(rig.out.len(), rig.frames);
-    assert_eq!(rig.frames + rig.overflows, 2 * sent.len());
-    assert!(rig.overflows > 50 && cut > 5, "{} dropped, {cut} cut", rig.overflows);
-}
-
-impl Rig {
-    fn drain_all(&mut self) {
-        self.rates = [100, 100, 100];
-        self.drain();
-    }
-}
-
-#[test]
 fn disabled_swallows_whole_frames() {
     let mut rig = Rig::new();
     rig.rates = [100, 100, 100];
@@ -322,43 +222,4 @@ fn disabled_swallows_whole_frames() {
     assert!(rig.out.len() > 20 && rig.out.len() < 90, "{}", rig.out.len());
     assert_eq!(rig.out.len(), rig.frames);
     assert!(rig.out.iter().all(|(frame, _)| frame.len() == 80 && frame.iter().all(|b| *b == frame[0])));
-}
-
-#[test]
-fn pause_leaves_room_for_two_frames() {
-    let mut rig = Rig::new();
-    // The store's level at which pause comes with an empty queue; and here, beat by beat.
-    let mut at = |store: u64| {
-        rig.bench.set("store_level", store);
-        rig.step();
-        rig.step();
-        rig.bench.get("pause") == 1
-    };
-    assert!(!at(0) && !at(1486) && at(1487) && at(2048) && !at(1486));
-    rig.rates = [100, 0, 0];
-    let mut given = 0;
-    while rig.bench.get("pause") == 0 {
-        rig.mac.extend(beats(&[1; 8], false));
-        rig.step();
-        given += 1;
-        assert!(given < 50);
-    }
-    // Two frames of 4.2 KB more: what does not fit here finds room in the store, which has 48 words.
-    let more = 2 * 4200 / 8;
-    assert!(given + more <= 1023 + 48, "pause after {given} beats");
-    // While it is high, no loopback frame starts. Enough beats that those in the registers behind the queue do not matter.
-    for _ in 0..8 {
-        rig.mac.extend(beats(&[1; 8], false));
-        rig.step();
-    }
-    rig.loopback.extend(beats(&[2; 64], false));
-    rig.rates = [0, 100, 0];
-    for _ in 0..50 {
-        rig.step();
-    }
-    // Two beats of it stand in the register in front.
-    assert_eq!(rig.loopback.len(), 6);
-    rig.bench.set("store_level", 0);
-    rig.drain_all();
-    assert!(rig.loopback.is_empty());
 }
