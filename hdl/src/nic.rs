@@ -178,8 +178,11 @@ pub struct Nic {
     notify: Notify,
     vectors: Vectors,
 
-    /// Everything but the PCIe edge: the agent's RESET bit leaves that alone.
+    /// Everything but the PCIe edge: the agent's RESET bit leaves that alone. It lasts until nothing is left of the cycle before it in any
+    /// register that it does not clear.
     clear: DFF<bool>,
+    /// For so many cycles more.
+    clearing: DFF<Bits<4>>,
     /// A reset of the agent's or of the function waits until nothing of the core's is half way over the edge.
     ending: DFF<bool>,
     /// It has come to that.
@@ -205,7 +208,7 @@ pub struct Nic {
 impl Logic for Nic {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, clear, ending, function_done, quiet);
+        dff_setup!(self, clock, clear, clearing, ending, function_done, quiet);
         clock!(self, clock, tlp_receive, tlp_complete, tlp_transmit, dma_read, dma_write, protect);
         clock!(self, clock, registers, command, broadcast, counters, vi_state, doorbell, fetch);
         clock!(self, clock, cq_pages, queues);
@@ -229,7 +232,12 @@ impl Logic for Nic {
             self.function_done.d.next = false;
         }
         self.function_reset_done.next = self.function_done.q.val();
-        self.clear.d.next = self.hard.val() | self.ended.val();
+        self.clear.d.next = self.hard.val() | self.ended.val() | self.clearing.q.val().any();
+        if self.hard.val() | self.ended.val() {
+            self.clearing.d.next = bits::<4>(15);
+        } else if self.clearing.q.val().any() {
+            self.clearing.d.next = self.clearing.q.val() - 1;
+        }
         self.tlp_transmit.hold.next = self.ending.q.val() | self.function_done.q.val();
         self.tlp_transmit.mute.next = self.cfg_function_reset.val();
         self.registers.restart.next = self.hard.val();

@@ -4,13 +4,15 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_driver::address::Service;
+use viaduct_driver::agent::MemoryAttributes;
 use viaduct_driver::device::{Bar, PciDevice};
 use viaduct_sim::root_complex::{BusCounters, Conditions, Limits, ReadFault, RootComplex};
 use viaduct_sim::setup::{Kind, Setup};
-use viaduct_spec::register::registers;
+use viaduct_spec::register::{control, counter, registers, state};
+use viaduct_spec::tables::table;
 use viaduct_tests::load::{Load, LENGTH, RECEIVED};
 use viaduct_tests::memory::difference;
-use viaduct_tests::raw::Completion;
+use viaduct_tests::raw::{Completion, Descriptor, RawVi};
 use viaduct_tests::scene::Scene;
 use viaduct_tests::world::{quick, seeds, Host, World};
 
@@ -110,6 +112,16 @@ fn a_function_reset_waits_for_no_read_that_cannot_be_sent() {
     }
 }
 
+/// The agent resets a NIC, and waits until it is done.
+fn agent_reset(world: &World, nic: usize, limit: u64) {
+    let device = world.device(nic);
+    let mut order = [0];
+    control::RESET.put(&mut order, 1);
+    device.write32(Bar::Registers, registers::CONTROL, order[0] as u32).expect("the NIC is there");
+    let state = || u64::from(device.read32(Bar::Registers, registers::STATE).expect("the NIC is there"));
+    world.until("the agent's reset", limit, || state::COMMAND_BUSY.get(&[state()]) == 0);
+}
+
 fn kind() -> Conditions {
     Conditions { round_trip: 16, ..Conditions::default() }
 }
@@ -122,10 +134,7 @@ fn the_agent_s_reset_waits_for_no_read_that_cannot_be_sent() {
     world.run(200);
     bus(world, 1, |_, bus| bus.withhold([true, true, false]));
     world.run(2000);
-    let device = world.device(1);
-    device.write32(Bar::Registers, registers::CONTROL, 1).expect("the NIC is there");
-    let state = || device.read32(Bar::Registers, registers::STATE).expect("the NIC is there");
-    world.until("the agent's reset", 2000, || state() & 1 == 0);
+    agent_reset(world, 1, 20_000);
     bus(world, 1, |_, bus| bus.withhold([false; 3]));
     world.run(2000);
     no_violations(world);
@@ -339,5 +348,30 @@ fn a_time_base_that_wraps_changes_nothing() {
     assert!(plain > 500_000, "no time-out was waited for: {plain}");
     for base in [0u32.wrapping_sub(200), 0u32.wrapping_sub(1500), 0u32.wrapping_sub(3500), 0x7FFF_F000] {
         assert_eq!(run(base), plain, "time base {base:#x}");
+    }
+}
+
+/// A reset meets each cycle of a packet's way out, when all that the packets bring has been read. Nothing of them may be left behind the reset: the
+/// NIC comes to rest, and takes the rows of the next VI.
+#[test]
+fn a_reset_in_any_cycle_leaves_nothing_of_an_answer_behind() {
+    for cycle in 0..48 {
+        let Scene { world, mut hosts, .. } = Scene::on(World::new(&rtl(kind(), 31)));
+        let readable = MemoryAttributes { tag: hosts[1].tag, rdma_write: false, rdma_read: true };
+        let target = hosts[1].register_as(0x1000, LENGTH, readable);
+        let [mut own, mut peer] =
+            hosts.each_ref().map(|host| RawVi::open(host, Service::ReliableDelivery, 256));
+        own.connect(&mut peer);
+        let asks = Descriptor::of(&hosts[0], 0x10000, 7 * 256).read_from(target.address, target.handle);
+        own.send(&mut hosts[0], &asks);
+        let answers = || world.counter(1, counter::FRAMES_SENT);
+        let before = answers();
+        world.until("answers", 10_000, || answers() > before);
+        world.net.network().step(cycle);
+        agent_reset(&world, 1, 20_000);
+        let state =
+            || u64::from(world.device(1).read32(Bar::Registers, registers::STATE).expect("the NIC is there"));
+        world.until("the NIC comes to rest", 20_000, || state::IDLE.get(&[state()]) == 1);
+        world.commit(1, table::RECEIVE, 0, &[0; 3]);
     }
 }
