@@ -13,8 +13,8 @@ use crate::program::SHARED;
 use crate::rows;
 
 impl State {
-    /// Hears the next of it; whether there was something. `told`: what an interrupt tells of that it asks for.
-    pub(super) fn hear(&mut self, trace: &EndTrace<'_>, told: &mut usize) -> Result<bool, String> {
+    /// Hears the next of it; whether there was something.
+    pub(super) fn hear(&mut self, trace: &EndTrace<'_>) -> Result<bool, String> {
         let Some(given) = trace.host.get(self.host) else { return Ok(false) };
         if given.renews && self.high() > given.by && self.high() != NEVER {
             return Err("something of a life is seen when the next has begun".into());
@@ -25,7 +25,9 @@ impl State {
         match &given.said {
             Said::Stores(stores) => {
                 for store in stores {
-                    *told = (*told).max(self.asked_for(trace, store));
+                    if let Some(at) = self.asked_for(trace, store) {
+                        self.ask(at);
+                    }
                     self.nic.store(store.bar, store.offset, store.length, store.value);
                 }
             }
@@ -57,7 +59,7 @@ impl State {
 
     /// The moment of what an interrupt tells of that comes at once, because the consumer has not seen all that there is: of the oldest
     /// status, or entry, that it has not seen. A work queue that is made anew has none.
-    fn asked_for(&mut self, trace: &EndTrace<'_>, store: &Store) -> usize {
+    fn asked_for(&mut self, trace: &EndTrace<'_>, store: &Store) -> Option<usize> {
         if store.bar == Bar::Registers {
             let word = [store.value];
             let row = command::ROW.get(&word) as usize;
@@ -67,7 +69,7 @@ impl State {
             if renews && trace.vi == row / 2 {
                 self.reached.done[row % 2].clear();
             }
-            return 0;
+            return None;
         }
         let page = (store.offset >> DOORBELL_SHIFT) as usize;
         let within = store.offset & ((1 << DOORBELL_SHIFT) - 1);
@@ -77,23 +79,22 @@ impl State {
                 let receive = match within {
                     page::SEND_ARM => 0,
                     page::RECEIVE_ARM => 1,
-                    _ => return 0,
+                    _ => return None,
                 };
                 let position = arm::POSITION.get(&word) as usize;
-                let done = self.reached.done[receive].get(position).filter(|_| trace.vi == page);
-                done.copied().unwrap_or(0)
+                self.reached.done[receive].get(position).filter(|_| trace.vi == page).copied()
             }
             Some(queue) if within == cq_page::ARM => {
                 if trace.places.owner(queue) != Some(trace.end) {
-                    return 0;
+                    return None;
                 }
                 let receive = (queue - 1 - SHARED) % 2;
                 let seen = cq_index::INDEX.get(&word) as usize;
                 let written = self.reached.entries[receive];
                 let entries = &trace.outputs.entries[receive];
-                entries.get(seen).filter(|_| seen < written).map_or(0, |(at, _)| *at)
+                entries.get(seen).filter(|_| seen < written).map(|(at, _)| *at)
             }
-            Some(_) => 0,
+            Some(_) => None,
         }
     }
 }

@@ -16,6 +16,7 @@ mod host;
 mod inputs;
 mod outputs;
 mod places;
+mod reached;
 mod rings;
 mod search;
 mod state;

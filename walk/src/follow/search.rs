@@ -149,12 +149,11 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// What decides how a state may go on. Two states of one key have the same schedules before them.
     fn key(&self, state: &State) -> u64 {
         let mut hasher = DefaultHasher::new();
         state.nic.fingerprint(&[self.trace.vi]).hash(&mut hasher);
-        (state.host, state.written, state.score).hash(&mut hasher);
-        let reached = &state.reached;
-        (reached.taken, reached.made, reached.entries, reached.events, reached.interrupts).hash(&mut hasher);
+        state.hash_progress(&mut hasher);
         hasher.finish()
     }
 

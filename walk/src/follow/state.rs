@@ -1,8 +1,8 @@
 //! How far the model has come with a trace, and how what it lets out is matched with what the NIC let out.
 
-use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
 
-use viaduct_sim::model::{Choices, Driven, Pending};
+use viaduct_sim::model::{Choices, Driven};
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::event_code;
 
@@ -10,61 +10,12 @@ use super::end_trace::EndTrace;
 use super::host::{Done, Host};
 use super::outputs::{entry, event};
 use super::places::Place;
+use super::reached::{Owed, Reached};
 use crate::operation::End;
 use crate::rows;
 
 /// Behind every moment: what a reset has cut off.
 pub const NEVER: usize = usize::MAX;
-
-/// What an answer acknowledges, by its last moments.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Owed {
-    /// Of data.
-    pub data: usize,
-    /// Of a receive that is complete without an error.
-    pub received: usize,
-    /// When the frame came that is answered.
-    pub came: usize,
-}
-
-/// How far the model has come, by counts and moments.
-#[derive(Debug, Clone, Default)]
-pub struct Reached {
-    /// Frames taken: requests, and answers.
-    pub taken: [usize; 2],
-    /// Frames made: requests, and answers.
-    pub made: [usize; 2],
-    /// Entries of each queue.
-    pub entries: [usize; 2],
-    /// Events: the VI's, and its completion queues'.
-    pub events: [usize; 2],
-    /// Interrupts.
-    pub interrupts: usize,
-    /// The moment of the last status of each queue.
-    pub status: [usize; 2],
-    /// The moment of the last receive that is complete without an error: an answer acknowledges it, and not those that a break flushes.
-    pub received: usize,
-    /// Those of all statuses of each queue since it was made.
-    pub done: [Vec<usize>; 2],
-    /// The last moment of data: of its requests, and of its peer's.
-    pub data: [usize; 2],
-    /// The moment of the last immediate data in a descriptor.
-    pub immediate: usize,
-    /// That of a read's which goes on when its VI breaks: what ends before that read does not wait for it.
-    pub late: usize,
-    /// For each answer that waits.
-    pub owes: VecDeque<Owed>,
-    /// The last acknowledgement or NAK that left, and the moment.
-    pub said: Option<(usize, Pending)>,
-    /// How many older ones that stood for, each of which may still leave with the same words.
-    pub stood_for: usize,
-    /// How often it has left again since.
-    pub repeated: usize,
-    /// Requests that had been taken when the VI broke.
-    pub broke: Option<usize>,
-    /// Acknowledgements at the head of the answers that another stands for.
-    pub passed: usize,
-}
 
 /// See the module's description.
 #[derive(Debug, Clone)]
@@ -124,16 +75,20 @@ impl State {
         Ok(at)
     }
 
+    /// Hashes how far it has come, and with what.
+    pub fn hash_progress(&self, hasher: &mut impl Hasher) {
+        (self.host, &self.reached, &self.matched, self.clock, self.half).hash(hasher);
+    }
+
     /// What the NIC has let out last of what the model has let out.
     pub fn high(&self) -> usize {
         self.high
     }
 
-    /// Matches what the model has let out in a step. `answers`: the step was an answer's coming. `told`: what an interrupt tells of that
-    /// the step asks for.
-    pub fn absorb(&mut self, trace: &EndTrace<'_>, answers: bool, told: usize) -> Result<(), String> {
+    /// Matches what the model has let out in a step. `answers`: the step was an answer's coming.
+    pub fn absorb(&mut self, trace: &EndTrace<'_>, answers: bool) -> Result<(), String> {
         let done = std::mem::take(&mut self.nic.host().done);
-        let mut last = told;
+        let mut last = 0;
         for done in done {
             match done {
                 Done::Write(address, data) => match trace.places.place(address) {
@@ -153,14 +108,23 @@ impl State {
                     }
                     place => last = self.write(trace, place, address, &data, answers)?.unwrap_or(last),
                 },
-                Done::Passed(receive) => last = self.reached.status[usize::from(receive)],
-                Done::Interrupt(vector) => self.interrupt(trace, vector as usize, last)?,
+                Done::Passed(receive) => self.ask(self.reached.status[usize::from(receive)]),
+                Done::Interrupt(vector) => {
+                    let behind = self.reached.asked.take().unwrap_or(last);
+                    self.interrupt(trace, vector as usize, behind)?;
+                }
             }
         }
         self.note_answers(trace);
+        self.reached.brought.resize(self.reached.taken[1], self.reached.data[0]);
         let broken = self.nic.is_broken(trace.vi);
         self.reached.broke = self.reached.broke.or(Some(self.reached.taken[0])).filter(|_| broken);
         Ok(())
+    }
+
+    /// An interrupt is to tell of a status or an entry of this moment.
+    pub(super) fn ask(&mut self, at: usize) {
+        self.reached.asked = Some(self.reached.asked.map_or(at, |asked| asked.min(at)));
     }
 
     /// What the model does, it does for the end that is followed.

@@ -63,9 +63,8 @@ impl State {
         if let Step::Unheard(late, cause) = step {
             return self.unheard(trace, (late, cause), before);
         }
-        let mut told = 0;
         let done = match step {
-            Step::Host => self.hear(trace, &mut told)?,
+            Step::Host => self.hear(trace)?,
             Step::Frame(answer) => self.take(trace, answer),
             Step::Breaking(answers) => {
                 return self.break_behind(trace, Step::Frame(false), (true, answers), before)
@@ -83,7 +82,7 @@ impl State {
             Step::FailAhead => self.nic.fail_ahead(trace.vi),
             Step::Unheard(..) => false,
         };
-        self.absorb(trace, step == Step::Frame(true), told)?;
+        self.absorb(trace, step == Step::Frame(true))?;
         Ok(done)
     }
 
@@ -93,6 +92,8 @@ impl State {
         let Some(arrived) = frames.get(self.reached.taken[kind]) else { return false };
         self.reached.taken[kind] += 1;
         self.clock = self.clock.max(arrived.at);
+        let over = answer && self.is_due(trace, arrived.cycle);
+        self.reached.lapsed = over.then_some(arrived.cycle).or(self.reached.lapsed);
         self.nic.set_time(arrived.cycle);
         self.nic.frame(&arrived.frame, arrived.damaged);
         true
@@ -131,7 +132,13 @@ impl State {
             let frames = frames.take_while(move |(frame, _)| frame.cycle <= ends);
             frames.filter(move |(frame, _)| frame.at >= before).map(move |(_, count)| step(count))
         };
-        steps(1, Step::Breaking).chain(steps(0, Step::Overrunning)).collect()
+        let mut all: Vec<Step> = steps(1, Step::Breaking).chain(steps(0, Step::Overrunning)).collect();
+        let answers = trace.frames[1].iter().skip(self.reached.taken[1]).enumerate();
+        for (behind, frame) in answers.take_while(|(_, frame)| frame.cycle <= ends) {
+            let late = Late::ANSWERS.into_iter().filter(|late| late.is(&frame.frame) && frame.at >= before);
+            all.extend(late.map(|late| Step::Unheard(late, Cause::FrameBehind(behind))));
+        }
+        all
     }
 
     /// The frame that the NIC made next.
@@ -184,21 +191,28 @@ impl State {
     fn ask_from(&mut self, trace: &EndTrace<'_>) {
         let Some(left) = self.next(trace, 0).filter(|left| is_read(&left.frame)) else { return };
         let Some(asked) = Header::of(&left.frame).map(|header| header.psn) else { return };
-        let frames = &trace.frames[1][..self.reached.taken[1]];
         let (began, vi) = (left.began, trace.vi);
-        let came = frames.iter().rev().take_while(|frame| frame.cycle + AGAIN >= began);
+        // An answer is heard when its data is in memory.
+        let heard = |(frame, brought): &(&Arrived, &usize)| {
+            frame.cycle.max(trace.cycles.get(**brought).copied().unwrap_or(0))
+        };
+        let answers = trace.frames[1].iter().zip(&self.reached.brought);
+        let mut came = answers.rev().take_while(|answer| heard(answer) + AGAIN >= began);
         let is_asked = |frame: &Arrived| Header::of(&frame.frame).is_some_and(|header| header.psn == asked);
-        if came.into_iter().any(|frame| is_response(&frame.frame) && is_asked(frame)) {
+        if came.any(|(frame, _)| is_response(&frame.frame) && is_asked(frame)) {
             self.nic.ask_from(vi, asked);
         }
     }
 
-    /// A NAK has come before the next request left, of which the model has not heard: that request may be what it asks for.
+    /// A NAK has come before the next request left, or an implied one, of which the model has not heard: that request may be what it asks for.
     pub fn is_refused(&self, trace: &EndTrace<'_>) -> bool {
         let frames = &trace.frames[1];
         let Some(left) = self.next(trace, 0) else { return false };
         let mut behind = frames.iter().skip(self.reached.taken[1]).take_while(|frame| frame.at < left.at);
-        behind.any(|frame| is_nak(&frame.frame))
+        let implies = |frame: &Arrived| {
+            Header::of(&frame.frame).is_some_and(|header| self.nic.is_behind_read(trace.vi, header.psn))
+        };
+        behind.any(|frame| is_nak(&frame.frame) || implies(frame))
     }
 
     /// The next answer is such a NAK, and came so long before the request left that the NIC has most likely heard it first.
@@ -242,10 +256,20 @@ impl State {
     fn expire(&mut self, trace: &EndTrace<'_>, before: usize) -> bool {
         let vi = trace.vi;
         let now = trace.cycles.get(before).copied().unwrap_or(u64::MAX);
-        let due = self.nic.timer(vi).is_some_and(|when| when <= now.saturating_add(EARLY));
+        // It had been over when an answer came that would have ended it, and what goes out again begins to be read behind that.
+        let next = self.next(trace, 0).map_or(now, |left| left.began);
+        let lapsed =
+            self.reached.lapsed.is_some_and(|came| next <= came + AGAIN) && self.nic.timer(vi).is_some();
+        let due = self.is_due(trace, now) || lapsed;
         if due {
+            self.reached.lapsed = None;
             self.nic.expire(vi);
         }
         due
+    }
+
+    /// The timer may have ended by then.
+    fn is_due(&self, trace: &EndTrace<'_>, now: u64) -> bool {
+        self.nic.timer(trace.vi).is_some_and(|when| when <= now.saturating_add(EARLY))
     }
 }

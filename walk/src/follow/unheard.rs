@@ -52,6 +52,8 @@ pub enum Cause {
     Host,
     /// A request of the peer's.
     Frame,
+    /// One whose data goes to memory while so many answers are heard, and behind them what is under way.
+    FrameBehind(usize),
     /// An answer of the peer's.
     Answer,
     /// The answer to a read of the peer's, whose turn it is, and which may not be read.
@@ -74,6 +76,9 @@ impl State {
         (late, cause): (Late, Cause),
         before: usize,
     ) -> Result<bool, String> {
+        if let Cause::FrameBehind(answers) = cause {
+            return self.unheard_behind(trace, late, answers, before);
+        }
         let ended = match late {
             Late::Request => self.request_unheard(trace, Unheard::Ends)?,
             Late::Receive => self.request_unheard(trace, Unheard::Receives)?,
@@ -83,6 +88,29 @@ impl State {
         let broke = ended && self.breaks_by(trace, cause, before)?;
         // The answer that it breaks by, and behind it the one that was under way.
         self.reached.taken[1] += usize::from(cause == Cause::AnswerBefore);
+        Ok(broke)
+    }
+
+    /// A request comes, and while its data goes to memory so many answers, which are heard, and one that is not: then the VI breaks.
+    fn unheard_behind(
+        &mut self,
+        trace: &EndTrace<'_>,
+        late: Late,
+        answers: usize,
+        before: usize,
+    ) -> Result<bool, String> {
+        let came = self.clock;
+        for _ in 0..answers {
+            self.step(trace, Step::Frame(true), before)?;
+        }
+        self.breaks_behind = self.clock;
+        if !self.answer_unheard(trace, late, 0)? {
+            return Ok(false);
+        }
+        let last = std::mem::replace(&mut self.clock, came);
+        let broke = self.breaks_by(trace, Cause::Frame, before)?;
+        self.breaks_behind = 0;
+        self.clock = self.clock.max(last);
         Ok(broke)
     }
 
@@ -103,7 +131,7 @@ impl State {
         };
         self.nic.frame_unheard(&frame, what);
         let before = self.reached.data[0];
-        self.absorb(trace, true, 0)?;
+        self.absorb(trace, true)?;
         let own = &mut self.reached;
         own.late = std::mem::replace(&mut own.data[0], before);
         Ok(true)
@@ -117,7 +145,7 @@ impl State {
         self.reached.taken[0] += 1;
         self.clock = self.clock.max(arrived.at);
         self.nic.frame_unheard(&arrived.frame, what);
-        self.absorb(trace, false, 0)?;
+        self.absorb(trace, false)?;
         let refused = |answer: &Pending| matches!(answer, Pending::Refusal { .. });
         Ok(what == Unheard::Receives || self.nic.answers(trace.vi).iter().any(refused))
     }
@@ -150,7 +178,8 @@ impl State {
                 Some(turn) => Step::Answer(turn),
                 None => return Ok(false),
             },
-            Cause::Frame | Cause::Answer | Cause::AnswerBefore => Step::Frame(cause != Cause::Frame),
+            Cause::Answer | Cause::AnswerBefore => Step::Frame(true),
+            Cause::Frame | Cause::FrameBehind(_) => Step::Frame(false),
         };
         Ok(self.step(trace, next, before)? && well && self.nic.is_broken(vi))
     }

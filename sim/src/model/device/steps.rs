@@ -18,7 +18,7 @@ use crate::model::tables::{Rows, ViState};
 use crate::model::timers;
 
 /// Something that a responder has to send.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pending {
     /// An acknowledgement, or a NAK that asks for more.
     Acknowledgement {
@@ -151,6 +151,11 @@ impl<H: Host> Driven<H> {
     /// An implied NAK is taken again that has come again when what is missing had been asked for; whether there is one.
     pub fn take_again(&mut self, vi: usize) -> bool {
         self.device.vis[vi].requester.take_again()
+    }
+
+    /// An answer of this PSN stands behind a read of a VI's that is not answered.
+    pub fn is_behind_read(&self, vi: usize, psn: u32) -> bool {
+        self.device.vis[vi].requester.is_behind_read(psn)
     }
 
     /// The next request of a VI's asks for a read from this packet, whose data has come while it was made; whether it can.

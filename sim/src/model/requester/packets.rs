@@ -171,17 +171,24 @@ impl Requester {
     /// The descriptor whose turn had come when the VI began to send again is wrong, and the VI breaks by it before that has left (Requester 4);
     /// for whoever leads the model. Whether there is one.
     pub fn fail_ahead(&mut self, context: &mut Context<'_>, effects: &mut Effects) -> bool {
-        let ahead =
-            self.messages.iter().position(|message| !message.started).filter(|at| *at > self.cursor.0);
-        let Some(at) = ahead.filter(|_| context.rows.sends_reliably()) else { return false };
+        // A message whose first packets have left, or the one behind those that have.
+        let is_open = |message: &Message| !message.started || message.sent < message.packets;
+        let open = self.messages.iter().position(is_open).filter(|_| context.rows.sends_reliably());
+        let Some(at) = open else { return false };
         let mut message = self.messages[at].clone();
-        (message.started, message.first) = (true, self.next);
-        let made = check(&message.descriptor, &context.rows).and_then(|packets| {
-            message.packets = packets;
-            make(&message, 0, context, &mut Effects::new())
-        });
+        let number = if message.started { message.sent } else { 0 };
+        if (at, number) <= self.cursor {
+            return false;
+        }
+        let made = match message.started {
+            true => make(&message, number, context, &mut Effects::new()),
+            false => check(&message.descriptor, &context.rows).and_then(|packets| {
+                (message.first, message.packets) = (self.next, packets);
+                make(&message, 0, context, &mut Effects::new())
+            }),
+        };
         let Err(bits) = made else { return false };
-        self.fail(at, 0, bits, context, effects);
+        self.fail(at, number, bits, context, effects);
         true
     }
 

@@ -64,6 +64,13 @@ impl Requester {
         from.is_some()
     }
 
+    /// An answer of this PSN stands behind an unanswered read, or is beyond what that waits for.
+    pub fn is_behind_read(&self, number: u32) -> bool {
+        let read = self.messages.iter().find(|message| message.is_open_read());
+        let limit = read.map(|read| psn::later(read.first, self.oldest));
+        limit.is_some_and(|limit| number != limit && psn::ahead(number, limit) < psn::HALF)
+    }
+
     /// An answer that stands behind an unanswered read says that the read or its answer was lost. Once is
     /// enough: what was under way then may say it again (Requester 2).
     pub fn implied_nak(&mut self) {
