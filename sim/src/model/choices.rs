@@ -59,7 +59,7 @@ pub enum Unheard {
     Completes,
     /// A NAK acknowledges what is before it, and no more.
     Acknowledges,
-    /// The receive of a request has an error of its own, of which the peer is not told.
+    /// The receive of a request has an error of its own, of which the peer is not told; or its entry is lost.
     Receives,
 }
 

@@ -64,7 +64,10 @@ impl Target<'_> {
             Some(Lost::Overrun) if context.breaks(Mutant::SilentOverrun) => {}
             Some(Lost::Overrun) => {
                 self.cqs.overrun(queue, effects);
-                effects.break_vi(event_code::CONN_LOST, receive);
+                // It breaks by something else, if it does so meanwhile.
+                if context.choices.unheard.is_none() {
+                    effects.break_vi(event_code::CONN_LOST, receive);
+                }
             }
             None if written => {}
             _ => self.unwritten(receive, effects),

@@ -4,8 +4,9 @@ use viaduct_sim::model::Pending;
 use viaduct_spec::tables::service;
 
 use super::end_trace::EndTrace;
-use super::places::{is_duplicate, is_nak};
+use super::places::{is_duplicate, is_nak, is_refusal};
 use super::state::State;
+use super::steps::Step;
 
 impl State {
     /// Which of the answers that wait may leave now: a newer acknowledgement or NAK stands for older ones, and so does a response; none
@@ -59,6 +60,39 @@ impl State {
             reached.passed = reached.passed.saturating_sub(index + 1);
         }
         Ok(true)
+    }
+
+    /// The next response is on its way while so many requests come, one of which asks for it again; then it is refused, and the VI breaks
+    /// (Responder 1). Whether it does.
+    pub(super) fn refuse_behind(
+        &mut self,
+        trace: &EndTrace<'_>,
+        requests: usize,
+        before: usize,
+    ) -> Result<bool, String> {
+        let Some(response) = self.nic.start_response(trace.vi) else { return Ok(false) };
+        for _ in 0..requests {
+            self.step(trace, Step::Frame(false), before)?;
+        }
+        if self.nic.is_broken(trace.vi) {
+            return Ok(false);
+        }
+        self.nic.end_response(trace.vi, response);
+        self.step(trace, Step::Answer(0), before)?;
+        Ok(self.nic.is_broken(trace.vi))
+    }
+
+    /// The steps by which a response is refused that has been asked for again: so many requests come before.
+    pub fn refusals(&self, trace: &EndTrace<'_>) -> Vec<Step> {
+        let Some(left) = self.next(trace, 1).filter(|left| is_refusal(&left.frame)) else {
+            return Vec::new();
+        };
+        if self.next_response(trace).is_none() || !self.asks_again(trace) {
+            return Vec::new();
+        }
+        let behind =
+            trace.frames[0].iter().skip(self.reached.taken[0]).take_while(|frame| frame.at < left.at);
+        behind.zip(1..).map(|(_, requests)| Step::Refusing(requests)).collect()
     }
 
     /// The NIC says once more what it said last: a duplicate is acknowledged with the newest PSN executed when that leaves. So is one that

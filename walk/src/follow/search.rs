@@ -15,7 +15,7 @@ use super::steps::Step;
 use super::unheard::{Cause, Late};
 
 /// Steps after which a search is given up. That is a failure.
-const STEPS: usize = 20_000;
+const STEPS: usize = 200_000;
 
 /// The next thing that the NIC let out: the moment, and what.
 fn goal(state: &State, trace: &EndTrace<'_>) -> Option<(usize, String)> {
@@ -271,6 +271,7 @@ impl<'a> Search<'a> {
             last.insert(0, Step::Expire);
         }
         last.extend(state.meanwhile(trace, before));
+        last.extend(state.refusals(trace));
         let came = |behind: usize| {
             let frame: Option<&Arrived> = trace.frames[1].get(state.reached.taken[1] + behind);
             frame.filter(|frame| frame.at < before).map(|frame| frame.frame.as_slice())
@@ -288,6 +289,9 @@ impl<'a> Search<'a> {
         let asked = trace.frames[0].get(state.reached.taken[0]).is_some_and(|frame| frame.at < before);
         if asked && state.refuses(trace) {
             last.extend(Cause::LATER.map(|cause| Step::Unheard(Late::Request, cause)));
+        }
+        if asked {
+            last.push(Step::Unheard(Late::Receive, Cause::Complete));
         }
         if asked && state.next_response(trace).is_some() {
             last.push(Step::Unheard(Late::Receive, Cause::Response));

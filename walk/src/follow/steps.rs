@@ -38,6 +38,8 @@ pub enum Step {
     Overrunning(usize),
     /// One of the answers that wait.
     Answer(usize),
+    /// A response is refused, and before it so many requests come, one of which asks for it again.
+    Refusing(usize),
     /// The last answer once more, for an older one that it stood for (Responder 1).
     AnswerAgain,
     /// A send that is done completes.
@@ -72,6 +74,7 @@ impl State {
             Step::Overrunning(requests) => {
                 return self.break_behind(trace, Step::Complete, (false, requests), before)
             }
+            Step::Refusing(requests) => return self.refuse_behind(trace, requests, before),
             Step::Request => self.request(trace)?,
             Step::Answer(index) => self.answer(trace, index)?,
             Step::AnswerAgain => self.answer_again(trace),

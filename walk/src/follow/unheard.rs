@@ -22,7 +22,7 @@ pub enum Late {
     Descriptor,
     /// A request of the peer's is refused.
     Request,
-    /// The receive of a request of the peer's has an error of its own.
+    /// The receive of a request of the peer's has an error of its own, or its entry is lost.
     Receive,
 }
 
@@ -48,6 +48,8 @@ pub enum Cause {
     Request,
     /// A descriptor that is fetched.
     Fetch(bool),
+    /// A send that is complete, whose entry is lost.
+    Complete,
     /// The host.
     Host,
     /// A request of the peer's.
@@ -64,8 +66,15 @@ pub enum Cause {
 
 impl Cause {
     /// Those that come after what is under way, or by themselves.
-    pub const LATER: [Self; 6] =
-        [Self::Request, Self::Fetch(false), Self::Fetch(true), Self::Host, Self::Frame, Self::Answer];
+    pub const LATER: [Self; 7] = [
+        Self::Request,
+        Self::Fetch(false),
+        Self::Fetch(true),
+        Self::Complete,
+        Self::Host,
+        Self::Frame,
+        Self::Answer,
+    ];
 }
 
 impl State {
@@ -173,6 +182,7 @@ impl State {
         let next = match cause {
             Cause::Request => Step::Request,
             Cause::Fetch(receive) => Step::Fetch(receive),
+            Cause::Complete => Step::Complete,
             Cause::Host => Step::Host,
             Cause::Response => match self.next_response(trace) {
                 Some(turn) => Step::Answer(turn),

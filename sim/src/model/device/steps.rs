@@ -59,6 +59,10 @@ impl Choices {
     }
 }
 
+/// The answer to a read that is on its way: a request that comes meanwhile does not take its place.
+#[derive(Debug, Clone)]
+pub struct UnderWay(Reply);
+
 impl<H: Host> Driven<H> {
     /// It is this cycle now, and no timer ends.
     pub fn set_time(&mut self, now: Cycle) {
@@ -139,6 +143,16 @@ impl<H: Host> Driven<H> {
         let replies = self.device.vis[vi].responder.replies_mut();
         before.into_iter().rev().for_each(|reply| replies.put_back(reply));
         sent
+    }
+
+    /// The oldest answer to a read that a VI's responder has to send is on its way.
+    pub fn start_response(&mut self, vi: usize) -> Option<UnderWay> {
+        self.device.vis[vi].responder.replies_mut().take_read().map(UnderWay)
+    }
+
+    /// It comes next.
+    pub fn end_response(&mut self, vi: usize, response: UnderWay) {
+        self.device.vis[vi].responder.replies_mut().put_back(response.0);
     }
 
     /// The descriptor whose turn had come when a VI began to send again is wrong, and breaks the VI; whether there is one.

@@ -122,6 +122,12 @@ impl Replies {
         self.0.drain(..count.min(self.0.len())).collect()
     }
 
+    /// Takes the oldest answer to a read away.
+    pub fn take_read(&mut self) -> Option<Reply> {
+        let at = self.0.iter().position(|reply| matches!(reply, Reply::Read { .. }))?;
+        self.0.remove(at)
+    }
+
     /// An acknowledgement or a NAK; `apart`: it stands for no other.
     pub fn acknowledge(&mut self, number: u32, msn: u32, syndrome: u8, apart: bool) {
         let new = Reply::Acknowledge { psn: number, msn, syndrome };
