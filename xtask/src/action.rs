@@ -2,7 +2,7 @@
 
 use crate::command::Cmd;
 use crate::hardware::{self, Exporter};
-use crate::project::Project;
+use crate::project::{self, Project};
 use crate::{alone, demo, fit, install, lints, mutate, netlist, soak, vfio};
 use anyhow::Result;
 use std::path::Path;
@@ -105,7 +105,15 @@ impl Tests<'_> {
                 let tests = self.unit("viaduct-tests", Some(ANY_NIC))?;
                 tests.ambient("VIADUCT_NIC", "model").ambient(LEFT_OUT, self.left_out).run()
             }
-            Action::Walks => soak::run(project, &soak::Options::part(self.quick), self.whole),
+            Action::Walks if self.quick => soak::run(project, &soak::Options::quick(), self.whole),
+            Action::Walks => {
+                let commit = project.commit();
+                if commit.is_none() {
+                    let why = "fresh seeds: git knows no commit here, from whose hash they are drawn\n";
+                    project::write(self.left_out, why)?;
+                }
+                soak::run(project, &soak::Options::whole(commit), self.whole)
+            }
             Action::Doc => self.doc()?.run(),
             Action::Miri => crate::miri::run(project),
             Action::Lint => {

@@ -77,7 +77,7 @@ pub const PARTS: &[Part] = &[
     quick("flow", Cargo, &[Runner, Simulator, Synthesis, Proof], Action::Unit("viaduct-flow"), "unit tests: the gates refuse what they are there for"),
     quick("sim", Cargo, &[Runner, Simulator], Action::Unit("viaduct-sim"), "unit tests: root complex, fabric, functional model"),
     quick("models", Cargo, &[Runner, Simulator, Decode], Action::Models, "the co-simulation suite, with functional models in place of RTL NICs"),
-    quick("walks", Cargo, &[Simulator], Action::Walks, "random walks: the RTL held against one schedule of the functional model, on the corpus of seeds"),
+    quick("walks", Cargo, &[Simulator], Action::Walks, "random walks: the RTL held against one schedule of the functional model, on the corpus of seeds and as many drawn from the commit's hash"),
     part("bench", Cargo, &[Runner, Simulator], Action::Unit("viaduct-bench"), "unit tests: the bounds of the figures; every figure holds its bar"),
     part("walk", Cargo, &[Runner, Simulator], Action::Unit("viaduct-walk"), "unit tests: random walks find what is wrong, and make it small"),
     part("stack", Cargo, &[Runner, Simulator, Decode], Action::Unit("viaduct-tests"), "the co-simulation suite"),

@@ -84,6 +84,12 @@ impl Project {
         Ok(folder)
     }
 
+    /// The hash of the commit that is checked out; none where git or its history is not there.
+    pub fn commit(&self) -> Option<String> {
+        let hash = Cmd::new("git").args(["rev-parse", "HEAD"]).folder(&self.root).probe()?;
+        Some(hash.trim().to_owned()).filter(|hash| !hash.is_empty())
+    }
+
     /// The oldest Rust that the workspace promises to build with.
     pub fn rust_version(&self) -> Result<Version> {
         let manifest = read(&self.root.join("Cargo.toml"))?;
@@ -108,6 +114,14 @@ pub fn write(path: &Path, text: impl AsRef<[u8]>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_commit_is_known_where_there_is_one() {
+        let here = Project::find().unwrap().commit();
+        assert!(here.is_none_or(|hash| hash.len() == 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())));
+        let elsewhere = tempfile::tempdir().unwrap();
+        assert_eq!(Project::at(elsewhere.path().to_owned()).commit(), None);
+    }
 
     #[test]
     fn the_forced_header_comes_behind_the_callers_flags() {

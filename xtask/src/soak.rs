@@ -33,9 +33,14 @@ pub struct Options {
 }
 
 impl Options {
-    /// Those of the part of `test`: the corpus.
-    pub fn part(quick: bool) -> Self {
-        Self { seeds: quick.then_some(QUICK_SEEDS), corpus: true, ..Self::default() }
+    /// Those of the quick run: the beginning of the corpus.
+    pub fn quick() -> Self {
+        Self { seeds: Some(QUICK_SEEDS), corpus: true, ..Self::default() }
+    }
+
+    /// Those of the whole run: the corpus, and as many seeds drawn from the hash of the commit, if it is known.
+    pub fn whole(commit: Option<String>) -> Self {
+        Self { corpus: true, fresh: commit, ..Self::default() }
     }
 }
 
