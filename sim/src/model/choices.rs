@@ -59,6 +59,8 @@ pub enum Unheard {
     Completes,
     /// A NAK acknowledges what is before it, and no more.
     Acknowledges,
+    /// A request of an unreliable VI ends the message before it, and does no more.
+    Cuts,
     /// The receive of a request has an error of its own, of which the peer is not told; or its entry is lost.
     Receives,
 }

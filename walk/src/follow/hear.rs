@@ -25,9 +25,7 @@ impl State {
         match &given.said {
             Said::Stores(stores) => {
                 for store in stores {
-                    if let Some(at) = self.asked_for(trace, store) {
-                        self.ask(at);
-                    }
+                    self.hear_arm(trace, store);
                     self.nic.store(store.bar, store.offset, store.length, store.value);
                 }
             }
@@ -57,44 +55,32 @@ impl State {
         Ok(true)
     }
 
-    /// The moment of what an interrupt tells of that comes at once, because the consumer has not seen all that there is: of the oldest
-    /// status, or entry, that it has not seen. A work queue that is made anew has none.
-    fn asked_for(&mut self, trace: &EndTrace<'_>, store: &Store) -> Option<usize> {
+    /// Notes of which status or entry the host asks for an interrupt. A work queue that is made anew has none.
+    fn hear_arm(&mut self, trace: &EndTrace<'_>, store: &Store) {
+        let reached = &mut self.reached;
+        let word = [store.value];
         if store.bar == Bar::Registers {
-            let word = [store.value];
             let row = command::ROW.get(&word) as usize;
             let renews = store.offset == registers::COMMAND
                 && command::OP.get(&word) == u64::from(command_op::COMMIT)
                 && command::TABLE.get(&word) == u64::from(table::WORK_QUEUE);
             if renews && trace.vi == row / 2 {
-                self.reached.done[row % 2].clear();
+                reached.done[row % 2].clear();
+                reached.status_asked[row % 2] = None;
             }
-            return None;
+            return;
         }
         let page = (store.offset >> DOORBELL_SHIFT) as usize;
         let within = store.offset & ((1 << DOORBELL_SHIFT) - 1);
-        let word = [store.value];
-        match page.checked_sub(VIS) {
-            None => {
-                let receive = match within {
-                    page::SEND_ARM => 0,
-                    page::RECEIVE_ARM => 1,
-                    _ => return None,
-                };
-                let position = arm::POSITION.get(&word) as usize;
-                self.reached.done[receive].get(position).filter(|_| trace.vi == page).copied()
-            }
-            Some(queue) if within == cq_page::ARM => {
-                if trace.places.owner(queue) != Some(trace.end) {
-                    return None;
-                }
+        let position = Some(arm::POSITION.get(&word) as usize);
+        match (page.checked_sub(VIS), within) {
+            (None, page::SEND_ARM) if trace.vi == page => reached.status_asked[0] = position,
+            (None, page::RECEIVE_ARM) if trace.vi == page => reached.status_asked[1] = position,
+            (Some(queue), cq_page::ARM) if trace.places.owner(queue) == Some(trace.end) => {
                 let receive = (queue - 1 - SHARED) % 2;
-                let seen = cq_index::INDEX.get(&word) as usize;
-                let written = self.reached.entries[receive];
-                let entries = &trace.outputs.entries[receive];
-                entries.get(seen).filter(|_| seen < written).map(|(at, _)| *at)
+                reached.entry_asked[receive] = Some(cq_index::INDEX.get(&word) as usize);
             }
-            Some(_) => None,
+            _ => {}
         }
     }
 }

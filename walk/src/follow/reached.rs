@@ -46,8 +46,10 @@ pub struct Reached {
     pub late: usize,
     /// For each answer that waits.
     pub owes: VecDeque<Owed>,
-    /// The moment of the oldest status or entry of which an interrupt is to tell that has not left.
-    pub asked: Option<usize>,
+    /// Which status of each queue an interrupt is to tell of, by its place among those in `done`.
+    pub status_asked: [Option<usize>; 2],
+    /// Which entry of each of the VI's own completion queues.
+    pub entry_asked: [Option<usize>; 2],
     /// The last acknowledgement or NAK that left, and the moment.
     pub said: Option<(usize, Pending)>,
     /// How many older ones that stood for, each of which may still leave with the same words.

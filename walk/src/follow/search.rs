@@ -7,6 +7,8 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 
+use viaduct_spec::tables::service;
+
 use super::end_trace::EndTrace;
 use super::inputs::Arrived;
 use super::places::{describe, is_nak, is_response};
@@ -295,6 +297,9 @@ impl<'a> Search<'a> {
         }
         if asked && state.next_response(trace).is_some() {
             last.push(Step::Unheard(Late::Receive, Cause::Response));
+        }
+        if asked && trace.service == service::UNRELIABLE {
+            last.extend(Cause::LATER.map(|cause| Step::Unheard(Late::Cut, cause)));
         }
         if state.is_wrong(trace) {
             last.extend(Cause::LATER.map(|cause| Step::Unheard(Late::Descriptor, cause)));

@@ -108,11 +108,12 @@ impl State {
                     }
                     place => last = self.write(trace, place, address, &data, answers)?.unwrap_or(last),
                 },
-                Done::Passed(receive) => self.ask(self.reached.status[usize::from(receive)]),
-                Done::Interrupt(vector) => {
-                    let behind = self.reached.asked.take().unwrap_or(last);
-                    self.interrupt(trace, vector as usize, behind)?;
+                Done::Passed(receive) => {
+                    let receive = usize::from(receive);
+                    last = self.reached.status[receive];
+                    self.reached.done[receive].push(last);
                 }
+                Done::Interrupt(vector) => self.interrupt(trace, vector as usize, last)?,
             }
         }
         self.note_answers(trace);
@@ -120,11 +121,6 @@ impl State {
         let broken = self.nic.is_broken(trace.vi);
         self.reached.broke = self.reached.broke.or(Some(self.reached.taken[0])).filter(|_| broken);
         Ok(())
-    }
-
-    /// An interrupt is to tell of a status or an entry of this moment.
-    pub(super) fn ask(&mut self, at: usize) {
-        self.reached.asked = Some(self.reached.asked.map_or(at, |asked| asked.min(at)));
     }
 
     /// What the model does, it does for the end that is followed.
@@ -275,7 +271,8 @@ impl State {
         Ok(0)
     }
 
-    fn interrupt(&mut self, trace: &EndTrace<'_>, vector: usize, behind: usize) -> Result<(), String> {
+    /// An interrupt leaves: it tells of a status or an entry that the host has asked for, or of the last one of this step.
+    fn interrupt(&mut self, trace: &EndTrace<'_>, vector: usize, last: usize) -> Result<(), String> {
         self.is_for(trace, vector)?;
         let number = self.reached.interrupts;
         let name = || format!("interrupt {number} of vector {vector}");
@@ -285,7 +282,22 @@ impl State {
             None => return Err(format!("{} missing", name())),
         };
         let at = self.due(at, &name)?;
-        self.reached.interrupts += 1;
+        let reached = &mut self.reached;
+        reached.interrupts += 1;
+        let mut first = None;
+        for kind in 0..2 {
+            let status = reached.status_asked[kind].and_then(|place| reached.done[kind].get(place).copied());
+            let entry = reached.entry_asked[kind].filter(|place| *place < reached.entries[kind]);
+            let entry =
+                entry.map(|place| trace.outputs.entries[kind].get(place).map_or(NEVER, |(at, _)| *at));
+            first = [first, status, entry].into_iter().flatten().min();
+            // It tells of all that is there.
+            reached.status_asked[kind] =
+                reached.status_asked[kind].filter(|_| status.is_none_or(|told| told > at));
+            reached.entry_asked[kind] =
+                reached.entry_asked[kind].filter(|_| entry.is_none_or(|told| told > at));
+        }
+        let behind = first.unwrap_or(last);
         match at < behind {
             true => {
                 let cycles = [at, behind].map(|at| trace.cycles.get(at));

@@ -22,6 +22,8 @@ pub enum Late {
     Descriptor,
     /// A request of the peer's is refused.
     Request,
+    /// A request of the peer's has ended the message before it, and not begun its own.
+    Cut,
     /// The receive of a request of the peer's has an error of its own, or its entry is lost.
     Receive,
 }
@@ -36,7 +38,7 @@ impl Late {
             Self::Response => is_response(frame),
             Self::LastResponse => is_last_response(frame),
             Self::Refusal | Self::Acknowledgement => is_nak(frame),
-            Self::Descriptor | Self::Request | Self::Receive => false,
+            Self::Descriptor | Self::Request | Self::Cut | Self::Receive => false,
         }
     }
 }
@@ -90,6 +92,7 @@ impl State {
         }
         let ended = match late {
             Late::Request => self.request_unheard(trace, Unheard::Ends)?,
+            Late::Cut => self.request_unheard(trace, Unheard::Cuts)?,
             Late::Receive => self.request_unheard(trace, Unheard::Receives)?,
             Late::Descriptor => self.is_wrong(trace) && self.nic.request_unheard(trace.vi),
             _ => self.answer_unheard(trace, late, usize::from(cause == Cause::AnswerBefore))?,
@@ -146,7 +149,7 @@ impl State {
         Ok(true)
     }
 
-    /// The next request is refused, which the peer is told; or its receive has an error of its own, which it is not.
+    /// The next request is refused, which the peer is told; or its receive has an error of its own, which it is not; or it ends a message.
     fn request_unheard(&mut self, trace: &EndTrace<'_>, what: Unheard) -> Result<bool, String> {
         let Some(arrived) = trace.frames[0].get(self.reached.taken[0]).filter(|frame| !frame.damaged) else {
             return Ok(false);
@@ -156,7 +159,7 @@ impl State {
         self.nic.frame_unheard(&arrived.frame, what);
         self.absorb(trace, false)?;
         let refused = |answer: &Pending| matches!(answer, Pending::Refusal { .. });
-        Ok(what == Unheard::Receives || self.nic.answers(trace.vi).iter().any(refused))
+        Ok(what != Unheard::Ends || self.nic.answers(trace.vi).iter().any(refused))
     }
 
     /// The NIC's next answer refuses the next request.

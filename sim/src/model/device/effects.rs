@@ -65,7 +65,7 @@ impl<H: Host> Device<H> {
                 match self.choices.unheard {
                     None => requester.refused(psn, bits, Some(code), more),
                     Some(Unheard::Ends | Unheard::Completes) => requester.refused(psn, bits, None, more),
-                    Some(Unheard::Acknowledges | Unheard::Receives) => {}
+                    Some(Unheard::Acknowledges | Unheard::Receives | Unheard::Cuts) => {}
                 }
             }
             Effect::Send(packet) => self.emit(vi, &packet),

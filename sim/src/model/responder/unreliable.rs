@@ -7,7 +7,7 @@ use super::inbound::{Inbound, Refusal};
 use super::payload::deliver;
 use super::request::Request;
 use super::Responder;
-use crate::model::choices::Mutant;
+use crate::model::choices::{Mutant, Unheard};
 use crate::model::context::Context;
 use crate::model::effect::{Effect, Effects};
 use crate::model::event::Event;
@@ -63,6 +63,9 @@ impl Responder {
         context: &mut Context<'_>,
         effects: &mut Effects,
     ) {
+        if context.choices.unheard == Some(Unheard::Cuts) {
+            return;
+        }
         match self.take_payload(request, receives, context, effects) {
             Ok(inbound) if request.is_last() => {
                 let done = deliver(inbound, request.immediate(), effects);
