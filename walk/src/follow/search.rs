@@ -7,14 +7,10 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 
-use viaduct_spec::tables::service;
-
 use super::end_trace::EndTrace;
-use super::inputs::Arrived;
-use super::places::{describe, is_nak, is_response};
+use super::places::describe;
 use super::state::State;
 use super::steps::Step;
-use super::unheard::{Cause, Late};
 
 /// Steps after which a search is given up. That is a failure.
 const STEPS: usize = 200_000;
@@ -274,36 +270,7 @@ impl<'a> Search<'a> {
         }
         last.extend(state.meanwhile(trace, before));
         last.extend(state.refusals(trace));
-        let came = |behind: usize| {
-            let frame: Option<&Arrived> = trace.frames[1].get(state.reached.taken[1] + behind);
-            frame.filter(|frame| frame.at < before).map(|frame| frame.frame.as_slice())
-        };
-        for late in Late::ANSWERS {
-            if came(0).is_some_and(|frame| late.is(frame)) {
-                last.extend(Cause::LATER.map(|cause| Step::Unheard(late, cause)));
-            }
-            if came(0).is_some_and(is_nak)
-                && came(1).is_some_and(|frame| is_response(frame) && late.is(frame))
-            {
-                last.push(Step::Unheard(late, Cause::AnswerBefore));
-            }
-        }
-        let asked = trace.frames[0].get(state.reached.taken[0]).is_some_and(|frame| frame.at < before);
-        if asked && state.refuses(trace) {
-            last.extend(Cause::LATER.map(|cause| Step::Unheard(Late::Request, cause)));
-        }
-        if asked {
-            last.push(Step::Unheard(Late::Receive, Cause::Complete));
-        }
-        if asked && state.next_response(trace).is_some() {
-            last.push(Step::Unheard(Late::Receive, Cause::Response));
-        }
-        if asked && trace.service == service::UNRELIABLE {
-            last.extend(Cause::LATER.map(|cause| Step::Unheard(Late::Cut, cause)));
-        }
-        if state.is_wrong(trace) {
-            last.extend(Cause::LATER.map(|cause| Step::Unheard(Late::Descriptor, cause)));
-        }
+        last.extend(state.unheard_steps(trace, before));
         first.extend(inputs.into_iter().map(|(_, step)| step));
         first.extend(last);
         first

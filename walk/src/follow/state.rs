@@ -8,6 +8,7 @@ use viaduct_spec::register::event_code;
 
 use super::end_trace::EndTrace;
 use super::host::{Done, Host};
+use super::inputs::{Given, Said};
 use super::outputs::{entry, event};
 use super::places::Place;
 use super::reached::{Owed, Reached};
@@ -16,6 +17,9 @@ use crate::rows;
 
 /// Behind every moment: what a reset has cut off.
 pub const NEVER: usize = usize::MAX;
+
+/// Cycles of Bus Master in which an interrupt that waits for it need not leave.
+const SHORT: u64 = 256;
 
 /// See the module's description.
 #[derive(Debug, Clone)]
@@ -271,6 +275,18 @@ impl State {
         Ok(0)
     }
 
+    /// Bus Master is taken away for good, so soon that an interrupt which waited for it may not have left.
+    fn is_muted(&self, trace: &EndTrace<'_>) -> bool {
+        let now = self.host.checked_sub(1).map_or(0, |last| trace.host[last].cycle);
+        let master = |given: &Given| match given.said {
+            Said::Master(master) => Some((given.cycle, master)),
+            _ => None,
+        };
+        let mut later = trace.host[self.host..].iter().filter_map(master);
+        matches!(later.next(), Some((cycle, false)) if cycle <= now + SHORT)
+            && later.all(|(_, master)| !master)
+    }
+
     /// An interrupt leaves: it tells of a status or an entry that the host has asked for, or of the last one of this step.
     fn interrupt(&mut self, trace: &EndTrace<'_>, vector: usize, last: usize) -> Result<(), String> {
         self.is_for(trace, vector)?;
@@ -279,6 +295,7 @@ impl State {
         let at = match trace.outputs.interrupts.get(number) {
             Some(at) => *at,
             None if trace.cut => NEVER,
+            None if self.is_muted(trace) => return Ok(()),
             None => return Err(format!("{} missing", name())),
         };
         let at = self.due(at, &name)?;

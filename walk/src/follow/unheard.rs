@@ -1,8 +1,10 @@
 //! What ends while a VI breaks by something else: the VI has not heard of it, and it has ended all the same (docs/semantics.md, Work queues 4).
 
 use viaduct_sim::model::{Pending, Unheard};
+use viaduct_spec::tables::service;
 
 use super::end_trace::EndTrace;
+use super::inputs::Arrived;
 use super::places::{is_last_response, is_nak, is_refusal, is_response, Header};
 use super::state::State;
 use super::steps::Step;
@@ -24,6 +26,8 @@ pub enum Late {
     Request,
     /// A request of the peer's has ended the message before it, and not begun its own.
     Cut,
+    /// A send is complete, and its entry is lost.
+    Send,
     /// The receive of a request of the peer's has an error of its own, or its entry is lost.
     Receive,
 }
@@ -38,7 +42,7 @@ impl Late {
             Self::Response => is_response(frame),
             Self::LastResponse => is_last_response(frame),
             Self::Refusal | Self::Acknowledgement => is_nak(frame),
-            Self::Descriptor | Self::Request | Self::Cut | Self::Receive => false,
+            Self::Descriptor | Self::Request | Self::Cut | Self::Send | Self::Receive => false,
         }
     }
 }
@@ -80,6 +84,47 @@ impl Cause {
 }
 
 impl State {
+    /// What may end while the VI breaks by something else, and by what.
+    pub fn unheard_steps(&self, trace: &EndTrace<'_>, before: usize) -> Vec<Step> {
+        let mut all = Vec::new();
+        let came = |behind: usize| {
+            let frame: Option<&Arrived> = trace.frames[1].get(self.reached.taken[1] + behind);
+            frame.filter(|frame| frame.at < before).map(|frame| frame.frame.as_slice())
+        };
+        for late in Late::ANSWERS {
+            if came(0).is_some_and(|frame| late.is(frame)) {
+                all.extend(Cause::LATER.map(|cause| Step::Unheard(late, cause)));
+            }
+            if came(0).is_some_and(is_nak)
+                && came(1).is_some_and(|frame| is_response(frame) && late.is(frame))
+            {
+                all.push(Step::Unheard(late, Cause::AnswerBefore));
+            }
+        }
+        let asked = trace.frames[0].get(self.reached.taken[0]).is_some_and(|frame| frame.at < before);
+        if asked && self.refuses(trace) {
+            all.extend(Cause::LATER.map(|cause| Step::Unheard(Late::Request, cause)));
+        }
+        // A lost entry has no other behind it, unless room has come meanwhile.
+        let lost = |kind: usize| trace.outputs.entries[kind].len() == self.reached.entries[kind];
+        if asked && lost(1) {
+            all.extend(Cause::LATER.map(|cause| Step::Unheard(Late::Receive, cause)));
+        }
+        if lost(0) && self.nic.clone().complete(trace.vi) {
+            all.extend(Cause::LATER.map(|cause| Step::Unheard(Late::Send, cause)));
+        }
+        if asked && self.next_response(trace).is_some() {
+            all.push(Step::Unheard(Late::Receive, Cause::Response));
+        }
+        if asked && trace.service == service::UNRELIABLE {
+            all.extend(Cause::LATER.map(|cause| Step::Unheard(Late::Cut, cause)));
+        }
+        if self.is_wrong(trace) {
+            all.extend(Cause::LATER.map(|cause| Step::Unheard(Late::Descriptor, cause)));
+        }
+        all
+    }
+
     /// Something ends, and the VI breaks by something else; whether both can be.
     pub(super) fn unheard(
         &mut self,
@@ -94,6 +139,11 @@ impl State {
             Late::Request => self.request_unheard(trace, Unheard::Ends)?,
             Late::Cut => self.request_unheard(trace, Unheard::Cuts)?,
             Late::Receive => self.request_unheard(trace, Unheard::Receives)?,
+            Late::Send => {
+                let done = self.nic.complete_unheard(trace.vi);
+                self.absorb(trace, false)?;
+                done
+            }
             Late::Descriptor => self.is_wrong(trace) && self.nic.request_unheard(trace.vi),
             _ => self.answer_unheard(trace, late, usize::from(cause == Cause::AnswerBefore))?,
         };

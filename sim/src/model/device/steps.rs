@@ -186,6 +186,14 @@ impl<H: Host> Driven<H> {
         done
     }
 
+    /// The same while its VI breaks by something else: if its entry is lost, it does not break it.
+    pub fn complete_unheard(&mut self, vi: usize) -> bool {
+        self.device.choices.unheard = Some(Unheard::Receives);
+        let done = self.complete(vi);
+        self.device.choices.unheard = None;
+        done
+    }
+
     /// When the timer of a VI's requester ends: of its pause if there is one, otherwise its time-out.
     pub fn timer(&self, vi: usize) -> Option<Cycle> {
         self.device.vis[vi].requester.timer()
