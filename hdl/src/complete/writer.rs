@@ -22,7 +22,7 @@
 //!
 //! Latency: 2 cycles and the checker's to the status's data, twice that with immediate data.
 //!
-//! Tests: `tests/complete/writer.rs`.
+//! Tests: `tests/complete/writer/`.
 
 use crate::bus::{
     client, word, Access, AckRequest, Closed, Commit, Completion, CqEntry, Fault, Queue, WriteBeat,

@@ -28,7 +28,7 @@
 //! How: header and payload are one stream of bytes to a `Packer`. The header is put in front as two pieces, the
 //! second with as many bytes behind the header as the address has below its double word.
 //!
-//! Tests: `tests/tlp/dma_write.rs`.
+//! Tests: `tests/tlp/dma_write/`.
 
 use super::split::{Piece, Split};
 use crate::bus::{DmaCommand, TlpBeat, WriteBeat};

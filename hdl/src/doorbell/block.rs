@@ -24,7 +24,7 @@
 //! - A commit to WORK_QUEUE empties the row and sets whether the queue is open. While it stays on the bus it is
 //!   written again in each cycle without a store.
 //!
-//! Latency: an arm word 2 cycles; a VI is on show four cycles after the store, its row can be read the cycle after it. Tests: `tests/queues/doorbell.rs`.
+//! Latency: an arm word 2 cycles; a VI is on show four cycles after the store, its row can be read the cycle after it. Tests: `tests/queues/doorbell/`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

@@ -14,7 +14,7 @@
 //! Latency: everything read comes one cycle after its address. A slot is read only after it is filled and is written
 //! only after it was consumed, so the block RAMs never see both at once; `look_filled` may change any time.
 //!
-//! Tests: `tests/receive/path.rs`.
+//! Tests: `tests/receive/path/`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

@@ -8,7 +8,7 @@
 //! Contract: one order at a time, in the order in which they come. The fault goes out when the completion is taken; the
 //! queue is called again any time.
 //!
-//! Latency: 1 cycle. Tests: `tests/receive/path.rs`.
+//! Latency: 1 cycle. Tests: `tests/receive/path/`.
 
 use crate::bus::{Completion, Fault, Vi};
 use rust_hdl::prelude::*;

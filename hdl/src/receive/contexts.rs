@@ -16,7 +16,7 @@
 //!
 //! Latency: 1 cycle to read; `consumed_position` as well.
 //!
-//! Tests: `tests/receive/path.rs`.
+//! Tests: `tests/receive/path/`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

@@ -13,7 +13,7 @@
 //!
 //! Latency: 4 cycles. Throughput: a word every cycle.
 //!
-//! Tests: with the path, `tests/receive/path.rs`, `tests/receive/raw.rs`.
+//! Tests: with the path, `tests/receive/path/`, `tests/receive/raw.rs`.
 
 use rust_hdl::prelude::*;
 

@@ -31,7 +31,7 @@
 //!
 //! Latency: a frame of one packet and one segment takes 3 cycles, scatter's and the checker's.
 //!
-//! Tests: `tests/receive/path.rs`.
+//! Tests: `tests/receive/path/`.
 
 use super::ahead::AheadMeta;
 use super::contexts::{Message, Peer};

@@ -16,7 +16,7 @@
 //!
 //! Latency: work 4 cycles after its reason; `connected` and `error` in the same cycle as `look_vi`.
 //!
-//! Tests: `tests/receive/path.rs`.
+//! Tests: `tests/receive/path/`.
 
 use crate::bus::{StateWrite, Vi};
 use crate::prims::{LutRam, Number, RunQueue};

@@ -23,7 +23,7 @@
 //!
 //! Latency: 2 cycles. Throughput: one beat every cycle.
 //!
-//! Tests: `tests/receive/parse.rs`, on frames that Linux made.
+//! Tests: `tests/receive/parse/`, on frames that Linux made.
 
 use crate::prims::Number;
 use rust_hdl::prelude::*;

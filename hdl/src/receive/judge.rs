@@ -28,7 +28,7 @@
 //!
 //! Latency: 1 cycle.
 //!
-//! Tests: `tests/receive/path.rs`, `tests/receive/write.rs`.
+//! Tests: `tests/receive/path/`, `tests/receive/write/`.
 
 use super::contexts::{Message, Peer};
 use crate::bus::FrameInfo;

@@ -21,7 +21,7 @@
 //!
 //! Latency: 3 cycles from a frame to its order.
 //!
-//! Tests: `tests/receive/path.rs`.
+//! Tests: `tests/receive/path/`.
 
 use super::contexts::{Message, Peer};
 use super::judge::{Judge, Verdict};

@@ -18,7 +18,7 @@
 //! Latency: a frame of one packet and one segment occupies lookup for 4 cycles, and then delivery for 3 plus
 //! scatter's 7 and the checker's.
 //!
-//! Tests: `tests/receive/path.rs`.
+//! Tests: `tests/receive/path/`.
 
 use super::ahead::AheadMeta;
 use super::closing::Closing;

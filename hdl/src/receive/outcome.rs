@@ -33,7 +33,7 @@
 //!
 //! A reliable VI that loses a message breaks: the answer is its last word, and there is an event in any case (CONN_LOST).
 //!
-//! Latency: none. Tests: with the path, `tests/receive/path.rs`, `tests/receive/write.rs`.
+//! Latency: none. Tests: with the path, `tests/receive/path/`, `tests/receive/write/`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

@@ -3,7 +3,7 @@
 //! Everything here is a wire; see each block for what it does, and the folder for the picture. The top may use this
 //! or the blocks.
 //!
-//! Tests: `tests/receive/path.rs`, frames in at one end, memory at the other.
+//! Tests: `tests/receive/path/`, frames in at one end, memory at the other.
 
 use super::scatter::result;
 use super::{Ahead, Delay, Ingress, Matcher, Parse, Scatter, Store};

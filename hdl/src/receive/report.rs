@@ -8,7 +8,7 @@
 //! Contract: docs/semantics.md, "Reliable service: the responder". The descriptor's Length is what arrived of its message; the
 //! acknowledgement's PSN the newest one executed, or the one expected.
 //!
-//! Latency: none, no state. Tests: with the path, `tests/receive/path.rs`, `tests/receive/write.rs`.
+//! Latency: none, no state. Tests: with the path, `tests/receive/path/`, `tests/receive/write/`.
 
 use super::ahead::AheadMeta;
 use super::contexts::Message;

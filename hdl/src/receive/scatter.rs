@@ -29,7 +29,7 @@
 //! How: `place`, not the segment's number, is counted, and what the job says waits a cycle in registers: it comes through other blocks,
 //! and nobody looks at it before then.
 //!
-//! Tests: `tests/receive/path.rs`.
+//! Tests: `tests/receive/path/`.
 
 use crate::bus::{client, remote, Access, ReadBeat, Vi, WriteBeat};
 use crate::prims::{LutRam, Number};

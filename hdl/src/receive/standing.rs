@@ -9,7 +9,7 @@
 //! with) comes beside the situation: all of the next PSN depends on it, and goes into block RAM. What is consumed or lost ends
 //! the message. `next_msn` is the number of the message that ends now.
 //!
-//! Latency: none, no state. Tests: with the path, `tests/receive/path.rs`, `tests/receive/write.rs`.
+//! Latency: none, no state. Tests: with the path, `tests/receive/path/`, `tests/receive/write/`.
 
 use super::contexts::Message;
 use super::judge::Verdict;

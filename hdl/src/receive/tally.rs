@@ -7,7 +7,7 @@
 //! ```
 //! Contract: an order that `closes` is counted once, by what came of it. `dropped` and `strays` are counted when they are found.
 //!
-//! Latency: 1. Tests: with the path, `tests/receive/path.rs`, `tests/receive/raw.rs`.
+//! Latency: 1. Tests: with the path, `tests/receive/path/`, `tests/receive/raw.rs`.
 
 use super::judge::Verdict;
 use super::outcome::Situation;

@@ -7,7 +7,7 @@
 //! Contract: slots are used in turn, so in the order of the requests they are `oldest`, `oldest` + 1, ..., `oldest` - 1. `behind` are
 //! those between `slot` and the end: a bit each.
 //!
-//! Latency: none, no state. Tests: with the whole, `tests/reply/requests.rs`.
+//! Latency: none, no state. Tests: with the whole, `tests/reply/requests/`.
 
 use rust_hdl::prelude::*;
 

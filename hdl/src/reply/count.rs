@@ -6,7 +6,7 @@
 //! ```
 //! Contract: `packets` is `bytes` divided by 256 << `mtu`, rounded up, when `done`; with `some` it is 1 at least.
 //!
-//! Latency: 1 + `mtu` cycles from `load`: a shift in each. Tests: with the whole, `tests/reply/requests.rs`.
+//! Latency: 1 + `mtu` cycles from `load`: a shift in each. Tests: with the whole, `tests/reply/requests/`.
 
 use rust_hdl::prelude::*;
 

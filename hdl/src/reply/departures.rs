@@ -8,7 +8,7 @@
 //! Contract: `begins` is a packet given out, `gone` one that has left or was dropped, in the same order. `ends` behind the last packet
 //! of a VI's answers remembers it; when that packet is gone it is `out`, until `done`. `hold` and `free` are of `vi`.
 //!
-//! Latency: 2 from `gone` to `out`. Tests: with the whole, `tests/reply/requests.rs`.
+//! Latency: 2 from `gone` to `out`. Tests: with the whole, `tests/reply/requests/`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

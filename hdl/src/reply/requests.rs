@@ -23,7 +23,7 @@
 //! Latency: 9 to 14 cycles from a new request to its answer, 5 more to its first reply; a reply every 8 cycles; 4 from
 //! the last `gone` to `free`, when nothing else is under way.
 //!
-//! Tests: `tests/reply/requests.rs`.
+//! Tests: `tests/reply/requests/`.
 
 use super::behind::Behind;
 use super::count::Count;

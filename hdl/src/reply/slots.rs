@@ -14,7 +14,7 @@
 //! | 1 | next PSN, bytes left, first of its answer, MSN 23:9 | PSN of the original's first packet, MSN 8:0 |
 //!
 //! Latency: 1. `place` and `handle` mean something behind the first row, `progress` behind the second; they come straight from
-//! memory. Tests: with the whole, `tests/reply/requests.rs`.
+//! memory. Tests: with the whole, `tests/reply/requests/`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

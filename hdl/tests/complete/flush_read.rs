@@ -9,6 +9,7 @@ use viaduct_spec::tables::{table, work_queue};
 use viaduct_verilate::Bench;
 
 use crate::bundle::Bundle;
+use crate::ring::Ring;
 
 const REGION: u64 = 0x4321;
 const TAG: u64 = 0x77AA;
@@ -161,28 +162,7 @@ fn a_request_comes_out_as_it_went_in_behind_a_read_of_the_last_ring() {
     let access = Bundle::of::<Access>("access");
     let mut reads = 0;
     for round in 0..500 {
-        let (region, offset, tag) = (
-            random.random_range(1..1 << 16),
-            random.random_range(0..1 << 34),
-            random.random_range(0..1 << 16),
-        );
-        let mut row = [0; 2];
-        work_queue::RING_REGION.put(&mut row, region);
-        work_queue::RING_OFFSET.put(&mut row, offset);
-        work_queue::OPEN.put(&mut row, 1);
-        work_queue::SYSTEM_TAG.put(&mut row, tag);
-        let line = random.random_range(0..128);
-        let words = [
-            ("target", table::WORK_QUEUE.into()),
-            ("row", line),
-            ("word0", row[0]),
-            ("word1", row[1]),
-            ("word2", 0),
-        ];
-        Bundle::of::<Commit>("commit").set(&mut dut, &words);
-        dut.set("commit_valid", 1);
-        dut.tick();
-        dut.set("commit_valid", 0);
+        let Ring { region, offset, tag } = Ring::open(&mut dut, &mut random);
 
         let reception = random.random_range(0..2);
         let fields = [

@@ -11,6 +11,7 @@ mod queues;
 mod refusals;
 mod requester;
 mod rewinds;
+mod ring;
 mod sends;
 mod timers;
 mod waits;

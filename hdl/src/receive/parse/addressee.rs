@@ -9,7 +9,7 @@
 //! UDP, for another address than `ip` or another UDP port than RoCE's. Of a frame that has been cut, those fields count that it has
 //! whole.
 //!
-//! Latency: 1 from the beat. Tests: with the whole, `tests/receive/parse.rs`.
+//! Latency: 1 from the beat. Tests: with the whole, `tests/receive/parse/`.
 
 use crate::prims::Number;
 use rust_hdl::prelude::*;

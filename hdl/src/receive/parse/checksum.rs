@@ -6,7 +6,7 @@
 //! ```
 //! Contract: `good` of the frame whose beats 1 to 6 came, from beat 7 on, until beat 6 of the next. A frame of fewer beats has no answer.
 //!
-//! Latency: 1 from beat 6. Tests: with the whole, `tests/receive/parse.rs`.
+//! Latency: 1 from beat 6. Tests: with the whole, `tests/receive/parse/`.
 
 use crate::prims::Number;
 use rust_hdl::prelude::*;

@@ -9,7 +9,7 @@
 //! multiple of 4; or UDP's is not the same; or the frame ends before it. Beats `in_packet` have bytes of the packet, the last of
 //! them (`final_beat`) 2 or 6 (`half`: 2).
 //!
-//! Latency: 0 to `in_packet` and `final_beat`, 1 to the others. Tests: with the whole, `tests/receive/parse.rs`.
+//! Latency: 0 to `in_packet` and `final_beat`, 1 to the others. Tests: with the whole, `tests/receive/parse/`.
 
 use super::{HEADERS, LONGEST};
 use crate::prims::Number;

@@ -8,7 +8,7 @@
 //! Contract: `fields` has what stands in the frame; what follows from its opcode or is the store's is 0. `reth` is what the opcode in `fields`
 //! says, in the same cycle. A field that a frame does not reach is that of a frame before.
 //!
-//! Latency: 1 from a field's last beat. Tests: with the whole, `tests/receive/parse.rs`.
+//! Latency: 1 from a field's last beat. Tests: with the whole, `tests/receive/parse/`.
 
 use crate::bus::FrameInfo;
 use crate::prims::Number;

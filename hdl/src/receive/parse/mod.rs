@@ -28,7 +28,7 @@
 //!
 //! Latency: `keep` comes 4 cycles after the last beat was taken. Throughput: one beat every cycle, frames back to back.
 //!
-//! Tests: `tests/receive/parse.rs`, on frames that Linux made and on what becomes of them when a byte changes.
+//! Tests: `tests/receive/parse/`, on frames that Linux made and on what becomes of them when a byte changes.
 
 mod addressee;
 mod checksum;

@@ -8,7 +8,7 @@
 //! has none behind the BTH, but a datagram its DETH, whoever it is for. A datagram is `known` only to `agents`, queue pair 1;
 //! congestion notifications are not.
 //!
-//! Latency: none, no state. Tests: with the whole, `tests/receive/parse.rs`.
+//! Latency: none, no state. Tests: with the whole, `tests/receive/parse/`.
 
 use super::{DETH_BYTES, HEADERS};
 use crate::prims::Number;

@@ -8,7 +8,7 @@
 //! Contract: behind a frame's last beat, `bytes` is its length, its tag among them; `short` one of fewer than 14 bytes without the
 //! tag. `long` is high behind byte 4224 (the tag not counted) until the frame is `decided`.
 //!
-//! Latency: 1. Tests: with the whole, `tests/receive/parse.rs`.
+//! Latency: 1. Tests: with the whole, `tests/receive/parse/`.
 
 use crate::prims::Number;
 use rust_hdl::prelude::*;

@@ -21,7 +21,7 @@
 //! A raw frame is its payload: word n is word n of it, and the last one has as many bytes as `over` says (0: 8). With the payload's words as
 //! q / 2 the last word is number q / 2 - 1; there are two at least.
 //!
-//! Tests: with the whole of transmit, `tests/send/transmit.rs`.
+//! Tests: with the whole of transmit, `tests/send/transmit/`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;

@@ -8,7 +8,7 @@
 //! Contract: `job` is the acknowledgement's with `acking`, otherwise the packet's. An acknowledgement is asked for in the
 //! last packet of a reliable message, and where the low 4 bits of the PSN are ones. No state.
 //!
-//! Latency: 0. Tests: with `Transmit`, `tests/send/transmit.rs`.
+//! Latency: 0. Tests: with `Transmit`, `tests/send/transmit/`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::control;

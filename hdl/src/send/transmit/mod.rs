@@ -26,7 +26,7 @@
 //! Latency: 9 cycles from a whole packet to its frame's first beat. Throughput: a frame of w words every w + 1 cycles,
 //! at least every 5: 10 cycles for a send of 8 bytes.
 //!
-//! Tests: `tests/send/transmit.rs`.
+//! Tests: `tests/send/transmit/`.
 
 mod framer;
 mod heading;

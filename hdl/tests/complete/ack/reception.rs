@@ -2,13 +2,13 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::bus::{client, word, Access, AckRequest, Commit, ReadBeat};
-use viaduct_spec::tables::{table, work_queue};
+use viaduct_hdl::bus::{client, word, Access, AckRequest, ReadBeat};
 use viaduct_spec::wire::syndrome;
 use viaduct_verilate::Bench;
 
 use super::{ready, said, Request};
 use crate::bundle::Bundle;
+use crate::ring::Ring;
 
 /// A request of Reliable Reception is released behind a read of the ring opened last, wherever that lies.
 #[test]
@@ -17,23 +17,7 @@ fn reception_is_acknowledged_behind_a_read() {
     let mut random = ChaCha8Rng::seed_from_u64(dut.seed());
     let access = Bundle::of::<Access>("access");
     for round in 0..200 {
-        let (region, offset, tag) = (
-            random.random_range(1..1 << 16),
-            random.random_range(0..1 << 34),
-            random.random_range(0..1 << 16),
-        );
-        let mut row = [0; 2];
-        work_queue::RING_REGION.put(&mut row, region);
-        work_queue::RING_OFFSET.put(&mut row, offset);
-        work_queue::OPEN.put(&mut row, 1);
-        work_queue::SYSTEM_TAG.put(&mut row, tag);
-        let line = random.random_range(0..128);
-        let words =
-            [("target", table::WORK_QUEUE.into()), ("row", line), ("word0", row[0]), ("word1", row[1])];
-        Bundle::of::<Commit>("commit").set(&mut dut, &words);
-        dut.set("commit_valid", 1);
-        dut.tick();
-        dut.set("commit_valid", 0);
+        let Ring { region, offset, tag } = Ring::open(&mut dut, &mut random);
 
         let request = Request {
             vi: random.random_range(0..64),

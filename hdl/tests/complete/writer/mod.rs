@@ -1,3 +1,9 @@
+//! The completion writer: statuses and entries written in their place, in order, and then acknowledged.
+
+mod deed;
+mod entry;
+mod item;
+
 use std::collections::VecDeque;
 
 use rand::{Rng, SeedableRng};
@@ -8,164 +14,18 @@ use viaduct_hdl::bus::{
 use viaduct_hdl::complete::Writer;
 use viaduct_hdl::export::verilog;
 use viaduct_spec::descriptor::status;
-use viaduct_spec::register::event_code;
-use viaduct_spec::tables::{cq_entry, table};
-use viaduct_spec::wire::syndrome;
+use viaduct_spec::tables::table;
 use viaduct_verilate::Bench;
 
 use crate::bundle::Bundle;
+use deed::{deeds, Deed};
+use entry::Entry;
+use item::Item;
 
 const REFUSED_REGION: u64 = 0xBAD;
 const ERRORS: u64 = status::ERROR_MASK as u64;
-
-#[derive(Clone, Copy, Debug)]
-struct Item {
-    vi: u64,
-    write: bool,
-    region: u64,
-    offset: u64,
-    length: u64,
-    status: u64,
-    immediate: Option<u64>,
-    psn: Option<u64>,
-    ends: bool,
-}
-
-impl Item {
-    fn random(random: &mut ChaCha8Rng) -> Self {
-        let write = random.random_bool(0.8);
-        Self {
-            vi: random.random_range(0..64),
-            write,
-            // A descriptor that is written has ended, and one that could not be read.
-            ends: write || random.random_bool(0.3),
-            region: if random.random_bool(0.1) { REFUSED_REGION } else { random.random_range(1..200) },
-            offset: random.random_range(0..1 << 34),
-            length: random.random::<u32>().into(),
-            // Of the error bits none or one.
-            status: random.random_range(0..1 << 20) & !ERRORS | (1 << random.random_range(0..16)) & ERRORS,
-            immediate: random.random_bool(0.3).then(|| random.random::<u32>().into()),
-            psn: random.random_bool(0.5).then(|| random.random_range(0..1 << 24)),
-        }
-    }
-
-    fn fields(&self, receive: bool) -> [(&'static str, u64); 14] {
-        [
-            ("vi", self.vi),
-            ("receive", receive.into()),
-            ("ends", self.ends.into()),
-            ("write", self.write.into()),
-            ("region", self.region),
-            ("offset", self.offset),
-            ("length", self.length),
-            ("status", self.status),
-            ("has_immediate", self.immediate.is_some().into()),
-            ("immediate", self.immediate.unwrap_or(0)),
-            ("acknowledge", self.psn.is_some().into()),
-            ("psn", self.psn.unwrap_or(0)),
-            ("msn", self.psn.unwrap_or(0) ^ 1),
-            ("syndrome", syndrome::ACK.into()),
-        ]
-    }
-}
-
-/// Something that the writer does.
-#[derive(Debug, PartialEq, Eq)]
-enum Deed {
-    Write {
-        region: u64,
-        address: u64,
-        tag: u64,
-        bytes: Vec<u8>,
-    },
-    Refused {
-        region: u64,
-        address: u64,
-    },
-    Fault {
-        vi: u64,
-        code: u64,
-    },
-    /// An entry's 16 bytes, of which so many are written.
-    Entry {
-        tag: u64,
-        words: [u64; 2],
-        written: usize,
-    },
-    Acknowledge {
-        vi: u64,
-        psn: u64,
-        syndrome: u64,
-        writes: u64,
-    },
-}
-
 /// The end of a descriptor, told beside the deeds: its queue, its place, whether its status is written.
 type End = (u64, u64, u64, u64);
-
-/// An entry that is offered.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    region: u64,
-    tag: u64,
-    address: u64,
-    token: u64,
-    vi: u64,
-    receive: u64,
-    phase: u64,
-}
-
-impl Entry {
-    fn random(random: &mut ChaCha8Rng) -> Self {
-        Self {
-            region: if random.random_bool(0.1) { REFUSED_REGION } else { random.random_range(1..200) },
-            tag: random.random_range(1..1 << 16),
-            address: random.random_range(0..1 << 36) * 16,
-            token: random.random(),
-            vi: random.random_range(0..64),
-            receive: random.random_range(0..2),
-            phase: random.random_range(0..2),
-        }
-    }
-
-    fn words(&self) -> [u64; 2] {
-        let mut words = [self.token, 0];
-        cq_entry::VI.put(&mut words, self.vi);
-        cq_entry::RECEIVE.put(&mut words, self.receive);
-        cq_entry::PHASE.put(&mut words, self.phase);
-        words
-    }
-}
-
-/// What one item must lead to, given how many writes were issued before it.
-fn deeds(item: &Item, tag: u64, issued: &mut u64) -> Vec<Deed> {
-    let mut deeds = vec![];
-    let mut refused = false;
-    let base = item.offset * 64;
-    let mut writes = vec![];
-    if let Some(immediate) = item.immediate {
-        writes.push((base + 20, (immediate as u32).to_le_bytes().to_vec()));
-    }
-    writes.push((base + 24, (item.status << 32 | item.length).to_le_bytes().to_vec()));
-    for (address, bytes) in writes {
-        if !item.write || refused {
-            break;
-        }
-        if item.region == REFUSED_REGION {
-            refused = true;
-            deeds.push(Deed::Refused { region: item.region, address });
-            deeds.push(Deed::Fault { vi: item.vi, code: event_code::COMP_PROT.into() });
-        } else {
-            *issued += 1;
-            deeds.push(Deed::Write { region: item.region, address, tag, bytes });
-        }
-    }
-    if let Some(psn) = item.psn {
-        let syndrome = if refused { syndrome::NAK_OPERATIONAL } else { syndrome::ACK }.into();
-        deeds.push(Deed::Acknowledge { vi: item.vi, psn, syndrome, writes: *issued % 256 });
-    }
-    deeds
-}
 
 #[test]
 fn completions_are_written_in_place_in_order_and_then_acknowledged() {

@@ -1,3 +1,8 @@
+//! Requests, one rule at a time: what is answered, in which packets, and whose turn it is.
+
+mod again;
+mod waits;
+
 use viaduct_hdl::bus::{AckRequest, Commit, ReadRequest, Reply};
 use viaduct_hdl::export::verilog;
 use viaduct_hdl::reply::Requests;
@@ -272,92 +277,6 @@ fn one_more_than_agreed_is_not_kept() {
 }
 
 #[test]
-fn a_request_that_comes_again_is_answered_from_itself() {
-    let mut world = World::new();
-    world.open(2, 0, 4);
-    let original = read(2, 100, 1000); // PSNs 100 to 103
-    let later = Read { msn: 8, ..read(2, 110, 600) }; // 110 to 112
-    assert_eq!(world.ask(original), Some(4));
-    assert_eq!(world.ask(later), Some(3));
-    for piece in &pieces(original, 256)[..2] {
-        assert_eq!(world.take(), Some(*piece));
-    }
-    // The rest of it, in the midst of its answer: what is behind it waits to be asked for again. One packet may be on show.
-    let rest = Read { again: true, address: original.address + 256, length: 744, psn: 101, ..original };
-    assert_eq!(world.ask(rest), Some(3));
-    let mut seen = Vec::new();
-    while let Some(piece) = world.take() {
-        seen.push(piece);
-    }
-    if seen[0] == pieces(original, 256)[2] {
-        seen.remove(0);
-    }
-    assert_eq!(seen, pieces(rest, 256));
-    // And the later one, twice.
-    for _ in 0..2 {
-        let again = Read { again: true, ..later };
-        assert_eq!(world.ask(again), Some(3));
-        for piece in pieces(again, 256) {
-            assert_eq!(world.take(), Some(piece));
-        }
-    }
-    // Not of these: before, between, too long, behind.
-    for (psn, length) in [(99, 1), (99, 300), (104, 1), (103, 300), (110, 1000), (113, 1)] {
-        let strange = Read { again: true, ..read(2, psn, length) };
-        assert_eq!(world.ask(strange), None, "{psn}, {length}");
-    }
-    // Three more: the original's slot is the oldest still. One more: it is not known any more.
-    for n in 0..2 {
-        assert_eq!(world.ask(read(2, 200 + n, 1)), Some(1));
-        assert!(world.take().is_some());
-    }
-    assert_eq!(world.ask(rest), Some(3));
-    for piece in pieces(rest, 256) {
-        assert_eq!(world.take(), Some(piece));
-    }
-    assert_eq!(world.ask(read(2, 210, 1)), Some(1));
-    assert!(world.take().is_some());
-    assert_eq!(world.ask(rest), None);
-    // A read of no bytes has a packet as well, before and after its answer.
-    assert_eq!(world.ask(read(2, 220, 0)), Some(1));
-    assert_eq!(world.take().map(|piece| (piece.psn, piece.length)), Some((220, 0)));
-    assert_eq!(world.ask(Read { again: true, ..read(2, 220, 0) }), Some(1));
-    assert_eq!(world.take().map(|piece| (piece.psn, piece.length)), Some((220, 0)));
-}
-
-#[test]
-fn a_read_waits_for_the_writes_before_it() {
-    let mut world = World::new();
-    world.open(1, 0, 4);
-    world.dut.set("issued", 3);
-    world.dut.set("retired", 254);
-    world.request.set(&mut world.dut, &[("vi", 1), ("length", 10)]);
-    world.dut.set("request_valid", 1);
-    for retired in [254, 255, 0, 1, 2] {
-        world.dut.set("retired", retired);
-        world.has_no_answer_for(30);
-    }
-    world.dut.set("retired", 3);
-    world.until("answer_valid");
-}
-
-/// Its answer acknowledges what came before.
-#[test]
-fn a_read_of_reliable_reception_waits_for_what_was_received_before_it() {
-    for reception in [0, 1] {
-        let mut world = World::new();
-        world.open(1, 0, 4);
-        world.request.set(&mut world.dut, &[("vi", 1), ("length", 0), ("reception", reception)]);
-        world.dut.set("request_valid", 1);
-        if reception == 1 {
-            world.has_no_answer_for(100);
-            world.dut.set("settled", 1);
-        }
-        world.until("answer_valid");
-    }
-}
-
-#[test]
 fn a_packet_that_cannot_be_read_ends_its_vis_answers() {
     let mut world = World::new();
     world.open(1, 0, 4);
@@ -395,44 +314,4 @@ fn a_packet_that_cannot_be_read_ends_its_vis_answers() {
     assert_eq!(world.dut.get("busy"), 0);
     // Nothing of it is known any more.
     assert_eq!(world.ask(Read { again: true, ..read(1, 50, 2000) }), None);
-}
-
-#[test]
-fn a_new_connection_begins_when_nothing_is_on_its_way() {
-    let mut world = World::new();
-    world.open(3, 0, 4);
-    assert_eq!(world.ask(read(3, 0, 600)), Some(3));
-    assert!(world.take().is_some());
-    let commit = Bundle::of::<Commit>("commit");
-    commit
-        .set(&mut world.dut, &[("target", table::RECEIVE.into()), ("row", 3), ("word1", 4 << 40 | 2 << 32)]);
-    world.dut.set("commit_valid", 1);
-    let mut left = 1;
-    while world.take().is_some() {
-        left += 1;
-    }
-    assert!(left <= 2, "one may have been on show");
-    for _ in 0..left {
-        world.dut.eval();
-        assert_eq!(world.dut.get("commit_ready"), 0);
-        world.dut.set("gone", 1);
-        world.tick();
-        world.dut.set("gone", 0);
-    }
-    world.until("commit_ready");
-    world.tick();
-    world.dut.set("commit_valid", 0);
-    assert_eq!(world.take(), None);
-    assert!(!world.held(3));
-}
-
-/// What waits behind a read that comes again is forgotten, for it is asked for again: a read of no bytes, too.
-#[test]
-fn a_read_of_no_bytes_that_was_forgotten_is_answered_when_it_comes_again() {
-    let mut world = World::new();
-    world.open(2, 0, 4);
-    assert_eq!(world.ask(read(2, 100, 1000)), Some(4));
-    assert_eq!(world.ask(read(2, 104, 0)), Some(1));
-    assert_eq!(world.ask(Read { again: true, ..read(2, 100, 1000) }), Some(4));
-    assert_eq!(world.ask(Read { again: true, ..read(2, 104, 0) }), Some(1));
 }

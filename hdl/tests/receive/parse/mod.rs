@@ -1,13 +1,15 @@
 //! Parse against frames that Linux made, against each of them with a byte changed, and against lies.
 
+mod lies;
+mod linux;
+mod raw;
+
 use rand::{seq::IndexedRandom, Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::{export::verilog, receive::Parse};
 use viaduct_verilate::Bench;
 
-use super::frames::{
-    captures, fate, fate_raw, immediate, repair, reth, Fate, Filter, Frame, CLIENT, PKEY, SERVER,
-};
+use super::frames::{fate_raw, immediate, repair, reth, Fate, Filter, Frame, CLIENT, PKEY, SERVER};
 use super::shown::{beats, Info};
 
 /// The block, and frames to run through it.
@@ -143,63 +145,6 @@ impl Rig {
     }
 }
 
-#[test]
-fn every_frame_of_linux() {
-    let mut kept = 0;
-    for us in [SERVER, CLIENT] {
-        let mut rig = Rig::new(us);
-        for (name, frames) in captures() {
-            let frames: Vec<_> = frames.into_iter().map(|frame| (frame, false)).collect();
-            let seen = rig.check(&frames, true);
-            assert_eq!(seen, rig.check(&frames, false), "{name}: pauses change nothing");
-            assert_eq!((seen[1], seen[3]), (0, 0), "{name}: an ICRC or a length refused");
-            kept += seen[0];
-        }
-    }
-    // 43 of them are for queue pair 1.
-    assert_eq!(kept, 1092 + 43, "frames of a kind we take");
-}
-
-#[test]
-fn any_changed_byte_is_seen() {
-    let mut rig = Rig::new(SERVER);
-    // Source MAC address, UDP checksum and byte 4 of the BTH are no one's business.
-    let uncovered = |n: usize| (6..12).contains(&n) || matches!(n, 40 | 41 | 46);
-    let mut lengths = std::collections::BTreeSet::new();
-    let mut refused = [0; 6];
-    for (name, frames) in captures() {
-        for frame in frames {
-            let us = rig.us;
-            if !matches!(fate(&frame, false, us, PKEY), Fate::Keep(..)) {
-                continue;
-            }
-            if !lengths.insert((frame.len(), frame[42])) {
-                continue;
-            }
-            let whole = frame.len() <= 160;
-            let positions: Vec<usize> =
-                (0..frame.len()).filter(|n| whole || *n < 64 || rig.random.random_ratio(1, 40)).collect();
-            let changed: Vec<_> = positions
-                .iter()
-                .map(|n| {
-                    let mut frame = frame.clone();
-                    frame[*n] ^= 1 << rig.random.random_range(0..8);
-                    (frame, false)
-                })
-                .collect();
-            for (n, (frame, _)) in positions.iter().zip(&changed) {
-                let kept = matches!(fate(frame, false, us, PKEY), Fate::Keep(..));
-                assert_eq!(kept, uncovered(*n), "{name}: byte {n}");
-            }
-            for (sum, count) in refused.iter_mut().zip(rig.check(&changed, true)) {
-                *sum += count;
-            }
-        }
-    }
-    assert!(refused[..4].iter().all(|count| *count > 0), "{refused:?}");
-    assert!(lengths.len() > 10, "{lengths:?}");
-}
-
 fn sample(payload: usize, opcode: u8) -> Frame {
     Frame {
         to: SERVER,
@@ -248,108 +193,6 @@ fn every_opcode_whatever_follows() {
 }
 
 #[test]
-fn lies_and_oddities() {
-    let mut rig = Rig::new(SERVER);
-    let mut frames = Vec::new();
-    let mut expect = [0; 6];
-    let mut add = |frame: Vec<u8>, bad: bool, class: usize| {
-        expect[class] += 1;
-        frames.push((frame, bad));
-    };
-    let changed = |at: usize, value: &[u8]| {
-        let mut frame = sample(50, 4).bytes();
-        frame[at..at + value.len()].copy_from_slice(value);
-        repair(&mut frame);
-        frame
-    };
-    let whole = sample(50, 4).bytes();
-    add(whole.clone(), false, 0);
-    add(whole.clone(), true, 1);
-    // Padding behind the IP packet, from one byte to a screenful.
-    for padding in [1, 2, 6, 7, 8, 46, 4000, 4224 - whole.len(), 4225 - whole.len(), 9000] {
-        let longer = [whole.clone(), vec![0xee; padding]].concat();
-        let class = if longer.len() > 4224 { 1 } else { 0 };
-        add(longer, false, class);
-    }
-    // Cut anywhere.
-    for length in 1..whole.len() {
-        add(whole[..length].to_vec(), false, 1);
-    }
-    add(changed(36, &[0x12, 0xb8]), false, 2); // another port
-    add(changed(12, &[0x86, 0xdd]), false, 2); // IPv6
-    add(changed(12, &[0x08, 0x06]), false, 2); // ARP
-    add(changed(14, &[0x46]), false, 2); // options
-    add(changed(14, &[0x65]), false, 2); // another version
-    add(changed(20, &[0x20, 0x00]), false, 2); // more fragments
-    add(changed(20, &[0x00, 0x01]), false, 2); // a later fragment
-    add(changed(20, &[0x00, 0x00]), false, 0); // may be fragmented, is not
-    add(changed(20, &[0x80, 0x00]), false, 0); // the reserved bit
-    add(changed(23, &[6]), false, 2); // TCP
-    add(changed(30, &[10, 0, 0, 9]), false, 2); // another address
-    add(changed(0, &[0xff; 6]), false, 2); // broadcast
-    add(changed(43, &[0x21]), false, 4); // BTH version 1
-    add(changed(44, &[0x7f, 0xff]), false, 0); // limited member
-    add(changed(44, &[0x12, 0x34]), false, 4); // another partition
-    add(changed(42, &[0x64]), false, 4); // unreliable datagram
-    add(changed(15, &[0xfc]), false, 0); // another type of service
-    add(changed(15, &[0x03]), false, 0); // congestion experienced
-    add(changed(15, &[0xfe]), false, 0); // only capable of it
-    add(changed(42, &[0x81]), false, 5); // a congestion notification
-    add(changed(22, &[1]), false, 0); // time to live
-    add(changed(40, &[0xab, 0xcd]), false, 0); // a UDP checksum
-    add(changed(46, &[0xff]), false, 0); // congestion bits
-                                         // IP and UDP lengths, together and apart.
-    for length in [0u16, 20, 28, 40, 43, 44, 48, 95, 97, 100, 104, 4144, 4160, 0xfffc, 0xffff] {
-        let mut frame = whole.clone();
-        frame[16..18].copy_from_slice(&length.to_be_bytes());
-        frame[38..40].copy_from_slice(&length.wrapping_sub(20).to_be_bytes());
-        repair(&mut frame);
-        // 44 has no room for the pad; 48 and the true length are whole packets.
-        add(frame, false, if [48].contains(&length) { 0 } else { 1 });
-        let mut frame = whole.clone();
-        frame[38..40].copy_from_slice(&length.to_be_bytes());
-        repair(&mut frame);
-        add(frame, false, 1);
-    }
-    add(sample(4120, 4).bytes(), false, 1);
-    let mut frame = whole.clone();
-    frame[24] ^= 1;
-    add(frame, false, 1);
-    // An acknowledgement without room for its AETH; a pad larger than the payload.
-    let mut frame = sample(0, 4).bytes();
-    frame[42] = 0x11;
-    repair(&mut frame);
-    add(frame, false, 1);
-    let mut frame = sample(0, 4).bytes();
-    frame[43] = 0x30;
-    repair(&mut frame);
-    add(frame, false, 1);
-
-    assert_eq!(rig.check(&frames, true), expect);
-    assert_eq!(rig.check(&frames, false), expect);
-}
-
-/// Frames cut to every length, with one field of another's: it counts where the frame has it whole.
-#[test]
-fn a_cut_frame_is_nobody_s_by_the_fields_that_it_has_whole() {
-    let mut rig = Rig::new(SERVER);
-    let whole = sample(50, 4).bytes();
-    // Where a byte is changed, and where its field ends.
-    for (at, end) in
-        [(14, 15), (20, 22), (21, 22), (23, 24), (30, 34), (31, 34), (32, 34), (33, 34), (36, 38), (37, 38)]
-    {
-        let cut = |length: usize| {
-            let mut frame = whole[..length].to_vec();
-            frame[at] ^= 0x11;
-            (frame, false)
-        };
-        let frames: Vec<_> = (at + 1..58).map(cut).collect();
-        let seen = rig.check(&frames, true);
-        assert_eq!(seen, [0, end - at - 1, 58 - end, 0, 0, 0], "byte {at}");
-    }
-}
-
-#[test]
 fn random_frames_damaged_at_random() {
     let mut rig = Rig::new(SERVER);
     let mut total = [0; 6];
@@ -382,54 +225,4 @@ fn random_frames_damaged_at_random() {
         }
     }
     assert!(total.iter().all(|count| *count > 5), "{total:?}");
-}
-
-/// Frames of every length to everybody, and of every kind for queue pair 1.
-#[test]
-fn raw_frames_as_the_filter_has_it() {
-    let mut rig = Rig::new(SERVER);
-    rig.tagged = |n| n % 3 == 1;
-    let mut seen = 0;
-    for flags in 0..16 {
-        let [open, broadcast, multicast, any] = [1, 2, 4, 8].map(|bit| flags & bit != 0);
-        let vi = rig.random.random_range(0..1024);
-        rig.open(Filter { open, broadcast, multicast, any, vi });
-        let mut frames = Vec::new();
-        for to in [SERVER.0, CLIENT.0, [0xff; 6], [1, 0, 0x5e, 0, 0, 1], [0xff, 0xff, 0xff, 0xff, 0xff, 0xfe]]
-        {
-            let fixed = [1, 6, 8, 13, 14, 15, 16, 17, 59, 60, 64, 1518, 4200, 4224, 4225, 4240];
-            let others: Vec<usize> = (0..10).map(|_| rig.random.random_range(14..300)).collect();
-            for length in fixed.into_iter().chain(others) {
-                let mut frame = vec![0; length];
-                rig.random.fill(&mut frame[..]);
-                frame[..length.min(6)].copy_from_slice(&to[..length.min(6)]);
-                if rig.random.random_ratio(1, 4) && length > 14 {
-                    frame[12..14].copy_from_slice(&[8, 0]);
-                }
-                frames.push((frame, rig.random.random_ratio(1, 10)));
-            }
-        }
-        for (queue_pair, opcode) in
-            [(1, 0x64), (2, 0x64), (1, 0x24), (1, 0x04), (1, 0x81), (1, 0x11), (1, 0xc0), (0x10_0001, 0x24)]
-        {
-            for payload in [0, 7, 8, 9, 20, 264] {
-                let frame = Frame { queue_pair, ..sample(payload, opcode) };
-                frames.push((frame.bytes(), false));
-                frames.push(([frame.bytes(), vec![0; 9]].concat(), false));
-                let mut wrong = frame.bytes();
-                let at = rig.random.random_range(14..wrong.len());
-                wrong[at] ^= 0x40;
-                frames.push((wrong, false));
-            }
-        }
-        // In between, frames for somebody: what is known of one does not stay for the next.
-        for n in 0..20 {
-            let at = rig.random.random_range(0..frames.len());
-            frames.insert(at, (sample(n * 3, 0x24).bytes(), false));
-        }
-        for calm in [true, false] {
-            seen += rig.check(&frames, calm)[0];
-        }
-    }
-    assert!(seen > 500, "{seen}");
 }

@@ -1,5 +1,8 @@
 //! The MAC between a core and a PHY, each with its own clock, down to single edges.
 
+mod clock;
+mod phy;
+
 use std::collections::VecDeque;
 
 use rand::{Rng, SeedableRng};
@@ -8,85 +11,17 @@ use rust_hdl::prelude::Block;
 use viaduct_hdl::bus::FrameBeat;
 use viaduct_hdl::export::verilog;
 use viaduct_hdl::mac::Mac;
-use viaduct_verilate::{Dut, Handle, Options};
+use viaduct_verilate::{Dut, Handle};
+
+pub use clock::{clockless, seed, Clock};
+pub use phy::{Sent, Symbol};
 
 use super::fields::Bundle;
-use super::frames::{fcs, whole};
 
 /// 8 ns in femtoseconds: 125 MHz.
 pub const NOMINAL: u64 = 8_000_000;
-
 /// Our own address.
 pub const STATION: [u8; 6] = [0x02, 0x00, 0x5e, 0x10, 0x20, 0x30];
-
-/// The seed of a test: `VIADUCT_SEED`, or always the same one; printed.
-pub fn seed(name: &str) -> u64 {
-    let seed = std::env::var("VIADUCT_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0x6d61_6331);
-    println!("{name}, seed {seed} (VIADUCT_SEED={seed})");
-    seed
-}
-
-/// A model whose clocks the test drives itself.
-pub fn clockless(name: &str, verilog: &str, seed: u64) -> Dut {
-    let options = Options { clock: "none".into(), ..Options::named(name) };
-    match Dut::seeded(verilog, &options, seed) {
-        Ok(mut dut) => {
-            // From here on an edge is one.
-            dut.eval();
-            dut
-        }
-        Err(error) => panic!("{error}"),
-    }
-}
-
-/// A clock: where it stands, and when it turns next.
-pub struct Clock {
-    pub half: u64,
-    pub next: u64,
-    pub level: bool,
-    port: Handle,
-}
-
-impl Clock {
-    /// The port's clock with a period in femtoseconds.
-    pub fn new(dut: &Dut, port: &str, period: u64, phase: u64) -> Self {
-        Self { half: period / 2, next: phase + period / 2, level: false, port: dut.port(port) }
-    }
-
-    /// Turns the clock; whether it has risen.
-    pub fn turn(&mut self, dut: &mut Dut) -> bool {
-        self.level = !self.level;
-        self.next += self.half;
-        dut.write(self.port, self.level.into());
-        dut.eval();
-        self.level
-    }
-}
-
-/// A byte time on the way to the MAC.
-#[derive(Clone, Copy, Debug)]
-pub struct Symbol {
-    pub byte: u8,
-    pub valid: bool,
-    pub error: bool,
-}
-
-/// A frame that the MAC has sent.
-#[derive(Clone, Debug)]
-pub struct Sent {
-    /// Between delimiter and gap, without the last four bytes.
-    pub frame: Vec<u8>,
-    /// With them.
-    pub wire: Vec<u8>,
-    /// Those are the right ones.
-    pub good: bool,
-    /// An error was marked in it.
-    pub error: bool,
-    /// Byte times without a frame in front of it.
-    pub gap: u64,
-    /// When its preamble began, in femtoseconds.
-    pub time: u64,
-}
 
 /// See the module's description.
 pub struct World {
@@ -282,81 +217,6 @@ impl World {
                 self.received.push((std::mem::take(&mut self.partial), bad == 0));
             }
         }
-    }
-
-    /// The PHY takes what is on the pads between two edges.
-    fn tx_edge(&mut self) {
-        let risen = self.tx.turn(&mut self.dut);
-        let read = |port| self.dut.read(port);
-        assert_eq!(read(self.ports.out_clock), u64::from(risen), "the clock to the PHY");
-        let pads = (read(self.ports.out_data), read(self.ports.out_control));
-        if risen {
-            self.rise = pads;
-            return;
-        }
-        let byte = (self.rise.0 | pads.0 << 4) as u8;
-        let (enable, error) = (self.rise.1 == 1, self.rise.1 != pads.1);
-        assert!(enable || !error, "an error beside a frame");
-        match &mut self.leaving {
-            Some((bytes, errors, _)) if enable => {
-                bytes.push(byte);
-                *errors |= error;
-            }
-            None if enable => self.leaving = Some((vec![byte], error, self.now)),
-            Some(_) => {
-                if let Some((bytes, error, time)) = self.leaving.take() {
-                    self.sent_whole(bytes, error, time);
-                }
-                self.gap = 1;
-            }
-            None => self.gap += 1,
-        }
-    }
-
-    fn sent_whole(&mut self, bytes: Vec<u8>, error: bool, time: u64) {
-        let (preamble, rest) = bytes.split_at(8);
-        assert_eq!(preamble, [0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0xd5], "the preamble");
-        let (frame, sum) = rest.split_at(rest.len() - 4);
-        let good = fcs(frame) == sum;
-        self.sent.push(Sent { frame: frame.to_vec(), wire: rest.to_vec(), good, error, gap: self.gap, time });
-    }
-
-    /// The PHY shows half a symbol before each edge.
-    fn rx_edge(&mut self) {
-        let rising = !self.rx.level;
-        if rising {
-            let idle = Symbol { byte: self.status, valid: false, error: false };
-            self.symbol = self.line.pop_front().unwrap_or(idle);
-        }
-        let Symbol { byte, valid, error } = self.symbol;
-        let (data, control) = if rising { (byte & 15, valid) } else { (byte >> 4, valid != error) };
-        self.dut.write(self.ports.in_data, data.into());
-        self.dut.write(self.ports.in_control, control.into());
-        self.dut.eval();
-        self.rx.turn(&mut self.dut);
-    }
-
-    /// Puts bytes on the line behind a whole preamble, and a gap behind them.
-    pub fn put(&mut self, bytes: &[u8], gap: usize) {
-        self.put_raw(&[0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0xd5]);
-        self.put_raw(bytes);
-        self.put_gap(gap);
-    }
-
-    /// Puts bytes on the line.
-    pub fn put_raw(&mut self, bytes: &[u8]) {
-        self.line.extend(bytes.iter().map(|byte| Symbol { byte: *byte, valid: true, error: false }));
-    }
-
-    /// Puts nothing on the line for so many byte times.
-    pub fn put_gap(&mut self, gap: usize) {
-        let idle = Symbol { byte: self.status, valid: false, error: false };
-        self.line.extend(std::iter::repeat_n(idle, gap));
-    }
-
-    /// Puts a good frame on the line, with FCS, padding and gap.
-    pub fn put_frame(&mut self, frame: &[u8]) {
-        self.put(&whole(frame), 12);
     }
 
     /// Gives a frame to the MAC.
