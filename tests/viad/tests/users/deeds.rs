@@ -1,13 +1,12 @@
-//! Many users of one NIC, some of them against the others: each a process of a user of its own.
+//! What hostile users do: each deed is a turn that is done again and again.
 
 use std::{
-    io::Write,
     os::fd::AsFd,
     sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
-use rand::{seq::IndexedRandom, Rng, SeedableRng};
+use rand::{seq::IndexedRandom, Rng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_driver::{
     address::{ConnectionInfo, Service},
@@ -25,79 +24,15 @@ use viaduct_driver::{
 };
 use viaduct_spec::descriptor::{control, status};
 use viaduct_viad_tests::{
-    child::{self, child, lines, user, wait_for},
     hand::{vi_attributes, Hand, Segment, DATA},
-    honest::honest,
     raw::Raw,
-    skip::skip,
-    stage::{connect, until, End, Process, Stage, BUFFER, LONG},
+    stage::{until, LONG},
 };
-use vipl::{MemAttributes, Nic, ViAttributes};
 
-/// Honest users, one process each.
-const HONEST: u32 = 8;
-/// What the others do, one user and one process each.
-const DEEDS: [&str; 6] = ["handles", "numbers", "rings", "requests", "messages", "connections"];
-/// Bytes of the memory that nobody may touch.
-const BAIT: usize = 8192;
-
-/// What a spy has told the hostile ones of an honest one: all there is to know.
-#[derive(Debug, Clone, Copy)]
-struct Told {
-    address: u64,
-    handle: u32,
-    vi: ConnectionInfo,
-}
-
-impl Told {
-    fn to_text(self) -> String {
-        format!("{} {} {}", self.address, self.handle, self.vi.to_json())
-    }
-
-    fn of_text(text: &str) -> Self {
-        let mut words = text.splitn(3, ' ');
-        let mut word = || words.next().expect("three");
-        Self {
-            address: word().parse().expect("a number"),
-            handle: word().parse().expect("a number"),
-            vi: ConnectionInfo::from_json(word()).expect("an end's"),
-        }
-    }
-}
-
-/// Not a test: what the children of the tests do.
-#[test]
-#[ignore = "a client process of the other tests"]
-fn a_client_process() {
-    let Some((role, name)) = child::role() else { return };
-    let (what, rest) = role.split_once(' ').unwrap_or((&role, ""));
-    if what == "honest" {
-        return honest(&Nic::open(&name).expect("it serves"), rest.parse().expect("a number"));
-    }
-    let socket = name.strip_prefix("viad:").expect("a viad's");
-    let seed: u64 = rand::random();
-    println!("\n{what}: seed {seed:#x}");
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let told = Told::of_text(rest);
-    let mut turn: Box<dyn FnMut()> = match what {
-        "handles" => Box::new(handles(socket, told)),
-        "numbers" => Box::new(numbers(socket, told, random)),
-        "rings" => Box::new(move || rings(socket, &mut random)),
-        "requests" => Box::new(requests(socket, random)),
-        "messages" => Box::new(messages(socket)),
-        "connections" => Box::new(connections(socket, told, random)),
-        _ => panic!("{role}"),
-    };
-    turn();
-    println!("\nhostile");
-    std::io::stdout().flush().expect("a pipe");
-    loop {
-        turn();
-    }
-}
+use super::told::Told;
 
 /// Descriptors with somebody else's memory in them, here and there: each completes with an error.
-fn handles(socket: &str, told: Told) -> impl FnMut() {
+pub fn handles(socket: &str, told: Told) -> impl FnMut() {
     let client = Client::open(socket).expect("it serves");
     let [mut one, mut other] = [(); 2].map(|()| Hand::new(&client, Service::ReliableDelivery));
     let mut turn = 0u32;
@@ -135,7 +70,7 @@ fn handles(socket: &str, told: Told) -> impl FnMut() {
 }
 
 /// Requests about what is somebody else's: each is refused.
-fn numbers(socket: &str, told: Told, mut random: ChaCha8Rng) -> impl FnMut() {
+pub fn numbers(socket: &str, told: Told, mut random: ChaCha8Rng) -> impl FnMut() {
     let (raw, ..) = Raw::hello(socket);
     let (Ok(Answer::Tag(own)), _) = raw.ask(&Request::CreateTag) else { panic!("no tag") };
     move || {
@@ -179,7 +114,7 @@ fn numbers(socket: &str, told: Told, mut random: ChaCha8Rng) -> impl FnMut() {
 }
 
 /// Anything at all in the rings and at every word of the doorbell pages, of VIs that are connected with each other.
-fn rings(socket: &str, random: &mut ChaCha8Rng) {
+pub fn rings(socket: &str, random: &mut ChaCha8Rng) {
     let (raw, welcome, files) = Raw::hello(socket);
     let map = |file: &std::os::fd::OwnedFd, length| {
         Mapping::of(file.as_fd(), length, DmaAccess::ReadWrite).expect("ours")
@@ -232,7 +167,7 @@ fn rings(socket: &str, random: &mut ChaCha8Rng) {
 }
 
 /// A flood of requests, of sessions, and of what is no request.
-fn requests(socket: &str, mut random: ChaCha8Rng) -> impl FnMut() {
+pub fn requests(socket: &str, mut random: ChaCha8Rng) -> impl FnMut() {
     let socket = socket.to_owned();
     move || {
         let (raw, ..) = Raw::hello(&socket);
@@ -251,7 +186,7 @@ fn requests(socket: &str, mut random: ChaCha8Rng) -> impl FnMut() {
 }
 
 /// Messages that nobody has posted a receive for: the NIC reports each.
-fn messages(socket: &str) -> impl FnMut() {
+pub fn messages(socket: &str) -> impl FnMut() {
     let client = Client::open(socket).expect("it serves");
     let [mut one, other] = [(); 2].map(|()| Hand::new(&client, Service::UnreliableDelivery));
     one.connect(&other);
@@ -266,7 +201,7 @@ fn messages(socket: &str) -> impl FnMut() {
 }
 
 /// Connections with whoever it is not to have, and many that come to nothing.
-fn connections(socket: &str, told: Told, mut random: ChaCha8Rng) -> impl FnMut() {
+pub fn connections(socket: &str, told: Told, mut random: ChaCha8Rng) -> impl FnMut() {
     let client = Client::open(socket).expect("it serves");
     let end = Hand::new(&client, Service::ReliableDelivery);
     let name = |text: String| Discriminator::try_from(text.as_bytes()).expect("short");
@@ -294,71 +229,4 @@ fn connections(socket: &str, told: Told, mut random: ChaCha8Rng) -> impl FnMut()
             }
         }
     }
-}
-
-#[test]
-fn eight_honest_users_notice_nothing_of_six_hostile_ones() {
-    if user(0).is_none() {
-        return skip("we are not root, and cannot be other users");
-    }
-    let stage = Stage::new(1);
-    // One more honest user, of whom the hostile ones know everything. It has a receive posted, and memory for RDMA.
-    let nic = Nic::open(&stage.name(0)).expect("it serves");
-    let ptag = nic.create_ptag().expect("a tag");
-    let bait = MemAttributes { enable_rdma_write: true, enable_rdma_read: true, ..MemAttributes::new(&ptag) };
-    let bait = nic.allocate(BAIT, &bait).expect("memory");
-    let pattern: Vec<u8> = (0..BAIT).map(|n| (n * 7 + n / 256) as u8).collect();
-    bait.write(0, &pattern).expect("inside");
-    let (one, mut other) = (End::new(&nic), End::new(&nic));
-    let rdma = ViAttributes { enable_rdma_write: true, enable_rdma_read: true, ..ViAttributes::new(&ptag) };
-    let words = nic.allocate(1 << 20, &MemAttributes::new(&ptag)).expect("memory");
-    (other.vi, other.memory) = (nic.create_vi(&rdma).expect("a VI").into(), words);
-    connect(&one, &other);
-    other.post_recv(1, BUFFER, 8192);
-    let vi = other.vi.connection_info();
-    let told = Told { address: bait.address() as u64, handle: bait.handle(), vi };
-
-    let mut hostile: Vec<(&str, Process)> = DEEDS
-        .iter()
-        .zip(20..)
-        .map(|(deed, n)| (*deed, child(&format!("{deed} {}", told.to_text()), &stage.name(0), user(n))))
-        .collect();
-    for (deed, process) in &mut hostile {
-        let mut said = lines(process);
-        let begun = said.next();
-        assert!(begun.is_some(), "{deed}");
-        wait_for(&mut said, "hostile");
-        // What else it says is read, so that it never waits.
-        std::thread::spawn(move || said.for_each(drop));
-    }
-    let start = Instant::now();
-    let mut honest: Vec<Process> =
-        (0..HONEST).map(|n| child("honest 30", &stage.name(0), user(1 + n))).collect();
-    for process in &mut honest {
-        assert!(process.0.wait().expect("it ends").success(), "an honest user was disturbed");
-    }
-    println!("{:?} for {HONEST} users beside {} hostile ones", start.elapsed(), DEEDS.len());
-    // They were at it all the time, and nothing of it went otherwise than they were to find.
-    for (deed, process) in &mut hostile {
-        assert!(process.0.try_wait().expect("a process").is_none(), "{deed} has ended before");
-    }
-    // Killed as they are.
-    drop(hostile);
-    let over = |log: &str| {
-        log.matches("a client ").count()
-            == log.matches("session ended").count() + log.matches("session closed").count() + 1
-    };
-    assert!(until(LONG, || over(&stage.log(0))), "{}", stage.log(0));
-    let mut now = vec![0; BAIT];
-    bait.read(0, &mut now).expect("inside");
-    assert!(now == pattern, "its memory was changed");
-    assert!(other.vi.recv_done().is_err(), "its receive is complete");
-    let events = nic.take_events().expect("it answers");
-    assert!(events.is_empty(), "{events:?}");
-    // Still connected, as it was.
-    one.send(0, BUFFER, b"as ever");
-    assert_eq!(other.vi.recv_wait(Some(LONG)).expect("it arrives").length(), 7);
-    one.vi.send_wait(Some(LONG)).expect("it is acknowledged");
-    let log = stage.log(0);
-    assert!(!log.contains("panicked") && !log.contains("not everything was given back"), "{log}");
 }
