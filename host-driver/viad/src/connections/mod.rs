@@ -3,26 +3,24 @@
 //! Sessions ask in their own threads, [`Connections::run`] hears the wire in another; whoever has made something happen hands it out.
 //! Nothing here waits for a peer.
 
+mod names;
+mod wire;
+
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::BTreeMap,
     os::fd::OwnedFd,
     sync::{
         atomic::{AtomicBool, Ordering},
         Arc, Mutex, MutexGuard, PoisonError,
     },
-    time::Duration,
 };
 
-use anyhow::Context;
-use rustix::{
-    event::{eventfd, poll, EventfdFlags, PollFd, PollFlags},
-    io::Errno,
-};
+use rustix::event::{eventfd, EventfdFlags};
 use viaduct_driver::{
     agent::{
         connector::{Ask, Connector, ConnectorError},
         raw::Filter,
-        Agent, AgentError, ErrorClass,
+        Agent, AgentError,
     },
     cm::{
         self, config, progress::Progress, CmError, Config, ConnectionId, Discriminator, Event, Host,
@@ -31,18 +29,11 @@ use viaduct_driver::{
     kernel_agent::ViName,
 };
 
+use self::names::Names;
 use crate::{accounts::Share, inbox::Inbox, tap::Tap};
 
-/// How long the thread sleeps before it looks whether it is still wanted.
-const SLICE: Duration = Duration::from_millis(100);
 /// Requests that are not established, of all sessions: each user's are limited.
 const PENDING: usize = 1024;
-/// How long one waits before one looks again whether the raw channel has room.
-const ROOM: Duration = Duration::from_micros(50);
-/// Looks for it, before a frame is lost.
-const ROOM_LOOKS: u32 = 2000;
-/// Discriminators that are kept for a session that does not listen on them now.
-const NAMES: usize = 256;
 
 /// The connections of a NIC.
 pub struct Connections {
@@ -95,67 +86,6 @@ struct Route {
     _undecided: Option<Share>,
 }
 
-/// Whose discriminators are.
-#[derive(Debug, Default)]
-struct Names {
-    /// User, and how many of its sessions have it.
-    owners: HashMap<Discriminator, (u32, usize)>,
-    /// By session, the one used last at the end.
-    of: HashMap<u64, VecDeque<Discriminator>>,
-}
-
-impl Names {
-    /// Whether a user may use a discriminator.
-    fn check(&self, uid: u32, name: Discriminator) -> Result<(), AgentError> {
-        match self.owners.get(&name) {
-            Some((owner, _)) if *owner != uid => {
-                let text = format!("the discriminator {name:?} is that of another user");
-                Err(AgentError::Remote { class: ErrorClass::Resource, text })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// From now on it is this user's, until `session` leaves. `is_used` says which ones it needs now.
-    fn hold(
-        &mut self,
-        (uid, session): (u32, u64),
-        name: Discriminator,
-        is_used: impl Fn(Discriminator) -> bool,
-    ) -> Result<(), AgentError> {
-        self.check(uid, name)?;
-        let own = self.of.entry(session).or_default();
-        if let Some(at) = own.iter().position(|held| *held == name) {
-            own.remove(at);
-        } else {
-            self.owners.entry(name).or_insert((uid, 0)).1 += 1;
-        }
-        own.push_back(name);
-        if own.len() > NAMES {
-            let idle = own.iter().position(|held| *held != name && !is_used(*held));
-            if let Some(name) = idle.and_then(|at| own.remove(at)) {
-                self.release(name);
-            }
-        }
-        Ok(())
-    }
-
-    fn release(&mut self, name: Discriminator) {
-        if let Some((_, sessions)) = self.owners.get_mut(&name) {
-            *sessions -= 1;
-            if *sessions == 0 {
-                self.owners.remove(&name);
-            }
-        }
-    }
-
-    fn leave(&mut self, session: u64) {
-        for name in self.of.remove(&session).unwrap_or_default() {
-            self.release(name);
-        }
-    }
-}
-
 impl Routes {
     fn own(&self, party: &Party, id: ConnectionId) -> Result<&Route, CmError> {
         self.connections.get(&id).filter(|route| party.is(&route.inbox)).ok_or(CmError::Gone(id.number()))
@@ -192,62 +122,6 @@ impl Connections {
         let stop_tap = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let stop_tap = stop_tap.map_err(|error| AgentError::Arena(error.into()))?;
         Ok(Self { connector, routes: Mutex::default(), stopped: AtomicBool::new(false), tap, stop_tap })
-    }
-
-    /// Hears the wire until [`Connections::stop`].
-    ///
-    /// # Errors
-    /// The device's: it is gone.
-    pub fn run(&self) -> Result<(), AgentError> {
-        while !self.stopped.load(Ordering::Relaxed) {
-            let seen = self.connector.told();
-            self.hand_out(&mut self.routes())?;
-            if let Some(tap) = &self.tap {
-                while let Some(frame) = self.connector.next_other() {
-                    tap.send(&frame);
-                }
-            }
-            self.connector.wait(seen, SLICE)?;
-        }
-        Ok(())
-    }
-
-    /// Sends what the host sends, until [`Connections::stop`]; nothing to do without an interface.
-    ///
-    /// # Errors
-    /// The device's; the interface's, that of one that was deleted.
-    pub fn run_tap(&self) -> anyhow::Result<()> {
-        let Some(tap) = &self.tap else { return Ok(()) };
-        while !self.stopped.load(Ordering::Relaxed) {
-            let mut files = [
-                PollFd::from_borrowed_fd(tap.as_fd(), PollFlags::IN),
-                PollFd::new(&self.stop_tap, PollFlags::IN),
-            ];
-            match poll(&mut files, None) {
-                Err(Errno::INTR) => continue,
-                result => result?,
-            };
-            while let Some(frame) = tap.receive().context("the network interface")? {
-                self.send(&frame)?;
-                if self.stopped.load(Ordering::Relaxed) {
-                    break;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Sends a frame of the host's. The host is not faster than the wire: it waits for room, for a while.
-    fn send(&self, frame: &[u8]) -> Result<(), AgentError> {
-        for _ in 0..ROOM_LOOKS {
-            match self.connector.send_other(frame) {
-                Err(AgentError::RawFull) => std::thread::sleep(ROOM),
-                // What is no frame is no frame of ours.
-                Err(AgentError::Frame(_)) => return Ok(()),
-                result => return result,
-            }
-        }
-        Ok(())
     }
 
     /// Ends [`Connections::run`] and [`Connections::run_tap`] soon.
@@ -447,46 +321,5 @@ impl Connections {
     fn routes(&self) -> MutexGuard<'_, Routes> {
         // Each change of it is whole: what a thread that panicked left is usable.
         self.routes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn name(number: u16) -> Discriminator {
-        Discriminator::of_port(number)
-    }
-
-    #[test]
-    fn a_discriminator_is_one_users_until_its_last_session_leaves() {
-        let mut names = Names::default();
-        let never = |_| false;
-        names.hold((7, 1), name(1), never).expect("nobody's");
-        names.hold((7, 2), name(1), never).expect("the same user's");
-        names.hold((7, 2), name(1), never).expect("again");
-        let error = names.hold((8, 3), name(1), never).expect_err("another user's").to_string();
-        assert!(error.contains("another user"), "{error}");
-        names.hold((8, 3), name(2), never).expect("nobody's");
-        // Nor is the one without bytes everybody's to listen on.
-        let empty = Discriminator::try_from(&[][..]).expect("it is short");
-        names.hold((7, 1), empty, never).expect("nobody's");
-        assert!(names.hold((8, 3), empty, never).is_err());
-        names.leave(1);
-        assert!(names.check(8, name(1)).is_err());
-        names.leave(2);
-        assert!(names.check(8, name(1)).is_ok());
-        names.leave(3);
-        assert!(names.owners.is_empty() && names.of.is_empty());
-    }
-
-    #[test]
-    fn a_session_keeps_so_many_and_those_that_it_uses() {
-        let mut names = Names::default();
-        for number in 0..10 * NAMES as u16 {
-            names.hold((7, 1), name(number), |held| held == name(3)).expect("nobody's");
-        }
-        assert_eq!(names.owners.len(), NAMES);
-        assert!(names.check(8, name(3)).is_err() && names.check(8, name(4)).is_ok());
     }
 }
