@@ -12,7 +12,7 @@ const PROMISE: Duration = Duration::from_secs(1);
 /// and each round has fifteen that want one at once: so of each call the quickest round is held against the promise, and all against this.
 const LATEST: Duration = Duration::from_secs(5);
 const ROUNDS: usize = 3;
-/// What is under way in tests/c/orphans.c.
+/// What is under way in tests/c/orphans.c: its calls are in tests/c/orphans.h.
 const CALLS: usize = 13;
 
 #[test]

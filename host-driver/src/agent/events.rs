@@ -1,0 +1,101 @@
+//! The error ring brings events, which are taken or waited for.
+
+use std::time::{Duration, Instant};
+
+use viaduct_spec::{
+    layout::Code,
+    register::{event, event_code},
+};
+
+use super::{Agent, AgentError, State, CHECK, EVENT_VECTOR, LONGEST_SLEEP, MAX_CQ_ENTRIES};
+
+/// Something that no descriptor can report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Event {
+    /// One of `register::event_code`.
+    pub code: u8,
+    /// Index of the VI; of the completion queue, if the code is CQ_OVERRUN.
+    pub vi: u16,
+    /// Which one of those that have had this index: its name's life.
+    pub life: u64,
+    /// The receive queue; else the send queue.
+    pub receive: bool,
+    /// The VI went into Error because of it.
+    pub broke: bool,
+}
+
+impl Event {
+    /// Its entry in the specification: name and meaning.
+    pub fn meaning(&self) -> Option<&'static Code> {
+        static CODES: &[Code] = event_code::CODES.codes;
+        CODES.iter().find(|code| code.value == u64::from(self.code))
+    }
+}
+
+impl Agent {
+    /// Takes the events that the NIC has put into the error ring, oldest first. Those of VIs and queues that are gone are among them.
+    pub fn take_events(&self) -> Result<Vec<Event>, AgentError> {
+        let mut state = self.state()?;
+        self.empty_error_ring(&mut state)?;
+        Ok(state.events.drain(..).collect())
+    }
+
+    /// Takes what is in the error ring out of it. Before an index is another VI's or queue's, so that each event is known to be of the one that
+    /// it is of.
+    pub(super) fn empty_error_ring(&self, state: &mut State) -> Result<(), AgentError> {
+        // A NIC that never runs dry is broken.
+        for _ in 0..MAX_CQ_ENTRIES {
+            let Some(entry) = self.errors.take()? else { break };
+            let word = [entry.token];
+            let (code, index) = (event::CODE.get(&word) as u8, event::VI.get(&word) as u16);
+            let life = match code {
+                event_code::CQ_OVERRUN => state.cq_life(index),
+                _ => state.vi_life(index),
+            };
+            if state.events.len() >= MAX_CQ_ENTRIES {
+                state.events.pop_front();
+            }
+            state.events.push_back(Event {
+                code,
+                vi: index,
+                life: life.unwrap_or_default(),
+                receive: event::RECEIVE.get(&word) != 0,
+                broke: event::BROKE.get(&word) != 0,
+            });
+        }
+        Ok(())
+    }
+
+    /// [`Agent::take_events`], as soon as there is one: waits for `timeout` at most, then there are none.
+    pub fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, AgentError> {
+        let start = Instant::now();
+        let mut looks = 0u32;
+        loop {
+            let events = self.take_events()?;
+            self.check_alarm()?;
+            let left = timeout.saturating_sub(start.elapsed());
+            if !events.is_empty() || left.is_zero() {
+                return Ok(events);
+            }
+            let Some(seen) = self.generation(EVENT_VECTOR) else {
+                self.pause();
+                // Looks and not time: in a deterministic simulation the question comes at the same place in every run.
+                looks = looks.wrapping_add(1);
+                if looks % CHECK == 0 {
+                    self.check()?;
+                }
+                continue;
+            };
+            // Whatever is there when the arm word is seen, or comes behind it, ends the sleep.
+            self.errors.arm()?;
+            if !self.sleep(EVENT_VECTOR, seen, left.min(LONGEST_SLEEP)) {
+                self.check()?;
+            }
+        }
+    }
+
+    /// Asks for one interrupt of [`EVENT_VECTOR`]: when there is an event that has not been taken, or at once.
+    pub fn arm_events(&self) -> Result<(), AgentError> {
+        Ok(self.errors.arm()?)
+    }
+}

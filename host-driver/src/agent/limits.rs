@@ -1,0 +1,82 @@
+//! A NIC says what it is, and how large.
+
+use viaduct_spec::register::{nic_kind, registers, MAGIC_VALUE, VERSION_VALUE};
+
+use super::AgentError;
+use crate::device::{Bar, PciDevice};
+
+/// What carries out the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum NicKind {
+    /// The RTL: on a chip, or Verilated.
+    Rtl,
+    /// The functional model.
+    Model,
+}
+
+/// What the NIC's registers say of its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Limits {
+    /// Virtual interfaces.
+    pub vis: u16,
+    /// Completion queues; the first is the agent's.
+    pub cqs: u16,
+    /// Rows of the region table; row 0 is never used, and two are the agent's.
+    pub regions: u32,
+    /// Rows of the page table.
+    pub pages: u32,
+    /// log2 of the doorbell page stride.
+    pub doorbell_shift: u32,
+    /// Receive descriptors that the NIC fetches ahead for a VI.
+    pub receive_ahead: u32,
+    /// RDMA reads of a VI in each direction at a time.
+    pub read_depth: u32,
+}
+
+impl Limits {
+    /// Where a VI's doorbell page is in the doorbell BAR.
+    pub fn vi_page(&self, vi: u16) -> u64 {
+        u64::from(vi) << self.doorbell_shift
+    }
+
+    /// Where a completion queue's doorbell page is: behind those of all VIs.
+    pub fn cq_page(&self, cq: u16) -> u64 {
+        (u64::from(self.vis) + u64::from(cq)) << self.doorbell_shift
+    }
+}
+
+/// Refuses everything but a Viaduct NIC of the known layout.
+pub(super) fn identify(device: &dyn PciDevice) -> Result<(NicKind, Limits), AgentError> {
+    let read = |offset| device.read32(Bar::Registers, offset);
+    let found = read(registers::MAGIC)?;
+    if found != MAGIC_VALUE {
+        return Err(AgentError::NotViaduct { found, expected: MAGIC_VALUE });
+    }
+    let found = read(registers::VERSION)?;
+    if found != VERSION_VALUE {
+        return Err(AgentError::Version { found, known: VERSION_VALUE });
+    }
+    let kind = match read(registers::KIND)? {
+        nic_kind::RTL => NicKind::Rtl,
+        nic_kind::MODEL => NicKind::Model,
+        other => return Err(AgentError::Kind(other)),
+    };
+    let within = |what, offset, least: u32, most: u32| -> Result<u32, AgentError> {
+        let value = read(offset)?;
+        if (least..=most).contains(&value) {
+            Ok(value)
+        } else {
+            Err(AgentError::Limits { what, value })
+        }
+    };
+    let limits = Limits {
+        vis: within("its number of virtual interfaces", registers::VIS, 1, 1 << 10)? as u16,
+        cqs: within("its number of completion queues", registers::CQS, 1, 1 << 10)? as u16,
+        regions: within("its number of regions", registers::REGIONS, 3, 1 << 16)?,
+        pages: within("its number of pages", registers::PAGES, 1, 1 << 16)?,
+        doorbell_shift: within("log2 of its doorbell stride", registers::DOORBELL_SHIFT, 12, 30)?,
+        receive_ahead: within("its receives fetched ahead", registers::RECEIVE_AHEAD, 1, 1 << 14)?,
+        read_depth: within("its RDMA reads at a time", registers::READ_DEPTH, 1, 8)?,
+    };
+    Ok((kind, limits))
+}

@@ -1,0 +1,117 @@
+//! The agent registers memory, and takes it back.
+
+use std::os::fd::BorrowedFd;
+
+use rand::Rng;
+
+use super::{
+    regions::{self, Draft, Request},
+    Agent, AgentError, MemoryAttributes,
+};
+use crate::{
+    device::{DeviceError, DmaAccess},
+    memory,
+};
+
+impl Agent {
+    /// Registers `length` bytes of this process's memory from `address` on, of any alignment.
+    /// Memory that this process may only read becomes memory that the NIC may only read. The handle
+    /// is never 0.
+    ///
+    /// # Safety
+    /// The memory stays mapped until [`Agent::deregister`] has returned without an error, and no
+    /// reference exists that its being changed (if it is writable) by the NIC would break.
+    pub unsafe fn register(
+        &self,
+        address: usize,
+        length: usize,
+        attributes: MemoryAttributes,
+    ) -> Result<u32, AgentError> {
+        let (address, length) = (address as u64, length as u64);
+        let (start, bytes) = regions::whole(address, length)?;
+        let access = memory::access(start, start + bytes)?;
+        // SAFETY: the caller's promise.
+        self.register_as((address, length), access, attributes, u64::MAX, |draft| unsafe {
+            draft.map(&*self.device)
+        })
+    }
+
+    /// Registers memory of another process, which is `file` (its `/proc/self/mem`), and in which it may do as `access` says. As
+    /// [`Agent::register`], but that nothing of this process is reached, and that it takes `most_pages` rows of the NIC's page table at most.
+    pub fn register_file(
+        &self,
+        file: BorrowedFd<'_>,
+        (address, length): (u64, u64),
+        access: DmaAccess,
+        attributes: MemoryAttributes,
+        most_pages: u64,
+    ) -> Result<u32, AgentError> {
+        self.register_as((address, length), access, attributes, most_pages, |draft| {
+            draft.map_file(&*self.device, file)
+        })
+    }
+
+    /// How many rows of the NIC's page table a registered region has.
+    pub fn page_rows(&self, handle: u32) -> Result<u64, AgentError> {
+        self.state()?.regions.pages(handle)
+    }
+
+    /// Registers memory that `map` maps. That may take its time, all pages being read in and kept: others are served meanwhile.
+    fn register_as(
+        &self,
+        (address, length): (u64, u64),
+        access: DmaAccess,
+        attributes: MemoryAttributes,
+        most_pages: u64,
+        map: impl FnOnce(&Draft) -> Result<(), DeviceError>,
+    ) -> Result<u32, AgentError> {
+        self.check_not_system(attributes.tag)?;
+        let draft = {
+            let mut guard = self.state()?;
+            let state = &mut *guard;
+            let request = Request { address, length, attributes, system: false, key: state.random.random() };
+            state.regions.reserve(&mut state.tags, request, access, most_pages)?
+        };
+        let mapped = map(&draft);
+        let mut guard = self.state()?;
+        let state = &mut *guard;
+        state.regions.enter(&*self.device, &mut state.tags, draft, mapped)
+    }
+
+    /// Ends a registration. When it returns without an error, nothing reaches the memory through the
+    /// handle any more. After an error the NIC may still do so: the memory must stay.
+    pub fn deregister(&self, handle: u32) -> Result<(), AgentError> {
+        let end = {
+            let mut state = self.state()?;
+            if state.regions.is_system(handle) {
+                return Err(AgentError::UnknownHandle(handle));
+            }
+            state.regions.end(&*self.device, handle)?
+        };
+        // Others are served meanwhile.
+        let unmapped = end.unmap(&*self.device);
+        let mut guard = self.state()?;
+        let state = &mut *guard;
+        state.regions.forget(&mut state.tags, end, unmapped)
+    }
+
+    /// Gives a registered region another tag and other rights; its handle stays. When it returns without an error, nobody
+    /// reaches the memory by what it was registered for before.
+    ///
+    /// # Errors
+    /// No such handle or tag; a right to write read-only memory.
+    pub fn set_memory_attributes(&self, handle: u32, attributes: MemoryAttributes) -> Result<(), AgentError> {
+        let mut guard = self.state()?;
+        let state = &mut *guard;
+        if state.regions.is_system(handle) {
+            return Err(AgentError::UnknownHandle(handle));
+        }
+        self.check_not_system(attributes.tag)?;
+        state.regions.set_attributes(&*self.device, &mut state.tags, handle, attributes)
+    }
+
+    /// What a handle was registered with.
+    pub fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
+        self.state()?.regions.attributes(handle)
+    }
+}

@@ -1,0 +1,127 @@
+//! A function is opened, waited for, taken away and closed.
+
+use std::time::Instant;
+
+use super::*;
+
+fn refusal(register: u64, value: u64) -> String {
+    let ledger = Ledger::new();
+    ledger.books().registers.insert(register, value);
+    Agent::open(Arc::new(ledger), options()).err().expect("it is refused").to_string()
+}
+
+#[test]
+fn what_is_no_viaduct_nic_is_refused() {
+    assert!(refusal(registers::MAGIC, 0x1234_5678).contains("0x12345678"));
+    assert!(refusal(registers::VERSION, 99).contains("version 99"));
+    assert!(refusal(registers::KIND, 3).contains("kind 3"));
+    assert!(refusal(registers::VIS, 0).contains("virtual interfaces is 0"));
+    assert!(refusal(registers::REGIONS, 1 << 20).contains("regions"));
+    assert!(refusal(registers::DOORBELL_SHIFT, 3).contains("stride is 3"));
+}
+
+#[test]
+fn bus_master_is_set_after_the_reset_and_cleared_at_the_end() {
+    let (ledger, agent) = open();
+    let deeds = ledger.take_deeds();
+    let at = |deed: &Deed| deeds.iter().position(|d| d == deed).expect("it was done");
+    assert!(at(&Deed::Reset) < at(&Deed::Enables(2)) && at(&Deed::Enables(2)) < at(&Deed::Enables(6)));
+    let mapped = deeds.iter().position(|d| matches!(d, Deed::Map { .. })).expect("the arena is mapped");
+    assert!(at(&Deed::Enables(6)) < mapped);
+    assert_eq!(ledger.books().registers[&registers::MAC], 0x0100_0000_0002);
+    assert_eq!(ledger.books().registers[&registers::IP], 0x0a00_0001);
+    assert_eq!(ledger.books().registers[&registers::CONTROL], 3);
+    drop(agent);
+    assert_eq!(ledger.books().config[&4], 0);
+    assert!(ledger.books().maps.is_empty(), "the arena is taken back");
+}
+
+#[test]
+fn interrupts_are_set_after_the_reset_and_off_before_the_end() {
+    let (ledger, agent) = open();
+    let deeds = ledger.take_deeds();
+    let at = |deeds: &[Deed], deed: &Deed| deeds.iter().position(|d| d == deed).expect("it was done");
+    assert!(at(&deeds, &Deed::Reset) < at(&deeds, &Deed::Interrupts(4)));
+    assert!(at(&deeds, &Deed::Enables(6)) < at(&deeds, &Deed::Interrupts(4)));
+    drop(agent);
+    let deeds = ledger.take_deeds();
+    assert!(at(&deeds, &Deed::Interrupts(0)) < at(&deeds, &Deed::Reset));
+    assert_eq!(Arc::strong_count(&ledger), 1, "no thread has it");
+}
+
+#[test]
+fn where_one_must_not_sleep_one_polls() {
+    let ledger = Arc::new(Ledger::new());
+    ledger.books().may_sleep = false;
+    let agent = Agent::open(Arc::clone(&ledger) as _, options()).expect("a sound function");
+    assert_eq!(agent.generation(0), None);
+    assert!(!agent.sleep(0, 0, Duration::from_secs(60)));
+    assert_eq!(agent.wait_events(Duration::from_millis(5)).ok(), Some(vec![]));
+    drop(agent);
+    assert!(!ledger.take_deeds().iter().any(|deed| matches!(deed, Deed::Interrupts(_))));
+}
+
+#[test]
+fn a_function_that_the_system_takes_away_is_gone_for_all_who_wait_look_or_ask() {
+    for (alarm, reason) in [(Alarm::Removal, "wants it back"), (Alarm::Error, "AER")] {
+        let (ledger, agent) = open();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let tell = Arc::clone(&heard);
+        agent.listen(Box::new(move |vector| tell.lock().expect("no panic").push(vector)));
+        let vectors = agent.vectors();
+        let seen: Vec<u64> = (0..vectors).map(|n| agent.generation(n).expect("a vector")).collect();
+        agent.check().expect("it is there");
+        std::thread::scope(|scope| {
+            const LONG: Duration = Duration::from_secs(60);
+            let waiter = scope.spawn(|| agent.wait_events(LONG));
+            let sleepers: Vec<_> = (1..vectors)
+                .map(|n| (n, seen[usize::from(n)]))
+                .map(|(n, seen)| {
+                    scope.spawn({
+                        let agent = &agent;
+                        move || agent.sleep(n, seen, LONG)
+                    })
+                })
+                .collect();
+            ledger.alarm(alarm);
+            let error = waiter.join().expect("no panic").expect_err("it is gone");
+            assert_eq!(error.class(), ErrorClass::Gone);
+            assert!(error.to_string().contains(reason), "{error}");
+            assert!(sleepers.into_iter().all(|sleeper| sleeper.join().expect("no panic")), "all are woken");
+        });
+        for error in [agent.check().err(), crate::kernel_agent::KernelAgent::check_here(&*agent).err()] {
+            assert_eq!(error.expect("it is gone").class(), ErrorClass::Gone);
+        }
+        assert_eq!(*heard.lock().expect("no panic"), (0..vectors).collect::<Vec<u8>>());
+        // What is left is to close it: its memory is taken back as from any function that answers.
+        drop(agent);
+        assert!(ledger.books().maps.is_empty());
+    }
+}
+
+#[test]
+fn a_forked_child_is_refused_and_waits_for_no_lock_of_its_parents() {
+    let (_ledger, agent) = open();
+    // As if another thread were in a call.
+    let held = agent.state().expect("this process");
+    // SAFETY: the child calls what returns an error before it does anything, and ends without running anything of the parent's.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0);
+    if child == 0 {
+        let refused = agent.create_tag().is_err() && agent.take_events().is_err();
+        // SAFETY: ending is always allowed.
+        unsafe { libc::_exit(if refused { 7 } else { 1 }) };
+    }
+    let start = Instant::now();
+    let mut status = 0;
+    // SAFETY: our child, and our variable.
+    while unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == 0 {
+        if start.elapsed() > Duration::from_secs(20) {
+            // SAFETY: our child.
+            unsafe { libc::kill(child, libc::SIGKILL) };
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    drop(held);
+    assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 7, "status {status:#x}");
+}

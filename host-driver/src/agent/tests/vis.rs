@@ -1,0 +1,139 @@
+//! VIs are created, connected, armed and destroyed.
+
+use std::collections::HashSet;
+
+use super::{super::vis::ViState, *};
+
+#[test]
+fn a_vi_is_created_connected_and_destroyed() {
+    let (ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    ledger.take_deeds();
+    let vi = agent.create_vi(vi_attributes(tag)).expect("a free VI");
+    let commits = |deeds: &[Deed]| -> Vec<(u8, u32, [u64; 3])> {
+        let commit = |deed: &Deed| match deed {
+            Deed::Command { op: command_op::COMMIT, table, row, words } => Some((*table, *row, *words)),
+            _ => None,
+        };
+        deeds.iter().filter_map(commit).collect()
+    };
+    let rows = commits(&ledger.take_deeds());
+    let tables: Vec<u8> = rows.iter().map(|row| row.0).collect();
+    assert_eq!(
+        tables,
+        [
+            table::VI_STATE,
+            // Nothing is left of whoever had the index.
+            table::WORK_QUEUE,
+            table::WORK_QUEUE,
+            table::TRANSMIT,
+            table::RECEIVE,
+            table::VI_STATE,
+            table::GATHER,
+            table::WORK_QUEUE,
+            table::WORK_QUEUE
+        ]
+    );
+    assert!(rows[1..3].iter().all(|(_, _, words)| work_queue::OPEN.get(words) == 0));
+    for (receive, log2) in [(0, 4), (1, 10)] {
+        let (_, row, words) = rows[7 + receive];
+        assert_eq!(row, receive as u32);
+        assert_eq!(work_queue::OPEN.get(&words), 1);
+        assert_eq!(work_queue::RING_LOG2.get(&words), log2);
+        assert_eq!(work_queue::RING_OFFSET.get(&words), 128 * receive as u64);
+        assert_eq!(work_queue::SYSTEM_TAG.get(&words), u64::from(agent.system_tag));
+        assert_eq!(work_queue::TAG.get(&words), u64::from(tag));
+        assert_eq!(work_queue::RING_REGION.get(&words), u64::from(agent.arena.region()));
+    }
+
+    let own = vi.info();
+    let peer = ConnectionInfo { mac: Mac([2, 0, 0, 0, 0, 2]), queue_pair: 0x400, ..own };
+    let wrong = ConnectionInfo { service: Service::UnreliableDelivery, ..peer };
+    assert!(matches!(vi.connect(&wrong), Err(AgentError::Peer(_))));
+    vi.connect(&peer).expect("an idle VI");
+    let rows = commits(&ledger.take_deeds());
+    assert_eq!(rows.iter().filter(|row| row.0 == table::TEMPLATE).count(), 8);
+    assert_eq!(rows.last(), Some(&(table::VI_STATE, 0, [1, 0, 0])));
+
+    vi.ring_doorbell(Direction::Receive, 5).expect("the ledger takes it");
+    assert_eq!(ledger.take_deeds(), [Deed::Doorbell { offset: 8, token: 5 }]);
+
+    ledger.books().registers.insert(registers::RESULT, 3);
+    assert_eq!(vi.state().ok(), Some(ViState::Error));
+    let again = vi.connect(&peer).expect_err("it is in error").to_string();
+    assert!(again.contains("in error") && again.contains("idle"), "{again}");
+
+    vi.destroy().expect("it exists");
+    assert!(matches!(vi.destroy(), Err(AgentError::UnknownVi(0))));
+    assert!(matches!(vi.connect(&peer), Err(AgentError::UnknownVi(0))));
+    agent.destroy_tag(tag).expect("nobody uses it any more");
+}
+
+#[test]
+fn a_peer_on_the_same_nic_is_reached_by_loopback() {
+    let (ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    let one = agent.create_vi(vi_attributes(tag)).expect("a free VI");
+    let two = agent.create_vi(vi_attributes(tag)).expect("a free VI");
+    ledger.take_deeds();
+    one.connect(&two.info()).expect("idle");
+    let loopback = |deeds: Vec<Deed>| {
+        deeds.iter().any(|deed| {
+            matches!(deed, Deed::Command { table: table::TRANSMIT, words, .. } if words[0] >> 26 & 1 == 1)
+        })
+    };
+    assert!(loopback(ledger.take_deeds()));
+    two.connect(&ConnectionInfo { ip: Ipv4Addr::new(10, 0, 0, 9), ..one.info() }).expect("idle");
+    assert!(!loopback(ledger.take_deeds()), "another address is another NIC");
+}
+
+#[test]
+fn vis_run_out_and_their_queue_pair_numbers_change() {
+    let (_ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    let mut seen = HashSet::new();
+    for _ in 0..3 {
+        let vis: Vec<_> = (0..4).map(|_| agent.create_vi(vi_attributes(tag)).expect("a free VI")).collect();
+        assert!(matches!(agent.create_vi(vi_attributes(tag)), Err(AgentError::Full(4, _))));
+        for vi in vis {
+            assert!(seen.insert(vi.info().queue_pair));
+            // A connection that ended takes its number with it.
+            vi.make_idle().expect("it exists");
+            assert!(seen.insert(vi.info().queue_pair));
+            vi.destroy().expect("it exists");
+        }
+    }
+    let attributes = ViAttributes { send_log2: 11, ..vi_attributes(tag) };
+    assert!(matches!(agent.create_vi(attributes), Err(AgentError::Ring(11))));
+    let attributes = ViAttributes { max_transfer: 0, ..vi_attributes(tag) };
+    assert!(matches!(agent.create_vi(attributes), Err(AgentError::MaxTransfer(0))));
+}
+
+#[test]
+fn arm_words_name_position_and_never_repeat() {
+    let (ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    let vis = [0, 1].map(|_| agent.create_vi(vi_attributes(tag)).expect("a free VI"));
+    let rows = ledger.take_deeds();
+    // Four vectors: three for four queues.
+    for (row, vector) in [(0, 1), (1, 2), (2, 3), (3, 1)] {
+        let found = rows.iter().find_map(|deed| match deed {
+            Deed::Command { table: table::WORK_QUEUE, row: at, words, .. }
+                if *at == row && work_queue::OPEN.get(words) == 1 =>
+            {
+                Some(words)
+            }
+            _ => None,
+        });
+        assert_eq!(work_queue::VECTOR.get(found.expect("a row")), vector, "row {row}");
+    }
+    assert_eq!(vis[1].vector(Direction::Receive), 1);
+    vis[1].arm(Direction::Send, 0x3fff).expect("posted");
+    vis[1].arm(Direction::Receive, 0x4001).expect("posted");
+    let page = 1 << 12;
+    let arms = [
+        Deed::Doorbell { offset: page + 0x10, token: 1 << 32 | 0x3fff },
+        Deed::Doorbell { offset: page + 0x18, token: 2 << 32 | 1 },
+    ];
+    assert_eq!(ledger.take_deeds(), arms);
+}

@@ -1,0 +1,288 @@
+//! A session is a Kernel Agent: most of what it is asked, it asks viad.
+
+use std::{
+    net::Ipv4Addr,
+    sync::{atomic::Ordering, Arc},
+    time::{Duration, Instant},
+};
+
+use viaduct_spec::{layout::Code, register::counter};
+
+use super::{
+    super::{
+        doorbell_page::Kind,
+        notice::EVENTS,
+        protocol::{Answer, Request},
+    },
+    bell::Bell,
+    Client, PAUSE,
+};
+use crate::{
+    address::{ConnectionInfo, Mac},
+    agent::{vis::ViAttributes, AgentError, Event, Limits, MemoryAttributes, NicKind, LONGEST_SLEEP},
+    connection_agent::ConnectionAgent,
+    device::{DeviceError, Polling},
+    kernel_agent::{CqName, KernelAgent, ViName},
+    queues::{
+        cq::{Consumer, Cq},
+        entries::Entries,
+        ring::Ring,
+        vi::{Parts, Vi},
+        ViState,
+    },
+};
+
+/// A hosts file that is longer is cut off, in bytes.
+const LONGEST_HOSTS: usize = 1 << 20;
+
+impl KernelAgent for Client {
+    fn kind(&self) -> NicKind {
+        self.welcome.kind
+    }
+
+    fn limits(&self) -> Limits {
+        self.welcome.limits
+    }
+
+    fn mac(&self) -> Mac {
+        self.welcome.mac
+    }
+
+    fn ip(&self) -> Ipv4Addr {
+        self.welcome.ip
+    }
+
+    fn dma_bytes(&self) -> u64 {
+        self.welcome.bytes
+    }
+
+    fn check(&self) -> Result<(), AgentError> {
+        self.done(&Request::Check)
+    }
+
+    fn check_here(&self) -> Result<(), AgentError> {
+        Client::check_here(self)
+    }
+
+    fn pause(&self) {
+        std::thread::sleep(PAUSE);
+    }
+
+    fn polling(&self) -> Polling {
+        self.welcome.polling
+    }
+
+    fn vectors(&self) -> u8 {
+        self.welcome.vectors
+    }
+
+    fn generation(&self, vector: u8) -> Option<u64> {
+        let Bell { notice, sleepers, .. } = &*self.bell;
+        (vector < self.welcome.vectors).then(|| sleepers.generation(notice, vector)).flatten()
+    }
+
+    fn sleep(&self, vector: u8, seen: u64, timeout: Duration) -> bool {
+        let start = Instant::now();
+        loop {
+            if self.generation(vector) != Some(seen) {
+                return true;
+            }
+            let left = timeout.saturating_sub(start.elapsed());
+            // Who asks next whether the NIC still answers hears that viad is gone.
+            if left.is_zero() || self.bell.check().is_err() {
+                return false;
+            }
+            self.bell.sleepers.sleep(&self.bell.notice, vector, seen, left);
+        }
+    }
+
+    fn wake(&self, vector: u8) {
+        self.bell.sleepers.wake(&self.bell.notice, vector);
+    }
+
+    fn hold_off(&self, _vector: u8, _holdoff: Duration) -> Result<(), AgentError> {
+        Err(DeviceError::Refused {
+            request: "interrupt moderation".into(),
+            reason: "the vectors of a viad's NIC are common to its clients: its configuration sets it".into(),
+        }
+        .into())
+    }
+
+    fn create_tag(&self) -> Result<u16, AgentError> {
+        match self.call(&Request::CreateTag)?.0 {
+            Answer::Tag(tag) => Ok(tag),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
+    fn destroy_tag(&self, tag: u16) -> Result<(), AgentError> {
+        self.done(&Request::DestroyTag(tag))
+    }
+
+    unsafe fn register(
+        &self,
+        address: usize,
+        length: usize,
+        attributes: MemoryAttributes,
+    ) -> Result<u32, AgentError> {
+        let request = Request::Register { address: address as u64, length: length as u64, attributes };
+        match self.call(&request)?.0 {
+            Answer::Handle(handle) => Ok(handle),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
+    fn deregister(&self, handle: u32) -> Result<(), AgentError> {
+        self.done(&Request::Deregister(handle))
+    }
+
+    fn set_memory_attributes(&self, handle: u32, attributes: MemoryAttributes) -> Result<(), AgentError> {
+        self.done(&Request::SetMemoryAttributes(handle, attributes))
+    }
+
+    fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
+        match self.call(&Request::MemoryAttributes(handle))?.0 {
+            Answer::Attributes(attributes) => Ok(attributes),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
+    fn create_vi(self: Arc<Self>, attributes: ViAttributes) -> Result<Vi, AgentError> {
+        let (answer, files) = self.call(&Request::CreateVi(attributes))?;
+        let Answer::Vi { name, info, rings, vectors } = answer else { return Err(self.wrong(&answer)) };
+        let ring = |offset: u32, log2| {
+            Ring::new(&self.arena, offset as usize, log2)
+                .ok_or_else(|| self.broken("a ring outside the arena"))
+        };
+        let parts = Parts {
+            send: ring(rings[0], attributes.send_log2)?,
+            receive: ring(rings[1], attributes.receive_log2)?,
+            vectors,
+            doorbells: self.page(Kind::Vi, files.into_iter().next())?,
+        };
+        Ok(Vi::new(self, name, info, parts))
+    }
+
+    fn set_vi_attributes(
+        &self,
+        vi: ViName,
+        attributes: ViAttributes,
+        anew: bool,
+    ) -> Result<ConnectionInfo, AgentError> {
+        match self.call(&Request::SetViAttributes(vi, attributes, anew))?.0 {
+            Answer::Info(info) => Ok(info),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
+    fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError> {
+        self.done(&Request::ConnectVi(vi, *peer))
+    }
+
+    fn break_vi(&self, vi: ViName) -> Result<(), AgentError> {
+        self.done(&Request::BreakVi(vi))
+    }
+
+    fn idle_vi(&self, vi: ViName) -> Result<ConnectionInfo, AgentError> {
+        match self.call(&Request::IdleVi(vi))?.0 {
+            Answer::Info(info) => Ok(info),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
+    fn vi_state(&self, vi: ViName) -> Result<ViState, AgentError> {
+        match self.call(&Request::ViState(vi))?.0 {
+            Answer::State(state) => Ok(state),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
+    fn destroy_vi(&self, vi: ViName) -> Result<(), AgentError> {
+        self.done(&Request::DestroyVi(vi))
+    }
+
+    fn create_cq(self: Arc<Self>, entries: usize) -> Result<Cq, AgentError> {
+        let count = u32::try_from(entries).map_err(|_| AgentError::Entries(entries))?;
+        let (answer, files) = self.call(&Request::CreateCq(count))?;
+        let Answer::Cq { name, vector } = answer else { return Err(self.wrong(&answer)) };
+        let mut files = files.into_iter();
+        let ring = self.entries(files.next(), entries)?;
+        let consumer = Consumer::new(self.page(Kind::Cq, files.next())?, ring);
+        Ok(Cq::new(self, name, vector, consumer))
+    }
+
+    fn resize_cq(&self, cq: CqName, entries: usize) -> Result<(Entries, u32), AgentError> {
+        let count = u32::try_from(entries).map_err(|_| AgentError::Entries(entries))?;
+        let (answer, files) = self.call(&Request::ResizeCq(cq, count))?;
+        let Answer::Resized { written } = answer else { return Err(self.wrong(&answer)) };
+        Ok((self.entries(files.into_iter().next(), entries)?, written))
+    }
+
+    fn destroy_cq(&self, cq: CqName) -> Result<(), AgentError> {
+        self.done(&Request::DestroyCq(cq))
+    }
+
+    fn take_events(&self) -> Result<Vec<Event>, AgentError> {
+        match self.call(&Request::TakeEvents)?.0 {
+            Answer::Events(events) => Ok(events),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
+    fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, AgentError> {
+        let start = Instant::now();
+        loop {
+            // viad raises it when it has the events. What it was raised for before the last fetch has been fetched.
+            let seen = self.told(EVENTS);
+            let events = match seen == self.events_seen.load(Ordering::Relaxed) {
+                true => {
+                    self.check_here()?;
+                    Vec::new()
+                }
+                false => {
+                    let events = self.take_events()?;
+                    self.events_seen.store(seen, Ordering::Relaxed);
+                    events
+                }
+            };
+            let left = timeout.saturating_sub(start.elapsed());
+            if !events.is_empty() || left.is_zero() {
+                return Ok(events);
+            }
+            self.sleep_untold(EVENTS, seen, left.min(LONGEST_SLEEP));
+        }
+    }
+
+    fn connections(self: Arc<Self>) -> Result<Arc<dyn ConnectionAgent>, AgentError> {
+        Ok(self)
+    }
+
+    fn hosts(&self) -> Result<Option<String>, AgentError> {
+        let mut text = Vec::new();
+        loop {
+            match self.call(&Request::Hosts(text.len() as u32))?.0 {
+                Answer::Hosts(None) => return Ok(None),
+                Answer::Hosts(Some(piece)) if piece.is_empty() || text.len() > LONGEST_HOSTS => {
+                    return Ok(Some(String::from_utf8_lossy(&text).into_owned()));
+                }
+                Answer::Hosts(Some(piece)) => text.extend(piece),
+                other => return Err(self.wrong(&other)),
+            }
+        }
+    }
+
+    fn time(&self) -> Result<u32, AgentError> {
+        match self.call(&Request::Time)?.0 {
+            Answer::Time(time) => Ok(time),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
+    fn counters(&self) -> Result<Vec<(&'static Code, u64)>, AgentError> {
+        static CODES: &[Code] = counter::CODES.codes;
+        match self.call(&Request::Counters)?.0 {
+            Answer::Counters(values) => Ok(CODES.iter().zip(values).collect()),
+            other => Err(self.wrong(&other)),
+        }
+    }
+}

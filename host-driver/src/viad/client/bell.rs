@@ -1,0 +1,68 @@
+//! Doorbell pages and sleepers have a bell in common, and hear from it that viad is gone.
+
+use std::{
+    os::fd::OwnedFd,
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        OnceLock,
+    },
+    time::Duration,
+};
+
+use rustix::{
+    event::{poll, PollFd, PollFlags},
+    io::Errno,
+};
+
+use super::{Notice, Sleepers};
+use crate::device::DeviceError;
+
+/// How often those who sleep are woken when viad has gone: each may be between its look and its sleep.
+const LAST_WAKES: u32 = 40;
+/// And how long after each other.
+const BETWEEN_WAKES: Duration = Duration::from_millis(25);
+
+/// What doorbell pages and sleepers have in common.
+pub(super) struct Bell {
+    pub(super) place: String,
+    pub(super) notice: Notice,
+    /// The session's own.
+    pub(super) own: Notice,
+    pub(super) wake: OwnedFd,
+    /// Why viad is gone, once it is.
+    pub(super) reason: OnceLock<String>,
+    pub(super) gone: AtomicBool,
+    pub(super) sleepers: Sleepers,
+}
+
+impl Bell {
+    pub(super) fn check(&self) -> Result<(), DeviceError> {
+        if !self.gone.load(Ordering::Relaxed) && !self.notice.has_ended() {
+            return Ok(());
+        }
+        let reason = self.reason.get().map_or("viad ended", String::as_str);
+        Err(DeviceError::Gone { place: self.place.clone(), reason: reason.into() })
+    }
+
+    /// viad is gone: nobody sleeps on.
+    pub(super) fn end(&self, reason: String) -> DeviceError {
+        // The first reason counts.
+        let _ = self.reason.set(reason);
+        self.gone.store(true, Ordering::SeqCst);
+        for notice in [&self.notice, &self.own] {
+            (0..=u8::MAX).take_while(|&n| notice.generation(n).is_some()).for_each(|n| notice.wake(n));
+        }
+        let reason = self.reason.get().cloned().unwrap_or_default();
+        DeviceError::Gone { place: self.place.clone(), reason }
+    }
+}
+
+/// Ends with the session. When viad is gone, those who sleep are woken.
+pub(super) fn watch(socket: &OwnedFd, bell: &Bell) {
+    let mut files = [PollFd::new(socket, PollFlags::RDHUP)];
+    while let Err(Errno::INTR) = poll(&mut files, None) {}
+    for _ in 0..LAST_WAKES {
+        bell.end("viad ended, or closed the session (its log says why)".into());
+        std::thread::sleep(BETWEEN_WAKES);
+    }
+}

@@ -1,0 +1,199 @@
+//! The library's side: the Kernel Agent that a `viad` is, at the other end of a socket.
+
+mod agent;
+mod bell;
+mod doorbell;
+mod exchange;
+
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::Path,
+    sync::{
+        atomic::{AtomicBool, AtomicU32},
+        Arc, Mutex, OnceLock, PoisonError,
+    },
+    time::Duration,
+};
+
+use rustix::net::{
+    connect, shutdown, socket_with, sockopt, AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType,
+};
+
+use self::{
+    bell::{watch, Bell},
+    doorbell::Polled,
+    exchange::{exchange, four, unexpected},
+};
+use super::{
+    connections::Heard,
+    doorbell_page::{DoorbellPage, Kind},
+    notice::{self, Notice},
+    protocol::{self, Answer, Request, Welcome},
+    sleepers::Sleepers,
+};
+use crate::{
+    agent::AgentError,
+    credentials::Credentials,
+    device::{DeviceError, DmaAccess},
+    fork::Birth,
+    memory::{self, Mapping},
+    queues::{doorbells::Doorbells, entries::Entries},
+    thread,
+};
+
+/// How long viad may take to answer. The end of one that died is seen at once; a simulated NIC on a loaded machine is
+/// slow, and viad itself gives a silent one up after four seconds.
+const ANSWER: Duration = Duration::from_secs(15);
+/// What [`KernelAgent::pause`] sleeps.
+const PAUSE: Duration = Duration::from_micros(20);
+
+/// A session with a `viad`. Dropping it gives everything back.
+pub struct Client {
+    born: Birth,
+    bell: Arc<Bell>,
+    socket: OwnedFd,
+    /// One request at a time.
+    turn: Mutex<()>,
+    welcome: Welcome,
+    arena: Arc<Mapping>,
+    pub(super) news: Mutex<Heard>,
+    /// What the session's page said of errors when they were last fetched: 0 at first, as there.
+    events_seen: AtomicU32,
+}
+
+impl Client {
+    /// Opens a session with the viad whose socket is at `path`.
+    ///
+    /// # Errors
+    /// [`DeviceError::Gone`] when nobody answers there; [`AgentError::Remote`] with viad's reason when it does not want to.
+    pub fn open(path: impl AsRef<Path>) -> Result<Arc<Self>, AgentError> {
+        Self::open_of(path, None)
+    }
+
+    /// The same, of a viad that may run as `user`, beside root and this process's user.
+    ///
+    /// # Errors
+    /// As [`Client::open`].
+    pub fn open_of(path: impl AsRef<Path>, user: Option<u32>) -> Result<Arc<Self>, AgentError> {
+        let path = path.as_ref();
+        let place = path.display().to_string();
+        let gone = |reason: String| DeviceError::Gone { place: place.clone(), reason };
+        let system = |request: &str| {
+            let request = request.to_string();
+            move |source: io::Error| DeviceError::System { request, source }
+        };
+        let memories = memory::own()?;
+        let connected = (|| -> io::Result<OwnedFd> {
+            let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+            connect(&socket, &SocketAddrUnix::new(path)?)?;
+            sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(ANSWER))?;
+            Ok(socket)
+        })();
+        let socket = connected.map_err(|error| gone(format!("connect: {error}")))?;
+        let server = Credentials::of_peer(&socket).map_err(system("SO_PEERCRED"))?;
+        server.check_server_of(user).map_err(gone)?;
+        let hello = Request::Hello { magic: protocol::MAGIC, version: protocol::VERSION };
+        let files = [memories[0].as_fd(), memories[1].as_fd()];
+        let (reply, files) = exchange(&socket, &hello, &files).map_err(gone)?;
+        let welcome = match reply? {
+            Answer::Welcome(welcome) => welcome,
+            other => return Err(gone(unexpected(&other)).into()),
+        };
+        let [notice, own, arena, wake] = four(files).map_err(gone)?;
+        let map = |file: BorrowedFd<'_>, length, access| {
+            Mapping::of(file, length, access).map_err(|error| gone(format!("its memory: {error}")))
+        };
+        let page = |file: OwnedFd| -> Result<Notice, DeviceError> {
+            let page = map(file.as_fd(), notice::BYTES, DmaAccess::Read)?;
+            Notice::of(page).ok_or_else(|| gone("its notice page is short".into()))
+        };
+        let (notice, own) = (page(notice)?, page(own)?);
+        let arena = Arc::new(map(arena.as_fd(), welcome.arena as usize, DmaAccess::ReadWrite)?);
+        let watched = socket.try_clone().map_err(system("a descriptor"))?;
+        let bell = Arc::new(Bell {
+            place: place.clone(),
+            notice,
+            own,
+            wake,
+            reason: OnceLock::new(),
+            gone: AtomicBool::new(false),
+            sleepers: Sleepers::default(),
+        });
+        let told = Arc::clone(&bell);
+        thread::spawn("viad-watch", move || watch(&watched, &told)).map_err(system("a thread"))?;
+        let born = Birth::now();
+        let (turn, news, events_seen) = (Mutex::new(()), Mutex::default(), AtomicU32::new(0));
+        Ok(Arc::new(Self { born, bell, socket, turn, welcome, arena, news, events_seen }))
+    }
+
+    pub(super) fn call(&self, request: &Request) -> Result<(Answer, Vec<OwnedFd>), AgentError> {
+        self.born.check()?;
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        self.bell.check()?;
+        let (reply, files) = exchange(&self.socket, request, &[]).map_err(|reason| {
+            // Whatever comes later would be taken for another's answer.
+            let _ = shutdown(&self.socket, Shutdown::Both);
+            self.bell.end(reason)
+        })?;
+        Ok((reply?, files))
+    }
+
+    /// viad answers what was not asked.
+    pub(super) fn wrong(&self, answer: &Answer) -> AgentError {
+        let _ = shutdown(&self.socket, Shutdown::Both);
+        self.bell.end(unexpected(answer)).into()
+    }
+
+    /// How often viad has said so in the session's own page.
+    pub(super) fn told(&self, what: u8) -> u32 {
+        self.bell.own.generation(what).unwrap_or_default()
+    }
+
+    /// Sleeps until viad says so again, at most for `timeout`; not when it is gone. It may wake early.
+    pub(super) fn sleep_untold(&self, what: u8, seen: u32, timeout: Duration) {
+        if self.bell.check().is_ok() {
+            self.bell.own.sleep(what, seen, timeout);
+        }
+    }
+
+    /// Whether viad is there, as far as one knows without asking.
+    pub(super) fn check_here(&self) -> Result<(), AgentError> {
+        self.born.check()?;
+        Ok(self.bell.check()?)
+    }
+
+    fn broken(&self, reason: impl ToString) -> AgentError {
+        let _ = shutdown(&self.socket, Shutdown::Both);
+        self.bell.end(reason.to_string()).into()
+    }
+
+    pub(super) fn done(&self, request: &Request) -> Result<(), AgentError> {
+        match self.call(request)?.0 {
+            Answer::Done => Ok(()),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
+    fn page(&self, kind: Kind, file: Option<OwnedFd>) -> Result<Doorbells, AgentError> {
+        let file = file.ok_or_else(|| self.broken("a doorbell page is missing"))?;
+        let page = DoorbellPage::of(kind, file.as_fd()).map_err(|e| self.broken(e))?;
+        Ok(Doorbells::of_page(Polled { page, bell: Arc::clone(&self.bell) }))
+    }
+
+    fn entries(&self, file: Option<OwnedFd>, entries: usize) -> Result<Entries, AgentError> {
+        let file = file.ok_or_else(|| self.broken("a ring is missing"))?;
+        let bytes = Entries::bytes(entries).ok_or(AgentError::Entries(entries))?;
+        let memory = Mapping::of(file.as_fd(), bytes, DmaAccess::ReadWrite).map_err(|e| self.broken(e))?;
+        Entries::over(Arc::new(memory), entries).ok_or(AgentError::Entries(entries))
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        if self.born.is_here() {
+            // viad gives everything back, and the watch ends.
+            let _ = shutdown(&self.socket, Shutdown::Both);
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Requests and replies, and their encoding. Both ends decode what the other process wrote: nothing that arrives
+//! makes them panic or reserve more memory than it is long.
+
+use std::net::Ipv4Addr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    address::{ConnectionInfo, Mac},
+    agent::{vis::ViAttributes, AgentError, ErrorClass, Event, Limits, MemoryAttributes, NicKind},
+    cm::{self, CmError, ConnectionId, Discriminator, ListenerId},
+    connection_agent::Ask,
+    device::Polling,
+    kernel_agent::{CqName, ViName},
+    queues::ViState,
+};
+
+use super::report::{SessionReport, ViReport};
+
+/// What a client says first.
+pub const MAGIC: [u8; 8] = *b"VIAduct\n";
+/// The version of everything in this file.
+pub const VERSION: u32 = 4;
+/// The longest message in bytes.
+pub const LONGEST: usize = 32 << 10;
+/// The most events in one reply.
+pub const MOST_EVENTS: usize = 256;
+/// The most sessions or VIs that one reply tells of.
+pub const MOST_REPORTS: usize = 64;
+/// The most connection events in one reply: each has less than 400 bytes.
+pub const MOST_NEWS: usize = 64;
+
+/// What a client asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Request {
+    /// First of all: who speaks. Descriptors: `/proc/self/mem` for reading and writing, and for reading.
+    Hello {
+        /// [`MAGIC`].
+        magic: [u8; 8],
+        /// [`VERSION`].
+        version: u32,
+    },
+    /// [`Answer::Tag`].
+    CreateTag,
+    /// [`Answer::Done`].
+    DestroyTag(u16),
+    /// [`Answer::Handle`].
+    Register {
+        /// First byte.
+        address: u64,
+        /// Bytes.
+        length: u64,
+        /// Tag and rights.
+        attributes: MemoryAttributes,
+    },
+    /// [`Answer::Done`].
+    Deregister(u32),
+    /// [`Answer::Done`].
+    SetMemoryAttributes(u32, MemoryAttributes),
+    /// [`Answer::Attributes`].
+    MemoryAttributes(u32),
+    /// [`Answer::Vi`].
+    CreateVi(ViAttributes),
+    /// Other attributes, and whether both rings start anew: [`Answer::Info`].
+    SetViAttributes(ViName, ViAttributes, bool),
+    /// [`Answer::Done`].
+    ConnectVi(ViName, ConnectionInfo),
+    /// [`Answer::Done`].
+    BreakVi(ViName),
+    /// [`Answer::Info`].
+    IdleVi(ViName),
+    /// [`Answer::State`].
+    ViState(ViName),
+    /// [`Answer::Done`].
+    DestroyVi(ViName),
+    /// [`Answer::Cq`].
+    CreateCq(u32),
+    /// [`Answer::Resized`].
+    ResizeCq(CqName, u32),
+    /// [`Answer::Done`].
+    DestroyCq(CqName),
+    /// [`Answer::Events`].
+    TakeEvents,
+    /// Whether the device still answers: [`Answer::Done`].
+    Check,
+    /// [`Answer::Time`].
+    Time,
+    /// [`Answer::Counters`].
+    Counters,
+    /// Wait for the next who asks for this discriminator: [`Answer::Listener`].
+    Listen(Discriminator),
+    /// [`Answer::Done`].
+    Unlisten(ListenerId),
+    /// Ask who listens: [`Answer::Connection`].
+    Connect(Ask),
+    /// Ask who asks us: [`Answer::Connection`].
+    PeerRequest(Ask),
+    /// With a VI and the consumer's own: [`Answer::Done`].
+    Accept(ConnectionId, ViName, Vec<u8>),
+    /// With the consumer's own: [`Answer::Done`].
+    Reject(ConnectionId, Vec<u8>),
+    /// [`Answer::Done`].
+    Disconnect(ConnectionId),
+    /// [`Answer::News`].
+    TakeNews,
+    /// The hosts file, from this byte on: [`Answer::Hosts`].
+    Hosts(u32),
+    /// Sessions that this user may know of, from this number on: [`Answer::Sessions`].
+    Sessions(u64),
+    /// VIs of such a session, from this index on: [`Answer::Vis`].
+    Vis(u64, u16),
+}
+
+/// What viad answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Answer {
+    /// It is done.
+    Done,
+    /// To [`Request::Hello`]. Descriptors: the notice page, the session's own one, the arena, the eventfd that wakes the forwarder.
+    Welcome(Welcome),
+    /// A protection tag.
+    Tag(u16),
+    /// A memory handle.
+    Handle(u32),
+    /// What a handle was registered with.
+    Attributes(MemoryAttributes),
+    /// A VI. Descriptor: its doorbell page.
+    Vi {
+        /// What to call it.
+        name: ViName,
+        /// For its first connection.
+        info: ConnectionInfo,
+        /// Where its rings are in the arena, in bytes: send, receive.
+        rings: [u32; 2],
+        /// Interrupt vectors of its send and receive queue.
+        vectors: [u8; 2],
+    },
+    /// For a VI's next connection.
+    Info(ConnectionInfo),
+    /// A VI's state.
+    State(ViState),
+    /// A completion queue. Descriptors: its ring, its doorbell page.
+    Cq {
+        /// What to call it.
+        name: CqName,
+        /// Interrupt vector of its entries.
+        vector: u8,
+    },
+    /// A completion queue has another ring. Descriptor: that ring.
+    Resized {
+        /// Entries in the old ring, modulo 2^18.
+        written: u32,
+    },
+    /// Events of the client's VIs, oldest first, at most [`MOST_EVENTS`].
+    Events(Vec<Event>),
+    /// Device time in ticks of 1.024 us.
+    Time(u32),
+    /// The counters in the order of `register::counter`.
+    Counters(Vec<u64>),
+    /// Who waits for a request.
+    Listener(ListenerId),
+    /// What was asked for, or asks.
+    Connection(ConnectionId),
+    /// Events of the client's connections, oldest first, at most [`MOST_NEWS`].
+    News(Vec<cm::Event>),
+    /// A piece of the hosts file; empty behind its end. None: there is no such file.
+    Hosts(Option<Vec<u8>>),
+    /// Sessions, at most [`MOST_REPORTS`].
+    Sessions(Vec<SessionReport>),
+    /// VIs, at most [`MOST_REPORTS`].
+    Vis(Vec<ViReport>),
+    /// The connection manager refused.
+    Unconnected(CmError),
+}
+
+/// What a client learns of the NIC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Welcome {
+    /// What carries out the work.
+    pub kind: NicKind,
+    /// What this user may have of it.
+    pub limits: Limits,
+    /// The NIC's Ethernet address.
+    pub mac: Mac,
+    /// The NIC's IPv4 address.
+    pub ip: Ipv4Addr,
+    /// Bytes that this user may register.
+    pub bytes: u64,
+    /// Interrupt vectors in the notice page.
+    pub vectors: u8,
+    /// Bytes of the arena.
+    pub arena: u32,
+    /// What a client does who polls.
+    pub polling: Polling,
+}
+
+/// Why viad did not do it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// What kind of error it is.
+    pub class: ErrorClass,
+    /// In words.
+    pub text: String,
+}
+
+/// What comes back.
+pub type Reply = Result<Answer, Refusal>;
+
+impl From<AgentError> for Refusal {
+    fn from(error: AgentError) -> Self {
+        let mut text = error.to_string();
+        // Whatever the error quotes, it fits a message.
+        text.truncate((0..=1024).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0));
+        Self { class: error.class(), text }
+    }
+}
+
+impl From<Refusal> for AgentError {
+    fn from(Refusal { class, text }: Refusal) -> Self {
+        Self::Remote { class, text }
+    }
+}
+
+/// What is wrong with a message.
+#[derive(Debug, thiserror::Error)]
+pub enum Malformed {
+    /// Not of the expected type.
+    #[error("it cannot be decoded: {0}")]
+    Encoding(#[from] postcard::Error),
+    /// There is more behind it.
+    #[error("{0} bytes behind its end")]
+    Trailing(usize),
+    /// Longer than [`LONGEST`].
+    #[error("longer than {LONGEST} bytes")]
+    Long,
+}
+
+/// The bytes of a message.
+pub fn encode(message: &impl Serialize) -> Result<Vec<u8>, Malformed> {
+    let bytes = postcard::to_stdvec(message)?;
+    if bytes.len() > LONGEST {
+        return Err(Malformed::Long);
+    }
+    Ok(bytes)
+}
+
+/// A message from its bytes: all of them.
+pub fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Malformed> {
+    if bytes.len() > LONGEST {
+        return Err(Malformed::Long);
+    }
+    let (message, rest) = postcard::take_from_bytes(bytes)?;
+    if rest.is_empty() {
+        Ok(message)
+    } else {
+        Err(Malformed::Trailing(rest.len()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

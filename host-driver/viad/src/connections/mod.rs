@@ -1,0 +1,325 @@
+//! Connections of all sessions: one connection manager on the NIC's raw channel, and whose its listeners and connections are.
+//!
+//! Sessions ask in their own threads, [`Connections::run`] hears the wire in another; whoever has made something happen hands it out.
+//! Nothing here waits for a peer.
+
+mod names;
+mod wire;
+
+use std::{
+    collections::BTreeMap,
+    os::fd::OwnedFd,
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+    },
+};
+
+use rustix::event::{eventfd, EventfdFlags};
+use viaduct_driver::{
+    agent::{
+        connector::{Ask, Connector, ConnectorError},
+        raw::Filter,
+        Agent, AgentError,
+    },
+    cm::{
+        self, config, progress::Progress, CmError, Config, ConnectionId, Discriminator, Event, Host,
+        ListenerId,
+    },
+    kernel_agent::ViName,
+};
+
+use self::names::Names;
+use crate::{accounts::Share, inbox::Inbox, tap::Tap};
+
+/// Requests that are not established, of all sessions: each user's are limited.
+const PENDING: usize = 1024;
+
+/// The connections of a NIC.
+pub struct Connections {
+    connector: Connector,
+    routes: Mutex<Routes>,
+    stopped: AtomicBool,
+    tap: Option<Tap>,
+    /// Ends the thread that looks at it.
+    stop_tap: OwnedFd,
+}
+
+/// Who asks: a session.
+#[derive(Debug, Clone)]
+pub struct Party {
+    /// Its user.
+    pub uid: u32,
+    /// Where its events go.
+    pub inbox: Arc<Inbox>,
+}
+
+impl Party {
+    /// All sessions of a user have one share. 0 is nobody's.
+    fn share(&self) -> cm::Party {
+        1 + cm::Party::from(self.uid)
+    }
+
+    fn is(&self, other: &Inbox) -> bool {
+        self.inbox.session == other.session
+    }
+}
+
+#[derive(Default)]
+struct Routes {
+    listeners: BTreeMap<ListenerId, Listener>,
+    connections: BTreeMap<ConnectionId, Route>,
+    names: Names,
+}
+
+struct Listener {
+    inbox: Arc<Inbox>,
+    discriminator: Discriminator,
+    share: Share,
+}
+
+struct Route {
+    inbox: Arc<Inbox>,
+    /// None: somebody asks, and is not decided on.
+    vi: Option<ViName>,
+    /// What that counts as.
+    _undecided: Option<Share>,
+}
+
+impl Routes {
+    fn own(&self, party: &Party, id: ConnectionId) -> Result<&Route, CmError> {
+        self.connections.get(&id).filter(|route| party.is(&route.inbox)).ok_or(CmError::Gone(id.number()))
+    }
+
+    /// A VI has one connection at a time.
+    fn check_free(&self, vi: ViName) -> Result<(), AgentError> {
+        if self.connections.values().any(|route| route.vi == Some(vi)) {
+            let (state, rule) = ("connected, or being connected", "it has one connection at a time");
+            return Err(AgentError::State { vi: vi.index, state, rule });
+        }
+        Ok(())
+    }
+
+    fn hold(&mut self, party: &Party, name: Discriminator) -> Result<(), AgentError> {
+        let listeners = &self.listeners;
+        self.names.hold((party.uid, party.inbox.session), name, |held| {
+            listeners.values().any(|one| party.is(&one.inbox) && one.discriminator == held)
+        })
+    }
+}
+
+impl Connections {
+    /// Opens the NIC's raw channel, and shares it with the host's interface, if there is one. It answers ARP for the NIC's address.
+    pub fn open(agent: &Arc<Agent>, seed: u64, tap: Option<Tap>) -> Result<Self, AgentError> {
+        let own = Host { mac: agent.mac(), ip: agent.ip() };
+        let limits = config::Limits { pending: PENDING, ..config::Limits::default() };
+        let config = Config { pkey: agent.pkey(), limits, ..Config::new(own, seed) };
+        let connector = Connector::with(agent, config)?;
+        if tap.is_some() {
+            let filter = Filter { broadcast: true, multicast: true, ..Filter::default() };
+            connector.raw().set_filter(filter)?;
+        }
+        let stop_tap = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let stop_tap = stop_tap.map_err(|error| AgentError::Arena(error.into()))?;
+        Ok(Self { connector, routes: Mutex::default(), stopped: AtomicBool::new(false), tap, stop_tap })
+    }
+
+    /// Ends [`Connections::run`] and [`Connections::run_tap`] soon.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        // A counter that starts at 0 takes a 1.
+        let _ = rustix::io::write(&self.stop_tap, &1u64.to_ne_bytes());
+    }
+
+    /// Waits for the next who asks for a discriminator; `share` is what that counts as.
+    pub fn listen(&self, party: &Party, name: Discriminator, share: Share) -> Result<ListenerId, AgentError> {
+        let mut routes = self.routes();
+        routes.hold(party, name)?;
+        let id = self.connector.listen_for(party.share(), name, true);
+        let listener = Listener { inbox: Arc::clone(&party.inbox), discriminator: name, share };
+        routes.listeners.insert(id, listener);
+        Ok(id)
+    }
+
+    /// Waits no longer, and refuses who has asked and was not fetched. One that is not there is no error: it has got its request.
+    pub fn unlisten(&self, party: &Party, id: ListenerId) -> Result<(), AgentError> {
+        let mut routes = self.routes();
+        if routes.listeners.get(&id).is_some_and(|one| party.is(&one.inbox)) {
+            routes.listeners.remove(&id);
+            self.connector.unlisten(id)?;
+        }
+        match party.inbox.take_request(id) {
+            Some(id) => self.part(&mut routes, party, id),
+            None => self.hand_out(&mut routes),
+        }
+    }
+
+    /// Asks who listens.
+    pub fn connect(&self, party: &Party, ask: Ask) -> Result<ConnectionId, ConnectorError> {
+        let mut routes = self.routes();
+        // A client that needs no name has the one without bytes, whoever listens on that.
+        if !ask.from.as_bytes().is_empty() {
+            routes.names.check(party.uid, ask.from)?;
+        }
+        self.ask(&mut routes, party, ask, Connector::connect_for)
+    }
+
+    /// Asks who asks us.
+    pub fn peer_request(&self, party: &Party, ask: Ask) -> Result<ConnectionId, ConnectorError> {
+        let mut routes = self.routes();
+        routes.hold(party, ask.from)?;
+        self.ask(&mut routes, party, ask, Connector::peer_request_for)
+    }
+
+    fn ask(
+        &self,
+        routes: &mut Routes,
+        party: &Party,
+        ask: Ask,
+        how: fn(&Connector, cm::Party, Ask) -> Result<ConnectionId, ConnectorError>,
+    ) -> Result<ConnectionId, ConnectorError> {
+        let vi = ask.vi;
+        routes.check_free(vi)?;
+        let id = how(&self.connector, party.share(), ask)?;
+        let route = Route { inbox: Arc::clone(&party.inbox), vi: Some(vi), _undecided: None };
+        routes.connections.insert(id, route);
+        self.hand_out(routes)?;
+        Ok(id)
+    }
+
+    /// Accepts a request with an idle VI.
+    pub fn accept(
+        &self,
+        party: &Party,
+        id: ConnectionId,
+        vi: ViName,
+        data: &[u8],
+    ) -> Result<(), ConnectorError> {
+        let mut routes = self.routes();
+        if routes.own(party, id)?.vi.is_some() {
+            return Err(CmError::Gone(id.number()).into());
+        }
+        routes.check_free(vi)?;
+        let accepted = self.connector.accept(id, vi, data);
+        self.decided(&mut routes, party, id, Some(vi), &accepted)?;
+        accepted
+    }
+
+    /// Refuses a request.
+    pub fn reject(&self, party: &Party, id: ConnectionId, data: &[u8]) -> Result<(), ConnectorError> {
+        let mut routes = self.routes();
+        if routes.own(party, id)?.vi.is_some() {
+            return Err(CmError::Gone(id.number()).into());
+        }
+        let rejected = self.connector.reject(id, data);
+        self.decided(&mut routes, party, id, None, &rejected)?;
+        rejected
+    }
+
+    /// What becomes of a request: it is a VI's connection, or over, or still to be decided on.
+    fn decided(
+        &self,
+        routes: &mut Routes,
+        party: &Party,
+        id: ConnectionId,
+        vi: Option<ViName>,
+        how: &Result<(), ConnectorError>,
+    ) -> Result<(), AgentError> {
+        let over = match how {
+            Ok(()) => vi.is_none(),
+            Err(ConnectorError::Manager(error)) => error.is_gone(),
+            Err(ConnectorError::Agent(_)) => false,
+        };
+        if over {
+            routes.connections.remove(&id);
+            party.inbox.forget(id);
+        } else if how.is_ok() {
+            let route = Route { inbox: Arc::clone(&party.inbox), vi, _undecided: None };
+            routes.connections.insert(id, route);
+        }
+        self.hand_out(routes)
+    }
+
+    /// Ends a connection, an attempt at one, or a request. One that is gone already is no error.
+    pub fn disconnect(&self, party: &Party, id: ConnectionId) -> Result<(), AgentError> {
+        let mut routes = self.routes();
+        self.part(&mut routes, party, id)
+    }
+
+    fn part(&self, routes: &mut Routes, party: &Party, id: ConnectionId) -> Result<(), AgentError> {
+        if routes.own(party, id).is_ok() {
+            routes.connections.remove(&id);
+            self.connector.disconnect(id)?;
+        }
+        party.inbox.forget(id);
+        self.hand_out(routes)
+    }
+
+    /// How far the connection of a VI is.
+    pub fn progress(&self, vi: ViName) -> Option<Progress> {
+        let routes = self.routes();
+        let id = routes.connections.iter().find(|(_, route)| route.vi == Some(vi)).map(|(id, _)| *id);
+        self.connector.progress(id?)
+    }
+
+    /// A VI is to have no connection.
+    pub fn leave_vi(&self, party: &Party, vi: ViName) -> Result<(), AgentError> {
+        let mut routes = self.routes();
+        let its = |(id, route): (&ConnectionId, &Route)| (route.vi == Some(vi)).then_some(*id);
+        match routes.connections.iter().find_map(its) {
+            Some(id) => self.part(&mut routes, party, id),
+            None => Ok(()),
+        }
+    }
+
+    /// A session ends: so do its listeners and connections. All of them, whatever the first error is.
+    pub fn leave(&self, party: &Party) -> Result<(), AgentError> {
+        let mut routes = self.routes();
+        let mut result = Ok(());
+        let listeners = routes.listeners.iter().filter(|(_, one)| party.is(&one.inbox));
+        for id in listeners.map(|(id, _)| *id).collect::<Vec<_>>() {
+            routes.listeners.remove(&id);
+            result = result.and(self.connector.unlisten(id));
+        }
+        let connections = routes.connections.iter().filter(|(_, one)| party.is(&one.inbox));
+        for id in connections.map(|(id, _)| *id).collect::<Vec<_>>() {
+            result = result.and(self.part(&mut routes, party, id));
+        }
+        routes.names.leave(party.inbox.session);
+        result.and(self.hand_out(&mut routes))
+    }
+
+    /// Puts events into the inboxes of those whose they are.
+    fn hand_out(&self, routes: &mut Routes) -> Result<(), AgentError> {
+        while let Some(event) = self.connector.take_event(|_| true) {
+            let id = event.id();
+            if let Event::Incoming { listener, .. } = &event {
+                let Some(Listener { inbox, share, .. }) = routes.listeners.remove(listener) else {
+                    // It has just left.
+                    self.connector.disconnect(id)?;
+                    continue;
+                };
+                routes.connections.insert(id, Route { inbox, vi: None, _undecided: Some(share) });
+            }
+            let over = matches!(
+                event,
+                Event::Withdrawn { .. }
+                    | Event::Refused { .. }
+                    | Event::Disconnected { .. }
+                    | Event::Lost { .. }
+            );
+            if let Some(route) = routes.connections.get(&id) {
+                route.inbox.put_news(event);
+            }
+            if over {
+                routes.connections.remove(&id);
+            }
+        }
+        Ok(())
+    }
+
+    fn routes(&self) -> MutexGuard<'_, Routes> {
+        // Each change of it is whole: what a thread that panicked left is usable.
+        self.routes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

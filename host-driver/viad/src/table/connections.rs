@@ -1,0 +1,57 @@
+//! A session listens and connects, in its own name.
+
+use viaduct_driver::{
+    agent::AgentError,
+    cm::{self, ConnectionId, Discriminator, ListenerId},
+    connection_agent::{Ask, ConnectorError},
+    kernel_agent::ViName,
+};
+
+use super::Table;
+use crate::{
+    accounts::Good,
+    connections::{Connections, Party},
+};
+
+impl Table {
+    /// Waits for the next who asks for a discriminator.
+    pub fn listen(&self, name: Discriminator) -> Result<ListenerId, AgentError> {
+        self.nic.connections.listen(&self.party, name, self.share(Good::Listener, 1)?)
+    }
+
+    /// Waits no longer.
+    pub fn unlisten(&self, listener: ListenerId) -> Result<(), AgentError> {
+        self.nic.connections.unlisten(&self.party, listener)
+    }
+
+    /// Asks for a connection, who listens or who asks us.
+    pub fn connect(
+        &self,
+        ask: Ask,
+        how: fn(&Connections, &Party, Ask) -> Result<ConnectionId, ConnectorError>,
+    ) -> Result<ConnectionId, ConnectorError> {
+        self.prepare(ask.vi)?;
+        how(&self.nic.connections, &self.party, ask)
+    }
+
+    /// Accepts a request with a VI.
+    pub fn accept(&self, id: ConnectionId, vi: ViName, data: &[u8]) -> Result<(), ConnectorError> {
+        self.prepare(vi)?;
+        self.nic.connections.accept(&self.party, id, vi, data)
+    }
+
+    /// Refuses a request.
+    pub fn reject(&self, id: ConnectionId, data: &[u8]) -> Result<(), ConnectorError> {
+        self.nic.connections.reject(&self.party, id, data)
+    }
+
+    /// Ends a connection.
+    pub fn disconnect(&self, id: ConnectionId) -> Result<(), AgentError> {
+        self.nic.connections.disconnect(&self.party, id)
+    }
+
+    /// Takes events of its connections.
+    pub fn take_news(&self) -> Vec<cm::Event> {
+        self.party.inbox.take_news()
+    }
+}

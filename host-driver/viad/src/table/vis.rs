@@ -1,0 +1,156 @@
+//! A session has VIs: none of another's is touched.
+
+use std::{os::fd::OwnedFd, sync::Arc};
+
+use viaduct_driver::{
+    address::ConnectionInfo,
+    agent::{
+        vis::{NewVi, ViAttributes},
+        AgentError, ErrorClass,
+    },
+    kernel_agent::{KernelAgent, ViName},
+    queues::ViState,
+    viad::doorbell_page::Kind,
+};
+use viaduct_spec::handle::queue_pair;
+
+use super::{memory, Table, Vi};
+use crate::{accounts::Good, events::Subject, forwarder::Page, record};
+
+impl Table {
+    /// Creates a VI: what it is, and the descriptor of its doorbell page.
+    pub fn create_vi(&mut self, attributes: ViAttributes) -> Result<(NewVi, OwnedFd), AgentError> {
+        self.own_tag(attributes.tag)?;
+        for cq in [attributes.send_cq, attributes.receive_cq].into_iter().flatten() {
+            if !self.cqs.keys().any(|name| name.index == cq) {
+                return Err(AgentError::UnknownCq(cq));
+            }
+        }
+        let count = self.places.len();
+        let free = self.places.iter().position(|taken| !taken);
+        let place = free.ok_or(AgentError::Full(count, "client's virtual interface"))?;
+        let share = self.share(Good::Vi, 1)?;
+        let new = self.nic.agent.new_vi(&self.arena, Some(place), attributes)?;
+        let at = self.nic.agent.limits().vi_page(new.name.index);
+        let (page, file) = match memory(Page::create(Kind::Vi, at)) {
+            Ok(made) => made,
+            Err(error) => {
+                // Of the two errors the first one counts.
+                let _ = self.nic.agent.destroy_vi(new.name);
+                return Err(error);
+            }
+        };
+        self.places[place] = true;
+        self.nic.events.own(Subject::Vi(new.name), &self.party.inbox);
+        self.nic.forwarder.add(&page);
+        let rings = [new.send.clone(), new.receive.clone()];
+        let record = record::Vi { attributes, page: Arc::clone(&page), rings };
+        self.record.has().vis.insert(new.name, record);
+        self.vis.insert(new.name, Vi { page, place, _share: share });
+        Ok((new, file))
+    }
+
+    /// Gives an idle VI other attributes; with `anew` both of its rings start anew.
+    pub fn set_vi_attributes(
+        &self,
+        vi: ViName,
+        attributes: ViAttributes,
+        anew: bool,
+    ) -> Result<ConnectionInfo, AgentError> {
+        let page = &self.own_vi(vi)?.page;
+        self.own_tag(attributes.tag)?;
+        if anew && self.nic.agent.vi_state(vi)? == ViState::Idle {
+            self.nic.forwarder.renew(page, false)?;
+        }
+        let info = self.nic.agent.set_vi_attributes(vi, attributes, anew)?;
+        if let Some(vi) = self.record.has().vis.get_mut(&vi) {
+            vi.attributes = attributes;
+        }
+        Ok(info)
+    }
+
+    /// Connects a VI.
+    pub fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError> {
+        self.check_neighbour(peer)?;
+        self.prepare(vi)?;
+        self.nic.agent.connect_vi(vi, peer)
+    }
+
+    /// A VI of this NIC is somebody's, and frames from this NIC are its peer's to it: only its own user connects with it without its being
+    /// asked.
+    fn check_neighbour(&self, peer: &ConnectionInfo) -> Result<(), AgentError> {
+        let index = queue_pair::VI.get(&[peer.queue_pair.into()]) as u16;
+        if peer.ip != self.nic.agent.ip() || self.nic.records.owner(index) == Some(self.peer.uid) {
+            return Ok(());
+        }
+        let text = format!(
+            "virtual interface {index} of this NIC is not this user's: connect with it by its discriminator, so that it is asked"
+        );
+        Err(AgentError::Remote { class: ErrorClass::Reject, text })
+    }
+
+    /// Breaks a VI.
+    pub fn break_vi(&self, vi: ViName) -> Result<(), AgentError> {
+        // What was posted is flushed too.
+        self.nic.forwarder.settle(&self.own_vi(vi)?.page)?;
+        self.nic.agent.break_vi(vi)
+    }
+
+    /// Makes a broken VI idle.
+    pub fn idle_vi(&self, vi: ViName) -> Result<ConnectionInfo, AgentError> {
+        let page = &self.own_vi(vi)?.page;
+        let state = self.nic.agent.vi_state(vi)?;
+        if state != ViState::Error {
+            let state = if state == ViState::Idle { "idle" } else { "connected" };
+            return Err(AgentError::State { vi: vi.index, state, rule: "only a broken one is made idle" });
+        }
+        // Nobody is connected with it any more, whoever has not said so.
+        self.nic.connections.leave_vi(&self.party, vi)?;
+        self.nic.forwarder.renew(page, false)?;
+        self.nic.agent.idle_vi(vi)
+    }
+
+    /// A VI's state.
+    pub fn vi_state(&self, vi: ViName) -> Result<ViState, AgentError> {
+        self.own_vi(vi)?;
+        self.nic.agent.vi_state(vi)
+    }
+
+    /// Destroys a VI, whatever is posted on it.
+    pub fn destroy_vi(&mut self, vi: ViName) -> Result<(), AgentError> {
+        self.own_vi(vi)?;
+        self.retire(&[vi])
+    }
+
+    /// Destroys VIs, whatever is posted on them: the NIC forgets it. All of them, whatever the first error is.
+    pub(super) fn retire(&mut self, vis: &[ViName]) -> Result<(), AgentError> {
+        let nic = Arc::clone(&self.nic);
+        let mut result = Ok(());
+        for &name in vis {
+            let Some(vi) = self.vis.get(&name) else { continue };
+            result = result.and(nic.connections.leave_vi(&self.party, name));
+            // A thread of the client's that posts hears that it has.
+            result = result.and(nic.forwarder.settle(&vi.page).map_err(AgentError::from));
+            nic.forwarder.remove(&vi.page);
+            let destroyed = nic.agent.destroy_vi(name);
+            if destroyed.is_ok() {
+                nic.events.disown(Subject::Vi(name));
+                self.record.has().vis.remove(&name);
+                if let Some(vi) = self.vis.remove(&name) {
+                    self.places[vi.place] = false;
+                }
+            }
+            result = result.and(destroyed);
+        }
+        result
+    }
+
+    /// A VI is to be connected: its send queue starts anew then, and what was posted to it while idle is to be flushed first.
+    pub(super) fn prepare(&self, vi: ViName) -> Result<(), AgentError> {
+        let page = &self.own_vi(vi)?.page;
+        if self.nic.agent.vi_state(vi)? == ViState::Idle {
+            self.nic.forwarder.renew(page, true)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,27 @@
+//! What a hostile user was told of an honest one.
+
+use viaduct_driver::address::ConnectionInfo;
+
+/// What a spy has told the hostile ones of an honest one: all there is to know.
+#[derive(Debug, Clone, Copy)]
+pub struct Told {
+    pub address: u64,
+    pub handle: u32,
+    pub vi: ConnectionInfo,
+}
+
+impl Told {
+    pub fn to_text(self) -> String {
+        format!("{} {} {}", self.address, self.handle, self.vi.to_json())
+    }
+
+    pub fn of_text(text: &str) -> Self {
+        let mut words = text.splitn(3, ' ');
+        let mut word = || words.next().expect("three");
+        Self {
+            address: word().parse().expect("a number"),
+            handle: word().parse().expect("a number"),
+            vi: ConnectionInfo::from_json(word()).expect("an end's"),
+        }
+    }
+}

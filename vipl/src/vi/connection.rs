@@ -1,0 +1,149 @@
+//! A VI is connected and made idle, and the NIC completes what is posted before.
+
+use std::time::{Duration, Instant};
+
+use viaduct_driver::address::ConnectionInfo;
+
+use super::{Direction, Vi, ViState};
+use crate::{form::Form, queue::Posted, Error};
+
+/// How long a disconnect waits for the NIC to flush what is posted. It is a matter of microseconds
+/// unless the memory of a descriptor is no longer valid.
+const FLUSH_LIMIT: Duration = Duration::from_secs(2);
+
+impl<D: Form> Vi<D> {
+    /// Connects to the VI that the peer has described. From then on its messages are received; it
+    /// takes ours when it, too, has connected: nothing is sent before both know that.
+    ///
+    /// # Errors
+    /// [`crate::Return::InvalidState`] unless idle; a peer whose level or transfer size differ.
+    pub fn connect(&self, peer: &ConnectionInfo) -> Result<(), Error> {
+        let mut sends = self.send.rest();
+        // Sends posted to an idle VI are flushed; the NIC is done with them before it starts anew.
+        self.wait_complete(&[&sends])?;
+        self.vi.connect(peer)?;
+        self.reset(Direction::Send, &mut sends)
+    }
+
+    /// Ends the connection (VipDisconnect), which the peer is told, or the attempt at one: a call that is under way ends with
+    /// [`Error::State`]. (Who has connected by [`Vi::connect`] tells the peer himself.) What is posted on either queue completes,
+    /// flushed at the latest, and stays on the queue for send_done and recv_done. The VI is idle then. Of an idle VI, or one that is
+    /// only being connected, receives stay posted.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn disconnect(&self) -> Result<(), Error> {
+        self.part();
+        self.idle()
+    }
+
+    /// The peer hears that the connection ends, and nobody connects it any more.
+    pub(super) fn part(&self) {
+        if let Some(wire) = self.nic.wire_if_begun() {
+            // The VI is disconnected whatever becomes of the peer.
+            let _ = wire.part(self.name());
+        }
+    }
+
+    /// What is left of [`Vi::disconnect`] when its peer knows.
+    fn idle(&self) -> Result<(), Error> {
+        let (mut sends, mut receives) = (self.send.rest(), self.receive.rest());
+        match self.vi.state()? {
+            ViState::Idle => {}
+            // It never was connected, to its program: receives stay posted, as they do in an idle VI.
+            _ if sends.held => self.take_back(&mut sends, &mut receives)?,
+            _ => self.flush(&mut sends, &mut receives)?,
+        }
+        // From now on the NIC gets what is posted.
+        sends.held = false;
+        Ok(())
+    }
+
+    /// Has the NIC complete everything, and makes the VI idle.
+    fn make_idle(&self, sends: &Posted<D>, receives: &Posted<D>) -> Result<(), Error> {
+        self.vi.break_off()?;
+        self.wait_complete(&[sends, receives])?;
+        Ok(self.vi.make_idle()?)
+    }
+
+    /// Completes everything and makes the VI idle.
+    pub(super) fn flush(&self, sends: &mut Posted<D>, receives: &mut Posted<D>) -> Result<(), Error> {
+        self.make_idle(sends, receives)?;
+        // Both, whatever the first one says.
+        let first = self.reset(Direction::Send, sends);
+        first.and(self.reset(Direction::Receive, receives))
+    }
+
+    /// The NIC has forgotten a queue.
+    pub(super) fn reset(&self, direction: Direction, posted: &mut Posted<D>) -> Result<(), Error> {
+        self.flushed(direction, posted.reset(direction))
+    }
+
+    /// The library has completed descriptors in the NIC's place: those who wait hear of it as of any other.
+    pub(super) fn flushed(&self, direction: Direction, count: usize) -> Result<(), Error> {
+        match self.cq(direction) {
+            _ if count == 0 => Ok(()),
+            Some(cq) => cq.flushed(self.id, direction, count),
+            None => {
+                self.wake(direction);
+                Ok(())
+            }
+        }
+    }
+
+    /// The agent may connect it from now on: see [`crate::connections::Endpoint::begin`].
+    pub(crate) fn begin_connect(&self) -> Result<(), Error> {
+        let mut sends = self.send.rest();
+        // Sends posted to an idle VI are flushed; the NIC is done with them before it starts anew.
+        self.wait_complete(&[&sends])?;
+        self.receive.look().begin();
+        sends.held = true;
+        Ok(())
+    }
+
+    /// The send queue is held no longer, if the agent has connected the VI. One thread may hear from the peer, and answer, before
+    /// another hears that there is a connection.
+    pub(super) fn release(&self, sends: &mut Posted<D>) -> Result<(), Error> {
+        if sends.held && self.vi.state()? == ViState::Connected {
+            sends.held = false;
+            // The send ring has started anew.
+            self.reset(Direction::Send, sends)?;
+        }
+        Ok(())
+    }
+
+    /// The agent has connected it, or has not: see [`crate::connections::Endpoint::end`].
+    pub(crate) fn end_connect(&self, connected: bool) -> Result<(), Error> {
+        if connected {
+            return self.release(&mut self.send.rest());
+        }
+        // It may have been connected, before it came to nothing.
+        self.idle()
+    }
+
+    /// It was connected, before that came to nothing: it is idle again, and its receives are as they were. The other end may not
+    /// have had the time to use any; those that it has used are complete.
+    fn take_back(&self, sends: &mut Posted<D>, receives: &mut Posted<D>) -> Result<(), Error> {
+        if let Some(cq) = &self.receive_cq {
+            cq.hold(self.id)?;
+        }
+        let idle = self.make_idle(sends, receives);
+        // Those that the NIC has flushed, here or when its agent has broken it, have entries; those that it did not get to have none.
+        let flushed = receives.flushed();
+        receives.reset(Direction::Receive);
+        let told = self.receive_cq.as_ref().map_or(Ok(()), |cq| cq.release(self.id, flushed));
+        idle.and(told)?;
+        self.reset(Direction::Send, sends)?;
+        self.receive.restore(&self.vi, receives)
+    }
+
+    /// Waits until the NIC has completed what is posted, or will not any more.
+    pub(super) fn wait_complete(&self, queues: &[&Posted<D>]) -> Result<(), Error> {
+        let start = Instant::now();
+        while !queues.iter().all(|posted| posted.is_complete()) && start.elapsed() < FLUSH_LIMIT {
+            self.nic.agent().pause();
+            self.nic.agent().check()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,311 @@
+//! Virtual interfaces.
+
+mod channel;
+mod connection;
+mod post;
+
+use std::{
+    sync::{atomic::AtomicBool, Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+pub use viaduct_driver::agent::vis::{Direction, ViState};
+use viaduct_driver::{
+    address::{ConnectionInfo, Mtu, Service},
+    agent::vis::{Vi as AgentVi, ViAttributes as AgentViAttributes, MAX_RING_LOG2},
+    kernel_agent::ViName,
+};
+
+use crate::{form::Form, patience::NEVER, queue::Queue, Cq, Descriptor, Error, Nic, Ptag, ViId};
+
+/// VIA's reliability levels.
+pub use viaduct_driver::address::Service as ReliabilityLevel;
+
+/// What a VI is created with (VIP_VI_ATTRIBUTES).
+#[derive(Debug, Clone)]
+pub struct ViAttributes {
+    /// Reliability level; the same at both ends.
+    pub reliability_level: ReliabilityLevel,
+    /// Largest message in bytes; the same at both ends.
+    pub max_transfer_size: u32,
+    /// Protection tag.
+    pub ptag: Ptag,
+    /// Largest packet; the smaller one of both ends is used.
+    pub mtu: Mtu,
+    /// Descriptors that may be posted on each queue: rounded up to a power of two, 8 to 1024.
+    pub depth: usize,
+    /// The peer may write memory of this tag that is registered for that.
+    pub enable_rdma_write: bool,
+    /// The peer may read memory of this tag that is registered for that: reliable levels only.
+    pub enable_rdma_read: bool,
+    /// Completion queue of its sends.
+    pub send_cq: Option<Cq>,
+    /// Completion queue of its receives; it may be the same.
+    pub receive_cq: Option<Cq>,
+}
+
+impl ViAttributes {
+    /// Reliable Delivery, messages of up to 1 MiB, packets that fit Ethernet frames of 1500 bytes,
+    /// 1024 descriptors, no completion queues; the peer may neither write nor read memory by itself.
+    pub fn new(ptag: &Ptag) -> Self {
+        Self {
+            reliability_level: Service::ReliableDelivery,
+            max_transfer_size: 1 << 20,
+            ptag: ptag.clone(),
+            mtu: Mtu::DEFAULT,
+            depth: 1 << MAX_RING_LOG2,
+            enable_rdma_write: false,
+            enable_rdma_read: false,
+            send_cq: None,
+            receive_cq: None,
+        }
+    }
+}
+
+/// What [`Vi::query`] answers.
+#[derive(Debug, Clone)]
+pub struct ViQuery {
+    /// Its state.
+    pub state: ViState,
+    /// What it was created with.
+    pub attributes: ViAttributes,
+    /// Nothing is on the send queue.
+    pub send_queue_empty: bool,
+    /// Nothing is on the receive queue.
+    pub receive_queue_empty: bool,
+}
+
+/// A virtual interface. Dropping it disconnects it, as [`Vi::disconnect`] does, and destroys it.
+///
+/// `D` is the form of its descriptors: [`Descriptor`]s that own their memory, or those that a C program has written
+/// ([`crate::RawDescriptor`]).
+#[derive(Debug)]
+pub struct Vi<D: Form = Descriptor> {
+    nic: Nic,
+    id: ViId,
+    vi: AgentVi,
+    attributes: Mutex<ViAttributes>,
+    send_cq: Option<Cq>,
+    receive_cq: Option<Cq>,
+    send: Queue<D>,
+    receive: Queue<D>,
+}
+
+impl Nic {
+    /// Creates a VI, idle (VipCreateVi). Receives may be posted at once.
+    ///
+    /// # Errors
+    /// A reliability level or size that the NIC does not offer; no VI left.
+    pub fn create_vi(&self, attributes: &ViAttributes) -> Result<Vi, Error> {
+        self.create_vi_of(attributes)
+    }
+
+    /// [`Nic::create_vi`], for descriptors of another form.
+    ///
+    /// # Errors
+    /// As [`Nic::create_vi`].
+    pub fn create_vi_of<D: Form>(&self, attributes: &ViAttributes) -> Result<Vi<D>, Error> {
+        let vi = Arc::clone(self.agent()).create_vi(self.agent_attributes(attributes)?)?;
+        let vi = Vi {
+            nic: self.clone(),
+            id: ViId::new(),
+            send: Queue::new(&vi, Direction::Send),
+            receive: Queue::new(&vi, Direction::Receive),
+            vi,
+            attributes: Mutex::new(attributes.clone()),
+            send_cq: attributes.send_cq.clone(),
+            receive_cq: attributes.receive_cq.clone(),
+        };
+        for cq in vi.cqs() {
+            cq.add(vi.vi.index(), vi.id)?;
+        }
+        Ok(vi)
+    }
+
+    /// A VI's attributes as the agent has them.
+    fn agent_attributes(&self, attributes: &ViAttributes) -> Result<AgentViAttributes, Error> {
+        let log2 = attributes.depth.clamp(8, 1 << MAX_RING_LOG2).next_power_of_two().ilog2();
+        let index = |cq: &Option<Cq>| cq.as_ref().map(|cq| cq.index_on(self)).transpose();
+        Ok(AgentViAttributes {
+            tag: attributes.ptag.tag_of(self)?,
+            service: attributes.reliability_level,
+            mtu: attributes.mtu,
+            max_transfer: attributes.max_transfer_size,
+            send_log2: log2,
+            receive_log2: log2,
+            rdma_write: attributes.enable_rdma_write,
+            rdma_read: attributes.enable_rdma_read,
+            send_cq: index(&attributes.send_cq)?,
+            receive_cq: index(&attributes.receive_cq)?,
+        })
+    }
+}
+
+impl<D: Form> Vi<D> {
+    /// The NIC that it is on.
+    pub fn nic(&self) -> &Nic {
+        &self.nic
+    }
+
+    /// What completion queues call it.
+    pub fn id(&self) -> ViId {
+        self.id
+    }
+
+    /// Its number on its NIC, which another VI may have later: what [`crate::Event`]s call it.
+    pub fn index(&self) -> u16 {
+        self.vi.index()
+    }
+
+    /// Whether an event is of this VI, and not of another that has had its number.
+    pub fn is_of(&self, event: &crate::Event) -> bool {
+        let name = self.vi.name();
+        (name.index, u64::from(name.life)) == (event.vi, event.life)
+    }
+
+    /// What the peer has to know to connect to this VI. It is new for each connection.
+    pub fn connection_info(&self) -> ConnectionInfo {
+        self.vi.info()
+    }
+
+    /// Takes the oldest descriptor off a work queue if it is complete, however it completed.
+    ///
+    /// # Errors
+    /// [`Error::NotDone`]; [`Error::Empty`] when nothing is posted; now and then, the device's errors.
+    pub fn done(&self, direction: Direction) -> Result<D, Error> {
+        self.queue(direction).done(&self.vi)
+    }
+
+    /// [`Vi::done`], as soon as it is complete; it looks for a moment, then sleeps until the NIC's interrupt. None: for ever,
+    /// but never longer than five seconds for a device that is gone.
+    ///
+    /// # Errors
+    /// As [`Vi::done`], and [`Error::Timeout`] in place of [`Error::NotDone`]; [`Error::HasCq`]: with a completion
+    /// queue one waits for that ([`Cq::wait`]).
+    pub fn wait(&self, direction: Direction, timeout: Option<Duration>) -> Result<D, Error> {
+        self.wait_unless(direction, timeout, &NEVER)
+    }
+
+    /// [`Vi::wait`], but no longer than until `given_up` is set. Who sets it calls [`Vi::wake`] then.
+    ///
+    /// # Errors
+    /// As [`Vi::wait`]; [`Error::Timeout`] when it is set.
+    pub fn wait_unless(
+        &self,
+        direction: Direction,
+        timeout: Option<Duration>,
+        given_up: &AtomicBool,
+    ) -> Result<D, Error> {
+        self.alone(direction)?;
+        self.queue(direction).wait(&self.vi, timeout, given_up)
+    }
+
+    /// Wakes those who wait for the head of a queue: they look whether it is complete, and whether they have given up.
+    pub fn wake(&self, direction: Direction) {
+        self.nic.agent().wake(self.vi.vector(direction));
+    }
+
+    /// What it was created with, or given since.
+    pub fn attributes(&self) -> ViAttributes {
+        self.lock_attributes().clone()
+    }
+
+    /// Breaks the connection: the VI goes into Error, and everything posted is flushed.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn break_off(&self) -> Result<(), Error> {
+        Ok(self.vi.break_off()?)
+    }
+
+    /// State, attributes, and whether the queues are empty (VipQueryVi).
+    pub fn query(&self) -> Result<ViQuery, Error> {
+        Ok(ViQuery {
+            state: self.vi.state()?,
+            attributes: self.lock_attributes().clone(),
+            send_queue_empty: self.send.look().is_empty(),
+            receive_queue_empty: self.receive.look().is_empty(),
+        })
+    }
+
+    /// Gives an idle VI another tag, level, size and other rights (VipSetViAttributes). Depth, packets and completion queues
+    /// stay as they are.
+    ///
+    /// # Errors
+    /// [`crate::Return::InvalidState`] unless idle, and of another tag while receives are posted: they were posted under the
+    /// one that it has; otherwise as [`Nic::create_vi`].
+    pub fn set_attributes(&self, new: &ViAttributes) -> Result<(), Error> {
+        let (mut sends, mut receives) = (self.send.rest(), self.receive.rest());
+        let mut attributes = self.lock_attributes();
+        let new = ViAttributes {
+            mtu: attributes.mtu,
+            depth: attributes.depth,
+            send_cq: self.send_cq.clone(),
+            receive_cq: self.receive_cq.clone(),
+            ..new.clone()
+        };
+        let wanted = self.nic.agent_attributes(&new)?;
+        // Sends posted to an idle VI are flushed.
+        self.wait_complete(&[&sends])?;
+        let anew = receives.is_complete();
+        if wanted.tag != attributes.ptag.tag_of(&self.nic)? && !anew {
+            return Err(Error::Posted);
+        }
+        self.vi.set_attributes(wanted, anew)?;
+        if anew {
+            self.reset(Direction::Send, &mut sends)?;
+            self.reset(Direction::Receive, &mut receives)?;
+        }
+        *attributes = new;
+        Ok(())
+    }
+
+    /// What its agent calls it.
+    pub(crate) fn name(&self) -> ViName {
+        self.vi.name()
+    }
+
+    fn queue(&self, direction: Direction) -> &Queue<D> {
+        match direction {
+            Direction::Send => &self.send,
+            Direction::Receive => &self.receive,
+        }
+    }
+
+    fn lock_attributes(&self) -> MutexGuard<'_, ViAttributes> {
+        // Written whole.
+        self.attributes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn cqs(&self) -> impl Iterator<Item = &Cq> {
+        [&self.send_cq, &self.receive_cq].into_iter().flatten()
+    }
+
+    fn cq(&self, direction: Direction) -> Option<&Cq> {
+        match direction {
+            Direction::Send => self.send_cq.as_ref(),
+            Direction::Receive => self.receive_cq.as_ref(),
+        }
+    }
+
+    /// A work queue that has a completion queue is not waited for.
+    fn alone(&self, direction: Direction) -> Result<(), Error> {
+        self.cq(direction).map_or(Ok(()), |_| Err(Error::HasCq))
+    }
+}
+
+impl<D: Form> Drop for Vi<D> {
+    fn drop(&mut self) {
+        self.part();
+        let (mut sends, mut receives) = (self.send.rest(), self.receive.rest());
+        let unused = sends.is_empty() && receives.is_empty() && matches!(self.vi.state(), Ok(ViState::Idle));
+        // Of a device that is gone nothing is left to destroy.
+        if unused || self.flush(&mut sends, &mut receives).is_ok() {
+            let _ = self.vi.destroy();
+        }
+        // The index is another VI's next: no entry of ours is taken for one of its.
+        for cq in self.cqs() {
+            let _ = cq.forget(self.vi.index(), self.id);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Connections begin when they are first asked for, and a thread hears what peers say from then on.
+
+use std::{
+    sync::{atomic::Ordering, Arc, Mutex, MutexGuard, PoisonError},
+    thread::JoinHandle,
+};
+
+use viaduct_driver::kernel_agent::KernelAgent;
+
+use super::{Wire, SLICE};
+use crate::Error;
+
+/// The connections of a NIC, once somebody has asked for them.
+#[derive(Default)]
+pub(crate) struct OnDemand(Mutex<Option<(Arc<Wire>, JoinHandle<()>)>>);
+
+impl OnDemand {
+    /// Its connections, begun when they are first asked for: from then on a thread hears what peers say.
+    pub fn begin(&self, agent: &Arc<dyn KernelAgent>) -> Result<Arc<Wire>, Error> {
+        let mut wire = self.lock();
+        if let Some((wire, _)) = &*wire {
+            return Ok(Arc::clone(wire));
+        }
+        let begun = Wire::of(Arc::clone(agent).connections()?);
+        let heard = Arc::clone(&begun);
+        let thread = viaduct_driver::thread::spawn("vipl-connections", move || listen(&heard));
+        *wire = Some((Arc::clone(&begun), thread.map_err(Error::Memory)?));
+        Ok(begun)
+    }
+
+    /// Its connections, if they have been begun.
+    pub fn begun(&self) -> Option<Arc<Wire>> {
+        self.lock().as_ref().map(|(wire, _)| Arc::clone(wire))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<(Arc<Wire>, JoinHandle<()>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for OnDemand {
+    fn drop(&mut self) {
+        let begun = self.lock().take();
+        if let Some((wire, thread)) = begun {
+            wire.stop.store(true, Ordering::Release);
+            drop(wire);
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Hears what peers say while nobody waits.
+fn listen(wire: &Wire) {
+    while !wire.stop.load(Ordering::Acquire) && wire.agent.hear(wire.agent.told(), SLICE).is_ok() {
+        wire.note_ends();
+    }
+}

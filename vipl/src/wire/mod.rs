@@ -1,0 +1,293 @@
+//! Connections over the wire, by the agent of the NIC, wherever that is.
+
+mod asked;
+mod attempt;
+mod demand;
+mod failure;
+
+use std::{
+    collections::{btree_map::Entry, BTreeMap},
+    net::Ipv4Addr,
+    sync::{atomic::AtomicBool, Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use viaduct_driver::{
+    address::Mac,
+    cm::{ConnectionId, Discriminator, End, Event, Host, Target},
+    connection_agent::{Ask, ConnectionAgent},
+    kernel_agent::ViName,
+};
+
+pub(crate) use self::demand::OnDemand;
+use self::{asked::Asked, attempt::Begin, failure::Failure};
+use crate::{
+    connections::{
+        request_room, Answer, Connections, Endpoint, Incoming, NetAddress, PeerRequest, RemoteAttributes,
+    },
+    Error,
+};
+
+/// How long one waits before one looks whether one still should.
+const SLICE: Duration = Duration::from_millis(100);
+
+/// The connections of a NIC.
+pub(crate) struct Wire {
+    agent: Arc<dyn ConnectionAgent>,
+    state: Mutex<State>,
+    /// Nobody has the NIC open any more.
+    stop: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    /// Connections that both ends are ready for.
+    links: BTreeMap<ViName, ConnectionId>,
+    /// VIs that are being connected.
+    attempts: BTreeMap<ViName, Underway>,
+    /// VIs whose connections the other side has ended.
+    lost: Vec<ViName>,
+    /// IPv4 addresses that a hosts file has told.
+    hosts: BTreeMap<Mac, Ipv4Addr>,
+}
+
+/// A VI that is being connected.
+#[derive(Default)]
+struct Underway {
+    /// The connection, from when there is one.
+    id: Option<ConnectionId>,
+    /// No call is in it: a peer request on its way.
+    waits: bool,
+    /// Somebody has disconnected the VI, and the call that is in it is to find out.
+    ended: bool,
+    /// Somebody brings it to its end.
+    ending: bool,
+}
+
+impl State {
+    /// Who calls brings the attempt `id` of the VI to its end: from now on nobody else does, and no other begins. Whether it was ended by
+    /// a disconnect; None: it is over, or somebody else's to end.
+    fn claim(&mut self, vi: ViName, id: ConnectionId) -> Option<bool> {
+        let attempt =
+            self.attempts.get_mut(&vi).filter(|attempt| attempt.id == Some(id) && !attempt.ending)?;
+        (attempt.waits, attempt.ending) = (false, true);
+        Some(attempt.ended)
+    }
+}
+
+impl Wire {
+    fn of(agent: Arc<dyn ConnectionAgent>) -> Arc<Self> {
+        Arc::new(Self { agent, state: Mutex::default(), stop: AtomicBool::new(false) })
+    }
+
+    /// VIs whose connections the other side has ended since one last asked.
+    pub fn take_lost(&self) -> Vec<ViName> {
+        std::mem::take(&mut self.state().lost)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Whole after each step.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what has become of connections that nobody asks about.
+    fn note_ends(&self) {
+        let mut state = self.state();
+        let ended = |event: &Event, links: &BTreeMap<ViName, ConnectionId>| {
+            matches!(event, Event::Disconnected { .. } | Event::Lost { .. })
+                && links.values().any(|id| *id == event.id())
+        };
+        while let Some(event) = self.agent.take_event(&mut |event| ended(event, &state.links)) {
+            let vi = state.links.iter().find(|(_, id)| **id == event.id()).map(|(vi, _)| *vi);
+            if let Some(vi) = vi {
+                state.links.remove(&vi);
+                state.lost.push(vi);
+            }
+        }
+    }
+
+    fn ask(
+        &self,
+        vi: ViName,
+        from: &NetAddress,
+        to: &NetAddress,
+        data: &[u8],
+        timeout: Option<Duration>,
+    ) -> Result<Ask, Error> {
+        has_room(data, request_room(from, to))?;
+        let target = match self.state().hosts.get(&to.host) {
+            Some(&ip) => Target::Host(Host { mac: to.host, ip }),
+            None => Target::Mac(to.host),
+        };
+        let (from, to) = (discriminator(from)?, discriminator(to)?);
+        Ok(Ask { vi, target, from, to, data: data.to_vec(), timeout })
+    }
+
+    /// From now on the VI is being connected, by the call that asks.
+    fn enter(&self, vi: ViName, id: Option<ConnectionId>) -> Result<(), Error> {
+        match self.state().attempts.entry(vi) {
+            Entry::Occupied(_) => Err(Error::State("is being connected already")),
+            Entry::Vacant(place) => {
+                place.insert(Underway { id, ..Underway::default() });
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether the attempt `id` of the VI was ended by a disconnect.
+    fn has_ended(&self, vi: ViName, id: ConnectionId) -> bool {
+        self.state().attempts.get(&vi).is_none_or(|attempt| attempt.ended || attempt.id != Some(id))
+    }
+
+    /// The attempt has come to an end, which the VI is told. Who has disconnected it meanwhile takes care of it, unless the call
+    /// is still in it.
+    fn conclude(
+        &self,
+        vi: &dyn Endpoint,
+        id: ConnectionId,
+        outcome: Result<Answer, Failure>,
+    ) -> Result<Answer, Failure> {
+        let name = vi.name();
+        let mut state = self.state();
+        let ended = state.claim(name, id).ok_or(Failure::Ended)?;
+        let outcome = outcome.and_then(|is| if ended { Err(Failure::Ended) } else { Ok(is) });
+        if outcome.is_ok() {
+            state.attempts.remove(&name);
+            state.links.insert(name, id);
+        }
+        drop(state);
+        let told = match outcome {
+            Ok(_) => vi.end(true),
+            Err(_) => self.give_up(vi, id),
+        };
+        told.map_err(|_| Failure::Gone)?;
+        outcome
+    }
+
+    /// Nothing is to come of an attempt that one has claimed; only then another may begin.
+    fn give_up(&self, vi: &dyn Endpoint, id: ConnectionId) -> Result<(), Error> {
+        let told = self.agent.disconnect(id).map_err(Error::from).and(vi.end(false));
+        self.state().attempts.remove(&vi.name());
+        told
+    }
+
+    /// Ends the connection of a VI, which the peer is told, or the attempt at one: a call that is under way finds out. The VI itself is
+    /// made idle by the caller, after.
+    ///
+    /// # Errors
+    /// The agent's.
+    pub fn part(&self, name: ViName) -> Result<(), Error> {
+        let mut state = self.state();
+        let link = state.links.remove(&name);
+        let attempt = state.attempts.get_mut(&name).and_then(|attempt| {
+            attempt.ended = true;
+            attempt.id
+        });
+        state.attempts.retain(|vi, attempt| *vi != name || !attempt.waits);
+        drop(state);
+        [link, attempt].into_iter().flatten().try_for_each(|id| Ok(self.agent.disconnect(id)?))
+    }
+}
+
+impl Connections for Arc<Wire> {
+    fn learn(&self, host: Mac, ip: Ipv4Addr) {
+        self.state().hosts.insert(host, ip);
+    }
+
+    fn wait(
+        &self,
+        local: &NetAddress,
+        timeout: Option<Duration>,
+        give_up: &dyn Fn() -> bool,
+    ) -> Result<Box<dyn Incoming>, Error> {
+        let start = Instant::now();
+        let own = self.agent.listen(discriminator(local)?)?;
+        let mine = |event: &Event| matches!(event, Event::Incoming { listener, .. } if *listener == own);
+        let result = loop {
+            let left = timeout.map_or(SLICE, |timeout| timeout.saturating_sub(start.elapsed()).min(SLICE));
+            match self.agent.wait_event(left, mine) {
+                Ok(Some(Event::Incoming { id, request, .. })) => break Ok((id, request)),
+                Ok(_) if left.is_zero() || give_up() => break Err(Error::Timeout),
+                Ok(_) => {}
+                Err(error) => break Err(error.into()),
+            }
+        };
+        let (id, request) = match result {
+            Ok(asked) => asked,
+            Err(error) => {
+                // Who asked in the last moment is refused. Of an agent that is gone the first error counts.
+                let _ = self.agent.unlisten(own);
+                return Err(error);
+            }
+        };
+        let remote = NetAddress { host: request.host.mac, discriminator: request.from.as_bytes().to_vec() };
+        let attributes = of_end(&request.peer);
+        let (wire, data) = (Arc::clone(self), request.data);
+        let asked = Asked { wire, id, remote, attributes, data, settled: Mutex::new(false) };
+        Ok(Box::new(asked))
+    }
+
+    fn request(
+        &self,
+        vi: &dyn Endpoint,
+        local: &NetAddress,
+        remote: &NetAddress,
+        data: &[u8],
+        timeout: Option<Duration>,
+    ) -> Result<Answer, Error> {
+        let ask = self.ask(vi.name(), local, remote, data, timeout)?;
+        // The manager knows the time: what is too late is refused.
+        self.begin(vi, || self.agent.connect(ask))?.wait()
+    }
+
+    fn peer_request(
+        &self,
+        vi: Arc<dyn Endpoint>,
+        local: &NetAddress,
+        remote: &NetAddress,
+        data: &[u8],
+        timeout: Option<Duration>,
+    ) -> Result<Arc<dyn PeerRequest>, Error> {
+        let ask = self.ask(vi.name(), local, remote, data, timeout)?;
+        let attempt = self.begin(vi, || self.agent.peer_request(ask))?;
+        // From now on no call is in it.
+        let mut state = self.state();
+        if let Some(underway) = state.attempts.get_mut(&attempt.vi.name()) {
+            underway.waits = !underway.ended;
+        }
+        drop(state);
+        Ok(Arc::new(attempt))
+    }
+}
+
+/// What a peer tells of its VI.
+fn of_end(end: &End) -> RemoteAttributes {
+    RemoteAttributes {
+        reliability_level: end.info.service,
+        max_transfer_size: end.info.max_transfer,
+        enable_rdma_write: end.rdma_write,
+        enable_rdma_read: end.rdma_read,
+    }
+}
+
+fn discriminator(address: &NetAddress) -> Result<Discriminator, Error> {
+    Discriminator::try_from(&address.discriminator[..]).map_err(|error| Error::Discriminator(error.0))
+}
+
+fn has_room(data: &[u8], room: usize) -> Result<(), Error> {
+    let length = data.len();
+    (length <= room).then_some(()).ok_or(Error::PrivateData { length, room })
+}
+
+/// The events that stand for connections that the other side has ended.
+pub(crate) fn lost_events(wire: &Wire) -> Vec<viaduct_driver::agent::Event> {
+    wire.note_ends();
+    let event = |vi: ViName| viaduct_driver::agent::Event {
+        code: viaduct_spec::register::event_code::CONN_LOST,
+        vi: vi.index,
+        life: vi.life.into(),
+        receive: false,
+        broke: true,
+    };
+    wire.take_lost().into_iter().map(event).collect()
+}
