@@ -4,6 +4,7 @@ mod bulk;
 mod counters;
 mod fairness;
 mod kinds;
+mod resets;
 mod strangers;
 mod unkind_bus;
 mod unkind_wire;
