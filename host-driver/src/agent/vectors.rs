@@ -39,7 +39,7 @@ impl Agent {
     /// Sleeps until `vector` is raised again after [`Agent::generation`] was `seen`, at most for `timeout`.
     /// Whether it was. Where there are no interrupts, it pauses.
     ///
-    /// To miss nothing: read the generation, ask for the interrupt ([`vis::Vi::arm`]), look whether what one
+    /// To miss nothing: read the generation, ask for the interrupt ([`super::vis::Vi::arm`]), look whether what one
     /// waits for is there, and then sleep. A vector has many users: look again, and ask again, after each.
     pub fn sleep(&self, vector: u8, seen: u64, timeout: Duration) -> bool {
         match &self.interrupts {

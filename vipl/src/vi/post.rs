@@ -42,7 +42,7 @@ impl Vi {
     ///
     /// # Errors
     /// As [`Vi::send_done`], and [`Error::Timeout`] in place of [`Error::NotDone`]; [`Error::HasCq`]: with a completion
-    /// queue one waits for that ([`Cq::wait`]).
+    /// queue one waits for that ([`crate::Cq::wait`]).
     pub fn send_wait(&self, timeout: Option<Duration>) -> Result<Descriptor, Error> {
         judged(self.wait(Direction::Send, timeout)?)
     }

@@ -45,7 +45,7 @@ use crate::{
 /// How long viad may take to answer. The end of one that died is seen at once; a simulated NIC on a loaded machine is
 /// slow, and viad itself gives a silent one up after four seconds.
 const ANSWER: Duration = Duration::from_secs(15);
-/// What [`KernelAgent::pause`] sleeps.
+/// What [`crate::kernel_agent::KernelAgent::pause`] sleeps.
 const PAUSE: Duration = Duration::from_micros(20);
 
 /// A session with a `viad`. Dropping it gives everything back.
