@@ -2,8 +2,8 @@
 
 mod channel;
 mod function;
-mod queues;
 mod regions;
+mod rings;
 mod vis;
 
 use viaduct_spec::{
