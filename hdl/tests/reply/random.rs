@@ -267,16 +267,7 @@ impl Random {
 
     fn ask(&mut self, vi: u64) {
         let read = self.request(vi);
-        let fields = [
-            ("vi", read.vi),
-            ("again", read.again.into()),
-            ("address", read.address),
-            ("rkey", read.rkey),
-            ("length", read.length),
-            ("psn", read.psn),
-            ("msn", read.msn),
-        ];
-        self.world.request.set(&mut self.world.dut, &fields);
+        self.world.request.set(&mut self.world.dut, &read.fields());
         self.world.dut.set("request_valid", 1);
         for cycle in 0.. {
             assert!(cycle < 300, "no answer");

@@ -202,14 +202,7 @@ impl World {
     }
 
     pub fn end(&mut self, end: End) {
-        let fields = [
-            ("vi", end.vi),
-            ("receive", end.receive),
-            ("region", end.region),
-            ("offset", end.offset),
-            ("written", end.written.into()),
-        ];
-        self.closed.set(&mut self.bench, &fields);
+        self.closed.set(&mut self.bench, &end.fields());
         self.model.end(&end);
         self.offer("closed_valid", "closed_ready");
     }
@@ -227,14 +220,7 @@ impl World {
         self.bench.set("commit_valid", 1);
         self.bench.set("closed_valid", 1);
         for end in ends {
-            let fields = [
-                ("vi", end.vi),
-                ("receive", end.receive),
-                ("region", end.region),
-                ("offset", end.offset),
-                ("written", end.written.into()),
-            ];
-            self.closed.set(&mut self.bench, &fields);
+            self.closed.set(&mut self.bench, &end.fields());
             self.model.end(end);
             // Taken while the commit is there, or never.
             self.watched = Some("closed_ready".into());

@@ -29,6 +29,19 @@ pub struct End {
     pub written: bool,
 }
 
+impl End {
+    /// As the block is given it.
+    pub fn fields(&self) -> [(&'static str, u64); 5] {
+        [
+            ("vi", self.vi),
+            ("receive", self.receive),
+            ("region", self.region),
+            ("offset", self.offset),
+            ("written", self.written.into()),
+        ]
+    }
+}
+
 /// Something that the queues do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {

@@ -23,6 +23,21 @@ pub struct Read {
     pub msn: u64,
 }
 
+impl Read {
+    /// As the block is given it.
+    pub fn fields(&self) -> [(&'static str, u64); 7] {
+        [
+            ("vi", self.vi),
+            ("again", self.again.into()),
+            ("address", self.address),
+            ("rkey", self.rkey),
+            ("length", self.length),
+            ("psn", self.psn),
+            ("msn", self.msn),
+        ]
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     pub vi: u64,
@@ -105,18 +120,7 @@ impl World {
     /// What the block answers: packets, if it keeps the request.
     #[track_caller]
     pub fn ask(&mut self, read: Read) -> Option<u64> {
-        self.request.set(
-            &mut self.dut,
-            &[
-                ("vi", read.vi),
-                ("again", read.again.into()),
-                ("address", read.address),
-                ("rkey", read.rkey),
-                ("length", read.length),
-                ("psn", read.psn),
-                ("msn", read.msn),
-            ],
-        );
+        self.request.set(&mut self.dut, &read.fields());
         self.dut.set("request_valid", 1);
         self.until("answer_valid");
         let answer = (self.dut.get("answer_ok") == 1).then(|| self.dut.get("answer_packets"));

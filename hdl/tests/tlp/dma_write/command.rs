@@ -23,18 +23,7 @@ impl Host {
 
     pub fn random_command(&mut self) -> Command {
         let rng = &mut self.rng;
-        let length = match rng.random_range(0..4) {
-            0 => rng.random_range(1..=16),
-            1 => rng.random_range(1..=300),
-            2 => 8,
-            _ => rng.random_range(1..=4096),
-        };
-        let base: u64 = match rng.random_range(0..4) {
-            0 => 0x1_0000,
-            1 => 0xFFFF_F000,
-            2 => 0x7_FFFF_F000,
-            _ => rng.random::<u64>() >> 8,
-        };
+        let (length, base) = crate::random_extent(rng, 8);
         Command {
             address: base + rng.random_range(0..0x1000),
             length,
