@@ -201,3 +201,35 @@ fn a_read_of_a_vi_that_broke_is_not_complete_while_an_answer_is_being_placed() {
         assert_eq!(world.drain(), [(0, LOST | status::OP_RDMA_READ)]);
     }
 }
+
+/// The VI breaks by an answer that could not be placed, or by something else, and the peer refuses a message behind that read.
+#[test]
+fn a_refusal_that_a_broken_vi_hears_does_not_complete_the_reads_before_it() {
+    let (send, read) = (u64::from(control::OP_SENDRECV), u64::from(control::OP_RDMAREAD));
+    let causes = [
+        (Some(local::PROTECTION), status::PROTECTION_ERROR),
+        (Some(local::FAILURE), status::TRANSPORT_ERROR),
+        (None, status::TRANSPORT_ERROR),
+    ];
+    for (cause, between) in causes.into_iter().flat_map(|cause| (0..40).map(move |cycles| (cause, cycles))) {
+        let (told, errors) = cause;
+        let mut world = World::new();
+        world.create(9, Settings { psn: 50, ..Settings::default() });
+        for (n, operation) in (0..).zip([read, send]) {
+            world.packet_of(9, 50 + n, 0, operation);
+            world.told(Told { vi: 9, offset: n, psn: Some(50 + n), operation, ..Told::default() });
+        }
+        world.settle();
+        world.faults_every = 1 + between % 5 * 8;
+        match told {
+            Some(told) => world.answer(9, 50, told as u8),
+            None => world.tell = Some(9),
+        }
+        for _ in 0..between {
+            world.tick();
+        }
+        world.answer(9, 51, local::BEHIND as u8 | syndrome::NAK_OPERATIONAL & 3);
+        let done = world.drain();
+        assert_eq!(done[0], (0, status::DONE | status::OP_RDMA_READ | errors), "{told:?}, {between} cycles");
+    }
+}

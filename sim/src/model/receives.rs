@@ -39,7 +39,9 @@ pub enum Taken {
     Receive(Receive),
     /// None is posted.
     Nothing,
-    /// The one that is posted lies nowhere: the VI breaks, or has broken.
+    /// The one that is posted lies nowhere, and the VI breaks for that.
+    Lost,
+    /// The VI breaks, or has broken.
     Broken,
 }
 
@@ -101,6 +103,11 @@ impl Receives {
 
     /// Takes the next receive for a message. One that is posted and not fetched is waited for.
     pub fn take(&mut self, context: &mut Context<'_>, effects: &mut Effects) -> Taken {
+        if context.choices.unheard.is_some() && self.is_behind() {
+            // The VI breaks before it is fetched. Of one that lies nowhere it breaks for that.
+            let is_lost = self.queue.clone().fetch(true, context) == Fetched::Misplaced;
+            return if is_lost { Taken::Lost } else { Taken::Broken };
+        }
         let waits = self.ahead.is_empty() && self.refills.take().is_some() && context.serves;
         if !context.connected || waits && !self.fill(context, effects) {
             return Taken::Broken;

@@ -6,7 +6,8 @@
 //!       connected ──►└───────┘──► flight
 //! ```
 //! Contract: an answer is `taken` when its PSN is in flight. It then moves the window (`after`), and asks for at most one of: to
-//! send again, to rest first, to break. Otherwise `after` is the window as it is.
+//! send again, to rest first, to break. Otherwise `after` is the window as it is; so it is when a VI that is not connected hears
+//! a refusal behind a read.
 //!
 //! `answer` stands from the cycle of `load` on, in which `row` is the window as it comes from memory; `window` is the
 //! same from the cycle behind on.
@@ -56,6 +57,8 @@ pub struct Judge {
     group: Signal<Local, Bits<2>>,
     nak: Signal<Local, bool>,
     is_taken: Signal<Local, bool>,
+    /// It moves the window.
+    moves: Signal<Local, bool>,
     later: Signal<Local, bool>,
     refused: Signal<Local, bool>,
     rested: Signal<Local, bool>,
@@ -82,6 +85,8 @@ impl Logic for Judge {
         self.syndrome.next = self.answer.val().syndrome;
         self.group.next = self.syndrome.val().get_bits::<2>(5);
         self.nak.next = self.group.val() == bits::<2>(3);
+        // Class 2 does not come from the wire: `receive/reads` drops it there.
+        self.inner.next = self.group.val() == bits::<2>(2);
         self.is_taken.next = self.distance.q.val() < self.loaded_flight.q.val();
         self.taken.next = self.is_taken.val();
         // A NAK acknowledges what is before its PSN.
@@ -90,10 +95,11 @@ impl Logic for Judge {
             self.reached.d.next = self.answer.val().psn + 1;
         }
         self.later.next = self.reached.q.val() != self.window.val().oldest;
-        self.moved.next = self.is_taken.val() & self.later.val();
+        // A refusal behind a read acknowledges what is before it, but not the read. A window that will not be refused any more could not
+        // tell them apart.
+        self.moves.next = self.is_taken.val() & (self.connected.val() | !self.inner.val());
+        self.moved.next = self.moves.val() & self.later.val();
         self.open.next = self.reached.q.val() != self.window.val().fresh;
-        // Class 2 does not come from the wire: `receive/reads` drops it there.
-        self.inner.next = self.group.val() == bits::<2>(2);
         self.refused.next =
             (self.nak.val() & (self.syndrome.val() != self.sequence_nak.val())) | self.inner.val();
         self.refusal.next = bit_cast::<3, 2>(self.syndrome.val().get_bits::<2>(0));
@@ -107,7 +113,7 @@ impl Logic for Judge {
         self.rests.next = self.is_taken.val() & self.rested.val();
 
         self.after.next = self.window.val();
-        if self.is_taken.val() {
+        if self.moves.val() {
             self.after.next.oldest = self.reached.q.val();
             if self.later.val() {
                 self.after.next.resting = false;

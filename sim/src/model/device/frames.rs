@@ -78,9 +78,11 @@ impl<H: Host> Device<H> {
         }
     }
 
-    /// Whether a frame for a connected VI waits: for a receive that is posted and cannot be fetched now, or behind others.
+    /// Whether a frame for a connected VI waits: for a receive that is posted and cannot be fetched now, or behind others. None waits
+    /// for a receive of a VI that is breaking.
     fn must_wait(&self, vi: usize, needs_receive: bool) -> bool {
-        let waits = needs_receive && self.vis[vi].receives.is_behind() && !self.serves();
+        let is_heard = self.choices.unheard.is_none();
+        let waits = needs_receive && is_heard && self.vis[vi].receives.is_behind() && !self.serves();
         waits || self.held.concerns(vi)
     }
 

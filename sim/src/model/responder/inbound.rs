@@ -37,6 +37,8 @@ pub enum Inbound {
 pub enum Refusal {
     /// No receive is posted.
     NotReady,
+    /// The receive lies nowhere, and the VI breaks for that.
+    Lost,
     /// What a reliable VI breaks of. `ending`: the error bit of the receive that was taken.
     Break {
         /// Syndrome of the NAK.

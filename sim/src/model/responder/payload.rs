@@ -52,6 +52,7 @@ impl Responder {
         let receive = match receives.take(context, effects) {
             Taken::Receive(receive) => receive,
             Taken::Nothing => return Err(Refusal::NotReady),
+            Taken::Lost => return Err(Refusal::Lost),
             Taken::Broken => return Err(Refusal::Broken),
         };
         let error = receive.descriptor.check_receive();

@@ -69,6 +69,10 @@ impl Responder {
         match executed {
             Ok(()) | Err(Refusal::Broken) => {}
             Err(Refusal::NotReady) => self.not_ready_for(packet, context, effects),
+            Err(Refusal::Lost) => {
+                let nak = self.nak(packet.psn, syndrome::NAK_OPERATIONAL);
+                self.refuse(nak, event_code::CONN_LOST, None, context, effects);
+            }
             Err(Refusal::Break { syndrome, event, ending }) => {
                 self.refuse(self.nak(packet.psn, syndrome), event, ending, context, effects);
             }

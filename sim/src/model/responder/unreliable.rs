@@ -106,7 +106,7 @@ impl Responder {
                 self.inbound = None;
                 event
             }
-            Refusal::Broken => return,
+            Refusal::Lost | Refusal::Broken => return,
         };
         effects.push(Effect::Report(Event { code, index: vi, receive: true, broke: false }));
     }
