@@ -266,7 +266,11 @@ impl<'a> Search<'a> {
             }
         }
         if state.nic.timer(trace.vi).is_some() {
-            last.insert(0, Step::Expire);
+            // What the NIC sends next is read behind the end of the time: it goes out again by that, most likely.
+            match state.is_over(trace) {
+                true => first.push(Step::Expire),
+                false => last.insert(0, Step::Expire),
+            }
         }
         last.extend(state.meanwhile(trace, before));
         last.extend(state.refusals(trace));

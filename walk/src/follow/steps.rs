@@ -256,6 +256,11 @@ impl State {
         when + LATE <= now && is_heard(1) && trace.host.get(self.host).is_none_or(|given| given.cycle > when)
     }
 
+    /// The timer had ended, as the model has it, when the NIC began to read what it sent next.
+    pub fn is_over(&self, trace: &EndTrace<'_>) -> bool {
+        self.nic.timer(trace.vi).zip(self.next(trace, 0)).is_some_and(|(when, left)| when <= left.began)
+    }
+
     fn expire(&mut self, trace: &EndTrace<'_>, before: usize) -> bool {
         let vi = trace.vi;
         let now = trace.cycles.get(before).copied().unwrap_or(u64::MAX);
