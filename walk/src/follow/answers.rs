@@ -62,6 +62,34 @@ impl State {
         Ok(true)
     }
 
+    /// The next response is refused, and the VI breaks by that (Responder 5, 6).
+    fn response_breaks(&self, trace: &EndTrace<'_>) -> Option<usize> {
+        let response = self.next_response(trace)?;
+        let mut tried = self.nic.clone();
+        tried.answer(trace.vi, response);
+        tried.is_broken(trace.vi).then_some(response)
+    }
+
+    /// The steps by which an acknowledgement that waits behind a response leaves, though that response is refused (Responder 8).
+    pub fn released(&self, trace: &EndTrace<'_>) -> Vec<Step> {
+        let waiting = self.nic.answers(trace.vi).len();
+        let first = self.response_breaks(trace).map_or(waiting, |response| response + 1);
+        (first..waiting).map(Step::Released).collect()
+    }
+
+    /// One of them leaves.
+    pub(super) fn release(&mut self, trace: &EndTrace<'_>, index: usize) -> Result<bool, String> {
+        if self.response_breaks(trace).is_none_or(|response| index <= response) {
+            return Ok(false);
+        }
+        let Some(sent) = self.nic.answer(trace.vi, index) else { return Ok(false) };
+        let owed = self.reached.owes.remove(index).unwrap_or_default();
+        if self.leave(trace, 1, &sent.frame)? < owed.data.max(owed.received) {
+            return Err("an acknowledgement left ahead of what it acknowledges".into());
+        }
+        Ok(true)
+    }
+
     /// The next response is on its way while so many requests come, one of which asks for it again; then it is refused, and the VI breaks
     /// (Responder 1). Whether it does.
     pub(super) fn refuse_behind(

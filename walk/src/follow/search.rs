@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
 
 use super::end_trace::EndTrace;
+use super::inputs::Given;
 use super::places::describe;
 use super::state::State;
 use super::steps::Step;
@@ -224,8 +225,10 @@ impl<'a> Search<'a> {
             let kind = usize::from(answer);
             let frame = trace.frames[kind].get(state.reached.taken[kind]);
             // What the host said has been heard of.
+            let is_first =
+                |given: &Given, at: usize| given.by >= at || answer && state.reads_on(trace, given);
             let frame =
-                frame.filter(|frame| frame.at < before && host.is_none_or(|given| given.by >= frame.at));
+                frame.filter(|frame| frame.at < before && host.is_none_or(|given| is_first(given, frame.at)));
             inputs.extend(frame.map(|frame| (frame.cycle, Step::Frame(answer))));
         }
         inputs.sort_by_key(|(cycle, _)| *cycle);
@@ -274,6 +277,7 @@ impl<'a> Search<'a> {
         }
         last.extend(state.meanwhile(trace, before));
         last.extend(state.refusals(trace));
+        last.extend(state.released(trace));
         last.extend(state.unheard_steps(trace, before));
         first.extend(inputs.into_iter().map(|(_, step)| step));
         first.extend(last);

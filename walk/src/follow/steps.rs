@@ -1,7 +1,7 @@
 //! The steps by which the model follows: what comes to it, what it sends, what it fetches, which timer ends.
 
 use super::end_trace::EndTrace;
-use super::inputs::Arrived;
+use super::inputs::{Arrived, Given, Said};
 use super::outputs::Left;
 use super::places::{describe, is_nak, is_read, is_response, Header};
 use super::state::{State, NEVER};
@@ -19,6 +19,9 @@ const AGAIN: u64 = 4096;
 
 /// Cycles in which a NIC hears an answer, unless it waits for its bus.
 const HEARD: u64 = 1024;
+
+/// Cycles from when Bus Master is taken away to a request for which the NIC had read everything by then.
+const READS_ON: u64 = 1024;
 
 /// Cycles from a request to when all its data is in memory, and the VI broken by it, if it is.
 const DELIVERED: u64 = 4096;
@@ -40,6 +43,8 @@ pub enum Step {
     Answer(usize),
     /// A response is refused, and before it so many requests come, one of which asks for it again.
     Refusing(usize),
+    /// One of the answers behind a response that is refused.
+    Released(usize),
     /// The last answer once more, for an older one that it stood for (Responder 1).
     AnswerAgain,
     /// A send that is done completes.
@@ -77,6 +82,7 @@ impl State {
             Step::Refusing(requests) => return self.refuse_behind(trace, requests, before),
             Step::Request => self.request(trace)?,
             Step::Answer(index) => self.answer(trace, index)?,
+            Step::Released(index) => self.release(trace, index)?,
             Step::AnswerAgain => self.answer_again(trace),
             Step::Fetch(receive) => self.nic.fetch(trace.vi, receive),
             Step::Complete => self.nic.complete(trace.vi),
@@ -205,6 +211,13 @@ impl State {
         if came.any(|(frame, _)| is_response(&frame.frame) && is_asked(frame)) {
             self.nic.ask_from(vi, asked);
         }
+    }
+
+    /// The next request left so soon behind this that the NIC may have had all it reads for it: Bus Master that is taken away does not
+    /// hold that request back.
+    pub fn reads_on(&self, trace: &EndTrace<'_>, given: &Given) -> bool {
+        let began = self.next(trace, 0).map(|left| left.began);
+        matches!(given.said, Said::Master(false)) && began.is_some_and(|began| began < given.cycle + READS_ON)
     }
 
     /// A NAK has come before the next request left, or an implied one, of which the model has not heard: that request may be what it asks for.
