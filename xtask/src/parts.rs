@@ -73,6 +73,7 @@ pub const PARTS: &[Part] = &[
     quick("guest", Cargo, &[Runner], Action::Unit("viaduct-guest"), "unit tests: the suite that runs where a kernel's VFIO is"),
     quick("xtask", Cargo, &[Runner], Action::Unit("xtask"), "unit tests: this command"),
     quick("verilate", Cargo, &[Runner, Simulator], Action::Unit("viaduct-verilate"), "unit tests: Verilog into a running model"),
+    quick("verilog", Cargo, &[Runner, Synthesis], Action::Unit("viaduct-verilog"), "unit tests: RustHDL into Verilog that people can read, proved equal"),
     quick("hdl", Cargo, &[Runner, Simulator], Action::Unit("viaduct-hdl"), "unit tests: every block's exported Verilog in Verilator, and the source lint"),
     quick("flow", Cargo, &[Runner, Simulator, Synthesis, Proof], Action::Unit("viaduct-flow"), "unit tests: the gates refuse what they are there for"),
     quick("sim", Cargo, &[Runner, Simulator], Action::Unit("viaduct-sim"), "unit tests: root complex, fabric, functional model"),

@@ -2,6 +2,7 @@
 //! program `viaduct-export`, which does it.
 
 pub mod budget;
+pub mod equal;
 pub mod gate;
 pub mod pool;
 pub mod prove;

@@ -1,7 +1,7 @@
 //! Exports the NIC's Verilog, checks it, measures it and proves its primitives.
 //!
 //! `viaduct-export export --out FOLDER | list | lint [--only TEXT] | budget [--only TEXT] [--json FILE] |
-//! prove [--only TEXT] | boards | board BOARD TOP FOLDER`
+//! prove [--only TEXT] | equal [--only TEXT] | boards | board BOARD TOP FOLDER`
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{bail, Context, Result};
 use viaduct_flow::budget::Line;
-use viaduct_flow::{budget, gate, pool, prove};
+use viaduct_flow::{budget, equal, gate, pool, prove};
 use viaduct_hdl::blocks::{self, Entry};
 use viaduct_hdl::board;
 
@@ -18,6 +18,7 @@ const USAGE: &str = "usage: viaduct-export export --out FOLDER
        viaduct-export lint   [--only TEXT]
        viaduct-export budget [--only TEXT] [--json FILE]
        viaduct-export prove  [--only TEXT]
+       viaduct-export equal  [--only TEXT]
        viaduct-export boards
        viaduct-export board  BOARD TOP FOLDER
 --only takes the blocks whose name contains TEXT";
@@ -87,6 +88,7 @@ fn on_blocks(command: &str, words: impl Iterator<Item = String>) -> Result<()> {
         "lint" => lint(&arguments),
         "budget" => measure(&arguments),
         "prove" => prove::run(arguments.only.as_deref()),
+        "equal" => compare(&arguments),
         _ => bail!("{USAGE}"),
     })
 }
@@ -173,6 +175,25 @@ fn lint(arguments: &Arguments) -> Result<()> {
     )?;
     if bad > 0 {
         bail!("{bad} of {} blocks refused", blocks.len());
+    }
+    Ok(())
+}
+
+/// Proves every block's readable Verilog equal to RustHDL's.
+fn compare(arguments: &Arguments) -> Result<()> {
+    let blocks = arguments.of(blocks::all().into_iter().chain(blocks::tops()).collect())?;
+    let mut differ = Vec::new();
+    for block in &blocks {
+        match equal::check(block) {
+            Ok(what) => println!("{:<24} equal: {what}", block.name),
+            Err(error) => {
+                println!("{:<24} DIFFERS: {error:#}", block.name);
+                differ.push(block.name);
+            }
+        }
+    }
+    if !differ.is_empty() {
+        bail!("{} of {} blocks differ: {}", differ.len(), blocks.len(), differ.join(", "));
     }
     Ok(())
 }

@@ -1,0 +1,160 @@
+//! From a tree of instances to modules: each type of block once, with its parameters in its name.
+
+use std::collections::BTreeMap;
+
+use rust_hdl::core::ast::Verilog;
+
+use crate::flip_flop::register;
+use crate::module::{Child, Custom, Module, Through};
+use crate::print;
+use crate::source::{snake, Described, Source};
+use crate::tree::Instance;
+
+/// Modules, in the order in which they were made: a block's own behind those within it.
+pub struct Emitter<'a> {
+    source: &'a Source,
+    done: Vec<Done>,
+    /// Declarations of cells that the tools bring.
+    cells: Vec<String>,
+}
+
+struct Done {
+    name: String,
+    /// The text with a placeholder for the name.
+    text: String,
+}
+
+/// Stands for the module's name in its text until it has one.
+const NAME: &str = "\u{1}";
+
+impl<'a> Emitter<'a> {
+    /// Nothing is made so far.
+    pub fn new(source: &'a Source) -> Self {
+        Self { source, done: Vec::new(), cells: Vec::new() }
+    }
+
+    /// The module of `instance`, which is to be called `wanted`; with the inputs that its outputs hang on.
+    ///
+    /// `arguments` are the generic arguments of its type by the parameters' names.
+    pub fn module(
+        &mut self,
+        instance: &Instance,
+        wanted: &str,
+        described: Option<&Described>,
+        arguments: &BTreeMap<String, String>,
+    ) -> (String, Through) {
+        let module = match &instance.code {
+            Verilog::Custom(text) => self.custom(instance, text, true),
+            Verilog::Wrapper(wrapper) => {
+                if !wrapper.cores.is_empty() && !self.cells.contains(&wrapper.cores) {
+                    self.cells.push(wrapper.cores.clone());
+                }
+                self.custom(instance, &wrapper.code, false)
+            }
+            Verilog::Blackbox(_) => panic!("`{}`: a black box without a wrapper", instance.name),
+            Verilog::Combinatorial(_) | Verilog::Empty => {
+                let children = self.children(instance, described, arguments);
+                Module::of(instance, &children)
+            }
+        };
+        let text = print::text(&module, NAME, described);
+        (self.name(wanted, text), module.through)
+    }
+
+    fn custom(&self, instance: &Instance, text: &str, outputs_are_variables: bool) -> Module {
+        // `assign` drives a net, whatever the block calls itself.
+        let is_assigned = text.lines().any(|line| line.trim_start().starts_with("assign "));
+        let outputs_are_variables = outputs_are_variables && !is_assigned;
+        Module::custom(instance, Custom { text: text.to_owned(), outputs_are_variables })
+    }
+
+    fn children<'t>(
+        &mut self,
+        instance: &'t Instance,
+        described: Option<&Described>,
+        arguments: &BTreeMap<String, String>,
+    ) -> Vec<Child<'t>> {
+        let mut children = Vec::new();
+        for child in instance.children.iter().filter(|child| register(child).is_none()) {
+            // `held$3` is an element of the field `held`.
+            let field = child.name.split('$').next().unwrap_or(&child.name);
+            let known = described.and_then(|described| {
+                let field = described.fields.get(field)?;
+                Some((field, self.source.named(&field.kind, described)))
+            });
+            let (wanted, inner, inner_arguments) = match known {
+                Some((field, inner)) => {
+                    let name = |argument: &String| self.argument_name(argument, arguments, described);
+                    let values: Vec<String> = field.arguments.iter().map(name).collect();
+                    let mut wanted = match inner {
+                        Some(inner) => self.source.module_name(inner),
+                        None => snake(&field.kind),
+                    };
+                    for value in &values {
+                        wanted += &format!("_{value}");
+                    }
+                    let names = inner.map(|inner| inner.parameters.clone()).unwrap_or_default();
+                    (wanted, inner, names.into_iter().zip(values).collect())
+                }
+                None => (snake(field), None, BTreeMap::new()),
+            };
+            let (module, through) = self.module(child, &wanted, inner, &inner_arguments);
+            children.push(Child { instance: child, module, through });
+        }
+        children
+    }
+
+    /// What a generic argument is called in a module's name: `Bits<8>` is `8`, `Word` is `word`. `known` are the arguments of the block
+    /// that says so.
+    fn argument_name(
+        &self,
+        argument: &str,
+        known: &BTreeMap<String, String>,
+        user: Option<&Described>,
+    ) -> String {
+        let argument = argument.trim_matches(|letter| letter == '{' || letter == '}');
+        if let Some(value) = known.get(argument) {
+            return value.clone();
+        }
+        if let Some(inner) = argument.strip_prefix("Bits<").and_then(|rest| rest.strip_suffix('>')) {
+            return self.argument_name(inner, known, user);
+        }
+        if argument == "bool" {
+            return "1".to_owned();
+        }
+        if let Some(row) = user.and_then(|user| self.source.named(argument, user)) {
+            return self.source.module_name(row);
+        }
+        let last = argument.rsplit("::").next().unwrap_or(argument);
+        let plain: String =
+            last.chars().map(|letter| if letter.is_alphanumeric() { letter } else { '_' }).collect();
+        snake(plain.trim_matches('_'))
+    }
+
+    /// The name of the module with this text: that of an equal one, or a new one.
+    fn name(&mut self, wanted: &str, text: String) -> String {
+        let numbered =
+            |name: &str| name.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || is_number(rest));
+        if let Some(equal) = self.done.iter().find(|done| numbered(&done.name) && done.text == text) {
+            return equal.name.clone();
+        }
+        let mut name = wanted.to_owned();
+        let mut number = 1;
+        while self.done.iter().any(|done| done.name == name) {
+            number += 1;
+            name = format!("{wanted}_{number}");
+        }
+        self.done.push(Done { name: name.clone(), text });
+        name
+    }
+
+    /// All modules, the outermost first, and the cells that they need.
+    pub fn finish(self) -> String {
+        let modules = self.done.iter().rev().map(|done| done.text.replace(NAME, &done.name));
+        modules.chain(self.cells.iter().cloned()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    text.strip_prefix('_').is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()))
+}

@@ -1,0 +1,43 @@
+//! From a RustHDL block to Verilog that people can read.
+//!
+//! RustHDL's own writer makes a module of each instance and of each register, and one process of each block's code. This one
+//! makes a module of each *type* of block, with registers inside it and each signal driven in one place; it brings the
+//! documentation of block, ports and signals with it.
+//!
+//! ```text
+//!   block ──► tree ──► lower ──► drive ──► module ──► print ──► Verilog
+//!                        ▲                              ▲
+//!   source (types, documentation) ──────────────────────┘
+//! ```
+//! A block that cannot be written so ends in a panic that names the expression: it is the author's to mend.
+
+mod build;
+mod drive;
+mod emit;
+mod expression;
+mod flip_flop;
+mod loops;
+mod lower;
+mod module;
+mod print;
+mod source;
+mod statement;
+mod tree;
+
+use std::collections::BTreeMap;
+
+use rust_hdl::prelude::Block;
+
+pub use source::{Described, Source};
+
+/// The Verilog of `block`, whose outermost module is called `name`. `source` describes the block's crate.
+///
+/// # Panics
+/// The block uses what has no Verilog, or has signals whose names become the same; the message names them.
+pub fn verilog<B: Block>(block: &B, name: &str, source: &Source) -> String {
+    let instance = tree::Instance::of(block);
+    let described = source.at(std::any::type_name::<B>());
+    let mut emitter = emit::Emitter::new(source);
+    emitter.module(&instance, name, described, &BTreeMap::new());
+    emitter.finish()
+}

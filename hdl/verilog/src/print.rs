@@ -1,0 +1,287 @@
+//! The text of a module.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use num_bigint::BigUint;
+use rust_hdl::core::atom::AtomKind;
+
+use crate::expression::{identifier, Expression};
+use crate::module::{wants_process, Clocked, Inner, Module};
+use crate::source::Described;
+use crate::statement::{assignments, Assignment, Statement};
+
+/// One step to the right.
+const STEP: &str = "    ";
+
+/// The longest line that a condition and what it decides share.
+const LINE: usize = 100;
+
+/// The text of `module` under the name `name`, with what its source says of it.
+pub fn text(module: &Module, name: &str, described: Option<&Described>) -> String {
+    let mut printer = Printer { text: String::new(), described };
+    printer.head(name);
+    printer.ports(module);
+    match &module.custom {
+        Some(custom) => printer.custom(&custom.text),
+        None => printer.body(module),
+    }
+    printer.text += "endmodule\n";
+    printer.text
+}
+
+struct Printer<'a> {
+    text: String,
+    described: Option<&'a Described>,
+}
+
+impl Printer<'_> {
+    fn line(&mut self, depth: usize, line: &str) {
+        if line.is_empty() {
+            self.text.push('\n');
+        } else {
+            let _ = writeln!(self.text, "{}{line}", STEP.repeat(depth));
+        }
+    }
+
+    fn head(&mut self, name: &str) {
+        if let Some(described) = self.described {
+            for line in &described.documentation {
+                let line = format!("// {line}");
+                self.line(0, line.trim_end());
+            }
+            self.line(0, "//");
+            self.line(0, &format!("// Made from {}.", described.file));
+        }
+        self.line(0, &format!("module {name} ("));
+    }
+
+    /// What the source says of a field, as comments.
+    fn comments(&mut self, depth: usize, field: &str) {
+        let field = field.split('$').next().unwrap_or(field);
+        let lines: Vec<String> = self
+            .described
+            .and_then(|described| described.fields.get(field))
+            .map(|field| field.documentation.clone())
+            .unwrap_or_default();
+        for line in lines {
+            let line = format!("// {line}");
+            self.line(depth, line.trim_end());
+        }
+    }
+
+    fn ports(&mut self, module: &Module) {
+        let procedural = procedural(module);
+        for (number, port) in module.ports.iter().enumerate() {
+            self.comments(1, &port.name);
+            let direction = match port.kind {
+                AtomKind::InputParameter => "input  wire",
+                AtomKind::InOutParameter => "inout  wire",
+                _ if procedural.contains_key(port.name.as_str()) => "output reg ",
+                _ => "output wire",
+            };
+            let comma = if number + 1 < module.ports.len() { "," } else { "" };
+            let is_indexed = |text: &str| text.contains(&format!("{}[", port.name));
+            let range = match &module.custom {
+                Some(custom) if port.width == 1 && is_indexed(&custom.text) => "[0:0] ".to_owned(),
+                _ => range(port.width),
+            };
+            self.line(1, &format!("{direction} {range}{}{comma}", identifier(&port.name)));
+        }
+        self.line(0, ");");
+    }
+
+    fn custom(&mut self, text: &str) {
+        for line in text.trim_end().lines() {
+            // Lines for the preprocessor stand at the margin.
+            let depth = usize::from(!line.starts_with('`'));
+            self.line(depth, line);
+        }
+    }
+
+    fn body(&mut self, module: &Module) {
+        self.numbers(&module.numbers);
+        self.declarations(module);
+        let mut was_process = true;
+        for group in &module.groups {
+            // Wires that follow each other stand together.
+            let is_process = wants_process(group);
+            if is_process || was_process {
+                self.line(0, "");
+            }
+            was_process = is_process;
+            if is_process {
+                self.line(1, "always @(*) begin");
+                self.statements(2, &group.statements, "=");
+                self.line(1, "end");
+            } else {
+                assignments(&group.statements, &mut |assignment| {
+                    let (target, value) = (identifier(&assignment.target), assignment.value.text());
+                    self.line(1, &format!("assign {target} = {value};"));
+                });
+            }
+        }
+        module.inner.iter().for_each(|inner| self.inner(inner));
+        module.clocked.iter().for_each(|clocked| self.clocked(clocked));
+    }
+
+    fn numbers(&mut self, numbers: &[(String, BigUint, usize)]) {
+        if !numbers.is_empty() {
+            self.line(0, "");
+        }
+        for (name, value, width) in numbers {
+            self.comments(1, name);
+            let value = Expression::number(value.clone(), *width).text();
+            self.line(1, &format!("localparam {}{} = {value};", range(*width), identifier(name)));
+        }
+    }
+
+    fn declarations(&mut self, module: &Module) {
+        if !module.registers.is_empty() {
+            self.line(0, "");
+        }
+        for register in &module.registers {
+            self.comments(1, &register.name);
+            let initial = Expression::number(register.initial.clone(), register.width).text();
+            let name = identifier(&register.name);
+            self.line(1, &format!("reg  {}{name} = {initial};", range(register.width)));
+        }
+        if !module.nets.is_empty() {
+            self.line(0, "");
+        }
+        let procedural = procedural(module);
+        for (name, width) in &module.nets {
+            let is_own = !name.contains('$');
+            if is_own {
+                self.comments(1, name);
+            }
+            let kind = if procedural.contains_key(name.as_str()) { "reg " } else { "wire" };
+            self.line(1, &format!("{kind} {}{};", range(*width), identifier(name)));
+        }
+    }
+
+    fn inner(&mut self, inner: &Inner) {
+        self.line(0, "");
+        self.comments(1, &inner.name);
+        self.line(1, &format!("{} {} (", inner.module, identifier(&inner.name)));
+        for (number, (port, to)) in inner.connections.iter().enumerate() {
+            let comma = if number + 1 < inner.connections.len() { "," } else { "" };
+            let to = to.as_ref().map(Expression::text).unwrap_or_default();
+            self.line(2, &format!(".{}({to}){comma}", identifier(port)));
+        }
+        self.line(1, ");");
+    }
+
+    fn clocked(&mut self, clocked: &Clocked) {
+        if clocked.statements.is_empty() {
+            return;
+        }
+        self.line(0, "");
+        self.line(1, &format!("always @(posedge {}) begin", identifier(&clocked.clock)));
+        self.statements(2, &clocked.statements, "<=");
+        self.line(1, "end");
+    }
+
+    fn statements(&mut self, depth: usize, statements: &[Statement], becomes: &str) {
+        for statement in statements {
+            match statement {
+                Statement::Assign(assignment) => self.line(depth, &assignment_text(assignment, becomes)),
+                Statement::If { test, then, otherwise } => {
+                    self.conditional(depth, "", test, then, otherwise, becomes);
+                }
+                Statement::Case { test, arms } => self.case(depth, test, arms, becomes),
+            }
+        }
+    }
+
+    fn conditional(
+        &mut self,
+        depth: usize,
+        before: &str,
+        test: &Expression,
+        then: &[Statement],
+        otherwise: &[Statement],
+        becomes: &str,
+    ) {
+        if then.is_empty() {
+            let opposite = Expression::Unary("~", Box::new(test.clone()));
+            return self.conditional(depth, before, &opposite, otherwise, &[], becomes);
+        }
+        let head = format!("{before}if ({})", test.text());
+        if let ([Statement::Assign(assignment)], []) = (then, otherwise) {
+            let line = format!("{head} {}", assignment_text(assignment, becomes));
+            if before.is_empty() && line.len() + depth * STEP.len() <= LINE {
+                return self.line(depth, &line);
+            }
+        }
+        self.line(depth, &format!("{head} begin"));
+        self.statements(depth + 1, then, becomes);
+        match otherwise {
+            [] => self.line(depth, "end"),
+            [Statement::If { test, then, otherwise }] if !then.is_empty() => {
+                self.conditional(depth, "end else ", test, then, otherwise, becomes);
+            }
+            _ => {
+                self.line(depth, "end else begin");
+                self.statements(depth + 1, otherwise, becomes);
+                self.line(depth, "end");
+            }
+        }
+    }
+
+    fn case(
+        &mut self,
+        depth: usize,
+        test: &Expression,
+        arms: &[(Option<Expression>, Vec<Statement>)],
+        becomes: &str,
+    ) {
+        self.line(depth, &format!("case ({})", test.text()));
+        for (label, inner) in arms {
+            let label = label.as_ref().map_or("default".to_owned(), Expression::text);
+            match &inner[..] {
+                [] => self.line(depth + 1, &format!("{label}: ;")),
+                [Statement::Assign(assignment)] => {
+                    self.line(depth + 1, &format!("{label}: {}", assignment_text(assignment, becomes)));
+                }
+                _ => {
+                    self.line(depth + 1, &format!("{label}: begin"));
+                    self.statements(depth + 2, inner, becomes);
+                    self.line(depth + 1, "end");
+                }
+            }
+        }
+        self.line(depth, "endcase");
+    }
+}
+
+/// The signals that processes drive.
+fn procedural(module: &Module) -> BTreeMap<&str, ()> {
+    let mut all = BTreeMap::new();
+    for group in module.groups.iter().filter(|group| wants_process(group)) {
+        all.extend(group.targets.iter().map(|target| (target.as_str(), ())));
+    }
+    if module.custom.as_ref().is_some_and(|custom| custom.outputs_are_variables) {
+        all.extend(module.ports.iter().map(|port| (port.name.as_str(), ())));
+    }
+    all
+}
+
+fn assignment_text(assignment: &Assignment, becomes: &str) -> String {
+    let name = identifier(&assignment.target);
+    let target = match assignment.range {
+        None => name,
+        Some((low, 1)) => format!("{name}[{low}]"),
+        Some((low, width)) => format!("{name}[{}:{low}]", low + width - 1),
+    };
+    format!("{target} {becomes} {};", assignment.value.text())
+}
+
+/// `[7:0] ` of eight bits, nothing of one.
+fn range(width: usize) -> String {
+    if width == 1 {
+        String::new()
+    } else {
+        format!("[{}:0] ", width - 1)
+    }
+}

@@ -1,0 +1,127 @@
+//! A block as a tree of instances: its signals, its blocks within and its code, as RustHDL hands them to a probe.
+
+use num_bigint::BigUint;
+use rust_hdl::core::ast::{Verilog, VerilogLiteral};
+use rust_hdl::core::atom::AtomKind;
+use rust_hdl::core::type_descriptor::{TypeDescriptor, TypeKind};
+use rust_hdl::prelude::{Atom, Block, Probe};
+
+/// One signal or constant of an instance.
+#[derive(Clone, Debug)]
+pub struct Wire {
+    /// As the block's field; `$` stands between the fields of an interface and before an index.
+    pub name: String,
+    /// What it is.
+    pub kind: AtomKind,
+    /// Bits.
+    pub width: usize,
+    /// A constant's value; nothing of a signal.
+    pub value: Option<BigUint>,
+    /// Names of the states of its type.
+    pub states: Vec<State>,
+}
+
+impl Wire {
+    /// Whether it is a port.
+    pub fn is_port(&self) -> bool {
+        self.kind.is_parameter()
+    }
+}
+
+/// One name of a state: `State::Idle`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// `State$Idle`.
+    pub name: String,
+    /// Its number.
+    pub value: usize,
+    /// Bits of its type.
+    pub width: usize,
+}
+
+/// One instance of a block.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// The field of the block that holds it; `$` stands before an index.
+    pub name: String,
+    /// Ports, constants and local signals, in the order of the fields.
+    pub wires: Vec<Wire>,
+    /// The blocks within.
+    pub children: Vec<Instance>,
+    /// What it does.
+    pub code: Verilog,
+}
+
+impl Instance {
+    /// The tree of `block`.
+    pub fn of(block: &impl Block) -> Self {
+        let mut builder = Builder::default();
+        block.accept("top", &mut builder);
+        builder.root.expect("a block has a scope of its own")
+    }
+}
+
+/// The value of RustHDL's literal, which shows it only as text: `<bits>'h<digits>`.
+pub fn value(literal: &VerilogLiteral) -> (BigUint, usize) {
+    let text = format!("{literal:x}");
+    let (bits, digits) = text.split_once("'h").expect("a literal is <bits>'h<digits>");
+    let value =
+        BigUint::parse_bytes(digits.as_bytes(), 16).unwrap_or_else(|| panic!("{text}: a negative literal"));
+    (value, bits.parse().expect("a literal begins with its bits"))
+}
+
+/// Builds the tree while RustHDL walks over the block.
+#[derive(Default)]
+struct Builder {
+    open: Vec<Instance>,
+    namespace: Vec<String>,
+    root: Option<Instance>,
+}
+
+/// Names of the states of a type and of its fields.
+fn states(descriptor: &TypeDescriptor) -> Vec<State> {
+    match &descriptor.kind {
+        TypeKind::Enum(names) => {
+            let width = names.len().next_power_of_two().trailing_zeros() as usize;
+            let state =
+                |(value, name): (usize, &String)| State { name: name.replace("::", "$"), value, width };
+            names.iter().enumerate().map(state).collect()
+        }
+        TypeKind::Composite(fields) => fields.iter().flat_map(|field| states(&field.kind)).collect(),
+        TypeKind::Bits(_) | TypeKind::Signed(_) => Vec::new(),
+    }
+}
+
+impl Probe for Builder {
+    fn visit_start_scope(&mut self, name: &str, node: &dyn Block) {
+        self.namespace.clear();
+        let name = name.to_owned();
+        self.open.push(Instance { name, wires: Vec::new(), children: Vec::new(), code: node.hdl() });
+    }
+
+    fn visit_start_namespace(&mut self, name: &str, _: &dyn Block) {
+        self.namespace.push(name.to_owned());
+    }
+
+    fn visit_atom(&mut self, name: &str, signal: &dyn Atom) {
+        let mut path = self.namespace.clone();
+        path.push(name.to_owned());
+        let kind = signal.kind();
+        let value = (kind == AtomKind::Constant).then(|| value(&signal.verilog()).0);
+        let states = states(&signal.descriptor());
+        let wire = Wire { name: path.join("$"), kind, width: signal.bits(), value, states };
+        self.open.last_mut().expect("a signal has a block").wires.push(wire);
+    }
+
+    fn visit_end_namespace(&mut self, _: &str, _: &dyn Block) {
+        self.namespace.pop();
+    }
+
+    fn visit_end_scope(&mut self, _: &str, _: &dyn Block) {
+        let closed = self.open.pop().expect("each scope was opened");
+        match self.open.last_mut() {
+            Some(parent) => parent.children.push(closed),
+            None => self.root = Some(closed),
+        }
+    }
+}
