@@ -13,6 +13,7 @@
 //!   it lies beyond an answer that has not come, a NAK_SEQUENCE at the first PSN that is missing (the implied NAK), once until that comes, or until the read is
 //!   sent again for a second time: not for the implied NAK then, but for a time-out or the peer's own word.
 //!   A refusal beyond it is told as one behind a read ([`local::BEHIND`]). What is no answer to anything is not kept.
+//! - A NAK of a code that nobody has defined is told as NAK_OPERATIONAL, and none has its reserved bit.
 //! - With `told_data` its payload goes where `job_*` says. `done_valid` ends that: with `done_ok` the bytes are placed and the read
 //!   moves on; otherwise it stays where it is.
 //! - A response counts at the expected PSN only, with the length of its place, and with the opcode of its place in the read or, once
@@ -187,6 +188,7 @@ pub struct Reads {
     group: Signal<Local, Bits<2>>,
     exact: Signal<Local, bool>,
     ahead: Signal<Local, bool>,
+    nak: Signal<Local, bool>,
     fatal: Signal<Local, bool>,
     beyond: Signal<Local, bool>,
     moves_on: Signal<Local, bool>,
@@ -197,7 +199,7 @@ pub struct Reads {
     nak_sequence: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
     ack: Number<8, { syndrome::ACK as u64 }>,
     reason: Signal<Local, Bits<2>>,
-    no_reason: Number<8, { local::FAILURE }>,
+    operational: Number<2, { syndrome::NAK_OPERATIONAL as u64 & 3 }>,
     refused_behind: Number<8, { local::BEHIND }>,
 }
 
@@ -288,9 +290,8 @@ impl Logic for Reads {
         }
         self.exact.next = !self.distance.q.val().any();
         self.ahead.next = self.distance.q.val().any() & !self.distance.q.val().get_bit(23);
-        self.fatal.next = !self.answer.val().response
-            & (self.group.val() == bits::<2>(3))
-            & (self.syndrome.val() != self.nak_sequence.val());
+        self.nak.next = !self.answer.val().response & (self.group.val() == bits::<2>(3));
+        self.fatal.next = self.nak.val() & self.syndrome.val().get_bits::<5>(0).any();
         // Beyond an answer that has not come.
         self.beyond.next = self.open.q.val()
             & (self.ahead.val() | (self.exact.val() & !self.answer.val().response & !self.group.val().any()));
@@ -298,9 +299,17 @@ impl Logic for Reads {
         self.told_valid.next = self.step.q.val() == Step::Tell;
         self.told_keep.next = self.keep.q.val();
         self.told_data.next = self.data.q.val();
+        // A code that nobody has defined says no more than that something is wrong there.
+        self.reason.next = self.syndrome.val().get_bits::<2>(0);
+        if self.syndrome.val().get_bits::<3>(2).any() {
+            self.reason.next = self.operational.val();
+        }
         self.told.next.vi = self.vi.q.val();
         self.told.next.psn = self.answer.val().psn;
-        self.told.next.syndrome = self.answer.val().syndrome;
+        self.told.next.syndrome = self.nak_sequence.val() | bit_cast::<8, 2>(self.reason.val());
+        if !self.nak.val() {
+            self.told.next.syndrome = self.answer.val().syndrome;
+        }
         self.told.next.frame = self.syndrome.val().get_bits::<2>(5);
         if self.answer.val().response {
             self.told.next.syndrome = self.ack.val();
@@ -310,13 +319,8 @@ impl Logic for Reads {
             self.told.next.psn = self.next_psn.val();
             self.told.next.syndrome = self.nak_sequence.val();
         }
-        // Codes that nobody knows say nothing of why.
-        self.reason.next = self.syndrome.val().get_bits::<2>(0);
         if self.behind.q.val() {
-            self.told.next.syndrome = self.no_reason.val();
-            if self.reason.val().any() {
-                self.told.next.syndrome = self.refused_behind.val() | bit_cast::<8, 2>(self.reason.val());
-            }
+            self.told.next.syndrome = self.refused_behind.val() | bit_cast::<8, 2>(self.reason.val());
         }
         self.job_region.next = bit_cast::<16, REGION_LOG2>(self.read.q.val().region);
         self.job_offset.next = self.read.q.val().offset;

@@ -230,8 +230,16 @@ fn a_refusal_behind_a_missing_answer_says_so() {
     for refusal in [syndrome::NAK_INVALID, access, syndrome::NAK_OPERATIONAL] {
         assert_eq!(world.acknowledge(4, 103, refusal), told(103, behind(refusal)));
     }
-    let unknown = syndrome::NAK_SEQUENCE | 4;
-    assert_eq!(world.acknowledge(4, 103, unknown), told(103, local::FAILURE as u8));
+    // Codes that nobody has defined, the lowest bits of which look like others'.
+    for unknown in 4..32 {
+        let (before, beyond) =
+            (told(100, syndrome::NAK_OPERATIONAL), told(103, behind(syndrome::NAK_OPERATIONAL)));
+        assert_eq!(world.acknowledge(4, 100, syndrome::NAK_SEQUENCE | unknown), before, "{unknown}");
+        assert_eq!(world.acknowledge(4, 103, syndrome::NAK_SEQUENCE | unknown), beyond, "{unknown}");
+    }
+    // The highest bit is reserved, and says nothing.
+    assert_eq!(world.acknowledge(4, 100, 0x80 | syndrome::NAK_SEQUENCE), told(100, syndrome::NAK_SEQUENCE));
+    assert_eq!(world.acknowledge(4, 103, 0x80 | access), told(103, behind(access)));
     assert_eq!(world.acknowledge(4, 110, rnr), told(101, syndrome::NAK_SEQUENCE));
     assert_eq!(world.acknowledge(4, 110, rnr), None);
     assert_eq!(world.acknowledge(4, 90, 0x40), None, "reserved");

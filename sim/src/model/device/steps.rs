@@ -118,6 +118,12 @@ impl<H: Host> Driven<H> {
         sent.is_none()
     }
 
+    /// Receives of a VI that have been read and are not complete: those that wait for a message, and that of one under way.
+    pub fn receives_in_use(&self, vi: usize) -> usize {
+        let vi = &self.device.vis[vi];
+        vi.receives.fetched() + usize::from(vi.responder.has_receive())
+    }
+
     /// What a VI's responder has to send, in its order.
     pub fn answers(&self, vi: usize) -> Vec<Pending> {
         let responder = &self.device.vis[vi].responder;

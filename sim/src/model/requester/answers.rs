@@ -17,9 +17,10 @@ use crate::model::response::response_opcode;
 use crate::model::{psn, scatter};
 
 /// Syndromes by their two high bits but one: acknowledgement, receiver not ready, refusal.
-const KIND: u8 = 0xE0;
+const KIND: u8 = 0x60;
 const KIND_ACK: u8 = syndrome::ACK & KIND;
 const KIND_NOT_READY: u8 = syndrome::RNR_NAK & KIND;
+const KIND_NAK: u8 = syndrome::NAK_SEQUENCE & KIND;
 
 impl Requester {
     /// An answer to a connected VI.
@@ -34,7 +35,8 @@ impl Requester {
     }
 
     fn take_acknowledgement(&mut self, packet: &Packet, context: &Context<'_>, effects: &mut Effects) {
-        let code = (be32(&packet.body, 0) >> 24) as u8;
+        // The highest bit is reserved.
+        let code = (be32(&packet.body, 0) >> 24) as u8 & 0x7F;
         match (code & KIND, code) {
             (KIND_ACK, _) => {
                 effects.count(counter::ACKS_RECEIVED);
@@ -61,6 +63,10 @@ impl Requester {
             (_, syndrome::NAK_INVALID | syndrome::NAK_ACCESS | syndrome::NAK_OPERATIONAL) => {
                 effects.count(counter::NAKS_RECEIVED);
                 self.take_refusal(packet.psn, code, context, effects);
+            }
+            (KIND_NAK, _) => {
+                effects.count(counter::NAKS_RECEIVED);
+                self.take_refusal(packet.psn, syndrome::NAK_OPERATIONAL, context, effects);
             }
             _ => effects.count(counter::DROP_RESPONSE),
         }

@@ -90,6 +90,11 @@ impl Responder {
         }
     }
 
+    /// The message under way has a receive.
+    pub fn has_receive(&self) -> bool {
+        matches!(self.inbound, Some(Inbound::Send { .. } | Inbound::Write { receive: Some(_), .. }))
+    }
+
     /// A NAK behind all that has been executed.
     fn nak(&self, psn: u32, syndrome: u8) -> Nak {
         Nak { psn, msn: self.msn, syndrome }

@@ -225,6 +225,31 @@ fn requester_3_a_read_that_was_asked_for_again_takes_the_original_s_opcodes() {
 }
 
 #[test]
+fn requester_4_a_nak_of_an_unknown_code_refuses_its_message_and_completes_no_read_before_it() {
+    for code in [0x64, 0x65, 0x7F, 0x80 | syndrome::NAK_OPERATIONAL] {
+        let mut bench = pair(Level::reliable());
+        // Nothing arrives.
+        bench.faults(Faults { drop: (1..1000).collect(), ..Faults::default() });
+        let read = bench.send(A, &Descriptor::rdma(READ, DATA, DATA, 100));
+        let refused = bench.send(A, &Descriptor::of(DATA, 10));
+        bench.net.step(3000);
+        let nak = Packet {
+            opcode: opcode::RC_ACKNOWLEDGE,
+            psn: PSN.wrapping_add(1) & 0xFF_FFFF,
+            ack_request: false,
+            body: vec![code, 0, 0, 1],
+        };
+        bench.inject(0, frame::build(&Bench::template(B, A), &nak));
+        bench.net.step(2000);
+        assert_eq!(bench.state(A), vi_states::ERROR, "{code:#x}");
+        let lost = SENT | status::TRANSPORT_ERROR;
+        assert_eq!(bench.peek(0, read), (0, lost | status::OP_RDMA_READ), "{code:#x}");
+        assert_eq!(bench.peek(0, refused), (0, lost), "{code:#x}");
+        assert_eq!(bench.counter(0, counter::NAKS_RECEIVED), 1, "{code:#x}");
+    }
+}
+
+#[test]
 fn requester_2_ghosts_are_dropped_and_counted() {
     let mut bench = pair(Level::reliable());
     for ahead in [0, 5, 0xFF_FFFF] {
