@@ -22,24 +22,26 @@ fn source() -> &'static Source {
 ///
 /// # Panics
 /// The block is not wired up; the message lists the signals.
-pub fn verilog<B: Block>(block: B) -> String {
-    framed(&generate_verilog_unchecked(&checked(block)))
+pub fn verilog<B: Block>(mut block: B) -> String {
+    check(&mut block);
+    framed(&generate_verilog_unchecked(&block))
 }
 
 /// The same, written to be read. It takes the place of [`verilog`] when all that reads that text reads this one.
 ///
 /// # Panics
 /// The block is not wired up, or says what has no Verilog; the message names it.
-pub fn readable<B: Block>(block: B) -> String {
-    framed(&viaduct_verilog::verilog(&checked(block), "top", source()))
+pub fn readable<B: Block>(mut block: B) -> String {
+    check(&mut block);
+    framed(&viaduct_verilog::verilog(&block, "top", source()))
 }
 
-fn checked<B: Block>(mut block: B) -> B {
+/// Wires a block up where it is: on the stack there is no room for another NIC.
+fn check<B: Block>(block: &mut B) {
     block.connect_all();
-    if let Err(error) = check_all(&block) {
+    if let Err(error) = check_all(block) {
         panic!("{} is not wired up: {error:?}", std::any::type_name::<B>());
     }
-    block
 }
 
 fn framed(text: &str) -> String {

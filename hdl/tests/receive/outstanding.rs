@@ -132,6 +132,12 @@ impl Outstanding {
         let class = packet.syndrome >> 5 & 3;
         let frame = if packet.response { 2 } else { class };
         let itself = |syndrome: u64| Some(Word { psn: packet.psn, syndrome, frame, job: None, moves: false });
+        // The code of a NAK: one that nobody has defined is NAK_OPERATIONAL's.
+        let code = match packet.syndrome & 0x1F {
+            4.. => u64::from(syndrome::NAK_OPERATIONAL) & 3,
+            code => code,
+        };
+        let nak = (!packet.response && class == 3).then_some(code);
         let next = self.next().filter(|(psn, _)| {
             let distance = (packet.psn + PSNS - psn) % PSNS;
             let acknowledges = !packet.response && class == 0;
@@ -139,11 +145,8 @@ impl Outstanding {
         });
         if let Some((psn, _)) = next {
             // Beyond what has not come.
-            let refusal =
-                !packet.response && class == 3 && packet.syndrome != u64::from(syndrome::NAK_SEQUENCE);
-            if refusal {
-                let code = packet.syndrome & 3;
-                return itself(if code == 0 { local::FAILURE } else { local::BEHIND | code });
+            if let Some(code) = nak.filter(|code| *code != 0) {
+                return itself(local::BEHIND | code);
             }
             let before = std::mem::replace(&mut self.missed, Missed::Asked);
             if before != Missed::No {
@@ -156,7 +159,8 @@ impl Outstanding {
         if packet.response {
             return self.response(packet, mtu);
         }
-        itself(packet.syndrome).filter(|_| class != 2)
+        let told = nak.map_or(packet.syndrome, |code| u64::from(syndrome::NAK_SEQUENCE) | code);
+        itself(told).filter(|_| class != 2)
     }
 
     /// A packet of an answer that is not beyond the one expected.
