@@ -106,7 +106,7 @@ pub fn all() -> Vec<Entry> {
         entry!("receive/tally", receive::Tally::default(), 27, 0, 0),
         entry!("receive/delivery", receive::Delivery::default(), 815, 0, 203),
         entry!("receive/closing", receive::Closing::default(), 15, 0, 312),
-        entry!("receive/matcher", receive::Matcher::default(), 2545, 8, 146),
+        entry!("receive/matcher", receive::Matcher::default(), 2565, 8, 146),
         entry!("receive/scatter", receive::Scatter::default(), 1040, 0, 178),
         entry!("receive/path", receive::Receive::default(), 6440, 26, 122),
         entry!("receive/reads", receive::Reads::default(), 565, 3, 214),
