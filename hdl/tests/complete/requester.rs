@@ -30,6 +30,7 @@ impl Default for Settings {
 #[derive(Clone, Copy, Default)]
 pub struct Told {
     pub vi: u64,
+    pub region: u64,
     pub offset: u64,
     /// Of the last packet; none: unreliable, or it has failed.
     pub psn: Option<u64>,
@@ -57,6 +58,8 @@ pub struct World {
     pub dut: Bench,
     /// Completions: (vi, offset, length, status).
     pub completed: VecDeque<(u64, u64, u64, u64)>,
+    /// The regions of their descriptors.
+    pub regions: Vec<u64>,
     pub again: Vec<u64>,
     /// VIs of completions that write nothing.
     pub lost: Vec<u64>,
@@ -90,6 +93,7 @@ impl World {
         let mut world = Self {
             dut,
             completed: VecDeque::new(),
+            regions: vec![],
             again: vec![],
             lost: vec![],
             broken: vec![],
@@ -146,6 +150,7 @@ impl World {
             assert_eq!((get("receive"), get("acknowledge"), get("ends")), (0, 0, 1));
             if get("write") == 1 {
                 self.completed.push_back((get("vi"), get("offset"), get("length"), get("status")));
+                self.regions.push(get("region"));
             } else {
                 self.lost.push(get("vi"));
             }
@@ -248,7 +253,7 @@ impl World {
         let fields = [
             ("vi", told.vi),
             ("ends", 1),
-            ("region", 1),
+            ("region", told.region),
             ("offset", told.offset),
             ("length", told.length),
             ("errors", told.errors.into()),

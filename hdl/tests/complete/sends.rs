@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_spec::descriptor::{control, status};
-use viaduct_spec::profile::SEND_WINDOW;
+use viaduct_spec::profile::{REGION_LOG2, SEND_WINDOW};
 use viaduct_spec::wire::syndrome;
 
 use crate::requester::{Settings, Told, World};
@@ -25,6 +25,33 @@ fn unreliable_and_failed_messages_complete_at_once_in_order() {
     assert_eq!(world.position(5), 4, "a lost descriptor takes its place");
     assert_eq!(world.lost, [5], "and its end is told, though nothing is written");
     assert_eq!(world.again, [5; 4]);
+}
+
+/// Of a descriptor's place and a message's length every bit counts, also of completions that wait for each other.
+#[test]
+fn a_completion_says_what_its_message_said() {
+    let mut world = World::new();
+    world.writes_every = 7;
+    let mut random = ChaCha8Rng::seed_from_u64(world.dut.seed());
+    for _ in 0..60 {
+        let messages: Vec<Told> = (0..4)
+            .map(|_| Told {
+                vi: 5,
+                region: random.random_range(0..1 << REGION_LOG2),
+                offset: random.random_range(0..1 << 34),
+                length: random.random_range(0..1 << 32),
+                ..Told::default()
+            })
+            .collect();
+        messages.iter().for_each(|message| world.told(*message));
+        world.settle();
+        let regions = std::mem::take(&mut world.regions);
+        let seen = world.completed.drain(..).zip(regions);
+        let said = messages.iter().map(|message| {
+            ((message.vi, message.offset, message.length, status::DONE.into()), message.region)
+        });
+        assert_eq!(seen.collect::<Vec<_>>(), said.collect::<Vec<_>>());
+    }
 }
 
 #[test]
