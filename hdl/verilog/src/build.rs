@@ -38,12 +38,9 @@ impl Builder<'_> {
         });
         let is_coupled: BTreeSet<&str> =
             uses.coupled().into_iter().flat_map(|(one, other)| [one, other]).collect();
+        let is_named = |net: &str| read.contains(net) || is_coupled.contains(net);
         // A register whose next value is looked at, or is made in steps, has a signal for it.
-        let is_stepped = |register: &Register| {
-            [&read.contains(&next(register)), &is_coupled.contains(next(register).as_str())]
-                .into_iter()
-                .any(|found| *found)
-        };
+        let is_stepped = |register: &Register| is_named(&next(register));
         let mut targets: BTreeSet<String> = uses.targets().map(str::to_owned).collect();
         for register in self.registers {
             targets.remove(&format!("{}$clock", register.name));
@@ -51,7 +48,6 @@ impl Builder<'_> {
                 targets.remove(&next(register));
             }
         }
-        let is_named = |net: &str| read.contains(net) || is_coupled.contains(net);
         let inner = self.inner(&statements, &is_named, &mut targets, &shared);
         let through = self.through_children(&shared);
         let groups = groups(&statements, &uses, &targets, &through);

@@ -178,6 +178,11 @@ impl Parts {
         self.part_of.values_mut().filter(|part| **part == other).for_each(|part| *part = one);
     }
 
+    /// The part that these signals are.
+    fn part(&self, targets: &BTreeSet<String>) -> usize {
+        self.part_of[targets.first().expect("no part is empty")]
+    }
+
     fn in_text_order(&self, uses: &Uses) -> Vec<BTreeSet<String>> {
         let mut parts: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
         for (target, part) in &self.part_of {
@@ -197,17 +202,13 @@ impl Parts {
         let mut left = self.in_text_order(uses);
         let needs: Vec<BTreeSet<usize>> =
             left.iter().map(|targets| self.needs(targets, uses, through)).collect();
-        let mut needs: BTreeMap<usize, BTreeSet<usize>> = left
-            .iter()
-            .map(|targets| self.part_of[targets.first().expect("no part is empty")])
-            .zip(needs)
-            .collect();
+        let mut needs: BTreeMap<usize, BTreeSet<usize>> =
+            left.iter().map(|targets| self.part(targets)).zip(needs).collect();
         let mut ordered = Vec::new();
         while !left.is_empty() {
-            let part = |targets: &BTreeSet<String>| self.part_of[targets.first().expect("no part is empty")];
-            let ready = left.iter().position(|targets| needs[&part(targets)].is_empty())?;
+            let ready = left.iter().position(|targets| needs[&self.part(targets)].is_empty())?;
             let targets = left.remove(ready);
-            let done = part(&targets);
+            let done = self.part(&targets);
             needs.values_mut().for_each(|needs| {
                 needs.remove(&done);
             });
@@ -223,11 +224,10 @@ impl Parts {
         uses: &Uses,
         through: &BTreeMap<String, BTreeSet<String>>,
     ) -> BTreeSet<usize> {
-        let own = self.part_of[targets.first().expect("no part is empty")];
+        let own = self.part(targets);
         let mut needed = BTreeSet::new();
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let mut open: Vec<&str> = targets.iter().flat_map(|target| uses.read_by(target)).collect();
-        let is_own_loop = |net: &str| targets.contains(net);
         while let Some(net) = open.pop() {
             if !seen.insert(net) {
                 continue;
@@ -237,7 +237,7 @@ impl Parts {
             }
             // What a block within gives hangs on what it is given; if that is ours, it is a loop.
             for input in through.get(net).into_iter().flatten() {
-                if is_own_loop(input) {
+                if targets.contains(input) {
                     needed.insert(usize::MAX);
                 }
                 open.push(input);

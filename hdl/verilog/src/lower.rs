@@ -183,7 +183,7 @@ impl Lower<'_> {
     fn value(&self, expression: &VerilogExpression) -> Value {
         match expression {
             VerilogExpression::Signal(name) => self.signal(name),
-            VerilogExpression::Literal(literal) => Value::Free(tree::value(literal).0),
+            VerilogExpression::Literal(literal) => Value::Free(tree::value(literal)),
             VerilogExpression::Paren(inner) => self.value(inner),
             VerilogExpression::Cast(inner, width) => Value::Sized(match self.value(inner) {
                 Value::Sized(inner) => inner.extend(*width, self.scope),

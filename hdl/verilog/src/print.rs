@@ -1,6 +1,6 @@
 //! The text of a module.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use num_bigint::BigUint;
@@ -77,7 +77,7 @@ impl Printer<'_> {
             let direction = match port.kind {
                 AtomKind::InputParameter => "input  wire",
                 AtomKind::InOutParameter => "inout  wire",
-                _ if procedural.contains_key(port.name.as_str()) => "output reg ",
+                _ if procedural.contains(port.name.as_str()) => "output reg ",
                 _ => "output wire",
             };
             let comma = if number + 1 < module.ports.len() { "," } else { "" };
@@ -155,7 +155,7 @@ impl Printer<'_> {
             if is_own {
                 self.comments(1, name);
             }
-            let kind = if procedural.contains_key(name.as_str()) { "reg " } else { "wire" };
+            let kind = if procedural.contains(name.as_str()) { "reg " } else { "wire" };
             self.line(1, &format!("{kind} {}{};", range(*width), identifier(name)));
         }
     }
@@ -256,13 +256,13 @@ impl Printer<'_> {
 }
 
 /// The signals that processes drive.
-fn procedural(module: &Module) -> BTreeMap<&str, ()> {
-    let mut all = BTreeMap::new();
+fn procedural(module: &Module) -> BTreeSet<&str> {
+    let mut all = BTreeSet::new();
     for group in module.groups.iter().filter(|group| wants_process(group)) {
-        all.extend(group.targets.iter().map(|target| (target.as_str(), ())));
+        all.extend(group.targets.iter().map(String::as_str));
     }
     if module.custom.as_ref().is_some_and(|custom| custom.outputs_are_variables) {
-        all.extend(module.ports.iter().map(|port| (port.name.as_str(), ())));
+        all.extend(module.ports.iter().map(|port| port.name.as_str()));
     }
     all
 }

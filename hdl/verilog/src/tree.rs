@@ -62,12 +62,10 @@ impl Instance {
 }
 
 /// The value of RustHDL's literal, which shows it only as text: `<bits>'h<digits>`.
-pub fn value(literal: &VerilogLiteral) -> (BigUint, usize) {
+pub fn value(literal: &VerilogLiteral) -> BigUint {
     let text = format!("{literal:x}");
-    let (bits, digits) = text.split_once("'h").expect("a literal is <bits>'h<digits>");
-    let value =
-        BigUint::parse_bytes(digits.as_bytes(), 16).unwrap_or_else(|| panic!("{text}: a negative literal"));
-    (value, bits.parse().expect("a literal begins with its bits"))
+    let (_, digits) = text.split_once("'h").expect("a literal is <bits>'h<digits>");
+    BigUint::parse_bytes(digits.as_bytes(), 16).unwrap_or_else(|| panic!("{text}: a negative literal"))
 }
 
 /// Builds the tree while RustHDL walks over the block.
@@ -107,7 +105,7 @@ impl Probe for Builder {
         let mut path = self.namespace.clone();
         path.push(name.to_owned());
         let kind = signal.kind();
-        let value = (kind == AtomKind::Constant).then(|| value(&signal.verilog()).0);
+        let value = (kind == AtomKind::Constant).then(|| value(&signal.verilog()));
         let states = states(&signal.descriptor());
         let wire = Wire { name: path.join("$"), kind, width: signal.bits(), value, states };
         self.open.last_mut().expect("a signal has a block").wires.push(wire);
