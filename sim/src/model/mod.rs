@@ -37,7 +37,7 @@ mod memory;
 mod place;
 mod posted;
 mod protection;
-mod psn;
+pub mod psn;
 mod raw;
 mod receive;
 mod receives;

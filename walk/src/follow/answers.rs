@@ -1,7 +1,8 @@
 //! The answers that a VI sends to its peer's requests: which of those that wait the NIC sent, and which of them others stand for.
 
-use viaduct_sim::model::Pending;
+use viaduct_sim::model::{psn, Pending};
 use viaduct_spec::tables::service;
+use viaduct_spec::wire::syndrome;
 
 use super::end_trace::EndTrace;
 use super::places::{is_duplicate, is_nak, is_refusal};
@@ -148,8 +149,8 @@ impl State {
         let own = &self.reached;
         let is_spare = |(index, answer): (usize, &Pending)| {
             let came = own.owes.get(index).map_or(0, |owed| owed.came);
-            // One that left when its request had come says the same.
-            let said = own.said.is_some_and(|(at, said)| said == *answer && at > came);
+            // One that left when its request had come says it.
+            let said = own.said.is_some_and(|(at, said)| says(said, *answer) && at > came);
             said || index < own.passed && matches!(answer, Pending::Acknowledgement { .. })
         };
         waiting.iter().enumerate().take_while(|answer| is_spare(*answer)).count()
@@ -178,4 +179,16 @@ impl State {
         }
         self.reached.passed = 0;
     }
+}
+
+/// One answer says what the other would: it is the same, or a NAK behind what the other acknowledges (Responder 7).
+fn says(said: Pending, answer: Pending) -> bool {
+    let (
+        Pending::Acknowledgement { psn: expected, syndrome: nak, .. },
+        Pending::Acknowledgement { psn, syndrome: ack, .. },
+    ) = (said, answer)
+    else {
+        return said == answer;
+    };
+    said == answer || ack == syndrome::ACK && nak != ack && psn::ahead(psn, expected) >= psn::HALF
 }

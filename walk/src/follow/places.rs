@@ -1,5 +1,6 @@
 //! Whose everything is: what a DMA address, a VI, a completion queue, a vector or a frame of a NIC belongs to.
 
+use viaduct_sim::model::psn;
 use viaduct_spec::handle::queue_pair;
 use viaduct_spec::wire::{opcode, syndrome, BTH_BYTES, HEADER_BYTES};
 
@@ -72,7 +73,7 @@ pub fn is_last_response(frame: &[u8]) -> bool {
 /// Whether a request lies at the PSN of an acknowledgement or behind it: what that says has been executed already.
 pub fn is_duplicate(request: &[u8], acknowledgement: &[u8]) -> bool {
     let psns = Header::of(acknowledgement).zip(Header::of(request));
-    psns.is_some_and(|(newest, asked)| newest.psn.wrapping_sub(asked.psn) & 0xFF_FFFF < 1 << 23)
+    psns.is_some_and(|(newest, asked)| psn::ahead(newest.psn, asked.psn) < psn::HALF)
 }
 
 /// Whether a frame asks for an RDMA read.
