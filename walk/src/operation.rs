@@ -150,16 +150,27 @@ pub enum Operation {
     /// The end's consumer asks for one interrupt of a queue, unless it waits for one: of its completion queue, if that is
     /// its own, otherwise of the queue itself.
     Arm(End, bool),
-    /// The agent of this NIC resets it. Its connections are gone.
-    Reset(usize),
+    /// This NIC is reset. Its connections are gone.
+    Reset(usize, Reset),
     /// A shared completion queue of this NIC's gets a ring of another size.
     Resize(usize, usize),
+}
+
+/// How a NIC is reset (docs/architecture.md, "Resets").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reset {
+    /// By its agent, through CONTROL.
+    Agent,
+    /// Its function, through configuration space.
+    Function,
+    /// With its link, which is down for so many cycles.
+    Link(u64),
 }
 
 impl Operation {
     /// Everything is at rest behind it.
     pub fn is_rest(&self) -> bool {
-        matches!(self, Self::Settle | Self::Connect(_) | Self::Reset(_))
+        matches!(self, Self::Settle | Self::Connect(_) | Self::Reset(..))
     }
 
     /// Its kind, for the table of what was met.
@@ -184,7 +195,9 @@ impl Operation {
             Self::Deregister(..) => "deregister",
             Self::Stray(..) => "stray store",
             Self::Arm(..) => "arm",
-            Self::Reset(_) => "reset",
+            Self::Reset(_, Reset::Agent) => "reset by the agent",
+            Self::Reset(_, Reset::Function) => "reset of the function",
+            Self::Reset(_, Reset::Link(_)) => "reset with the link",
             Self::Resize(..) => "completion queue resized",
         }
     }

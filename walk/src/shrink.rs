@@ -70,6 +70,7 @@ fn simplifications(program: &Program) -> Vec<Program> {
     with(&|program| program.conditions.rates.flip = 0);
     with(&|program| program.conditions.rates.damage = 0);
     with(&|program| program.conditions.rates.delay = 0);
+    with(&|program| program.conditions.link.storms = 0);
     with(&|program| {
         let bus = &mut program.conditions.bus;
         (bus.passed, bus.torn, bus.withheld, bus.changes, bus.time_base) = (0, 0, 0, 0, 0);

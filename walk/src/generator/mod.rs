@@ -14,6 +14,7 @@
 
 mod bursts;
 mod connections;
+mod edge;
 mod flaws;
 mod networks;
 mod posts;
@@ -29,6 +30,7 @@ use crate::conditions::Conditions;
 use crate::memory::{DESCRIPTORS, SLOTS, SOURCE_BYTES};
 use crate::operation::{Operation, Registration};
 use crate::program::{Connection, Program};
+use edge::Edge;
 
 /// Most posts of a queue between two rests: no ring runs over, not even one that nothing is taken from.
 const BURST: usize = 5;
@@ -36,6 +38,7 @@ const BURST: usize = 5;
 /// Makes a program.
 struct Generator {
     random: ChaCha8Rng,
+    edge: Edge,
     connections: Vec<Connection>,
     /// First free byte of each end's data, and of its descriptors.
     free: Vec<(u32, u32)>,
@@ -55,11 +58,14 @@ pub fn program(seed: u64) -> Program {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let wild = random.random_range(0..3) == 0;
     let rates = networks::rates(&mut random);
-    let conditions = Conditions::random(&mut random, rates);
+    let mut edge = Edge::new(seed);
+    let mut conditions = Conditions::random(&mut random, rates);
+    conditions.link.storms = edge.storms();
     let connections = connections::connections(&mut random);
     let ends = 2 * connections.len();
     let mut generator = Generator {
         random,
+        edge,
         free: vec![(SOURCE_BYTES, DESCRIPTORS); ends],
         slots: vec![Default::default(); ends],
         connections,
@@ -90,6 +96,9 @@ impl Generator {
         }
         for _ in 0..self.random.random_range(1..3) {
             self.round();
+            if let Some(nic) = self.edge.reset_under_load() {
+                self.reset(nic);
+            }
             self.operations.push(Operation::Settle);
             for _ in 0..self.random.random_range(0..3) {
                 self.upkeep();

@@ -45,7 +45,8 @@ impl Generator {
 
     /// Resets a NIC. Its connections are made anew.
     pub(super) fn reset(&mut self, nic: usize) {
-        self.operations.push(Operation::Reset(nic));
+        let reset = Operation::Reset(nic, self.edge.reset());
+        self.operations.push(reset);
         for connection in 0..self.connections.len() {
             if self.connections[connection].nics.contains(&nic) {
                 for end in [2 * connection, 2 * connection + 1] {

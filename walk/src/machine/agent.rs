@@ -6,9 +6,9 @@ use viaduct_driver::device::Bar;
 use viaduct_spec::register::{command, command_op, control, registers, state};
 use viaduct_spec::tables::{table, vi_state, vi_states};
 
-use super::{Machine, Side};
+use super::{Machine, Side, ENABLED, LOOK};
 use crate::consumer::Consumer;
-use crate::operation::{End, Registration};
+use crate::operation::{End, Registration, Reset};
 use crate::program::CompletionQueue;
 use crate::rows::{self, row, ENTRY_BYTES};
 
@@ -160,8 +160,16 @@ impl Machine<'_> {
         }
     }
 
-    pub(super) fn reset(&mut self, nic: usize) -> io::Result<()> {
-        self.store(nic, Bar::Registers, registers::CONTROL, 4, control::RESET.mask() << 31);
+    pub(super) fn reset(&mut self, nic: usize, how: Reset) -> io::Result<()> {
+        match how {
+            Reset::Agent => self.store(nic, Bar::Registers, registers::CONTROL, 4, control::RESET.mask() << 31),
+            Reset::Function => self.net.reset(nic),
+            Reset::Link(cycles) => self.net.link_down(nic, cycles),
+        }
+        while self.net.is_resetting(nic) {
+            self.net.step(LOOK);
+        }
+        self.net.config_write(nic, 4, &ENABLED);
         for end in 0..self.sides.len() {
             if self.nic(end) == nic {
                 let slots = self.sides[end].slots.map(|(_, count)| (None, count));

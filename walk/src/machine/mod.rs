@@ -29,6 +29,8 @@ const PATIENCE: u64 = 3_000_000;
 
 /// Cycles between two looks whether a load is answered.
 const LOOK: u64 = 8;
+/// The command register of configuration space with Memory Enable and Bus Master.
+const ENABLED: [u8; 2] = [6, 0];
 
 /// What goes through a program, and what is kept of it.
 #[derive(Debug, Clone)]
@@ -168,8 +170,7 @@ impl<'a> Machine<'a> {
             memories[nic].map(net.memory(nic))?;
             net.watch(nic, recorders[nic].watcher());
             traces[nic].memory = memories[nic].record(recorders[nic].clone())?;
-            // Memory Enable and Bus Master.
-            machine.net.config_write(nic, 4, &[6, 0]);
+            machine.net.config_write(nic, 4, &ENABLED);
             machine.set_up(nic)?;
         }
         if program.operations.iter().any(|operation| matches!(operation, Operation::Arm(..))) {
@@ -218,7 +219,7 @@ impl<'a> Machine<'a> {
             Operation::Deregister(end, slot) => self.deregister(*end, *slot),
             Operation::Stray(end, receive, stray) => self.stray(*end, *receive, *stray)?,
             Operation::Arm(end, receive) => self.arm(*end, *receive),
-            Operation::Reset(nic) => self.reset(*nic)?,
+            Operation::Reset(nic, how) => self.reset(*nic, *how)?,
             Operation::Resize(nic, number) if self.needed(*nic).contains(&(1 + number)) => {
                 self.resize(*nic, 1 + number)?;
             }
