@@ -43,7 +43,9 @@ fn the_model_agrees_with_itself_and_everything_is_met() {
     for (group, name) in [
         ("operation", "RDMA write with immediate"),
         ("operation", "RDMA read"),
-        ("operation", "reset"),
+        ("operation", "reset by the agent"),
+        ("operation", "reset of the function"),
+        ("operation", "reset with the link"),
         ("operation", "disconnect"),
         ("operation", "stray store"),
         ("operation", "arm"),
