@@ -162,7 +162,9 @@ impl Machine<'_> {
 
     pub(super) fn reset(&mut self, nic: usize, how: Reset) -> io::Result<()> {
         match how {
-            Reset::Agent => self.store(nic, Bar::Registers, registers::CONTROL, 4, control::RESET.mask() << 31),
+            Reset::Agent => {
+                self.store(nic, Bar::Registers, registers::CONTROL, 4, control::RESET.mask() << 31)
+            }
             Reset::Function => self.net.reset(nic),
             Reset::Link(cycles) => self.net.link_down(nic, cycles),
         }

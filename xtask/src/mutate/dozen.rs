@@ -67,8 +67,9 @@ pub fn run(project: &Project, exporter: Exporter) -> Result<()> {
                 "{test} does not pass with no mutant turned on:\n{}",
                 last_words(&log)?
             );
-            let end = program.run(test, &flat.mutant(number), LIMIT, &log)?.end;
-            let dead = end != End::Passed;
+            let with = program.run(test, &flat.mutant(number), LIMIT, &log)?;
+            ensure!(with.met, "{test} has not met the mutant of {block}: see {}", log.display());
+            let dead = with.end != End::Passed;
             println!(
                 "{block}: {mode} at {wire}[{bit}] {} {test}",
                 if dead { "killed by" } else { "SURVIVED" }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The variable with the name of the block.
@@ -102,6 +102,41 @@ fn version(path: &Path) -> String {
     seen.map_or(String::new(), |(length, modified)| format!("{length}-{}", time(modified).as_millis()))
 }
 
+/// Runs what a judge has on a mutant; what it prints goes into the file `log`.
+///
+/// # Errors
+/// It cannot be started.
+pub fn watch(mut command: Command, limit: Duration, log: &Path) -> Result<Run> {
+    let file = File::create(log).with_context(|| log.display().to_string())?;
+    command.stdout(file.try_clone()?).stderr(file).stdin(Stdio::null()).process_group(0);
+    let start = Instant::now();
+    let mut child = command.spawn().with_context(|| format!("{command:?}"))?;
+    let mut pause = Duration::from_millis(1);
+    let status = loop {
+        if let Some(status) = child.try_wait().context("waiting for a test")? {
+            break Some(status);
+        }
+        if start.elapsed() > limit {
+            // With what it has started, which is in its group.
+            Cmd::new("kill").args(["-KILL", "--", &format!("-{}", child.id())]).run_quietly()?;
+            child.wait().context("waiting for a test")?;
+            break None;
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
+    };
+    let time = start.elapsed();
+    let end = match status {
+        None => End::Late,
+        Some(status) if status.success() => End::Passed,
+        Some(_) => End::Failed,
+    };
+    let printed = std::fs::read(log).with_context(|| log.display().to_string())?;
+    let printed = String::from_utf8_lossy(&printed);
+    let met = printed.lines().any(|line| line.contains("mutant ") && line.contains(" in block "));
+    Ok(Run { end, met, time })
+}
+
 impl Program {
     /// The same about this block.
     pub fn about(&self, block: &str) -> Self {
@@ -113,7 +148,6 @@ impl Program {
     /// # Errors
     /// It cannot be started.
     pub fn run(&self, test: &str, mutant: &str, limit: Duration, log: &Path) -> Result<Run> {
-        let file = File::create(log).with_context(|| log.display().to_string())?;
         let arguments = ["--exact", test, "--nocapture", "--test-threads", "1", "--include-ignored"];
         let mut command = Cmd::new(&self.path)
             .args(arguments)
@@ -124,36 +158,11 @@ impl Program {
             .command();
         // The crates' own folders are what tests look for their files in.
         command.env("CARGO_MANIFEST_DIR", &self.folder).env("RUST_BACKTRACE", "0");
-        command.stdout(file.try_clone()?).stderr(file).stdin(Stdio::null()).process_group(0);
-        let start = Instant::now();
-        let mut child = command.spawn().with_context(|| self.path.display().to_string())?;
-        let mut pause = Duration::from_millis(1);
-        let status = loop {
-            if let Some(status) = child.try_wait().context("waiting for a test")? {
-                break Some(status);
-            }
-            if start.elapsed() > limit {
-                // With what it has started, which is in its group.
-                Cmd::new("kill").args(["-KILL", "--", &format!("-{}", child.id())]).run_quietly()?;
-                child.wait().context("waiting for a test")?;
-                break None;
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(20));
-        };
-        let time = start.elapsed();
-        let end = match status {
-            None => End::Late,
-            Some(status) if status.success() => End::Passed,
-            Some(_) => End::Failed,
-        };
-        let printed = std::fs::read(log).with_context(|| log.display().to_string())?;
-        let printed = String::from_utf8_lossy(&printed);
-        if end == End::Passed && !printed.contains("test result: ok. 1 passed") {
+        let run = watch(command, limit, log)?;
+        if run.end == End::Passed && !project::read(log)?.contains("test result: ok. 1 passed") {
             bail!("{test} was not run: see {}", log.display());
         }
-        let met = printed.lines().any(|line| line.contains("mutant ") && line.contains(" in block "));
-        Ok(Run { end, met, time })
+        Ok(run)
     }
 
     /// The tests whose names begin with one of these.

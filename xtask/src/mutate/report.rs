@@ -95,20 +95,21 @@ impl Report {
         text
     }
 
-    /// Shows it; the last line is the sum.
+    /// Shows it; the last line is the sum. `count` is of the whole draw, of which these may be a part.
     ///
     /// # Errors
-    /// Too many live, or are equivalent by a reason alone.
-    pub fn show(&self) -> Result<()> {
+    /// Some are not judged, or too many live, or are equivalent by a reason alone.
+    pub fn show(&self, count: usize) -> Result<()> {
         doctor::show(&self.text())?;
         let Tally { killed, survived, equivalent, open } = self.total;
         doctor::show(&format!("{killed} killed, {survived} survived, {equivalent} equivalent\n"))?;
-        let bound = proof::bound(killed + survived + equivalent + open);
+        let bound = proof::bound(count);
         ensure!(
             self.argued <= bound,
             "{} mutants are equivalent by a reason alone: {bound} may be",
             self.argued
         );
+        ensure!(open == 0, "{open} mutants are not judged");
         ensure!(
             killed * 100 >= (killed + survived) * BAR,
             "fewer than {BAR} % of the mutants that are faults are killed"
@@ -137,9 +138,16 @@ mod tests {
 
     #[test]
     fn a_score_below_the_bar_fails() {
-        report(95, 5, 2).show().unwrap();
-        assert!(report(94, 5, 0).show().unwrap_err().to_string().contains("95 %"));
-        assert!(report(95, 0, 3).show().unwrap_err().to_string().contains("by a reason alone"));
+        report(95, 5, 2).show(102).unwrap();
+        assert!(report(94, 5, 0).show(99).unwrap_err().to_string().contains("95 %"));
+        assert!(report(95, 0, 3).show(98).unwrap_err().to_string().contains("by a reason alone"));
+    }
+
+    #[test]
+    fn what_is_not_judged_fails() {
+        let mut report = report(99, 0, 0);
+        report.add("a/b", &mutation(), None);
+        assert!(report.show(100).unwrap_err().to_string().contains("1 mutants are not judged"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::blocks::{self, Block};
 use super::judge::{alone, faultless, Judge, HANG};
 use super::mutation::Mutation;
-use super::program::{last_words, End, Programs};
+use super::program::{last_words, watch, End, Programs, Run};
 use super::proof::{self, Reasons};
 use super::report::Report;
 use super::results::{Key, Results, Verdict};
@@ -12,11 +12,22 @@ use super::{Options, Until, BLOCKS, STACK, WALKS};
 use crate::hardware::{self, Exporter};
 use crate::project::{self, Project};
 use anyhow::{ensure, Context, Result};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Seeds of the walks that a mutant must survive.
 const WALK_SEEDS: u32 = 40;
+
+/// What ends them if they hang.
+const WALK_LIMIT: Duration = Duration::from_secs(1800);
+
+/// The arguments of those walks. What fails need not be made smaller.
+fn walk_arguments(out: &Path) -> Vec<OsString> {
+    let seeds = WALK_SEEDS.to_string();
+    let words = ["--seeds", &seeds, "--most", "1", "--attempts", "1", "--out"].map(OsString::from);
+    words.into_iter().chain([out.into()]).collect()
+}
 
 /// A block with the mutants drawn of it.
 struct Drawn {
@@ -87,7 +98,7 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
         }
     }
     project::write(&soak.folder.join("report"), report.text())?;
-    report.show()
+    report.show(options.count.into())
 }
 
 /// The blocks asked for, each with its share of the mutants.
@@ -287,19 +298,40 @@ impl Soak<'_> {
                 break;
             }
             let drawn = &self.drawn[index];
-            let walk = |number: usize| -> Result<bool> {
-                let walk =
-                    self.project.built("viaduct-walk")?.args(["--seeds", &WALK_SEEDS.to_string(), "--open"]);
-                let walk = walk.arg("--out").arg(drawn.flat.folder().join("walks"));
-                Ok(walk.env(super::verilog::VARIABLE, drawn.flat.mutant(number)).probe().is_some())
-            };
-            let killed = !walk(number)? && walk(0)?;
-            let verdict = match killed {
-                true => Verdict::Killed(format!("walks: seeds 1 to {WALK_SEEDS}")),
-                false => Verdict::Lives { judge: WALKS.into(), version: String::new(), late: Vec::new() },
+            let run = self.walk(drawn, number)?;
+            let verdict = match run.end {
+                End::Passed => {
+                    Verdict::Lives { judge: WALKS.into(), version: String::new(), late: Vec::new() }
+                }
+                End::Failed | End::Late => {
+                    let without = self.walk(drawn, 0)?;
+                    ensure!(
+                        without.end == End::Passed,
+                        "the walks do not pass on {} with no mutant turned on: {:?}",
+                        drawn.block.name,
+                        without.end
+                    );
+                    Verdict::Killed(format!("walks: seeds 1 to {WALK_SEEDS}"))
+                }
             };
             self.add(index, number, verdict)?;
         }
         Ok(())
+    }
+
+    /// The first seeds' walks on a mutant; 0 is none.
+    fn walk(&self, drawn: &Drawn, number: usize) -> Result<Run> {
+        let folder = drawn.flat.folder();
+        let walk = self.project.built("viaduct-walk")?.args(walk_arguments(&folder.join("walks")));
+        let walk = walk.env(super::verilog::VARIABLE, drawn.flat.mutant(number)).tethered();
+        let log = folder.join("walks.log");
+        let run = watch(walk.command(), WALK_LIMIT, &log)?;
+        ensure!(
+            run.met,
+            "the walks have not met the NIC with mutants in {}: see {}",
+            drawn.block.name,
+            log.display()
+        );
+        Ok(run)
     }
 }
