@@ -1,4 +1,4 @@
-//! The ports of `module top`, read from RustHDL's non-ANSI declarations.
+//! The ports of `module top`, read from its declarations.
 
 use crate::{Error, Result};
 
@@ -51,47 +51,59 @@ impl Port {
     }
 }
 
-/// The ports of `module top` in order of declaration.
+/// The ports of `module top` in order of declaration: in its head, or in its body, as yosys and RustHDL's own writer have them.
 pub(crate) fn parse(verilog: &str, block: &str) -> Result<Vec<Port>> {
     let fail = |reason: String| Error::Ports { block: block.into(), reason };
-    let body =
-        verilog.split_once("module top(").ok_or_else(|| fail("no `module top(` in the Verilog".into()))?.1;
+    let (_, rest) = verilog
+        .split_once("module top(")
+        .or_else(|| verilog.split_once("module top ("))
+        .ok_or_else(|| fail("no `module top(` in the Verilog".into()))?;
+    let (head, body) =
+        rest.split_once(");").ok_or_else(|| fail("the ports of `module top` have no end".into()))?;
+    let in_head: Vec<Port> = declarations(head).collect::<Declared<_>>().map_err(fail)?;
+    if !in_head.is_empty() {
+        return Ok(in_head);
+    }
+    let names: Vec<&str> = head.split(',').map(str::trim).collect();
     let body = body.split("endmodule").next().unwrap_or(body);
     // A function that yosys writes has inputs of its own.
-    let header = body.split(')').next().unwrap_or(body);
-    let names: Vec<&str> = header.split(',').map(str::trim).collect();
-    let mut ports = Vec::new();
-    for line in body.lines().map(str::trim) {
-        let (direction, rest) = if let Some(rest) = line.strip_prefix("input ") {
-            (Direction::In, rest)
-        } else if let Some(rest) = line.strip_prefix("output ") {
-            (Direction::Out, rest)
-        } else if line.starts_with("inout ") {
-            return Err(fail(format!("bidirectional port: `{line}`")));
-        } else {
-            continue;
-        };
-        let width = match rest.split_once('[') {
-            None => 1,
-            Some((_, range)) => range
-                .split_once(":0]")
-                .and_then(|(high, _)| high.trim().parse::<usize>().ok())
-                .map(|high| high + 1)
-                .ok_or_else(|| fail(format!("port range not understood: `{line}`")))?,
-        };
-        let name = rest
-            .rsplit(|c: char| c.is_whitespace() || c == ']')
-            .next()
-            .unwrap_or_default()
-            .trim_end_matches(';');
-        if name.is_empty() {
-            return Err(fail(format!("port without a name: `{line}`")));
+    let is_port = |port: &Port| names.contains(&port.name.as_str());
+    let ports = declarations(body).filter(|port| port.as_ref().map_or(true, is_port));
+    ports.collect::<Declared<_>>().map_err(fail)
+}
+
+/// What a declaration says, or what is wrong with it.
+type Declared<T> = std::result::Result<T, String>;
+
+/// The ports that a text declares, one in a line.
+fn declarations(text: &str) -> impl Iterator<Item = Declared<Port>> + '_ {
+    text.lines().filter_map(|line| declaration(line.trim().trim_end_matches([',', ';'])))
+}
+
+/// The port that a line declares, if it is a declaration.
+fn declaration(line: &str) -> Option<Declared<Port>> {
+    let (direction, rest) = if let Some(rest) = line.strip_prefix("input ") {
+        (Direction::In, rest)
+    } else if let Some(rest) = line.strip_prefix("output ") {
+        (Direction::Out, rest)
+    } else if line.starts_with("inout ") {
+        return Some(Err(format!("bidirectional port: `{line}`")));
+    } else {
+        return None;
+    };
+    let width = match rest.split_once('[') {
+        None => Some(1),
+        Some((_, range)) => {
+            let high = range.split_once(":0]").and_then(|(high, _)| high.trim().parse::<usize>().ok());
+            high.map(|high| high + 1)
         }
-        if names.contains(&name) {
-            ports.push(Port { name: name.into(), direction, width });
-        }
-    }
-    Ok(ports)
+    };
+    let name = rest.rsplit(|c: char| c.is_whitespace() || c == ']').next().unwrap_or_default();
+    Some(match width {
+        None => Err(format!("port range not understood: `{line}`")),
+        Some(_) if name.is_empty() => Err(format!("port without a name: `{line}`")),
+        Some(width) => Ok(Port { name: name.into(), direction, width }),
+    })
 }
 
 #[cfg(test)]
@@ -116,6 +128,15 @@ mod tests {
         );
         assert_eq!(ports[1].cpp(), "a__024b");
         assert_eq!(ports[1].words(), 3);
+    }
+
+    #[test]
+    fn reads_ports_declared_in_the_head() {
+        let text = "module top (\n    // What (this) says.\n    input  wire clock,\n    output reg  [71:0] word\n);\n    \
+                    function f;\n    input [3:0] a;\n    endfunction\nendmodule\n";
+        let ports = parse(text, "t").unwrap();
+        let seen: Vec<_> = ports.iter().map(|p| (p.name.as_str(), p.direction, p.width)).collect();
+        assert_eq!(seen, [("clock", Direction::In, 1), ("word", Direction::Out, 72)]);
     }
 
     #[test]
