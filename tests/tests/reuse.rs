@@ -9,10 +9,11 @@ use viaduct_driver::agent::cqs::Cq;
 use viaduct_driver::agent::vis::Direction;
 use viaduct_driver::device::{Bar, PciDevice};
 use viaduct_sim::fabric::Link;
+use viaduct_sim::setup::Setup;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::{command, command_op, event_code, registers, state};
 use viaduct_tests::raw::{pair, Completion, Descriptor, RawVi, Region, LEVELS};
-use viaduct_tests::world::{quick, seeds, Host, World};
+use viaduct_tests::world::{quick, random_conditions, seeds, Host, World};
 
 /// Bytes of the long message, on a link of a byte in a cycle.
 const LONG: usize = 6 << 10;
@@ -170,32 +171,46 @@ fn again(world: &World, hosts: &mut [Host; 2], service: Service, end: End, lost:
     long.into_iter().for_each(|vi| vi.vi.destroy().expect("the NIC answers"));
 }
 
-#[test]
-fn a_life_ends_at_any_time_and_the_next_one_is_whole() {
-    for seed in seeds(&[1]) {
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let mut setup = quick(seed);
-        setup.network.link = Link { latency: 16, rate: 1, ..Link::default() };
-        let world = World::new(&setup);
-        let mut hosts = [0, 1].map(|nic| world.host(nic));
-        // All others are taken: whoever comes next gets the index of whoever has gone last.
-        let free = 2;
-        let fillers: Vec<RawVi> = (0..hosts[0].agent.limits().vis - free)
-            .map(|_| RawVi::new(&hosts[0], Service::UnreliableDelivery, MTU))
-            .collect();
-        for service in LEVELS {
-            for end in [End::Idle, End::Destroyed, End::Gone] {
-                for lost in [false, true] {
-                    for delay in [0, random.random_range(1..100), random.random_range(100..500)] {
-                        again(&world, &mut hosts, service, end, lost, delay);
-                    }
+/// Lives of each service that end in each way, with what they sent lost or not, and the next one begins after any time.
+fn lives(setup: &Setup) {
+    let mut random = ChaCha8Rng::seed_from_u64(setup.seed);
+    let world = World::new(setup);
+    let mut hosts = [0, 1].map(|nic| world.host(nic));
+    // All others are taken: whoever comes next gets the index of whoever has gone last.
+    let free = 2;
+    let fillers: Vec<RawVi> = (0..hosts[0].agent.limits().vis - free)
+        .map(|_| RawVi::new(&hosts[0], Service::UnreliableDelivery, MTU))
+        .collect();
+    for service in LEVELS {
+        for end in [End::Idle, End::Destroyed, End::Gone] {
+            for lost in [false, true] {
+                for delay in [0, random.random_range(1..100), random.random_range(100..500)] {
+                    again(&world, &mut hosts, service, end, lost, delay);
                 }
             }
         }
-        fillers.into_iter().for_each(|vi| vi.vi.destroy().expect("the NIC answers"));
-        let mut vis = pair(&hosts, Service::ReliableDelivery, 1024);
-        world.exchange(&mut hosts, &mut vis, 1000);
-        world.check();
+    }
+    fillers.into_iter().for_each(|vi| vi.vi.destroy().expect("the NIC answers"));
+    let mut vis = pair(&hosts, Service::ReliableDelivery, 1024);
+    world.exchange(&mut hosts, &mut vis, 1000);
+    world.check();
+}
+
+#[test]
+fn a_life_ends_at_any_time_and_the_next_one_is_whole() {
+    for seed in seeds(&[1]) {
+        let mut setup = quick(seed);
+        setup.network.link = Link { latency: 16, rate: 1, ..Link::default() };
+        lives(&setup);
+    }
+}
+
+#[test]
+fn a_life_ends_at_any_time_on_any_bus() {
+    for seed in seeds(&[2, 3]) {
+        let mut setup = random_conditions(seed);
+        setup.network.link.rate = 1;
+        lives(&setup);
     }
 }
 
