@@ -118,7 +118,7 @@ layout! {
         COMMAND_ERROR: 1, 1;
         /// Nothing is in flight and nothing waits.
         IDLE: 2, 1;
-        /// A completion for a read of host memory never came; its tag is out of use until reset.
+        /// A read of host memory had no completion for 50.3 ms: its tag is out of use until reset. The data of all later reads waited that long.
         READ_TIMEOUT: 3, 1;
     }
 }

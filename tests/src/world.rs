@@ -81,7 +81,7 @@ impl World {
         Self { net: InProcess::new(setup.build().expect("files can be made")), seed: setup.seed }
     }
 
-    /// What a NIC is: the two do not yet do the same.
+    /// Whether a NIC is a model, which may choose otherwise than the RTL where the rules leave a choice.
     pub fn is_model(&self, nic: usize) -> bool {
         let kind = self.device(nic).read32(Bar::Registers, registers::KIND);
         kind.expect("the NIC answers") == nic_kind::MODEL

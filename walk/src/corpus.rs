@@ -1,5 +1,7 @@
 //! The seeds that every run of the suite walks: `corpus.txt`; and fresh ones, drawn from a text.
 
+use std::collections::HashSet;
+
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -28,14 +30,20 @@ fn parse(text: &str) -> Result<Vec<u64>, String> {
     Ok(seeds)
 }
 
-/// So many seeds that a text stands for; the same for the same text, and none of the corpus.
-pub fn fresh(text: &str, count: usize) -> Vec<u64> {
+/// So many seeds that a text stands for, each once, and none of the corpus; the same for the same text.
+pub fn fresh(text: &str, count: usize, corpus: &[u64]) -> Vec<u64> {
     // FNV-1a.
     let hash = text.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
     });
     let mut random = ChaCha8Rng::seed_from_u64(hash);
-    (0..count).map(|_| random.random_range(1_000_000..1 << 40)).collect()
+    distinct(std::iter::repeat_with(|| random.random_range(1_000_000..1 << 40)), count, corpus)
+}
+
+/// The first so many that are drawn, each once and none of the corpus.
+fn distinct(drawn: impl Iterator<Item = u64>, count: usize, corpus: &[u64]) -> Vec<u64> {
+    let mut seen: HashSet<u64> = corpus.iter().copied().collect();
+    drawn.filter(|seed| seen.insert(*seed)).take(count).collect()
 }
 
 #[cfg(test)]
@@ -53,9 +61,17 @@ mod tests {
 
     #[test]
     fn a_text_stands_for_its_seeds() {
-        assert_eq!(fresh("a", 300), fresh("a", 300));
-        let (one, other) = (fresh("a", 300), fresh("b", 300));
+        let (one, other) = (fresh("a", 300, &[]), fresh("b", 300, &[]));
+        assert_eq!(one, fresh("a", 300, &[]));
         assert!(one.iter().all(|seed| !other.contains(seed)));
-        assert_eq!(one[..10], fresh("a", 10));
+        assert_eq!(one[..10], fresh("a", 10, &[]));
+    }
+
+    #[test]
+    fn fresh_seeds_are_none_of_the_corpus_and_each_comes_once() {
+        let one = fresh("a", 11, &[]);
+        let others: Vec<u64> = one.iter().copied().filter(|seed| *seed != one[3]).collect();
+        assert_eq!(fresh("a", 10, &one[3..4]), others);
+        assert_eq!(distinct([5, 7, 5, 8, 7, 9, 10].into_iter(), 3, &[7]), [5, 8, 9]);
     }
 }

@@ -62,10 +62,11 @@ impl Arguments {
             };
             return Ok(Seeds::From(self.from, count));
         }
-        let mut seeds = corpus().map_err(anyhow::Error::msg)?;
+        let all = corpus().map_err(anyhow::Error::msg)?;
+        let mut seeds = all.clone();
         seeds.truncate(self.seeds.map_or(usize::MAX, |count| count as usize));
         if let Some(text) = &self.fresh {
-            let fresh = fresh(text, seeds.len());
+            let fresh = fresh(text, seeds.len(), &all);
             println!("fresh seeds of {text}: {fresh:?}");
             seeds.extend(fresh);
         }

@@ -9,6 +9,9 @@ use super::places::{is_duplicate, is_nak, is_refusal};
 use super::state::State;
 use super::steps::Step;
 
+const ACKNOWLEDGEMENT: &str = "an acknowledgement left";
+const ACKNOWLEDGED: &str = "what it acknowledges";
+
 impl State {
     /// Which of the answers that wait may leave now: a newer acknowledgement or NAK stands for older ones, and so does a response; none
     /// leaves before a response that is in front of it.
@@ -37,8 +40,9 @@ impl State {
         let at = self.leave(trace, 1, &sent.frame)?;
         // Of Reliable Delivery, a response says that data has come, and nothing of the receive (Responder 7).
         let delivered = kind == Pending::Response && trace.service == service::RELIABLE_DELIVERY;
-        if at < owed.data || at < owed.received && !delivered {
-            return Err("an acknowledgement left ahead of what it acknowledges".into());
+        let behind = if delivered { owed.data } else { owed.data.max(owed.received) };
+        if at < behind {
+            return Err(trace.too_early(at, ACKNOWLEDGEMENT, ACKNOWLEDGED, behind));
         }
         if kind != Pending::Response {
             self.reached.said = Some((at, kind));
@@ -85,8 +89,9 @@ impl State {
         }
         let Some(sent) = self.nic.answer(trace.vi, index) else { return Ok(false) };
         let owed = self.reached.owes.remove(index).unwrap_or_default();
-        if self.leave(trace, 1, &sent.frame)? < owed.data.max(owed.received) {
-            return Err("an acknowledgement left ahead of what it acknowledges".into());
+        let (at, behind) = (self.leave(trace, 1, &sent.frame)?, owed.data.max(owed.received));
+        if at < behind {
+            return Err(trace.too_early(at, ACKNOWLEDGEMENT, ACKNOWLEDGED, behind));
         }
         Ok(true)
     }

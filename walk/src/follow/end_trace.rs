@@ -82,6 +82,16 @@ impl<'a> EndTrace<'a> {
         }
     }
 
+    /// The cycle of a moment, in words.
+    pub fn when(&self, at: usize) -> String {
+        self.cycles.get(at).map_or("cut off by the reset".into(), |cycle| format!("cycle {cycle}"))
+    }
+
+    /// Something was ahead of what it follows, tells of or comes of: that, and the cycle of each.
+    pub fn too_early(&self, at: usize, what: &str, cause: &str, behind: usize) -> String {
+        format!("{}: {what} ahead of {cause}, {}", self.when(at), self.when(behind))
+    }
+
     /// Writes that may touch a byte, in their order.
     pub fn touching(&self, address: u64) -> impl Iterator<Item = &Written> {
         let found = self.touching.get(&(address >> 6)).into_iter().flatten();

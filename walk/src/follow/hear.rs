@@ -17,7 +17,8 @@ impl State {
     pub(super) fn hear(&mut self, trace: &EndTrace<'_>) -> Result<bool, String> {
         let Some(given) = trace.host.get(self.host) else { return Ok(false) };
         if given.renews && self.high() > given.by && self.high() != NEVER {
-            return Err("something of a life is seen when the next has begun".into());
+            let seen = "something of a life is seen when the next has begun";
+            return Err(format!("{}: {seen}, {}", trace.when(self.high()), trace.when(given.by)));
         }
         self.host += 1;
         self.clock = self.clock.max(given.at);

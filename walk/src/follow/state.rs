@@ -68,9 +68,9 @@ impl State {
     }
 
     /// The moment of an output of the model's, which must not lie before what has come.
-    fn due(&mut self, at: usize, what: &dyn Fn() -> String) -> Result<usize, String> {
+    fn due(&mut self, trace: &EndTrace<'_>, at: usize, what: &dyn Fn() -> String) -> Result<usize, String> {
         if at != NEVER && at < self.clock {
-            return Err(format!("{} left before what it comes of", what()));
+            return Err(trace.too_early(at, &what(), "what it comes of", self.clock));
         }
         if at != NEVER {
             self.score += 1;
@@ -175,10 +175,12 @@ impl State {
             _ => reached.data[1].max(reached.immediate) * receive,
         };
         if data > last {
-            return Err(format!("DONE at {address:#x} ahead of its data or immediate data"));
+            let name = format!("DONE at {address:#x}");
+            return Err(trace.too_early(last, &name, "its data or immediate data", data));
         }
         if reached.status[receive] > last {
-            return Err(format!("status at {address:#x} ahead of the one before it on its queue"));
+            let (name, before) = (format!("status at {address:#x}"), reached.status[receive]);
+            return Err(trace.too_early(last, &name, "the one before it on its queue", before));
         }
         reached.status[receive] = last;
         if receive == 1 && word & status::ERROR_MASK == 0 {
@@ -215,7 +217,7 @@ impl State {
             }
             let number = written.first + within;
             self.matched[number / 64] |= 1 << (number % 64);
-            let when = self.due(written.at, &|| format!("{name} at {at:#x}"))?;
+            let when = self.due(trace, written.at, &|| format!("{name} at {at:#x}"))?;
             (first, last) = (first.min(when), last.max(when));
         }
         while let Some(written) = trace.written.get(self.written) {
@@ -244,10 +246,11 @@ impl State {
             None if trace.cut => NEVER,
             None => return Err(format!("{} missing: {token:#x}", name())),
         };
-        let at = self.due(at, &name)?;
+        let at = self.due(trace, at, &name)?;
         self.reached.entries[kind] += 1;
-        if at < self.reached.status[kind] {
-            return Err(format!("{} ahead of its status", name()));
+        let status = self.reached.status[kind];
+        if at < status {
+            return Err(trace.too_early(at, &name(), "its status", status));
         }
         Ok(at)
     }
@@ -268,9 +271,10 @@ impl State {
         };
         self.reached.events[kind] += 1;
         if at < self.breaks_behind {
-            return Err(format!("{} ahead of an answer that the VI heard before it broke", name()));
+            let answer = "an answer that the VI heard before it broke";
+            return Err(trace.too_early(at, &name(), answer, self.breaks_behind));
         }
-        self.due(at, &name)?;
+        self.due(trace, at, &name)?;
         // No completion: what follows it in a step says nothing of it.
         Ok(0)
     }
@@ -298,7 +302,7 @@ impl State {
             None if self.is_muted(trace) => return Ok(()),
             None => return Err(format!("{} missing", name())),
         };
-        let at = self.due(at, &name)?;
+        let at = self.due(trace, at, &name)?;
         let reached = &mut self.reached;
         reached.interrupts += 1;
         let mut first = None;
@@ -316,10 +320,7 @@ impl State {
         }
         let behind = first.unwrap_or(last);
         match at < behind {
-            true => {
-                let cycles = [at, behind].map(|at| trace.cycles.get(at));
-                Err(format!("{} ahead of the status or entry that it tells of: {cycles:?}", name()))
-            }
+            true => Err(trace.too_early(at, &name(), "the status or entry that it tells of", behind)),
             false => Ok(()),
         }
     }

@@ -169,7 +169,8 @@ impl State {
             None => return Err(format!("{name} frame {number} missing: {}", describe(frame))),
         };
         if at != NEVER && at < self.clock {
-            return Err(format!("{name} frame {number} left before what it comes of"));
+            let what = format!("{name} frame {number} left");
+            return Err(trace.too_early(at, &what, "what it comes of", self.clock));
         }
         self.reached.made[kind] += 1;
         self.score += usize::from(at != NEVER);
