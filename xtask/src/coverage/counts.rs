@@ -50,22 +50,26 @@ impl Counts {
         for file in files {
             let text = project::read(file)?;
             let verilog = project::read(&source_of(&text).with_context(|| file.display().to_string())?)?;
-            models.push((text, source::modules(&verilog)));
+            let modules = source::modules(&verilog);
+            models.push((text, verilog, modules));
         }
         // All other models are of blocks of it.
-        let nic = models.iter().max_by_key(|(_, modules)| modules.len()).context("no model has counted")?;
-        let mut counts = Self::of(&nic.1);
-        for (text, modules) in &models {
+        let (_, nic, _) =
+            models.iter().max_by_key(|(_, verilog, _)| verilog.len()).context("no model has counted")?;
+        let mut counts = Self::of(nic);
+        for (text, _, modules) in &models {
             counts.add(text, modules)?;
         }
         Ok(counts)
     }
 
     /// The blocks of a NIC, with nothing counted.
-    fn of(nic: &BTreeMap<String, Module>) -> Self {
+    fn of(nic: &str) -> Self {
+        let modules = source::modules(nic);
         let mut blocks: BTreeMap<String, Block> = BTreeMap::new();
-        for (path, module) in nic {
-            let path = path.strip_prefix("top$").unwrap_or("nic").replace('$', ".");
+        for (path, module) in source::instances(nic) {
+            let Some(module) = modules.get(&module) else { continue };
+            let path = if path.is_empty() { "nic".to_owned() } else { path };
             let part = path.split('.').next().unwrap_or_default().to_owned();
             let block = blocks.entry(module.text.clone()).or_insert_with(|| Block {
                 name: path,
@@ -223,7 +227,7 @@ mod tests {
     }
 
     fn counts(models: &[(&str, String)]) -> Counts {
-        let mut counts = Counts::of(&source::modules(NIC));
+        let mut counts = Counts::of(NIC);
         for (verilog, text) in models {
             counts.add(text, &source::modules(verilog)).unwrap();
         }
@@ -259,8 +263,7 @@ mod tests {
 
     #[test]
     fn counts_that_cannot_be_read_are_named() {
-        let error =
-            |text: &str| Counts::of(&BTreeMap::new()).add(text, &BTreeMap::new()).unwrap_err().to_string();
+        let error = |text: &str| Counts::of("").add(text, &BTreeMap::new()).unwrap_err().to_string();
         assert!(error("C 'page\u{2}v_line/a' x").contains("no count"));
         assert!(error("C 'l\u{2}1' 4").contains("page"));
     }

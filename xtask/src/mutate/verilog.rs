@@ -125,16 +125,23 @@ fn set_aside(verilog: &str) -> (String, String) {
     let (mut readable, mut kept) = (String::new(), String::new());
     for part in verilog.split_inclusive("endmodule") {
         let aside = ASIDE.iter().any(|text| part.contains(text));
-        let Some(start) = part.find("module ").filter(|_| aside) else {
+        // Comments may have the word, too.
+        let start =
+            if part.starts_with("module ") { Some(0) } else { part.find("\nmodule ").map(|at| at + 1) };
+        let Some(start) = start.filter(|_| aside) else {
             readable.push_str(part);
             continue;
         };
         let (before, module) = part.split_at(start);
         readable.push_str(before);
         readable.push_str("(* blackbox *)\n");
+        // All of the head; ports may be declared behind it.
+        let mut is_head = true;
         let declares = |line: &&str| {
-            let line = line.trim_start();
-            ["module ", "input ", "output "].iter().any(|word| line.starts_with(word))
+            let line = line.trim();
+            let keeps = is_head || ["input ", "output "].iter().any(|word| line.starts_with(word));
+            is_head &= !line.ends_with(");");
+            keeps
         };
         module.lines().filter(declares).for_each(|line| readable.push_str(&(line.to_owned() + "\n")));
         readable.push_str("endmodule");
@@ -176,10 +183,13 @@ fn compose(nic: &str, block: &str, mutated: &str) -> Result<Option<String>> {
     let mut inside_instance = false;
     for line in nic.lines() {
         let name = line.strip_prefix("module ").and_then(|rest| rest.split('(').next());
-        if let Some(name) = name {
+        if let Some(name) = name.map(str::trim) {
             inside_instance = instances.iter().any(|instance| *instance == name);
             if inside_instance {
                 text.push_str(&inside.replacen("module top(", &format!("module {name}("), 1));
+            } else if name == "top" && line.ends_with('(') {
+                text.push_str(&format!("{line}\n    input  wire [{}:0] {SELECT},\n", SELECT_BITS - 1));
+                continue;
             } else if name == "top" {
                 let line = line.replacen(");", &format!(",{SELECT});"), 1);
                 text.push_str(&format!("{line}\n    input wire  [{}:0] {SELECT};\n", SELECT_BITS - 1));
@@ -217,6 +227,23 @@ mod tests {
     }
 
     #[test]
+    fn the_nic_may_declare_its_ports_in_the_head() {
+        let ports = "(\n    input  wire a,\n    output wire q\n);\n";
+        let block = format!("module top {ports}    assign q = a;\nendmodule\n");
+        let nic = format!(
+            "module top {ports}    b one (\n        .a(a),\n        .q(q)\n    );\nendmodule\n{}",
+            block.replace("top", "b")
+        );
+        let text = compose(&nic, &block, MUTATED).unwrap().unwrap();
+        assert!(
+            text.starts_with("module top (\n    input  wire [15:0] mutsel,\n    input  wire a,\n"),
+            "{text}"
+        );
+        assert!(text.contains("module b(a, q);\n"), "{text}");
+        assert_eq!(text.matches("endmodule").count(), 2);
+    }
+
+    #[test]
     fn what_yosys_must_not_touch_is_set_aside() {
         for text in ["assign q = $urandom;", "assign pad = clock ? a : q;", "always @(negedge clock) q <= a;"]
         {
@@ -226,6 +253,12 @@ mod tests {
             assert!(!readable.contains(text) && kept.contains(text));
         }
         assert_eq!(set_aside(BLOCK).1, "");
+        let head = "// A module for a test.\nmodule r (\n    input  wire clock,\n    output wire q\n);\n";
+        let other =
+            format!("\n{head}    assign q = $urandom;\n    x y (\n        .a(q)\n    );\nendmodule\n");
+        let (readable, _) = set_aside(&(BLOCK.to_owned() + &other));
+        let boxed = head.replace("module r", "(* blackbox *)\nmodule r");
+        assert!(readable.ends_with(&format!("{boxed}endmodule\n")), "{readable}");
     }
 
     #[test]
