@@ -2,6 +2,7 @@
 
 mod common;
 mod conformance;
+mod convoy;
 mod examples;
 mod header;
 mod raw;

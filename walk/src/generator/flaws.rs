@@ -47,5 +47,19 @@ impl Generator {
             (13, _) => Flaw::Nowhere,
             _ => Flaw::None,
         };
+        if !self.may_lie_behind(post) {
+            post.flaw = Flaw::None;
+        }
+    }
+
+    /// What ends behind a region lies at its end. There an end's memory is either read or written: if one descriptor said this and another
+    /// that, what is read would depend on which of them is first.
+    fn may_lie_behind(&mut self, post: &Post) -> bool {
+        let (end, written) = match post.flaw {
+            Flaw::Behind(..) => (post.end, post.receive || post.request == Request::Read),
+            Flaw::RemoteBehind(_) => (post.end ^ 1, post.request == Request::Write),
+            _ => return true,
+        };
+        *self.behind[end].get_or_insert(written) == written
     }
 }

@@ -45,6 +45,8 @@ struct Generator {
     /// Registrations of each end that there may be now.
     slots: Vec<[Option<Registration>; SLOTS]>,
     operations: Vec<Operation>,
+    /// Whether what ends behind a region of an end's is written, or read.
+    behind: Vec<Option<bool>>,
     /// Nothing waits for what came before it.
     wild: bool,
     /// Most messages of an end in this round.
@@ -67,6 +69,7 @@ pub fn program(seed: u64) -> Program {
         random,
         edge,
         free: vec![(SOURCE_BYTES, DESCRIPTORS); ends],
+        behind: vec![None; ends],
         slots: vec![Default::default(); ends],
         connections,
         operations: Vec::new(),

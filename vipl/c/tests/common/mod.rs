@@ -123,6 +123,11 @@ impl Viads {
         viads
     }
 
+    /// Their processes.
+    pub fn ids(&self) -> Vec<u32> {
+        self.processes.iter().map(Child::id).collect()
+    }
+
     /// What C programs are told of the NICs.
     pub fn names(&self) -> String {
         self.names.clone()
