@@ -3,7 +3,7 @@
 use viaduct_driver::address::Service;
 use viaduct_spec::descriptor::status;
 
-use crate::raw::{pair, Descriptor, RawVi};
+use crate::raw::{pair, Completion, Descriptor, RawVi};
 use crate::scene::Scene;
 
 /// Two hosts whose NICs send long messages to each other, both ways.
@@ -14,7 +14,8 @@ pub struct Load {
     pub sends: [usize; 2],
     /// Where each host's receive is.
     pub receives: [usize; 2],
-    vis: [RawVi; 2],
+    /// Their VIs, connected.
+    pub vis: [RawVi; 2],
 }
 
 /// Status of a receive that has taken a message.
@@ -55,6 +56,23 @@ impl Load {
             assert_eq!(other.memory.read(0x10000, LENGTH), scene.hosts[n].memory.read(0x1000, LENGTH));
             assert_eq!(scene.world.complete(&scene.hosts[n], sends[n]).status & status::DONE, status::DONE);
         }
+    }
+
+    /// Each byte where a host receives is what its peer sent or what was `before`; a receive that is done well has all.
+    pub fn is_of_a_message_or_before(&self, host: usize, before: &[u8]) {
+        let (seed, memory) = (self.scene.world.seed, &self.scene.hosts[host].memory);
+        let sent = self.scene.hosts[1 - host].memory.read(0x1000, LENGTH);
+        let (now, before) = (memory.read(0x10000, LENGTH), &before[0x10000..0x10000 + LENGTH]);
+        for (at, byte) in now.iter().enumerate() {
+            let known = *byte == sent[at] || *byte == before[at];
+            assert!(known, "seed {seed}: byte {at} of host {host} is of neither message nor before");
+        }
+        let received = Completion::read(memory, self.receives[host]);
+        let whole = received.length as usize == LENGTH && now == sent;
+        assert!(
+            received.status != RECEIVED || whole,
+            "seed {seed}: host {host}: a message that is not whole"
+        );
     }
 
     /// Both hosts open their NICs anew, and talk.

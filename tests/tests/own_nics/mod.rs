@@ -2,6 +2,7 @@
 
 mod bulk;
 mod counters;
+mod failed_reads;
 mod fairness;
 mod kinds;
 mod resets;
