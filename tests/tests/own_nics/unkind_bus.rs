@@ -9,11 +9,14 @@ use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::ViState;
 use viaduct_sim::root_complex::{BusCounters, Conditions, Limits, ReadFault, RootComplex};
 use viaduct_sim::setup::{Kind, Setup};
+use viaduct_sim::tlp::Tlp;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::{counter, event_code};
+use viaduct_spec::tlp::completion_status;
 use viaduct_tests::load::{Load, LENGTH, RECEIVED};
 use viaduct_tests::raw::Completion;
 use viaduct_tests::scene::Scene;
+use viaduct_tests::sent::SentPackets;
 use viaduct_tests::world::{quick, seeds, World, SEED};
 
 const SENT: u32 = status::DONE | status::OP_SEND;
@@ -208,60 +211,101 @@ fn ended_as_it_may(load: &Load, host: usize, reliable: bool, before: &[u8]) {
     }
 }
 
-/// Packets of the host's that make no sense, or are not for this NIC: it drops them or answers that it does not support them.
+/// Packets of the host's that make no sense, or are not for this NIC: it drops and counts them, or answers that it does not support them.
 #[test]
 fn packets_of_nobody_s_change_nothing() {
     for seed in seeds(&[71, 72, 73]) {
         let mut load = Load::new(Scene::on(World::new(&rtl(kind(), seed))), Service::ReliableDelivery);
         let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let sent = [0, 1].map(|nic| SentPackets::of(&load.scene.world, nic));
+        let (mut dropped, mut asked) = ([0; 2], [vec![], vec![]]);
         for _ in 0..300 {
-            let (packet, bar, posted) = stranger(&mut random);
+            let stranger = Stranger::random(&mut random);
             let nic = random.random_range(0..2);
-            bus(&load.scene.world, nic, |now, bus| bus.inject(now, packet, bar, posted));
+            dropped[nic] += u64::from(stranger.dropped);
+            asked[nic].extend(stranger.tag);
+            let (packet, posted) = (stranger.packet, stranger.tag.is_none());
+            bus(&load.scene.world, nic, |now, bus| bus.inject(now, packet, stranger.bar, posted));
             load.scene.world.run(random.random_range(1..60));
         }
         load.finish();
+        load.scene.world.settle();
+        for nic in [0, 1] {
+            let refused = |packet| match packet {
+                Tlp::Completion(answer) if answer.requester == STRANGER => Some((answer.tag, answer.status)),
+                _ => None,
+            };
+            let answers: Vec<_> = sent[nic].take().into_iter().filter_map(refused).collect();
+            let expected: Vec<_> =
+                asked[nic].iter().map(|tag| (*tag, completion_status::UNSUPPORTED)).collect();
+            assert_eq!(answers, expected, "seed {seed}: NIC {nic} answers");
+            let counted = load.scene.world.counter(nic, counter::TLP_DROPPED);
+            assert_eq!(counted, dropped[nic], "seed {seed}: NIC {nic} drops");
+        }
         load.scene.others_go_on();
     }
 }
 
-/// A packet that a NIC has to drop or to refuse, its BAR, and whether it is posted.
-fn stranger(random: &mut ChaCha8Rng) -> (Vec<u32>, u8, bool) {
-    const STRANGER: u32 = 0x00F8_0000;
-    let mut body: Vec<u32> = (0..random.random_range(1..40)).map(|_| random.random()).collect();
-    let length = body.len() as u32;
-    let address = random.random_range(0..0x8000u32) & !3;
-    let bytes = 0xFF | STRANGER;
-    let mut packet = match random.random_range(0..7) {
-        // Completions for nothing that is asked: of another requester, for tags beyond ours.
-        0 => vec![0x4A00_0000 | length, 4 * length, STRANGER | random.random_range(0..0x8000)],
-        1 => vec![0x4A00_0000 | length, 4 * length, 0x0100_0000 | random.random_range(16..256) << 8],
-        // A message with data, of a vendor's.
-        2 => vec![0x7400_0000 | length, STRANGER | 0x7F, 0, 0],
-        // A store that is too long, or poisoned, or to a BAR that there is not.
-        3 => {
-            body.resize(random.random_range(3..60), 7);
-            vec![0x4000_0000 | body.len() as u32, bytes, address]
+/// Who sends what is not for a NIC.
+const STRANGER: u16 = 0x00F8;
+
+/// A packet that a NIC has to drop or to refuse.
+struct Stranger {
+    packet: Vec<u32>,
+    bar: u8,
+    /// It is counted as dropped.
+    dropped: bool,
+    /// Its tag, if it wants an answer.
+    tag: Option<u8>,
+}
+
+impl Stranger {
+    fn random(random: &mut ChaCha8Rng) -> Self {
+        let stranger = u32::from(STRANGER) << 16;
+        let address = random.random_range(0..0x8000u32) & !3;
+        // Reads that are too long, locked, of configuration or of I/O are answered, as unsupported.
+        if random.random_ratio(1, 4) {
+            let kind = [0x0000_0008, 0x0100_0001, 0x0400_0001, 0x0200_0001][random.random_range(0..4)];
+            let tag: u8 = random.random();
+            let packet = vec![kind, stranger | u32::from(tag) << 8 | 0xFF, address];
+            return Self { packet, bar: 0, dropped: false, tag: Some(tag) };
         }
-        4 => {
-            body.truncate(1);
-            vec![0x4000_4001, STRANGER | 0xF, address]
-        }
-        // A store that ends before its data.
-        5 => {
-            body.clear();
-            vec![0x4000_0002, bytes, address & !7]
-        }
-        // A prefix, or a type that there is not.
-        _ => vec![0x8E00_0000 | random.random::<u32>() & 0xFFFF, bytes, address],
-    };
-    // Reads that are too long, locked, of configuration or of I/O are answered, as unsupported.
-    if random.random_ratio(1, 4) {
-        let kind = [0x0000_0008, 0x0100_0001, 0x0400_0001, 0x0200_0001][random.random_range(0..4)];
-        return (vec![kind, STRANGER | random.random_range(0..256) << 8 | 0xFF, address], 0, false);
+        let mut body: Vec<u32> = (0..random.random_range(1..40)).map(|_| random.random()).collect();
+        let (length, bytes) = (body.len() as u32, 0xFF | stranger);
+        let number = random.random_range(0..9);
+        let mut packet = match number {
+            // Completions for nothing that is asked: of another requester, for tags beyond ours.
+            0 => vec![0x4A00_0000 | length, 4 * length, stranger | random.random_range(0..0x8000)],
+            1 => vec![0x4A00_0000 | length, 4 * length, 0x0100_0000 | random.random_range(16..256) << 8],
+            // Completions for reads that may be under way, with more bytes left than any read has.
+            2 => vec![0x4A00_0000 | length, 0xFFF, 0x0100_0000 | random.random_range(0..0x1000)],
+            // With more data than bytes left.
+            3 => {
+                body.resize(random.random_range(41..100), 0xBAD0_BAD0);
+                vec![0x4A00_0000 | body.len() as u32, 4, 0x0100_0000 | random.random_range(0..0x1000)]
+            }
+            // A message with data, of a vendor's.
+            4 => vec![0x7400_0000 | length, stranger | 0x7F, 0, 0],
+            // A store that is too long, or poisoned, or to a BAR that there is not.
+            5 => {
+                body.resize(random.random_range(3..60), 7);
+                vec![0x4000_0000 | body.len() as u32, bytes, address]
+            }
+            6 => {
+                body.truncate(1);
+                vec![0x4000_4001, stranger | 0xF, address]
+            }
+            // A store that ends before its data.
+            7 => {
+                body.clear();
+                vec![0x4000_0002, bytes, address & !7]
+            }
+            // A prefix, or a type that there is not.
+            _ => vec![0x8E00_0000 | random.random::<u32>() & 0xFFFF, bytes, address],
+        };
+        packet.extend(body);
+        Self { packet, bar: [0, 2][random.random_range(0..2)], dropped: number != 4, tag: None }
     }
-    packet.extend(body);
-    (packet, [0, 2][random.random_range(0..2)], true)
 }
 
 /// A NIC that begins just before its time base wraps: time-outs that lie across it end in their time.
