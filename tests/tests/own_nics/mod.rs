@@ -7,5 +7,6 @@ mod fairness;
 mod kinds;
 mod resets;
 mod strangers;
+mod torn_reads;
 mod unkind_bus;
 mod unkind_wire;
