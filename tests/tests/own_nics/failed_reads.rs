@@ -26,6 +26,8 @@ const ALL: usize = 3 * PIECE;
 /// Where the data is, and where it goes.
 const FROM: usize = 0x1400;
 const TO: usize = 0x4000;
+/// What is there before.
+const BEFORE: u8 = 0xA5;
 /// Bytes of a descriptor that are read first.
 const HEAD: usize = 64;
 
@@ -279,7 +281,9 @@ impl Stage {
         }
         self.scene.world.settle();
         let fails = fault != IN_TIME.0;
-        assert_eq!(self.outcome(&message), self.expected(&message, fails), "{what}");
+        let expected = self.expected(&message, fails);
+        assert_eq!(self.outcome(&message), expected, "{what}");
+        self.check_data(&expected, &what);
         let dropped = if matches!(fault, ReadFault::Late(_)) && fails {
             (place + bytes).div_ceil(HEAD) - place / HEAD
         } else {
@@ -291,12 +295,33 @@ impl Stage {
         self.scene.others_go_on();
     }
 
+    /// What has come is the message's, and all of it if it is complete.
+    fn check_data(&self, expected: &Outcome, what: &str) {
+        let (from, into) = if self.wanted.is_rdma() { (1, 0) } else { (0, 1) };
+        let memory = [from, into].map(|host| &self.scene.hosts[host].memory);
+        // A read's answer lies in one piece, and goes into two that lie apart.
+        let (gap, pieces) = if self.wanted.is_rdma() { (PIECE, 2) } else { (2 * PIECE, 3) };
+        let whole = expected.completions[into].is_some_and(|(status, _)| status & status::ERROR_MASK == 0);
+        for n in 0..pieces {
+            let last = if self.wanted.is_rdma() && n == 1 { 2 * PIECE } else { PIECE };
+            let sent = memory[0].read(FROM + n * gap, last);
+            let came = memory[1].read(TO + 2 * n * PIECE, last);
+            let nothing = came.iter().all(|byte| *byte == BEFORE);
+            assert!(came == sent || nothing && !whole, "{what}: piece {n}");
+        }
+        for n in 0..2 {
+            let between = memory[1].read(TO + (2 * n + 1) * PIECE, PIECE);
+            let used = self.wanted.is_rdma() && n == 1;
+            assert!(used || between.iter().all(|byte| *byte == BEFORE), "{what}: behind piece {n}");
+        }
+    }
+
     /// Its VIs go, and what they brought.
     fn end(&self, message: Message) {
         message.vis.into_iter().for_each(|vi| vi.retire(&self.scene.world));
         (0..2).for_each(|host| drop(self.scene.events(host)));
         let host = &self.scene.hosts[usize::from(!self.wanted.is_rdma())];
-        host.memory.write(TO, &[0xA5; 5 * PIECE]);
+        host.memory.write(TO, &[BEFORE; 5 * PIECE]);
     }
 }
 
