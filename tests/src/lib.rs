@@ -5,6 +5,7 @@
 //! * [`memory`]: host memory that is looked at byte for byte.
 //! * [`pages`]: regions of which a part may be nowhere.
 //! * [`raw`]: virtual interfaces and descriptors made by hand, so that they can be wrong.
+//! * [`sent`]: the packets that a NIC sends over its bus.
 //! * [`scene`]: what goes wrong for some, and those who must not notice.
 //! * [`traffic`]: random messages through the library.
 //! * [`frame`]: RoCE frames made by hand, and those of captures.
@@ -20,6 +21,7 @@ pub mod program;
 pub mod raw;
 pub mod scapy;
 pub mod scene;
+pub mod sent;
 pub mod traffic;
 pub mod tshark;
 pub mod world;

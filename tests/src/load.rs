@@ -1,9 +1,10 @@
 //! Two NICs under load: long messages both ways.
 
 use viaduct_driver::address::Service;
-use viaduct_spec::descriptor::status;
+use viaduct_spec::descriptor::{status, COMPLETION_OFFSET};
 
-use crate::raw::{pair, Descriptor, RawVi};
+use crate::memory::difference;
+use crate::raw::{pair, Completion, Descriptor, RawVi};
 use crate::scene::Scene;
 
 /// Two hosts whose NICs send long messages to each other, both ways.
@@ -14,7 +15,8 @@ pub struct Load {
     pub sends: [usize; 2],
     /// Where each host's receive is.
     pub receives: [usize; 2],
-    vis: [RawVi; 2],
+    /// Their VIs, connected.
+    pub vis: [RawVi; 2],
 }
 
 /// Status of a receive that has taken a message.
@@ -55,6 +57,33 @@ impl Load {
             assert_eq!(other.memory.read(0x10000, LENGTH), scene.hosts[n].memory.read(0x1000, LENGTH));
             assert_eq!(scene.world.complete(&scene.hosts[n], sends[n]).status & status::DONE, status::DONE);
         }
+    }
+
+    /// Each byte where a host receives is what its peer sent or what was `before`; a receive that is done well has all; nothing else of the
+    /// host's memory has changed but the completions of the load. Whether a part of the message alone is there.
+    pub fn is_of_a_message_or_before(&self, host: usize, before: &[u8]) -> bool {
+        let (seed, memory) = (self.scene.world.seed, &self.scene.hosts[host].memory);
+        let sent = self.scene.hosts[1 - host].memory.read(0x1000, LENGTH);
+        let (into, now) = (0x10000..0x10000 + LENGTH, memory.snapshot());
+        for at in 0..LENGTH {
+            let byte = now[0x10000 + at];
+            let known = byte == sent[at] || byte == before[0x10000 + at];
+            assert!(known, "seed {seed}: byte {at} of host {host} is of neither message nor before");
+        }
+        let received = Completion::read(memory, self.receives[host]);
+        let whole = now[into.clone()] == sent;
+        let good = received.status != RECEIVED || whole && received.length as usize == LENGTH;
+        assert!(good, "seed {seed}: host {host}: a message that is not whole: {received:x?}");
+        let mut expected = before.to_vec();
+        let completions = [self.sends[host], self.receives[host]].map(|place| {
+            let at = place + COMPLETION_OFFSET as usize;
+            at..at + 8
+        });
+        for range in completions.into_iter().chain([into.clone()]) {
+            expected[range.clone()].copy_from_slice(&now[range]);
+        }
+        assert_eq!(difference(&now, &expected), None, "seed {seed}: host {host}");
+        !whole && now[into.clone()] != before[into]
     }
 
     /// Both hosts open their NICs anew, and talk.

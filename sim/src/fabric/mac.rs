@@ -45,6 +45,10 @@ pub struct PortCounters {
     pub oversized: u64,
     /// Frames of the NIC's that have lost their end.
     pub underruns: u64,
+    /// Cycles in which a frame of the NIC's could not begin because the other end asked for silence.
+    pub held: u64,
+    /// Cycles in which the NIC asked for silence.
+    pub asked: u64,
 }
 
 /// The port.
@@ -162,7 +166,9 @@ impl Mac {
     /// Looks at what the NIC did in this cycle.
     pub fn observe(&mut self, now: Cycle, input: &NicIn, output: &NicOut) {
         self.pause = output.eth_rx_pause;
+        self.counters.asked += u64::from(self.pause);
         if !input.eth_tx_ready {
+            self.counters.held += u64::from(self.held && output.eth_tx_valid && self.sending.is_empty());
             return;
         }
         if !output.eth_tx_valid {
@@ -311,6 +317,7 @@ mod tests {
         assert_eq!(send(&mut mac, &[64], 100), []);
         mac.held = false;
         assert_eq!(send(&mut mac, &[64], 100).len(), 1);
+        assert_eq!(mac.counters().held, 100);
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 mod bulk;
 mod counters;
+mod failed_reads;
 mod fairness;
 mod kinds;
 mod resets;
 mod strangers;
+mod torn_reads;
 mod unkind_bus;
 mod unkind_wire;

@@ -19,23 +19,31 @@ fn storms_of_pauses_both_ways_lose_nothing() {
         setup.kinds = vec![Kind::Rtl; 2];
         setup.network.link = Link { storms: [300, 1000, 4000][seed as usize % 3], ..setup.network.link };
         let mut load = Load::new(Scene::on(World::new(&setup)), Service::UnreliableDelivery);
+        // No write is taken until both ask for silence; then writes come and go.
+        slow(&load.scene.world, [true; 2]);
+        let port = |world: &World, nic| world.net.network().counters(nic).1;
+        let asked = || [0, 1].iter().all(|nic| port(&load.scene.world, *nic).asked > 0);
+        load.scene.world.until("both ask for silence", 100_000, asked);
         for _ in 0..12 {
-            for nic in [0, 1] {
-                let mut network = load.scene.world.net.network();
-                let slow = [random.random(), false, false];
-                network.root_complex(nic).expect("an RTL NIC").withhold(slow);
-            }
+            slow(&load.scene.world, [random.random(), random.random()]);
             load.scene.world.run(random.random_range(500..3000));
         }
-        for nic in [0, 1] {
-            let mut network = load.scene.world.net.network();
-            network.root_complex(nic).expect("an RTL NIC").withhold([false; 3]);
-        }
+        slow(&load.scene.world, [false; 2]);
         load.finish();
         for nic in [0, 1] {
             assert_eq!(load.scene.world.counter(nic, counter::DROP_OVERFLOW), 0, "NIC {nic} asked too late");
+            let port = port(&load.scene.world, nic);
+            assert!(port.held > 0 && port.asked > 0, "seed {seed}: NIC {nic}: {port:?}");
         }
         load.scene.others_go_on();
+    }
+}
+
+/// Whether each host takes no writes.
+fn slow(world: &World, hosts: [bool; 2]) {
+    for (nic, slow) in hosts.into_iter().enumerate() {
+        let mut network = world.net.network();
+        network.root_complex(nic).expect("an RTL NIC").withhold([slow, false, false]);
     }
 }
 

@@ -43,6 +43,8 @@ pub struct Link {
     pub seen: [u64; SOURCES],
     /// Their sources, in order.
     pub order: Vec<u64>,
+    /// Packets of which the first beat has left.
+    pub begun: u64,
     /// Cycles since a beat left.
     pub idle: u64,
 }
@@ -69,6 +71,7 @@ impl Link {
             max_payload,
             seen: [0; SOURCES],
             order: Vec::new(),
+            begun: 0,
             idle: 0,
         }
     }
@@ -135,6 +138,7 @@ impl Link {
             self.idle = 0;
             let class = self.bench.get("tx_class");
             if self.collector.is_empty() {
+                self.begun += 1;
                 self.class = class;
             }
             assert_eq!(class, self.class, "one packet, one class");

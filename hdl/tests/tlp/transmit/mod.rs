@@ -210,3 +210,36 @@ fn what_is_mute_lets_the_last_packet_out_and_is_silent_from_then_on() {
     }
     assert!(cut > 50, "packets were half out: {cut}");
 }
+
+/// Of a function reset the completions hear at once and the requests a cycle later (`hdl/src/nic.rs`). One packet may be taken in the cycle in
+/// which its source hears of it, and one may wait for the link: two begin at most.
+#[test]
+fn two_packets_begin_at_most_behind_the_order_to_be_silent() {
+    let mut most = [0; 2];
+    for later in [0, 1] {
+        let mut link = Link::new(1);
+        for round in 0..400u64 {
+            link.load();
+            for _ in 0..round % 40 {
+                link.step(1.0, 0.5);
+            }
+            let before = link.begun;
+            link.bench.set("mute", 1);
+            if later == 1 {
+                link.step(1.0, 0.5);
+            }
+            link.bench.set("hold", 1);
+            for _ in 0..200 {
+                link.step(1.0, 0.5);
+            }
+            most[later] = most[later].max(link.begun - before);
+            link.bench.set("hold", 0);
+            link.bench.set("mute", 0);
+            for _ in 0..200 {
+                link.step(1.0, 1.0);
+            }
+            assert!(link.packets.iter().all(|packets| packets.is_empty()), "round {round}");
+        }
+    }
+    assert_eq!(most, [1, 2], "of requests that hear at once, or a cycle later");
+}
