@@ -358,6 +358,8 @@ pub struct Packet {
     pub parked: bool,
     /// It is of the answer to a peer's read: `immediate` is the AETH, `psn` counts, and nothing of the VI's queue.
     pub reply: bool,
+    /// With a transport error: segments of the descriptor could not be read, which it says itself. Otherwise it is not what it was before.
+    pub unread: bool,
 }
 
 /// A packet of a reliable VI has left, or a message has ended: in order for each VI.

@@ -176,6 +176,12 @@ fn segments_that_cannot_be_read_are_a_transport_error() {
             if side == 0 {
                 assert!(!Completion::read(&scene.hosts[1].memory, receive).is_complete(), "nothing has left");
             }
+            // A send says it itself, and a receive's NAK is heard at the other end.
+            let broke = |of: usize| match (side, level.is_reliable()) {
+                (1, true) => vec![vis[of].event(event_code::CONN_LOST, of == 1, true)],
+                _ => vec![],
+            };
+            assert_eq!([scene.events(0), scene.events(1)], [broke(0), broke(1)], "{level}, {side}");
             let Scene { world, hosts, bystanders } = &mut scene;
             world.exchange(hosts, bystanders, 3000);
         }

@@ -499,6 +499,7 @@ impl Logic for Walker {
         self.packet.next.number = self.issued.val();
         self.packet.next.parked = self.state.q.val() == State::Park;
         self.packet.next.reply = false;
+        self.packet.next.unread = self.unread.q.val();
         if self.state.q.val() == State::Park {
             self.packet.next.number = self.seen.q.val();
         }

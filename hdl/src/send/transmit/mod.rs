@@ -616,7 +616,11 @@ impl Logic for Transmit {
         self.sent.next.number = self.packet.val().number;
         self.fault.next.vi = self.vi.q.val();
         self.fault.next.code = bits::<8>(0);
-        if !self.packet.val().send & (self.packet.val().errors == self.transport.val()) {
+        // What is sent again is not the same. (Segments that could not be read are an error of the descriptor's own, which says it.)
+        if !self.packet.val().send
+            & !self.packet.val().unread
+            & (self.packet.val().errors == self.transport.val())
+        {
             self.fault.next.code = self.post_desc.val();
         }
         self.fault.next.receive = false;

@@ -87,15 +87,24 @@ impl World {
                 } else if !first || vi.state != vi_states::CONNECTED {
                     status::DESC_FLUSHED_ERROR
                 } else {
-                    *[status::FORMAT_ERROR, status::LENGTH_ERROR, status::DESC_FLUSHED_ERROR, 0]
-                        .choose(rng)
-                        .unwrap()
+                    // Of these, segments that could not be read are a transport error.
+                    *[
+                        status::FORMAT_ERROR,
+                        status::LENGTH_ERROR,
+                        status::TRANSPORT_ERROR,
+                        status::DESC_FLUSHED_ERROR,
+                        0,
+                    ]
+                    .choose(rng)
+                    .unwrap()
                 };
+                let unread = !shrunk && errors == status::TRANSPORT_ERROR;
                 packet.extend(fields(&[
                     ("send", 0),
                     ("last", 1),
                     ("errors", errors.into()),
                     ("lost", (errors == 0).into()),
+                    ("unread", unread.into()),
                 ]));
                 self.packets.push_back(Given { packet, payload: None });
                 if error == 0 {
