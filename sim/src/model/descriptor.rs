@@ -64,7 +64,7 @@ pub struct Descriptor {
     /// The reserved word of the first one, if that is an address segment.
     remote_reserved: u64,
     /// The segments behind the first could not be read, though that was granted.
-    unread: bool,
+    pub unread: bool,
 }
 
 impl Descriptor {

@@ -28,11 +28,7 @@ fn a_read_whose_descriptor_is_gone_when_its_answer_comes_breaks_the_vi() {
     readers.scene.world.commit(0, table::REGION, row, &[0; 4]);
     readers.scene.world.settle();
     let codes: Vec<_> = readers.scene.events(0).iter().map(|event| (event.code, event.broke)).collect();
-    let expected = match readers.scene.world.is_model(0) {
-        // It knows where the answer goes, and finds that it cannot say so.
-        true => vec![(event_code::COMP_PROT, true)],
-        false => vec![(event_code::CONN_LOST, true), (event_code::COMP_PROT, false)],
-    };
+    let expected = vec![(event_code::CONN_LOST, true), (event_code::COMP_PROT, false)];
     assert_eq!((codes, readers.vis[0].state()), (expected, ViState::Error));
     assert!(!Completion::read(&readers.scene.hosts[0].memory, place).is_complete());
     readers.scene.others_go_on();
@@ -53,13 +49,8 @@ fn a_read_the_rest_of_whose_descriptor_is_nowhere_when_its_answer_comes_breaks_t
     pages.lose_second(&readers.scene.world, &readers.scene.hosts[0]);
     readers.scene.world.settle();
     let (vi, events) = (&readers.vis[0], readers.scene.events(0));
-    if readers.scene.world.is_model(0) {
-        // It knows where the answer goes.
-        assert_eq!((events, readers.status(0, place)), (vec![], READ));
-    } else {
-        let event = vi.event(event_code::CONN_LOST, false, true);
-        assert_eq!((events, readers.status(0, place)), (vec![event], READ | status::TRANSPORT_ERROR));
-    }
+    let event = vi.event(event_code::CONN_LOST, false, true);
+    assert_eq!((events, readers.status(0, place)), (vec![event], READ | status::TRANSPORT_ERROR));
     // The bus has told what is not there; nothing else happened to the NIC.
     let Scene { world, hosts, bystanders } = &mut readers.scene;
     world.exchange(hosts, bystanders, 3000);

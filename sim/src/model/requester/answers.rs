@@ -10,7 +10,7 @@ use super::progress::remote_error;
 use super::Requester;
 use crate::model::choices::Unheard;
 use crate::model::context::Context;
-use crate::model::descriptor::Operation;
+use crate::model::descriptor::{Descriptor, Operation};
 use crate::model::effect::{Effect, Effects};
 use crate::model::frame::{be32, Packet};
 use crate::model::response::response_opcode;
@@ -118,7 +118,11 @@ impl Requester {
         if context.choices.unheard.is_none() {
             self.acknowledge(expected, context, effects);
         }
-        match scatter::scatter(&read.descriptor, tag, from, data, &mut context.memory, effects) {
+        let scattered = match where_it_goes(&read, data, context) {
+            Some(descriptor) => scatter::scatter(&descriptor, tag, from, data, &mut context.memory, effects),
+            None => Err(status::TRANSPORT_ERROR),
+        };
+        match scattered {
             Ok(()) if context.choices.unheard == Some(Unheard::Completes) => {
                 if let Some(read) = self.holder(expected).filter(|read| number + 1 == read.packets) {
                     read.outcome = Some(0);
@@ -135,4 +139,15 @@ impl Requester {
             }
         }
     }
+}
+
+/// Where the data of a read goes is read from its descriptor when it comes (Requester 3); none if that is not there any more.
+fn where_it_goes(read: &Message, data: &[u8], context: &mut Context<'_>) -> Option<Descriptor> {
+    if data.is_empty() {
+        return Some(read.descriptor.clone());
+    }
+    let tag = context.rows.descriptor_tag(false);
+    Descriptor::read(read.posted?.place, tag, &mut context.memory)
+        .ok()
+        .filter(|descriptor| !descriptor.unread)
 }
