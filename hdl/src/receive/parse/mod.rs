@@ -316,7 +316,7 @@ impl Logic for Parse {
                 // FRAME-9: a congestion notification.
                 self.counted_congestion.d.next = true;
             } else {
-                // FRAME-9: a mark is counted, and the frame goes on. RAW-3: also one that is no VI's.
+                // FRAME-9: a mark is counted, and the frame goes on. RAW-3: but not to the channel.
                 self.kept.d.next = true;
                 self.dropped.d.next = false;
                 self.counted_congestion.d.next = self.known_marked.q.val();

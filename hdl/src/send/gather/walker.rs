@@ -684,7 +684,7 @@ impl Logic for Walker {
                     self.over.d.next = false;
                     self.state.d.next = State::Scale;
                 }
-                // WQ-5: what is wrong in itself waits for no read: the checks below come first.
+                // WQ-5: what is wrong in itself waits for no read: the checks below overrule this one.
                 if self.parks.q.val() {
                     self.state.d.next = State::Park;
                 }
