@@ -100,6 +100,7 @@ fn talk(world: &World, ends: [&End; 2], turn: usize) {
     }
 }
 
+/// Rules WQ-4 and LIFE-2.
 #[test]
 fn a_disconnect_flushes_both_queues_in_order_and_the_next_connection_is_fresh() {
     for seed in seeds(&[1, 2]) {
@@ -142,6 +143,7 @@ fn a_disconnect_flushes_both_queues_in_order_and_the_next_connection_is_fresh() 
     }
 }
 
+/// Rules LIFE-1; and WQ-4: an idle VI's sends.
 #[test]
 fn an_idle_virtual_interface_keeps_receives_and_flushes_sends() {
     let world = World::new(&quick(3));
@@ -178,6 +180,7 @@ fn an_idle_virtual_interface_keeps_receives_and_flushes_sends() {
     world.check();
 }
 
+/// Rule WQ-4.
 #[test]
 fn a_virtual_interface_in_error_flushes_what_is_posted_later() {
     let world = World::new(&quick(4));
@@ -206,6 +209,7 @@ fn a_virtual_interface_in_error_flushes_what_is_posted_later() {
     world.check();
 }
 
+/// Rule FRAME-10.
 #[test]
 fn what_a_former_connection_left_on_the_wire_is_not_the_next_one_s() {
     for level in LEVELS {

@@ -104,6 +104,7 @@ fn other_stores_to_a_doorbell_page_are_ignored_and_counted() {
     scene.others_go_on();
 }
 
+/// Rule WQ-6.
 #[test]
 fn a_position_outside_the_ring_breaks_that_virtual_interface_alone() {
     for side in [0, 1] {
@@ -144,6 +145,7 @@ fn a_position_outside_the_ring_breaks_that_virtual_interface_alone() {
     }
 }
 
+/// Rule WQ-6.
 #[test]
 fn a_slot_that_was_not_written_breaks_that_virtual_interface_alone() {
     for side in [0, 1] {
@@ -178,6 +180,7 @@ fn a_slot_that_was_not_written_breaks_that_virtual_interface_alone() {
     }
 }
 
+/// Rule WQ-4.
 #[test]
 fn an_idle_virtual_interface_breaks_by_its_own_queues_and_comes_back_by_a_disconnect() {
     for kind in [Kind::Rtl, Kind::Model] {
@@ -216,6 +219,7 @@ fn an_idle_virtual_interface_breaks_by_its_own_queues_and_comes_back_by_a_discon
     }
 }
 
+/// Rule WQ-6.
 #[test]
 fn what_the_ring_holds_is_flushed_when_more_is_posted() {
     let kinds = [Kind::Rtl, Kind::Model];

@@ -11,6 +11,7 @@ use viaduct_tests::world::{quick, World};
 const RECEIVED: u32 = status::DONE | status::OP_RECEIVE;
 
 /// A receive is posted and cannot be fetched: messages for it wait. Those for another VI, whose receives are there, do not.
+/// Rule FRAME-11.
 #[test]
 fn a_receive_that_is_not_fetched_holds_back_its_own_vi_only() {
     for level in LEVELS {

@@ -173,6 +173,7 @@ fn check(scene: &mut Scene, vis: &mut [RawVi; 2], cases: Vec<Case>, taken: u32) 
     assert_eq!(scene.hosts[1].memory.read(0, 100), [0x33; 100]);
 }
 
+/// Rules FRAME-3; and FRAME-4 to FRAME-9, but for a notification to the raw channel.
 #[test]
 fn frames_that_are_wrong_are_dropped_for_their_reason() {
     let mut scene = Scene::new(1);
@@ -182,6 +183,7 @@ fn frames_that_are_wrong_are_dropped_for_their_reason() {
     scene.others_go_on();
 }
 
+/// Rules FRAME-10; and UNR-2 and RSP-1: what lies behind.
 #[test]
 fn frames_that_are_nobody_s_peer_s_are_dropped() {
     for level in LEVELS {
@@ -194,6 +196,7 @@ fn frames_that_are_nobody_s_peer_s_are_dropped() {
     }
 }
 
+/// Rules FRAME-2; and FRAME-9: a mark.
 #[test]
 fn what_may_differ_is_taken() {
     let mut scene = Scene::new(3);

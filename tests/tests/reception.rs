@@ -56,6 +56,7 @@ fn is_received_first(kinds: [Kind; 2], service: Service, length: usize) -> bool 
     first
 }
 
+/// Rule RSP-7.
 #[test]
 fn a_send_completes_when_its_data_is_in_memory() {
     for kinds in KINDS {
@@ -96,6 +97,7 @@ fn is_received_before_the_read(kinds: [Kind; 2], service: Service, write: bool, 
     first
 }
 
+/// Rule RSP-7.
 #[test]
 fn a_read_behind_a_message_does_not_complete_it_early() {
     for kinds in KINDS {
@@ -191,6 +193,7 @@ fn post(scene: &mut Scene, vi: &mut RawVi, case: &Case) -> Option<usize> {
     Some(vi.receive(b, &descriptor))
 }
 
+/// Rule REQ-4.
 #[test]
 fn what_the_receiver_refuses_completes_as_the_table_says() {
     for kinds in KINDS {

@@ -112,6 +112,7 @@ impl Connection {
     }
 }
 
+/// Rule REQ-4.
 #[test]
 fn a_sequence_error_sends_again_what_was_lost_and_all_behind_it() {
     let mut connection = Connection::new(None, 0, &[]);
@@ -140,6 +141,7 @@ fn an_acknowledgement_lost_at_the_last_packet_is_given_again_and_nothing_deliver
     connection.scene.others_go_on();
 }
 
+/// Rule REQ-5.
 #[test]
 fn a_last_packet_that_is_lost_comes_again_after_the_time_out() {
     let mut connection = Connection::new(None, 0, &[]);
@@ -153,6 +155,7 @@ fn a_last_packet_that_is_lost_comes_again_after_the_time_out() {
     connection.scene.others_go_on();
 }
 
+/// Rule REQ-5.
 #[test]
 fn retries_that_are_used_up_break_the_vi() {
     let mut connection = Connection::new(None, 0, &[]);
@@ -187,6 +190,7 @@ fn the_psn_wraps_in_a_message_that_is_sent_again() {
     assert!(repaired >= 5, "{repaired}");
 }
 
+/// Rule REQ-2.
 #[test]
 fn an_answer_of_no_packet_in_flight_is_a_ghost() {
     let mut connection = Connection::new(None, 0, &[]);
@@ -236,6 +240,7 @@ fn what_is_sent_again_may_be_lost_again() {
     }
 }
 
+/// Rule REQ-6.
 #[test]
 fn a_peer_without_a_receive_is_asked_again_after_the_time_that_it_says() {
     // 0.96 ms.
@@ -263,6 +268,7 @@ fn a_peer_without_a_receive_is_asked_again_after_the_time_that_it_says() {
     connection.scene.others_go_on();
 }
 
+/// Rule REQ-7.
 #[test]
 fn a_descriptor_that_changes_while_it_is_in_flight_breaks_its_vi() {
     for (length, lost) in [(5001, [1, 2, 3]), (100, [3, 4, 5]), (0, [3, 4, 5])] {

@@ -196,6 +196,7 @@ fn lives(setup: &Setup) {
     world.check();
 }
 
+/// Rule LIFE-2.
 #[test]
 fn a_life_ends_at_any_time_and_the_next_one_is_whole() {
     for seed in seeds(&[1]) {
@@ -205,6 +206,7 @@ fn a_life_ends_at_any_time_and_the_next_one_is_whole() {
     }
 }
 
+/// Rule LIFE-2.
 #[test]
 fn a_life_ends_at_any_time_on_any_bus() {
     for seed in seeds(&[2, 3]) {
@@ -216,6 +218,7 @@ fn a_life_ends_at_any_time_on_any_bus() {
 
 /// VIs break at once on a bus that hardly takes anything: when a drain has ended, all their events are in the error ring, so that the
 /// next owners of their indices hear nothing of them.
+/// Rule LIFE-3.
 #[test]
 fn an_event_of_a_life_is_in_the_ring_when_a_drain_has_ended() {
     for seed in seeds(&[1]) {

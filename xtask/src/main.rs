@@ -19,6 +19,7 @@ mod need;
 mod netlist;
 mod parts;
 mod project;
+mod rules;
 mod setup;
 mod soak;
 mod suite;
@@ -118,6 +119,12 @@ enum Task {
     Soak(soak::Options),
     /// Runs what of the library and the driver Miri can run
     Miri,
+    /// Shows where the rules of docs/semantics.md are decided in the code, and which tests hold them
+    Rules {
+        /// Only this one: REQ-4
+        #[arg(value_name = "RULE")]
+        only: Option<String>,
+    },
     /// Runs the proofs of the primitives
     Prove {
         /// Runs only the proof of this name
@@ -213,6 +220,7 @@ fn run(task: Task) -> Result<()> {
         Task::Mutate(options) => mutate::run(&project, &options),
         Task::Soak(options) => soak::run(&project, &options, false),
         Task::Miri => crate::miri::run(&project),
+        Task::Rules { only } => rules::run(&project, only.as_deref()),
         Task::Bench { json, timeline } => bench::run(&project, json.as_deref(), timeline),
         Task::Coverage { json } => coverage::run(&project, json.as_deref()),
         Task::Prove { only } => {

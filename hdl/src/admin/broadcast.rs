@@ -133,6 +133,7 @@ impl Logic for Broadcast {
         } else {
             self.hears.next = self.hears_state.val();
         }
+        // LIFE-2: a commit goes down the pipe behind what it ends.
         self.shown.next = self.waiting.q.val();
         if (self.waiting.q.val() & self.fetch.val()).any() {
             self.shown.next = self.shown.val() & self.not_receive.val();

@@ -231,6 +231,7 @@ impl Logic for Command {
                 self.step.d.next = Step::Settling;
             }
             Step::Settling => {
+                // LIFE-3: a drain waits for the events of before, and then for all that was granted.
                 // Their entries have been granted by then, so the drain waits for them, too.
                 if !self.settling.val() {
                     self.step.d.next = Step::Drain;

@@ -142,6 +142,7 @@ impl Logic for Indices {
             self.rows.write_address.next = self.job.q.val().cq;
             self.takes.write_address.next = self.job.q.val().cq;
             self.takes.write_data.next = self.job.q.val().index;
+            // CQ-6: at another index an arm is answered at once; otherwise it waits for the next entry.
             // Whether it is written does not wait for what the row says.
             self.changed.next.armed = self.now.val().live & !self.elsewhere.q.val();
             self.rows.write_enable.next = self.job.q.val().arm;
@@ -161,6 +162,7 @@ impl Logic for Indices {
                 self.raised.d.next = self.now.val().live & self.now.val().armed & self.started.val().live;
                 self.vector.d.next = self.now.val().vector;
             } else if self.count.val() {
+                // CQ-6: the next entry answers an arm, once.
                 self.changed.next.written = self.following.val();
                 self.changed.next.armed = false;
                 self.changed.next.told = false;

@@ -288,6 +288,7 @@ impl Logic for Queues {
         self.entry.next.phase = self.phase.q.val();
         self.fault_valid.next = false;
         self.fault.next.vi = self.closing.q.val().vi;
+        // CQ-2: CONN_LOST for want of room. CQ-4: COMP_PROT otherwise.
         self.fault.next.code = self.conn_lost.val();
         if self.gone.q.val() {
             self.fault.next.code = self.comp_prot.val();
@@ -301,6 +302,7 @@ impl Logic for Queues {
             Step::Idle => {
                 self.busy.next = self.closed_valid.val() | self.event_valid.val() | self.indices.busy.val();
                 self.is_event.d.next = false;
+                // CQ-5: a resize is taken between entries, behind the descriptors that have ended.
                 self.commit_turn.d.next = self.commit_valid.val() & !self.ends_first.val();
                 if self.commit_turn.q.val() {
                     self.commit_turn.d.next = false;
@@ -337,6 +339,7 @@ impl Logic for Queues {
                         self.is_event.d.next = true;
                         self.cq.d.next = self.event_cq.q.val();
                         self.step.d.next = Step::Read;
+                        // CQ-3: without an error ring the event is lost.
                         if !self.has_events.q.val() {
                             self.lost.d.next = true;
                             self.step.d.next = Step::Idle;
@@ -383,6 +386,7 @@ impl Logic for Queues {
                 self.cq.d.next = self.found_q.val().get_bits::<CQ_LOG2>(14);
                 self.words.write_enable.next = true;
                 self.step.d.next = Step::Idle;
+                // CQ-1: an entry if the queue has TO_CQ. CQ-4: none if the status could not be written.
                 if self.found_q.val().get_bit(24) & self.closing.q.val().written {
                     self.step.d.next = Step::Read;
                 }
@@ -398,7 +402,9 @@ impl Logic for Queues {
                 self.offset.d.next = self.place.val().get_bits::<34>(0);
                 self.words.read_address.next = self.place_row.val() | self.second_word.val();
                 self.slot.d.next = self.row_q.val().written & self.below.val();
+                // CQ-1: phase 1 in the first lap.
                 self.phase.d.next = !(self.row_q.val().written & self.size.val()).any();
+                // CQ-2: the ring has no room. CQ-4: the queue is not live.
                 self.full.d.next = (self.waiting.val() & !self.below.val()).any() | !self.row_q.val().live;
                 self.gone.d.next = !self.row_q.val().live;
                 self.step.d.next = Step::Second;
@@ -430,6 +436,7 @@ impl Logic for Queues {
                 }
             }
             Step::Lost => {
+                // CQ-3: a lost event is counted. CQ-2: a lost entry is counted, and breaks its VI.
                 self.lost.d.next = self.is_event.q.val();
                 self.overrun.d.next = !self.is_event.q.val() & !self.gone.q.val();
                 self.step.d.next = Step::Break;
@@ -441,6 +448,7 @@ impl Logic for Queues {
                 self.fault_valid.next = true;
                 if self.fault_ready.val() {
                     self.step.d.next = Step::Tell;
+                    // CQ-2: an overrun is told once.
                     if self.row_q.val().told | !self.has_events.q.val() | self.gone.q.val() {
                         self.step.d.next = Step::Idle;
                     }

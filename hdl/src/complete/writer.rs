@@ -277,6 +277,7 @@ impl Logic for Writer {
                 if self.commit_valid.val() {
                     self.tags.write_enable.next = true;
                     self.commit_ready.next = true;
+                    // LIFE-2: the last word of the connection before is forgotten.
                     self.at.d.next.vi = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
                     self.at.d.next.acknowledge = true;
                     self.at.d.next.kind = self.forget.val();
@@ -311,6 +312,7 @@ impl Logic for Writer {
                 }
             }
             Step::AskImmediate => {
+                // WQ-1: ImmediateData goes first, then Length and Status at once.
                 self.access.next.address = self.base.val() | self.immediate_offset.val();
                 self.access.next.span = bits::<32>(4);
                 self.access.next.length = bits::<13>(4);
@@ -340,6 +342,7 @@ impl Logic for Writer {
                 self.write_valid.next = self.granted.q.val();
                 if self.granted.q.val() & self.write_ready.val() {
                     self.granted.d.next = false;
+                    // WQ-1: behind the status come the entry and the interrupts.
                     self.ends.next = true;
                     self.wrong.d.next = self.status.val().get_bits::<8>(1).any();
                     self.step.d.next = Step::Idle;
@@ -358,6 +361,7 @@ impl Logic for Writer {
                 }
             }
             Step::Refused => {
+                // WQ-7: COMP_PROT. RSP-7: a NAK takes the place of the acknowledgement.
                 self.fault_valid.next = true;
                 self.at.d.next.syndrome = self.nak.val();
                 self.at.d.next.kind = self.last_word.val();
@@ -383,6 +387,7 @@ impl Logic for Writer {
                 if self.granted.q.val() & self.write_ready.val() {
                     self.step.d.next = Step::EntryOwner;
                 }
+                // CQ-4: the entry cannot be written.
                 if self.refused.q.val() {
                     self.entry_done.next = true;
                     self.step.d.next = Step::Idle;

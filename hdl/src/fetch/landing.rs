@@ -204,6 +204,7 @@ impl Logic for Landing {
         }
 
         // All words are out: the fault first, if there is one, then the head.
+        // WQ-6: the control segment is outside live memory. WQ-8: or the host has not given the first 64 bytes.
         self.lost.next = self.bad.q.val() | (self.whole.q.val() < bits::<4>(4));
         self.complete.next = self.full.val() & self.ended.q.val();
         self.lost_valid.next = self.complete.val() & self.lost.val();

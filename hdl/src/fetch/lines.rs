@@ -144,6 +144,7 @@ impl Logic for Lines {
         self.place_now.next = self.first.val().get_bits::<3>(0) + self.count.q.val().get_bits::<3>(0);
         self.position.next = ((self.first.val() >> 3) << 3) | bit_cast::<14, 3>(self.place_now.val());
         self.word.next = self.piece.q.val();
+        // WQ-6: a slot that cannot be read (WQ-8: or that the host has not given), or without the token of its position.
         self.wrong.next =
             !self.piece_whole.q.val() | (self.word.val().get_bits::<14>(50) != self.position.val());
         self.last.next = self.piece_valid.q.val() & self.piece_last.q.val();

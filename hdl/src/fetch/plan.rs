@@ -124,6 +124,7 @@ impl Logic for Plan {
         self.some.next = self.fresh.q.val().any() | self.beyond.q.val();
 
         self.size.next = bits::<14>(1) << self.ring_log2.val();
+        // WQ-2, REQ-1: at most SEND_WINDOW sends or RECEIVE_AHEAD receives at a time.
         self.limit.next = self.send_window.val();
         if self.receive.val() {
             self.limit.next = self.receive_ahead.val();
@@ -142,6 +143,7 @@ impl Logic for Plan {
         }
         self.missing.next = self.fresh.q.val() - bit_cast::<14, 4>(self.cached.val());
         if self.weigh.val() {
+            // WQ-6: more is posted than the ring holds, or less than was fetched already.
             self.beyond.d.next = (self.fresh.q.val() > self.size.val()) | self.short.val();
             self.open.d.next = self.left_8.val();
             self.allowed.d.next = self.heads_room.val();

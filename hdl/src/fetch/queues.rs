@@ -110,6 +110,7 @@ impl Logic for Queues {
         self.fields.next.open = self.low.val().get_bit(54);
         self.fields.next.system_tag = self.high.val().get_bits::<16>(0);
         self.fields.next.tag = self.high.val().get_bits::<16>(16);
+        // LIFE-1: a queue is opened empty, at position 0.
         self.fields.next.position = bits::<14>(0);
         self.fields.next.cached = bits::<4>(0);
         self.fields.next.asked = false;

@@ -226,6 +226,7 @@ impl Logic for Turn {
 
         self.more_left.next = self.plan.blocked.val() | (self.wants.val() & !self.ask_ready.val());
 
+        // WQ-6: where the flush of an overrun queue ends.
         // An overrun queue is followed to the first slot that is wrong, behind what was fetched before: nobody knows what was posted.
         self.region.next = self.token_now.q.val().get_bits::<16>(34);
         self.ends.next = self.plan.overrun.val()

@@ -152,6 +152,7 @@ impl Logic for Notify {
         } else if self.job.q.val().end {
             self.changed.next.position = self.following.val();
             self.changed.next.armed = false;
+            // WQ-1: the interrupt of a work queue comes behind the status of its descriptor.
             self.raised.d.next = self.active.q.val() & self.row.q.val().armed;
         } else {
             self.changed.next.position = bits::<14>(0);

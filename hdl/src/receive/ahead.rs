@@ -186,6 +186,7 @@ impl Logic for Ahead {
         self.meta.write_data.next.region = self.filled_region.val();
         self.meta.write_data.next.offset = self.filled_offset.val();
         self.meta.write_data.next.segments = self.segments.q.val().get_bits::<8>(0);
+        // WQ-2: a receive's form: its control segment and the first two segments, not its Length.
         self.meta.write_data.next.malformed = self.flags_bad.q.val()
             | self.dirty.q.val()
             | (self.segments.q.val() > self.most_segments.val())
@@ -205,6 +206,7 @@ impl Logic for Ahead {
         self.filled.write_enable.next = self.filled_valid.val();
         self.filled.write_address.next = self.filled_vi.val();
         self.filled.write_data.next = self.filled_position.val();
+        // LIFE-1: a receive queue begins with its WORK_QUEUE row.
         if self.empties.val() {
             self.filled.write_enable.next = true;
             self.filled.write_address.next = self.row.val().get_bits::<VI_LOG2>(1);

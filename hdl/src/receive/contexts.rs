@@ -226,6 +226,7 @@ impl Logic for Contexts {
         self.peers.write_data.next.rnr_stay = self.word_1.val().get_bit(34);
         self.peers.write_data.next.rnr_timer = self.word_1.val().get_bits::<5>(35);
 
+        // LIFE-2: with a RECEIVE row what came for the VI is forgotten.
         // A new connection; the far half, behind the near one; the near half, which is known last and so passes one choice only.
         self.commits.next = self.is_receive.val() & self.commit_allowed.val();
         self.messages.write_enable.next = self.save_valid.val() | self.far_due.q.val() | self.commits.val();

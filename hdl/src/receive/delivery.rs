@@ -469,6 +469,7 @@ impl Logic for Delivery {
         if self.ending.val().consume {
             self.save_consumed.next = self.next_position.val();
         }
+        // WIRE-1: a send takes a receive with its first packet, a write with its immediate data.
         self.needs.next =
             (self.writes.q.val() & self.carries.q.val()) | (!self.writes.q.val() & self.begins.val());
         // Above these 40 bits a send's place is 0 and stays so.
@@ -531,6 +532,7 @@ impl Logic for Delivery {
                         self.step.d.next = Step::Request;
                     }
                     Verdict::Behind => {
+                        // RSP-1: a duplicate is not executed, but for a read.
                         // A read is answered from its own request; one that may not be is not even looked at.
                         self.situation.next = Situation::Behind;
                         if self.reads.q.val() {
@@ -578,25 +580,30 @@ impl Logic for Delivery {
                     self.situation.next = Situation::Placed;
                     self.consumes.next = self.placed_ends.val();
                     self.passes.next = true;
+                    // RSP-5: first the VI's right, then the receive, then the range and the data.
                     if self.writes.q.val() & self.begins.val() & !self.message.q.val().writable {
                         self.situation.next = Situation::NoRight;
                         self.fails.next = true;
                         self.consumes.next = self.denied_ends.val();
                     } else if self.needs.val() & !self.present.q.val() {
+                        // RSP-4, UNR-4: no receive is posted.
                         self.situation.next = Situation::NotReady;
                         self.passes.next = false;
                         self.fails.next = !self.stays.val();
                         self.consumes.next = false;
+                        // RAW-2: a raw frame without a receive is dropped and counted.
                         if self.raw.val() {
                             self.situation.next = Situation::Nothing;
                             self.fails.next = false;
                             self.tally.dropped.next = true;
                         }
                     } else if self.needs.val() & self.receive.q.val().lost {
+                        // RSP-3: the receive's place in the ring is wrong.
                         self.situation.next = Situation::Lost;
                         self.fails.next = true;
                         self.consumes.next = true;
                     } else if self.needs.val() & self.receive.q.val().malformed {
+                        // RSP-3, UNR-4: the receive is malformed.
                         self.situation.next = Situation::Malformed;
                         self.fails.next = true;
                         self.consumes.next = true;
@@ -657,6 +664,7 @@ impl Logic for Delivery {
                     self.situation.next = Situation::Failed;
                     self.consumes.next = true;
                     self.fails.next = self.done_result.val() != self.ok.val();
+                    // WQ-2: a segment's error is found when its bytes move.
                     if self.done_result.val() == self.refused.val() {
                         self.situation.next = Situation::Refused;
                     }
@@ -676,6 +684,7 @@ impl Logic for Delivery {
                     if self.job_reading.val() {
                         self.settles.next = false;
                         self.step.d.next = Step::Answer;
+                        // WQ-2: a read's own segment is refused when its answer comes. WQ-8: or cannot be read then.
                         if self.done_result.val() == self.refused.val() {
                             self.word.d.next.syndrome = self.local_protection.val();
                         } else if self.done_result.val() != self.ok.val() {
@@ -700,6 +709,7 @@ impl Logic for Delivery {
         if self.settles.val() {
             self.came.d.next = self.situation.val();
             self.lost.d.next = self.fails.val();
+            // UNR-3, UNR-4: the connection stays.
             // An unreliable VI goes on behind what it has lost.
             self.advances.d.next =
                 (self.passes.val() & !self.fails.val()) | (self.fails.val() & !self.reliable.val());

@@ -175,6 +175,7 @@ impl Logic for Ingress {
             self.from_loopback.next = self.turned.out_valid.val()
                 & !self.paused.q.val()
                 & (!self.queued.q.val() | !self.looped.q.val());
+            // FRAME-1: a frame is swallowed and not counted.
             self.swallow.next = !self.enabled.val();
         }
         self.beat.next = self.ram.read_data.val();

@@ -169,6 +169,7 @@ impl Logic for Judge {
         self.reading.d.next = self.is_read.val();
         self.huge.d.next = self.size.val().get_bit(31) & self.size.val().get_bits::<31>(0).any();
         self.takes_raw.next = self.peer.val().mtu == bits::<3>(7);
+        // FRAME-10: queue pair, generation, peer and service.
         self.from_peer.next = (self.named.val() == self.number.val().get_bits::<10>(0))
             & !self.takes_raw.val()
             & !self.packet.q.val().raw
@@ -179,11 +180,14 @@ impl Logic for Judge {
             self.from_peer.next =
                 self.takes_raw.val() & (self.named.val() == self.number.val().get_bits::<10>(0));
         }
+        // FRAME-10: and the VI is connected.
         self.known.d.next = self.from_peer.val() & self.connected.val() & !self.message.val().broken;
+        // RSP-8: a request of a connection that broke.
         self.over_now.d.next = self.from_peer.val()
             & self.peer.val().reliable
             & !self.is_answer.val()
             & (self.error.val() | (self.connected.val() & self.message.val().broken));
+        // RSP-1: at the expected PSN, or behind it. UNR-2: behind it by 2^16 at most.
         self.expected.d.next = self.packet.q.val().psn == self.message.val().psn;
         self.delta.next = self.packet.q.val().psn - self.message.val().psn;
         // Raw frames have no PSN. Unreliable: 2^16 back at most.
@@ -240,6 +244,7 @@ impl Logic for Judge {
         self.writes.next = self.writing.q.val();
         self.immediate.next = self.carries.q.val();
         self.active.next = self.message.val().active;
+        // RSP-2, UNR-3: the payload has the length of its place.
         self.fits.next = self.full.q.val() & (self.less.q.val() | !self.writing.q.val());
         if self.last.q.val() {
             self.fits.next = !self.over.q.val()
@@ -275,9 +280,11 @@ impl Logic for Judge {
             self.verdict.next = Verdict::Read;
         }
         if self.reliable.q.val() {
+            // RSP-2: out of place.
             if (self.begins.q.val() == self.active.val()) | !self.fits.val() | self.differs.val() {
                 self.verdict.next = Verdict::Refuse;
             }
+            // RSP-1: ahead of the expected PSN.
             if !self.expected.q.val() {
                 self.verdict.next = Verdict::Gap;
             }
@@ -285,9 +292,11 @@ impl Logic for Judge {
             if (!self.begins.q.val() & !self.active.val()) | !self.fits.val() {
                 self.verdict.next = Verdict::Stray;
             }
+            // UNR-2: MIDDLE and LAST are taken at the expected PSN only.
             if !self.begins.q.val() & !self.expected.q.val() {
                 self.verdict.next = Verdict::Early;
             }
+            // UNR-3: a gap inside the message in progress.
             if self.active.val()
                 & (self.begins.q.val() | !self.expected.q.val() | !self.fits.val() | self.differs.val())
             {

@@ -233,6 +233,7 @@ impl Logic for Lookup {
         // A send takes a receive with its first packet, an RDMA write with immediate data with its last.
         self.needs.next = (self.judge.writes.val() & self.judge.immediate.val())
             | (!self.judge.writes.val() & self.judge.first.val());
+        // FRAME-11, RSP-4: a receive is posted and not fetched yet.
         self.waits.next = self.judge.takes.val() & self.needs.val() & self.coming.q.val();
         self.ordered.next = !self.waits.val();
         if self.flushing.q.val() {
@@ -273,6 +274,7 @@ impl Logic for Lookup {
                         self.info_back.next = true;
                         self.step.d.next = Step::Idle;
                     } else if self.aside.val() {
+                        // FRAME-11: it waits behind others of its VI. FRAME-12: they are dropped if they crowd the store for too long.
                         self.step.d.next = Step::Idle;
                         if self.late.val() {
                             self.info_drop.next = true;

@@ -197,6 +197,7 @@ impl Logic for Outcome {
 
         match self.situation.val() {
             Situation::Flush => {
+                // WQ-4: DESC_FLUSHED_ERROR, or TRANSPORT_ERROR of a message under way.
                 self.ending.next.errors = self.flushed_error.val();
                 // Of a message in progress nobody knows what became.
                 if self.active.val() & !self.writing.val() {
@@ -206,42 +207,50 @@ impl Logic for Outcome {
                 self.ending.next.write = self.has_receive.val();
             }
             Situation::Over => {
+                // RSP-8: the last NAK again.
                 self.ending.next.kind = self.say_again.val();
                 self.ending.next.acknowledge = true;
                 self.ending.next.completes = true;
             }
             Situation::Behind => {
+                // RSP-1: a duplicate is acknowledged again.
                 self.ending.next.syndrome = self.ack.val();
                 self.ending.next.acknowledge = self.reliable.val();
                 self.ending.next.completes = self.reliable.val();
             }
             Situation::Gap => {
+                // RSP-1: NAK_SEQUENCE, once.
                 self.ending.next.syndrome = self.nak_sequence.val();
                 self.ending.next.refuses = true;
                 self.ending.next.acknowledge = !self.refused_before.val();
                 self.ending.next.completes = !self.refused_before.val();
             }
             Situation::Refuse => {
+                // RSP-2: NAK_INVALID.
                 // What ends is what was in progress; the packet is not looked at.
                 self.ending.next.syndrome = self.nak_invalid.val();
                 self.ending.next.errors = self.transport_error.val();
                 self.ending.next.remote = false;
             }
             Situation::Partial => {
+                // UNR-3: PARTIAL_ERROR in the receive, or RDMAW_ABORT.
                 self.ending.next.code = self.write_abort.val();
                 self.ending.next.faulty = self.writing.val();
                 self.ending.next.errors = self.partial_error.val();
                 self.ending.next.remote = false;
             }
             Situation::NoRight => {
+                // RSP-5: a right that the VI has not.
                 self.ending.next.syndrome = self.nak_invalid.val();
                 self.denied.next = true;
             }
             Situation::NoReading => {
+                // RSP-5: the same of a read.
                 self.ending.next.syndrome = self.nak_invalid.val();
                 self.ending.next.code = self.read_refused.val();
             }
             Situation::NotReady => {
+                // RSP-4: RNR_NAK, and the VI stays or breaks. UNR-4: RECVQ_EMPTY.
                 self.ending.next.syndrome = self.rnr_nak.val();
                 if self.reliable.val() & self.stays.val() {
                     self.ending.next.syndrome = self.rnr_nak.val() | bit_cast::<8, 5>(self.timer.val());
@@ -254,27 +263,34 @@ impl Logic for Outcome {
                 }
             }
             Situation::Lost => {
+                // RSP-3: there is no descriptor to say it.
                 self.ending.next.write = false;
             }
             Situation::Malformed => {
+                // RSP-3, UNR-4: FORMAT_ERROR in the receive.
                 self.ending.next.errors = self.format_error.val();
             }
             Situation::Denied => {
+                // RSP-5: NAK_ACCESS.
                 self.ending.next.syndrome = self.nak_access.val();
                 self.denied.next = true;
             }
             Situation::TooLong => {
+                // RSP-3, UNR-4, RAW-2: longer than its receive.
                 self.ending.next.syndrome = self.nak_invalid.val();
                 self.ending.next.errors = self.length_error.val();
             }
             Situation::Refused => {
+                // RSP-3, UNR-4: the receive's memory is refused.
                 self.ending.next.errors = self.protection_error.val();
             }
             Situation::Failed => {
+                // WQ-8: the receive's segments could not be read.
                 self.ending.next.errors = self.transport_error.val();
             }
             Situation::Placed => {
                 self.ending.next.syndrome = self.ack.val();
+                // RSP-7: a packet that asks is acknowledged.
                 if self.reliable.val() & self.asks.val() {
                     self.ending.next.acknowledge = true;
                     self.ending.next.completes = true;
@@ -283,6 +299,7 @@ impl Logic for Outcome {
             }
             _ => {}
         }
+        // RSP-5, UNR-4: how a refused write is told.
         // The receive says so if the packet has one, otherwise an event.
         if self.denied.val() {
             self.ending.next.errors = self.remote_error.val();

@@ -6,7 +6,7 @@
 //!     done_* ──►│       │──► commit_ready
 //!     commit ──►└───────┘
 //! ```
-//! Contract: docs/semantics.md, "Reliable service: the requester" 2 and 3.
+//! Contract: docs/semantics.md, REQ-2 and REQ-3.
 //! - `sent` is each read that leaves, in order, before its frame does. One that is sent again has its old number, and the PSN from which it asks: that of
 //!   what is missing, or an older one if some of the answer has come while it was made.
 //! - `answer` stays on show until `told_valid`. Then `told_keep` says whether it counts, and `told` what it is for `complete/sends`: itself; or, if
@@ -274,6 +274,7 @@ impl Logic for Reads {
             !self.left.val().get_bits::<19>(13).any() & (self.left.val().get_bits::<13>(0) <= self.mtu.val());
         self.ends_it.d.next = self.answer.val().length == self.left.val().get_bits::<13>(0);
         self.whole.d.next = self.answer.val().length == self.mtu.val();
+        // REQ-3: the opcode of its place: at the start, or in the part that was asked for again.
         self.opcode_fits.d.next = self.answer.val().first;
         if self.begun.val() {
             self.opcode_fits.d.next = !self.answer.val().first | self.place.q.val().again.any();
@@ -284,6 +285,7 @@ impl Logic for Reads {
         // What an answer is. Class 2 of the syndromes is reserved on the wire.
         self.syndrome.next = self.answer.val().syndrome;
         self.group.next = self.syndrome.val().get_bits::<2>(5);
+        // REQ-3: the length of its place.
         self.fits.next = self.opcode_fits.q.val() & self.whole.q.val() & !self.answer.val().last;
         if self.final_one.q.val() {
             self.fits.next = self.opcode_fits.q.val() & self.ends_it.q.val() & self.answer.val().last;
@@ -292,6 +294,7 @@ impl Logic for Reads {
         self.ahead.next = self.distance.q.val().any() & !self.distance.q.val().get_bit(23);
         self.nak.next = !self.answer.val().response & (self.group.val() == bits::<2>(3));
         self.fatal.next = self.nak.val() & self.syndrome.val().get_bits::<5>(0).any();
+        // REQ-2: an implied NAK.
         // Beyond an answer that has not come.
         self.beyond.next = self.open.q.val()
             & (self.ahead.val() | (self.exact.val() & !self.answer.val().response & !self.group.val().any()));
@@ -299,6 +302,7 @@ impl Logic for Reads {
         self.told_valid.next = self.step.q.val() == Step::Tell;
         self.told_keep.next = self.keep.q.val();
         self.told_data.next = self.data.q.val();
+        // REQ-4: NAK_OPERATIONAL.
         // A code that nobody has defined says no more than that something is wrong there.
         self.reason.next = self.syndrome.val().get_bits::<2>(0);
         if self.syndrome.val().get_bits::<3>(2).any() {
@@ -405,6 +409,7 @@ impl Logic for Reads {
                 self.behind.d.next = false;
                 self.keep.d.next = self.group.val() != bits::<2>(2);
                 if self.answer.val().response {
+                    // REQ-3: at the expected PSN only.
                     // A MIDDLE has no AETH.
                     self.keep.d.next = self.open.q.val()
                         & self.exact.val()
@@ -418,6 +423,7 @@ impl Logic for Reads {
                         self.behind.d.next = true;
                     } else {
                         self.implied.d.next = true;
+                        // REQ-2: the implied NAK is taken once.
                         self.keep.d.next = !self.place.q.val().missed.any();
                         self.place.d.next.missed = bits::<1>(1);
                     }

@@ -5,7 +5,7 @@
 //!         message, after ──►│ Report │──► completion
 //!        receive, packet ──►└────────┘
 //! ```
-//! Contract: docs/semantics.md, "Reliable service: the responder". The descriptor's Length is what arrived of its message; the
+//! Contract: docs/semantics.md, "Reliable service: the responder (RSP)". The descriptor's Length is what arrived of its message; the
 //! acknowledgement's PSN the newest one executed, or the one expected.
 //!
 //! Latency: none, no state. Tests: with the path, `tests/receive/path/`, `tests/receive/write/`.

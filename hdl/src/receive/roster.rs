@@ -184,6 +184,7 @@ impl Logic for Roster {
         self.count_dropped.next = self.info_drop.val();
 
         // A scan begins anew when one of those that were passed may go, or may become free.
+        // FRAME-12: for 2^14 cycles too little room has been left.
         self.too_long.next = self.waited.q.val().get_bit(14);
         self.overdue.next = self.too_long.val() & self.at_oldest.val();
         if !self.too_long.val() {

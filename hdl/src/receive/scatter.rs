@@ -322,6 +322,7 @@ impl Logic for Scatter {
         self.access.next.tag = self.job_tag.val();
         self.access.next.system = false;
         self.access.next.clip = false;
+        // RSP-5: of a peer's write the right, and the whole range that is to come.
         self.access.next.remote = bits::<2>(0);
         if self.job_remote.val() {
             self.access.next.remote = self.peer_writes.val();

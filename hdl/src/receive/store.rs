@@ -155,6 +155,7 @@ impl Logic for Store {
             (self.used.val() < self.most.val()) & (self.places.val() < self.most_places.val());
         self.store_ready.next = self.ready.q.val();
         self.shown_level.d.next = bit_cast::<12, 11>(self.used.val());
+        // FRAME-12: less than half of the words, or of the places, is left.
         self.crowded.d.next = self.used.val().get_bit(10);
         if self.places.val() > self.pause_places.val() {
             self.shown_level.d.next = self.full.val();

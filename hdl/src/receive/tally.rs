@@ -93,6 +93,7 @@ impl Logic for Tally {
         self.partial.d.next = false;
         match self.situation.val() {
             Situation::Placed => {
+                // RAW-5: raw frames have a counter of their own.
                 self.message.d.next = self.closes.val() & self.ends.val() & !self.raw.val();
                 self.raws.d.next = self.closes.val() & self.raw.val();
             }

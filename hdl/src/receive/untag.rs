@@ -84,6 +84,7 @@ impl Logic for Untag {
             | bit_cast::<64, 32>(self.held.q.val());
         self.joined_count.next = self.count.val() + 4;
         self.rest_count.next = self.count.val() - 4;
+        // FRAME-2: a frame is read without its tag.
         self.has_tag.next = (self.index.q.val() == bits::<2>(1))
             & (self.data.val().get_bits::<16>(32) == self.tag_type.val())
             & !self.in_data.val().last;

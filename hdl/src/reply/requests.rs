@@ -7,7 +7,7 @@
 //!  retired ──►│  Departures  │──► held, free                  (send/ack holds what is behind an answer)
 //!  settled ──►└──────────────┘
 //! ```
-//! Contract: docs/semantics.md, "Reliable service: the responder".
+//! Contract: docs/semantics.md, RSP-1, RSP-6 and RSP-7.
 //! - A request stays on show until `answer_valid`; `answer_ok` says that it is kept, `answer_packets` how many PSNs its answer
 //!   has. It is looked at when the writes granted before it have left the edge, so a read finds what was written
 //!   before; that of Reliable Reception when all that was received before is in memory (`settled`), for its answer acknowledges that.
@@ -263,6 +263,7 @@ impl Logic for Requests {
             + bit_cast::<3, 1>(self.pending.val().get_bits::<1>(1))
             + bit_cast::<3, 1>(self.pending.val().get_bits::<1>(2))
             + bit_cast::<3, 1>(self.pending.val().get_bits::<1>(3));
+        // RSP-6: as many reads wait as READ_DEPTH allows.
         self.full.d.next = self.waiting.val() >= self.known.q.val().depth;
 
         // Packets of a request, and then of each slot.
@@ -410,6 +411,7 @@ impl Logic for Requests {
                         & !self.turn.busy.val()
                         & (self.vi.q.val() == bit_cast::<VI_LOG2, 16>(self.commit.val().row))
                     {
+                        // LIFE-2: with a RECEIVE row the reads of before are forgotten.
                         self.stored.next.oldest = bits::<2>(0);
                         self.stored.next.pending = bits::<4>(0);
                         self.stored.next.used = bits::<4>(0);
@@ -435,12 +437,14 @@ impl Logic for Requests {
             // A request.
             Step::Wait => {
                 self.slot.d.next = self.queue.val().oldest;
+                // RSP-7: a read is executed behind the writes before it; of Reliable Reception when they are in memory.
                 if !self.since.val().get_bit(7) & (self.rests.q.val() | !self.request.val().reception) {
                     self.step.d.next = Step::Count;
                 }
             }
             Step::Count => {
                 self.packets.d.next = self.count.packets.val();
+                // WIRE-4: a read of no bytes has one PSN.
                 if !self.count.packets.val().any() {
                     self.packets.d.next = bits::<24>(1);
                 }
@@ -449,6 +453,7 @@ impl Logic for Requests {
                 }
             }
             Step::Sort => {
+                // RSP-6: whether the VI may be read at all comes first (RSP-5).
                 self.denied.d.next = !self.known.q.val().depth.any();
                 if self.request.val().again {
                     self.step.d.next = Step::Search;
@@ -473,6 +478,7 @@ impl Logic for Requests {
             }
             Step::Compare => {
                 self.tries.d.next = self.tries.q.val() - 1;
+                // RSP-1: within one of the last four reads; otherwise it is dropped.
                 if self.in_use.val() & self.covered.val() {
                     self.step.d.next = Step::Keep;
                 } else {
@@ -493,6 +499,7 @@ impl Logic for Requests {
                 self.stored.next.pending = self.pending.val() | self.one.val();
                 self.stored.next.used = self.used.val() | self.one.val();
                 if self.request.val().again {
+                    // RSP-1: in place of what has not left of that answer and of those behind it.
                     self.stored.next.pending =
                         (self.pending.val() & !self.behind.behind.val()) | self.one.val();
                 } else {
@@ -572,6 +579,7 @@ impl Logic for Requests {
             }
             Step::Fail => {
                 self.failed_ready.next = true;
+                // RSP-6: no answer comes behind one that cannot be made.
                 self.stored.next.pending = bits::<4>(0);
                 self.stored.next.used = bits::<4>(0);
                 self.stores.next = true;

@@ -210,6 +210,7 @@ impl Logic for Ack {
             | self.turn.held.val()
             | self.offered.q.val();
 
+        // RSP-7: its writes have left.
         // Signed: the write engine may have retired more than was issued at the mark, or not yet as much.
         self.since.next = self.all_retired.val() - self.requests.out_data.val().mark;
         self.requests.out_ready.next = self.left.q.val() & self.flush.in_ready.val();
@@ -241,12 +242,14 @@ impl Logic for Ack {
         self.rows.read_address.next = self.request_now.val().vi;
         self.rows.write_enable.next = false;
         self.rows.write_address.next = self.request_now.val().vi;
+        // RSP-7: a NAK that waits stands for a duplicate's acknowledgement.
         // An ACK (bits 6:5 of the syndrome 0) behind a NAK that waits.
         self.ahead.next = self.request_now.val().psn - self.rows.read_data.val().psn;
         self.keeps.next = self.rows.read_data.val().waiting
             & ((self.rows.read_data.val().syndrome & bits::<8>(0x60)).any())
             & !((self.request_now.val().syndrome & bits::<8>(0x60)).any())
             & self.ahead.val().get_bit(23);
+        // RSP-7: a newer answer stands for those that wait.
         self.row.next.psn = self.request_now.val().psn;
         self.row.next.msn = self.request_now.val().msn;
         self.row.next.syndrome = self.request_now.val().syndrome;
@@ -295,6 +298,7 @@ impl Logic for Ack {
                         self.offer.d.next.kind = self.forget.val();
                     }
                 } else if self.closed.q.val() {
+                    // RSP-8: a VI that broke says its last NAK and nothing else.
                     // Nothing follows the last word but itself.
                     self.row.next = self.rows.read_data.val();
                     self.row.next.waiting = true;
@@ -308,6 +312,7 @@ impl Logic for Ack {
             }
             Step::Load => {
                 self.turn.pop_ready.next = true;
+                // RSP-7: not ahead of the answer to a read before it.
                 self.offered.d.next = self.rows.read_data.val().waiting & !self.held.val();
                 self.offer.d.next.vi = self.turn.pop_id.val();
                 self.offer.d.next.psn = self.rows.read_data.val().psn;

@@ -133,6 +133,7 @@ impl Logic for FlushRead {
         if self.enters.val() {
             self.entered.d.next = self.entered.q.val() + 1;
         }
+        // RSP-7: Reliable Reception waits for a read behind the last write.
         self.in_memory.next =
             !self.requests.out_data.val().reception | (self.covered.q.val() != self.oldest.q.val());
         self.out_valid.next = self.requests.out_valid.val() & self.in_memory.val();

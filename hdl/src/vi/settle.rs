@@ -51,6 +51,7 @@ impl Logic for Settle {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, owing, waits, taken);
+        // LIFE-3: a drain waits for the faults and events of before, and for none that comes later.
         self.owing.d.next = self.owing.q.val() & self.fault_valid.val() & !self.fault_ready.val();
         if self.event_valid.val() & self.event_ready.val() {
             self.taken.d.next = self.taken.q.val() + 1;

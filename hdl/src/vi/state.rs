@@ -145,12 +145,14 @@ impl Logic for ViState {
         self.own.next = self.granted.q.val().get_bit(0)
             | self.granted.q.val().get_bit(4)
             | self.granted.q.val().get_bit(5);
+        // WQ-4: a connected VI breaks, once; an idle one by its own queues.
         self.broke.next = self.fault.q.val().breaks
             & ((self.vi_state.val() == self.connected.val())
                 | ((self.vi_state.val() == self.idle.val()) & self.own.val()));
         self.again.next = self.fault.q.val().breaks & (self.fault.q.val().code != self.comp_prot.val());
         self.passed_over.next =
             (self.vi_state.val() == self.error.val()) & (self.granted.q.val().get_bit(0) | self.again.val());
+        // WQ-4: one event, and none for a send's own error.
         self.told_of.next = self.fault.q.val().code.any()
             & !self.passed_over.val()
             & (self.broke.val() | (self.fault.q.val().code != self.conn_lost.val()));

@@ -90,6 +90,7 @@ impl Ring {
 
 /// Faults come all the time. Those on offer, and the events that wait, when the pulse comes are told when `settling` falls; and it falls,
 /// though others keep coming.
+/// Rule LIFE-3.
 #[test]
 fn what_was_there_before_is_in_the_ring_and_what_comes_later_is_not_waited_for() {
     let mut ring = Ring::new();

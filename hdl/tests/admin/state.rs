@@ -54,6 +54,7 @@ fn state(dut: &mut Bench, vi: u64) -> u64 {
     dut.get("query_state")
 }
 
+/// Rule WQ-4.
 #[test]
 fn faults_break_the_vis_that_they_concern_and_events_come_in_order() {
     let mut dut = Bench::new("vi_state", &verilog(ViState::default()));

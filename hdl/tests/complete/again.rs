@@ -32,6 +32,7 @@ fn comes_again(world: &mut World, n: u64) {
     world.told(told);
 }
 
+/// Rule REQ-4.
 #[test]
 fn a_sequence_nak_rewinds_to_its_packet_and_completes_what_is_before() {
     let mut world = three();
@@ -131,6 +132,7 @@ fn a_nested_rewind_knows_the_messages_that_left_as_the_first_began() {
     assert_eq!(world.broken, []);
 }
 
+/// Rule REQ-7.
 #[test]
 fn half_a_message_that_comes_again_as_another_breaks_the_vi() {
     for (length, operation) in [(999, 0), (1000, 1)] {
@@ -148,6 +150,7 @@ fn half_a_message_that_comes_again_as_another_breaks_the_vi() {
     }
 }
 
+/// Rule REQ-7.
 #[test]
 fn a_message_that_is_not_the_same_breaks_the_vi() {
     for (length, psn, operation) in [(1001, 11, 0), (1000, 12, 0), (1000, 11, 1)] {
@@ -193,6 +196,7 @@ fn wait(world: &mut World, time: &mut u64, until: u64) {
     }
 }
 
+/// Rule REQ-5.
 #[test]
 fn time_outs_send_again_and_break_the_vi_when_the_retries_are_used_up() {
     let mut world = three();
@@ -232,6 +236,7 @@ fn time_outs_send_again_and_break_the_vi_when_the_retries_are_used_up() {
     assert_eq!((world.rewinds(), world.counts[5]), (vec![], 4));
 }
 
+/// Rule REQ-6.
 #[test]
 fn a_peer_without_a_receive_is_left_in_peace_for_its_time() {
     for (service, error) in [
@@ -313,6 +318,7 @@ fn a_connection_begins_when_fetch_has_taken_the_rewind_of_the_one_before() {
 }
 
 /// What has left, its answer and its completion belong to the connection in which they came, however long the writer takes.
+/// Rule LIFE-2.
 #[test]
 fn a_connection_begins_behind_what_came_in_the_one_before() {
     for writes_every in [1, 7, 90] {

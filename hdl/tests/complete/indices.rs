@@ -185,6 +185,7 @@ impl World {
     }
 }
 
+/// Rule CQ-6.
 #[test]
 fn arm_and_entry_in_every_order_raise_exactly_once() {
     let mut world = World::new();

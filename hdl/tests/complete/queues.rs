@@ -14,6 +14,7 @@ fn end(n: u64) -> End {
     End { vi: 9, receive: 1, region: 0xBEEF, offset: 0x3_1234_5678 + n, written: true }
 }
 
+/// Rule CQ-1.
 #[test]
 fn entries_go_round_the_ring_and_the_phase_turns_with_each_lap() {
     let mut world = World::new();
@@ -51,6 +52,7 @@ fn the_last_slot_of_the_largest_ring_and_the_last_index() {
     assert_eq!((world.model.written[3], world.model.overruns), (10, 0));
 }
 
+/// Rule CQ-4.
 #[test]
 fn what_is_not_written_and_what_has_no_queue_makes_no_entry_but_counts() {
     let mut world = World::new();
@@ -100,6 +102,7 @@ fn a_descriptor_that_ended_is_the_old_rows_however_late_it_is_looked_at() {
     assert_eq!((world.model.written[2], world.model.overruns), (21, 0));
 }
 
+/// Rules CQ-2; and CQ-4: a queue that is gone.
 #[test]
 fn an_overrun_breaks_every_time_and_is_told_once() {
     let mut world = World::new();
@@ -128,6 +131,7 @@ fn an_overrun_breaks_every_time_and_is_told_once() {
     assert_eq!((world.model.overruns, world.model.written[0], world.model.written[1]), (5, 2, 0));
 }
 
+/// Rule CQ-3.
 #[test]
 fn events_without_a_ring_or_without_room_are_counted() {
     let mut world = World::new();
@@ -155,6 +159,7 @@ fn events_without_a_ring_or_without_room_are_counted() {
     assert_eq!(world.model.lost, 5);
 }
 
+/// Rule CQ-5.
 #[test]
 fn a_resize_with_an_entry_on_its_way_counts_it_for_the_old_ring() {
     // The commit comes in every cycle of an entry's way.
@@ -180,6 +185,7 @@ fn a_resize_with_an_entry_on_its_way_counts_it_for_the_old_ring() {
     }
 }
 
+/// Rule CQ-6.
 #[test]
 fn arm_and_completion_at_every_relative_cycle_raise_exactly_once() {
     let mut world = World::new();

@@ -12,6 +12,7 @@ use crate::requester::{Settings, Told, World};
 const LOST: u32 = status::DONE | status::TRANSPORT_ERROR;
 const FLUSHED: u32 = status::DONE | status::DESC_FLUSHED_ERROR;
 
+/// Rules REQ-4 and WQ-4.
 #[test]
 fn a_refusal_says_what_the_table_says_and_what_went_out_behind_it_is_not_known() {
     let (delivery, reception) = (service::RELIABLE_DELIVERY, service::RELIABLE_RECEPTION);
@@ -58,6 +59,7 @@ fn a_refusal_says_what_the_table_says_and_what_went_out_behind_it_is_not_known()
 }
 
 /// Of two reads the first one was answered; behind the second a send, a message that is refused, and one more of each.
+/// Rule REQ-4.
 #[test]
 fn a_refusal_behind_reads_that_are_not_answered_is_not_theirs() {
     let [send, write, read] =
@@ -137,6 +139,7 @@ fn a_message_that_failed_by_itself_keeps_its_error_under_a_refusal() {
     );
 }
 
+/// Rule WQ-4.
 #[test]
 fn a_vi_that_goes_into_error_does_not_know_what_of_it_arrived() {
     let mut world = World::new();

@@ -58,6 +58,7 @@ fn a_rewind_that_waits_is_not_forgotten_when_another_vi_breaks() {
     }
 }
 
+/// Rule REQ-1.
 #[test]
 fn too_many_packets_in_flight_are_sent_again() {
     let mut world = World::new();

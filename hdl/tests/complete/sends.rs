@@ -10,6 +10,7 @@ use viaduct_spec::wire::syndrome;
 
 use crate::requester::{Settings, Told, World};
 
+/// Rule UNR-1.
 #[test]
 fn unreliable_and_failed_messages_complete_at_once_in_order() {
     let mut world = World::new();
@@ -87,6 +88,7 @@ fn every_error_keeps_its_bit_and_an_rdma_write_its_operation() {
     assert_eq!(ends[5], (7, status::DONE | status::OP_RDMA_WRITE));
 }
 
+/// Rule REQ-2.
 #[test]
 fn reliable_messages_wait_for_their_psn_and_a_failed_one_behind_them_waits_too() {
     let mut world = World::new();
@@ -110,6 +112,7 @@ fn reliable_messages_wait_for_their_psn_and_a_failed_one_behind_them_waits_too()
     assert_eq!(world.counts[0], 3);
 }
 
+/// Rule REQ-2.
 #[test]
 fn an_answer_of_no_packet_in_flight_changes_nothing() {
     let answers = [syndrome::ACK, syndrome::NAK_SEQUENCE, syndrome::RNR_NAK | 3, syndrome::NAK_ACCESS, 0x5f];

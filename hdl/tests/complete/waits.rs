@@ -26,6 +26,7 @@ fn pass(world: &mut World, deadline: u32) -> u32 {
     now
 }
 
+/// Rule REQ-6.
 #[test]
 fn a_peer_that_asks_for_time_gets_it() {
     let mut world = World::new();
@@ -50,6 +51,7 @@ fn a_peer_that_asks_for_time_gets_it() {
     }
 }
 
+/// Rule REQ-5.
 #[test]
 fn a_timer_ends_at_its_time_whatever_that_is() {
     let mut world = World::new();
@@ -74,6 +76,7 @@ fn a_timer_ends_at_its_time_whatever_that_is() {
 }
 
 /// The VI breaks with the time-out, or the answer, that is one too many.
+/// Rules REQ-5 and REQ-6.
 #[test]
 fn as_many_retries_as_the_row_says() {
     let mut world = World::new();

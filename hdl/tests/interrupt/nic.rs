@@ -77,6 +77,7 @@ fn an_arm_a_mask_and_an_event_reach_the_host() {
     assert_eq!(host.take(), [interrupt(0xFEE0_1000, 0x4023)]);
 }
 
+/// Rule WQ-1.
 #[test]
 fn the_interrupt_of_a_completion_comes_behind_it() {
     let mut host = Host::new();

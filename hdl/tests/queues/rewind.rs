@@ -266,6 +266,7 @@ fn a_rewound_queue_comes_again_from_its_ring_and_no_other_notices() {
 }
 
 /// An overrun queue rests behind its ring's first wrong slot. What its VI still needs of it, to flush it, comes again.
+/// Rule WQ-6.
 #[test]
 fn an_overrun_queue_that_has_come_to_its_end_is_rewound() {
     for seen in 0..8 {
@@ -309,6 +310,7 @@ fn an_overrun_queue_that_has_come_to_its_end_is_rewound() {
 
 /// A program may write into its own doorbell page whatever it likes, and a rewind may be under way then. Its queue is
 /// followed all the same up to the first wrong slot, so that its VI can be flushed; and no other VI waits.
+/// Rule WQ-6.
 #[test]
 fn a_doorbell_that_is_set_back_under_a_rewind_holds_nothing_up() {
     for when in (0..60).step_by(3) {

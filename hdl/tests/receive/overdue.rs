@@ -73,6 +73,7 @@ fn overdue(rig: &mut Rig, since: u64) {
     assert_eq!(rig.bench.get("overdue"), 1);
 }
 
+/// Rule FRAME-12.
 #[test]
 fn who_crowds_the_store_is_overdue_in_time() {
     // Two frames fill half of it.

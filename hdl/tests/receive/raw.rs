@@ -72,6 +72,7 @@ fn complete(position: u64, length: u64, status: u64) -> Event {
     Event::Complete { vi: RAW, position, length, status, immediate: None }
 }
 
+/// Rules RAW-1; and RAW-3: frames that are too long.
 #[test]
 fn frames_of_every_length_come_as_they_came() {
     let mut world = world();
@@ -99,6 +100,7 @@ fn frames_of_every_length_come_as_they_came() {
     world.check_consumed();
 }
 
+/// Rules RAW-1 and RAW-3; and FRAME-9: queue pair 1 is the channel's.
 #[test]
 fn the_agent_s_queue_pair_and_nobody_s() {
     let mut world = world();
@@ -152,6 +154,7 @@ fn sample(payload: usize) -> Frame {
     }
 }
 
+/// Rule RAW-2.
 #[test]
 fn without_a_receive_it_drops_and_counts_exactly() {
     let mut world = world();

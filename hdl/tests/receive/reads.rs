@@ -128,6 +128,7 @@ impl World {
     }
 }
 
+/// Rule REQ-3.
 #[test]
 fn responses_are_taken_at_their_place_only() {
     let mut world = World::new();
@@ -155,6 +156,7 @@ fn responses_are_taken_at_their_place_only() {
     assert_eq!(world.response(4, 201, ONLY, 1), placed(201, 1, 0, true));
 }
 
+/// Rule REQ-2.
 #[test]
 fn what_lies_beyond_a_missing_answer_asks_for_it_once() {
     let mut world = World::new();
@@ -245,6 +247,7 @@ fn a_refusal_behind_a_missing_answer_says_so() {
     assert_eq!(world.acknowledge(4, 90, 0x40), None, "reserved");
 }
 
+/// Rule REQ-3.
 #[test]
 fn a_read_that_is_sent_again_takes_opcodes_of_both() {
     for last in [LAST, ONLY] {

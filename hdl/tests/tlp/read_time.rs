@@ -46,6 +46,7 @@ fn waits(bench: &mut Bench, cycles: usize) {
     }
 }
 
+/// Rule WQ-8.
 #[test]
 fn a_read_fails_at_its_time_to_the_tick() {
     let mut bench = Bench::new("dma_read", &verilog(DmaRead::default()));

@@ -1,6 +1,6 @@
 //! The raw channel: whole Ethernet frames, to and from the agent, beside the virtual interfaces.
 //!
-//! One VI of the agent's own has frames for messages (docs/semantics.md, "Raw channel"). It carries what a network
+//! One VI of the agent's own has frames for messages (docs/semantics.md, "Raw channel (RAW)"). It carries what a network
 //! needs besides VIA: connection management on queue pair 1, ARP, IP. The NIC gives it the frames that are for
 //! nobody else and that the [`Filter`] wants; when all [`RECEIVES`] buffers are full it drops, and counts
 //! ([`RawChannel::dropped`]).

@@ -25,7 +25,7 @@ use crate::{
 
 /// Largest message in bytes: with the smallest packets it has 2^22 PSNs, well inside the window of
 /// 2^23 that tells old from new. (A read has 2^20 at most, and so all of these bytes from packets of 1024 bytes on:
-/// docs/semantics.md.)
+/// REQ-1.)
 pub const MAX_TRANSFER: u32 = 1 << 30;
 
 /// Memory for the rings of VIs, registered under the system tag.
@@ -146,7 +146,7 @@ fn close(admin: &Admin<'_>, vi: u16, direction: Direction) -> Result<(), AgentEr
     admin.commit(table::WORK_QUEUE, row(vi, direction), &[0, 0])
 }
 
-/// Ends the life of a VI that is not connected, whatever the NIC still has of it (docs/semantics.md, "Lives"). It is idle then,
+/// Ends the life of a VI that is not connected, whatever the NIC still has of it (LIFE-3). It is idle then,
 /// with these rows, and its work queues are closed.
 fn end_life(admin: &Admin<'_>, vi: u16, transmit: &[u64; 2], receive: &[u64; 2]) -> Result<(), AgentError> {
     close(admin, vi, Direction::Send)?;
@@ -308,7 +308,7 @@ impl Agent {
         for (word, row) in template::words(&own, peer, self.pkey).iter().zip(8 * index..) {
             admin.commit(table::TEMPLATE, row, &[*word])?;
         }
-        // What was posted on the idle VI is not this connection's.
+        // What was posted on the idle VI is not this connection's (LIFE-1).
         close(&admin, vi.index, Direction::Send)?;
         let loopback = peer.mac == own.mac && peer.ip == own.ip;
         let ViAttributes { tag, service, max_transfer, .. } = entry.attributes;

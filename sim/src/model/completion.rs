@@ -43,6 +43,7 @@ impl Target<'_> {
             tag: context.rows.descriptor_tag(receive),
             right: Right::Write,
         };
+        // WQ-1: ImmediateData goes first, then Length and Status at once, then the entry, then the interrupt.
         let data = ending.immediate.map_or(Ok(()), |data| {
             let place = posted.place.plus(IMMEDIATE_OFFSET);
             context.memory.write(Access { place, span: 4, ..access }, &data.to_le_bytes(), effects)
@@ -55,6 +56,7 @@ impl Target<'_> {
         let row = context.rows.work_queue(receive);
         let queue = row.get(work_queue::CQ) as usize;
         let mut lost = None;
+        // CQ-1: an entry if the queue has TO_CQ. CQ-4: none if the status could not be written.
         if written && row.is(work_queue::TO_CQ) {
             let entry = Entry { token: posted.token, vi: self.vi as u64, receive };
             lost = self.cqs.add(queue, entry, context.tables, &mut context.memory, effects).err();
@@ -63,6 +65,7 @@ impl Target<'_> {
         match lost {
             Some(Lost::Overrun) if context.breaks(Mutant::SilentOverrun) => {}
             Some(Lost::Overrun) => {
+                // CQ-2: each VI that loses an entry breaks.
                 self.cqs.overrun(queue, effects);
                 // It breaks by something else, if it does so meanwhile.
                 if context.choices.unheard.is_none() {
@@ -77,6 +80,7 @@ impl Target<'_> {
 
     /// A completion could not be written.
     fn unwritten(&mut self, receive: bool, effects: &mut Effects) {
+        // WQ-7, CQ-4: COMP_PROT, and the VI breaks.
         let code = event_code::COMP_PROT;
         if self.broken {
             effects.push(Effect::Report(Event { code, index: self.vi, receive, broke: false }));
@@ -88,6 +92,7 @@ impl Target<'_> {
 
 /// The next position of a queue is done with; its interrupt comes if it is armed.
 pub fn consume(receive: bool, queue: &mut WorkQueue, context: &Context<'_>, effects: &mut Effects) {
+    // WQ-1: the interrupt comes behind the status.
     if queue.complete() && !context.breaks(Mutant::Deaf) {
         effects.push(Effect::Raise(context.rows.work_queue(receive).get(work_queue::VECTOR)));
     }

@@ -74,11 +74,13 @@ impl CompletionQueues {
         effects: &mut Effects,
     ) -> Result<(), Lost> {
         let row = tables.completion_queue.get(queue).ok_or(Lost::Memory)?;
+        // CQ-4: the queue is not live.
         if !row.is(completion_queue::LIVE) {
             return Err(Lost::Memory);
         }
         let log2 = row.get(completion_queue::RING_LOG2);
         let state = self.0.get_mut(queue).ok_or(Lost::Memory)?;
+        // CQ-2: the ring has no room.
         if state.waiting() >= 1 << log2 {
             return Err(Lost::Overrun);
         }
@@ -87,6 +89,7 @@ impl CompletionQueues {
         cq_entry::TOKEN.put(&mut words, entry.token);
         cq_entry::VI.put(&mut words, entry.vi & cq_entry::VI.mask());
         cq_entry::RECEIVE.put(&mut words, entry.receive.into());
+        // CQ-1: phase 1 in the first lap.
         cq_entry::PHASE.put(&mut words, !(state.written >> log2) & 1);
         let place = Place::Offset {
             region: row.get(completion_queue::RING_REGION) as u16,
@@ -106,6 +109,7 @@ impl CompletionQueues {
         state.written += 1;
         // There has been room.
         state.overrun = false;
+        // CQ-6: the next entry answers an arm, once.
         if std::mem::take(&mut state.armed) {
             effects.push(Effect::Raise(row.get(completion_queue::VECTOR)));
         }
@@ -115,6 +119,7 @@ impl CompletionQueues {
     /// An entry was lost for lack of room: counted, and reported once.
     pub fn overrun(&mut self, queue: usize, effects: &mut Effects) {
         effects.count(counter::CQ_OVERRUNS);
+        // CQ-2: an overrun is told once, until an entry has had room again.
         let known = self.0.get_mut(queue).is_none_or(|state| std::mem::replace(&mut state.overrun, true));
         if !known {
             let code = event_code::CQ_OVERRUN;
@@ -139,6 +144,7 @@ impl CompletionQueues {
     /// The consumer's arm word: it has seen so many entries.
     pub fn arm(&mut self, queue: usize, seen: u64, row: &Row, effects: &mut Effects) {
         let Some(state) = self.0.get_mut(queue) else { return };
+        // CQ-6: at another index an arm is answered at once.
         let news = CompletionQueue { index: seen, ..*state }.waiting() != 0;
         state.armed = !news;
         if news {
@@ -148,6 +154,7 @@ impl CompletionQueues {
 
     /// A row has been committed: a new queue; or a resize, of which RESULT is told.
     pub fn renew(&mut self, queue: usize, was_live: bool, row: &Row, effects: &mut Effects) -> Option<u64> {
+        // CQ-5: what the old ring got is told, and the new one begins at 0.
         let old = std::mem::take(self.0.get_mut(queue)?);
         if !was_live {
             return None;

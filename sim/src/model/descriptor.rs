@@ -83,6 +83,7 @@ impl Descriptor {
         let behind = Access { place: place.plus(access.span), ..access };
         let room = memory.room(Access { span: 0, ..behind }).min(wanted) / SEGMENT_BYTES as u64;
         let length = room as usize * SEGMENT_BYTES;
+        // WQ-8: the first 64 bytes must be there; the rest may be missing, and the descriptor says so.
         let first = length.min(FIRST_BYTES - CONTROL_SEGMENT_BYTES);
         let mut bytes = head;
         bytes.extend(memory.read(Access { span: first as u64, ..behind }, first)?);
@@ -163,7 +164,7 @@ impl Descriptor {
         self.clean && self.count <= MAX_SEGMENTS && self.control & control::RESERVED == 0
     }
 
-    /// The rules of a send queue (semantics, work queues 2): 0, or the error bit of the first that is broken. `rdma`
+    /// The rules of a send queue (WQ-2): 0, or the error bit of the first that is broken. `rdma`
     /// and `reads` say what the service has.
     pub fn check_send(&self, rdma: bool, reads: bool, max_transfer: u64) -> u32 {
         let operation = match self.operation() {
@@ -173,6 +174,7 @@ impl Descriptor {
             Operation::Read => reads && self.immediate().is_none(),
             Operation::Unknown => false,
         };
+        // WQ-2: FORMAT_ERROR goes before LENGTH_ERROR.
         let remote = !self.is_rdma() || self.remote().is_some() && self.remote_reserved == 0;
         let whole = self.segments.len() == usize::from(self.count);
         if !(self.is_well_formed() && operation && remote && (whole || self.unread)) {
@@ -188,9 +190,10 @@ impl Descriptor {
         0
     }
 
-    /// The rules of a receive queue: 0, or the error bit. Segments behind the first read are looked at when the
+    /// The rules of a receive queue (WQ-2): 0, or the error bit. Segments behind the first read are looked at when the
     /// message reaches them.
     pub fn check_receive(&self) -> u32 {
+        // WQ-2: of a receive the first two segments must be there; Length is not looked at.
         let first = usize::from(self.count).min(FIRST_SEGMENTS);
         let good =
             self.is_well_formed() && self.operation() == Operation::Send && self.segments.len() >= first;

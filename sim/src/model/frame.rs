@@ -177,12 +177,15 @@ const LONGEST_PACKET: usize = HEADER_BYTES - IP + 20 + 4096 + ICRC_BYTES;
 
 /// Takes a frame apart: one that has come undamaged, tagged or not.
 pub fn read(frame: &[u8], own: &Identity) -> Result<Reading, Drop> {
+    // FRAME-2: a frame is read without its tag.
     let untagged = (be16(frame, TAG) == 0x8100 && frame.len() >= ETHERNET_BYTES + 4)
         .then(|| [&frame[..TAG], &frame[TAG + 4..]].concat());
     let frame = untagged.as_deref().unwrap_or(frame);
+    // FRAME-4: too short or too long.
     if !(ETHERNET_BYTES..=LONGEST).contains(&frame.len()) {
         return Err(Drop::Malformed);
     }
+    // FRAME-5: another MAC or IP address, port or protocol.
     // Of a frame that has been cut, a field counts that it has whole.
     let has = |end: usize| frame.len() >= end;
     let foreign = [
@@ -201,6 +204,7 @@ pub fn read(frame: &[u8], own: &Identity) -> Result<Reading, Drop> {
     if frame.len() < HEADER_BYTES + ICRC_BYTES {
         return Err(Drop::Malformed);
     }
+    // FRAME-6: lengths that cannot be, or a wrong checksum.
     let code = frame[BTH];
     let (extension, pad) = (extension_bytes(code), usize::from(frame[BTH + 1] >> 4 & 3));
     let sum = (IP..UDP).step_by(2).fold(0, |sum, at| sum16(sum, be16(frame, at)));
@@ -213,11 +217,14 @@ pub fn read(frame: &[u8], own: &Identity) -> Result<Reading, Drop> {
     {
         return Err(Drop::Malformed);
     }
+    // FRAME-2: what is behind the IP packet is padding.
     let end = IP + ip_length - ICRC_BYTES;
+    // FRAME-7: a wrong ICRC.
     if icrc(frame, end) != frame[end..end + ICRC_BYTES] {
         return Err(Drop::Icrc);
     }
     let queue_pair = be32(frame, BTH + 4) & 0xFF_FFFF;
+    // FRAME-8: version, P_Key or opcode.
     let version = frame[BTH + 1] & 0xF;
     let known = is_ours(code, queue_pair == AGENT_QUEUE_PAIR);
     if version != 0 || (be16(frame, BTH + 2) ^ own.pkey) & 0x7FFF != 0 || !known {

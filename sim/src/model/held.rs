@@ -1,5 +1,5 @@
-//! Frames that wait for a receive which is posted and not fetched, and what of their VIs has come behind them (docs/semantics.md,
-//! "Frames that arrive").
+//! Frames that wait for a receive which is posted and not fetched, and what of their VIs has come behind them (FRAME-11,
+//! FRAME-12).
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -48,6 +48,7 @@ impl Held {
 
     /// A frame waits. Whether there was room: if not, it is lost.
     pub fn add(&mut self, vi: usize, frame: Matched, now: Cycle) -> bool {
+        // FRAME-12: the room for frames that wait.
         let bytes = self.bytes() + frame.bytes();
         if self.deaf.contains(&vi) || self.frames.len() == PLACES || bytes > ROOM {
             return false;
@@ -80,6 +81,7 @@ impl Held {
         }
         let Some((vi, _)) = self.frames.front() else { return 0 };
         let (vi, before) = (*vi, self.frames.len());
+        // FRAME-12: the VI's frames are dropped until one of its receives is fetched or its state changes.
         self.frames.retain(|(other, _)| *other != vi);
         self.deaf.insert(vi);
         self.crowded = None;
@@ -101,6 +103,7 @@ impl Held {
 mod tests {
     use super::*;
 
+    /// Rule FRAME-12.
     #[test]
     fn what_leaves_too_little_room_for_too_long_is_dropped_with_its_vi_s_others() {
         let mut held = Held::default();

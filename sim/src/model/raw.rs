@@ -16,6 +16,7 @@ const FRAME_BYTES: std::ops::RangeInclusive<u32> = 14..=4200;
 
 /// The rule of a raw send that is not every send's: the error is the status bit.
 pub fn check_length(descriptor: &Descriptor) -> Result<(), u32> {
+    // RAW-4: 14 to 4200 bytes.
     FRAME_BYTES.contains(&descriptor.length).then_some(()).ok_or(status::LENGTH_ERROR)
 }
 
@@ -44,6 +45,7 @@ impl RawChannel {
     /// Whether the channel is open and wants a frame that is addressed so.
     pub fn wants(&self, frame: &[u8]) -> bool {
         let Some(to) = frame.first_chunk::<6>() else { return false };
+        // RAW-1: the channel's filter.
         let wanted = *to == self.identity.mac_bytes()
             || self.is(raw_channel::PROMISCUOUS)
             || match to {
@@ -57,6 +59,7 @@ impl RawChannel {
 /// A frame for the channel takes a receive of its VI's.
 pub fn take(frame: &[u8], receives: &mut Receives, context: &mut Context<'_>, effects: &mut Effects) {
     let Taken::Receive(receive) = receives.take(context, effects) else {
+        // RAW-2: no receive is posted.
         return effects.count(counter::RAW_DROPPED);
     };
     let mut error = receive.descriptor.check_receive();
@@ -67,6 +70,7 @@ pub fn take(frame: &[u8], receives: &mut Receives, context: &mut Context<'_>, ef
     }
     let length = if error == 0 { frame.len() as u32 } else { 0 };
     if error == 0 {
+        // RAW-5: raw frames have a counter of their own.
         effects.count(counter::RAW_RECEIVED);
         effects.add(counter::BYTES_RECEIVED, length.into());
     }

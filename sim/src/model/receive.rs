@@ -30,6 +30,7 @@ pub fn receiver(reading: &Reading, tables: &Tables) -> Option<(usize, Class)> {
         0 => Class::Request,
         _ => Class::Unreliable,
     };
+    // FRAME-10: queue pair, generation, peer and service.
     let fits = match class {
         Class::Unreliable => code == service::UNRELIABLE,
         Class::Request | Class::Answer => is_reliable(code),

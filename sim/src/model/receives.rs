@@ -84,6 +84,7 @@ impl Receives {
 
     /// Fetches while there is room. Whether each place had a descriptor; if not, the VI breaks.
     pub fn fill(&mut self, context: &mut Context<'_>, effects: &mut Effects) -> bool {
+        // WQ-2: at most RECEIVE_AHEAD receives at a time.
         let most = context.choices.receive_ahead.clamp(1, RECEIVE_AHEAD);
         while self.ahead.len() < most && self.queue.has_more() {
             match self.queue.fetch(true, context) {
@@ -93,6 +94,7 @@ impl Receives {
                 Fetched::Misplaced => {
                     // It has its place among those that are flushed.
                     self.ahead.push_back(None);
+                    // WQ-6: POST_DESC, and the place is passed over.
                     effects.break_vi(event_code::POST_DESC, true);
                     return false;
                 }
@@ -129,6 +131,7 @@ impl Receives {
             },
             None => return,
         };
+        // WQ-4: receives are flushed in order.
         let status = status::OP_RECEIVE | status::DESC_FLUSHED_ERROR;
         match next {
             Some(receive) => effects.complete(true, receive.posted, Ending { status, ..Ending::default() }),

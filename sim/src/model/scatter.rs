@@ -32,6 +32,7 @@ pub fn gather(
 ) -> Result<Vec<u8>, u32> {
     let mut data = Vec::with_capacity(length);
     for (place, count) in pieces(descriptor.data(), from, length as u64) {
+        // WQ-2: a segment is checked when its bytes move. WQ-8: TRANSPORT_ERROR if the host has not given them.
         let access = Access { place, span: count, tag, right: Right::Read };
         data.extend(memory.read(access, count as usize).map_err(|unread| match unread {
             Unread::Refused => status::PROTECTION_ERROR,
@@ -58,6 +59,7 @@ pub fn scatter(
     let mut rest = data;
     for (place, count) in pieces(descriptor.data(), from, data.len() as u64) {
         let (piece, behind) = rest.split_at(count as usize);
+        // WQ-2: a segment is checked when its bytes move, as far as they go.
         let access = Access { place, span: count, tag, right: Right::Write };
         memory.write(access, piece, effects).map_err(|Refused| status::PROTECTION_ERROR)?;
         rest = behind;

@@ -77,6 +77,7 @@ impl Vi {
     ) {
         let slots = 1u32 << context.rows.work_queue(receive).get(work_queue::RING_LOG2);
         if !self.queue(receive).post(slots, position, inline) {
+            // WQ-6: more is posted than the ring has room for.
             effects.break_vi(event_code::VI_OVERRUN, receive);
         } else if !receive {
             self.requester.begin_later(context);
@@ -110,12 +111,14 @@ impl Vi {
 
     /// It breaks: with an event of this code and queue, or without one where a descriptor says why. Then both queues are flushed.
     pub fn break_off(&mut self, vi: usize, event: Option<(u8, bool)>, effects: &mut Effects) {
+        // WQ-4: a VI breaks once.
         if self.state == ViState::Error {
             return;
         }
         self.state = ViState::Error;
         effects.count(counter::VIS_BROKEN);
         if let Some((code, receive)) = event {
+            // WQ-4: one event, and none where a descriptor says why.
             effects.push(Effect::Report(Event { code, index: vi, receive, broke: true }));
         }
         self.flush(effects);
@@ -138,6 +141,7 @@ impl Vi {
     }
 
     fn flush(&mut self, effects: &mut Effects) {
+        // WQ-4: the message under way, then both queues in order.
         self.responder.abandon(status::TRANSPORT_ERROR, effects);
         effects.serve(true);
         effects.serve(false);

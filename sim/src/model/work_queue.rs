@@ -65,6 +65,7 @@ impl WorkQueue {
     pub fn post(&mut self, slots: u32, position: u16, inline: Option<u64>) -> bool {
         let to = (position + 1) % POSITIONS;
         let room = slots.saturating_sub(distance(self.posted, self.completed).into());
+        // WQ-6: a position outside the ring. The ring is followed to its first wrong slot.
         if u32::from(distance(to, self.posted)) > room {
             (self.over, self.inline) = (true, None);
             self.posted = (self.completed + slots as u16) % POSITIONS;
@@ -103,6 +104,7 @@ impl WorkQueue {
                 bytes.and_then(|bytes| bytes.first_chunk().copied()).map(u64::from_le_bytes)
             }
         };
+        // WQ-6, WQ-8: a slot that is wrong, or cannot be read.
         // What is not the token of this position is one of region 0, which does not exist.
         let word = word.filter(|word| token::POSITION.get(&[*word]) == u64::from(position)).unwrap_or(0);
         if self.over && token::REGION.get(&[word]) == 0 {

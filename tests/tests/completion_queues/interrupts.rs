@@ -40,6 +40,7 @@ fn begin(scene: &mut Scene, vis: &mut [RawVi; 2], consumer: &mut Consumer) {
     vis[0].send(a, &Descriptor::of(a, 0, 64));
 }
 
+/// Rule CQ-6.
 #[test]
 fn an_arm_and_an_entry_in_any_order_are_one_interrupt() {
     let mut scene = Scene::on(World::new(&quick(7)));

@@ -12,6 +12,7 @@ use viaduct_tests::world::{random_conditions, seeds, World};
 use super::consumer::Consumer;
 use super::{pair, UNRELIABLE};
 
+/// Rules CQ-1 and CQ-5.
 #[test]
 fn many_queues_on_one_keep_their_order_through_laps_and_resizes() {
     const ROOM: usize = 20;
@@ -90,6 +91,7 @@ fn many_queues_on_one_keep_their_order_through_laps_and_resizes() {
     }
 }
 
+/// Rule CQ-1.
 #[test]
 fn the_phase_turns_in_the_smallest_ring_too() {
     let mut scene = Scene::new(4);

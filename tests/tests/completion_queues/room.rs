@@ -10,6 +10,7 @@ use viaduct_tests::scene::Scene;
 use super::consumer::Consumer;
 use super::{pair, UNRELIABLE};
 
+/// Rule CQ-2.
 #[test]
 fn an_overrun_is_told_breaks_its_virtual_interface_and_loses_nothing_else() {
     /// Entries that a queue for four has room for.
@@ -88,6 +89,7 @@ fn an_overrun_is_told_breaks_its_virtual_interface_and_loses_nothing_else() {
     }
 }
 
+/// Rule CQ-3.
 #[test]
 fn events_that_the_error_ring_has_no_room_for_are_counted() {
     /// Entries of the agent's ring.

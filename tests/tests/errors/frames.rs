@@ -21,6 +21,7 @@ fn lost(number: u64) -> Faults {
     Faults { drop: [number].into(), ..Faults::default() }
 }
 
+/// Rules UNR-1 and UNR-3.
 #[test]
 fn an_unreliable_message_that_loses_a_frame_is_partial_and_the_connection_stays() {
     // Three packets of a message of 2500 bytes; then one of three more.
@@ -54,6 +55,7 @@ fn an_unreliable_message_that_loses_a_frame_is_partial_and_the_connection_stays(
     }
 }
 
+/// Rules FRAME-4 and FRAME-7.
 #[test]
 fn a_damaged_frame_is_a_lost_one() {
     let flip = Faults { flip_icrc: [2].into(), ..Faults::default() };
@@ -72,6 +74,7 @@ fn a_damaged_frame_is_a_lost_one() {
     }
 }
 
+/// Rules UNR-2 and RSP-1.
 #[test]
 fn a_frame_that_comes_twice_is_delivered_once() {
     for level in LEVELS {

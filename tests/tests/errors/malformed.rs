@@ -44,6 +44,7 @@ fn malformed(scene: &Scene, side: usize) -> Vec<(&'static str, Descriptor, u32, 
     ]
 }
 
+/// Rules WQ-2 and WQ-3.
 #[test]
 fn a_malformed_send_sends_nothing() {
     let mut scene = Scene::new(3);
@@ -134,6 +135,7 @@ fn a_malformed_receive_takes_a_message_with_it() {
 
 /// Its head is in one page, the rest in the next, behind which the bus has nothing. The descriptor says so itself: a send's as a
 /// send's data would, a receive's when its message has come as far.
+/// Rule WQ-8.
 #[test]
 fn segments_that_cannot_be_read_are_a_transport_error() {
     const PLACE: usize = 0x1DFC0;

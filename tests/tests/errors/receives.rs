@@ -9,6 +9,7 @@ use viaduct_tests::scene::Scene;
 
 use super::{retire, states, RECEIVED, SENT};
 
+/// Rules UNR-4 and RSP-4.
 #[test]
 fn a_message_without_a_receive_is_dropped_or_breaks_the_connection() {
     let mut scene = Scene::new(1);
@@ -38,6 +39,7 @@ fn a_message_without_a_receive_is_dropped_or_breaks_the_connection() {
     scene.others_go_on();
 }
 
+/// Rules UNR-4 and RSP-3.
 #[test]
 fn a_message_longer_than_its_receive_is_a_length_error() {
     let mut scene = Scene::new(2);

@@ -1,5 +1,5 @@
 //! Reads of host memory that bring nothing, of each kind of thing that a NIC reads, at each level, over RTL: the outcome is what
-//! docs/semantics.md says (Work queues 8).
+//! docs/semantics.md says (WQ-8).
 
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::{Direction, ViState};

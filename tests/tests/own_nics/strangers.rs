@@ -1,5 +1,5 @@
 //! Frames that nobody's NIC sends, at an RTL NIC and at a model: what each of them counts, answers, writes and gives to
-//! the raw channel is the same (docs/semantics.md, "Frames that arrive").
+//! the raw channel is the same (docs/semantics.md, "Frames that arrive (FRAME)").
 
 use rand::{seq::IndexedRandom, Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -230,6 +230,7 @@ impl Place {
     }
 }
 
+/// Rules FRAME-3, and RAW-1 and RAW-3 with the channel open.
 #[test]
 fn rtl_and_model_do_the_same_with_every_frame() {
     let all = Filter { broadcast: true, multicast: true, promiscuous: true };
@@ -260,6 +261,7 @@ fn rtl_and_model_do_the_same_with_every_frame() {
 }
 
 /// A frame that is right but for one byte, cut to every length: whose it is, a field says that it has whole.
+/// Rule FRAME-5.
 #[test]
 fn rtl_and_model_do_the_same_with_frames_of_every_length() {
     let filter = Some(Filter::default());

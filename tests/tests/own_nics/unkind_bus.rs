@@ -187,7 +187,7 @@ fn reads_that_fail_under_load_write_nothing_wrong() {
     assert!(std::env::var(SEED).is_ok() || met.iter().all(|count| *count > 0), "{met:?} of {FAULTS:?}");
 }
 
-/// A host whose reads of a load fail: what it received is its peer's, and each error has its cause (docs/semantics.md, Work queues 3, 4 and 8).
+/// A host whose reads of a load fail: what it received is its peer's, and each error has its cause (docs/semantics.md, WQ-3, WQ-4 and WQ-8).
 fn ended_as_it_may(load: &Load, host: usize, reliable: bool, before: &[u8]) {
     load.is_of_a_message_or_before(host, before);
     let status = |host: usize, place| Completion::read(&load.scene.hosts[host].memory, place).status;

@@ -10,6 +10,7 @@ use viaduct_tests::scene::Scene;
 
 use super::wrong::{wrong_places, PLACE};
 
+/// Rule WQ-6.
 #[test]
 fn a_descriptor_is_taken_only_from_where_the_vi_may_have_it() {
     let mut scene = Scene::new(4);
@@ -61,6 +62,7 @@ fn a_descriptor_is_taken_only_from_where_the_vi_may_have_it() {
     scene.others_go_on();
 }
 
+/// Rule WQ-2.
 #[test]
 fn segments_beyond_the_region_s_end_are_not_there() {
     // Ten segments; the region ends in the sixth, which the message reaches.
@@ -99,6 +101,7 @@ fn segments_beyond_the_region_s_end_are_not_there() {
     scene.others_go_on();
 }
 
+/// Rule WQ-7.
 #[test]
 fn a_descriptor_in_read_only_memory_cannot_be_completed() {
     let mut scene = Scene::new(6);

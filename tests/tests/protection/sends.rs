@@ -70,6 +70,7 @@ fn a_send_gives_away_nothing_that_is_not_its_own() {
     assert_eq!(scene.world.complete(a, send).status, status::DONE);
 }
 
+/// Rules WQ-2 and UNR-3.
 #[test]
 fn a_message_that_fails_in_the_middle_is_partial_at_the_peer() {
     for level in LEVELS {

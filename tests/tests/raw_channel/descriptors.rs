@@ -59,6 +59,7 @@ fn raw_vi(world: &World, host: &Host, flags: &[Field], loopback: bool) -> RawVi 
 const SENT: u32 = status::DONE | status::OP_SEND;
 const RECEIVED: u32 = status::DONE | status::OP_RECEIVE;
 
+/// Rule RAW-4.
 #[test]
 fn descriptors_that_are_wrong_send_nothing() {
     on_each(10, |mut scene| {
@@ -117,6 +118,7 @@ fn descriptors_that_are_wrong_send_nothing() {
     });
 }
 
+/// Rule RAW-2.
 #[test]
 fn receives_that_are_wrong_say_so() {
     on_each(11, |mut scene| {
@@ -184,6 +186,7 @@ fn receives_that_are_wrong_say_so() {
 }
 
 /// Frames that turn round inside the NIC are not padded.
+/// Rule RAW-4.
 #[test]
 fn raw_frames_turn_round_if_the_row_says_so() {
     on_each(12, |mut scene| {

@@ -14,6 +14,7 @@ use viaduct_tests::raw::pair;
 
 use super::{by_name, noise, on_each, BROADCAST};
 
+/// Rules RAW-1; and RAW-5: how they are counted.
 #[test]
 fn the_filter_is_what_it_says() {
     on_each(2, |mut scene| {
@@ -60,6 +61,7 @@ fn the_filter_is_what_it_says() {
     });
 }
 
+/// Rules RAW-1 and RAW-3.
 #[test]
 fn queue_pair_1_is_the_agent_s_and_the_rest_is_not() {
     on_each(3, |mut scene| {

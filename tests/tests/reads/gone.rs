@@ -11,7 +11,7 @@ use viaduct_tests::scene::Scene;
 use super::readers::Readers;
 use super::READ;
 
-/// Where an answer goes is read from its descriptor when it comes.
+/// REQ-3: where an answer goes is read from its descriptor when it comes.
 #[test]
 fn a_read_whose_descriptor_is_gone_when_its_answer_comes_breaks_the_vi() {
     let mut readers = Readers::far(4);

@@ -35,6 +35,7 @@ fn a_lost_frame_is_made_good() {
 
 /// Linux's soft-RoCE goes on with the opcodes of the whole read: MIDDLE ... LAST, or a LAST alone, where we would begin with
 /// FIRST or say ONLY.
+/// Rule REQ-3.
 #[test]
 fn the_rest_of_a_read_is_taken_with_the_opcodes_of_the_whole() {
     const PACKETS: u64 = 5;
@@ -91,6 +92,7 @@ fn duplicates_change_nothing() {
 }
 
 /// A read, a send, and a write that is refused: only the read's answer is lost.
+/// Rule REQ-4.
 #[test]
 fn a_read_whose_answer_is_lost_before_a_refusal_is_not_what_was_refused() {
     let mut readers = Readers::far(4);
@@ -134,6 +136,7 @@ fn unanswered(read: bool) -> (u32, Vec<u8>) {
     (status, readers.scene.events(0).iter().map(|event| event.code).collect())
 }
 
+/// Rule REQ-5.
 #[test]
 fn a_read_that_nobody_answers_is_an_event_of_its_own() {
     let lost = (READ | status::TRANSPORT_ERROR, vec![event_code::RDMA_TRANSPORT]);

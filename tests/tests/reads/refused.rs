@@ -12,6 +12,7 @@ use super::readers::Readers;
 use super::{AT, BYTES, READ, RELIABLE, TO};
 
 /// An answer of more packets would leave too few PSNs to tell old from new.
+/// Rule REQ-1.
 #[test]
 fn a_read_of_too_many_packets_is_a_length_error() {
     for (length, error) in [(1 << 28, status::RDMA_PROT_ERROR), ((1 << 28) + 1, status::LENGTH_ERROR)] {
@@ -26,6 +27,7 @@ fn a_read_of_too_many_packets_is_a_length_error() {
     }
 }
 
+/// Rule RSP-5.
 #[test]
 fn a_read_that_may_not_be_is_refused_and_breaks_both_ends() {
     let wrong: [fn(&mut Readers, &mut Descriptor); 4] = [
@@ -62,6 +64,7 @@ fn a_read_that_may_not_be_is_refused_and_breaks_both_ends() {
     }
 }
 
+/// Rule WQ-2.
 #[test]
 fn a_segment_of_ones_own_that_may_not_be_written_breaks_the_vi() {
     let mut readers = Readers::new(1024);

@@ -32,6 +32,7 @@ fn drops(mut readers: Readers, length: u32) {
 }
 
 /// The responder remembers READ_DEPTH reads, here four.
+/// Rule RSP-1.
 #[test]
 fn a_duplicate_read_request_is_answered_while_its_read_is_remembered_and_dropped_otherwise() {
     let mut readers = Readers::new(1024);

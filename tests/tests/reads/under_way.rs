@@ -76,6 +76,7 @@ fn many_reads_and_sends_are_under_way_in_both_directions_at_once() {
 }
 
 /// No answer is back when they are counted: the wire is long.
+/// Rule REQ-9.
 #[test]
 fn as_many_reads_are_under_way_as_the_depth_allows() {
     for depth in [1, 2, 4] {
@@ -92,6 +93,7 @@ fn as_many_reads_are_under_way_as_the_depth_allows() {
     }
 }
 
+/// Rule WQ-5.
 #[test]
 fn a_fence_waits_for_the_reads_before_it() {
     let mut readers = Readers::new(256);

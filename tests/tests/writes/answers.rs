@@ -55,6 +55,7 @@ fn a_peer_writes_where_it_may() {
     }
 }
 
+/// Rules RSP-5 and RSP-8.
 #[test]
 fn what_may_not_be_written_breaks_the_vi_and_the_nak_is_repeated() {
     let mut target = Target::new(RELIABLE, 1024, &[]);
@@ -95,6 +96,7 @@ fn a_vi_without_the_right() {
     assert_eq!(target.answers(), [(first, syndrome::NAK_INVALID, 0)]);
 }
 
+/// Rule RSP-4.
 #[test]
 fn a_receiver_that_is_not_ready_stays() {
     let mut target = Target::new(RELIABLE, 1024, &[(receive::RNR_STAY, 1), (receive::RNR_TIMER, 14)]);

@@ -38,7 +38,7 @@ impl State {
         };
         let owed = self.reached.owes.get(index).copied().unwrap_or_default();
         let at = self.leave(trace, 1, &sent.frame)?;
-        // Of Reliable Delivery, a response says that data has come, and nothing of the receive (Responder 7).
+        // Of Reliable Delivery, a response says that data has come, and nothing of the receive (RSP-7).
         let delivered = kind == Pending::Response && trace.service == service::RELIABLE_DELIVERY;
         let behind = if delivered { owed.data } else { owed.data.max(owed.received) };
         if at < behind {
@@ -67,7 +67,7 @@ impl State {
         Ok(true)
     }
 
-    /// The next response is refused, and the VI breaks by that (Responder 5, 6).
+    /// The next response is refused, and the VI breaks by that (RSP-5, RSP-6).
     fn response_breaks(&self, trace: &EndTrace<'_>) -> Option<usize> {
         let response = self.next_response(trace)?;
         let mut tried = self.nic.clone();
@@ -75,7 +75,7 @@ impl State {
         tried.is_broken(trace.vi).then_some(response)
     }
 
-    /// The steps by which an acknowledgement that waits behind a response leaves, though that response is refused (Responder 8).
+    /// The steps by which an acknowledgement that waits behind a response leaves, though that response is refused (RSP-8).
     pub fn released(&self, trace: &EndTrace<'_>) -> Vec<Step> {
         let waiting = self.nic.answers(trace.vi).len();
         let first = self.response_breaks(trace).map_or(waiting, |response| response + 1);
@@ -97,7 +97,7 @@ impl State {
     }
 
     /// The next response is on its way while so many requests come, one of which asks for it again; then it is refused, and the VI breaks
-    /// (Responder 1). Whether it does.
+    /// (RSP-1). Whether it does.
     pub(super) fn refuse_behind(
         &mut self,
         trace: &EndTrace<'_>,
@@ -161,7 +161,7 @@ impl State {
         waiting.iter().enumerate().take_while(|answer| is_spare(*answer)).count()
     }
 
-    /// A VI has broken, and only acknowledgements wait: a broken one may keep them to itself (Responder 8).
+    /// A VI has broken, and only acknowledgements wait: a broken one may keep them to itself (RSP-8).
     pub fn is_silent(&self, trace: &EndTrace<'_>) -> bool {
         let vi = trace.vi;
         let plain = |answer: &Pending| matches!(answer, Pending::Acknowledgement { .. });
@@ -186,7 +186,7 @@ impl State {
     }
 }
 
-/// One answer says what the other would: it is the same, or a NAK behind what the other acknowledges (Responder 7).
+/// One answer says what the other would: it is the same, or a NAK behind what the other acknowledges (RSP-7).
 fn says(said: Pending, answer: Pending) -> bool {
     let (
         Pending::Acknowledgement { psn: expected, syndrome: nak, .. },

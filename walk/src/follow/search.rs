@@ -309,7 +309,7 @@ impl<'a> Search<'a> {
         for step in [Step::Request, Step::Complete, Step::Fetch(false), Step::Fetch(true)] {
             match state.clone().step(trace, step, before) {
                 Ok(false) => {}
-                // A receive whose message is under way takes room (Work queues 2).
+                // A receive whose message is under way takes room (WQ-2).
                 _ if step == Step::Fetch(true) && state.nic.receives_in_use(trace.vi) >= RECEIVE_AHEAD => {}
                 Ok(true) => return Err(format!("end {end}: {step:?} is possible and is not done")),
                 Err(why) => return Err(why),

@@ -45,7 +45,7 @@ pub enum Step {
     Refusing(usize),
     /// One of the answers behind a response that is refused.
     Released(usize),
-    /// The last answer once more, for an older one that it stood for (Responder 1).
+    /// The last answer once more, for an older one that it stood for (RSP-1).
     AnswerAgain,
     /// A send that is done completes.
     Complete,
@@ -53,9 +53,9 @@ pub enum Step {
     Fetch(bool),
     /// A timer ends.
     Expire,
-    /// An implied NAK is taken that was taken before (Requester 2).
+    /// An implied NAK is taken that was taken before (REQ-2).
     TakeAgain,
-    /// The descriptor whose turn had come when the VI began to send again is wrong, and breaks it (Requester 4).
+    /// The descriptor whose turn had come when the VI began to send again is wrong, and breaks it (REQ-4).
     FailAhead,
     /// Something ends, and before the VI has heard of it, it breaks by this.
     Unheard(Late, Cause),
@@ -197,7 +197,7 @@ impl State {
     }
 
     /// The NIC's next frame asks for a read again: from which packet was decided when it began to read the descriptor again, and what has
-    /// come since may be asked for, too (Requester 8).
+    /// come since may be asked for, too (REQ-8).
     fn ask_from(&mut self, trace: &EndTrace<'_>) {
         let Some(left) = self.next(trace, 0).filter(|left| is_read(&left.frame)) else { return };
         let Some(asked) = Header::of(&left.frame).map(|header| header.psn) else { return };

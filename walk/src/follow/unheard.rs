@@ -1,4 +1,4 @@
-//! What ends while a VI breaks by something else: the VI has not heard of it, and it has ended all the same (docs/semantics.md, Work queues 4).
+//! What ends while a VI breaks by something else: the VI has not heard of it, and it has ended all the same (docs/semantics.md, WQ-4).
 
 use viaduct_sim::model::{Pending, Unheard};
 use viaduct_spec::tables::service;

@@ -139,6 +139,7 @@ impl Logic for Arrival {
         self.after.next = self.window.val();
         if self.left.val() & self.fresh.val() {
             self.after.next.fresh = self.behind.q.val();
+            // REQ-1: with 3 x 2^20 PSNs in flight all may be sent again.
             if self.long.val() {
                 self.after.next.pending = true;
             }
@@ -156,6 +157,7 @@ impl Logic for Arrival {
         }
 
         // What it has come to.
+        // UNR-1: an unreliable message is done when it has left.
         self.verdict.d.next = self.done.val();
         if self.sent.val().acknowledged {
             self.verdict.d.next = self.waits.val();
@@ -180,6 +182,7 @@ impl Logic for Arrival {
             self.verdict.d.next = self.lost_kind.val();
         }
         self.outcome.next = self.verdict.q.val();
+        // WQ-4: DESC_FLUSHED_ERROR, or TRANSPORT_ERROR if a packet went out.
         if self.is_flushed.q.val() & (self.window.val().partial | !self.unseen.val()) {
             // A part of it has left.
             self.outcome.next = self.transport_kind.val();
@@ -191,6 +194,7 @@ impl Logic for Arrival {
         self.record.next.kind = self.outcome.val();
         self.record.next.operation = self.sent.val().operation;
 
+        // REQ-7: what comes again must have the operation, the Length and the PSNs of the first time.
         self.same.next = (self.entry.val().length == self.sent.val().length)
             & (self.entry.val().operation == self.sent.val().operation)
             & (self.unseen.val() | !self.sent.val().ends | (self.entry.val().after == self.behind.q.val()));

@@ -121,6 +121,7 @@ impl Logic for Intake {
         self.expired.next = self.expired_valid.val();
         self.arrived.next = self.first.val() & self.arrivals.out_valid.val();
         self.answered.next = self.second.val() & self.answers.out_valid.val();
+        // LIFE-2: a TRANSMIT row goes behind all of the old life that has come in.
         self.commit.next =
             self.third.val() & self.commit_valid.val() & self.committing.q.val() & self.settled.val();
         self.attends.next = self.last.val() & self.attention.pop_valid.val();

@@ -87,8 +87,10 @@ impl Logic for Judge {
         self.nak.next = self.group.val() == bits::<2>(3);
         // Class 2 does not come from the wire: `receive/reads` drops it there.
         self.inner.next = self.group.val() == bits::<2>(2);
+        // REQ-2: an answer to no PSN in flight is a ghost.
         self.is_taken.next = self.distance.q.val() < self.loaded_flight.q.val();
         self.taken.next = self.is_taken.val();
+        // REQ-2: an ACK acknowledges its own PSN, too. REQ-4, REQ-6: no NAK does.
         // A NAK acknowledges what is before its PSN.
         self.reached.d.next = self.answer.val().psn;
         if !self.group.val().any() {
@@ -100,6 +102,7 @@ impl Logic for Judge {
         self.moves.next = self.is_taken.val() & (self.connected.val() | !self.inner.val());
         self.moved.next = self.moves.val() & self.later.val();
         self.open.next = self.reached.q.val() != self.window.val().fresh;
+        // REQ-4: every NAK but NAK_SEQUENCE refuses a message.
         self.refused.next =
             (self.nak.val() & (self.syndrome.val() != self.sequence_nak.val())) | self.inner.val();
         self.refusal.next = bit_cast::<3, 2>(self.syndrome.val().get_bits::<2>(0));
@@ -107,6 +110,7 @@ impl Logic for Judge {
             self.refusal.next = self.syndrome.val().get_bits::<3>(0);
         }
         self.refuses.next = self.is_taken.val() & self.connected.val() & self.refused.val();
+        // REQ-6: an RNR_NAK that moves nothing leaves the time of the one before.
         self.rested.next = (self.group.val() == bits::<2>(1))
             & (!self.window.val().resting | self.later.val())
             & self.connected.val();
@@ -115,9 +119,11 @@ impl Logic for Judge {
         self.after.next = self.window.val();
         if self.moves.val() {
             self.after.next.oldest = self.reached.q.val();
+            // REQ-6: progress ends that time.
             if self.later.val() {
                 self.after.next.resting = false;
             }
+            // REQ-4: NAK_SEQUENCE sends again. REQ-6: not while the receiver's time runs.
             if (self.syndrome.val() == self.sequence_nak.val()) & self.connected.val() {
                 self.after.next.pending = !self.window.val().resting | self.later.val();
             }

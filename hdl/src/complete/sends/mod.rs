@@ -9,7 +9,7 @@
 //!       placing ──►│ Progress Rewinder│──► reads_done ◄── reads_vi
 //!      time_now ──►└────── Timers ────┘──► deadline
 //! ```
-//! Contract: docs/semantics.md, "Reliable service: the requester"; docs/architecture.md, "Life of a retransmission".
+//! Contract: docs/semantics.md, "Reliable service: the requester (REQ)"; docs/architecture.md, "Life of a retransmission".
 //! - A ring of SEND_WINDOW messages for each VI, oldest first. The oldest completes when it has come since the last
 //!   rewind and waits for nothing, is acknowledged, or its VI is not connected. After each completion the position
 //!   moves on first and the queue is queued again second, so fetch finds the room.
@@ -514,6 +514,7 @@ impl Logic for Sends {
                         self.counted_ghost.d.next = !self.judge.taken.val();
                         self.window.d.next = self.judge.after.val();
                         self.breaks.d.next = self.judge.refuses.val();
+                        // REQ-5: progress resets the counts and the time.
                         self.command.d.next.clear = self.judge.moved.val();
                         self.command.d.next.run = self.judge.open.val() & self.connected.val();
                         self.command.d.next.rest = self.judge.rests.val();
@@ -522,6 +523,7 @@ impl Logic for Sends {
                         }
                     }
                     Source::Expired => {
+                        // REQ-5: a time-out with packets in flight. REQ-6: the end of the time that the receiver asked for.
                         if self.in_flight.val() & self.connected.val() {
                             self.counted_timeout.d.next = !self.ended.q.val().rested;
                             self.window.d.next.resting = false;
@@ -563,6 +565,7 @@ impl Logic for Sends {
                     if self.came.failed.val() {
                         self.entries.write_enable.next = true;
                     } else if !self.came.same.val() & self.connected.val() {
+                        // REQ-7: it is not the same as the first time.
                         self.breaks.d.next = true;
                         self.code.d.next = self.post_desc.val();
                     }
@@ -602,6 +605,7 @@ impl Logic for Sends {
                     self.step.d.next = Step::Emit;
                 } else if self.breaks.q.val() {
                     self.step.d.next = Step::Break;
+                    // REQ-5: RDMA_TRANSPORT if it is a read that time-outs end.
                     if (self.source.q.val() == Source::Expired)
                         & !self.ended.q.val().rested
                         & self.read_ends.val()
@@ -672,6 +676,7 @@ impl Logic for Sends {
                 }
             }
             Step::Commit => {
+                // LIFE-1: a life begins at position 0, with nothing in flight.
                 self.window.d.next.completed = bits::<14>(0);
                 self.window.d.next.known = bits::<5>(0);
                 self.window.d.next.come = bits::<5>(0);

@@ -5,7 +5,7 @@
 //!                read_after ──►│ Outcome │──► status, length, failed, missed
 //!                              └─────────┘
 //! ```
-//! Contract: docs/semantics.md, "Work queues" 4, "Reliable service: the requester" 4, and `viaduct_spec::refusal`. `entry` is the window's oldest. It is `done` when it has come and waits for nothing, is acknowledged, or its VI is not connected.
+//! Contract: docs/semantics.md, WQ-4 and REQ-4, and `viaduct_spec::refusal`. `entry` is the window's oldest. It is `done` when it has come and waits for nothing, is acknowledged, or its VI is not connected.
 //!
 //! `read_after` is the entry's PSN a cycle earlier than `entry`, straight from memory, and stays.
 //!
@@ -118,6 +118,7 @@ impl Logic for Outcome {
         self.reason.next = self.refusal.val().get_bits::<2>(0);
         self.behind.d.next = self.refusal.val().get_bit(2) & self.reason.val().any();
         self.unanswered.next = self.behind.q.val() & self.read.val();
+        // REQ-2: its last PSN is acknowledged.
         self.reaches.next = self.waits.val() & !self.short.q.val();
         self.acknowledged.next = self.reaches.val();
         self.misses.next = self.reaches.val() & self.unanswered.val();
@@ -142,9 +143,11 @@ impl Logic for Outcome {
         if self.entry.val().kind == self.flushed_kind.val() {
             self.errors.next = self.flushed.val();
         }
+        // WQ-4: delivery is not known without an acknowledgement. REQ-4: nor of a read before what was refused.
         if (self.entry.val().kind == self.transport_kind.val()) | (self.waits.val() & !self.acked.val()) {
             self.errors.next = self.transport.val();
         }
+        // REQ-4: the table of refusals.
         // The message that the peer refused; what had its own error keeps it.
         if (self.window.val().refusal != self.no_refusal.val())
             & !self.misses.val()
@@ -181,6 +184,7 @@ impl Logic for Outcome {
         }
         self.failed.next = self.bad.q.val();
         self.length.next = self.entry.val().length;
+        // WQ-3: with an error Length is 0.
         if self.bad.q.val() {
             self.length.next = bits::<32>(0);
         }

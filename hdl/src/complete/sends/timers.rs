@@ -257,6 +257,7 @@ impl Logic for Timers {
             Step::Start => {
                 // The timer itself.
                 self.rows.write_enable.next = true;
+                // REQ-5: TIMEOUT from now. REQ-6: or the time of the receiver's code.
                 if self.at.q.val().rest | (self.at.q.val().run & self.timeout.val().any()) {
                     self.rows.write_data.next = bit_cast::<36, 32>(self.stop.val()) | self.runs.val();
                     self.considers.next = true;
@@ -267,6 +268,7 @@ impl Logic for Timers {
                         self.used.d.next = (bit_cast::<16, 8>(self.rests_more.val()) << 8)
                             | bit_cast::<16, 8>(self.retries_used.val());
                     }
+                    // REQ-6: RNR_RETRIES in a row.
                     if self.exhausted.val() {
                         self.rows.write_data.next = bit_cast::<36, 32>(self.stop.val()) | self.gives_up.val();
                     }
@@ -280,6 +282,7 @@ impl Logic for Timers {
                         self.used.d.next = (bit_cast::<16, 8>(self.rests_used.val()) << 8)
                             | bit_cast::<16, 8>(self.retries_more.val());
                     }
+                    // REQ-5: RETRIES in a row.
                     if self.exhausted.val() {
                         self.rows.write_data.next = bits::<36>(0);
                         self.considers.next = false;

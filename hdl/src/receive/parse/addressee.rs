@@ -70,6 +70,7 @@ impl Logic for Addressee {
         self.foreign.next = self.other.q.val();
         self.wanted.next = self.raw.q.val();
         self.marked.next = self.congested.q.val();
+        // FRAME-5: of a frame that has been cut a field counts that it has whole.
         self.has_8.next = self.count.val().get_bit(3);
         self.has_7.next = self.count.val().get_bit(3) | self.count.val().get_bits::<3>(0).all();
         self.has_6.next = self.count.val().get_bit(3) | self.count.val().get_bits::<2>(1).all();
@@ -77,6 +78,7 @@ impl Logic for Addressee {
         self.is_broadcast.next = self.data.val().get_bits::<48>(0).all();
         self.is_multicast.next = self.data.val().get_bit(0);
         if self.at.val().get_bit(0) {
+            // FRAME-5: another MAC address. RAW-1: the channel's filter.
             self.other.d.next = self.data.val().get_bits::<48>(0) != self.mac.val();
             self.raw.d.next = self.raw_open.val()
                 & (self.raw_any.val()
@@ -95,6 +97,7 @@ impl Logic for Addressee {
         if self.at.val().get_bit(1) {
             self.congested.d.next = self.data.val().get_bits::<2>(56).all();
         }
+        // FRAME-5: a fragment, or not UDP.
         if self.at.val().get_bit(2)
             & ((self.has_6.val() & (self.data.val().get_bits::<16>(32) & self.fragment.val()).any())
                 | (self.has_8.val() & (self.data.val().get_bits::<8>(56) != bits::<8>(17))))

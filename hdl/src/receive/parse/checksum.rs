@@ -62,6 +62,7 @@ impl Logic for Checksum {
         if self.at.val().get_bit(6) {
             self.folded.d.next = self.fold_low.val() + self.fold_high.val();
         }
+        // FRAME-6: the IP checksum.
         self.good.next = self.folded.q.val() == self.all_ones.val();
     }
 }

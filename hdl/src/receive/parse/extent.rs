@@ -88,6 +88,7 @@ impl Logic for Extent {
         if self.at.val().get_bit(3) {
             self.left.d.next = self.end_beat.val() - 4;
             self.halved.d.next = !self.packet_end.val().get_bit(2);
+            // FRAME-6: the IP length by itself.
             if (self.total.q.val() < self.least.val())
                 | (self.total.q.val() > self.most.val())
                 | self.total.q.val().get_bits::<2>(0).any()
@@ -95,6 +96,7 @@ impl Logic for Extent {
                 self.wrong.d.next = true;
             }
         }
+        // FRAME-6: the UDP length.
         self.udp_end.next = self.udp_length.val() + self.udp_to_ip.val();
         if self.at.val().get_bit(4) & (self.udp_end.val() != self.total.q.val()) {
             self.wrong.d.next = true;
@@ -103,6 +105,7 @@ impl Logic for Extent {
         if self.late.val() & self.left.q.val().any() {
             self.left.d.next = self.left.q.val() - 1;
         }
+        // FRAME-2: what is behind the IP packet is padding. FRAME-6: the frame must hold all of it.
         self.is_final.next = self.at.val().get_bit(7) & !self.over.q.val() & !self.left.q.val().any();
         self.short.next =
             (self.count.val() < bits::<4>(2)) | (!self.halved.q.val() & (self.count.val() < bits::<4>(6)));

@@ -68,6 +68,7 @@ impl Logic for Headers {
         if self.at.val().get_bit(5) {
             self.found.d.next.opcode = self.data.val().get_bits::<8>(16);
             self.pads.d.next = self.data.val().get_bits::<2>(28);
+            // FRAME-8: version and P_Key.
             self.wrong.d.next = self.data.val().get_bits::<4>(24).any()
                 | (self.pkey_difference.val() & self.pkey_mask.val()).any();
             self.found.d.next.queue_pair = bit_cast::<24, 8>(self.data.val().get_bits::<8>(56)) << 16;

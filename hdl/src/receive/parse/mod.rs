@@ -261,12 +261,14 @@ impl Logic for Parse {
         // Second register: what becomes of the frame.
         // One cycle for what is known of the frame, before the next one's first beat changes it; one more for the ICRC.
         self.deciding.d.next = self.valid.q.val() & self.last.val();
+        // FRAME-6: lengths that cannot be, or a wrong checksum.
         self.lengths_bad.next = self.extent.malformed.val()
             | !self.extent.ended.val()
             | self.length.q.val().get_bit(13)
             | !self.checksum.good.val();
         self.known_deciding.d.next = self.deciding.q.val();
         self.known_foreign.d.next = self.addressee.foreign.val();
+        // FRAME-4, RAW-3: damaged, too short or too long, whoever it is for.
         self.known_malformed.d.next = self.damaged.q.val()
             | self.size.short.val()
             | self.size.long.val()
@@ -290,24 +292,31 @@ impl Logic for Parse {
         self.counted_bth.d.next = false;
         self.counted_congestion.d.next = false;
         if self.known_deciding.q.val() {
+            // FRAME-3: a frame is counted for the first reason. RAW-3: what is damaged is not given to the channel.
             if self.known_malformed.q.val() {
                 self.counted_malformed.d.next = true;
             } else if self.known_foreign.q.val() {
+                // FRAME-5: not ours. RAW-1: unless the channel takes it.
                 self.kept.d.next = self.known_wanted.q.val();
                 self.kept_raw.d.next = self.known_wanted.q.val();
                 self.dropped.d.next = !self.known_wanted.q.val();
                 self.counted_not_ours.d.next = !self.known_wanted.q.val();
             } else if !self.icrc.good.val() {
+                // FRAME-7: a wrong ICRC.
                 self.counted_icrc.d.next = true;
             } else if self.known_bth.q.val() {
+                // FRAME-8: version, P_Key or opcode.
                 self.counted_bth.d.next = true;
             } else if self.known_agents.q.val() {
+                // FRAME-9, RAW-1: a frame for queue pair 1 is the open channel's.
                 self.kept.d.next = true;
                 self.kept_raw.d.next = true;
                 self.dropped.d.next = false;
             } else if self.known_notice.q.val() {
+                // FRAME-9: a congestion notification.
                 self.counted_congestion.d.next = true;
             } else {
+                // FRAME-9: a mark is counted, and the frame goes on. RAW-3: but not to the channel.
                 self.kept.d.next = true;
                 self.dropped.d.next = false;
                 self.counted_congestion.d.next = self.known_marked.q.val();

@@ -68,10 +68,12 @@ impl Logic for Opcode {
                         & self.opcode.val().get_bit(2)
                         & !self.opcode.val().get_bit(0))));
         self.datagram.next = self.opcode.val() == self.datagram_opcode.val();
+        // FRAME-8: the opcodes that are ours; a datagram to queue pair 1 is.
         self.known.next = (self.datagram.val() & self.agents.val())
             | (self.opcode.val() == self.acknowledge.val())
             | (self.opcode.val() == self.response_only.val())
             | self.common.val();
+        // FRAME-6: the headers that an opcode needs room for.
         self.headers.next = self.plain_headers.val();
         if self.has_extension.val() {
             self.headers.next = self.extended_headers.val();

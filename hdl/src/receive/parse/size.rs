@@ -63,6 +63,7 @@ impl Logic for Size {
         self.long.next = self.too_long.q.val();
         self.bytes.next = self.length.q.val();
         self.has_tag.next = self.tag.q.val();
+        // FRAME-4: less than 14 bytes.
         if self.at.val().get_bit(0) {
             self.runt.d.next = self.last.val();
         }
@@ -75,6 +76,7 @@ impl Logic for Size {
         }
         if self.valid.val() {
             self.beats.d.next = self.so_far.val() + 1;
+            // FRAME-4: more than 4224 bytes.
             if self.so_far.val() == self.longest_beats.val() {
                 self.beats.d.next = self.so_far.val();
                 self.too_long.d.next = true;

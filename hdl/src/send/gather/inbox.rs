@@ -149,6 +149,7 @@ impl Logic for Inbox {
         }
         self.read_word.next = self.words.read_data.val();
 
+        // LIFE-2: heads of a life that is over are done with without a word.
         // A head that comes goes before a look at those that wait.
         self.looks.next = self.closes.val() & !self.head_valid.val() & !self.looked.q.val().get_bit(3);
         self.owners.write_enable.next = self.head_valid.val();

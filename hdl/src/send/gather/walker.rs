@@ -369,6 +369,7 @@ impl Logic for Walker {
         self.too_long.d.next = self.length.q.val() > self.late_high.val();
         self.unequal.d.next = (self.sum.q.val() != self.length.q.val()) | self.over.q.val();
         self.length_low.next = self.length.q.val().get_bits::<13>(0);
+        // RAW-4: 14 to 4200 bytes.
         self.no_frame.d.next = self.length.q.val().get_bits::<19>(13).any()
             | (self.length_low.val() < self.least_frame.val())
             | (self.length_low.val() > self.largest_frame.val());
@@ -436,6 +437,7 @@ impl Logic for Walker {
         self.next_read.next = self.issued.val() + 1;
         self.outstanding.next = self.issued.val() - self.done.q.val();
         self.reading.next = self.operation.q.val() == bits::<2>(2);
+        // WQ-5: a fence waits for every read before it. REQ-9: at most READ_DEPTH reads are outstanding.
         self.parks.d.next = (self.fence.q.val() & self.outstanding.val().any())
             | (self.reading.val() & (self.outstanding.val() >= self.its_depth.q.val()));
         self.count_write.next = false;
@@ -539,6 +541,7 @@ impl Logic for Walker {
                 self.segments.d.next = self.count.val().get_bits::<8>(0);
                 self.has_immediate.d.next = (self.flags.val() & self.immediate_flag.val()).any();
                 self.fence.d.next = (self.flags.val() & self.fence_flag.val()).any();
+                // WQ-2: the form of the control segment.
                 // An RDMA read, when there are any, is told apart here, and has to look at the GATHER row.
                 if (self.count.val() > self.max_segments.val())
                     | (self.flags.val() & self.reserved.val()).any()
@@ -682,13 +685,16 @@ impl Logic for Walker {
                     self.over.d.next = false;
                     self.state.d.next = State::Scale;
                 }
+                // WQ-5: what is wrong in itself waits for no read: the checks below overrule this one.
                 if self.parks.q.val() {
                     self.state.d.next = State::Park;
                 }
+                // WQ-2, RAW-4: LENGTH_ERROR.
                 if self.unequal.q.val() | self.too_long.q.val() | (self.raw.q.val() & self.no_frame.q.val()) {
                     self.errors.d.next = self.length_error.val();
                     self.state.d.next = State::Finish;
                 }
+                // WQ-2, RAW-4: FORMAT_ERROR goes before it.
                 if self.malformed.q.val()
                     | (self.reading.val() & !self.may_read.q.val())
                     | (self.raw.q.val() & (self.rdma.q.val() | self.has_immediate.q.val()))
@@ -696,6 +702,7 @@ impl Logic for Walker {
                     self.errors.d.next = self.format_error.val();
                     self.state.d.next = State::Finish;
                 }
+                // WQ-8: the segments behind the first 64 bytes could not be read.
                 if self.unread.q.val() {
                     self.errors.d.next = self.transport.val();
                     self.state.d.next = State::Finish;
@@ -720,6 +727,7 @@ impl Logic for Walker {
             }
             State::Rest => {
                 self.beyond.d.next = self.beyond_now.val();
+                // REQ-8: a read goes on from its first missing byte.
                 self.immediate.d.next = self.length.q.val() - self.sum.q.val();
                 self.has_immediate.d.next = false;
                 self.remote_address.d.next =
@@ -753,6 +761,7 @@ impl Logic for Walker {
                 }
             }
             State::Cut => {
+                // WIRE-2: every packet has the path MTU, but the last.
                 self.packet_left.d.next = self.mtu.q.val();
                 self.words.d.next = self.mtu.q.val().get_bits::<10>(3);
                 if self.fits.val() {
@@ -775,6 +784,7 @@ impl Logic for Walker {
                     self.errors.d.next = self.transport.val();
                     self.state.d.next = State::Finish;
                 } else if self.beyond.q.val().get_bits::<3>(20).any() {
+                    // REQ-1: a read has 2^20 PSNs at most.
                     // READ_DEPTH of the largest, and what else may be in flight, stay below 2^23 PSNs.
                     self.errors.d.next = self.length_error.val();
                     self.state.d.next = State::Finish;

@@ -85,6 +85,7 @@ impl Logic for Heading {
         self.length.next = self.packet.val().length;
         self.replies.next = self.packet.val().reply;
         self.reads.next = self.packet.val().operation == self.op_read.val();
+        // WIRE-3: a PSN of 15 modulo 16.
         self.asks.next = self.psn.val().get_bits::<4>(0) == bits::<4>(15);
         self.is_raw.next = self.row.val().get_bits::<2>(24).all();
         self.is_reliable.next = self.row.val().get_bit(24) ^ self.row.val().get_bit(25);
@@ -95,6 +96,7 @@ impl Logic for Heading {
         self.up_eight.next = self.length.val() + bits::<13>(7);
         self.extended.next = self.packet.val().has_immediate;
         self.value.next = self.packet.val().immediate;
+        // WIRE-1: the opcode of the operation and of the packet's place.
         self.send_opcode.next = self.send_middle.val();
         if self.packet.val().first {
             self.send_opcode.next = self.send_first.val();
@@ -144,6 +146,7 @@ impl Logic for Heading {
             self.job.next.opcode = self.response_opcode.val();
         }
         self.job.next.psn = self.psn.val();
+        // WIRE-3: the last packet asks, too.
         self.job.next.ack_request =
             self.is_reliable.val() & (self.packet.val().last | self.asks.val()) & !self.replies.val();
         self.job.next.pad = self.pad.val();

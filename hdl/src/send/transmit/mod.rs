@@ -336,6 +336,7 @@ impl Logic for Transmit {
         if self.packet.val().restart | self.replies.val() {
             self.packet_psn.next = self.packet.val().psn;
         }
+        // WIRE-4: a PSN for each packet; a read takes those of its answer.
         self.last_psn.next = self.packet_psn.val() + self.packet.val().beyond;
         // One adder: the one more is a carry from below.
         self.doubled.next = (bit_cast::<25, 24>(self.packet_psn.val()) << 1) | bits::<25>(1);
@@ -363,9 +364,11 @@ impl Logic for Transmit {
 
         // What is wrong with the packet, if anything; the first reason of a message is the one it completes with.
         self.error.next = self.no_error.val();
+        // WQ-8: its data could not be read.
         if self.was_failed.q.val() {
             self.error.next = self.transport.val();
         }
+        // WQ-2: a segment was refused when its bytes moved.
         if self.was_refused.q.val() {
             self.error.next = self.protection.val();
         }
@@ -373,6 +376,7 @@ impl Logic for Transmit {
             self.error.next = self.packet.val().errors;
         }
         self.gone.next = !self.was_connected.q.val() | (!self.packet.val().send & self.was_flushed.q.val());
+        // WQ-4: DESC_FLUSHED_ERROR, or TRANSPORT_ERROR if a packet went out.
         if self.gone.val() & (self.packet.val().send | self.has_errors.q.val()) {
             self.error.next = self.flushed.val();
             if self.was_started.val() {
@@ -411,9 +415,11 @@ impl Logic for Transmit {
         self.failed_valid.next = self.failing.q.val();
         self.failed.next.vi = self.vi.q.val();
         self.failed.next.psn = self.packet.val().psn;
+        // RSP-7: MSN counts the messages executed.
         // The read was counted when its request was taken; it is not executed after all.
         self.counted_msn.next = bit_cast::<24, 32>(self.packet.val().immediate);
         self.failed.next.msn = self.counted_msn.val() - 1;
+        // WQ-8: NAK_OPERATIONAL. RSP-5, RSP-6: NAK_ACCESS, if it is the memory that is refused.
         self.failed.next.syndrome = self.nak_operational.val();
         if self.forbidden.q.val() {
             self.failed.next.syndrome = self.nak_access.val();
@@ -430,6 +436,7 @@ impl Logic for Transmit {
         self.nak_left.d.next = false;
         self.done.next = false;
         self.payload_ready.next = self.framer.payload_ready.val();
+        // RSP-5: what was asked for behind a refused read has no answer.
         // Nobody is told: the VI's connection, or the one that the acknowledgement is of, is no more; or it would be of what was asked for
         // behind an answer that was refused.
         self.untold.next = self.was_idle.q.val()
@@ -487,6 +494,7 @@ impl Logic for Transmit {
                 } else if self.sends.val() {
                     self.framer.job_valid.next = true;
                     if self.framer.job_ready.val() {
+                        // WQ-3: PSNs of packets that are not sent are the next message's.
                         self.contexts.write_enable.next = true;
                         self.contexts.write_address.next = self.vi.q.val();
                         self.contexts.write_data.next =
@@ -508,6 +516,7 @@ impl Logic for Transmit {
                         self.errors.d.next = self.error.val();
                         // Not what a VI that is not connected does to its messages; nor a lost descriptor,
                         // which is reported by who lost it.
+                        // WQ-3: a reliable VI breaks by a descriptor's own error.
                         self.breaks.d.next = self.is_reliable.val()
                             & self.error.val().any()
                             & !self.gone.val()
@@ -616,7 +625,7 @@ impl Logic for Transmit {
         self.sent.next.number = self.packet.val().number;
         self.fault.next.vi = self.vi.q.val();
         self.fault.next.code = bits::<8>(0);
-        // What is sent again is not the same. (Segments that could not be read are an error of the descriptor's own, which says it.)
+        // REQ-7: what is sent again is not the same. (WQ-8: segments that could not be read are an error of the descriptor's own, which says it.)
         if !self.packet.val().send
             & !self.packet.val().unread
             & (self.packet.val().errors == self.transport.val())

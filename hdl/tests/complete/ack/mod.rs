@@ -51,6 +51,7 @@ fn shown(dut: &Bench) -> Request {
     Request { vi: get("vi"), psn: get("psn"), msn: get("msn"), syndrome: get("syndrome") }
 }
 
+/// Rule RSP-7.
 #[test]
 fn nothing_is_released_before_its_writes_are_out() {
     let mut dut = ready();
@@ -104,6 +105,7 @@ fn a_request_whose_writes_were_out_before_it_came_is_released_at_once() {
     }
 }
 
+/// Rule RSP-7.
 #[test]
 fn what_waits_is_merged_and_the_newest_of_each_vi_is_sent() {
     let mut dut = ready();
@@ -151,6 +153,7 @@ fn what_waits_is_merged_and_the_newest_of_each_vi_is_sent() {
     assert!(sent > 500 && requests > 2 * sent, "{requests} requests, {sent} sent");
 }
 
+/// Rule RSP-7.
 #[test]
 fn an_ack_behind_a_waiting_nak_does_not_replace_it() {
     let mut dut = ready();
@@ -227,6 +230,7 @@ fn said(dut: &mut Bench) -> Option<Request> {
     found
 }
 
+/// Rule RSP-8.
 #[test]
 fn the_last_word_is_kept_and_repeated_until_it_is_forgotten() {
     let mut dut = ready();

@@ -11,6 +11,7 @@ use crate::bundle::Bundle;
 use crate::ring::Ring;
 
 /// A request of Reliable Reception is released behind a read of the ring opened last, wherever that lies.
+/// Rule RSP-7.
 #[test]
 fn reception_is_acknowledged_behind_a_read() {
     let mut dut = ready();

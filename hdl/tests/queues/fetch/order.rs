@@ -2,6 +2,7 @@
 
 use super::World;
 
+/// Rule WQ-1.
 #[test]
 fn every_descriptor_once_and_in_order() {
     let mut world = World::new(&[0, 1, 7, 62, 63]);

@@ -103,6 +103,7 @@ fn disabled_it_waits() {
 
 /// With nobody finishing anything, exactly as much is fetched as the windows allow, and then all is quiet: a queue
 /// without room is not looked at over and over.
+/// Rules WQ-2 and REQ-1.
 #[test]
 fn fetches_up_to_the_window_and_rests() {
     let mut world = World::new(&[0, 9]);

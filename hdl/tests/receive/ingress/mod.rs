@@ -205,6 +205,7 @@ fn full_rate_without_a_gap() {
     assert_eq!(rig.overflows, 0);
 }
 
+/// Rule FRAME-1.
 #[test]
 fn disabled_swallows_whole_frames() {
     let mut rig = Rig::new();

@@ -3,6 +3,7 @@
 use super::{sample, Rig};
 use crate::frames::{repair, SERVER};
 
+/// Rules FRAME-2: padding; FRAME-4, FRAME-5, FRAME-6, FRAME-8 and FRAME-9: the reason of each.
 #[test]
 fn lies_and_oddities() {
     let mut rig = Rig::new(SERVER);
@@ -86,6 +87,7 @@ fn lies_and_oddities() {
 }
 
 /// Frames cut to every length, with one field of another's: it counts where the frame has it whole.
+/// Rule FRAME-5.
 #[test]
 fn a_cut_frame_is_nobody_s_by_the_fields_that_it_has_whole() {
     let mut rig = Rig::new(SERVER);

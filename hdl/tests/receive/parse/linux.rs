@@ -22,6 +22,7 @@ fn every_frame_of_linux() {
     assert_eq!(kept, 1092 + 43, "frames of a kind we take");
 }
 
+/// Rule FRAME-7.
 #[test]
 fn any_changed_byte_is_seen() {
     let mut rig = Rig::new(SERVER);

@@ -174,6 +174,7 @@ fn every_length_and_opcode() {
 }
 
 /// With the headers it has or without, and more bytes than they have.
+/// Rules FRAME-6 and FRAME-8.
 #[test]
 fn every_opcode_whatever_follows() {
     let mut rig = Rig::new(SERVER);

@@ -8,6 +8,7 @@ use viaduct_spec::wire::{opcode, syndrome};
 use super::{acknowledge, broken, buffer, complete, fill, packet, world, BUFFER, DONE, VI};
 use crate::world::{Descriptor, Event};
 
+/// Rules RSP-3; and WQ-2: what a receive is checked for.
 #[test]
 fn errors_of_the_descriptor() {
     type Spoil = fn(&mut Descriptor);
@@ -140,6 +141,7 @@ fn errors_of_the_descriptor() {
 }
 
 /// Bytes are checked, not what a segment has room for: one that reaches past its region takes what fits into it.
+/// Rule WQ-2.
 #[test]
 fn a_segment_may_reach_past_its_region() {
     for reliable in [false, true] {
@@ -178,6 +180,7 @@ fn a_segment_may_reach_past_its_region() {
     }
 }
 
+/// Rule WQ-8.
 #[test]
 fn a_failed_read_of_the_descriptor() {
     let mut world = world(service::UNRELIABLE);
@@ -195,6 +198,7 @@ fn a_failed_read_of_the_descriptor() {
     assert_eq!(world.bytes(BUFFER, 50), fill(50, 2));
 }
 
+/// Rule RSP-3.
 #[test]
 fn a_lost_descriptor_is_skipped() {
     let spoilt = || Descriptor { lost: true, ..Descriptor::new(&[]) };

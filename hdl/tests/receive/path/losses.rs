@@ -9,6 +9,7 @@ use super::{acknowledge, broken, buffer, complete, fill, packet, world, BUFFER, 
 use crate::frames::Frame;
 use crate::world::Descriptor;
 
+/// Rule RSP-1.
 #[test]
 fn reliable_duplicates_and_gaps() {
     let mut world = world(service::RELIABLE_DELIVERY);
@@ -48,6 +49,7 @@ fn reliable_duplicates_and_gaps() {
     assert_eq!(world.count("count_message"), 3);
 }
 
+/// Rules UNR-2 and UNR-3.
 #[test]
 fn unreliable_losses() {
     let mut world = world(service::UNRELIABLE);
@@ -100,6 +102,7 @@ fn unreliable_losses() {
 }
 
 /// However many packets are lost, what comes then is taken, unless it lies 2^16 packets behind or less: a duplicate.
+/// Rule UNR-2.
 #[test]
 fn an_unreliable_vi_hears_again_after_any_loss() {
     let only = opcode::UC_SEND_ONLY;
@@ -128,6 +131,7 @@ fn an_unreliable_vi_hears_again_after_any_loss() {
 }
 
 /// What overtakes the beginning of its message takes no PSN: the beginning is not taken for a duplicate.
+/// Rule UNR-2.
 #[test]
 fn unreliable_reordering() {
     let mut world = world(service::UNRELIABLE);
@@ -147,6 +151,7 @@ fn unreliable_reordering() {
     assert_eq!((world.count("count_psn"), world.count("count_partial")), (0, 2));
 }
 
+/// Rule RSP-2.
 #[test]
 fn reliable_order_is_kept() {
     let full = fill(256, 0);

@@ -149,6 +149,7 @@ fn a_message_over_many_segments() {
     }
 }
 
+/// Rule FRAME-10.
 #[test]
 fn strangers() {
     let mut world = world(service::UNRELIABLE);

@@ -9,6 +9,7 @@ use super::{acknowledge, broken, buffer, complete, fill, packet, world, BUFFER, 
 use crate::frames::Frame;
 use crate::world::{Descriptor, Event, World};
 
+/// Rules UNR-4 and RSP-4.
 #[test]
 fn no_receive_posted() {
     let mut unreliable = world(service::UNRELIABLE);
@@ -36,6 +37,7 @@ fn no_receive_posted() {
     );
 }
 
+/// Rule FRAME-11.
 #[test]
 fn a_posted_receive_is_waited_for() {
     let mut world = world(service::RELIABLE_DELIVERY);
@@ -85,6 +87,7 @@ fn others_complete(position: u64) -> Event {
 }
 
 /// The VI's frames wait, in their order, for a receive that is posted and does not come; another VI's go on.
+/// Rule FRAME-11.
 #[test]
 fn a_receive_that_does_not_come_holds_back_its_own_vi_only() {
     for reliable in [false, true] {
@@ -131,6 +134,7 @@ fn a_receive_that_does_not_come_holds_back_its_own_vi_only() {
 }
 
 /// One that never comes costs the others 131 us, once. Then its VI's frames are dropped, and counted, until it is there.
+/// Rule FRAME-12.
 #[test]
 fn a_vi_whose_receives_never_come_loses_its_frames() {
     let mut world = two_vis(service::RELIABLE_DELIVERY, 40);
@@ -184,6 +188,7 @@ fn frames_set_aside_meet_the_end_of_their_vi() {
     assert_eq!((world.count("count_no_vi"), world.count("count_overflow")), (3, 0));
 }
 
+/// Rules WQ-4; and LIFE-1: receives live over connections.
 #[test]
 fn flush_takes_the_message_in_progress_first() {
     let mut world = world(service::UNRELIABLE);

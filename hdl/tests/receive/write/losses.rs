@@ -12,6 +12,7 @@ use super::{
 use crate::frames::Frame;
 use crate::world::Descriptor;
 
+/// Rule UNR-3.
 #[test]
 fn an_unreliable_write_that_loses_a_packet() {
     let mut world = world(service::UNRELIABLE);
@@ -45,6 +46,7 @@ fn an_unreliable_write_that_loses_a_packet() {
     assert_eq!(world.bytes(TARGET, 4), b"last");
 }
 
+/// Rule RSP-1.
 #[test]
 fn a_duplicate_is_acknowledged_and_not_written() {
     let mut world = world(service::RELIABLE_DELIVERY);

@@ -147,6 +147,7 @@ fn writes_of_each_length_land_where_they_say() {
     }
 }
 
+/// Rule WIRE-1.
 #[test]
 fn immediate_data_takes_one_receive() {
     for service in SERVICES {

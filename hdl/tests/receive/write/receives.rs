@@ -12,6 +12,7 @@ use super::{
 use crate::frames::Frame;
 use crate::world::{Descriptor, Event};
 
+/// Rule RSP-4.
 #[test]
 fn receiver_not_ready() {
     let stays = |row: &mut [u64]| {

@@ -12,6 +12,7 @@ use super::{
 use crate::frames::Frame;
 use crate::world::{Descriptor, Event};
 
+/// Rules RSP-5 and UNR-4.
 #[test]
 fn what_may_not_be_written_is_refused() {
     let end = TARGET + LENGTH;
@@ -70,6 +71,7 @@ fn what_may_not_be_written_is_refused() {
     }
 }
 
+/// Rule RSP-5.
 #[test]
 fn a_vi_that_gives_no_right() {
     for service in SERVICES {
@@ -96,6 +98,7 @@ fn a_vi_that_gives_no_right() {
     }
 }
 
+/// Rule RSP-2.
 #[test]
 fn lengths_that_disagree_with_the_reth() {
     let first = |n, size| packet(opcode::RC_WRITE_FIRST, n, (TARGET, RKEY, size), &fill(256, 1));

@@ -2,6 +2,7 @@
 
 use super::{pieces, read, Read, World};
 
+/// Rule RSP-1.
 #[test]
 fn a_request_that_comes_again_is_answered_from_itself() {
     let mut world = World::new();

@@ -199,6 +199,7 @@ pub fn pieces(read: Read, mtu: u64) -> Vec<Piece> {
         .collect()
 }
 
+/// Rule WIRE-4.
 #[test]
 fn an_answer_has_the_packets_that_its_bytes_need() {
     let mut world = World::new();
@@ -257,6 +258,7 @@ fn vis_take_turns_and_each_answers_in_order() {
     assert_eq!(world.freed, [0, 1, 2]);
 }
 
+/// Rule RSP-6.
 #[test]
 fn one_more_than_agreed_is_not_kept() {
     let mut world = World::new();

@@ -6,6 +6,7 @@ use viaduct_spec::tables::table;
 use super::{read, World};
 use crate::bundle::Bundle;
 
+/// Rule RSP-7.
 #[test]
 fn a_read_waits_for_the_writes_before_it() {
     let mut world = World::new();
@@ -23,6 +24,7 @@ fn a_read_waits_for_the_writes_before_it() {
 }
 
 /// Its answer acknowledges what came before.
+/// Rule RSP-7.
 #[test]
 fn a_read_of_reliable_reception_waits_for_what_was_received_before_it() {
     for reception in [0, 1] {

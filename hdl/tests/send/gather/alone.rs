@@ -91,6 +91,7 @@ fn a_message_of_a_past_epoch_ends_without_a_word() {
 }
 
 /// What makes an RDMA read none: no right, no depth, immediate data.
+/// Rule WQ-2.
 #[test]
 fn a_read_that_may_not_be_one_is_malformed() {
     for (right, depth, immediate) in [(1, 4, 0), (0, 4, 0), (1, 0, 0), (1, 4, control::IMMEDIATE)] {

@@ -84,6 +84,7 @@ impl World {
 }
 
 /// At any time: before the VI's first head is looked at, in the midst of them, behind them.
+/// Rule LIFE-2.
 #[test]
 fn nothing_of_a_life_that_is_over_comes_behind_the_commit() {
     let mut setup = setup();

@@ -9,12 +9,14 @@ use super::setup;
 use super::traffic::run;
 use crate::port::{self, fields};
 
+/// Rule WIRE-2.
 #[test]
 fn cuts_messages_into_packets() {
     run(&mut setup(), 600, false, false, any);
 }
 
 /// Frames of the raw channel, of every length about the limits, and in one segment or a few.
+/// Rule RAW-4.
 #[test]
 fn a_raw_frame_is_one_packet() {
     let mut setup = setup();
@@ -50,6 +52,7 @@ fn a_raw_frame_is_one_packet() {
     });
 }
 
+/// Rule WQ-2.
 #[test]
 fn refuses_what_is_wrong() {
     run(&mut setup(), 1500, true, false, any);

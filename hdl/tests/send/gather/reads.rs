@@ -226,6 +226,7 @@ impl World {
     }
 }
 
+/// Rule REQ-8.
 #[test]
 fn every_read_asks_for_what_is_left_of_it() {
     let mut world = World::new();

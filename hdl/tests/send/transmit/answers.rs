@@ -52,7 +52,7 @@ fn an_answer_between_packets_that_are_dropped_goes_out() {
 }
 
 /// A peer's read is refused when its answer is made: that breaks the VI, the NAK is asked for, and no acknowledgement of what was asked for
-/// behind the read leaves ahead of the NAK (docs/semantics.md, Responder 5), until the VI is connected again.
+/// behind the read leaves ahead of the NAK (docs/semantics.md, RSP-5), until the VI is connected again.
 #[test]
 fn an_answer_that_is_refused_holds_back_acknowledgements() {
     for (refused, code, nak) in [

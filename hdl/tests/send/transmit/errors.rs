@@ -7,6 +7,7 @@ use viaduct_spec::tables::{service, table, transmit, vi_states};
 use super::{lengths, world, Given, Vi};
 use crate::port::{self, fields};
 
+/// Rule WQ-3.
 #[test]
 fn bad_packets_end_their_message() {
     let mut world = world();

@@ -117,6 +117,7 @@ fn lengths(rng: &mut ChaCha8Rng) -> Vec<usize> {
     lengths
 }
 
+/// Rules WIRE-1 and WIRE-3.
 #[test]
 fn frames_are_exact() {
     let mut world = world();

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::{super::vis::ViState, *};
 
+/// Rule LIFE-3: the order of its commits.
 #[test]
 fn a_vi_is_created_connected_and_destroyed() {
     let (ledger, agent) = open();

@@ -83,6 +83,7 @@ impl<H: Host> Device<H> {
 
     /// An event goes to the error ring, if there is one. That has no error ring of its own: a refusal by its memory is a loss too.
     fn report(&mut self, event: Event, more: &mut Effects) {
+        // CQ-3: an event goes to the error ring, or is lost and counted.
         let is_ring = |row: &Row| row.is(completion_queue::LIVE) && row.is(completion_queue::EVENTS);
         let ring = self.tables.completion_queue.iter().position(is_ring);
         let entry = Entry { token: event.word(), vi: event.index as u64, receive: event.receive };

@@ -16,24 +16,30 @@ use crate::model::tables::{Row, ViState};
 impl<H: Host> Device<H> {
     /// Takes a frame from the wire or from ourselves.
     pub fn take_frame(&mut self, frame: &[u8], damaged: bool) {
+        // FRAME-1: nothing is taken or counted.
         if !self.receives() {
             return;
         }
         self.counters.count(counter::FRAMES_RECEIVED);
         let reading = match damaged {
+            // FRAME-4: damage that the MAC saw.
             true => Err(Drop::Malformed),
             false => frame::read(frame, self.registers.identity()),
         };
         let wanted = self.registers.raw_channel().wants(frame);
+        // FRAME-3: a frame is counted for the first reason. RAW-3: what has one of ours is not given to the channel.
         let reason = match reading {
             Ok(reading) if reading.queue_pair == AGENT_QUEUE_PAIR && wanted => return self.take_raw(frame),
+            // FRAME-9: a congestion notification, but not to the open channel's queue pair.
             Ok(reading) if reading.packet.opcode == opcode::CONGESTION => counter::CONGESTION,
             Ok(reading) => {
+                // FRAME-9: a mark is counted, and the frame goes on.
                 if reading.marked {
                     self.counters.count(counter::CONGESTION);
                 }
                 return self.take_packet(reading);
             }
+            // FRAME-5, RAW-1: not ours, unless the channel takes it.
             Err(Drop::NotOurs) if wanted => return self.take_raw(frame),
             Err(Drop::NotOurs) => counter::DROP_NOT_OURS,
             Err(Drop::Malformed) => counter::DROP_MALFORMED,
@@ -70,10 +76,12 @@ impl<H: Host> Device<H> {
                     false => self.take_class(vi, class, &reading.packet),
                 }
             }
+            // RSP-8: a VI that broke repeats its last NAK.
             Some((vi, Class::Request, ViState::Error)) => {
                 self.counters.count(counter::DROP_NO_VI);
                 self.vis[vi].responder.repeat_nak(&self.choices);
             }
+            // FRAME-10: no VI that is connected to who sent it.
             _ => self.counters.count(counter::DROP_NO_VI),
         }
     }
@@ -82,6 +90,7 @@ impl<H: Host> Device<H> {
     /// for a receive of a VI that is breaking.
     fn must_wait(&self, vi: usize, needs_receive: bool) -> bool {
         let is_heard = self.choices.unheard.is_none();
+        // FRAME-11: for a receive that is posted and not fetched yet, or behind others of its VI.
         let waits = needs_receive && is_heard && self.vis[vi].receives.is_behind() && !self.serves();
         waits || self.held.concerns(vi)
     }

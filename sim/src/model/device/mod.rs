@@ -202,8 +202,11 @@ impl<H: Host> Device<H> {
         let old = std::mem::replace(place, staged);
         let mut result = None;
         match number {
+            // LIFE-1: the queue is empty, at position 0. LIFE-2: what was posted before is forgotten.
             table::WORK_QUEUE => self.vis[row / 2].renew_queue(row % 2 == 1),
+            // LIFE-1: a life begins.
             table::TRANSMIT => self.act(row, |part, context, _| part.requester.renew(context)),
+            // LIFE-2: what came for the VI is forgotten.
             table::RECEIVE => {
                 self.act(row, |part, context, _| part.responder.renew(context));
                 self.take_held(row..row + 1);

@@ -25,6 +25,7 @@ const KIND_NAK: u8 = syndrome::NAK_SEQUENCE & KIND;
 impl Requester {
     /// An answer to a connected VI.
     pub fn take_answer(&mut self, packet: &Packet, context: &mut Context<'_>, effects: &mut Effects) {
+        // REQ-2: an answer to no PSN in flight is a ghost.
         if !self.in_flight(packet.psn) {
             return effects.count(counter::DROP_RESPONSE);
         }
@@ -40,6 +41,7 @@ impl Requester {
         match (code & KIND, code) {
             (KIND_ACK, _) => {
                 effects.count(counter::ACKS_RECEIVED);
+                // REQ-2: an ACK does not pass an unanswered read.
                 if self.acknowledge(psn::add(packet.psn, 1), context, effects) {
                     self.implied_nak();
                 }
@@ -52,6 +54,7 @@ impl Requester {
                     self.not_ready(packet.psn, code, context, effects);
                 }
             }
+            // REQ-4: NAK_SEQUENCE sends again. REQ-6: not while the receiver's time runs.
             (_, syndrome::NAK_SEQUENCE) => {
                 effects.count(counter::NAKS_RECEIVED);
                 if self.acknowledge(packet.psn, context, effects) {
@@ -60,6 +63,7 @@ impl Requester {
                     self.rewind();
                 }
             }
+            // REQ-4: a refusal, and NAK_OPERATIONAL for an unknown code.
             (_, syndrome::NAK_INVALID | syndrome::NAK_ACCESS | syndrome::NAK_OPERATIONAL) => {
                 effects.count(counter::NAKS_RECEIVED);
                 self.take_refusal(packet.psn, code, context, effects);
@@ -92,6 +96,7 @@ impl Requester {
         let Some(read) = reads.first().copied().cloned() else {
             return effects.count(counter::DROP_RESPONSE);
         };
+        // REQ-3: at the expected PSN only. REQ-2: what is beyond it is an implied NAK.
         let expected = psn::later(read.first, self.oldest);
         if packet.psn != expected {
             let of_a_read = reads.iter().any(|read| read.holds(packet.psn));
@@ -107,6 +112,7 @@ impl Requester {
         let number = psn::ahead(packet.psn, read.first);
         let from = u64::from(number) * mtu;
         let length = u64::from(read.descriptor.length).saturating_sub(from).min(mtu);
+        // REQ-3: with the opcode and length of its place.
         // Its place in the answer, as it was asked for last or as it was at first.
         let asked = number.checked_sub(read.asked).map(|at| response_opcode(at, read.packets - read.asked));
         let placed = [Some(response_opcode(number, read.packets)), asked].contains(&Some(packet.opcode));
@@ -133,6 +139,7 @@ impl Requester {
                 effects.add(counter::BYTES_RECEIVED, length);
                 effects.push(Effect::Advance(psn::add(packet.psn, 1)));
             }
+            // WQ-2: a read's own segment is refused when its answer comes.
             // As if the peer had refused it: the request was good.
             Err(bits) => {
                 effects.push(Effect::Refused { psn: expected, bits, code: event_code::CONN_LOST });
@@ -141,7 +148,7 @@ impl Requester {
     }
 }
 
-/// Where the data of a read goes is read from its descriptor when it comes (Requester 3); none if that is not there any more.
+/// Where the data of a read goes is read from its descriptor when it comes (REQ-3); none if that is not there any more.
 fn where_it_goes(read: &Message, data: &[u8], context: &mut Context<'_>) -> Option<Descriptor> {
     if data.is_empty() {
         return Some(read.descriptor.clone());

@@ -65,6 +65,7 @@ impl Message {
 
     /// Everything before this PSN is acknowledged.
     pub fn note_acknowledged(&mut self, to: u32) {
+        // REQ-2: a message is complete when its last PSN is acknowledged.
         let whole = self.started && self.sent == self.packets;
         if self.outcome.is_none() && whole && psn::ahead(to, self.end()) < psn::HALF {
             self.outcome = Some(0);

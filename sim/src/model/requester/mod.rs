@@ -71,6 +71,7 @@ pub struct Requester {
 impl Requester {
     /// The send queue's row has been committed: nothing is posted.
     pub fn renew_queue(&mut self) {
+        // LIFE-2: nothing that was posted before is left.
         let (next, oldest, sent_to) = (self.next, self.oldest, self.sent_to);
         *self = Self { next, oldest, sent_to, ..Self::default() };
     }
@@ -179,8 +180,11 @@ impl Requester {
     /// Whether the next message may start, whose operation is known.
     fn may_start(&self, message: &Message, depth: u64) -> bool {
         let reads = self.messages.iter().filter(|other| other.is_open_read()).count();
+        // WQ-5: a fence waits for every read before it.
         let fence = message.descriptor.fenced() && reads != 0;
+        // REQ-9: at most READ_DEPTH reads are outstanding.
         let full = message.descriptor.operation() == Operation::Read && reads as u64 >= depth.max(1);
+        // REQ-1: no message starts with 2^22 PSNs in flight.
         // Longer messages than this are refused.
         let window = psn::ahead(self.next, self.oldest) < psn::HALF / 2;
         !fence && !full && window
@@ -193,6 +197,7 @@ impl Requester {
         if self.begins.is_some() {
             return;
         }
+        // WQ-2, REQ-1: at most SEND_WINDOW sends at a time.
         let most = context.choices.send_ahead.clamp(1, SEND_WINDOW);
         while self.messages.len() < most && self.queue.has_more() {
             match self.queue.fetch(false, context) {
@@ -202,6 +207,7 @@ impl Requester {
                 Fetched::Misplaced => {
                     // It has its place among those that are flushed.
                     self.messages.push_back(Message::skipped());
+                    // WQ-6: POST_DESC, and the place is passed over.
                     return effects.break_vi(event_code::POST_DESC, false);
                 }
             }
@@ -219,6 +225,7 @@ impl Requester {
         if !waited && (led || !reliable) && self.waits_to_complete(context) {
             return self.fetch_more(context, effects);
         }
+        // WQ-1: sends complete in order.
         let Some(bits) = self.messages.front().and_then(|head| head.outcome) else {
             return self.fetch_more(context, effects);
         };
@@ -257,6 +264,7 @@ impl Requester {
     pub fn flush(&mut self, idle: bool, context: &mut Context<'_>, effects: &mut Effects) {
         self.stop();
         if let Some(message) = self.messages.pop_front() {
+            // WQ-4: TRANSPORT_ERROR if a packet went out, otherwise flushed.
             let unknown =
                 if message.sent != 0 { status::TRANSPORT_ERROR } else { status::DESC_FLUSHED_ERROR };
             end(&message, message.outcome.unwrap_or(unknown), effects);
@@ -287,6 +295,7 @@ impl Requester {
 /// A message is done with: 0, or its error bit.
 fn end(message: &Message, bits: u32, effects: &mut Effects) {
     let Some(posted) = message.posted else { return effects.push(Effect::Consume { receive: false }) };
+    // WQ-3: with an error Length is 0.
     let length = if bits == 0 { message.descriptor.length } else { 0 };
     let status = message.descriptor.operation().status() | bits;
     effects.complete(false, posted, Ending { status, length, immediate: None });

@@ -54,6 +54,7 @@ fn check(descriptor: &Descriptor, rows: &Rows<'_>) -> Result<u32, u32> {
     let code = rows.send_service();
     let depth = rows.transmit().get(transmit::READ_DEPTH);
     let reads = rows.sends_reliably() && row.is(gather::RDMA_READ) && depth != 0;
+    // RAW-4: no immediate data, and no RDMA.
     if code == service::RAW && descriptor.immediate().is_some() {
         return Err(status::FORMAT_ERROR);
     }
@@ -65,6 +66,7 @@ fn check(descriptor: &Descriptor, rows: &Rows<'_>) -> Result<u32, u32> {
         return raw::check_length(descriptor).map(|()| 1);
     }
     let packets = psn::packets(descriptor.length.into(), rows.send_mtu());
+    // REQ-1: the most PSNs that a read, or another message, has.
     let most = if descriptor.operation() == Operation::Read { psn::LONGEST_READ } else { psn::HALF / 2 };
     if packets > u64::from(most) {
         return Err(status::LENGTH_ERROR);
@@ -89,14 +91,17 @@ fn make(
     let mut packet = Packet {
         opcode: opcode::RC_READ_REQUEST,
         psn,
+        // WIRE-3: the last packet asks, and every PSN of 15 modulo 16.
         ack_request: reliable && (last || psn % ACKNOWLEDGE_EVERY == ACKNOWLEDGE_EVERY - 1),
         body: Vec::new(),
     };
+    // REQ-8: a read asks from its first missing byte.
     if descriptor.operation() == Operation::Read {
         packet.ack_request = true;
         packet.body = reth(descriptor, from, length.saturating_sub(from));
         return Ok(Made::Packet(packet));
     }
+    // WIRE-2: every packet has the path MTU, but the last.
     let count = if raw { length } else { length.saturating_sub(from).min(mtu as u64) };
     let data = scatter::gather(descriptor, tag, from, count as usize, &mut context.memory)?;
     effects.add(counter::BYTES_SENT, count);
@@ -104,6 +109,7 @@ fn make(
         return Ok(Made::Frame(data));
     }
     let immediate = descriptor.immediate().filter(|_| last);
+    // WIRE-1: the opcode of the operation and of the packet's place.
     packet.opcode = match (number, last) {
         (0, true) => opcode::RC_SEND_ONLY,
         (0, false) => opcode::RC_SEND_FIRST,
@@ -133,6 +139,7 @@ impl Requester {
             && (message.started
                 || message.outcome.is_some()
                 || self.may_start(message, depth)
+                // WQ-5: nor for a fence.
                 // What is wrong in itself waits for no read.
                 || check(&message.descriptor, rows).is_err())
     }
@@ -168,7 +175,7 @@ impl Requester {
         }
     }
 
-    /// The descriptor whose turn had come when the VI began to send again is wrong, and the VI breaks by it before that has left (Requester 4);
+    /// The descriptor whose turn had come when the VI began to send again is wrong, and the VI breaks by it before that has left (REQ-4);
     /// for whoever leads the model. Whether there is one.
     pub fn fail_ahead(&mut self, context: &mut Context<'_>, effects: &mut Effects) -> bool {
         // A message whose first packets have left, or the one behind those that have.
@@ -210,6 +217,7 @@ impl Requester {
         let new = Descriptor::read(posted.place, tag, &mut context.memory).map_err(|_| Failure::Changed)?;
         check(&new, &context.rows).map_err(Failure::Own)?;
         let old = &message.descriptor;
+        // REQ-7: it must be the same as the first time.
         let same = new.operation() == old.operation() && new.length == old.length;
         if !same || new.sum() != old.sum() {
             return Err(Failure::Changed);
@@ -224,6 +232,7 @@ impl Requester {
         let ticks = context.rows.transmit().get(transmit::TIMEOUT);
         let message = &mut self.messages[at];
         let read = message.descriptor.operation() == Operation::Read;
+        // WIRE-4: a PSN for each packet.
         // The request of a read stands for all PSNs of its answer.
         let through = if read { message.packets } else { number + 1 };
         let fresh = message.sent < through;
@@ -236,6 +245,7 @@ impl Requester {
             message.asked = number;
         }
         let from = psn::add(message.first, number);
+        // UNR-1: an unreliable message is done when it has left.
         if whole && !reliable {
             message.outcome = Some(0);
         }
@@ -259,6 +269,7 @@ impl Requester {
     /// descriptor says why.
     fn fail(&mut self, at: usize, number: u32, bits: u32, context: &Context<'_>, effects: &mut Effects) {
         let message = &mut self.messages[at];
+        // WQ-3: it completes with its own error.
         message.outcome = Some(bits);
         if context.choices.unheard.is_some() {
             return;

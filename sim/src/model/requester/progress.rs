@@ -39,6 +39,7 @@ impl Requester {
     pub fn advance(&mut self, to: u32, context: &Context<'_>, effects: &mut Effects) {
         if self.oldest != to {
             self.oldest = to;
+            // REQ-5: progress resets the counts and the time. REQ-6: and ends the receiver's.
             (self.retries, self.rnr_retries, self.implied, self.pause) = (0, 0, None, None);
             self.timer = timeout(context).filter(|_| to != self.sent_to);
             // What was acknowledged meanwhile is not sent again.
@@ -72,10 +73,11 @@ impl Requester {
     }
 
     /// An answer that stands behind an unanswered read says that the read or its answer was lost. Once is
-    /// enough: what was under way then may say it again (Requester 2).
+    /// enough: what was under way then may say it again (REQ-2).
     pub fn implied_nak(&mut self) {
         let missing = self.oldest;
         match &mut self.implied {
+            // REQ-2: an implied NAK is taken once.
             Some(taken) if taken.missing == missing => taken.again = taken.asked,
             _ => {
                 self.implied = Some(Implied { missing, asked: false, again: false });
@@ -106,12 +108,13 @@ impl Requester {
         self.pause.is_some_and(|until| context.now < until)
     }
 
-    /// The receiver is not ready: from the oldest PSN again after the time of its code (Requester 6).
+    /// The receiver is not ready: from the oldest PSN again after the time of its code (REQ-6).
     pub fn not_ready(&mut self, number: u32, code: u8, context: &Context<'_>, effects: &mut Effects) {
         if self.waits(context) {
             // It has said so before.
             return;
         }
+        // REQ-6: RNR_RETRIES in a row.
         if self.rnr_retries >= context.rows.transmit().get(transmit::RNR_RETRIES) {
             let bits = remote_error(&context.rows);
             return effects.push(Effect::Refused { psn: number, bits, code: event_code::CONN_LOST });
@@ -156,6 +159,7 @@ impl Requester {
             return;
         }
         effects.count(counter::TIMEOUTS);
+        // REQ-5: RETRIES in a row, and RDMA_TRANSPORT of a read.
         if self.retries >= context.rows.transmit().get(transmit::RETRIES) {
             let oldest = self.oldest;
             let read = self.holder(oldest).is_some_and(|message| message.is_open_read());

@@ -45,15 +45,18 @@ impl Responder {
         let data = match data {
             Ok(data) => data,
             // A VI breaks once, by one cause, and that has been said.
+            // RSP-6: when another request has broken the VI, its NAK is all that is said.
             Err(_) if self.last_nak.is_some() => return,
             Err(unread) => {
                 // Its region has gone since it was asked for, or its memory, or its range is looked at only now. Then it was
                 // not executed, and nothing behind it is acknowledged.
                 self.replies.clear();
+                // RSP-5, RSP-6: NAK_ACCESS. WQ-8: NAK_OPERATIONAL if the host has not given it.
                 let (syndrome, event) = match unread {
                     Unread::Refused => (syndrome::NAK_ACCESS, event_code::RDMAR_PROT),
                     Unread::Failed => (syndrome::NAK_OPERATIONAL, event_code::CONN_LOST),
                 };
+                // RSP-7: MSN counts the messages executed.
                 let nak = Nak { psn, msn: psn::add(msn, u32::MAX), syndrome };
                 return self.refuse(nak, event, None, context, effects);
             }

@@ -51,6 +51,7 @@ pub struct Responder {
 impl Responder {
     /// RECEIVE has been committed: the expected PSN.
     pub fn renew(&mut self, context: &Context<'_>) {
+        // LIFE-2: what came for the VI is forgotten.
         let expected = context.rows.receive().get(receive::PSN) as u32;
         *self = Self { expected, ..Self::default() };
     }
@@ -75,6 +76,7 @@ impl Responder {
 
     /// A request to a VI that broke: its last NAK again, if there is one.
     pub fn repeat_nak(&mut self, choices: &Choices) {
+        // RSP-8: one that broke without a NAK says nothing.
         if let Some(Nak { psn, msn, syndrome }) = self.last_nak {
             self.replies.acknowledge(psn, msn, syndrome, choices.answers_apart);
         }
@@ -84,6 +86,7 @@ impl Responder {
     /// `asks`: for an acknowledgement.
     pub fn delivered(&mut self, number: u32, written: bool, asks: bool, choices: &Choices) {
         if !written {
+            // RSP-7: a status that cannot be written is a NAK_OPERATIONAL.
             self.break_with(self.nak(number, syndrome::NAK_OPERATIONAL), choices);
         } else if asks {
             self.reply(number, syndrome::ACK, choices);

@@ -30,6 +30,7 @@ impl Responder {
             (Request::Write(..), Some(Inbound::Write { .. })) => !request.is_first(),
             _ => false,
         };
+        // RSP-2, UNR-3: out of place, or not of the length of its place.
         if !follows || !request.fits(context.rows.receive_mtu()) {
             return Err(Refusal::lost(syndrome::NAK_INVALID));
         }
@@ -58,6 +59,7 @@ impl Responder {
         let error = receive.descriptor.check_receive();
         if error != 0 {
             self.inbound = Some(Inbound::Send { receive, done: 0, ending: 0 });
+            // RSP-3, UNR-4: the receive is malformed.
             return Err(Refusal::receive(syndrome::NAK_OPERATIONAL, error | operation));
         }
         Ok(receive)
@@ -85,6 +87,7 @@ impl Responder {
             Err(bits) => {
                 self.inbound = Some(inbound);
                 let syndrome = match bits {
+                    // RSP-3, UNR-4: longer than its receive, or its memory is refused.
                     status::LENGTH_ERROR => syndrome::NAK_INVALID,
                     _ => syndrome::NAK_OPERATIONAL,
                 };
@@ -107,9 +110,11 @@ impl Responder {
             (None, _) => return Err(Refusal::lost(syndrome::NAK_INVALID)),
         };
         let (left, count) = (length.saturating_sub(done), part.data.len() as u64);
+        // RSP-2: the length is not RETH's.
         if if part.last { count != left } else { count >= left } {
             return Err(Refusal::lost(syndrome::NAK_INVALID));
         }
+        // RSP-5: first the VI's right, then the receive, then the range and the data.
         if !context.rows.receive().is(receive::RDMA_WRITE) {
             let receive = match part.immediate.map(|_| receives.take(context, effects)) {
                 Some(Taken::Receive(receive)) => Some(receive),

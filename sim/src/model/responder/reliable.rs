@@ -30,6 +30,7 @@ impl Responder {
         context: &mut Context<'_>,
         effects: &mut Effects,
     ) {
+        // RSP-1: packets are executed at the expected PSN only.
         let distance = psn::ahead(packet.psn, self.expected);
         if distance == 0 {
             return self.execute(packet, receives, context, effects);
@@ -106,6 +107,7 @@ impl Responder {
     /// No receive is posted: later, or never.
     fn not_ready_for(&mut self, packet: &Packet, context: &Context<'_>, effects: &mut Effects) {
         let row = context.rows.receive();
+        // RSP-4: the VI stays, or breaks in VIA's way.
         if row.is(receive::RNR_STAY) {
             self.asked = true;
             let code = syndrome::RNR_NAK | row.get(receive::RNR_TIMER) as u8;
@@ -149,13 +151,16 @@ impl Responder {
         let row = context.rows.receive();
         let depth = (row.get(receive::READ_DEPTH) as usize).min(READ_DEPTH);
         let misplaced = self.inbound.is_some() || packet.body.len() != 16;
+        // RSP-2: out of place, or too long.
         if misplaced || length > MOST_READ {
             return Err(Refusal::lost(syndrome::NAK_INVALID));
         }
         let refusal = |syndrome| Refusal::Break { syndrome, event: event_code::RDMAR_PROT, ending: None };
+        // RSP-5: the VI's right.
         if !row.is(receive::RDMA_READ) {
             return Err(refusal(syndrome::NAK_INVALID));
         }
+        // RSP-6: more reads than READ_DEPTH.
         if self.replies.open_reads() >= depth {
             return Err(Refusal::lost(syndrome::NAK_INVALID));
         }
@@ -177,6 +182,7 @@ impl Responder {
         let packets = psn::packets(length, context.rows.receive_mtu()) as u32;
         let tag = context.rows.receive_tag();
         let access = Access { place, span: length, tag, right: Right::RemoteRead };
+        // RSP-5: of no bytes only the VI's right is asked for.
         let unasked = length == 0 || context.choices.reads_late;
         let allowed = unasked || context.memory.probe(access).is_ok();
         allowed.then_some(Read { first, packets, place, length })
@@ -190,6 +196,7 @@ impl Responder {
             return self.reply(newest, syndrome::ACK, context.choices);
         };
         let packets = psn::packets(length, context.rows.receive_mtu());
+        // RSP-1: a read within one of the last four is executed again.
         let within = self.reads.iter().any(|read| read.holds(packet.psn, packets));
         if packet.body.len() != 16 || length > MOST_READ || !within {
             return effects.count(counter::DROP_PSN);

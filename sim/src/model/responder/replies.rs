@@ -132,6 +132,7 @@ impl Replies {
     pub fn acknowledge(&mut self, number: u32, msn: u32, syndrome: u8, apart: bool) {
         let new = Reply::Acknowledge { psn: number, msn, syndrome };
         match self.0.back().filter(|_| !apart) {
+            // RSP-7: but not an ACK for a NAK.
             // The newer one stands for the older.
             Some(Reply::Acknowledge { syndrome: syndrome::ACK, psn, .. })
                 if syndrome == syndrome::ACK && psn::later(number, *psn) == number =>

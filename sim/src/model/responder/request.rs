@@ -86,6 +86,7 @@ impl<'a> Request<'a> {
     /// It takes a receive: a send's first packet, or a write's last with immediate data.
     pub fn takes_receive(&self) -> bool {
         match self {
+            // WIRE-1: which packet takes a receive.
             Self::Send(part) => part.first,
             Self::Write(part, _) => part.immediate.is_some(),
             Self::Read { .. } => false,

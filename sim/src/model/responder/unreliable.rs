@@ -26,11 +26,13 @@ impl Responder {
     ) -> bool {
         let distance = psn::ahead(number, self.expected);
         let twice = context.breaks(Mutant::Twice) && request.is_first();
+        // UNR-2: what lies just behind is a duplicate.
         if psn::just_behind(number, self.expected) && !twice {
             effects.count(counter::DROP_PSN);
             return false;
         }
         if !request.is_first() {
+            // UNR-2: MIDDLE and LAST at the expected PSN only. UNR-3: otherwise there is a gap.
             if distance != 0 {
                 self.cut_off(vi, context, effects);
                 effects.count(counter::DROP_PARTIAL);
@@ -94,8 +96,10 @@ impl Responder {
                 effects.count(counter::DROP_NO_RECEIVE);
                 // An RDMA write's data is there all the same.
                 self.inbound = None;
+                // UNR-4: no receive is posted.
                 event_code::RECVQ_EMPTY
             }
+            // UNR-4: the receive says why.
             Refusal::Break { ending: Some(bits), .. } => return self.abandon(bits, effects),
             Refusal::Break { event: event_code::CONN_LOST, .. } => {
                 // A packet that does not fit into its message.
@@ -113,6 +117,7 @@ impl Responder {
 
     /// The message under way will not be whole.
     fn cut_off(&mut self, vi: usize, context: &Context<'_>, effects: &mut Effects) {
+        // UNR-3: RDMAW_ABORT, or PARTIAL_ERROR in the receive.
         if matches!(self.inbound, Some(Inbound::Write { .. })) {
             self.inbound = None;
             let code = event_code::RDMAW_ABORT;

@@ -39,6 +39,7 @@ fn get(bench: &Bench, slot: u64, field: Field) -> u64 {
     field.get(&bench.entry(0, 5, slot))
 }
 
+/// Rule CQ-1.
 #[test]
 fn entries_come_in_order_with_a_phase_that_turns_each_lap() {
     let mut bench = pair(2);
@@ -54,6 +55,7 @@ fn entries_come_in_order_with_a_phase_that_turns_each_lap() {
     }
 }
 
+/// Rule CQ-2.
 #[test]
 fn without_room_the_entry_is_lost_and_the_vi_breaks() {
     let mut bench = pair(2);
@@ -67,6 +69,7 @@ fn without_room_the_entry_is_lost_and_the_vi_breaks() {
     assert_eq!(get(&bench, 0, cq_entry::PHASE), 1, "nothing is written over");
 }
 
+/// Rule CQ-6.
 #[test]
 fn an_armed_queue_interrupts_once_and_at_once_if_there_is_news() {
     let mut bench = pair(4);
@@ -83,6 +86,7 @@ fn an_armed_queue_interrupts_once_and_at_once_if_there_is_news() {
     assert_eq!(interrupts(&mut bench), 2);
 }
 
+/// Rule CQ-5.
 #[test]
 fn a_resize_tells_what_was_written_and_goes_on_in_the_new_ring() {
     let mut bench = pair(2);
@@ -150,6 +154,7 @@ fn a_moderated_vector_rests_and_then_sends_once() {
     assert!(waited > (TICKS << 7) - 10_000 && waited < (TICKS << 7) + 10_000, "{waited} cycles");
 }
 
+/// Rule CQ-3.
 #[test]
 fn events_go_to_the_error_ring_or_are_lost() {
     let mut bench = pair(6);

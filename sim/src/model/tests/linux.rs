@@ -148,6 +148,7 @@ fn is_last(packet: &Packet) -> bool {
         .contains(&packet.opcode)
 }
 
+/// Rules WIRE-1 and WIRE-2.
 #[test]
 fn our_packets_are_those_of_linux() {
     for (name, mtu) in [("rc_ops", 2), ("rc_mtu256", 0), ("rc_mtu4096", 4), ("rc_psn_wrap", 2)] {

@@ -21,6 +21,7 @@ fn lost(number: u64) -> Faults {
     Faults { drop: [number].into(), ..Faults::default() }
 }
 
+/// Rules UNR-1 and UNR-3.
 #[test]
 fn rules_1_and_3_a_send_is_complete_when_it_has_left_and_a_gap_is_partial() {
     for missing in 1..=3 {
@@ -37,6 +38,7 @@ fn rules_1_and_3_a_send_is_complete_when_it_has_left_and_a_gap_is_partial() {
     }
 }
 
+/// Rule UNR-2.
 #[test]
 fn rule_2_no_message_is_delivered_twice() {
     let mut bench = pair(Level::unreliable());
@@ -50,6 +52,7 @@ fn rule_2_no_message_is_delivered_twice() {
     assert_eq!(bench.counter(1, counter::DROP_PSN), 4);
 }
 
+/// Rule UNR-3.
 #[test]
 fn rule_3_an_rdma_write_with_a_gap_is_aborted() {
     for missing in 2..=3 {
@@ -65,6 +68,7 @@ fn rule_3_an_rdma_write_with_a_gap_is_aborted() {
     }
 }
 
+/// Rule UNR-3.
 #[test]
 fn rule_3_a_payload_that_does_not_fit_is_a_gap() {
     let level = Level::unreliable();
@@ -84,6 +88,7 @@ fn rule_3_a_payload_that_does_not_fit_is_a_gap() {
     assert_eq!(bench.events(1), []);
 }
 
+/// Rule UNR-4.
 #[test]
 fn rule_4_no_receive_a_short_one_and_a_wrong_one() {
     let mut bench = pair(Level::unreliable());
@@ -107,6 +112,7 @@ fn rule_4_no_receive_a_short_one_and_a_wrong_one() {
     assert_eq!(bench.events(1), []);
 }
 
+/// Rule UNR-4.
 #[test]
 fn rule_4_a_refused_rdma_write_is_an_event_or_the_receive_s() {
     for immediate in [false, true] {
@@ -125,6 +131,7 @@ fn rule_4_a_refused_rdma_write_is_an_event_or_the_receive_s() {
     }
 }
 
+/// Rule WQ-2.
 #[test]
 fn there_is_no_unreliable_read() {
     let mut bench = pair(Level::unreliable());
@@ -160,6 +167,7 @@ fn raw(flags: &[viaduct_spec::layout::Field]) -> Bench {
     bench
 }
 
+/// Rules RAW-1; and RAW-5: how they are counted.
 #[test]
 fn raw_frames_go_as_they_are_to_who_wants_them() {
     let own = [2, 0, 0, 0, 0, 3];
@@ -192,6 +200,7 @@ fn raw_frames_go_as_they_are_to_who_wants_them() {
     }
 }
 
+/// Rules RAW-2 and RAW-4.
 #[test]
 fn the_raw_channel_drops_and_never_waits() {
     let mut bench = raw(&[]);

@@ -46,6 +46,7 @@ fn wrong() -> Vec<(Descriptor, u32)> {
     ]
 }
 
+/// Rules WQ-2 and WQ-3.
 #[test]
 fn rules_2_and_3_a_wrong_descriptor_completes_with_its_error_and_breaks_a_reliable_vi() {
     for level in levels() {
@@ -66,6 +67,7 @@ fn rules_2_and_3_a_wrong_descriptor_completes_with_its_error_and_breaks_a_reliab
     }
 }
 
+/// Rules WQ-2 and WQ-3.
 #[test]
 fn rule_2_an_unreliable_message_that_has_begun_is_cut_off() {
     let mut bench = pair(Level::unreliable());
@@ -83,6 +85,7 @@ fn rule_2_an_unreliable_message_that_has_begun_is_cut_off() {
     );
 }
 
+/// Rule WQ-2.
 #[test]
 fn rule_2_the_segments_of_a_read_are_looked_at_when_its_answer_comes() {
     for (target, error) in [(DATA, status::PROTECTION_ERROR), (DATA + (1 << 40), status::RDMA_PROT_ERROR)] {
@@ -99,6 +102,7 @@ fn rule_2_the_segments_of_a_read_are_looked_at_when_its_answer_comes() {
     }
 }
 
+/// Rules WQ-4; and REQ-1: SEND_WINDOW messages went out.
 #[test]
 fn rule_4_a_vi_that_breaks_completes_all_in_order() {
     let mut bench = pair(Level { timeout: 50, retries: 0, ..Level::reliable() });
@@ -119,6 +123,7 @@ fn rule_4_a_vi_that_breaks_completes_all_in_order() {
     assert_eq!(later.map(|place| bench.peek(0, place).1), [RECEIVED | FLUSHED, SENT | FLUSHED]);
 }
 
+/// Rule WQ-4.
 #[test]
 fn rule_4_the_receive_that_was_being_executed_is_a_transport_error() {
     let mut bench = pair(Level::reliable());
@@ -133,6 +138,7 @@ fn rule_4_the_receive_that_was_being_executed_is_a_transport_error() {
     assert_eq!(bench.events(1), [], "the agent did it");
 }
 
+/// Rule WQ-5.
 #[test]
 fn rule_5_a_fence_waits_for_reads_and_nothing_else_does() {
     for fence in [0, control::QFENCE] {
@@ -152,6 +158,7 @@ fn rule_5_a_fence_waits_for_reads_and_nothing_else_does() {
     }
 }
 
+/// Rule WQ-6.
 #[test]
 fn rule_6_a_position_outside_the_ring_breaks_the_vi_and_what_it_holds_is_flushed() {
     for level in levels() {
@@ -169,6 +176,7 @@ fn rule_6_a_position_outside_the_ring_breaks_the_vi_and_what_it_holds_is_flushed
     }
 }
 
+/// Rule WQ-6.
 #[test]
 fn rule_6_a_stale_slot_breaks_the_vi_and_what_was_good_is_flushed() {
     for level in levels() {
@@ -182,6 +190,7 @@ fn rule_6_a_stale_slot_breaks_the_vi_and_what_was_good_is_flushed() {
     }
 }
 
+/// Rule WQ-6.
 #[test]
 fn rule_6_a_descriptor_outside_live_memory_is_post_desc() {
     for level in levels() {
@@ -201,6 +210,7 @@ fn rule_6_a_descriptor_outside_live_memory_is_post_desc() {
     }
 }
 
+/// Rule WQ-7.
 #[test]
 fn a_completion_without_memory_breaks_the_vi() {
     let mut bench = pair(Level::unreliable());

@@ -25,6 +25,7 @@ fn refused(level: Level, descriptor: &Descriptor, prepare: impl FnOnce(&mut Benc
     (bench.peek(0, send), events[0].0)
 }
 
+/// Rules RSP-3, RSP-4 and RSP-5; and REQ-4: the table of refusals.
 #[test]
 fn responder_3_to_5_refusals_as_the_requester_sees_them() {
     let delivery = Level { rnr: 0, ..Level::reliable() };
@@ -55,6 +56,7 @@ fn responder_3_to_5_refusals_as_the_requester_sees_them() {
     }
 }
 
+/// Rule RSP-5.
 #[test]
 fn responder_5_a_refused_write_with_immediate_data_is_told_by_its_receive() {
     let mut bench = pair(Level::reliable());
@@ -67,6 +69,7 @@ fn responder_5_a_refused_write_with_immediate_data_is_told_by_its_receive() {
     assert_eq!(bench.events(1), [(event_code::CONN_LOST, 2, true, true)]);
 }
 
+/// Rule WQ-8.
 #[test]
 fn responder_6_a_read_that_the_host_does_not_answer_is_refused_as_operational() {
     let delivery = Level { rnr: 0, ..Level::reliable() };
@@ -82,6 +85,7 @@ fn responder_6_a_read_that_the_host_does_not_answer_is_refused_as_operational() 
     }
 }
 
+/// Rule RSP-6.
 #[test]
 fn responder_6_more_reads_than_agreed_are_refused() {
     let mut bench = pair(Level { depth: 1, timeout: 0, ..Level::reliable() });
@@ -95,6 +99,7 @@ fn responder_6_more_reads_than_agreed_are_refused() {
     assert_eq!(bench.counter(1, counter::READS_SERVED), 1);
 }
 
+/// Rules RSP-7: its MSN; and RSP-8.
 #[test]
 fn responder_7_a_read_that_is_not_answered_is_not_executed_and_its_nak_says_so_again_and_again() {
     let (address, handle) = unanswered(&mut Bench::new(2), 1);

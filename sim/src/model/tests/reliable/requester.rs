@@ -16,6 +16,7 @@ fn lost(number: u64) -> Faults {
     Faults { drop: [number].into(), ..Faults::default() }
 }
 
+/// Rules REQ-4 and REQ-5; and RSP-1: each message is executed once.
 #[test]
 fn requester_4_and_5_any_frame_may_be_lost_or_come_twice() {
     // A send of three packets, a write of three, a read of three, and the acknowledgements.
@@ -44,6 +45,7 @@ fn requester_4_and_5_any_frame_may_be_lost_or_come_twice() {
     }
 }
 
+/// Rule REQ-5.
 #[test]
 fn requester_5_retries_end_and_the_oldest_message_says_so() {
     for (operation, event) in [(0, event_code::CONN_LOST), (READ, event_code::RDMA_TRANSPORT)] {
@@ -66,6 +68,7 @@ fn requester_5_retries_end_and_the_oldest_message_says_so() {
     }
 }
 
+/// Rules REQ-6 and RSP-4.
 #[test]
 fn requester_6_a_receiver_that_is_not_ready_is_asked_again() {
     let mut bench = pair(Level { timeout: 0, ..Level::reliable() });
@@ -83,6 +86,7 @@ fn requester_6_a_receiver_that_is_not_ready_is_asked_again() {
     assert_eq!([bench.events(0), bench.events(1)], [[], []]);
 }
 
+/// Rule REQ-6.
 #[test]
 fn requester_6_its_retries_end() {
     for (service, error) in [
@@ -99,6 +103,7 @@ fn requester_6_its_retries_end() {
     }
 }
 
+/// Rule REQ-6.
 #[test]
 fn requester_6_a_nak_that_moves_nothing_leaves_the_wait_as_it_is_and_progress_ends_it() {
     // Code 0 asks for 655 ms, code 1 for ten microseconds.
@@ -124,6 +129,7 @@ fn requester_6_a_nak_that_moves_nothing_leaves_the_wait_as_it_is_and_progress_en
     }
 }
 
+/// Rule REQ-7.
 #[test]
 fn requester_7_what_is_sent_again_must_be_the_same() {
     for changed in [false, true] {
@@ -153,6 +159,7 @@ fn requester_7_what_is_sent_again_must_be_the_same() {
     }
 }
 
+/// Rules REQ-8; and REQ-2: an implied NAK asks for it.
 #[test]
 fn requester_8_a_read_is_asked_for_again_from_its_first_missing_byte() {
     let mut bench = pair(Level::reliable());
@@ -169,6 +176,7 @@ fn requester_8_a_read_is_asked_for_again_from_its_first_missing_byte() {
     assert_eq!(bench.counter(1, counter::READS_SERVED), 2);
 }
 
+/// Rule REQ-9.
 #[test]
 fn requester_9_no_more_reads_than_the_peer_keeps() {
     let mut bench = pair(Level { depth: 2, ..Level::reliable() });
@@ -178,6 +186,7 @@ fn requester_9_no_more_reads_than_the_peer_keeps() {
     assert_eq!(bench.counter(1, counter::NAKS_SENT), 0);
 }
 
+/// Rule WQ-8.
 #[test]
 fn a_read_that_the_host_does_not_answer_is_a_transport_error_and_breaks_reliable_connections() {
     for level in [Level::unreliable(), Level::reliable()] {
@@ -195,6 +204,7 @@ fn a_read_that_the_host_does_not_answer_is_a_transport_error_and_breaks_reliable
     }
 }
 
+/// Rule REQ-3.
 #[test]
 fn requester_3_a_read_that_was_asked_for_again_takes_the_original_s_opcodes() {
     // Linux answers so. A asks for 1000 bytes; nobody answers but the test.
@@ -224,6 +234,7 @@ fn requester_3_a_read_that_was_asked_for_again_takes_the_original_s_opcodes() {
     }
 }
 
+/// Rule REQ-4.
 #[test]
 fn requester_4_a_nak_of_an_unknown_code_refuses_its_message_and_completes_no_read_before_it() {
     for code in [0x64, 0x65, 0x7F, 0x80 | syndrome::NAK_OPERATIONAL] {
@@ -249,6 +260,7 @@ fn requester_4_a_nak_of_an_unknown_code_refuses_its_message_and_completes_no_rea
     }
 }
 
+/// Rule REQ-2.
 #[test]
 fn requester_2_ghosts_are_dropped_and_counted() {
     let mut bench = pair(Level::reliable());
@@ -261,6 +273,7 @@ fn requester_2_ghosts_are_dropped_and_counted() {
     assert_eq!(bench.state(B), vi_states::CONNECTED);
 }
 
+/// Rule WIRE-3.
 #[test]
 fn wire_a_request_asks_for_an_acknowledgement_in_its_last_and_every_16th_packet() {
     let mut bench = pair(Level::reliable());

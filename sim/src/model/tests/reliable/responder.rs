@@ -8,6 +8,7 @@ use super::by_hand::{answers, frame_of, reth};
 use super::{pair, A, B, WRITE};
 use crate::model::tests::bench::{handle, Descriptor, Level, DATA, SENT};
 
+/// Rule RSP-1.
 #[test]
 fn responder_1_ahead_of_the_expected_packet_one_nak_says_so() {
     let mut bench = pair(Level::reliable());
@@ -23,6 +24,7 @@ fn responder_1_ahead_of_the_expected_packet_one_nak_says_so() {
     assert_eq!(bench.counter(1, counter::NAKS_SENT), 2);
 }
 
+/// Rule WIRE-1.
 #[test]
 fn a_write_with_immediate_data_takes_a_receive_and_not_its_segments() {
     let mut bench = pair(Level::reliable());
@@ -36,6 +38,7 @@ fn a_write_with_immediate_data_takes_a_receive_and_not_its_segments() {
     assert_eq!(bench.read(1, DATA + 0x1000, 700), [3; 700]);
 }
 
+/// Rule RSP-2.
 #[test]
 fn responder_2_opcodes_out_of_place() {
     let (full, part) = ([1; 256], [1; 100]);
@@ -58,6 +61,7 @@ fn responder_2_opcodes_out_of_place() {
     }
 }
 
+/// Rule RSP-8.
 #[test]
 fn responder_8_the_last_nak_is_repeated() {
     let wrong = frame_of(opcode::RC_SEND_LAST, 0, true, &[1; 4]);
@@ -65,6 +69,7 @@ fn responder_8_the_last_nak_is_repeated() {
     assert_eq!(answers(&[wrong.clone(), later, wrong]).0, [(syndrome::NAK_INVALID, 0); 3]);
 }
 
+/// Rules RSP-1 and RSP-7.
 #[test]
 fn responder_1_and_7_a_duplicate_is_acknowledged_with_the_newest_psn() {
     let frames = [(0, true), (1, false), (2, true), (0, false), (1, true)].map(|(ahead, ask)| {
@@ -79,6 +84,7 @@ fn responder_1_and_7_a_duplicate_is_acknowledged_with_the_newest_psn() {
     assert_eq!(answers(&frames).0, expected);
 }
 
+/// Rule RSP-1.
 #[test]
 fn responder_1_a_duplicate_read_is_answered_from_its_own_request() {
     let read = |ahead, at: u64, length| {
