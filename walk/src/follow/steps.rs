@@ -66,7 +66,10 @@ impl State {
     pub fn step(&mut self, trace: &EndTrace<'_>, step: Step, before: usize) -> Result<bool, String> {
         // What the host says has taken effect by then: what it writes later is not read for it.
         let heard = trace.host.get(self.host).filter(|_| step == Step::Host);
-        self.nic.host().before = heard.map_or(before, |given| given.by.min(before));
+        // And what is done in one life does not read what is written for the next.
+        let next_life = trace.host[self.host..].iter().find(|given| given.renews);
+        let lives = next_life.map_or(before, |given| given.at.min(before));
+        self.nic.host().before = heard.map_or(lives, |given| given.by.min(before));
         if let Step::Unheard(late, cause) = step {
             return self.unheard(trace, (late, cause), before);
         }
