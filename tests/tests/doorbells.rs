@@ -27,12 +27,8 @@ fn doorbell(vi: u16, direction: Direction) -> u64 {
 fn prepare(scene: &mut Scene, vis: &mut [RawVi; 2], side: usize, length: usize) -> (usize, u64) {
     let host = &mut scene.hosts[side];
     let direction = [Direction::Send, Direction::Receive][side];
-    let bytes = Descriptor::of(host, 0x1000, length).encode();
-    let place = host.place(bytes.len());
-    host.memory.write(place, &bytes);
-    let token = vis[side].token(direction, &host.region, host.memory.address(place));
-    vis[side].store_token(direction, token);
-    (place, token)
+    let descriptor = Descriptor::of(host, 0x1000, length);
+    vis[side].store(host, direction, &descriptor)
 }
 
 #[test]

@@ -142,11 +142,19 @@ impl RawVi {
 
     /// Writes a descriptor into the host's memory and posts it; where it is.
     pub fn post(&mut self, host: &mut Host, direction: Direction, descriptor: &Descriptor) -> usize {
+        let (place, token) = self.store(host, direction, descriptor);
+        self.vi.ring_doorbell(direction, token).expect("the NIC answers");
+        place
+    }
+
+    /// The same without a doorbell; where it is, and its token. The NIC hears of it by the next doorbell, and has to read its slot of the ring.
+    pub fn store(&mut self, host: &mut Host, direction: Direction, descriptor: &Descriptor) -> (usize, u64) {
         let bytes = descriptor.encode();
         let place = host.place(bytes.len());
         host.memory.write(place, &bytes);
-        self.post_token(direction, self.token(direction, &host.region, host.memory.address(place)));
-        place
+        let token = self.token(direction, &host.region, host.memory.address(place));
+        self.store_token(direction, token);
+        (place, token)
     }
 
     /// Posts a send.

@@ -14,7 +14,7 @@ use viaduct_tests::load::RECEIVED;
 use viaduct_tests::raw::{Completion, Descriptor, RawVi, Region, LEVELS};
 use viaduct_tests::scene::Scene;
 use viaduct_tests::sent::SentPackets;
-use viaduct_tests::world::{Host, World};
+use viaduct_tests::world::World;
 
 use super::unkind_bus::{bus, counters, kind, rtl, READ_TIMEOUT};
 
@@ -89,16 +89,6 @@ impl Wanted {
     }
 }
 
-/// Posts a descriptor of which the doorbell says nothing: its slot of the ring has to be read.
-fn store(vi: &mut RawVi, host: &mut Host, direction: Direction, descriptor: &Descriptor) -> usize {
-    let bytes = descriptor.encode();
-    let place = host.place(bytes.len());
-    host.memory.write(place, &bytes);
-    let token = vi.token(direction, &host.region, host.memory.address(place));
-    vi.store_token(direction, token);
-    place
-}
-
 /// Two hosts, of which the first sends to the other, or reads its memory.
 struct Stage {
     scene: Scene,
@@ -170,13 +160,13 @@ impl Stage {
             return Message { vis, places };
         }
         if self.wanted == ReceiveSlot {
-            places[1] = Some(store(second, b, Direction::Receive, &into));
+            places[1] = Some(second.store(b, Direction::Receive, &into).0);
         }
         let receive = second.receive(b, &into);
         places[1] = places[1].or(Some(receive));
         if self.wanted == SendSlot {
             second.receive(b, &into);
-            places[0] = Some(store(first, a, Direction::Send, &from));
+            places[0] = Some(first.store(a, Direction::Send, &from).0);
         }
         world.run(4000);
         if !matches!(self.wanted, ReceiveSlot | ReceiveHead) {

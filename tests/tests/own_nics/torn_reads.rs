@@ -25,15 +25,11 @@ const READ: usize = 512;
 /// Posts the messages of a round: the NIC has to read all slots but the last.
 fn post(vi: &mut RawVi, host: &mut Host, direction: Direction, at: usize) -> [usize; MESSAGES] {
     std::array::from_fn(|n| {
-        let bytes = Descriptor::of(host, at + n * STEP, LENGTH).encode();
-        let place = host.place(bytes.len());
-        host.memory.write(place, &bytes);
-        let token = vi.token(direction, &host.region, host.memory.address(place));
+        let descriptor = Descriptor::of(host, at + n * STEP, LENGTH);
         match n + 1 == MESSAGES {
-            true => vi.post_token(direction, token),
-            false => vi.store_token(direction, token),
+            true => vi.post(host, direction, &descriptor),
+            false => vi.store(host, direction, &descriptor).0,
         }
-        place
     })
 }
 

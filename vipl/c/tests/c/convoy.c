@@ -9,11 +9,6 @@
 
 static struct world world;
 
-static void say(const char *what)
-{
-    CHECK(write(1, what, strlen(what)) == (ssize_t)strlen(what));
-}
-
 static void *set_attributes(void *unused)
 {
     VIP_MEM_ATTRIBUTES attributes;

@@ -10,11 +10,6 @@
 static struct world world;
 static VIP_CQ_HANDLE cq;
 
-static void say(const char *what)
-{
-    CHECK(write(1, what, strlen(what)) == (ssize_t)strlen(what));
-}
-
 /* Looks at memory, which costs no call, until the descriptor is complete; and a while longer, for its entry. */
 static void complete(const VIP_DESCRIPTOR *d)
 {
