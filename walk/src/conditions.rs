@@ -24,11 +24,11 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// Random ones. Half of the root complexes are kind, so that not every walk is slow.
+    /// Random ones; the links have no storms. Half of the root complexes are kind, so that not every walk is slow.
     pub fn random(random: &mut ChaCha8Rng, rates: Rates) -> Self {
         let mut made = Self {
             seed: random.random(),
-            link: Link { latency: random.random_range(8..64), rate: random.random_range(2..=8), storms: 0 },
+            link: Link::random_calm(random),
             bus: root_complex::Conditions {
                 round_trip: random.random_range(8..40),
                 ..root_complex::Conditions::default()

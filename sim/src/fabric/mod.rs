@@ -60,11 +60,13 @@ impl Default for Link {
 impl Link {
     /// A random one.
     pub fn random(random: &mut impl Rng) -> Self {
-        Self {
-            latency: random.random_range(8..64),
-            rate: random.random_range(2..=8),
-            storms: [0, 0, 500, 3000][random.random_range(0..4)],
-        }
+        let calm = Self::random_calm(random);
+        Self { storms: [0, 0, 500, 3000][random.random_range(0..4)], ..calm }
+    }
+
+    /// A random one without storms.
+    pub fn random_calm(random: &mut impl Rng) -> Self {
+        Self { latency: random.random_range(8..64), rate: random.random_range(2..=8), storms: 0 }
     }
 
     /// Whether a port is in a storm: it follows from the cycle alone, so that cycles which are skipped change nothing.

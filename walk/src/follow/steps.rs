@@ -68,8 +68,8 @@ impl State {
         let heard = trace.host.get(self.host).filter(|_| step == Step::Host);
         // And what is done in one life does not read what is written for the next.
         let next_life = trace.host[self.host..].iter().find(|given| given.renews);
-        let lives = next_life.map_or(before, |given| given.at.min(before));
-        self.nic.host().before = heard.map_or(lives, |given| given.by.min(before));
+        let in_life = next_life.map_or(before, |given| given.at.min(before));
+        self.nic.host().before = heard.map_or(in_life, |given| given.by.min(before));
         if let Step::Unheard(late, cause) = step {
             return self.unheard(trace, (late, cause), before);
         }
