@@ -60,17 +60,21 @@ fn of(open: &OpenNic, resource_code: c_int, error_code: c_int, op_code: u32) -> 
 fn tell(device: &Arc<Device>, event: &Event) {
     if event.code == event_code::CQ_OVERRUN {
         // There the number is the queue's.
-        let cq = CQS.find(|cq| Arc::ptr_eq(&cq.open.device, device) && cq.cq.is_of(event));
-        if let Some(cq) = cq {
-            hand(
-                &cq.open,
-                &mut ErrorDescriptor { cq: cq.handle, ..of(&cq.open, resource::CQ, CATASTROPHIC, 0) },
-            );
+        let found = CQS.find_map(|cq| {
+            let is_its = Arc::ptr_eq(&cq.open.device, device) && cq.cq.is_of(event);
+            is_its.then(|| (cq.handle, Arc::clone(&cq.open)))
+        });
+        if let Some((cq, open)) = found {
+            hand(&open, &mut ErrorDescriptor { cq, ..of(&open, resource::CQ, CATASTROPHIC, 0) });
         }
         return;
     }
-    let vi = VIS.find(|vi| Arc::ptr_eq(&vi.open.device, device) && vi.vi.is_of(event));
-    let Some(vi) = vi else { return };
+    // The program may destroy it while the handler runs, and what it had.
+    let found = VIS.find_map(|vi| {
+        let is_its = Arc::ptr_eq(&vi.open.device, device) && vi.vi.is_of(event);
+        is_its.then(|| (vi.handle, Arc::clone(&vi.open)))
+    });
+    let Some((vi, open)) = found else { return };
     let operation = match event.code {
         event_code::RDMAW_PROT | event_code::RDMAW_ABORT => status::OP_REMOTE_RDMA_WRITE,
         event_code::RDMAR_PROT | event_code::RDMA_TRANSPORT => status::OP_RDMA_READ,
@@ -79,7 +83,7 @@ fn tell(device: &Arc<Device>, event: &Event) {
     };
     // Events are VIA's codes plus 1.
     let code = c_int::from(event.code) - 1;
-    hand(&vi.open, &mut ErrorDescriptor { vi: vi.handle, ..of(&vi.open, resource::VI, code, operation) });
+    hand(&open, &mut ErrorDescriptor { vi, ..of(&open, resource::VI, code, operation) });
 }
 
 /// Calls the program's handler, or writes the error down.

@@ -77,9 +77,9 @@ impl<T> Table<T> {
         gone.iter().filter_map(|number| things.remove(number)).collect()
     }
 
-    /// The first one that `which` says.
-    pub fn find(&self, which: impl Fn(&T) -> bool) -> Option<Arc<T>> {
-        self.read().values().find(|thing| which(thing)).cloned()
+    /// The first that `of` has something of. The thing itself is not held: nobody who removes it finds it in use.
+    pub fn find_map<U>(&self, of: impl Fn(&T) -> Option<U>) -> Option<U> {
+        self.read().values().find_map(|thing| of(thing))
     }
 
     /// All that `which` says.

@@ -188,7 +188,7 @@ impl Device {
     /// Closes it, if nobody has the NIC open any more. It can be opened again when this returns, unless a handler of its own asks.
     fn close(self: Arc<Self>) {
         let devices = lock(&DEVICES);
-        let is_open = NICS.find(|open| Arc::ptr_eq(&open.device, &self)).is_some();
+        let is_open = NICS.find_map(|open| Arc::ptr_eq(&open.device, &self).then_some(())).is_some();
         if is_open || self.closed.swap(true, Ordering::AcqRel) {
             return;
         }

@@ -68,6 +68,44 @@ static void a_descriptor_under_another_tag_is_an_asynchronous_error(void)
     free(world.memory);
 }
 
+static volatile int held;
+
+static void on_error_held(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *error)
+{
+    on_error(context, error);
+    while (held)
+        usleep(1000);
+}
+
+static void a_handler_that_runs_does_not_keep_the_tag_of_a_vi_that_is_destroyed(void)
+{
+    struct world world;
+    VIP_PROTECTION_HANDLE other;
+    VIP_MEM_ATTRIBUTES attributes;
+    VIP_VI_HANDLE vi;
+    VIP_DESCRIPTOR *d;
+    errors = 0;
+    held = 1;
+    begin(&world, "nic0");
+    OK(VipErrorCallback(world.nic, NULL, on_error_held));
+    OK(VipCreatePtag(world.nic, &other));
+    vi = create_vi(&world, NULL, NULL);
+    attributes.Ptag = other;
+    attributes.EnableRdmaWrite = attributes.EnableRdmaRead = VIP_FALSE;
+    OK(VipSetMemAttributes(world.nic, world.memory, world.handle, &attributes));
+    OK(VipPostRecv(vi, descriptor(&world, 0, 64), world.handle));
+    await_error(1);
+    OK(VipDisconnect(vi));
+    IS(VipRecvDone(vi, &d), VIP_DESCRIPTOR_ERROR);
+    OK(VipDestroyVi(vi));
+    OK(VipDestroyPtag(world.nic, world.ptag));
+    held = 0;
+    OK(VipDeregisterMem(world.nic, world.memory, world.handle));
+    OK(VipDestroyPtag(world.nic, other));
+    OK(VipCloseNic(world.nic));
+    free(world.memory);
+}
+
 static void hosts_have_names(void)
 {
     VIP_NIC_HANDLE nic;
@@ -171,6 +209,7 @@ static void things_without_a_tag_are_taken_where_that_is_asked_for(void)
 
 static const struct test tests[] = {
     TEST(a_descriptor_under_another_tag_is_an_asynchronous_error),
+    TEST(a_handler_that_runs_does_not_keep_the_tag_of_a_vi_that_is_destroyed),
     TEST(hosts_have_names),
     TEST(a_forked_child_gets_errors_and_harms_nobody),
     TEST(things_without_a_tag_are_taken_where_that_is_asked_for),
