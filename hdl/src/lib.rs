@@ -24,4 +24,5 @@ pub mod protect;
 pub mod receive;
 pub mod reply;
 pub mod send;
+pub mod stream;
 pub mod vi;

@@ -14,18 +14,25 @@
 //! Tests: the co-simulation suite in `tests/`.
 
 use crate::admin::{Broadcast, Command, Counters, Registers};
-use crate::bus::{FrameBeat, TlpBeat};
+use crate::bus::{
+    Access, AckRequest, Acknowledged, AheadWord, Arm, Closed, Completion, CqEntry, CqStore, DmaCommand,
+    EpochWrite, Event, Filled, FrameBeat, MmioRead, MmioWrite, Packet, PayloadWord, Queue, QueueId, ReadBeat,
+    ReadRequest, ReadSent, Reply, Rewind, SendHead, Sent, StateWrite, TlpBeat, Vector, Vi, Whole, WriteBeat,
+    WriteVerdict,
+};
 use crate::complete::{Queues, Sends, Writer};
 use crate::dma::{DmaRead, DmaWrite};
 use crate::doorbell::{CqPages, Doorbell};
 use crate::edge::{TlpComplete, TlpReceive, TlpTransmit};
 use crate::fetch::Fetch;
+use crate::interrupt::VECTOR_ROW_LOG2;
 use crate::interrupt::{Notify, Vectors};
 use crate::prims::Number;
 use crate::protect::Protect;
 use crate::receive::Receive;
 use crate::reply::Requests;
 use crate::send::{Ack, Egress, Gather, Transmit};
+use crate::stream::{FlowSource, Source};
 use crate::vi::ViState;
 use rust_hdl::prelude::*;
 
@@ -276,27 +283,19 @@ impl Logic for Nic {
         self.rx_beat.next.data = self.tlp_rx_data.val();
         self.rx_beat.next.keep = self.tlp_rx_keep.val();
         self.rx_beat.next.last = self.tlp_rx_last.val();
-        self.tlp_receive.rx_valid.next = self.tlp_rx_valid.val();
-        self.tlp_receive.rx.next = self.rx_beat.val();
+        self.tlp_receive.rx.valid.next = self.tlp_rx_valid.val();
+        self.tlp_receive.rx.data.next = self.rx_beat.val();
         self.tlp_receive.rx_bar.next = self.tlp_rx_bar.val();
         self.tlp_rx_np_ready.next = self.tlp_receive.np_ready.val();
-        self.tlp_receive.read_ready.next = self.tlp_complete.read_ready.val();
-        self.tlp_complete.read_valid.next = self.tlp_receive.mmio_read_valid.val();
-        self.tlp_complete.read.next = self.tlp_receive.mmio_read.val();
-        self.tlp_complete.answer_valid.next = self.registers.answer_valid.val();
-        self.tlp_complete.answer.next = self.registers.answer.val();
+        Source::<MmioRead>::join(&mut self.tlp_receive.mmio_read, &mut self.tlp_complete.read);
+        FlowSource::<Bits<64>>::join(&mut self.registers.answer, &mut self.tlp_complete.answer);
         self.tlp_complete.cfg_requester_id.next = self.cfg_requester_id.val();
-        self.tlp_complete.tx_ready.next = self.tlp_transmit.completion_ready.val();
+        Source::<TlpBeat>::join(&mut self.tlp_complete.tx, &mut self.tlp_transmit.completion);
 
         // To the host.
-        self.tlp_transmit.posted_valid.next = self.dma_write.tx_valid.val();
-        self.tlp_transmit.posted.next = self.dma_write.tx.val();
-        self.tlp_transmit.message_valid.next = self.vectors.tx_valid.val();
-        self.tlp_transmit.message.next = self.vectors.tx.val();
-        self.tlp_transmit.nonposted_valid.next = self.dma_read.tx_valid.val();
-        self.tlp_transmit.nonposted.next = self.dma_read.tx.val();
-        self.tlp_transmit.completion_valid.next = self.tlp_complete.tx_valid.val();
-        self.tlp_transmit.completion.next = self.tlp_complete.tx.val();
+        Source::<TlpBeat>::join(&mut self.dma_write.tx, &mut self.tlp_transmit.posted);
+        Source::<TlpBeat>::join(&mut self.vectors.tx, &mut self.tlp_transmit.message);
+        Source::<TlpBeat>::join(&mut self.dma_read.tx, &mut self.tlp_transmit.nonposted);
         self.tlp_transmit.credit_ph.next = self.credit_ph.val();
         self.tlp_transmit.credit_pd.next = self.credit_pd.val();
         self.tlp_transmit.credit_nph.next = self.credit_nph.val();
@@ -304,59 +303,43 @@ impl Logic for Nic {
         self.tlp_transmit.credit_cd.next = self.credit_cd.val();
         self.tlp_transmit.bus_master.next = self.cfg_bus_master.val();
         self.tlp_transmit.max_payload.next = self.dma_write.cut.val();
-        self.tlp_transmit.tx_ready.next = self.tlp_tx_ready.val();
-        self.tlp_tx_valid.next = self.tlp_transmit.tx_valid.val();
-        self.tlp_tx_data.next = self.tlp_transmit.tx.val().data;
-        self.tlp_tx_keep.next = self.tlp_transmit.tx.val().keep;
-        self.tlp_tx_last.next = self.tlp_transmit.tx.val().last;
+        self.tlp_transmit.tx.ready.next = self.tlp_tx_ready.val();
+        self.tlp_tx_valid.next = self.tlp_transmit.tx.valid.val();
+        self.tlp_tx_data.next = self.tlp_transmit.tx.data.val().data;
+        self.tlp_tx_keep.next = self.tlp_transmit.tx.data.val().keep;
+        self.tlp_tx_last.next = self.tlp_transmit.tx.data.val().last;
         self.tlp_tx_class.next = self.tlp_transmit.tx_class.val();
 
         // DMA.
-        self.dma_read.command_valid.next = self.protect.read_valid.val();
-        self.dma_read.command.next = self.protect.read.val();
-        self.dma_read.completion_valid.next = self.tlp_receive.completion_valid.val();
-        self.dma_read.completion.next = self.tlp_receive.completion.val();
+        Source::<DmaCommand>::join(&mut self.protect.read, &mut self.dma_read.command);
+        FlowSource::<TlpBeat>::join(&mut self.tlp_receive.completion, &mut self.dma_read.completion);
         self.dma_read.cfg_requester_id.next = self.cfg_requester_id.val();
         self.dma_read.max_read.next = self.cfg_max_read.val();
         self.dma_read.extended_tag.next = self.cfg_extended_tag.val();
         self.dma_read.time_now.next = self.time_now.val();
-        self.dma_read.tx_ready.next = self.tlp_transmit.nonposted_ready.val();
-        self.dma_write.command_valid.next = self.protect.write_valid.val();
-        self.dma_write.command.next = self.protect.write.val();
-        self.dma_write.scatter_valid.next = self.receive.write_valid.val();
-        self.dma_write.scatter.next = self.receive.write.val();
-        self.dma_write.complete_valid.next = self.writer.write_valid.val();
-        self.dma_write.complete.next = self.writer.write.val();
+        Source::<DmaCommand>::join(&mut self.protect.write, &mut self.dma_write.command);
+        Source::<WriteBeat>::join(&mut self.receive.write, &mut self.dma_write.scatter);
+        Source::<WriteBeat>::join(&mut self.writer.write, &mut self.dma_write.complete);
         self.dma_write.cfg_requester_id.next = self.cfg_requester_id.val();
         self.dma_write.max_payload.next = self.cfg_max_payload.val();
-        self.dma_write.tx_ready.next = self.tlp_transmit.posted_ready.val();
 
         // The checker: every access to host memory.
-        self.protect.fetch_valid.next = self.fetch.access_valid.val();
-        self.protect.fetch.next = self.fetch.access.val();
-        self.protect.gather_valid.next = self.gather.access_valid.val();
-        self.protect.gather.next = self.gather.access.val();
-        self.protect.scatter_valid.next = self.receive.access_valid.val();
-        self.protect.scatter.next = self.receive.access.val();
+        Source::<Access>::join(&mut self.fetch.access, &mut self.protect.fetch);
+        Source::<Access>::join(&mut self.gather.access, &mut self.protect.gather);
+        Source::<Access>::join(&mut self.receive.access, &mut self.protect.scatter);
         // The writer goes first; the other one reads.
-        self.protect.complete_valid.next = self.writer.access_valid.val() | self.ack.access_valid.val();
-        self.protect.complete.next = self.ack.access.val();
-        if self.writer.access_valid.val() {
-            self.protect.complete.next = self.writer.access.val();
+        self.protect.complete.valid.next = self.writer.access.valid.val() | self.ack.access.valid.val();
+        self.protect.complete.data.next = self.ack.access.data.val();
+        if self.writer.access.valid.val() {
+            self.protect.complete.data.next = self.writer.access.data.val();
         }
         self.protect.drain.next = self.command.drain.val();
-        self.protect.read_retire_valid.next = self.dma_read.retire_valid.val();
-        self.protect.read_retire_epoch.next = self.dma_read.retire_epoch.val();
-        self.protect.write_retire_valid.next = self.dma_write.retire_valid.val();
-        self.protect.write_retire_epoch.next = self.dma_write.retire_epoch.val();
-        self.protect.read_ready.next = self.dma_read.command_ready.val();
-        self.protect.write_ready.next = self.dma_write.command_ready.val();
+        FlowSource::<bool>::join(&mut self.dma_read.retire, &mut self.protect.read_retire);
+        FlowSource::<bool>::join(&mut self.dma_write.retire, &mut self.protect.write_retire);
 
         // Registers, commands, commits.
-        self.registers.mmio_write_valid.next = self.tlp_receive.mmio_write_valid.val();
-        self.registers.mmio_write.next = self.tlp_receive.mmio_write.val();
-        self.registers.load_valid.next = self.tlp_complete.load_valid.val();
-        self.registers.load_address.next = self.tlp_complete.load_address.val();
+        FlowSource::<MmioWrite>::join(&mut self.tlp_receive.mmio_write, &mut self.registers.mmio_write);
+        FlowSource::<Bits<20>>::join(&mut self.tlp_complete.load, &mut self.registers.load);
         self.registers.result.next = self.command.result.val();
         self.registers.time_now.next = self.time_now.val();
         self.registers.counter_done.next = self.counters.read_done.val();
@@ -364,10 +347,8 @@ impl Logic for Nic {
         self.registers.vector_done.next = self.vectors.load_done.val();
         self.registers.vector_value.next = self.vectors.load_value.val();
         self.registers.vectors_pending.next = self.vectors.pending.val();
-        self.counters.read_valid.next = self.registers.counter_valid.val();
-        self.counters.read_index.next = self.registers.counter_index.val();
-        self.command.command_valid.next = self.registers.command_valid.val();
-        self.command.command.next = self.registers.command.val();
+        FlowSource::<Bits<6>>::join(&mut self.registers.counter, &mut self.counters.read);
+        FlowSource::<Bits<32>>::join(&mut self.registers.command, &mut self.command.command);
         self.command.stage0.next = self.registers.stage0.val();
         self.command.stage1.next = self.registers.stage1.val();
         self.command.stage2.next = self.registers.stage2.val();
@@ -376,163 +357,126 @@ impl Logic for Nic {
         self.command.settling.next = self.vi_state.settling.val();
         self.command.draining.next = self.protect.draining.val();
         self.command.query_state.next = self.vi_state.query_state.val();
-        self.command.commit_ready.next = self.broadcast.commit_ready.val();
-        self.broadcast.commit_valid.next = self.command.commit_valid.val();
-        self.broadcast.target.next = self.command.commit.val().target;
-        self.protect.commit_valid.next = self.broadcast.valid.val().get_bit(0);
-        self.fetch.commit_valid.next = self.broadcast.valid.val().get_bit(1);
-        self.doorbell.commit_valid.next = self.broadcast.valid.val().get_bit(2);
-        self.receive.commit_valid.next = self.broadcast.valid.val().get_bit(3);
-        self.transmit.commit_valid.next = self.broadcast.valid.val().get_bit(4);
-        self.sends.commit_valid.next = self.broadcast.valid.val().get_bit(5);
-        self.gather.commit_valid.next = self.broadcast.valid.val().get_bit(6);
-        self.writer.commit_valid.next = self.broadcast.valid.val().get_bit(7);
-        self.vi_state.commit_valid.next = self.broadcast.valid.val().get_bit(8);
-        self.notify.commit_valid.next = self.broadcast.valid.val().get_bit(9);
-        self.queues.commit_valid.next = self.broadcast.valid.val().get_bit(10);
-        self.vectors.commit_valid.next = self.broadcast.valid.val().get_bit(11);
-        self.requests.commit_valid.next = self.broadcast.valid.val().get_bit(12);
-        self.requests.commit.next = self.command.commit.val();
-        self.protect.commit.next = self.command.commit.val();
-        self.fetch.commit.next = self.command.commit.val();
-        self.doorbell.commit.next = self.command.commit.val();
-        self.receive.commit.next = self.command.commit.val();
-        self.transmit.commit.next = self.command.commit.val();
-        self.sends.commit.next = self.command.commit.val();
-        self.gather.commit.next = self.command.commit.val();
-        self.writer.commit.next = self.command.commit.val();
-        self.vi_state.commit.next = self.command.commit.val();
-        self.notify.commit.next = self.command.commit.val();
+        self.command.commit.ready.next = self.broadcast.commit_ready.val();
+        self.broadcast.commit_valid.next = self.command.commit.valid.val();
+        self.broadcast.target.next = self.command.commit.data.val().target;
+        self.protect.commit.valid.next = self.broadcast.valid.val().get_bit(0);
+        self.fetch.commit.valid.next = self.broadcast.valid.val().get_bit(1);
+        self.doorbell.commit.valid.next = self.broadcast.valid.val().get_bit(2);
+        self.receive.commit.valid.next = self.broadcast.valid.val().get_bit(3);
+        self.transmit.commit.valid.next = self.broadcast.valid.val().get_bit(4);
+        self.sends.commit.valid.next = self.broadcast.valid.val().get_bit(5);
+        self.gather.commit.valid.next = self.broadcast.valid.val().get_bit(6);
+        self.writer.commit.valid.next = self.broadcast.valid.val().get_bit(7);
+        self.vi_state.commit.valid.next = self.broadcast.valid.val().get_bit(8);
+        self.notify.commit.valid.next = self.broadcast.valid.val().get_bit(9);
+        self.queues.commit.valid.next = self.broadcast.valid.val().get_bit(10);
+        self.vectors.commit.valid.next = self.broadcast.valid.val().get_bit(11);
+        self.requests.commit.valid.next = self.broadcast.valid.val().get_bit(12);
+        self.requests.commit.data.next = self.command.commit.data.val();
+        self.protect.commit.data.next = self.command.commit.data.val();
+        self.fetch.commit.data.next = self.command.commit.data.val();
+        self.doorbell.commit.data.next = self.command.commit.data.val();
+        self.receive.commit.data.next = self.command.commit.data.val();
+        self.transmit.commit.data.next = self.command.commit.data.val();
+        self.sends.commit.data.next = self.command.commit.data.val();
+        self.gather.commit.data.next = self.command.commit.data.val();
+        self.writer.commit.data.next = self.command.commit.data.val();
+        self.vi_state.commit.data.next = self.command.commit.data.val();
+        self.notify.commit.data.next = self.command.commit.data.val();
         self.taken.next = bits::<13>(0);
-        self.queues.commit.next = self.command.commit.val();
-        self.vectors.commit.next = self.command.commit.val();
+        self.queues.commit.data.next = self.command.commit.data.val();
+        self.vectors.commit.data.next = self.command.commit.data.val();
         self.command.written.next = self.queues.result.val();
-        self.taken.next = self.taken.val().replace_bit(0, self.protect.commit_ready.val());
-        self.taken.next = self.taken.val().replace_bit(1, self.fetch.commit_ready.val());
-        self.taken.next = self.taken.val().replace_bit(2, self.doorbell.commit_ready.val());
-        self.taken.next = self.taken.val().replace_bit(3, self.receive.commit_ready.val());
-        self.taken.next = self.taken.val().replace_bit(4, self.transmit.commit_ready.val());
-        self.taken.next = self.taken.val().replace_bit(5, self.sends.commit_ready.val());
-        self.taken.next = self.taken.val().replace_bit(6, self.gather.commit_ready.val());
-        self.taken.next = self.taken.val().replace_bit(7, self.writer.commit_ready.val());
-        self.taken.next = self.taken.val().replace_bit(8, self.vi_state.commit_ready.val());
-        self.taken.next = self.taken.val().replace_bit(9, self.notify.commit_ready.val());
-        self.taken.next = self.taken.val().replace_bit(10, self.queues.commit_ready.val());
-        self.taken.next = self.taken.val().replace_bit(11, self.vectors.commit_ready.val());
-        self.taken.next = self.taken.val().replace_bit(12, self.requests.commit_ready.val());
+        self.taken.next = self.taken.val().replace_bit(0, self.protect.commit.ready.val());
+        self.taken.next = self.taken.val().replace_bit(1, self.fetch.commit.ready.val());
+        self.taken.next = self.taken.val().replace_bit(2, self.doorbell.commit.ready.val());
+        self.taken.next = self.taken.val().replace_bit(3, self.receive.commit.ready.val());
+        self.taken.next = self.taken.val().replace_bit(4, self.transmit.commit.ready.val());
+        self.taken.next = self.taken.val().replace_bit(5, self.sends.commit.ready.val());
+        self.taken.next = self.taken.val().replace_bit(6, self.gather.commit.ready.val());
+        self.taken.next = self.taken.val().replace_bit(7, self.writer.commit.ready.val());
+        self.taken.next = self.taken.val().replace_bit(8, self.vi_state.commit.ready.val());
+        self.taken.next = self.taken.val().replace_bit(9, self.notify.commit.ready.val());
+        self.taken.next = self.taken.val().replace_bit(10, self.queues.commit.ready.val());
+        self.taken.next = self.taken.val().replace_bit(11, self.vectors.commit.ready.val());
+        self.taken.next = self.taken.val().replace_bit(12, self.requests.commit.ready.val());
         self.broadcast.taken.next = self.taken.val();
 
         // VI states: faults in, states out to every copy.
         self.faults.next = bits::<6>(0);
-        self.faults.next = self.faults.val().replace_bit(0, self.fetch.fault_valid.val());
-        self.faults.next = self.faults.val().replace_bit(1, self.transmit.fault_valid.val());
-        self.faults.next = self.faults.val().replace_bit(2, self.receive.fault_valid.val());
-        self.faults.next = self.faults.val().replace_bit(3, self.sends.fault_valid.val());
-        self.faults.next = self.faults.val().replace_bit(4, self.writer.fault_valid.val());
-        self.faults.next = self.faults.val().replace_bit(5, self.queues.fault_valid.val());
+        self.faults.next = self.faults.val().replace_bit(0, self.fetch.fault.valid.val());
+        self.faults.next = self.faults.val().replace_bit(1, self.transmit.fault.valid.val());
+        self.faults.next = self.faults.val().replace_bit(2, self.receive.fault.valid.val());
+        self.faults.next = self.faults.val().replace_bit(3, self.sends.fault.valid.val());
+        self.faults.next = self.faults.val().replace_bit(4, self.writer.fault.valid.val());
+        self.faults.next = self.faults.val().replace_bit(5, self.queues.fault.valid.val());
         self.vi_state.fault_valid.next = self.faults.val();
-        self.vi_state.fetch_fault.next = self.fetch.fault.val();
-        self.vi_state.transmit_fault.next = self.transmit.fault.val();
-        self.vi_state.receive_fault.next = self.receive.fault.val();
-        self.vi_state.sends_fault.next = self.sends.fault.val();
-        self.vi_state.writer_fault.next = self.writer.fault.val();
-        self.vi_state.queues_fault.next = self.queues.fault.val();
-        self.fetch.fault_ready.next = self.vi_state.fault_ready.val().get_bit(0);
-        self.transmit.fault_ready.next = self.vi_state.fault_ready.val().get_bit(1);
-        self.receive.fault_ready.next = self.vi_state.fault_ready.val().get_bit(2);
-        self.sends.fault_ready.next = self.vi_state.fault_ready.val().get_bit(3);
-        self.writer.fault_ready.next = self.vi_state.fault_ready.val().get_bit(4);
+        self.vi_state.fetch_fault.next = self.fetch.fault.data.val();
+        self.vi_state.transmit_fault.next = self.transmit.fault.data.val();
+        self.vi_state.receive_fault.next = self.receive.fault.data.val();
+        self.vi_state.sends_fault.next = self.sends.fault.data.val();
+        self.vi_state.writer_fault.next = self.writer.fault.data.val();
+        self.vi_state.queues_fault.next = self.queues.fault.data.val();
+        self.fetch.fault.ready.next = self.vi_state.fault_ready.val().get_bit(0);
+        self.transmit.fault.ready.next = self.vi_state.fault_ready.val().get_bit(1);
+        self.receive.fault.ready.next = self.vi_state.fault_ready.val().get_bit(2);
+        self.sends.fault.ready.next = self.vi_state.fault_ready.val().get_bit(3);
+        self.writer.fault.ready.next = self.vi_state.fault_ready.val().get_bit(4);
         self.vi_state.query_vi.next = self.command.query_vi.val();
-        self.gather.epoch_valid.next = self.sends.epoch_valid.val();
-        self.gather.epoch.next = self.sends.epoch.val();
-        self.transmit.epoch_valid.next = self.sends.epoch_valid.val();
-        self.transmit.epoch.next = self.sends.epoch.val();
-        self.fetch.rewind_valid.next = self.sends.rewind_valid.val();
-        self.fetch.rewind.next = self.sends.rewind.val();
-        self.sends.rewind_ready.next = self.fetch.rewind_ready.val();
+        FlowSource::<EpochWrite>::join(&mut self.sends.epoch, &mut self.gather.epoch);
+        FlowSource::<EpochWrite>::join(&mut self.sends.epoch, &mut self.transmit.epoch);
+        Source::<Rewind>::join(&mut self.sends.rewind, &mut self.fetch.rewind);
         self.sends.time_now.next = self.time_now.val();
-        self.gather.state_valid.next = self.vi_state.state_valid.val();
-        self.gather.state.next = self.vi_state.state.val();
-        self.transmit.state_valid.next = self.vi_state.state_valid.val();
-        self.transmit.state.next = self.vi_state.state.val();
-        self.receive.state_valid.next = self.vi_state.state_valid.val();
-        self.receive.state.next = self.vi_state.state.val();
-        self.sends.state_valid.next = self.vi_state.state_valid.val();
-        self.sends.state.next = self.vi_state.state.val();
+        FlowSource::<StateWrite>::join(&mut self.vi_state.state, &mut self.gather.state);
+        FlowSource::<StateWrite>::join(&mut self.vi_state.state, &mut self.transmit.state);
+        FlowSource::<StateWrite>::join(&mut self.vi_state.state, &mut self.receive.state);
+        FlowSource::<StateWrite>::join(&mut self.vi_state.state, &mut self.sends.state);
 
         // Doorbells and fetch.
-        self.doorbell.mmio_write_valid.next = self.tlp_receive.mmio_write_valid.val();
-        self.doorbell.mmio_write.next = self.tlp_receive.mmio_write.val();
-        self.doorbell.again_fetch_valid.next = self.fetch.again_valid.val();
-        self.doorbell.again_fetch_vi.next = self.fetch.again_vi.val();
-        self.doorbell.again_fetch_receive.next = self.fetch.again_receive.val();
-        self.doorbell.again_receive_valid.next = self.receive.again_receive_valid.val();
-        self.doorbell.again_receive_vi.next = self.receive.again_receive_vi.val();
-        self.doorbell.again_send_valid.next = self.sends.again_send_valid.val();
-        self.doorbell.again_send_vi.next = self.sends.again_send_vi.val();
-        self.doorbell.send_ready.next = self.fetch.send_ready.val();
-        self.doorbell.receive_ready.next = self.fetch.receive_ready.val();
+        FlowSource::<MmioWrite>::join(&mut self.tlp_receive.mmio_write, &mut self.doorbell.mmio_write);
+        Source::<QueueId>::join(&mut self.fetch.again, &mut self.doorbell.again_fetch);
+        Source::<Vi>::join(&mut self.receive.again_receive, &mut self.doorbell.again_receive);
+        Source::<Vi>::join(&mut self.sends.again_send, &mut self.doorbell.again_send);
+        Source::<Vi>::join(&mut self.doorbell.send, &mut self.fetch.send);
+        Source::<Vi>::join(&mut self.doorbell.receive, &mut self.fetch.receive);
         self.doorbell.row_address.next = self.fetch.row_address.val();
         self.doorbell.posted_vi.next = self.receive.posted_vi.val();
         self.fetch.enabled.next = self.registers.send_enable.val();
-        self.fetch.send_valid.next = self.doorbell.send_valid.val();
-        self.fetch.send_vi.next = self.doorbell.send_vi.val();
-        self.fetch.receive_valid.next = self.doorbell.receive_valid.val();
-        self.fetch.receive_vi.next = self.doorbell.receive_vi.val();
         self.fetch.row_token.next = self.doorbell.row_token.val();
         self.fetch.row_posted.next = self.doorbell.row_posted.val();
         self.fetch.row_inline.next = self.doorbell.row_inline.val();
-        self.fetch.beat_valid.next = self.dma_read.beat_valid.val();
-        self.fetch.beat.next = self.dma_read.beat.val();
-        self.fetch.access_ready.next = self.protect.fetch_ready.val();
+        FlowSource::<ReadBeat>::join(&mut self.dma_read.beat, &mut self.fetch.beat);
         self.fetch.completed_position.next = self.sends.completed_position.val();
         self.fetch.consumed_position.next = self.receive.consumed_position.val();
         self.fetch.head_taken.next = self.gather.head_taken.val();
-        self.fetch.again_ready.next = self.doorbell.again_fetch_ready.val();
 
         // Out.
-        self.gather.head_valid.next = self.fetch.head_valid.val();
-        self.gather.head.next = self.fetch.head.val();
-        self.gather.word_valid.next = self.fetch.word_valid.val();
-        self.gather.word.next = self.fetch.word.val();
-        self.gather.beat_valid.next = self.dma_read.beat_valid.val();
-        self.gather.beat.next = self.dma_read.beat.val();
-        self.gather.access_ready.next = self.protect.gather_ready.val();
-        self.gather.packet_ready.next = self.transmit.packet_ready.val();
-        self.gather.payload_ready.next = self.transmit.payload_ready.val();
-        self.gather.whole_ready.next = self.transmit.whole_ready.val();
-        self.transmit.packet_valid.next = self.gather.packet_valid.val();
-        self.transmit.packet.next = self.gather.packet.val();
-        self.transmit.whole_valid.next = self.gather.whole_valid.val();
-        self.transmit.whole_refused.next = self.gather.whole_refused.val();
-        self.transmit.whole_failed.next = self.gather.whole_failed.val();
-        self.transmit.payload_valid.next = self.gather.payload_valid.val();
-        self.transmit.payload.next = self.gather.payload.val();
-        self.transmit.payload_last.next = self.gather.payload_last.val();
-        self.transmit.ack_valid.next = self.ack.ack_valid.val();
-        self.transmit.ack.next = self.ack.ack.val();
-        self.transmit.sent_ready.next = self.sends.sent_ready.val();
-        self.transmit.frame_ready.next = self.egress.frame_ready.val();
-        self.ack.request_valid.next = self.writer.request_valid.val();
-        self.ack.request.next = self.writer.request.val();
+        FlowSource::<SendHead>::join(&mut self.fetch.head, &mut self.gather.head);
+        FlowSource::<Bits<64>>::join(&mut self.fetch.word, &mut self.gather.word);
+        FlowSource::<ReadBeat>::join(&mut self.dma_read.beat, &mut self.gather.beat);
+        Source::<Packet>::join(&mut self.gather.packet, &mut self.transmit.packet);
+        Source::<PayloadWord>::join(&mut self.gather.payload, &mut self.transmit.payload);
+        Source::<Whole>::join(&mut self.gather.whole, &mut self.transmit.whole);
+        Source::<AckRequest>::join(&mut self.ack.ack, &mut self.transmit.ack);
+        Source::<Sent>::join(&mut self.transmit.sent, &mut self.sends.sent);
+        Source::<FrameBeat>::join(&mut self.transmit.frame, &mut self.egress.frame);
+        Source::<AckRequest>::join(&mut self.writer.request, &mut self.ack.request);
         self.ack.request_mark.next = self.writer.request_mark.val();
         self.ack.retired.next = self.dma_write.retired.val();
-        self.ack.ack_ready.next = self.transmit.ack_ready.val();
-        self.egress.frame_valid.next = self.transmit.frame_valid.val();
-        self.egress.frame.next = self.transmit.frame.val();
         self.egress.frame_loopback.next = self.transmit.frame_loopback.val();
         self.egress.frame_vlan.next = self.transmit.frame_vlan.val();
-        self.egress.tx_ready.next = self.eth_tx_ready.val();
-        self.egress.loopback_ready.next = self.receive.loopback_ready.val();
-        self.eth_tx_valid.next = self.egress.tx_valid.val();
-        self.eth_tx_data.next = self.egress.tx.val().data;
-        self.eth_tx_last.next = self.egress.tx.val().last;
-        self.missing.next = self.eight.val() - self.egress.tx.val().count;
+        self.egress.tx.ready.next = self.eth_tx_ready.val();
+        Source::<FrameBeat>::join(&mut self.egress.loopback, &mut self.receive.loopback);
+        self.eth_tx_valid.next = self.egress.tx.valid.val();
+        self.eth_tx_data.next = self.egress.tx.data.val().data;
+        self.eth_tx_last.next = self.egress.tx.data.val().last;
+        self.missing.next = self.eight.val() - self.egress.tx.data.val().count;
         self.eth_tx_keep.next = self.all_lanes.val() >> self.missing.val();
-        self.loopback_valid.next = self.egress.loopback_valid.val();
-        self.loopback_ready.next = self.receive.loopback_ready.val();
-        self.loopback_data.next = self.egress.loopback.val().data;
-        self.loopback_last.next = self.egress.loopback.val().last;
+        self.loopback_valid.next = self.egress.loopback.valid.val();
+        self.loopback_ready.next = self.receive.loopback.ready.val();
+        self.loopback_data.next = self.egress.loopback.data.val().data;
+        self.loopback_last.next = self.egress.loopback.data.val().last;
         self.loopback_keep.next = self.all_lanes.val() >> self.missing.val();
 
         // In.
@@ -561,11 +505,9 @@ impl Logic for Nic {
         if !self.eth_rx_keep.val().get_bit(1) {
             self.eth_beat.next.count = bits::<4>(1);
         }
-        self.receive.rx_valid.next = self.eth_rx_valid.val();
-        self.receive.rx.next = self.eth_beat.val();
+        self.receive.rx.valid.next = self.eth_rx_valid.val();
+        self.receive.rx.data.next = self.eth_beat.val();
         self.eth_rx_pause.next = self.receive.pause.val();
-        self.receive.loopback_valid.next = self.egress.loopback_valid.val();
-        self.receive.loopback.next = self.egress.loopback.val();
         self.receive.enabled.next = self.registers.receive_enable.val();
         self.receive.mac.next = self.registers.mac.val();
         self.receive.ip.next = self.registers.ip.val();
@@ -575,126 +517,68 @@ impl Logic for Nic {
         self.receive.raw_multicast.next = self.registers.raw_multicast.val();
         self.receive.raw_any.next = self.registers.raw_any.val();
         self.receive.raw_vi.next = self.registers.raw_vi.val();
-        self.receive.ahead_valid.next = self.fetch.ahead_valid.val();
-        self.receive.ahead_vi.next = self.fetch.ahead_vi.val();
-        self.receive.ahead_slot.next = self.fetch.ahead_slot.val();
-        self.receive.ahead_word.next = self.fetch.ahead_word.val();
-        self.receive.ahead_data.next = self.fetch.ahead_data.val();
-        self.receive.filled_valid.next = self.fetch.filled_valid.val();
-        self.receive.filled_vi.next = self.fetch.filled_vi.val();
-        self.receive.filled_slot.next = self.fetch.filled_slot.val();
-        self.receive.filled_region.next = self.fetch.filled_region.val();
-        self.receive.filled_offset.next = self.fetch.filled_offset.val();
-        self.receive.filled_words.next = self.fetch.filled_words.val();
-        self.receive.filled_lost.next = self.fetch.filled_lost.val();
-        self.receive.filled_position.next = self.fetch.filled_position.val();
+        FlowSource::<AheadWord>::join(&mut self.fetch.ahead, &mut self.receive.ahead);
+        FlowSource::<Filled>::join(&mut self.fetch.filled, &mut self.receive.filled);
         self.receive.posted_position.next = self.doorbell.posted_position.val();
         self.receive.consumed_vi.next = self.fetch.consumed_vi.val();
-        self.receive.again_receive_ready.next = self.doorbell.again_receive_ready.val();
-        self.receive.access_ready.next = self.protect.scatter_ready.val();
-        self.receive.verdict_valid.next = self.protect.verdict_valid.val();
-        self.receive.verdict_client.next = self.protect.verdict_client.val();
-        self.receive.verdict_ok.next = self.protect.verdict_ok.val();
-        self.receive.beat_valid.next = self.dma_read.beat_valid.val();
-        self.receive.beat.next = self.dma_read.beat.val();
-        self.receive.write_ready.next = self.dma_write.scatter_ready.val();
-        self.receive.completion_ready.next = self.writer.receive_ready.val();
-        self.receive.acknowledged_ready.next = self.sends.acknowledged_ready.val();
+        FlowSource::<WriteVerdict>::join(&mut self.protect.verdict, &mut self.receive.verdict);
+        FlowSource::<ReadBeat>::join(&mut self.dma_read.beat, &mut self.receive.beat);
+        Source::<Completion>::join(&mut self.receive.completion, &mut self.writer.receive);
+        Source::<Acknowledged>::join(&mut self.receive.acknowledged, &mut self.sends.acknowledged);
 
         // RDMA reads: what peers ask for, and what is asked of them.
-        self.requests.request_valid.next = self.receive.request_valid.val();
-        self.requests.request.next = self.receive.request.val();
-        self.receive.request_done.next = self.requests.answer_valid.val();
-        self.receive.request_ok.next = self.requests.answer_ok.val();
-        self.receive.request_denied.next = self.requests.answer_denied.val();
-        self.receive.request_packets.next = self.requests.answer_packets.val();
+        FlowSource::<ReadRequest>::join(&mut self.receive.request, &mut self.requests.request);
+        self.receive.request_done.next = self.requests.answer.valid.val();
+        self.receive.request_ok.next = self.requests.answer.data.val().ok;
+        self.receive.request_denied.next = self.requests.answer.data.val().denied;
+        self.receive.request_packets.next = self.requests.answer.data.val().packets;
         self.requests.issued.next = self.protect.issued.val();
         self.requests.retired.next = self.dma_write.retired.val();
         // The way of a completion: receive, writer, ack, in order. None follows while a request is looked at.
         self.requests.settled.next =
-            !self.receive.completion_valid.val() & !self.writer.receiving.val() & !self.ack.waits.val();
-        self.requests.reply_ready.next = self.gather.reply_ready.val();
-        self.gather.reply_valid.next = self.requests.reply_valid.val();
-        self.gather.reply.next = self.requests.reply.val();
+            !self.receive.completion.valid.val() & !self.writer.receiving.val() & !self.ack.waits.val();
+        Source::<Reply>::join(&mut self.requests.reply, &mut self.gather.reply);
         self.requests.gone.next = self.transmit.replied.val();
-        self.requests.failed_valid.next = self.transmit.failed_valid.val();
-        self.requests.failed.next = self.transmit.failed.val();
-        self.transmit.failed_ready.next = self.requests.failed_ready.val();
-        self.requests.word_ready.next = self.ack.word_ready.val();
-        self.ack.word_valid.next = self.requests.word_valid.val();
-        self.ack.word.next = self.requests.word.val();
+        Source::<AckRequest>::join(&mut self.transmit.failed, &mut self.requests.failed);
+        Source::<AckRequest>::join(&mut self.requests.word, &mut self.ack.word);
         self.requests.held_vi.next = self.ack.held_vi.val();
         self.ack.held.next = self.requests.held.val();
-        self.requests.free_ready.next = self.ack.free_ready.val();
-        self.ack.free_valid.next = self.requests.free_valid.val();
-        self.ack.free_vi.next = self.requests.free_vi.val();
-        self.receive.read_valid.next = self.transmit.read_valid.val();
-        self.receive.read.next = self.transmit.read.val();
-        self.transmit.read_ready.next = self.receive.read_ready.val();
+        Source::<Vi>::join(&mut self.requests.free, &mut self.ack.free);
+        Source::<ReadSent>::join(&mut self.transmit.read, &mut self.receive.read);
         self.sends.reads_vi.next = self.gather.reads_vi.val();
         self.gather.reads_done.next = self.sends.reads_done.val();
         self.sends.placing.next = self.receive.placing.val();
         self.sends.placing_vis.next = self.receive.placing_vis.val();
 
         // The end of a descriptor.
-        self.sends.sent_valid.next = self.transmit.sent_valid.val();
-        self.sends.sent.next = self.transmit.sent.val();
-        self.sends.acknowledged_valid.next = self.receive.acknowledged_valid.val();
-        self.sends.acknowledged.next = self.receive.acknowledged.val();
-        self.sends.completion_ready.next = self.writer.send_ready.val();
-        self.sends.again_send_ready.next = self.doorbell.again_send_ready.val();
+        Source::<Completion>::join(&mut self.sends.completion, &mut self.writer.send);
         self.sends.completed_vi.next = self.fetch.completed_vi.val();
-        self.writer.receive_valid.next = self.receive.completion_valid.val();
-        self.writer.receive.next = self.receive.completion.val();
-        self.writer.send_valid.next = self.sends.completion_valid.val();
-        self.writer.send.next = self.sends.completion.val();
-        self.writer.access_ready.next = self.protect.complete_ready.val();
-        self.writer.verdict_valid.next = self.protect.verdict_valid.val();
-        self.writer.verdict_client.next = self.protect.verdict_client.val();
-        self.writer.verdict_ok.next = self.protect.verdict_ok.val();
-        self.writer.write_ready.next = self.dma_write.complete_ready.val();
+        self.writer.access.ready.next = self.protect.complete.ready.val();
+        FlowSource::<WriteVerdict>::join(&mut self.protect.verdict, &mut self.writer.verdict);
         self.writer.issued.next = self.protect.issued.val();
-        self.writer.request_ready.next = self.ack.request_ready.val();
-        self.writer.ended_ready.next = self.notify.ended_ready.val();
-        self.ack.commit_valid.next = self.broadcast.valid.val().get_bit(1);
-        self.ack.commit.next = self.command.commit.val();
-        self.ack.access_ready.next = (self.protect.complete_ready.val() & !self.writer.access_valid.val())
+        Source::<Queue>::join(&mut self.writer.ended, &mut self.notify.ended);
+        self.ack.commit.valid.next = self.broadcast.valid.val().get_bit(1);
+        self.ack.commit.data.next = self.command.commit.data.val();
+        self.ack.access.ready.next = (self.protect.complete.ready.val() & !self.writer.access.valid.val())
             | self.protect.complete_issued.val();
-        self.ack.beat_valid.next = self.dma_read.beat_valid.val();
-        self.ack.beat.next = self.dma_read.beat.val();
+        FlowSource::<ReadBeat>::join(&mut self.dma_read.beat, &mut self.ack.beat);
 
         // Completion queues.
-        self.cq_pages.mmio_write_valid.next = self.tlp_receive.mmio_write_valid.val();
-        self.cq_pages.mmio_write.next = self.tlp_receive.mmio_write.val();
-        self.queues.store_valid.next = self.cq_pages.store_valid.val();
-        self.queues.store.next = self.cq_pages.store.val();
-        self.queues.closed_valid.next = self.writer.closed_valid.val();
-        self.queues.closed.next = self.writer.closed.val();
-        self.queues.event_valid.next = self.vi_state.event_valid.val();
-        self.queues.event_word.next = self.vi_state.event_word.val();
+        FlowSource::<MmioWrite>::join(&mut self.tlp_receive.mmio_write, &mut self.cq_pages.mmio_write);
+        FlowSource::<CqStore>::join(&mut self.cq_pages.store, &mut self.queues.store);
+        Source::<Closed>::join(&mut self.writer.closed, &mut self.queues.closed);
+        Source::<Event>::join(&mut self.vi_state.event, &mut self.queues.event);
         self.queues.entry_done.next = self.writer.entry_done.val();
         self.queues.entry_ok.next = self.writer.entry_ok.val();
-        self.queues.raise_ready.next = self.vectors.queue_raise_ready.val();
-        self.queues.fault_ready.next = self.vi_state.fault_ready.val().get_bit(5);
-        self.vi_state.event_ready.next = self.queues.event_ready.val();
-        self.writer.closed_ready.next = self.queues.closed_ready.val();
-        self.writer.entry_valid.next = self.queues.entry_valid.val();
-        self.writer.entry.next = self.queues.entry.val();
+        Source::<Vector>::join(&mut self.queues.raise, &mut self.vectors.queue_raise);
+        self.queues.fault.ready.next = self.vi_state.fault_ready.val().get_bit(5);
+        FlowSource::<CqEntry>::join(&mut self.queues.entry, &mut self.writer.entry);
 
         // Interrupts.
-        self.notify.arm_valid.next = self.doorbell.arm_valid.val();
-        self.notify.arm_queue.next = self.doorbell.arm_queue.val();
-        self.notify.arm_position.next = self.doorbell.arm_position.val();
-        self.notify.ended_valid.next = self.writer.ended_valid.val();
-        self.notify.ended_queue.next = self.writer.ended_queue.val();
-        self.vectors.mmio_write_valid.next = self.tlp_receive.mmio_write_valid.val();
-        self.vectors.mmio_write.next = self.tlp_receive.mmio_write.val();
-        self.vectors.load_valid.next = self.registers.vector_valid.val();
-        self.vectors.load_row.next = self.registers.vector_row.val();
-        self.vectors.raise_valid.next = self.notify.raise_valid.val();
-        self.vectors.raise_vector.next = self.notify.raise_vector.val();
-        self.vectors.queue_raise_valid.next = self.queues.raise_valid.val();
-        self.vectors.queue_raise_vector.next = self.queues.raise_vector.val();
+        FlowSource::<Arm>::join(&mut self.doorbell.arm, &mut self.notify.arm);
+        FlowSource::<MmioWrite>::join(&mut self.tlp_receive.mmio_write, &mut self.vectors.mmio_write);
+        FlowSource::<Bits<VECTOR_ROW_LOG2>>::join(&mut self.registers.vector, &mut self.vectors.load);
+        FlowSource::<Vector>::join(&mut self.notify.raise, &mut self.vectors.raise);
         self.vectors.issued.next = self.protect.issued.val();
         self.vectors.retired.next = self.dma_write.retired.val();
         self.vectors.time_now.next = self.time_now.val();
@@ -702,7 +586,6 @@ impl Logic for Nic {
         self.vectors.cfg_msix_enable.next = self.cfg_msix_enable.val();
         self.vectors.cfg_msix_mask.next = self.cfg_msix_mask.val();
         self.vectors.cfg_bus_master.next = self.cfg_bus_master.val();
-        self.vectors.tx_ready.next = self.tlp_transmit.message_ready.val();
 
         // Counters, in the order of `viaduct_spec::register::counter`.
         self.events.next = bits::<39>(0);
@@ -779,17 +662,17 @@ impl Logic for Nic {
             | self.queues.busy.val()
             | self.notify.busy.val()
             | self.vectors.busy.val()
-            | self.tlp_transmit.tx_valid.val()
-            | self.egress.tx_valid.val()
-            | self.egress.loopback_valid.val());
+            | self.tlp_transmit.tx.valid.val()
+            | self.egress.tx.valid.val()
+            | self.egress.loopback.valid.val());
         self.idle.next = self.quiet.q.val();
         // Whoever skips time takes the earliest.
-        self.read_deadline_valid.next = self.dma_read.deadline_valid.val();
-        self.read_deadline.next = self.dma_read.deadline.val();
-        self.interrupt_deadline_valid.next = self.vectors.deadline_valid.val();
-        self.interrupt_deadline.next = self.vectors.deadline.val();
-        self.send_deadline_valid.next = self.sends.deadline_valid.val();
-        self.send_deadline.next = self.sends.deadline.val();
+        self.read_deadline_valid.next = self.dma_read.deadline.valid.val();
+        self.read_deadline.next = self.dma_read.deadline.data.val();
+        self.interrupt_deadline_valid.next = self.vectors.deadline.valid.val();
+        self.interrupt_deadline.next = self.vectors.deadline.data.val();
+        self.send_deadline_valid.next = self.sends.deadline.valid.val();
+        self.send_deadline.next = self.sends.deadline.data.val();
         self.state.next = bits::<4>(0);
         self.state.next = self.state.val().replace_bit(
             0,

@@ -17,6 +17,7 @@
 
 use crate::bus::{Commit, CqIndex, Vi};
 use crate::prims::Number;
+use crate::stream::{FlowSink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{CQS, PAGES, REGIONS, VECTORS, VIS, VI_LOG2};
 use viaduct_spec::register::command_op;
@@ -44,10 +45,8 @@ pub struct Command {
     pub clock: Signal<In, Clock>,
     /// Starts the clearing.
     pub reset: Signal<In, bool>,
-    /// The agent has written a command.
-    pub command_valid: Signal<In, bool>,
-    /// `viaduct_spec::register::command`, low double word.
-    pub command: Signal<In, Bits<32>>,
+    /// The agent has written a command. `viaduct_spec::register::command`, low double word.
+    pub command: FlowSink<Bits<32>>,
     /// Staged row, bits 63:0.
     pub stage0: Signal<In, Bits<64>>,
     /// Bits 127:64.
@@ -55,11 +54,7 @@ pub struct Command {
     /// Bits 191:128.
     pub stage2: Signal<In, Bits<64>>,
     /// A row for its owners.
-    pub commit_valid: Signal<Out, bool>,
-    /// The row.
-    pub commit: Signal<Out, Commit>,
-    /// All owners have it.
-    pub commit_ready: Signal<In, bool>,
+    pub commit: Source<Commit>,
     /// Entries written to the ring of the completion queue that was committed last.
     pub written: Signal<In, CqIndex>,
     /// Start to wait for the events of before.
@@ -119,15 +114,15 @@ impl Logic for Command {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, op, row, strange, refused, answer, ignored);
-        self.commit.next = self.row.q.val();
-        self.commit_valid.next = false;
+        self.commit.data.next = self.row.q.val();
+        self.commit.valid.next = false;
         self.settle.next = false;
         self.drain.next = false;
         self.query_vi.next = bit_cast::<VI_LOG2, 16>(self.row.q.val().row);
         self.busy.next = true;
         self.error.next = self.refused.q.val();
         self.result.next = self.answer.q.val();
-        self.ignored.d.next = self.command_valid.val();
+        self.ignored.d.next = self.command.valid.val();
         self.count_ignored.next = self.ignored.q.val();
 
         self.known.next = true;
@@ -153,8 +148,8 @@ impl Logic for Command {
 
         match self.step.q.val() {
             Step::Clear => {
-                self.commit_valid.next = true;
-                if self.commit_ready.val() {
+                self.commit.valid.next = true;
+                if self.commit.ready.val() {
                     self.row.d.next.row = self.row.q.val().row + 1;
                     self.step.d.next = Step::ClearNext;
                 }
@@ -180,11 +175,11 @@ impl Logic for Command {
             Step::Idle => {
                 self.busy.next = false;
                 self.ignored.d.next = false;
-                if self.command_valid.val() {
-                    self.op.d.next = self.command.val().get_bits::<8>(0);
-                    self.row.d.next.target = self.command.val().get_bits::<4>(8);
-                    self.strange.d.next = self.command.val().get_bits::<4>(12).any();
-                    self.row.d.next.row = self.command.val().get_bits::<16>(16);
+                if self.command.valid.val() {
+                    self.op.d.next = self.command.data.val().get_bits::<8>(0);
+                    self.row.d.next.target = self.command.data.val().get_bits::<4>(8);
+                    self.strange.d.next = self.command.data.val().get_bits::<4>(12).any();
+                    self.row.d.next.row = self.command.data.val().get_bits::<16>(16);
                     self.row.d.next.word0 = self.stage0.val();
                     self.row.d.next.word1 = self.stage1.val();
                     self.row.d.next.word2 = self.stage2.val();
@@ -214,8 +209,8 @@ impl Logic for Command {
                 }
             }
             Step::Commit => {
-                self.commit_valid.next = true;
-                if self.commit_ready.val() {
+                self.commit.valid.next = true;
+                if self.commit.ready.val() {
                     self.step.d.next = Step::Idle;
                     if self.row.q.val().target == self.completion_queue.val() {
                         self.step.d.next = Step::Written;

@@ -18,6 +18,7 @@
 //! Tests: `tests/admin/counters.rs`.
 
 use crate::prims::{Number, Ram};
+use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 use viaduct_spec::register::counter;
 
@@ -37,9 +38,7 @@ pub struct Counters {
     /// More for BYTES_RECEIVED.
     pub bytes_received: Signal<In, Bits<13>>,
     /// A counter is wanted.
-    pub read_valid: Signal<In, bool>,
-    /// Which.
-    pub read_index: Signal<In, Bits<6>>,
+    pub read: FlowSink<Bits<6>>,
     /// `read_value` is it, in this cycle.
     pub read_done: Signal<Out, bool>,
     /// Its value.
@@ -134,7 +133,7 @@ impl Logic for Counters {
 
         self.value.d.next = self.sum.val();
         self.done.d.next =
-            self.read_valid.val() & !self.done.q.val() & (self.read_index.val() == self.moved.q.val());
+            self.read.valid.val() & !self.done.q.val() & (self.read.data.val() == self.moved.q.val());
         self.read_done.next = self.done.q.val();
         self.read_value.next = self.value.q.val();
 

@@ -17,6 +17,7 @@
 use crate::bus::{MmioWrite, STORE_LOG2};
 use crate::interrupt::VECTOR_ROW_LOG2;
 use crate::prims::Number;
+use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{CQS, DOORBELL_SHIFT, PAGES, READ_DEPTH, RECEIVE_AHEAD, REGIONS, VECTORS, VIS};
 use viaduct_spec::register::{
@@ -48,17 +49,11 @@ pub struct Registers {
     /// Nobody waits for an answer.
     pub restart: Signal<In, bool>,
     /// A store to BAR 0 or BAR 2; those to BAR 2 are not looked at.
-    pub mmio_write_valid: Signal<In, bool>,
-    /// The store.
-    pub mmio_write: Signal<In, MmioWrite>,
-    /// A load.
-    pub load_valid: Signal<In, bool>,
-    /// Its byte offset in BAR 0.
-    pub load_address: Signal<In, Bits<20>>,
-    /// The answer is there.
-    pub answer_valid: Signal<Out, bool>,
-    /// The 8 bytes that the address lies in.
-    pub answer: Signal<Out, Bits<64>>,
+    pub mmio_write: FlowSink<MmioWrite>,
+    /// A load. Its byte offset in BAR 0.
+    pub load: FlowSink<Bits<20>>,
+    /// The answer is there. The 8 bytes that the address lies in.
+    pub answer: FlowSource<Bits<64>>,
     /// Frames are received.
     pub receive_enable: Signal<Out, bool>,
     /// Work queues are served.
@@ -88,9 +83,7 @@ pub struct Registers {
     /// Bits 191:128.
     pub stage2: Signal<Out, Bits<64>>,
     /// COMMAND has been written.
-    pub command_valid: Signal<Out, bool>,
-    /// The command.
-    pub command: Signal<Out, Bits<32>>,
+    pub command: FlowSource<Bits<32>>,
     /// STATE's bits: command busy, command error, idle, read time-out.
     pub state: Signal<In, Bits<4>>,
     /// RESULT.
@@ -98,17 +91,13 @@ pub struct Registers {
     /// The time base.
     pub time_now: Signal<In, Bits<32>>,
     /// A counter is wanted.
-    pub counter_valid: Signal<Out, bool>,
-    /// Which.
-    pub counter_index: Signal<Out, Bits<6>>,
+    pub counter: FlowSource<Bits<6>>,
     /// Here it is.
     pub counter_done: Signal<In, bool>,
     /// Its value.
     pub counter_value: Signal<In, Bits<36>>,
     /// A row of the MSI-X table is wanted.
-    pub vector_valid: Signal<Out, bool>,
-    /// Which.
-    pub vector_row: Signal<Out, Bits<VECTOR_ROW_LOG2>>,
+    pub vector: FlowSource<Bits<VECTOR_ROW_LOG2>>,
     /// Here it is.
     pub vector_done: Signal<In, bool>,
     /// Its 8 bytes.
@@ -212,20 +201,20 @@ impl Logic for Registers {
         self.stage0.next = self.staged0.q.val();
         self.stage1.next = self.staged1.q.val();
         self.stage2.next = self.staged2.q.val();
-        self.command_valid.next = self.commanded.q.val();
-        self.command.next = self.command_word.q.val();
+        self.command.valid.next = self.commanded.q.val();
+        self.command.data.next = self.command_word.q.val();
 
         // Stores.
-        self.store_address.next = bit_cast::<20, STORE_LOG2>(self.mmio_write.val().address);
+        self.store_address.next = bit_cast::<20, STORE_LOG2>(self.mmio_write.data.val().address);
         self.store_row.next = self.store_address.val().get_bits::<17>(3);
-        self.low.next = self.mmio_write_valid.val()
-            & !self.mmio_write.val().doorbell
-            & (bit_cast::<4, 8>(self.mmio_write.val().enables) == self.nibble.val());
-        self.high.next = self.mmio_write_valid.val()
-            & !self.mmio_write.val().doorbell
-            & (bit_cast::<4, 8>(self.mmio_write.val().enables >> 4) == self.nibble.val());
-        self.low_data.next = bit_cast::<32, 64>(self.mmio_write.val().data);
-        self.high_data.next = bit_cast::<32, 64>(self.mmio_write.val().data >> 32);
+        self.low.next = self.mmio_write.valid.val()
+            & !self.mmio_write.data.val().doorbell
+            & (bit_cast::<4, 8>(self.mmio_write.data.val().enables) == self.nibble.val());
+        self.high.next = self.mmio_write.valid.val()
+            & !self.mmio_write.data.val().doorbell
+            & (bit_cast::<4, 8>(self.mmio_write.data.val().enables >> 4) == self.nibble.val());
+        self.low_data.next = bit_cast::<32, 64>(self.mmio_write.data.val().data);
+        self.high_data.next = bit_cast::<32, 64>(self.mmio_write.data.val().data >> 32);
         self.resetting.d.next = false;
         self.commanded.d.next = false;
         if self.low.val() {
@@ -276,17 +265,17 @@ impl Logic for Registers {
         // Loads.
         self.load_row.next = self.address.q.val().get_bits::<17>(3);
         self.controls.next = bit_cast::<64, 4>(self.state.val()) << 32;
-        self.answer_valid.next = false;
-        self.answer.next = self.value.q.val();
-        self.counter_valid.next = false;
+        self.answer.valid.next = false;
+        self.answer.data.next = self.value.q.val();
+        self.counter.valid.next = false;
         self.counter_number.next = self.address.q.val().get_bits::<6>(3);
-        self.counter_index.next = self.counter_number.val();
-        self.vector_valid.next = false;
-        self.vector_row.next = self.address.q.val().get_bits::<VECTOR_ROW_LOG2>(3);
+        self.counter.data.next = self.counter_number.val();
+        self.vector.valid.next = false;
+        self.vector.data.next = self.address.q.val().get_bits::<VECTOR_ROW_LOG2>(3);
         match self.step.q.val() {
             Step::Idle => {
-                if self.load_valid.val() {
-                    self.address.d.next = self.load_address.val();
+                if self.load.valid.val() {
+                    self.address.d.next = self.load.data.val();
                     self.step.d.next = Step::Choose;
                 }
             }
@@ -342,21 +331,21 @@ impl Logic for Registers {
                 }
             }
             Step::Count => {
-                self.counter_valid.next = true;
+                self.counter.valid.next = true;
                 if self.counter_done.val() {
                     self.value.d.next = bit_cast::<64, 36>(self.counter_value.val());
                     self.step.d.next = Step::Answer;
                 }
             }
             Step::Vector => {
-                self.vector_valid.next = true;
+                self.vector.valid.next = true;
                 if self.vector_done.val() {
                     self.value.d.next = self.vector_value.val();
                     self.step.d.next = Step::Answer;
                 }
             }
             Step::Answer => {
-                self.answer_valid.next = true;
+                self.answer.valid.next = true;
                 self.step.d.next = Step::Idle;
             }
             _ => {

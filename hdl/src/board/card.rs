@@ -185,39 +185,39 @@ impl Logic for Card {
         self.mac.station.next = self.station.val();
         self.mac.counter_row.next = bits::<4>(0);
         self.mac.pause.next = self.nic.eth_rx_pause.val();
-        self.nic.eth_rx_valid.next = self.mac.rx_valid.val();
-        self.nic.eth_rx_data.next = self.mac.rx.val().data;
-        self.nic.eth_rx_last.next = self.mac.rx.val().last;
-        self.nic.eth_rx_bad.next = self.mac.rx.val().bad;
-        self.missing.next = self.eight.val() - self.mac.rx.val().count;
+        self.nic.eth_rx_valid.next = self.mac.rx.valid.val();
+        self.nic.eth_rx_data.next = self.mac.rx.data.val().data;
+        self.nic.eth_rx_last.next = self.mac.rx.data.val().last;
+        self.nic.eth_rx_bad.next = self.mac.rx.data.val().bad;
+        self.missing.next = self.eight.val() - self.mac.rx.data.val().count;
         self.nic.eth_rx_keep.next = self.all_lanes.val() >> self.missing.val();
-        self.mac.tx_valid.next = self.nic.eth_tx_valid.val();
-        self.nic.eth_tx_ready.next = self.mac.tx_ready.val();
-        self.mac.tx.next.data = self.nic.eth_tx_data.val();
-        self.mac.tx.next.last = self.nic.eth_tx_last.val();
-        self.mac.tx.next.bad = false;
+        self.mac.tx.valid.next = self.nic.eth_tx_valid.val();
+        self.nic.eth_tx_ready.next = self.mac.tx.ready.val();
+        self.mac.tx.data.next.data = self.nic.eth_tx_data.val();
+        self.mac.tx.data.next.last = self.nic.eth_tx_last.val();
+        self.mac.tx.data.next.bad = false;
         self.lanes.next = self.nic.eth_tx_keep.val();
-        self.mac.tx.next.count = bits::<4>(8);
+        self.mac.tx.data.next.count = bits::<4>(8);
         if !self.lanes.val().get_bit(7) {
-            self.mac.tx.next.count = bits::<4>(7);
+            self.mac.tx.data.next.count = bits::<4>(7);
         }
         if !self.lanes.val().get_bit(6) {
-            self.mac.tx.next.count = bits::<4>(6);
+            self.mac.tx.data.next.count = bits::<4>(6);
         }
         if !self.lanes.val().get_bit(5) {
-            self.mac.tx.next.count = bits::<4>(5);
+            self.mac.tx.data.next.count = bits::<4>(5);
         }
         if !self.lanes.val().get_bit(4) {
-            self.mac.tx.next.count = bits::<4>(4);
+            self.mac.tx.data.next.count = bits::<4>(4);
         }
         if !self.lanes.val().get_bit(3) {
-            self.mac.tx.next.count = bits::<4>(3);
+            self.mac.tx.data.next.count = bits::<4>(3);
         }
         if !self.lanes.val().get_bit(2) {
-            self.mac.tx.next.count = bits::<4>(2);
+            self.mac.tx.data.next.count = bits::<4>(2);
         }
         if !self.lanes.val().get_bit(1) {
-            self.mac.tx.next.count = bits::<4>(1);
+            self.mac.tx.data.next.count = bits::<4>(1);
         }
     }
 }

@@ -27,6 +27,7 @@
 
 use crate::bus::{Cq, CqIndex, CqStore, Vector};
 use crate::prims::LutRam;
+use crate::stream::{FlowSink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::CQ_LOG2;
 
@@ -55,9 +56,7 @@ pub struct Indices {
     /// Drops what is under way; the rows are cleared by commits.
     pub reset: Signal<In, bool>,
     /// A store of the host, this cycle only.
-    pub store_valid: Signal<In, bool>,
-    /// The store.
-    pub store: Signal<In, CqStore>,
+    pub store: FlowSink<CqStore>,
     /// The queue that is looked at, or changed.
     pub cq: Signal<In, Cq>,
     /// A commit: `started` is its row, at index 0.
@@ -77,11 +76,7 @@ pub struct Indices {
     /// Entries that its consumer has taken.
     pub taken: Signal<Out, CqIndex>,
     /// A vector is raised, until it is taken.
-    pub raise_valid: Signal<Out, bool>,
-    /// Which.
-    pub raise_vector: Signal<Out, Vector>,
-    /// It is taken.
-    pub raise_ready: Signal<In, bool>,
+    pub raise: Source<Vector>,
     /// Pulse: a store was ignored.
     pub count_ignored: Signal<Out, bool>,
     /// A store or a raise is under way.
@@ -110,7 +105,7 @@ impl Logic for Indices {
         dff_setup!(self, clock, held, job, judged, elsewhere, raised, vector, ignored);
         clock!(self, clock, rows, takes);
 
-        self.free.next = !self.raised.q.val() | self.raise_ready.val();
+        self.free.next = !self.raised.q.val() | self.raise.ready.val();
         self.serve.next = self.judged.q.val() & self.free.val();
         self.ready.next = !self.held.q.val() & self.free.val();
         self.change.next = !self.held.q.val() & self.free.val();
@@ -133,7 +128,7 @@ impl Logic for Indices {
         self.takes.write_address.next = self.cq.val();
         self.takes.write_data.next = bits::<18>(0);
         self.ignored.d.next = false;
-        if self.raise_ready.val() {
+        if self.raise.ready.val() {
             self.raised.d.next = false;
         }
         if self.serve.val() {
@@ -175,13 +170,13 @@ impl Logic for Indices {
             }
         }
         self.rows.write_data.next = self.changed.val();
-        if self.store_valid.val() {
+        if self.store.valid.val() {
             self.held.d.next = true;
-            self.job.d.next = self.store.val();
+            self.job.d.next = self.store.data.val();
         }
 
-        self.raise_valid.next = self.raised.q.val();
-        self.raise_vector.next = self.vector.q.val();
+        self.raise.valid.next = self.raised.q.val();
+        self.raise.data.next = self.vector.q.val();
         self.count_ignored.next = self.ignored.q.val();
         self.busy.next = self.held.q.val() | self.raised.q.val();
         if self.reset.val() {

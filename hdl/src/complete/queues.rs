@@ -30,6 +30,7 @@ use crate::bus::{
     Closed, Commit, Cq, CqEntry, CqIndex, CqStore, Event, Fault, Position, Queue, Vector, QUEUE_LOG2,
 };
 use crate::prims::{Number, Ram};
+use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{CQ_LOG2, VECTOR_LOG2, VI_LOG2};
 use viaduct_spec::register::{event, event_code};
@@ -82,49 +83,25 @@ pub struct Queues {
     /// Drops what is under way; the rows are cleared by commits.
     pub reset: Signal<In, bool>,
     /// A row of WORK_QUEUE or COMPLETION_QUEUE.
-    pub commit_valid: Signal<In, bool>,
-    /// The row.
-    pub commit: Signal<In, Commit>,
-    /// It is taken.
-    pub commit_ready: Signal<Out, bool>,
+    pub commit: Sink<Commit>,
     /// Entries written to the ring that the last commit of a completion queue has ended.
     pub result: Signal<Out, CqIndex>,
     /// A descriptor has ended.
-    pub closed_valid: Signal<In, bool>,
-    /// Which.
-    pub closed: Signal<In, Closed>,
-    /// It is taken.
-    pub closed_ready: Signal<Out, bool>,
+    pub closed: Sink<Closed>,
     /// There is an event.
-    pub event_valid: Signal<In, bool>,
-    /// Which.
-    pub event_word: Signal<In, Event>,
-    /// It is taken.
-    pub event_ready: Signal<Out, bool>,
+    pub event: Sink<Event>,
     /// A store to a queue's page, this cycle only.
-    pub store_valid: Signal<In, bool>,
-    /// The store.
-    pub store: Signal<In, CqStore>,
+    pub store: FlowSink<CqStore>,
     /// An entry to write.
-    pub entry_valid: Signal<Out, bool>,
-    /// The entry.
-    pub entry: Signal<Out, CqEntry>,
+    pub entry: FlowSource<CqEntry>,
     /// It is written, or refused.
     pub entry_done: Signal<In, bool>,
     /// It is written.
     pub entry_ok: Signal<In, bool>,
     /// A vector is raised, until it is taken.
-    pub raise_valid: Signal<Out, bool>,
-    /// Which.
-    pub raise_vector: Signal<Out, Vector>,
-    /// It is taken.
-    pub raise_ready: Signal<In, bool>,
+    pub raise: Source<Vector>,
     /// A VI breaks.
-    pub fault_valid: Signal<Out, bool>,
-    /// Which.
-    pub fault: Signal<Out, Fault>,
-    /// It is taken.
-    pub fault_ready: Signal<In, bool>,
+    pub fault: Source<Fault>,
     /// Pulse: an entry is lost.
     pub count_overrun: Signal<Out, bool>,
     /// Pulse: an event is lost.
@@ -206,28 +183,25 @@ impl Logic for Queues {
         dff_setup!(self, clock, taken, offset, region, tag, slot, phase, full, gone, address, overrun, lost);
         clock!(self, clock, words, indices);
         self.indices.reset.next = self.reset.val();
-        self.indices.store_valid.next = self.store_valid.val();
-        self.indices.store.next = self.store.val();
-        self.indices.raise_ready.next = self.raise_ready.val();
-        self.raise_valid.next = self.indices.raise_valid.val();
-        self.raise_vector.next = self.indices.raise_vector.val();
+        FlowSink::<CqStore>::link(&mut self.store, &mut self.indices.store);
+        Source::<Vector>::link(&mut self.raise, &mut self.indices.raise);
         self.count_ignored.next = self.indices.count_ignored.val();
 
         self.row_q.next = self.row.q.val();
 
         // A commit's fields.
-        self.word0.next = self.commit.val().word0;
-        self.word1.next = self.commit.val().word1;
-        self.of_work_queue.next = self.commit.val().target == self.work_queue_table.val();
-        self.closed_row.next = bit_cast::<QUEUE_LOG2, VI_LOG2>(self.closed.val().vi) << 1;
-        if self.closed.val().receive {
+        self.word0.next = self.commit.data.val().word0;
+        self.word1.next = self.commit.data.val().word1;
+        self.of_work_queue.next = self.commit.data.val().target == self.work_queue_table.val();
+        self.closed_row.next = bit_cast::<QUEUE_LOG2, VI_LOG2>(self.closed.data.val().vi) << 1;
+        if self.closed.data.val().receive {
             self.closed_row.next =
-                (bit_cast::<QUEUE_LOG2, VI_LOG2>(self.closed.val().vi) << 1) | self.receive_queue.val();
+                (bit_cast::<QUEUE_LOG2, VI_LOG2>(self.closed.data.val().vi) << 1) | self.receive_queue.val();
         }
         self.ends_first.next = self.of_work_queue.val()
-            & self.closed_valid.val()
-            & (self.closed_row.val() == bit_cast::<QUEUE_LOG2, 16>(self.commit.val().row));
-        self.commit_cq.next = bit_cast::<CQ_LOG2, 16>(self.commit.val().row);
+            & self.closed.valid.val()
+            & (self.closed_row.val() == bit_cast::<QUEUE_LOG2, 16>(self.commit.data.val().row));
+        self.commit_cq.next = bit_cast::<CQ_LOG2, 16>(self.commit.data.val().row);
         self.events_bit.next = self.word0.val().get_bit(56) & self.word0.val().get_bit(55);
         self.indices.cq.next = self.cq.q.val();
         self.indices.start.next = false;
@@ -270,47 +244,47 @@ impl Logic for Queues {
         self.waiting.next = self.row_q.val().written - self.taken.q.val();
         self.lines.next = self.offset.q.val() + bit_cast::<34, 18>(self.slot.q.val() >> 2);
 
-        self.commit_ready.next = false;
-        self.closed_ready.next = false;
-        self.event_ready.next = false;
+        self.commit.ready.next = false;
+        self.closed.ready.next = false;
+        self.event.ready.next = false;
         self.result.next = self.old.q.val();
         self.overrun.d.next = false;
         self.lost.d.next = false;
         self.count_overrun.next = self.overrun.q.val();
         self.count_lost.next = self.lost.q.val();
-        self.entry_valid.next = false;
-        self.entry.next.region = self.region.q.val();
-        self.entry.next.tag = self.tag.q.val();
-        self.entry.next.address = self.address.q.val();
-        self.entry.next.token = self.token.q.val();
-        self.entry.next.vi = self.closing.q.val().vi;
-        self.entry.next.receive = self.closing.q.val().receive;
-        self.entry.next.phase = self.phase.q.val();
-        self.fault_valid.next = false;
-        self.fault.next.vi = self.closing.q.val().vi;
+        self.entry.valid.next = false;
+        self.entry.data.next.region = self.region.q.val();
+        self.entry.data.next.tag = self.tag.q.val();
+        self.entry.data.next.address = self.address.q.val();
+        self.entry.data.next.token = self.token.q.val();
+        self.entry.data.next.vi = self.closing.q.val().vi;
+        self.entry.data.next.receive = self.closing.q.val().receive;
+        self.entry.data.next.phase = self.phase.q.val();
+        self.fault.valid.next = false;
+        self.fault.data.next.vi = self.closing.q.val().vi;
         // CQ-2: CONN_LOST for want of room. CQ-4: COMP_PROT otherwise.
-        self.fault.next.code = self.conn_lost.val();
+        self.fault.data.next.code = self.conn_lost.val();
         if self.gone.q.val() {
-            self.fault.next.code = self.comp_prot.val();
+            self.fault.data.next.code = self.comp_prot.val();
         }
-        self.fault.next.receive = self.closing.q.val().receive;
-        self.fault.next.breaks = true;
+        self.fault.data.next.receive = self.closing.q.val().receive;
+        self.fault.data.next.breaks = true;
         self.busy.next = true;
         self.event_writing.next = self.is_event.q.val() & (self.step.q.val() != Step::Idle);
 
         match self.step.q.val() {
             Step::Idle => {
-                self.busy.next = self.closed_valid.val() | self.event_valid.val() | self.indices.busy.val();
+                self.busy.next = self.closed.valid.val() | self.event.valid.val() | self.indices.busy.val();
                 self.is_event.d.next = false;
                 // CQ-5: a resize is taken between entries, behind the descriptors that have ended.
-                self.commit_turn.d.next = self.commit_valid.val() & !self.ends_first.val();
+                self.commit_turn.d.next = self.commit.valid.val() & !self.ends_first.val();
                 if self.commit_turn.q.val() {
                     self.commit_turn.d.next = false;
                     self.words.write_enable.next = true;
                     if self.of_work_queue.val() {
-                        self.commit_ready.next = true;
+                        self.commit.ready.next = true;
                         self.words.write_address.next =
-                            bit_cast::<WORD_LOG2, 16>(self.commit.val().row) | self.work_rows.val();
+                            bit_cast::<WORD_LOG2, 16>(self.commit.data.val().row) | self.work_rows.val();
                         self.words.write_data.next = self.committed.val();
                     } else {
                         self.cq.d.next = self.commit_cq.val();
@@ -320,20 +294,20 @@ impl Logic for Queues {
                         self.step.d.next = Step::Place;
                     }
                 } else {
-                    self.closed_ready.next = true;
-                    self.event_ready.next = !self.closed_valid.val();
-                    if self.closed_valid.val() {
-                        self.closing.d.next = self.closed.val();
+                    self.closed.ready.next = true;
+                    self.event.ready.next = !self.closed.valid.val();
+                    if self.closed.valid.val() {
+                        self.closing.d.next = self.closed.data.val();
                         self.step.d.next = Step::Look;
-                    } else if self.event_valid.val() {
-                        self.closing.d.next.vi = self.event_word.val().vi;
-                        self.closing.d.next.receive = self.event_word.val().receive;
-                        self.token.d.next = bit_cast::<64, 8>(self.event_word.val().code)
-                            | (bit_cast::<64, VI_LOG2>(self.event_word.val().vi) << 8);
-                        if self.event_word.val().receive {
+                    } else if self.event.valid.val() {
+                        self.closing.d.next.vi = self.event.data.val().vi;
+                        self.closing.d.next.receive = self.event.data.val().receive;
+                        self.token.d.next = bit_cast::<64, 8>(self.event.data.val().code)
+                            | (bit_cast::<64, VI_LOG2>(self.event.data.val().vi) << 8);
+                        if self.event.data.val().receive {
                             self.token.d.next = self.token.d.val() | self.receive_bit.val();
                         }
-                        if self.event_word.val().broke {
+                        if self.event.data.val().broke {
                             self.token.d.next = self.token.d.val() | self.broke_bit.val();
                         }
                         self.is_event.d.next = true;
@@ -357,7 +331,7 @@ impl Logic for Queues {
             Step::Start => {
                 self.indices.start.next = true;
                 if self.indices.ready.val() {
-                    self.commit_ready.next = true;
+                    self.commit.ready.next = true;
                     self.old.d.next = self.indices.row.val().written;
                     if !self.indices.row.val().live {
                         self.old.d.next = bits::<18>(0);
@@ -420,7 +394,7 @@ impl Logic for Queues {
                 }
             }
             Step::Offer => {
-                self.entry_valid.next = true;
+                self.entry.valid.next = true;
                 if self.entry_done.val() {
                     self.step.d.next = Step::Lost;
                     self.gone.d.next = !self.entry_ok.val();
@@ -445,8 +419,8 @@ impl Logic for Queues {
                 }
             }
             Step::Break => {
-                self.fault_valid.next = true;
-                if self.fault_ready.val() {
+                self.fault.valid.next = true;
+                if self.fault.ready.val() {
                     self.step.d.next = Step::Tell;
                     // CQ-2: an overrun is told once.
                     if self.row_q.val().told | !self.has_events.q.val() | self.gone.q.val() {

@@ -26,9 +26,10 @@
 
 use crate::bus::{
     client, word, Access, AckRequest, Closed, Commit, Completion, CqEntry, Fault, Queue, WriteBeat,
-    QUEUE_LOG2,
+    WriteVerdict, QUEUE_LOG2,
 };
 use crate::prims::{LutRam, Number};
+use crate::stream::{FlowSink, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{status, COMPLETION_OFFSET, IMMEDIATE_OFFSET};
 use viaduct_spec::profile::VI_LOG2;
@@ -62,73 +63,31 @@ pub struct Writer {
     /// Drops what is under way.
     pub reset: Signal<In, bool>,
     /// A receive completion.
-    pub receive_valid: Signal<In, bool>,
-    /// Which.
-    pub receive: Signal<In, Completion>,
-    /// It is taken.
-    pub receive_ready: Signal<Out, bool>,
+    pub receive: Sink<Completion>,
     /// A send completion.
-    pub send_valid: Signal<In, bool>,
-    /// Which.
-    pub send: Signal<In, Completion>,
-    /// It is taken.
-    pub send_ready: Signal<Out, bool>,
+    pub send: Sink<Completion>,
     /// A row of RECEIVE: the VI's tag.
-    pub commit_valid: Signal<In, bool>,
-    /// The row.
-    pub commit: Signal<In, Commit>,
-    /// It is taken.
-    pub commit_ready: Signal<Out, bool>,
+    pub commit: Sink<Commit>,
     /// Memory to write.
-    pub access_valid: Signal<Out, bool>,
-    /// The access.
-    pub access: Signal<Out, Access>,
-    /// It is taken.
-    pub access_ready: Signal<In, bool>,
+    pub access: Source<Access>,
     /// The checker has decided about a write.
-    pub verdict_valid: Signal<In, bool>,
-    /// Whose.
-    pub verdict_client: Signal<In, Bits<2>>,
-    /// Granted.
-    pub verdict_ok: Signal<In, bool>,
+    pub verdict: FlowSink<WriteVerdict>,
     /// Data of a granted write.
-    pub write_valid: Signal<Out, bool>,
-    /// The data.
-    pub write: Signal<Out, WriteBeat>,
-    /// It is taken.
-    pub write_ready: Signal<In, bool>,
+    pub write: Source<WriteBeat>,
     /// Write commands issued, modulo 256.
     pub issued: Signal<In, Bits<8>>,
     /// An acknowledgement is asked for.
-    pub request_valid: Signal<Out, bool>,
-    /// Which.
-    pub request: Signal<Out, AckRequest>,
+    pub request: Source<AckRequest>,
     /// Write commands that must be out first.
     pub request_mark: Signal<Out, Bits<8>>,
-    /// It is taken.
-    pub request_ready: Signal<In, bool>,
     /// A completion could not be written.
-    pub fault_valid: Signal<Out, bool>,
-    /// Whose.
-    pub fault: Signal<Out, Fault>,
-    /// It is taken.
-    pub fault_ready: Signal<In, bool>,
+    pub fault: Source<Fault>,
     /// A descriptor has ended.
-    pub ended_valid: Signal<Out, bool>,
-    /// Its queue.
-    pub ended_queue: Signal<Out, Queue>,
-    /// It is taken.
-    pub ended_ready: Signal<In, bool>,
+    pub ended: Source<Queue>,
     /// A descriptor has ended.
-    pub closed_valid: Signal<Out, bool>,
-    /// Which.
-    pub closed: Signal<Out, Closed>,
-    /// It is taken.
-    pub closed_ready: Signal<In, bool>,
+    pub closed: Source<Closed>,
     /// An entry to write, until it is done.
-    pub entry_valid: Signal<In, bool>,
-    /// The entry.
-    pub entry: Signal<In, CqEntry>,
+    pub entry: FlowSink<CqEntry>,
     /// The entry is written or refused, this cycle only.
     pub entry_done: Signal<Out, bool>,
     /// It is written.
@@ -147,7 +106,7 @@ pub struct Writer {
     send_turn: DFF<bool>,
     granted: DFF<bool>,
     refused: DFF<bool>,
-    ended: DFF<bool>,
+    ended_waits: DFF<bool>,
     queue: DFF<Queue>,
     closing: DFF<bool>,
     ending: DFF<Closed>,
@@ -176,89 +135,101 @@ impl Logic for Writer {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
-            self, clock, step, asks, at, send_turn, granted, refused, tag, ended, queue, closing, ending,
+            self,
+            clock,
+            step,
+            asks,
+            at,
+            send_turn,
+            granted,
+            refused,
+            tag,
+            ended_waits,
+            queue,
+            closing,
+            ending,
             wrong
         );
         clock!(self, clock, tags);
 
         // The VI's tag: RECEIVE's second word, bits 15:0.
         self.tags.write_enable.next = false;
-        self.tags.write_address.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
-        self.tags.write_data.next = bit_cast::<16, 64>(self.commit.val().word1);
+        self.tags.write_address.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
+        self.tags.write_data.next = bit_cast::<16, 64>(self.commit.data.val().word1);
         self.tags.read_address.next = self.at.q.val().vi;
-        self.commit_ready.next = false;
+        self.commit.ready.next = false;
 
-        self.take_send.next = self.send_valid.val() & (self.send_turn.q.val() | !self.receive_valid.val());
-        self.receive_ready.next = false;
-        self.send_ready.next = false;
+        self.take_send.next = self.send.valid.val() & (self.send_turn.q.val() | !self.receive.valid.val());
+        self.receive.ready.next = false;
+        self.send.ready.next = false;
 
         self.base.next = bit_cast::<64, 34>(self.at.q.val().offset) << 6;
-        self.access_valid.next = self.asks.q.val();
-        if self.access_ready.val() {
+        self.access.valid.next = self.asks.q.val();
+        if self.access.ready.val() {
             self.asks.d.next = false;
         }
-        self.access.next.address = self.base.val() | self.completion_offset.val();
-        self.access.next.span = bits::<32>(8);
-        self.access.next.length = bits::<13>(8);
-        self.access.next.region = self.at.q.val().region;
-        self.access.next.key = bits::<16>(0);
-        self.access.next.tag = self.tag.q.val();
-        self.access.next.by_offset = true;
-        self.access.next.system = false;
-        self.access.next.write = true;
-        self.access.next.clip = false;
-        self.access.next.remote = bits::<2>(0);
-        self.access.next.user = bits::<8>(0);
-        self.write_valid.next = false;
-        self.write.next.data =
+        self.access.data.next.address = self.base.val() | self.completion_offset.val();
+        self.access.data.next.span = bits::<32>(8);
+        self.access.data.next.length = bits::<13>(8);
+        self.access.data.next.region = self.at.q.val().region;
+        self.access.data.next.key = bits::<16>(0);
+        self.access.data.next.tag = self.tag.q.val();
+        self.access.data.next.by_offset = true;
+        self.access.data.next.system = false;
+        self.access.data.next.write = true;
+        self.access.data.next.clip = false;
+        self.access.data.next.remote = bits::<2>(0);
+        self.access.data.next.user = bits::<8>(0);
+        self.write.valid.next = false;
+        self.write.data.next.data =
             (bit_cast::<64, 20>(self.at.q.val().status) << 32) | bit_cast::<64, 32>(self.at.q.val().length);
-        self.write.next.start = bits::<3>(0);
-        self.write.next.count = bits::<4>(8);
+        self.write.data.next.start = bits::<3>(0);
+        self.write.data.next.count = bits::<4>(8);
 
         // An entry's second word: whose it is.
-        self.owner.next = bit_cast::<64, VI_LOG2>(self.entry.val().vi);
-        if self.entry.val().receive {
-            self.owner.next = bit_cast::<64, VI_LOG2>(self.entry.val().vi) | self.receive_bit.val();
+        self.owner.next = bit_cast::<64, VI_LOG2>(self.entry.data.val().vi);
+        if self.entry.data.val().receive {
+            self.owner.next = bit_cast::<64, VI_LOG2>(self.entry.data.val().vi) | self.receive_bit.val();
         }
-        if self.entry.val().phase {
+        if self.entry.data.val().phase {
             self.owner.next = self.owner.val() | self.phase_bit.val();
         }
 
         // A verdict is a pulse: keep it until the data has gone.
         self.own_verdict.next =
-            self.verdict_valid.val() & (self.verdict_client.val() == self.complete_client.val());
+            self.verdict.valid.val() & (self.verdict.data.val().client == self.complete_client.val());
         if self.own_verdict.val() {
-            self.granted.d.next = self.verdict_ok.val();
-            self.refused.d.next = !self.verdict_ok.val();
+            self.granted.d.next = self.verdict.data.val().ok;
+            self.refused.d.next = !self.verdict.data.val().ok;
         }
 
-        self.request_valid.next = false;
-        self.request.next.vi = self.at.q.val().vi;
-        self.request.next.psn = self.at.q.val().psn;
-        self.request.next.msn = self.at.q.val().msn;
-        self.request.next.syndrome = self.at.q.val().syndrome;
-        self.request.next.kind = self.at.q.val().kind;
-        self.request.next.reception = self.at.q.val().reception;
+        self.request.valid.next = false;
+        self.request.data.next.vi = self.at.q.val().vi;
+        self.request.data.next.psn = self.at.q.val().psn;
+        self.request.data.next.msn = self.at.q.val().msn;
+        self.request.data.next.syndrome = self.at.q.val().syndrome;
+        self.request.data.next.kind = self.at.q.val().kind;
+        self.request.data.next.reception = self.at.q.val().reception;
         self.request_mark.next = self.issued.val();
-        self.fault_valid.next = false;
-        self.fault.next.vi = self.at.q.val().vi;
-        self.fault.next.code = self.comp_prot.val();
-        self.fault.next.receive = self.at.q.val().receive;
-        self.fault.next.breaks = true;
+        self.fault.valid.next = false;
+        self.fault.data.next.vi = self.at.q.val().vi;
+        self.fault.data.next.code = self.comp_prot.val();
+        self.fault.data.next.receive = self.at.q.val().receive;
+        self.fault.data.next.breaks = true;
         self.busy.next = true;
         self.receiving.next = (self.step.q.val() != Step::Idle) & self.at.q.val().receive;
-        self.ended_valid.next = self.ended.q.val();
-        self.ended_queue.next = self.queue.q.val();
-        if self.ended_ready.val() {
-            self.ended.d.next = false;
+        self.ended.valid.next = self.ended_waits.q.val();
+        self.ended.data.next = self.queue.q.val();
+        if self.ended.ready.val() {
+            self.ended_waits.d.next = false;
         }
-        self.closed_valid.next = self.closing.q.val();
-        self.closed.next = self.ending.q.val();
-        if self.closed_ready.val() {
+        self.closed.valid.next = self.closing.q.val();
+        self.closed.data.next = self.ending.q.val();
+        if self.closed.ready.val() {
             self.closing.d.next = false;
         }
         self.ends.next = false;
-        self.rest.next = !self.ended.q.val() & !self.closing.q.val();
+        self.rest.next = !self.ended_waits.q.val() & !self.closing.q.val();
         self.entry_done.next = false;
         self.entry_ok.next = false;
         self.status.next = self.at.q.val().status;
@@ -267,33 +238,33 @@ impl Logic for Writer {
 
         match self.step.q.val() {
             Step::Idle => {
-                self.busy.next = self.receive_valid.val()
-                    | self.send_valid.val()
-                    | self.entry_valid.val()
-                    | self.ended.q.val()
+                self.busy.next = self.receive.valid.val()
+                    | self.send.valid.val()
+                    | self.entry.valid.val()
+                    | self.ended_waits.q.val()
                     | self.closing.q.val();
                 self.granted.d.next = false;
                 self.refused.d.next = false;
-                if self.commit_valid.val() {
+                if self.commit.valid.val() {
                     self.tags.write_enable.next = true;
-                    self.commit_ready.next = true;
+                    self.commit.ready.next = true;
                     // LIFE-2: the last word of the connection before is forgotten.
-                    self.at.d.next.vi = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
+                    self.at.d.next.vi = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
                     self.at.d.next.acknowledge = true;
                     self.at.d.next.kind = self.forget.val();
                     self.at.d.next.reception = false;
                     self.step.d.next = Step::Acknowledge;
-                } else if self.entry_valid.val() {
+                } else if self.entry.valid.val() {
                     self.asks.d.next = true;
                     self.step.d.next = Step::AskEntry;
                 } else if self.take_send.val() & self.rest.val() {
-                    self.at.d.next = self.send.val();
-                    self.send_ready.next = true;
+                    self.at.d.next = self.send.data.val();
+                    self.send.ready.next = true;
                     self.send_turn.d.next = false;
                     self.step.d.next = Step::Tag;
-                } else if self.receive_valid.val() & self.rest.val() {
-                    self.at.d.next = self.receive.val();
-                    self.receive_ready.next = true;
+                } else if self.receive.valid.val() & self.rest.val() {
+                    self.at.d.next = self.receive.data.val();
+                    self.receive.ready.next = true;
                     self.send_turn.d.next = true;
                     self.step.d.next = Step::Tag;
                 }
@@ -313,18 +284,18 @@ impl Logic for Writer {
             }
             Step::AskImmediate => {
                 // WQ-1: ImmediateData goes first, then Length and Status at once.
-                self.access.next.address = self.base.val() | self.immediate_offset.val();
-                self.access.next.span = bits::<32>(4);
-                self.access.next.length = bits::<13>(4);
-                if self.access_ready.val() {
+                self.access.data.next.address = self.base.val() | self.immediate_offset.val();
+                self.access.data.next.span = bits::<32>(4);
+                self.access.data.next.length = bits::<13>(4);
+                if self.access.ready.val() {
                     self.step.d.next = Step::Immediate;
                 }
             }
             Step::Immediate => {
-                self.write_valid.next = self.granted.q.val();
-                self.write.next.data = bit_cast::<64, 32>(self.at.q.val().immediate);
-                self.write.next.count = bits::<4>(4);
-                if self.granted.q.val() & self.write_ready.val() {
+                self.write.valid.next = self.granted.q.val();
+                self.write.data.next.data = bit_cast::<64, 32>(self.at.q.val().immediate);
+                self.write.data.next.count = bits::<4>(4);
+                if self.granted.q.val() & self.write.ready.val() {
                     self.granted.d.next = false;
                     self.asks.d.next = true;
                     self.step.d.next = Step::AskStatus;
@@ -334,13 +305,13 @@ impl Logic for Writer {
                 }
             }
             Step::AskStatus => {
-                if self.access_ready.val() {
+                if self.access.ready.val() {
                     self.step.d.next = Step::Status;
                 }
             }
             Step::Status => {
-                self.write_valid.next = self.granted.q.val();
-                if self.granted.q.val() & self.write_ready.val() {
+                self.write.valid.next = self.granted.q.val();
+                if self.granted.q.val() & self.write.ready.val() {
                     self.granted.d.next = false;
                     // WQ-1: behind the status come the entry and the interrupts.
                     self.ends.next = true;
@@ -355,36 +326,36 @@ impl Logic for Writer {
                 }
             }
             Step::Acknowledge => {
-                self.request_valid.next = self.at.q.val().acknowledge;
-                if self.request_ready.val() | !self.at.q.val().acknowledge {
+                self.request.valid.next = self.at.q.val().acknowledge;
+                if self.request.ready.val() | !self.at.q.val().acknowledge {
                     self.step.d.next = Step::Idle;
                 }
             }
             Step::Refused => {
                 // WQ-7: COMP_PROT. RSP-7: a NAK takes the place of the acknowledgement.
-                self.fault_valid.next = true;
+                self.fault.valid.next = true;
                 self.at.d.next.syndrome = self.nak.val();
                 self.at.d.next.kind = self.last_word.val();
-                if self.fault_ready.val() {
+                if self.fault.ready.val() {
                     self.ends.next = true;
                     self.step.d.next = Step::Acknowledge;
                 }
             }
             Step::AskEntry => {
-                self.access.next.address = bit_cast::<64, 40>(self.entry.val().address);
-                self.access.next.span = bits::<32>(16);
-                self.access.next.length = bits::<13>(16);
-                self.access.next.region = self.entry.val().region;
-                self.access.next.tag = self.entry.val().tag;
-                self.access.next.system = true;
-                if self.access_ready.val() {
+                self.access.data.next.address = bit_cast::<64, 40>(self.entry.data.val().address);
+                self.access.data.next.span = bits::<32>(16);
+                self.access.data.next.length = bits::<13>(16);
+                self.access.data.next.region = self.entry.data.val().region;
+                self.access.data.next.tag = self.entry.data.val().tag;
+                self.access.data.next.system = true;
+                if self.access.ready.val() {
                     self.step.d.next = Step::EntryToken;
                 }
             }
             Step::EntryToken => {
-                self.write_valid.next = self.granted.q.val();
-                self.write.next.data = self.entry.val().token;
-                if self.granted.q.val() & self.write_ready.val() {
+                self.write.valid.next = self.granted.q.val();
+                self.write.data.next.data = self.entry.data.val().token;
+                if self.granted.q.val() & self.write.ready.val() {
                     self.step.d.next = Step::EntryOwner;
                 }
                 // CQ-4: the entry cannot be written.
@@ -394,9 +365,9 @@ impl Logic for Writer {
                 }
             }
             Step::EntryOwner => {
-                self.write_valid.next = true;
-                self.write.next.data = self.owner.val();
-                if self.write_ready.val() {
+                self.write.valid.next = true;
+                self.write.data.next.data = self.owner.val();
+                if self.write.ready.val() {
                     self.entry_done.next = true;
                     self.entry_ok.next = true;
                     self.step.d.next = Step::Idle;
@@ -407,7 +378,7 @@ impl Logic for Writer {
             }
         }
         if self.ends.val() {
-            self.ended.d.next = self.at.q.val().ends;
+            self.ended_waits.d.next = self.at.q.val().ends;
             self.closing.d.next = self.at.q.val().ends;
             self.ending.d.next.vi = self.at.q.val().vi;
             self.ending.d.next.receive = self.at.q.val().receive;
@@ -426,7 +397,7 @@ impl Logic for Writer {
             self.granted.d.next = false;
             self.refused.d.next = false;
             self.send_turn.d.next = false;
-            self.ended.d.next = false;
+            self.ended_waits.d.next = false;
             self.closing.d.next = false;
         }
     }

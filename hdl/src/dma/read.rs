@@ -32,6 +32,7 @@ use super::read_drain::ReadDrain;
 use super::read_issue::ReadIssue;
 use super::read_slots::ReadSlots;
 use crate::bus::{DmaCommand, ReadBeat, ReadTag, TlpBeat};
+use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{READ_BYTES, READ_TAGS, READ_TAGS_LOG2};
 
@@ -52,15 +53,9 @@ pub struct DmaRead {
     /// Completions will come, or have begun to.
     pub outstanding: Signal<Out, bool>,
     /// A command waits.
-    pub command_valid: Signal<In, bool>,
-    /// The command.
-    pub command: Signal<In, DmaCommand>,
-    /// It is taken.
-    pub command_ready: Signal<Out, bool>,
+    pub command: Sink<DmaCommand>,
     /// A beat of a completion.
-    pub completion_valid: Signal<In, bool>,
-    /// The beat.
-    pub completion: Signal<In, TlpBeat>,
+    pub completion: FlowSink<TlpBeat>,
     /// Our own identifier.
     pub cfg_requester_id: Signal<In, Bits<16>>,
     /// Most bytes of a request: 128 << n.
@@ -70,23 +65,13 @@ pub struct DmaRead {
     /// Time in ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
     /// A beat of a request.
-    pub tx_valid: Signal<Out, bool>,
-    /// The beat.
-    pub tx: Signal<Out, TlpBeat>,
-    /// The beat is taken.
-    pub tx_ready: Signal<In, bool>,
+    pub tx: Source<TlpBeat>,
     /// Data leaves.
-    pub beat_valid: Signal<Out, bool>,
-    /// The data.
-    pub beat: Signal<Out, ReadBeat>,
+    pub beat: FlowSource<ReadBeat>,
     /// A command is done, this cycle only.
-    pub retire_valid: Signal<Out, bool>,
-    /// Its epoch.
-    pub retire_epoch: Signal<Out, bool>,
-    /// A request is waited for until `deadline`.
-    pub deadline_valid: Signal<Out, bool>,
-    /// When it will have failed.
-    pub deadline: Signal<Out, Bits<32>>,
+    pub retire: FlowSource<bool>,
+    /// A request is waited for until `deadline`. When it will have failed.
+    pub deadline: FlowSource<Bits<32>>,
     /// A request has timed out since reset.
     pub timed_out: Signal<Out, bool>,
     /// There is work.
@@ -146,20 +131,15 @@ impl Logic for DmaRead {
         self.all_lost.d.next = self.dead.q.val().all();
         self.pass.next = self.lost.val() & !self.all_lost.q.val() & !self.full.val();
 
-        self.issue.command_valid.next = self.command_valid.val();
-        self.issue.command.next = self.command.val();
-        self.command_ready.next = self.issue.command_ready.val();
+        Sink::<DmaCommand>::link(&mut self.command, &mut self.issue.command);
         self.issue.cfg_requester_id.next = self.cfg_requester_id.val();
         self.issue.max_read.next = self.max_read.val();
         self.issue.tag.next = self.tail_tag.val();
         self.issue.room.next = self.room.q.val();
         self.issue.silent.next = self.all_lost.q.val();
-        self.issue.tx_ready.next = self.tx_ready.val();
-        self.tx_valid.next = self.issue.tx_valid.val();
-        self.tx.next = self.issue.tx.val();
+        Source::<TlpBeat>::link(&mut self.tx, &mut self.issue.tx);
 
-        self.slots.completion_valid.next = self.completion_valid.val();
-        self.slots.completion.next = self.completion.val();
+        FlowSink::<TlpBeat>::link(&mut self.completion, &mut self.slots.completion);
         self.slots.cfg_requester_id.next = self.cfg_requester_id.val();
         self.slots.open.next = self.open.q.val();
         self.slots.reserve.next = self.issue.reserve.val();
@@ -183,17 +163,14 @@ impl Logic for DmaRead {
         self.drain.time_now.next = self.time_now.val();
         self.drain.draining.next = self.draining.val();
         self.drain.read_data.next = self.slots.read_data.val();
-        self.beat_valid.next = self.drain.beat_valid.val();
-        self.beat.next = self.drain.beat.val();
-        self.retire_valid.next = self.drain.retire_valid.val();
-        self.retire_epoch.next = self.drain.retire_epoch.val();
-        self.deadline_valid.next = self.drain.deadline_valid.val();
-        self.deadline.next = self.drain.deadline.val();
+        FlowSource::<ReadBeat>::link(&mut self.beat, &mut self.drain.beat);
+        FlowSource::<bool>::link(&mut self.retire, &mut self.drain.retire);
+        FlowSource::<Bits<32>>::link(&mut self.deadline, &mut self.drain.deadline);
         self.timed_out.next = self.dead.q.val().any();
         self.struck.d.next = self.drain.strike.val();
         self.count_lost.next = self.struck.q.val();
         self.outstanding.next = self.issue.leaving.val() | self.open.q.val().any();
-        self.busy.next = self.issue.busy.val() | self.waiting.val() | self.drain.beat_valid.val();
+        self.busy.next = self.issue.busy.val() | self.waiting.val() | self.drain.beat.valid.val();
 
         self.room.d.next = !self.full.val() & (!self.lost.val() | self.all_lost.q.val());
         if self.issue.issued.val() | self.pass.val() {

@@ -26,6 +26,7 @@
 use super::split::Piece;
 use crate::bus::{ReadBeat, ReadTag};
 use crate::prims::LutRam;
+use crate::stream::FlowSource;
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{READ_TAGS, READ_TAGS_LOG2};
 
@@ -95,17 +96,11 @@ pub struct ReadDrain {
     /// They, in the next cycle.
     pub read_data: Signal<In, Bits<64>>,
     /// A beat leaves.
-    pub beat_valid: Signal<Out, bool>,
-    /// The beat.
-    pub beat: Signal<Out, ReadBeat>,
+    pub beat: FlowSource<ReadBeat>,
     /// A command has ended with this beat.
-    pub retire_valid: Signal<Out, bool>,
-    /// Its epoch.
-    pub retire_epoch: Signal<Out, bool>,
-    /// `deadline` counts.
-    pub deadline_valid: Signal<Out, bool>,
-    /// When the oldest slot times out.
-    pub deadline: Signal<Out, Bits<32>>,
+    pub retire: FlowSource<bool>,
+    /// `deadline` counts. When the oldest slot times out.
+    pub deadline: FlowSource<Bits<32>>,
 
     slots: LutRam<Slot, READ_TAGS_LOG2>,
     at: DFF<ReadTag>,
@@ -125,7 +120,7 @@ pub struct ReadDrain {
     last: DFF<bool>,
     refused: DFF<bool>,
     failed: DFF<bool>,
-    retire: DFF<bool>,
+    retiring: DFF<bool>,
     epoch: DFF<bool>,
     armed: DFF<bool>,
     /// Its time is up, and there was no progress in that cycle.
@@ -176,11 +171,8 @@ impl Default for ReadDrain {
             strike: Default::default(),
             read_row: Default::default(),
             read_data: Default::default(),
-            beat_valid: Default::default(),
             beat: Default::default(),
-            retire_valid: Default::default(),
-            retire_epoch: Default::default(),
-            deadline_valid: Default::default(),
+            retire: Default::default(),
             deadline: Default::default(),
             slots: Default::default(),
             at: Default::default(),
@@ -198,7 +190,7 @@ impl Default for ReadDrain {
             last: Default::default(),
             refused: Default::default(),
             failed: Default::default(),
-            retire: Default::default(),
+            retiring: Default::default(),
             epoch: Default::default(),
             armed: Default::default(),
             late: Default::default(),
@@ -229,7 +221,7 @@ impl Logic for ReadDrain {
         dff_setup!(
             self, clock, at, turn, loaded, row, lane, slot, spoiled, valid, start, count, client, user
         );
-        dff_setup!(self, clock, last, refused, failed, retire, epoch, armed, late, limit);
+        dff_setup!(self, clock, last, refused, failed, retiring, epoch, armed, late, limit);
         clock!(self, clock, slots);
 
         self.first.next = self.piece.val().first;
@@ -286,7 +278,7 @@ impl Logic for ReadDrain {
         self.last.d.next = self.leave.val() & self.slot.q.val().last;
         self.refused.d.next = self.slot.q.val().refused;
         self.failed.d.next = self.failing.val();
-        self.retire.d.next = self.leave.val() & self.slot.q.val().done;
+        self.retiring.d.next = self.leave.val() & self.slot.q.val().done;
         self.epoch.d.next = self.slot.q.val().epoch;
         if self.go.val() {
             self.row.d.next = self.row.q.val() + 1;
@@ -328,20 +320,20 @@ impl Logic for ReadDrain {
         if (!self.armed.q.val() | self.progress.val()) & !self.draining.val() {
             self.limit.d.next = self.time_now.val() + self.patience.val();
         }
-        self.deadline_valid.next = self.armed.q.val();
-        self.deadline.next = self.limit.q.val();
+        self.deadline.valid.next = self.armed.q.val();
+        self.deadline.data.next = self.limit.q.val();
 
-        self.beat_valid.next = self.valid.q.val();
-        self.beat.next.client = self.client.q.val();
-        self.beat.next.user = self.user.q.val();
-        self.beat.next.data = self.read_data.val();
-        self.beat.next.start = self.start.q.val();
-        self.beat.next.count = self.count.q.val();
-        self.beat.next.last = self.last.q.val();
-        self.beat.next.refused = self.refused.q.val();
-        self.beat.next.failed = self.failed.q.val();
-        self.retire_valid.next = self.retire.q.val();
-        self.retire_epoch.next = self.epoch.q.val();
+        self.beat.valid.next = self.valid.q.val();
+        self.beat.data.next.client = self.client.q.val();
+        self.beat.data.next.user = self.user.q.val();
+        self.beat.data.next.data = self.read_data.val();
+        self.beat.data.next.start = self.start.q.val();
+        self.beat.data.next.count = self.count.q.val();
+        self.beat.data.next.last = self.last.q.val();
+        self.beat.data.next.refused = self.refused.q.val();
+        self.beat.data.next.failed = self.failed.q.val();
+        self.retire.valid.next = self.retiring.q.val();
+        self.retire.data.next = self.epoch.q.val();
 
         if self.reset.val() {
             self.at.d.next = bits::<READ_TAGS_LOG2>(0);
@@ -349,7 +341,7 @@ impl Logic for ReadDrain {
             self.loaded.d.next = false;
             self.spoiled.d.next = false;
             self.valid.d.next = false;
-            self.retire.d.next = false;
+            self.retiring.d.next = false;
             self.armed.d.next = false;
             self.late.d.next = false;
         }

@@ -19,6 +19,7 @@
 
 use super::split::{Piece, Split};
 use crate::bus::{DmaCommand, ReadTag, TlpBeat};
+use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::READ_TAGS_LOG2;
 
@@ -37,11 +38,7 @@ pub struct ReadIssue {
     /// Forgets the command.
     pub reset: Signal<In, bool>,
     /// A command waits.
-    pub command_valid: Signal<In, bool>,
-    /// The command.
-    pub command: Signal<In, DmaCommand>,
-    /// It is taken.
-    pub command_ready: Signal<Out, bool>,
+    pub command: Sink<DmaCommand>,
     /// Our own identifier.
     pub cfg_requester_id: Signal<In, Bits<16>>,
     /// Most bytes of a request: 128 << n.
@@ -65,11 +62,7 @@ pub struct ReadIssue {
     /// A request has begun to leave, and the slot is not open yet.
     pub leaving: Signal<Out, bool>,
     /// A beat of a request.
-    pub tx_valid: Signal<Out, bool>,
-    /// The beat.
-    pub tx: Signal<Out, TlpBeat>,
-    /// The beat is taken.
-    pub tx_ready: Signal<In, bool>,
+    pub tx: Source<TlpBeat>,
     /// There is a command.
     pub busy: Signal<Out, bool>,
 
@@ -89,9 +82,7 @@ impl Logic for ReadIssue {
         dff_setup!(self, clock, state, beat_valid, beat);
         clock!(self, clock, split);
         self.split.reset.next = self.reset.val();
-        self.split.command_valid.next = self.command_valid.val();
-        self.split.command.next = self.command.val();
-        self.command_ready.next = self.split.command_ready.val();
+        Sink::<DmaCommand>::link(&mut self.command, &mut self.split.command);
         self.split.write.next = false;
         self.split.requester.next = self.cfg_requester_id.val();
         self.split.tag.next = bit_cast::<8, READ_TAGS_LOG2>(self.tag.val());
@@ -102,12 +93,12 @@ impl Logic for ReadIssue {
         }
         // What is cut stands in its slot: the size does not matter to it any more.
         self.split.settled.next = true;
-        self.piece.next = self.split.piece.val();
+        self.piece.next = self.split.piece.data.val();
         self.busy.next = self.split.busy.val();
 
-        self.tx_valid.next = self.beat_valid.q.val();
-        self.tx.next = self.beat.q.val();
-        self.free.next = self.tx_ready.val() | !self.beat_valid.q.val();
+        self.tx.valid.next = self.beat_valid.q.val();
+        self.tx.data.next = self.beat.q.val();
+        self.free.next = self.tx.ready.val() | !self.beat_valid.q.val();
         if self.free.val() {
             self.beat_valid.d.next = false;
         }
@@ -117,7 +108,7 @@ impl Logic for ReadIssue {
         self.skipped.next = false;
         match self.state.q.val() {
             State::First => {
-                if self.split.piece_valid.val() & self.room.val() & !self.beat_valid.q.val() {
+                if self.split.piece.valid.val() & self.room.val() & !self.beat_valid.q.val() {
                     self.reserve.next = true;
                     if self.reserve_ready.val() {
                         if self.mute.val() {
@@ -158,7 +149,7 @@ impl Logic for ReadIssue {
         self.opened.next = self.sent.val();
         // Its second beat waits only behind the first.
         self.leaving.next = self.state.q.val() == State::Gone;
-        self.split.piece_ready.next = self.sent.val() | self.skipped.val();
+        self.split.piece.ready.next = self.sent.val() | self.skipped.val();
 
         if self.reset.val() {
             self.state.d.next = State::First;

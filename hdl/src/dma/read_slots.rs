@@ -36,6 +36,7 @@
 use super::split::Piece;
 use crate::bus::{ReadTag, TlpBeat};
 use crate::prims::{LutRam, Ram};
+use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{READ_TAGS, READ_TAGS_LOG2};
 
@@ -64,9 +65,7 @@ pub struct ReadSlots {
     /// What comes next is a packet's first beat.
     pub down: Signal<In, bool>,
     /// A beat of a completion.
-    pub completion_valid: Signal<In, bool>,
-    /// The beat.
-    pub completion: Signal<In, TlpBeat>,
+    pub completion: FlowSink<TlpBeat>,
     /// Our own identifier.
     pub cfg_requester_id: Signal<In, Bits<16>>,
     /// Slots that wait for completions.
@@ -175,15 +174,15 @@ impl Logic for ReadSlots {
         clock!(self, clock, expected, bank0, bank1);
 
         // First beat: kind, length, status, byte count.
-        self.data.next = self.completion.val().data;
-        self.first.next = self.completion_valid.val() & !self.under_way.q.val();
-        self.second.next = self.completion_valid.val() & self.ahead.q.val();
-        self.third.next = self.completion_valid.val() & self.under_way.q.val() & !self.ahead.q.val();
-        self.keep.next = self.completion.val().keep;
+        self.data.next = self.completion.data.val().data;
+        self.first.next = self.completion.valid.val() & !self.under_way.q.val();
+        self.second.next = self.completion.valid.val() & self.ahead.q.val();
+        self.third.next = self.completion.valid.val() & self.under_way.q.val() & !self.ahead.q.val();
+        self.keep.next = self.completion.data.val().keep;
         self.both.next = self.keep.val().get_bit(1);
-        if self.completion_valid.val() {
-            self.under_way.d.next = !self.completion.val().last;
-            self.ahead.d.next = self.first.val() & !self.completion.val().last;
+        if self.completion.valid.val() {
+            self.under_way.d.next = !self.completion.data.val().last;
+            self.ahead.d.next = self.first.val() & !self.completion.data.val().last;
         }
         if self.first.val() {
             self.with_data.d.next = self.data.val().get_bit(30);
@@ -212,7 +211,7 @@ impl Logic for ReadSlots {
         self.sound.next = self.known.val() & !self.error.val() & self.fits.val();
         self.bad.d.next = false;
         self.unexpected.d.next = false;
-        self.single.d.next = self.second.val() & self.completion.val().last;
+        self.single.d.next = self.second.val() & self.completion.data.val().last;
         self.single_whole.d.next = self.both.val() & (self.length.q.val() == bits::<10>(1));
         self.fresh.d.next = self.second.val();
         if self.second.val() {
@@ -285,7 +284,7 @@ impl Logic for ReadSlots {
             self.left.d.next = bit_cast::<8, 10>(self.length.q.val()) - 1;
             self.flows.d.next = !self.poisoned.q.val();
         }
-        if self.completion_valid.val() & (self.completion.val().last | !self.both.val()) {
+        if self.completion.valid.val() & (self.completion.data.val().last | !self.both.val()) {
             self.flows.d.next = false;
         }
         self.flowing.next = self.flows.q.val() & self.good.q.val();
@@ -293,7 +292,7 @@ impl Logic for ReadSlots {
 
         // What became of it.
         self.ending.next =
-            self.good.q.val() & (self.single.q.val() | (self.third.val() & self.completion.val().last));
+            self.good.q.val() & (self.single.q.val() | (self.third.val() & self.completion.data.val().last));
         self.enough.next = !self.left.q.val().get_bits::<7>(1).any()
             | (self.both.val() & !self.left.q.val().get_bits::<6>(2).any() & !self.left.q.val().get_bit(0));
         if self.single.q.val() {

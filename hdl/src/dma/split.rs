@@ -20,6 +20,7 @@
 //! Tests: through `DmaRead` and `DmaWrite`.
 
 use crate::bus::DmaCommand;
+use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
 
 /// A part of a command that fits one packet.
@@ -55,11 +56,7 @@ pub struct Split {
     /// Forgets the command.
     pub reset: Signal<In, bool>,
     /// A command waits.
-    pub command_valid: Signal<In, bool>,
-    /// The command.
-    pub command: Signal<In, DmaCommand>,
-    /// It is taken.
-    pub command_ready: Signal<Out, bool>,
+    pub command: Sink<DmaCommand>,
     /// Block size: 128 << n bytes; above 5 as 5.
     pub size: Signal<In, Bits<3>>,
     /// What was cut has gone as far as the size matters.
@@ -73,17 +70,13 @@ pub struct Split {
     /// For the header.
     pub tag: Signal<In, Bits<8>>,
     /// A piece is on show.
-    pub piece_valid: Signal<Out, bool>,
-    /// The piece.
-    pub piece: Signal<Out, Piece>,
+    pub piece: Source<Piece>,
     /// First beat of its packet.
     pub header0: Signal<Out, Bits<64>>,
     /// Second beat; with a short header its high half is 0 and free for data.
     pub header1: Signal<Out, Bits<64>>,
     /// The header has 4 double words.
     pub long: Signal<Out, bool>,
-    /// The piece is taken.
-    pub piece_ready: Signal<In, bool>,
     /// There is a command.
     pub busy: Signal<Out, bool>,
 
@@ -175,7 +168,7 @@ impl Logic for Split {
         self.following.next = self.brim.val() + 1;
 
         // The piece on show moves on, behind it the command.
-        self.free.next = self.piece_ready.val() | !self.shown_valid.q.val();
+        self.free.next = self.piece.ready.val() | !self.shown_valid.q.val();
         if self.free.val() {
             self.shown_valid.d.next = self.valid.q.val();
             self.shown_address.d.next = self.address.q.val();
@@ -191,24 +184,24 @@ impl Logic for Split {
             self.shown_last.d.next = self.last.q.val() & !self.over.val();
             self.shown_done.d.next = !self.over.val();
         }
-        self.start.next = self.command.val().address;
+        self.start.next = self.command.data.val().address;
         self.offset.next = self.start.val().get_bits::<12>(0) & bit_cast::<12, 13>(self.mask.val());
-        self.shortened.next = self.command.val().length - 1;
+        self.shortened.next = self.command.data.val().length - 1;
         self.first_reach.next = self.shortened.val() + bit_cast::<13, 12>(self.offset.val());
         // When a piece moves is known late: what has to do with it is not what takes the next command.
-        self.command_ready.next = !self.valid.q.val() & !self.changing.q.val();
+        self.command.ready.next = !self.valid.q.val() & !self.changing.q.val();
         if !self.valid.q.val() {
-            self.valid.d.next = self.command_valid.val() & !self.changing.q.val();
-            self.address.d.next = self.command.val().address;
+            self.valid.d.next = self.command.valid.val() & !self.changing.q.val();
+            self.address.d.next = self.command.data.val().address;
             self.reach.d.next = self.first_reach.val();
-            if self.command.val().refused {
+            if self.command.data.val().refused {
                 self.reach.d.next = bits::<13>(0);
             }
-            self.client.d.next = self.command.val().client;
-            self.user.d.next = self.command.val().user;
-            self.epoch.d.next = self.command.val().epoch;
-            self.last.d.next = self.command.val().last;
-            self.refused.d.next = self.command.val().refused;
+            self.client.d.next = self.command.data.val().client;
+            self.user.d.next = self.command.data.val().user;
+            self.epoch.d.next = self.command.data.val().epoch;
+            self.last.d.next = self.command.data.val().last;
+            self.refused.d.next = self.command.data.val().refused;
         } else if self.free.val() {
             self.valid.d.next = self.over.val();
             self.address.d.next = self.following.val();
@@ -221,17 +214,17 @@ impl Logic for Split {
         self.bytes.next = self.finish.q.val() - self.first.val();
         self.steps.next = self.finish.q.val().get_bits::<10>(2) - self.first.val().get_bits::<10>(2);
         self.words.next = bit_cast::<11, 10>(self.steps.val()) + 1;
-        self.piece_valid.next = self.shown_valid.q.val();
-        self.piece.next.first = self.first.val();
-        self.piece.next.finish = self.finish.q.val();
-        self.piece.next.length = bit_cast::<13, 12>(self.bytes.val()) + 1;
-        self.piece.next.words = self.words.val();
-        self.piece.next.client = self.shown_client.q.val();
-        self.piece.next.user = self.shown_user.q.val();
-        self.piece.next.epoch = self.shown_epoch.q.val();
-        self.piece.next.last = self.shown_last.q.val();
-        self.piece.next.done = self.shown_done.q.val();
-        self.piece.next.refused = self.shown_refused.q.val();
+        self.piece.valid.next = self.shown_valid.q.val();
+        self.piece.data.next.first = self.first.val();
+        self.piece.data.next.finish = self.finish.q.val();
+        self.piece.data.next.length = bit_cast::<13, 12>(self.bytes.val()) + 1;
+        self.piece.data.next.words = self.words.val();
+        self.piece.data.next.client = self.shown_client.q.val();
+        self.piece.data.next.user = self.shown_user.q.val();
+        self.piece.data.next.epoch = self.shown_epoch.q.val();
+        self.piece.data.next.last = self.shown_last.q.val();
+        self.piece.data.next.done = self.shown_done.q.val();
+        self.piece.data.next.refused = self.shown_refused.q.val();
 
         // Its header.
         self.first_enables.next = bits::<4>(0xF) << self.first.val().get_bits::<2>(0);

@@ -33,6 +33,7 @@
 use super::split::{Piece, Split};
 use crate::bus::{DmaCommand, TlpBeat, WriteBeat};
 use crate::prims::{Packer, Skid};
+use crate::stream::{FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -65,23 +66,11 @@ pub struct DmaWrite {
     /// Forgets everything under way.
     pub reset: Signal<In, bool>,
     /// A command waits.
-    pub command_valid: Signal<In, bool>,
-    /// The command.
-    pub command: Signal<In, DmaCommand>,
-    /// It is taken.
-    pub command_ready: Signal<Out, bool>,
+    pub command: Sink<DmaCommand>,
     /// Data for the commands of SCATTER.
-    pub scatter_valid: Signal<In, bool>,
-    /// The data.
-    pub scatter: Signal<In, WriteBeat>,
-    /// All of it is taken.
-    pub scatter_ready: Signal<Out, bool>,
+    pub scatter: Sink<WriteBeat>,
     /// Data for the commands of COMPLETE.
-    pub complete_valid: Signal<In, bool>,
-    /// The data.
-    pub complete: Signal<In, WriteBeat>,
-    /// All of it is taken.
-    pub complete_ready: Signal<Out, bool>,
+    pub complete: Sink<WriteBeat>,
     /// Our own identifier.
     pub cfg_requester_id: Signal<In, Bits<16>>,
     /// Largest payload of a packet: 128 << n bytes.
@@ -89,15 +78,9 @@ pub struct DmaWrite {
     /// Largest payload of the packets that go out.
     pub cut: Signal<Out, Bits<3>>,
     /// A beat goes out.
-    pub tx_valid: Signal<Out, bool>,
-    /// The beat.
-    pub tx: Signal<Out, TlpBeat>,
-    /// The beat is taken.
-    pub tx_ready: Signal<In, bool>,
+    pub tx: Source<TlpBeat>,
     /// A command is done, this cycle only.
-    pub retire_valid: Signal<Out, bool>,
-    /// Its epoch.
-    pub retire_epoch: Signal<Out, bool>,
+    pub retire: FlowSource<bool>,
     /// Commands done, modulo 256.
     pub retired: Signal<Out, Bits<8>>,
     /// There is work.
@@ -120,7 +103,7 @@ pub struct DmaWrite {
     /// The packet that leaves is the last of its command.
     ending: DFF<bool>,
     ending_epoch: DFF<bool>,
-    retire: DFF<bool>,
+    retiring: DFF<bool>,
     epoch: DFF<bool>,
     number: DFF<Bits<8>>,
 
@@ -154,44 +137,40 @@ impl Logic for DmaWrite {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, state, needs, scatter_used, complete_used, ending, ending_epoch);
-        dff_setup!(self, clock, retire, epoch, number);
+        dff_setup!(self, clock, retiring, epoch, number);
         dff_setup!(self, clock, completed_valid, completed, from_complete);
         clock!(self, clock, split, scattered, stage, packer);
 
         self.scattered.reset.next = self.reset.val();
-        self.scattered.in_valid.next = self.scatter_valid.val();
-        self.scattered.in_data.next = self.scatter.val();
-        self.scatter_ready.next = self.scattered.in_ready.val();
-        self.complete_ready.next = !self.completed_valid.q.val();
+        Sink::<WriteBeat>::link(&mut self.scatter, &mut self.scattered.sink);
+        self.complete.ready.next = !self.completed_valid.q.val();
         if !self.completed_valid.q.val() {
-            self.completed_valid.d.next = self.complete_valid.val();
-            self.completed.d.next = self.complete.val();
+            self.completed_valid.d.next = self.complete.valid.val();
+            self.completed.d.next = self.complete.data.val();
         }
 
         self.split.reset.next = self.reset.val();
-        self.split.command_valid.next = self.command_valid.val();
-        self.split.command.next = self.command.val();
-        self.command_ready.next = self.split.command_ready.val();
+        Sink::<DmaCommand>::link(&mut self.command, &mut self.split.command);
         self.split.size.next = self.max_payload.val();
         // Not the streams: they may wait for the command that waits for this.
         self.split.settled.next =
-            !(self.split.busy.val() | self.stage.out_valid.val() | self.packer.out_valid.val());
+            !(self.split.busy.val() | self.stage.source.valid.val() | self.packer.source.valid.val());
         self.cut.next = self.split.chosen.val();
         self.split.write.next = true;
         self.split.requester.next = self.cfg_requester_id.val();
         self.split.tag.next = bits::<8>(0);
-        self.piece.next = self.split.piece.val();
+        self.piece.next = self.split.piece.data.val();
         self.lane.next = self.piece.val().first;
 
         // Where its data comes from.
-        self.first_valid.next = self.scattered.out_valid.val();
+        self.first_valid.next = self.scattered.source.valid.val();
         self.first_used.next = self.scatter_used.q.val();
         if self.piece.val().client == bits::<2>(3) {
             self.first_valid.next = self.completed_valid.q.val();
             self.first_used.next = self.complete_used.q.val();
         }
-        self.source.next = self.scattered.out_data.val();
-        self.source_valid.next = self.scattered.out_valid.val();
+        self.source.next = self.scattered.source.data.val();
+        self.source_valid.next = self.scattered.source.valid.val();
         self.used.next = self.scatter_used.q.val();
         if self.from_complete.q.val() {
             self.source.next = self.completed.q.val();
@@ -217,14 +196,14 @@ impl Logic for DmaWrite {
         self.offer.next.count = bits::<4>(8);
         self.offered.next = false;
         self.flush.next = false;
-        self.room.next = self.stage.in_ready.val();
+        self.room.next = self.stage.sink.ready.val();
         self.moved.next = false;
         match self.state.q.val() {
             State::First => {
                 self.from_complete.d.next = self.piece.val().client == bits::<2>(3);
-                self.offered.next = self.split.piece_valid.val() & self.first_valid.val();
+                self.offered.next = self.split.piece.valid.val() & self.first_valid.val();
                 self.needs.d.next = self.piece.val().length + bit_cast::<13, 3>(self.first_used.val());
-                if self.split.piece_valid.val() & self.first_valid.val() & self.room.val() {
+                if self.split.piece.valid.val() & self.first_valid.val() & self.room.val() {
                     self.state.d.next = State::Second;
                 }
             }
@@ -266,8 +245,8 @@ impl Logic for DmaWrite {
                 self.state.d.next = State::First;
             }
         }
-        self.split.piece_ready.next = self.moved.val() & self.finish.val();
-        self.scattered.out_ready.next = self.moved.val() & self.whole.val() & !self.from_complete.q.val();
+        self.split.piece.ready.next = self.moved.val() & self.finish.val();
+        self.scattered.source.ready.next = self.moved.val() & self.whole.val() & !self.from_complete.q.val();
         if self.moved.val() & self.whole.val() & self.from_complete.q.val() {
             self.completed_valid.d.next = false;
         }
@@ -285,59 +264,59 @@ impl Logic for DmaWrite {
         }
 
         self.stage.reset.next = self.reset.val();
-        self.stage.in_valid.next = self.offered.val();
-        self.stage.in_data.next.data = self.offer.val().data;
-        self.stage.in_data.next.start = self.offer.val().start;
-        self.stage.in_data.next.count = self.offer.val().count;
-        self.stage.in_data.next.flush = self.flush.val();
-        self.stage.in_data.next.done = self.piece.val().done;
-        self.stage.in_data.next.epoch = self.piece.val().epoch;
-        self.stage.out_ready.next = self.packer.in_ready.val();
+        self.stage.sink.valid.next = self.offered.val();
+        self.stage.sink.data.next.data = self.offer.val().data;
+        self.stage.sink.data.next.start = self.offer.val().start;
+        self.stage.sink.data.next.count = self.offer.val().count;
+        self.stage.sink.data.next.flush = self.flush.val();
+        self.stage.sink.data.next.done = self.piece.val().done;
+        self.stage.sink.data.next.epoch = self.piece.val().epoch;
+        self.stage.source.ready.next = self.packer.sink.ready.val();
         self.packer.reset.next = self.reset.val();
         self.packer.restart.next = false;
         self.packer.restart_fill.next = bits::<3>(0);
         self.packer.restart_data.next = bits::<64>(0);
-        self.packer.in_valid.next = self.stage.out_valid.val();
-        self.packer.in_data.next = self.stage.out_data.val().data;
-        self.packer.in_start.next = self.stage.out_data.val().start;
-        self.packer.in_count.next = self.stage.out_data.val().count;
-        self.packer.in_flush.next = self.stage.out_data.val().flush;
-        if self.stage.out_valid.val() & self.stage.out_data.val().flush & self.packer.in_ready.val() {
-            self.ending.d.next = self.stage.out_data.val().done;
-            self.ending_epoch.d.next = self.stage.out_data.val().epoch;
+        self.packer.sink.valid.next = self.stage.source.valid.val();
+        self.packer.sink.data.next = self.stage.source.data.val().data;
+        self.packer.in_start.next = self.stage.source.data.val().start;
+        self.packer.in_count.next = self.stage.source.data.val().count;
+        self.packer.in_flush.next = self.stage.source.data.val().flush;
+        if self.stage.source.valid.val() & self.stage.source.data.val().flush & self.packer.sink.ready.val() {
+            self.ending.d.next = self.stage.source.data.val().done;
+            self.ending_epoch.d.next = self.stage.source.data.val().epoch;
         }
 
         // Out.
-        self.tx_valid.next = self.packer.out_valid.val();
+        self.tx.valid.next = self.packer.source.valid.val();
         self.over_four.next = self.packer.out_count.val() > bits::<4>(4);
-        self.tx.next.data = self.packer.out_data.val();
-        self.tx.next.keep = bits::<2>(1);
+        self.tx.data.next.data = self.packer.source.data.val();
+        self.tx.data.next.keep = bits::<2>(1);
         if self.over_four.val() {
-            self.tx.next.keep = bits::<2>(3);
+            self.tx.data.next.keep = bits::<2>(3);
         }
-        self.tx.next.last = self.packer.out_last.val();
-        self.packer.out_ready.next = self.tx_ready.val();
+        self.tx.data.next.last = self.packer.out_last.val();
+        self.packer.source.ready.next = self.tx.ready.val();
 
         // `ending` is of this packet: the next one's last piece comes after its header, and that finds no
         // room before this packet's last beat has left.
-        self.emptied.next = self.packer.out_valid.val()
+        self.emptied.next = self.packer.source.valid.val()
             & self.packer.out_last.val()
-            & self.tx_ready.val()
+            & self.tx.ready.val()
             & self.ending.q.val();
-        self.retire.d.next = self.emptied.val();
+        self.retiring.d.next = self.emptied.val();
         self.epoch.d.next = self.ending_epoch.q.val();
         if self.emptied.val() {
             self.number.d.next = self.number.q.val() + 1;
         }
-        self.retire_valid.next = self.retire.q.val();
-        self.retire_epoch.next = self.epoch.q.val();
+        self.retire.valid.next = self.retiring.q.val();
+        self.retire.data.next = self.epoch.q.val();
         self.retired.next = self.number.q.val();
         self.busy.next = self.split.busy.val()
-            | self.scattered.out_valid.val()
+            | self.scattered.source.valid.val()
             | self.completed_valid.q.val()
-            | self.stage.out_valid.val()
-            | self.packer.out_valid.val()
-            | self.retire.q.val();
+            | self.stage.source.valid.val()
+            | self.packer.source.valid.val()
+            | self.retiring.q.val();
 
         if self.reset.val() {
             self.state.d.next = State::First;
@@ -345,7 +324,7 @@ impl Logic for DmaWrite {
             self.scatter_used.d.next = bits::<3>(0);
             self.complete_used.d.next = bits::<3>(0);
             self.ending.d.next = false;
-            self.retire.d.next = false;
+            self.retiring.d.next = false;
             self.number.d.next = bits::<8>(0);
         }
     }

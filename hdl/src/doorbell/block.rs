@@ -28,12 +28,15 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
+use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::doorbell::{arm, page, token};
 use viaduct_spec::profile::{VIS, VI_LOG2};
 use viaduct_spec::tables::{table, work_queue};
 
-use crate::bus::{Commit, MmioWrite, Position, Queue, Vi, PAGE_NUMBER_LOG2, QUEUE_LOG2, STORE_LOG2};
+use crate::bus::{
+    Arm, Commit, MmioWrite, Position, Queue, QueueId, Vi, PAGE_NUMBER_LOG2, QUEUE_LOG2, STORE_LOG2,
+};
 use crate::prims::Number;
 use crate::prims::{LutRam, Ram, RunQueue};
 
@@ -56,47 +59,19 @@ pub struct Doorbell {
     /// Empties the run queues; rows and open bits stay.
     pub reset: Signal<In, bool>,
     /// A store of the host.
-    pub mmio_write_valid: Signal<In, bool>,
-    /// The store.
-    pub mmio_write: Signal<In, MmioWrite>,
+    pub mmio_write: FlowSink<MmioWrite>,
     /// A table row is on the bus.
-    pub commit_valid: Signal<In, bool>,
-    /// It is ours and taken.
-    pub commit_ready: Signal<Out, bool>,
-    /// The row.
-    pub commit: Signal<In, Commit>,
+    pub commit: Sink<Commit>,
     /// The fetch block has left work in a queue.
-    pub again_fetch_valid: Signal<In, bool>,
-    /// It is queued again.
-    pub again_fetch_ready: Signal<Out, bool>,
-    /// The VI.
-    pub again_fetch_vi: Signal<In, Vi>,
-    /// Its receive queue, not the send queue.
-    pub again_fetch_receive: Signal<In, bool>,
+    pub again_fetch: Sink<QueueId>,
     /// There is room again for receive descriptors of a VI.
-    pub again_receive_valid: Signal<In, bool>,
-    /// It is queued again.
-    pub again_receive_ready: Signal<Out, bool>,
-    /// The VI.
-    pub again_receive_vi: Signal<In, Vi>,
+    pub again_receive: Sink<Vi>,
     /// There is room again for send descriptors of a VI.
-    pub again_send_valid: Signal<In, bool>,
-    /// It is queued again.
-    pub again_send_ready: Signal<Out, bool>,
-    /// The VI.
-    pub again_send_vi: Signal<In, Vi>,
+    pub again_send: Sink<Vi>,
     /// A VI has work in its send queue.
-    pub send_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub send_ready: Signal<In, bool>,
-    /// The VI.
-    pub send_vi: Signal<Out, Vi>,
+    pub send: Source<Vi>,
     /// A VI has work in its receive queue.
-    pub receive_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub receive_ready: Signal<In, bool>,
-    /// The VI.
-    pub receive_vi: Signal<Out, Vi>,
+    pub receive: Source<Vi>,
     /// Row to read: {VI, receive}.
     pub row_address: Signal<In, Bits<QUEUE_LOG2>>,
     /// Its token, without the position.
@@ -110,11 +85,7 @@ pub struct Doorbell {
     /// One past the last position posted to it.
     pub posted_position: Signal<Out, Position>,
     /// A consumer goes to sleep, this cycle only.
-    pub arm_valid: Signal<Out, bool>,
-    /// Its queue.
-    pub arm_queue: Signal<Out, Queue>,
-    /// Position of the oldest descriptor that it has not seen complete.
-    pub arm_position: Signal<Out, Position>,
+    pub arm: FlowSource<Arm>,
     /// Pulse: a store was ignored.
     pub count_ignored: Signal<Out, bool>,
     /// A queue has work, or the run queues are being cleared.
@@ -138,8 +109,8 @@ pub struct Doorbell {
     posted_write: DFF<bool>,
     posted_write_vi: DFF<Vi>,
     posted_shown: DFF<Bits<14>>,
-    send: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
-    receive: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
+    sends: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
+    receives: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
     /// What was written in the cycle before: for a reader that asked in that very cycle, and for `posted`.
     written: DFF<Row>,
     row_forward: DFF<bool>,
@@ -216,23 +187,23 @@ impl Logic for Doorbell {
             receive_shown,
             receive_head
         );
-        clock!(self, clock, opened, rows, posted, send, receive);
-        self.send.reset.next = self.reset.val();
-        self.receive.reset.next = self.reset.val();
+        clock!(self, clock, opened, rows, posted, sends, receives);
+        self.sends.reset.next = self.reset.val();
+        self.receives.reset.next = self.reset.val();
 
         // The store, as far as it says itself what it is.
-        self.address.next = self.mmio_write.val().address;
-        self.said.next = self.mmio_write.val().data;
+        self.address.next = self.mmio_write.data.val().address;
+        self.said.next = self.mmio_write.data.val().data;
         self.page_number.next = self.address.val().get_bits::<PAGE_NUMBER_LOG2>(12);
         self.in_page.next = self.address.val().get_bits::<12>(0);
-        self.store.next = self.mmio_write_valid.val()
-            & self.mmio_write.val().doorbell
+        self.store.next = self.mmio_write.valid.val()
+            & self.mmio_write.data.val().doorbell
             & (self.page_number.val() < self.vis.val());
         self.proper.next = self.store.val()
             & !self.in_page.val().get_bits::<7>(5).any()
             & !self.in_page.val().get_bits::<3>(0).any();
-        self.all_of_it.next = self.mmio_write.val().enables == bits::<8>(0xFF);
-        self.high.next = self.mmio_write.val().enables == bits::<8>(0xF0);
+        self.all_of_it.next = self.mmio_write.data.val().enables == bits::<8>(0xFF);
+        self.high.next = self.mmio_write.data.val().enables == bits::<8>(0xF0);
         self.named.next = self.said.val().get_bits::<16>(34).any();
         self.stored.d.next = self.store.val();
         self.posts.d.next = self.proper.val()
@@ -257,18 +228,18 @@ impl Logic for Doorbell {
             self.stored.q.val() & !((self.posts.q.val() | self.arms.q.val()) & self.opened.read_data.val());
         self.armed_queue.d.next = self.queue.q.val();
         self.armed_position.d.next = self.word.q.val().get_bits::<14>(0);
-        self.arm_valid.next = self.armed.q.val();
-        self.arm_queue.next = self.armed_queue.q.val();
-        self.arm_position.next = self.armed_position.q.val();
+        self.arm.valid.next = self.armed.q.val();
+        self.arm.data.next.queue = self.armed_queue.q.val();
+        self.arm.data.next.position = self.armed_position.q.val();
         self.position.next = self.word.q.val().get_bits::<14>(50) + 1;
 
         // A commit finds the write port free when there is no store.
-        self.commit_row.next = self.commit.val().row;
-        self.commit_word.next = self.commit.val().word0;
+        self.commit_row.next = self.commit.data.val().row;
+        self.commit_word.next = self.commit.data.val().word0;
         self.commit_here.next =
-            self.commit_valid.val() & (self.commit.val().target == self.work_queue_table.val());
+            self.commit.valid.val() & (self.commit.data.val().target == self.work_queue_table.val());
         self.commit_taken.next = self.commit_here.val() & !self.taken.val();
-        self.commit_ready.next = self.commit_taken.val();
+        self.commit.ready.next = self.commit_taken.val();
 
         self.row.next.token = self.word.q.val().get_bits::<50>(0);
         self.row.next.posted = self.position.val();
@@ -318,68 +289,68 @@ impl Logic for Doorbell {
 
         // Run queues: a store first, then fetch, then whoever made room. Whether the store's queue is open is known late, so the others wait
         // in any case.
-        self.send.push_valid.next = false;
-        self.send.push_id.next = self.again_send_vi.val();
-        self.again_send_ready.next = false;
-        self.receive.push_valid.next = false;
-        self.receive.push_id.next = self.again_receive_vi.val();
-        self.again_receive_ready.next = false;
-        self.again_fetch_ready.next = false;
+        self.sends.push.valid.next = false;
+        self.sends.push.data.next = self.again_send.data.val();
+        self.again_send.ready.next = false;
+        self.receives.push.valid.next = false;
+        self.receives.push.data.next = self.again_receive.data.val();
+        self.again_receive.ready.next = false;
+        self.again_fetch.ready.next = false;
         if self.posts.q.val() & !self.to_receive.val() {
-            self.send.push_valid.next = self.taken.val();
-            self.send.push_id.next = self.write_vi.val();
-        } else if !self.send.busy.val() {
-            if self.again_fetch_valid.val() & !self.again_fetch_receive.val() {
-                self.send.push_valid.next = true;
-                self.send.push_id.next = self.again_fetch_vi.val();
-                self.again_fetch_ready.next = true;
+            self.sends.push.valid.next = self.taken.val();
+            self.sends.push.data.next = self.write_vi.val();
+        } else if !self.sends.busy.val() {
+            if self.again_fetch.valid.val() & !self.again_fetch.data.val().receive {
+                self.sends.push.valid.next = true;
+                self.sends.push.data.next = self.again_fetch.data.val().vi;
+                self.again_fetch.ready.next = true;
             } else {
-                self.send.push_valid.next = self.again_send_valid.val();
-                self.again_send_ready.next = true;
+                self.sends.push.valid.next = self.again_send.valid.val();
+                self.again_send.ready.next = true;
             }
         }
         if self.posts.q.val() & self.to_receive.val() {
-            self.receive.push_valid.next = self.taken.val();
-            self.receive.push_id.next = self.write_vi.val();
-        } else if !self.receive.busy.val() {
-            if self.again_fetch_valid.val() & self.again_fetch_receive.val() {
-                self.receive.push_valid.next = true;
-                self.receive.push_id.next = self.again_fetch_vi.val();
-                self.again_fetch_ready.next = true;
+            self.receives.push.valid.next = self.taken.val();
+            self.receives.push.data.next = self.write_vi.val();
+        } else if !self.receives.busy.val() {
+            if self.again_fetch.valid.val() & self.again_fetch.data.val().receive {
+                self.receives.push.valid.next = true;
+                self.receives.push.data.next = self.again_fetch.data.val().vi;
+                self.again_fetch.ready.next = true;
             } else {
-                self.receive.push_valid.next = self.again_receive_valid.val();
-                self.again_receive_ready.next = true;
+                self.receives.push.valid.next = self.again_receive.valid.val();
+                self.again_receive.ready.next = true;
             }
         }
         // The heads, in registers: whoever takes one decides late in the cycle. While a VI is on show here, it may be
         // queued again.
-        self.send.pop_ready.next = !self.send_shown.q.val();
+        self.sends.pop.ready.next = !self.send_shown.q.val();
         if !self.send_shown.q.val() {
-            self.send_shown.d.next = self.send.pop_valid.val();
-            self.send_head.d.next = self.send.pop_id.val();
-        } else if self.send_ready.val() {
+            self.send_shown.d.next = self.sends.pop.valid.val();
+            self.send_head.d.next = self.sends.pop.data.val();
+        } else if self.send.ready.val() {
             self.send_shown.d.next = false;
         }
-        self.send_valid.next = self.send_shown.q.val();
-        self.send_vi.next = self.send_head.q.val();
-        self.receive.pop_ready.next = !self.receive_shown.q.val();
+        self.send.valid.next = self.send_shown.q.val();
+        self.send.data.next = self.send_head.q.val();
+        self.receives.pop.ready.next = !self.receive_shown.q.val();
         if !self.receive_shown.q.val() {
-            self.receive_shown.d.next = self.receive.pop_valid.val();
-            self.receive_head.d.next = self.receive.pop_id.val();
-        } else if self.receive_ready.val() {
+            self.receive_shown.d.next = self.receives.pop.valid.val();
+            self.receive_head.d.next = self.receives.pop.data.val();
+        } else if self.receive.ready.val() {
             self.receive_shown.d.next = false;
         }
-        self.receive_valid.next = self.receive_shown.q.val();
-        self.receive_vi.next = self.receive_head.q.val();
+        self.receive.valid.next = self.receive_shown.q.val();
+        self.receive.data.next = self.receive_head.q.val();
         self.count_ignored.next = self.ignored.q.val();
-        self.busy.next = self.send.held.val()
-            | self.receive.held.val()
+        self.busy.next = self.sends.held.val()
+            | self.receives.held.val()
             | self.stored.q.val()
             | self.armed.q.val()
             | self.send_shown.q.val()
             | self.receive_shown.q.val()
-            | self.send.busy.val()
-            | self.receive.busy.val();
+            | self.sends.busy.val()
+            | self.receives.busy.val();
 
         if self.reset.val() {
             self.stored.d.next = false;

@@ -11,6 +11,7 @@
 //!
 //! Latency: 1 cycle. Tests: `tests/queues/cq_pages.rs`.
 
+use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
 use viaduct_spec::doorbell::{cq_index, cq_page};
 use viaduct_spec::profile::{CQS, CQ_LOG2, DOORBELL_SHIFT, VIS};
@@ -26,13 +27,9 @@ pub struct CqPages {
     /// Drops what is under way.
     pub reset: Signal<In, bool>,
     /// A store of the host.
-    pub mmio_write_valid: Signal<In, bool>,
-    /// The store.
-    pub mmio_write: Signal<In, MmioWrite>,
+    pub mmio_write: FlowSink<MmioWrite>,
     /// A store to a queue's page, this cycle only.
-    pub store_valid: Signal<Out, bool>,
-    /// Which.
-    pub store: Signal<Out, CqStore>,
+    pub store: FlowSource<CqStore>,
     /// Pulse: a store was ignored.
     pub count_ignored: Signal<Out, bool>,
     taken: DFF<bool>,
@@ -59,16 +56,16 @@ impl Logic for CqPages {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, taken, ignored, held);
-        self.address.next = self.mmio_write.val().address;
-        self.word.next = self.mmio_write.val().data;
+        self.address.next = self.mmio_write.data.val().address;
+        self.word.next = self.mmio_write.data.val().data;
         self.page.next = self.address.val().get_bits::<PAGE_NUMBER_LOG2>(12);
         self.place.next = self.address.val().get_bits::<12>(0);
         self.queue.next = self.page.val() - self.vis.val();
-        self.here.next = self.mmio_write_valid.val()
-            & self.mmio_write.val().doorbell
+        self.here.next = self.mmio_write.valid.val()
+            & self.mmio_write.data.val().doorbell
             & (self.page.val() >= self.vis.val());
         // One of the two words, of a queue that the table has a row for.
-        self.sound.next = (self.mmio_write.val().enables == bits::<8>(0xFF))
+        self.sound.next = (self.mmio_write.data.val().enables == bits::<8>(0xFF))
             & !self.place.val().get_bits::<8>(4).any()
             & !self.place.val().get_bits::<3>(0).any()
             & (bit_cast::<PAGE_NUMBER_LOG2, CQ_LOG2>(bit_cast::<CQ_LOG2, PAGE_NUMBER_LOG2>(
@@ -79,8 +76,8 @@ impl Logic for CqPages {
         self.held.d.next.cq = bit_cast::<CQ_LOG2, PAGE_NUMBER_LOG2>(self.queue.val());
         self.held.d.next.index = self.word.val().get_bits::<18>(0);
         self.held.d.next.arm = self.place.val().get_bit(3);
-        self.store_valid.next = self.taken.q.val();
-        self.store.next = self.held.q.val();
+        self.store.valid.next = self.taken.q.val();
+        self.store.data.next = self.held.q.val();
         self.count_ignored.next = self.ignored.q.val();
         if self.reset.val() {
             self.taken.d.next = false;

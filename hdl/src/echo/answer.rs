@@ -18,6 +18,7 @@
 use super::question::Asked;
 use crate::bus::FrameBeat;
 use crate::prims::{Fifo, Number, Ram};
+use crate::stream::{FlowSink, Source};
 use rust_hdl::prelude::*;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -37,9 +38,7 @@ pub struct Answer {
     /// Forgets everything.
     pub reset: Signal<In, bool>,
     /// A beat of a frame.
-    pub rx_valid: Signal<In, bool>,
-    /// The beat.
-    pub rx: Signal<In, FrameBeat>,
+    pub rx: FlowSink<FrameBeat>,
     /// The frame whose last beat came last is judged.
     pub decided: Signal<In, bool>,
     /// It is a question.
@@ -51,11 +50,7 @@ pub struct Answer {
     /// Our IPv4 address, first byte in bits 7:0.
     pub address: Signal<In, Bits<32>>,
     /// A beat of an answer is offered.
-    pub tx_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub tx_ready: Signal<In, bool>,
-    /// The beat.
-    pub tx: Signal<Out, FrameBeat>,
+    pub tx: Source<FrameBeat>,
     /// The peer should hold its frames.
     pub pause: Signal<Out, bool>,
     /// A question found no room.
@@ -118,23 +113,23 @@ impl Logic for Answer {
         self.room.next = self.space.q.val() & !self.overflow.q.val();
         self.paused.d.next = self.used.q.val() > self.half.val();
         self.pause.next = self.paused.q.val();
-        self.ram.write_enable.next = self.rx_valid.val() & self.room.val();
+        self.ram.write_enable.next = self.rx.valid.val() & self.room.val();
         self.ram.write_address.next = bit_cast::<10, 11>(self.tail.q.val());
-        self.ram.write_data.next = self.rx.val();
-        if self.rx_valid.val() {
+        self.ram.write_data.next = self.rx.data.val();
+        if self.rx.valid.val() {
             if self.room.val() {
                 self.tail.d.next = self.tail.q.val() + 1;
             } else {
                 self.overflow.d.next = true;
             }
         }
-        self.questions.in_valid.next = false;
-        self.questions.in_data.next = self.asked.val();
+        self.questions.sink.valid.next = false;
+        self.questions.sink.data.next = self.asked.val();
         self.dropped.d.next = false;
         if self.decided.val() {
             self.overflow.d.next = false;
-            if self.keep.val() & !self.overflow.q.val() & self.questions.in_ready.val() {
-                self.questions.in_valid.next = true;
+            if self.keep.val() & !self.overflow.q.val() & self.questions.sink.ready.val() {
+                self.questions.sink.valid.next = true;
                 self.whole.d.next = self.tail.q.val();
             } else {
                 self.tail.d.next = self.whole.q.val();
@@ -145,7 +140,7 @@ impl Logic for Answer {
 
         // Out.
         self.ram.read_address.next = bit_cast::<10, 11>(self.head.q.val());
-        self.question.next = self.questions.out_data.val();
+        self.question.next = self.questions.source.data.val();
         self.peer.next = self.question.val().peer;
         self.peer_address.next = self.question.val().peer_address;
         self.own.next = self.address.val();
@@ -154,13 +149,13 @@ impl Logic for Answer {
         self.station_high.next = bit_cast::<64, 48>(self.station.val() >> 16);
         self.peer_low.next = bit_cast::<64, 32>(self.peer_address.val()) << 48;
         self.peer_high.next = bit_cast::<64, 32>(self.peer_address.val() >> 16);
-        self.tx_valid.next = false;
-        self.tx.next = self.out.q.val();
-        self.questions.out_ready.next = false;
+        self.tx.valid.next = false;
+        self.tx.data.next = self.out.q.val();
+        self.questions.source.ready.next = false;
         match self.step.q.val() {
             Step::Idle => {
                 self.index.d.next = bits::<3>(0);
-                if self.questions.out_valid.val() {
+                if self.questions.source.valid.val() {
                     self.step.d.next = Step::Read;
                 }
             }
@@ -217,14 +212,14 @@ impl Logic for Answer {
                 }
             }
             Step::Offer => {
-                self.tx_valid.next = true;
-                if self.tx_ready.val() {
+                self.tx.valid.next = true;
+                if self.tx.ready.val() {
                     self.step.d.next = Step::Read;
                     if self.index.q.val() != bits::<3>(6) {
                         self.index.d.next = self.index.q.val() + 1;
                     }
                     if self.out.q.val().last {
-                        self.questions.out_ready.next = true;
+                        self.questions.source.ready.next = true;
                         self.step.d.next = Step::Idle;
                     }
                 }

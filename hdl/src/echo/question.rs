@@ -24,6 +24,7 @@
 
 use crate::bus::FrameBeat;
 use crate::prims::Number;
+use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 
 /// What the answer to a question needs.
@@ -49,9 +50,7 @@ pub struct Question {
     /// Forgets the frame under way.
     pub reset: Signal<In, bool>,
     /// A beat of a frame.
-    pub rx_valid: Signal<In, bool>,
-    /// The beat.
-    pub rx: Signal<In, FrameBeat>,
+    pub rx: FlowSink<FrameBeat>,
     /// Our Ethernet address.
     pub station: Signal<In, Bits<48>>,
     /// Our IPv4 address.
@@ -136,7 +135,7 @@ impl Logic for Question {
         dff_setup!(self, clock, index, length, arp, echo, asked_kept, total, life, header_sum, echo_sum);
         dff_setup!(self, clock, part, sum, closing, fits, summed);
         dff_setup!(self, clock, needed, folded, new_header, new_header_folded, new_echo);
-        self.data.next = self.rx.val().data;
+        self.data.next = self.rx.data.val().data;
         self.low.next = self.data.val().get_bits::<16>(0);
         self.second.next = self.data.val().get_bits::<16>(16);
         self.third.next = self.data.val().get_bits::<16>(32);
@@ -153,14 +152,14 @@ impl Logic for Question {
         self.part_high.next = bit_cast::<20, 16>(self.third.val()) + bit_cast::<20, 16>(self.high.val());
         self.sum.d.next = self.sum.q.val() + self.part.q.val();
 
-        if self.rx_valid.val() {
-            self.length.d.next = self.length.q.val() + bit_cast::<16, 4>(self.rx.val().count);
+        if self.rx.valid.val() {
+            self.length.d.next = self.length.q.val() + bit_cast::<16, 4>(self.rx.data.val().count);
             if self.index.q.val() != bits::<3>(7) {
                 self.index.d.next = self.index.q.val() + 1;
             }
             match self.index.q.val().index() {
                 0 => {
-                    self.length.d.next = bit_cast::<16, 4>(self.rx.val().count);
+                    self.length.d.next = bit_cast::<16, 4>(self.rx.data.val().count);
                     self.sum.d.next = bits::<20>(0);
                     self.echo.d.next = self.low48.val() == self.station.val();
                     self.arp.d.next =
@@ -232,10 +231,10 @@ impl Logic for Question {
                 }
                 _ => {}
             }
-            if self.rx.val().last {
+            if self.rx.data.val().last {
                 self.index.d.next = bits::<3>(0);
                 // No good frame is shorter than 60 bytes.
-                if self.rx.val().bad | (self.index.q.val() != bits::<3>(7)) {
+                if self.rx.data.val().bad | (self.index.q.val() != bits::<3>(7)) {
                     self.arp.d.next = false;
                     self.echo.d.next = false;
                 }
@@ -244,7 +243,7 @@ impl Logic for Question {
 
         // Behind the last beat.
         self.closing.d.next = self.closing.q.val() << 1;
-        if self.rx_valid.val() & self.rx.val().last {
+        if self.rx.valid.val() & self.rx.data.val().last {
             self.closing.d.next = (self.closing.q.val() << 1) | bits::<4>(1);
         }
         self.needed.d.next = self.total.q.val() + self.link_header.val();

@@ -14,7 +14,9 @@
 //! Tests: `tests/mac/echo.rs`, with frames that Scapy made.
 
 use super::{Answer, Finder, Question};
+use crate::bus::FrameBeat;
 use crate::mac::{Mac, Mdio};
+use crate::stream::{FlowSource, Source};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -92,19 +94,15 @@ impl Logic for Echo {
 
         self.question.station.next = self.station.val();
         self.question.address.next = self.address.val();
-        self.question.rx_valid.next = self.mac.rx_valid.val();
-        self.question.rx.next = self.mac.rx.val();
+        FlowSource::<FrameBeat>::join(&mut self.mac.rx, &mut self.question.rx);
         self.answer.station.next = self.station.val();
         self.answer.address.next = self.address.val();
-        self.answer.rx_valid.next = self.mac.rx_valid.val();
-        self.answer.rx.next = self.mac.rx.val();
+        FlowSource::<FrameBeat>::join(&mut self.mac.rx, &mut self.answer.rx);
         self.answer.decided.next = self.question.decided.val();
         self.answer.keep.next = self.question.keep.val();
         self.answer.asked.next = self.question.asked.val();
         self.mac.pause.next = self.answer.pause.val();
-        self.mac.tx_valid.next = self.answer.tx_valid.val();
-        self.mac.tx.next = self.answer.tx.val();
-        self.answer.tx_ready.next = self.mac.tx_ready.val();
+        Source::<FrameBeat>::join(&mut self.answer.tx, &mut self.mac.tx);
 
         self.mdio.command_valid.next = self.finder.command_valid.val();
         self.mdio.write.next = false;

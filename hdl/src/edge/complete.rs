@@ -14,6 +14,7 @@
 //! Latency: 3 cycles from the load to its completion, and the registers' own. Tests: `tests/tlp/complete.rs`.
 
 use crate::bus::{MmioRead, TlpBeat};
+use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -33,31 +34,19 @@ pub struct TlpComplete {
     /// Forgets the load.
     pub reset: Signal<In, bool>,
     /// A load waits.
-    pub read_valid: Signal<In, bool>,
-    /// The load.
-    pub read: Signal<In, MmioRead>,
-    /// The load is answered.
-    pub read_ready: Signal<Out, bool>,
-    /// A register is asked for, this cycle only.
-    pub load_valid: Signal<Out, bool>,
-    /// Its byte offset in BAR 0, low 2 bits 0.
-    pub load_address: Signal<Out, Bits<20>>,
-    /// The registers answer.
-    pub answer_valid: Signal<In, bool>,
-    /// The aligned 8 bytes around `load_address`.
-    pub answer: Signal<In, Bits<64>>,
+    pub read: Sink<MmioRead>,
+    /// A register is asked for, this cycle only. Its byte offset in BAR 0, low 2 bits 0.
+    pub load: FlowSource<Bits<20>>,
+    /// The registers answer. The aligned 8 bytes around `load_address`.
+    pub answer: FlowSink<Bits<64>>,
     /// Our own identifier.
     pub cfg_requester_id: Signal<In, Bits<16>>,
     /// A beat of a completion.
-    pub tx_valid: Signal<Out, bool>,
-    /// The beat.
-    pub tx: Signal<Out, TlpBeat>,
-    /// The beat is taken.
-    pub tx_ready: Signal<In, bool>,
+    pub tx: Source<TlpBeat>,
 
     state: DFF<State>,
     word: DFF<Bits<64>>,
-    load: DFF<bool>,
+    loads: DFF<bool>,
     load_at: DFF<Bits<20>>,
     beat_valid: DFF<bool>,
     beat: DFF<TlpBeat>,
@@ -80,22 +69,22 @@ pub struct TlpComplete {
 impl Logic for TlpComplete {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, state, word, load, load_at, beat_valid, beat);
-        self.load_valid.next = self.load.q.val();
-        self.load_address.next = self.load_at.q.val();
-        self.tx_valid.next = self.beat_valid.q.val();
-        self.tx.next = self.beat.q.val();
+        dff_setup!(self, clock, state, word, loads, load_at, beat_valid, beat);
+        self.load.valid.next = self.loads.q.val();
+        self.load.data.next = self.load_at.q.val();
+        self.tx.valid.next = self.beat_valid.q.val();
+        self.tx.data.next = self.beat.q.val();
 
-        self.refuse.next = self.read.val().unsupported;
-        self.pair.next = self.read.val().pair;
-        self.address.next = self.read.val().address;
-        self.attributes.next = self.read.val().attributes;
+        self.refuse.next = self.read.data.val().unsupported;
+        self.pair.next = self.read.data.val().pair;
+        self.address.next = self.read.data.val().address;
+        self.attributes.next = self.read.data.val().attributes;
         self.class_bits.next = self.attributes.val().get_bits::<3>(2);
         self.order_bits.next = self.attributes.val().get_bits::<2>(0);
         self.dw0.next = (bit_cast::<32, 3>(self.class_bits.val()) << 20)
             | (bit_cast::<32, 2>(self.order_bits.val()) << 12);
         self.dw1.next = (bit_cast::<32, 16>(self.cfg_requester_id.val()) << 16)
-            | bit_cast::<32, 4>(self.read.val().byte_count);
+            | bit_cast::<32, 4>(self.read.data.val().byte_count);
         if self.refuse.val() {
             // COMPLETION; status UNSUPPORTED.
             self.dw0.next = self.dw0.val() | bits::<32>(0x0A00_0000);
@@ -106,37 +95,37 @@ impl Logic for TlpComplete {
         } else {
             self.dw0.next = self.dw0.val() | bits::<32>(0x4A00_0001);
         }
-        self.dw2.next = (bit_cast::<32, 16>(self.read.val().requester) << 16)
-            | (bit_cast::<32, 8>(self.read.val().tag) << 8)
-            | bit_cast::<32, 7>(self.read.val().lower_address);
+        self.dw2.next = (bit_cast::<32, 16>(self.read.data.val().requester) << 16)
+            | (bit_cast::<32, 8>(self.read.data.val().tag) << 8)
+            | bit_cast::<32, 7>(self.read.data.val().lower_address);
         self.high.next = self.word.q.val().get_bits::<32>(32);
         self.payload.next = self.word.q.val().get_bits::<32>(0);
         if self.address.val().get_bit(2) {
             self.payload.next = self.high.val();
         }
 
-        self.free.next = self.tx_ready.val() | !self.beat_valid.q.val();
+        self.free.next = self.tx.ready.val() | !self.beat_valid.q.val();
         if self.free.val() {
             self.beat_valid.d.next = false;
         }
-        self.load.d.next = false;
+        self.loads.d.next = false;
         self.load_at.d.next = self.address.val();
         self.finish.next = false;
         match self.state.q.val() {
             State::Idle => {
-                if self.read_valid.val() {
-                    if self.refuse.val() | self.read.val().doorbell {
+                if self.read.valid.val() {
+                    if self.refuse.val() | self.read.data.val().doorbell {
                         self.word.d.next = bits::<64>(0);
                         self.state.d.next = State::First;
                     } else {
-                        self.load.d.next = true;
+                        self.loads.d.next = true;
                         self.state.d.next = State::Wait;
                     }
                 }
             }
             State::Wait => {
-                if self.answer_valid.val() {
-                    self.word.d.next = self.answer.val();
+                if self.answer.valid.val() {
+                    self.word.d.next = self.answer.data.val();
                     self.state.d.next = State::First;
                 }
             }
@@ -182,11 +171,11 @@ impl Logic for TlpComplete {
         if self.finish.val() {
             self.state.d.next = State::Idle;
         }
-        self.read_ready.next = self.finish.val();
+        self.read.ready.next = self.finish.val();
 
         if self.reset.val() {
             self.state.d.next = State::Idle;
-            self.load.d.next = false;
+            self.loads.d.next = false;
             self.beat_valid.d.next = false;
         }
     }

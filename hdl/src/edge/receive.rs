@@ -29,6 +29,7 @@
 
 use crate::bus::{MmioRead, MmioWrite, TlpBeat, STORE_LOG2};
 use crate::prims::{Number, Skid};
+use crate::stream::{FlowSink, FlowSource, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::BAR2_BYTES;
 use viaduct_spec::register::BAR0_BYTES;
@@ -47,27 +48,17 @@ pub struct TlpReceive {
     /// With `reset`: what comes next is a packet's first beat.
     pub down: Signal<In, bool>,
     /// A beat comes in.
-    pub rx_valid: Signal<In, bool>,
-    /// The beat.
-    pub rx: Signal<In, TlpBeat>,
+    pub rx: FlowSink<TlpBeat>,
     /// Which BAR a memory request hits; looked at with its first beat.
     pub rx_bar: Signal<In, Bits<3>>,
     /// A non-posted request may start.
     pub np_ready: Signal<Out, bool>,
     /// A store, this cycle only.
-    pub mmio_write_valid: Signal<Out, bool>,
-    /// The store.
-    pub mmio_write: Signal<Out, MmioWrite>,
-    /// A load waits.
-    pub mmio_read_valid: Signal<Out, bool>,
-    /// The load; it stays the same until it is taken.
-    pub mmio_read: Signal<Out, MmioRead>,
-    /// The load is taken.
-    pub read_ready: Signal<In, bool>,
+    pub mmio_write: FlowSource<MmioWrite>,
+    /// A load waits. The load; it stays the same until it is taken.
+    pub mmio_read: Source<MmioRead>,
     /// A beat of a completion.
-    pub completion_valid: Signal<Out, bool>,
-    /// The beat.
-    pub completion: Signal<Out, TlpBeat>,
+    pub completion: FlowSource<TlpBeat>,
     /// A packet was dropped.
     pub count_dropped: Signal<Out, bool>,
 
@@ -149,20 +140,20 @@ impl Logic for TlpReceive {
         dff_setup!(self, clock, nonposted_room, dropped);
         clock!(self, clock, loads);
 
-        self.data.next = self.rx.val().data;
-        self.keep.next = self.rx.val().keep;
+        self.data.next = self.rx.data.val().data;
+        self.keep.next = self.rx.data.val().keep;
         self.low.next = self.data.val().get_bits::<32>(0);
         self.high.next = self.data.val().get_bits::<32>(32);
         self.both.next = self.keep.val().get_bit(1);
-        self.last.next = self.rx_valid.val() & self.rx.val().last;
-        self.head.next = self.rx_valid.val() & (self.position.q.val() == bits::<2>(0));
-        self.second.next = self.rx_valid.val() & (self.position.q.val() == bits::<2>(1));
-        self.third.next = self.rx_valid.val() & (self.position.q.val() == bits::<2>(2));
-        if self.rx_valid.val() {
+        self.last.next = self.rx.valid.val() & self.rx.data.val().last;
+        self.head.next = self.rx.valid.val() & (self.position.q.val() == bits::<2>(0));
+        self.second.next = self.rx.valid.val() & (self.position.q.val() == bits::<2>(1));
+        self.third.next = self.rx.valid.val() & (self.position.q.val() == bits::<2>(2));
+        if self.rx.valid.val() {
             if self.position.q.val() != bits::<2>(3) {
                 self.position.d.next = self.position.q.val() + 1;
             }
-            if self.rx.val().last {
+            if self.rx.data.val().last {
                 self.position.d.next = bits::<2>(0);
             }
             self.held.d.next = self.high.val();
@@ -258,8 +249,8 @@ impl Logic for TlpReceive {
         self.write.d.next.data =
             (bit_cast::<64, 32>(self.word_b.val()) << 32) | bit_cast::<64, 32>(self.word_a.val());
         self.write.d.next.enables = self.enables.val();
-        self.mmio_write_valid.next = self.write_valid.q.val();
-        self.mmio_write.next = self.write.q.val();
+        self.mmio_write.valid.next = self.write_valid.q.val();
+        self.mmio_write.data.next = self.write.q.val();
 
         // A load is whole with its header.
         self.push.next = self.second.val() & self.reading.q.val() & (!self.long.q.val() | self.both.val());
@@ -291,44 +282,43 @@ impl Logic for TlpReceive {
         self.count.next = bit_cast::<4, 3>(self.span.val()) + 1;
 
         self.loads.reset.next = self.reset.val();
-        self.loads.in_valid.next = self.push.val();
-        self.loads.in_data.next.doorbell = self.doorbell.q.val();
-        self.loads.in_data.next.address = bit_cast::<20, WORD_LOG2>(self.offset.val()) << 2;
-        self.loads.in_data.next.pair = self.pair.q.val() & !self.refuse.val();
-        self.loads.in_data.next.unsupported = self.refuse.val();
-        self.loads.in_data.next.lower_address = (bit_cast::<7, 5>(self.offset.val().get_bits::<5>(0)) << 2)
+        self.loads.sink.valid.next = self.push.val();
+        self.loads.sink.data.next.doorbell = self.doorbell.q.val();
+        self.loads.sink.data.next.address = bit_cast::<20, WORD_LOG2>(self.offset.val()) << 2;
+        self.loads.sink.data.next.pair = self.pair.q.val() & !self.refuse.val();
+        self.loads.sink.data.next.unsupported = self.refuse.val();
+        self.loads.sink.data.next.lower_address = (bit_cast::<7, 5>(self.offset.val().get_bits::<5>(0)) << 2)
             | bit_cast::<7, 3>(self.first_byte.val());
-        self.loads.in_data.next.byte_count = self.count.val();
+        self.loads.sink.data.next.byte_count = self.count.val();
         if self.refuse.val() {
-            self.loads.in_data.next.lower_address = bits::<7>(0);
-            self.loads.in_data.next.byte_count = bits::<4>(4);
+            self.loads.sink.data.next.lower_address = bits::<7>(0);
+            self.loads.sink.data.next.byte_count = bits::<4>(4);
         }
-        self.loads.in_data.next.tag = self.tag.q.val();
-        self.loads.in_data.next.requester = self.requester.q.val();
-        self.loads.in_data.next.attributes = self.attributes.q.val();
-        self.loads.out_ready.next = self.read_ready.val();
-        self.mmio_read_valid.next = self.loads.out_valid.val();
-        self.mmio_read.next = self.loads.out_data.val();
+        self.loads.sink.data.next.tag = self.tag.q.val();
+        self.loads.sink.data.next.requester = self.requester.q.val();
+        self.loads.sink.data.next.attributes = self.attributes.q.val();
+        Source::<MmioRead>::link(&mut self.mmio_read, &mut self.loads.source);
 
         self.completion_beat_valid.d.next = (self.head.val() & self.is_completion.val())
-            | (self.rx_valid.val() & !self.head.val() & self.completing.q.val());
-        self.completion_beat.d.next = self.rx.val();
-        self.completion_valid.next = self.completion_beat_valid.q.val();
-        self.completion.next = self.completion_beat.q.val();
+            | (self.rx.valid.val() & !self.head.val() & self.completing.q.val());
+        self.completion_beat.d.next = self.rx.data.val();
+        self.completion.valid.next = self.completion_beat_valid.q.val();
+        self.completion.data.next = self.completion_beat.q.val();
 
         // What is not settled when the packet ends was dropped.
         self.settled_now.next = (self.settled.q.val() & !self.head.val())
             | (self.head.val() & (self.is_completion.val() | self.is_message.val()))
             | self.stored.val()
-            | (self.push.val() & self.loads.in_ready.val());
-        if self.rx_valid.val() {
+            | (self.push.val() & self.loads.sink.ready.val());
+        if self.rx.valid.val() {
             self.settled.d.next = self.settled_now.val();
         }
         self.dropped.d.next = self.last.val() & !self.settled_now.val();
         self.count_dropped.next = self.dropped.q.val();
 
-        self.nonposted_room.d.next =
-            !self.loads.out_valid.val() & !self.reading.q.val() & !(self.head.val() & self.nonposted.val());
+        self.nonposted_room.d.next = !self.loads.source.valid.val()
+            & !self.reading.q.val()
+            & !(self.head.val() & self.nonposted.val());
         if self.second.val() | self.last.val() {
             self.reading.d.next = false;
         }

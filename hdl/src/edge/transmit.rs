@@ -26,6 +26,7 @@
 
 use crate::bus::TlpBeat;
 use crate::prims::{Fifo, Successor};
+use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
 
 /// A beat and its class on the way out.
@@ -45,29 +46,13 @@ pub struct TlpTransmit {
     /// Forgets what is under way.
     pub reset: Signal<In, bool>,
     /// A beat of a memory write.
-    pub posted_valid: Signal<In, bool>,
-    /// The beat.
-    pub posted: Signal<In, TlpBeat>,
-    /// The beat is taken.
-    pub posted_ready: Signal<Out, bool>,
+    pub posted: Sink<TlpBeat>,
     /// A beat of a memory read.
-    pub nonposted_valid: Signal<In, bool>,
-    /// The beat.
-    pub nonposted: Signal<In, TlpBeat>,
-    /// The beat is taken.
-    pub nonposted_ready: Signal<Out, bool>,
+    pub nonposted: Sink<TlpBeat>,
     /// A beat of a completion.
-    pub completion_valid: Signal<In, bool>,
-    /// The beat.
-    pub completion: Signal<In, TlpBeat>,
-    /// The beat is taken.
-    pub completion_ready: Signal<Out, bool>,
+    pub completion: Sink<TlpBeat>,
     /// A beat of an interrupt: posted, too.
-    pub message_valid: Signal<In, bool>,
-    /// The beat.
-    pub message: Signal<In, TlpBeat>,
-    /// The beat is taken.
-    pub message_ready: Signal<Out, bool>,
+    pub message: Sink<TlpBeat>,
     /// Credits: posted headers.
     pub credit_ph: Signal<In, Bits<8>>,
     /// Credits: posted data, 16 bytes each.
@@ -89,13 +74,9 @@ pub struct TlpTransmit {
     /// Largest payload of a packet: 128 << n bytes.
     pub max_payload: Signal<In, Bits<3>>,
     /// A beat goes out.
-    pub tx_valid: Signal<Out, bool>,
-    /// The beat.
-    pub tx: Signal<Out, TlpBeat>,
+    pub tx: Source<TlpBeat>,
     /// Class of its packet: `viaduct_spec::tlp::class`.
     pub tx_class: Signal<Out, Bits<2>>,
-    /// The beat is taken.
-    pub tx_ready: Signal<In, bool>,
 
     successor: Successor,
     out: Fifo<Outgoing, 1, 2>,
@@ -171,59 +152,59 @@ impl Logic for TlpTransmit {
 
         // Who could go.
         self.waiting.next = bits::<4>(0);
-        if self.posted_valid.val() {
+        if self.posted.valid.val() {
             self.waiting.next = self.waiting.val() | bits::<4>(1);
         }
-        if self.nonposted_valid.val() {
+        if self.nonposted.valid.val() {
             self.waiting.next = self.waiting.val() | bits::<4>(2);
         }
-        if self.completion_valid.val() {
+        if self.completion.valid.val() {
             self.waiting.next = self.waiting.val() | bits::<4>(4);
         }
-        if self.message_valid.val() {
+        if self.message.valid.val() {
             self.waiting.next = self.waiting.val() | bits::<4>(8);
         }
         // Whose turn it is, and its beat.
-        self.room.next = self.out.in_ready.val();
-        self.posted_ready.next = self.room.val() & self.ready.q.val().get_bit(0);
-        self.nonposted_ready.next = self.room.val() & self.ready.q.val().get_bit(1);
-        self.completion_ready.next = self.room.val() & self.ready.q.val().get_bit(2);
-        self.message_ready.next = self.room.val() & self.ready.q.val().get_bit(3);
+        self.room.next = self.out.sink.ready.val();
+        self.posted.ready.next = self.room.val() & self.ready.q.val().get_bit(0);
+        self.nonposted.ready.next = self.room.val() & self.ready.q.val().get_bit(1);
+        self.completion.ready.next = self.room.val() & self.ready.q.val().get_bit(2);
+        self.message.ready.next = self.room.val() & self.ready.q.val().get_bit(3);
         self.offered.next = (self.waiting.val() & self.ready.q.val()).any();
         if self.turn.q.val() == bits::<2>(0) {
-            self.beat.next = self.posted.val();
+            self.beat.next = self.posted.data.val();
             self.whose.next = bits::<4>(1);
         } else if self.turn.q.val() == bits::<2>(1) {
-            self.beat.next = self.nonposted.val();
+            self.beat.next = self.nonposted.data.val();
             self.whose.next = bits::<4>(2);
         } else if self.turn.q.val() == bits::<2>(2) {
-            self.beat.next = self.completion.val();
+            self.beat.next = self.completion.data.val();
             self.whose.next = bits::<4>(4);
         } else {
-            self.beat.next = self.message.val();
+            self.beat.next = self.message.data.val();
             self.whose.next = bits::<4>(8);
         }
-        self.out.in_valid.next = self.offered.val();
-        self.out.in_data.next.data = self.beat.val().data;
-        self.out.in_data.next.keep = self.beat.val().keep;
-        self.out.in_data.next.last = self.beat.val().last;
-        self.out.in_data.next.class = self.turn.q.val();
+        self.out.sink.valid.next = self.offered.val();
+        self.out.sink.data.next.data = self.beat.val().data;
+        self.out.sink.data.next.keep = self.beat.val().keep;
+        self.out.sink.data.next.last = self.beat.val().last;
+        self.out.sink.data.next.class = self.turn.q.val();
         if self.turn.q.val().all() {
-            self.out.in_data.next.class = bits::<2>(0);
+            self.out.sink.data.next.class = bits::<2>(0);
         }
-        self.moved.next = self.offered.val() & self.out.in_ready.val();
+        self.moved.next = self.offered.val() & self.out.sink.ready.val();
         // Whether it is a packet's last, without a look at whose it is.
         self.lasts.next = bits::<4>(0);
-        if self.posted_valid.val() & self.posted.val().last {
+        if self.posted.valid.val() & self.posted.data.val().last {
             self.lasts.next = self.lasts.val() | bits::<4>(1);
         }
-        if self.nonposted_valid.val() & self.nonposted.val().last {
+        if self.nonposted.valid.val() & self.nonposted.data.val().last {
             self.lasts.next = self.lasts.val() | bits::<4>(2);
         }
-        if self.completion_valid.val() & self.completion.val().last {
+        if self.completion.valid.val() & self.completion.data.val().last {
             self.lasts.next = self.lasts.val() | bits::<4>(4);
         }
-        if self.message_valid.val() & self.message.val().last {
+        if self.message.valid.val() & self.message.data.val().last {
             self.lasts.next = self.lasts.val() | bits::<4>(8);
         }
         self.last.next = (self.lasts.val() & self.ready.q.val()).any();
@@ -254,15 +235,15 @@ impl Logic for TlpTransmit {
         }
 
         // Out.
-        self.on_show.next = self.out.out_data.val();
-        self.tx_valid.next = self.out.out_valid.val();
-        self.tx.next.data = self.on_show.val().data;
-        self.tx.next.keep = self.on_show.val().keep;
-        self.tx.next.last = self.on_show.val().last;
+        self.on_show.next = self.out.source.data.val();
+        self.tx.valid.next = self.out.source.valid.val();
+        self.tx.data.next.data = self.on_show.val().data;
+        self.tx.data.next.keep = self.on_show.val().keep;
+        self.tx.data.next.last = self.on_show.val().last;
         self.tx_class.next = self.on_show.val().class;
-        self.out.out_ready.next = self.tx_ready.val();
+        self.out.source.ready.next = self.tx.ready.val();
 
-        self.exact.d.next = !self.moved.val() & !self.active.q.val() & !self.out.out_valid.val();
+        self.exact.d.next = !self.moved.val() & !self.active.q.val() & !self.out.source.valid.val();
 
         if self.reset.val() {
             self.turn.d.next = bits::<2>(0);

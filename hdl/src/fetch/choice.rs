@@ -12,12 +12,13 @@
 //!
 //! Latency: 1 cycle. Tests: with the scheduler, `tests/queues/fetch/`.
 
+use crate::stream::{FlowSink, Sink};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 
 use super::lines::Found;
-use super::QUEUE_LOG2;
 use crate::bus::Vi;
+use crate::bus::QUEUE_LOG2;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -32,28 +33,14 @@ pub struct Choice {
     pub open: Signal<In, bool>,
     /// There is room for a head.
     pub heads_free: Signal<In, bool>,
-    /// A ring line is in.
-    pub found_valid: Signal<In, bool>,
-    /// What came of it.
-    pub found: Signal<In, Found>,
-    /// It is taken.
-    pub found_taken: Signal<Out, bool>,
+    /// A ring line is in. What came of it.
+    pub found: Sink<Found>,
     /// A VI is to be rewound.
-    pub rewind_valid: Signal<In, bool>,
-    /// The VI.
-    pub rewind_vi: Signal<In, Vi>,
+    pub rewind: FlowSink<Vi>,
     /// A VI has work in its send queue.
-    pub send_valid: Signal<In, bool>,
-    /// The VI.
-    pub send_vi: Signal<In, Vi>,
-    /// It is taken.
-    pub send_ready: Signal<Out, bool>,
+    pub send_work: Sink<Vi>,
     /// A VI has work in its receive queue.
-    pub receive_valid: Signal<In, bool>,
-    /// The VI.
-    pub receive_vi: Signal<In, Vi>,
-    /// It is taken.
-    pub receive_ready: Signal<Out, bool>,
+    pub receive_work: Sink<Vi>,
     /// A queue is taken.
     pub chosen: Signal<Out, bool>,
     /// Its VI.
@@ -89,36 +76,36 @@ impl Logic for Choice {
     fn update(&mut self) {
         dff_setup!(self, clock, vi_now, receive_now, landed_now, rewinding_now, found_now, received);
 
-        self.rewinds.next = self.idle.val() & self.open.val() & self.rewind_valid.val();
-        self.sends.next = self.open.val() & self.send_valid.val() & self.heads_free.val();
-        self.receives.next = self.open.val() & self.receive_valid.val();
+        self.rewinds.next = self.idle.val() & self.open.val() & self.rewind.valid.val();
+        self.sends.next = self.open.val() & self.send_work.valid.val() & self.heads_free.val();
+        self.receives.next = self.open.val() & self.receive_work.valid.val();
         self.lands.next = self.idle.val()
-            & self.found_valid.val()
+            & self.found.valid.val()
             & !self.rewinds.val()
             & !(self.landed_now.q.val() & (self.sends.val() | self.receives.val()));
         self.run.next = self.idle.val() & !self.rewinds.val() & !self.lands.val();
-        self.send_ready.next =
+        self.send_work.ready.next =
             self.run.val() & self.sends.val() & (self.received.q.val() | !self.receives.val());
-        self.receive_ready.next =
+        self.receive_work.ready.next =
             self.run.val() & self.receives.val() & !(self.received.q.val() & self.sends.val());
-        self.found_taken.next = self.lands.val();
+        self.found.ready.next = self.lands.val();
         self.taken.next = self.rewinds.val()
             | self.lands.val()
             | (self.run.val() & (self.sends.val() | self.receives.val()));
         self.chosen.next = self.taken.val();
 
-        self.queue.next = self.found.val().queue;
+        self.queue.next = self.found.data.val().queue;
         if self.taken.val() {
             self.landed_now.d.next = self.lands.val();
             self.rewinding_now.d.next = self.rewinds.val();
-            self.found_now.d.next = self.found.val();
-            self.vi_now.d.next = self.send_vi.val();
+            self.found_now.d.next = self.found.data.val();
+            self.vi_now.d.next = self.send_work.data.val();
             self.receive_now.d.next = false;
             if self.run.val() {
                 self.received.d.next = false;
             }
             if self.run.val() & self.receives.val() & !(self.received.q.val() & self.sends.val()) {
-                self.vi_now.d.next = self.receive_vi.val();
+                self.vi_now.d.next = self.receive_work.data.val();
                 self.receive_now.d.next = true;
                 self.received.d.next = true;
             }
@@ -127,7 +114,7 @@ impl Logic for Choice {
                 self.receive_now.d.next = self.queue.val().get_bit(0);
             }
             if self.rewinds.val() {
-                self.vi_now.d.next = self.rewind_vi.val();
+                self.vi_now.d.next = self.rewind.data.val();
             }
         }
         self.vi.next = self.vi_now.q.val();

@@ -15,9 +15,10 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
+use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 
-use crate::bus::{client, ReadBeat, Rewind, SendHead, Vi};
+use crate::bus::{client, QueueId, ReadBeat, Rewind, SendHead, Vi};
 use crate::prims::Number;
 use crate::prims::{Fifo, RamFifo};
 
@@ -61,29 +62,19 @@ pub struct Landing {
     /// Forgets everything in flight.
     pub reset: Signal<In, bool>,
     /// A beat of some client's.
-    pub beat_valid: Signal<In, bool>,
-    /// The beat.
-    pub beat: Signal<In, ReadBeat>,
-    /// A descriptor read is about to be asked for.
-    pub entry_valid: Signal<In, bool>,
-    /// It may be.
-    pub entry_ready: Signal<Out, bool>,
-    /// What it is for.
-    pub entry: Signal<In, Expected>,
+    pub beat: FlowSink<ReadBeat>,
+    /// A descriptor read is about to be asked for. What it is for.
+    pub entry: Sink<Expected>,
     /// A word, for `word` or `ahead` by what is expected.
-    pub word_valid: Signal<Out, bool>,
+    pub word: FlowSource<Bits<64>>,
     /// A word for receive/ahead.
     pub ahead_valid: Signal<Out, bool>,
-    /// The word.
-    pub word: Signal<Out, Bits<64>>,
     /// Its number in the descriptor.
     pub number: Signal<Out, Bits<3>>,
     /// What it is a word of.
     pub whose: Signal<Out, Expected>,
-    /// Pulse: a send descriptor is there.
-    pub head_valid: Signal<Out, bool>,
-    /// Where it lies.
-    pub head: Signal<Out, SendHead>,
+    /// Pulse: a send descriptor is there. Where it lies.
+    pub head: FlowSource<SendHead>,
     /// The rewind under way.
     pub rewind: Signal<In, Rewind>,
     /// Pulse: its first head is there.
@@ -91,13 +82,7 @@ pub struct Landing {
     /// Pulse: a receive descriptor is there; `whose`, and `head` but its VI, say which.
     pub filled_valid: Signal<Out, bool>,
     /// A descriptor is lost: a fault for this VI.
-    pub lost_valid: Signal<Out, bool>,
-    /// The fault is taken.
-    pub lost_ready: Signal<In, bool>,
-    /// The VI.
-    pub lost_vi: Signal<Out, Vi>,
-    /// Its receive queue.
-    pub lost_receive: Signal<Out, bool>,
+    pub lost: Source<QueueId>,
     /// No descriptor is expected and nothing is on its way out.
     pub empty: Signal<Out, bool>,
 
@@ -130,7 +115,7 @@ pub struct Landing {
     past: Signal<Local, bool>,
     full: Signal<Local, bool>,
     step: Signal<Local, bool>,
-    lost: Signal<Local, bool>,
+    is_lost: Signal<Local, bool>,
     complete: Signal<Local, bool>,
     finish: Signal<Local, bool>,
     own: Number<2, { client::FETCH }>,
@@ -162,22 +147,20 @@ impl Logic for Landing {
         self.pieces.reset.next = self.reset.val();
         self.expected.reset.next = self.reset.val();
 
-        self.here.next = self.beat_valid.val()
-            & (self.beat.val().client == self.own.val())
-            & !(self.beat.val().user & bits::<8>(1)).any();
-        self.piece_in.next.data = self.beat.val().data;
-        self.piece_in.next.whole = self.beat.val().count == bits::<4>(8);
-        self.piece_in.next.last = self.beat.val().last;
-        self.piece_in.next.bad = self.beat.val().refused | self.beat.val().failed;
+        self.here.next = self.beat.valid.val()
+            & (self.beat.data.val().client == self.own.val())
+            & !(self.beat.data.val().user & bits::<8>(1)).any();
+        self.piece_in.next.data = self.beat.data.val().data;
+        self.piece_in.next.whole = self.beat.data.val().count == bits::<4>(8);
+        self.piece_in.next.last = self.beat.data.val().last;
+        self.piece_in.next.bad = self.beat.data.val().refused | self.beat.data.val().failed;
         self.on_show.next = self.shown_valid.q.val() & !self.ended.q.val();
         self.refill.next = !self.shown_valid.q.val() | self.on_show.val();
         // Past the queue, if it is empty.
         self.past.next = !self.pieces.level.val().any() & self.refill.val();
-        self.pieces.in_valid.next = self.here.val() & !self.past.val();
-        self.pieces.in_data.next = self.piece_in.val();
-        self.expected.in_valid.next = self.entry_valid.val();
-        self.expected.in_data.next = self.entry.val();
-        self.entry_ready.next = self.expected.in_ready.val();
+        self.pieces.sink.valid.next = self.here.val() & !self.past.val();
+        self.pieces.sink.data.next = self.piece_in.val();
+        Sink::<Expected>::link(&mut self.entry, &mut self.expected.sink);
 
         // One word a cycle: a piece on show, or nothing once the last piece is in. The piece on show is in a register
         // of its own: what a block RAM gives comes late in the cycle.
@@ -189,9 +172,9 @@ impl Logic for Landing {
             self.word_out.d.next = self.piece.val().data;
         }
         self.number_out.d.next = bit_cast::<3, 4>(self.at.q.val());
-        self.whose_out.d.next = self.expected.out_data.val();
-        self.to_gather.d.next = self.step.val() & !self.expected.out_data.val().receive;
-        self.to_ahead.d.next = self.step.val() & self.expected.out_data.val().receive;
+        self.whose_out.d.next = self.expected.source.data.val();
+        self.to_gather.d.next = self.step.val() & !self.expected.source.data.val().receive;
+        self.to_ahead.d.next = self.step.val() & self.expected.source.data.val().receive;
         if self.step.val() {
             self.at.d.next = self.at.q.val() + 1;
         }
@@ -205,17 +188,17 @@ impl Logic for Landing {
 
         // All words are out: the fault first, if there is one, then the head.
         // WQ-6: the control segment is outside live memory. WQ-8: or the host has not given the first 64 bytes.
-        self.lost.next = self.bad.q.val() | (self.whole.q.val() < bits::<4>(4));
+        self.is_lost.next = self.bad.q.val() | (self.whole.q.val() < bits::<4>(4));
         self.complete.next = self.full.val() & self.ended.q.val();
-        self.lost_valid.next = self.complete.val() & self.lost.val();
-        self.lost_vi.next = self.expected.out_data.val().vi;
-        self.lost_receive.next = self.expected.out_data.val().receive;
-        self.finish.next = self.complete.val() & (!self.lost.val() | self.lost_ready.val());
+        self.lost.valid.next = self.complete.val() & self.is_lost.val();
+        self.lost.data.next.vi = self.expected.source.data.val().vi;
+        self.lost.data.next.receive = self.expected.source.data.val().receive;
+        self.finish.next = self.complete.val() & (!self.is_lost.val() | self.lost.ready.val());
         self.words_out.d.next = self.whole.q.val();
-        self.lost_out.d.next = self.lost.val();
-        self.head_out.d.next = self.finish.val() & !self.expected.out_data.val().receive;
-        self.filled_out.d.next = self.finish.val() & self.expected.out_data.val().receive;
-        self.expected.out_ready.next = self.finish.val();
+        self.lost_out.d.next = self.is_lost.val();
+        self.head_out.d.next = self.finish.val() & !self.expected.source.data.val().receive;
+        self.filled_out.d.next = self.finish.val() & self.expected.source.data.val().receive;
+        self.expected.source.ready.next = self.finish.val();
         if self.finish.val() {
             self.at.d.next = bits::<4>(0);
             self.whole.d.next = bits::<4>(0);
@@ -223,36 +206,37 @@ impl Logic for Landing {
             self.bad.d.next = false;
         }
 
-        self.pieces.out_ready.next = self.refill.val();
+        self.pieces.source.ready.next = self.refill.val();
         if self.refill.val() {
-            self.shown_valid.d.next = self.pieces.out_valid.val();
-            self.shown.d.next = self.pieces.out_data.val();
+            self.shown_valid.d.next = self.pieces.source.valid.val();
+            self.shown.d.next = self.pieces.source.data.val();
             if self.past.val() {
                 self.shown_valid.d.next = self.here.val();
                 self.shown.d.next = self.piece_in.val();
             }
         }
 
-        self.word_valid.next = self.to_gather.q.val();
+        self.word.valid.next = self.to_gather.q.val();
         self.ahead_valid.next = self.to_ahead.q.val();
-        self.word.next = self.word_out.q.val();
+        self.word.data.next = self.word_out.q.val();
         self.number.next = self.number_out.q.val();
         self.whose.next = self.whose_out.q.val();
-        self.head_valid.next = self.head_out.q.val();
+        self.head.valid.next = self.head_out.q.val();
         self.filled_valid.next = self.filled_out.q.val();
-        self.head.next.vi = self.whose_out.q.val().vi;
-        self.head.next.region = self.whose_out.q.val().region;
-        self.head.next.offset = self.whose_out.q.val().offset;
-        self.head.next.words = self.words_out.q.val();
-        self.head.next.lost = self.lost_out.q.val();
-        self.head.next.epoch = self.whose_out.q.val().epoch;
-        self.head.next.restart = self.whose_out.q.val().restart;
+        self.head.data.next.vi = self.whose_out.q.val().vi;
+        self.head.data.next.region = self.whose_out.q.val().region;
+        self.head.data.next.offset = self.whose_out.q.val().offset;
+        self.head.data.next.words = self.words_out.q.val();
+        self.head.data.next.lost = self.lost_out.q.val();
+        self.head.data.next.epoch = self.whose_out.q.val().epoch;
+        self.head.data.next.restart = self.whose_out.q.val().restart;
         // The rewind stays on the bus until its head has come.
-        self.head.next.psn = self.rewind.val().psn;
-        self.head.next.skip = self.rewind.val().skip;
-        self.head.next.resume = self.rewind.val().resume;
+        self.head.data.next.psn = self.rewind.val().psn;
+        self.head.data.next.skip = self.rewind.val().skip;
+        self.head.data.next.resume = self.rewind.val().resume;
         self.restarted.next = self.head_out.q.val() & self.whose_out.q.val().restart;
-        self.empty.next = !self.expected.out_valid.val() & !self.head_out.q.val() & !self.filled_out.q.val();
+        self.empty.next =
+            !self.expected.source.valid.val() & !self.head_out.q.val() & !self.filled_out.q.val();
 
         if self.reset.val() {
             self.at.d.next = bits::<4>(0);

@@ -18,9 +18,10 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
+use crate::stream::{FlowSink, Sink, Source};
 use rust_hdl::prelude::*;
 
-use super::QUEUE_LOG2;
+use crate::bus::QUEUE_LOG2;
 use crate::bus::{client, Position, ReadBeat};
 use crate::prims::{Fifo, FifoSlice, Number, Ram};
 
@@ -53,21 +54,11 @@ pub struct Lines {
     /// Forgets what is in flight.
     pub reset: Signal<In, bool>,
     /// A line is about to be asked for.
-    pub ask_valid: Signal<In, bool>,
-    /// It may be.
-    pub ask_ready: Signal<Out, bool>,
-    /// The line.
-    pub ask: Signal<In, Asked>,
+    pub ask: Sink<Asked>,
     /// A beat of some client's.
-    pub beat_valid: Signal<In, bool>,
-    /// The beat.
-    pub beat: Signal<In, ReadBeat>,
-    /// A line is in.
-    pub found_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub found_taken: Signal<In, bool>,
-    /// What came of it.
-    pub found: Signal<Out, Found>,
+    pub beat: FlowSink<ReadBeat>,
+    /// A line is in. What came of it.
+    pub found: Source<Found>,
     /// Queue to read a token of.
     pub queue: Signal<In, Bits<QUEUE_LOG2>>,
     /// Its place.
@@ -116,30 +107,31 @@ impl Logic for Lines {
         self.asked.reset.next = self.reset.val();
         self.come.reset.next = self.reset.val();
 
-        self.asks.next = self.ask_valid.val() & !self.out.q.val().get_bit(4);
-        self.ask_ready.next = !self.out.q.val().get_bit(4);
-        self.asked.in_valid.next = self.asks.val();
-        self.asked.in_data.next = self.ask.val();
+        self.asks.next = self.ask.valid.val() & !self.out.q.val().get_bit(4);
+        self.ask.ready.next = !self.out.q.val().get_bit(4);
+        self.asked.sink.valid.next = self.asks.val();
+        self.asked.sink.data.next = self.ask.data.val();
         self.step.next = bits::<5>(0);
-        if self.asks.val() & !self.found_taken.val() {
+        if self.asks.val() & !self.found.ready.val() {
             self.step.next = bits::<5>(1);
         }
-        if self.found_taken.val() & !self.asks.val() {
+        if self.found.ready.val() & !self.asks.val() {
             self.step.next = self.minus_one.val();
         }
         self.out.d.next = self.out.q.val() + self.step.val();
         self.empty.next = !self.out.q.val().any();
 
         // A beat waits a cycle in a register, and is judged there.
-        self.piece_valid.d.next = self.beat_valid.val()
-            & (self.beat.val().client == self.own.val())
-            & (self.beat.val().user & bits::<8>(1)).any();
-        self.piece.d.next = self.beat.val().data;
-        self.piece_whole.d.next =
-            (self.beat.val().count == bits::<4>(8)) & !self.beat.val().refused & !self.beat.val().failed;
-        self.piece_last.d.next = self.beat.val().last;
+        self.piece_valid.d.next = self.beat.valid.val()
+            & (self.beat.data.val().client == self.own.val())
+            & (self.beat.data.val().user & bits::<8>(1)).any();
+        self.piece.d.next = self.beat.data.val().data;
+        self.piece_whole.d.next = (self.beat.data.val().count == bits::<4>(8))
+            & !self.beat.data.val().refused
+            & !self.beat.data.val().failed;
+        self.piece_last.d.next = self.beat.data.val().last;
 
-        self.line.next = self.asked.out_data.val();
+        self.line.next = self.asked.source.data.val();
         self.first.next = self.line.val().position;
         self.place_now.next = self.first.val().get_bits::<3>(0) + self.count.q.val().get_bits::<3>(0);
         self.position.next = ((self.first.val() >> 3) << 3) | bit_cast::<14, 3>(self.place_now.val());
@@ -164,15 +156,13 @@ impl Logic for Lines {
             self.more.next = self.count.q.val() + 1;
         }
         self.count.d.next = self.more.val();
-        self.asked.out_ready.next = self.last.val();
+        self.asked.source.ready.next = self.last.val();
         self.ended.d.next = self.last.val();
-        self.come.in_valid.next = self.ended.q.val();
-        self.come.in_data.next = self.ended_found.q.val();
+        self.come.sink.valid.next = self.ended.q.val();
+        self.come.sink.data.next = self.ended_found.q.val();
         self.ended_found.d.next.queue = self.line.val().queue;
         self.ended_found.d.next.count = self.more.val();
-        self.come.out_ready.next = self.found_taken.val();
-        self.found_valid.next = self.come.out_valid.val();
-        self.found.next = self.come.out_data.val();
+        Source::<Found>::link(&mut self.found, &mut self.come.source);
         if self.last.val() {
             self.count.d.next = bits::<4>(0);
         }

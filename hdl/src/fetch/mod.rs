@@ -26,7 +26,7 @@ pub use choice::Choice;
 pub use landing::{Expected, Landing, Piece};
 pub use lines::{Asked, Found, Lines};
 pub use plan::Plan;
-pub use queues::{Queues, WorkQueue, QUEUE_LOG2};
+pub use queues::{Queues, WorkQueue};
 pub use request::Request;
 pub use scheduler::Fetch;
 pub use turn::Turn;

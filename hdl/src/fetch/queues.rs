@@ -14,14 +14,11 @@
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{REGIONS, REGION_LOG2, VI_LOG2};
+use viaduct_spec::profile::{REGIONS, REGION_LOG2};
 use viaduct_spec::tables::work_queue;
 
-use crate::bus::Commit;
+use crate::bus::{Commit, QUEUE_LOG2};
 use crate::prims::{Number, Ram};
-
-/// log2 of the work queues: row = 2 x VI + (1 for the receive queue).
-pub const QUEUE_LOG2: usize = VI_LOG2 + 1;
 
 /// A row of the work queue table (see `viaduct_spec::tables::work_queue`), and how far the queue has come.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]

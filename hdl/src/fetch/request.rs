@@ -11,6 +11,7 @@
 //!
 //! Latency: 1 cycle; an access every 2 cycles. Tests: with the scheduler, `tests/queues/fetch/`.
 
+use crate::stream::Source;
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::REGION_LOG2;
 
@@ -39,11 +40,7 @@ pub struct Request {
     /// The queue.
     pub row: Signal<In, WorkQueue>,
     /// An access to memory.
-    pub access_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub access_ready: Signal<In, bool>,
-    /// The access.
-    pub access: Signal<Out, Access>,
+    pub access: Source<Access>,
 
     waits: DFF<bool>,
     held: DFF<Access>,
@@ -100,7 +97,7 @@ impl Logic for Request {
             self.next_access.next.user = bits::<8>(1);
         }
 
-        if self.access_ready.val() {
+        if self.access.ready.val() {
             self.waits.d.next = false;
         }
         if self.read.val() | self.line.val() {
@@ -108,8 +105,8 @@ impl Logic for Request {
             self.held.d.next = self.next_access.val();
         }
         self.free.next = !self.waits.q.val();
-        self.access_valid.next = self.waits.q.val();
-        self.access.next = self.held.q.val();
+        self.access.valid.next = self.waits.q.val();
+        self.access.data.next = self.held.q.val();
 
         if self.reset.val() {
             self.waits.d.next = false;

@@ -30,6 +30,8 @@
 //! Latency: 7 cycles from a VI on show to the access for an inline token. A turn takes 9 cycles for one descriptor,
 //! 3 more for each other, 1 more for a line; 6 or 7 if there is nothing to do. Tests: `tests/queues/fetch/`, `tests/queues/rewind.rs`.
 
+use super::lines::Found;
+use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
 use viaduct_spec::register::event_code;
@@ -39,8 +41,11 @@ use super::choice::Choice;
 use super::lines::{Asked, Lines};
 use super::request::Request;
 use super::turn::Turn;
-use super::{Expected, Landing, Queues, QUEUE_LOG2};
-use crate::bus::{Access, Commit, Fault, Position, ReadBeat, Rewind, SendHead, Vi};
+use super::{Expected, Landing, Queues};
+use crate::bus::QUEUE_LOG2;
+use crate::bus::{
+    Access, AheadWord, Commit, Fault, Filled, Position, QueueId, ReadBeat, Rewind, SendHead, Vi,
+};
 use crate::prims::Number;
 
 /// See the module's description.
@@ -53,17 +58,9 @@ pub struct Fetch {
     /// Work queues are served.
     pub enabled: Signal<In, bool>,
     /// A VI has work in its send queue.
-    pub send_valid: Signal<In, bool>,
-    /// It is taken.
-    pub send_ready: Signal<Out, bool>,
-    /// The VI.
-    pub send_vi: Signal<In, Vi>,
+    pub send: Sink<Vi>,
     /// A VI has work in its receive queue.
-    pub receive_valid: Signal<In, bool>,
-    /// It is taken.
-    pub receive_ready: Signal<Out, bool>,
-    /// The VI.
-    pub receive_vi: Signal<In, Vi>,
+    pub receive: Sink<Vi>,
     /// Row of `doorbell` to read: {VI, receive}.
     pub row_address: Signal<Out, Bits<QUEUE_LOG2>>,
     /// Token of the last doorbell, without its position.
@@ -73,21 +70,11 @@ pub struct Fetch {
     /// The token is there.
     pub row_inline: Signal<In, bool>,
     /// A table row is on the bus.
-    pub commit_valid: Signal<In, bool>,
-    /// It is ours and taken.
-    pub commit_ready: Signal<Out, bool>,
-    /// The row.
-    pub commit: Signal<In, Commit>,
+    pub commit: Sink<Commit>,
     /// Data read, of any client.
-    pub beat_valid: Signal<In, bool>,
-    /// The beat.
-    pub beat: Signal<In, ReadBeat>,
+    pub beat: FlowSink<ReadBeat>,
     /// An access to memory.
-    pub access_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub access_ready: Signal<In, bool>,
-    /// The access.
-    pub access: Signal<Out, Access>,
+    pub access: Source<Access>,
     /// VI whose `completed_position` is asked for.
     pub completed_vi: Signal<Out, Vi>,
     /// Position of its oldest send descriptor that is not completed.
@@ -97,61 +84,21 @@ pub struct Fetch {
     /// Position of its oldest receive descriptor that is not consumed.
     pub consumed_position: Signal<In, Position>,
     /// A VI sends again.
-    pub rewind_valid: Signal<In, bool>,
-    /// From where.
-    pub rewind: Signal<In, Rewind>,
-    /// It is fetched again.
-    pub rewind_ready: Signal<Out, bool>,
+    pub rewind: Sink<Rewind>,
     /// Pulse: gather has taken a head.
     pub head_taken: Signal<In, bool>,
     /// Queue a VI again.
-    pub again_valid: Signal<Out, bool>,
-    /// It is queued.
-    pub again_ready: Signal<In, bool>,
-    /// The VI.
-    pub again_vi: Signal<Out, Vi>,
-    /// Its receive queue.
-    pub again_receive: Signal<Out, bool>,
-    /// Pulse: a send descriptor is there.
-    pub head_valid: Signal<Out, bool>,
-    /// Where it lies.
-    pub head: Signal<Out, SendHead>,
+    pub again: Source<QueueId>,
+    /// Pulse: a send descriptor is there. Where it lies.
+    pub head: FlowSource<SendHead>,
     /// A word of the next head.
-    pub word_valid: Signal<Out, bool>,
-    /// The word.
-    pub word: Signal<Out, Bits<64>>,
+    pub word: FlowSource<Bits<64>>,
     /// A word of a receive descriptor.
-    pub ahead_valid: Signal<Out, bool>,
-    /// The VI.
-    pub ahead_vi: Signal<Out, Vi>,
-    /// Which of the descriptors fetched ahead.
-    pub ahead_slot: Signal<Out, Bits<RECEIVE_AHEAD_LOG2>>,
-    /// Which word.
-    pub ahead_word: Signal<Out, Bits<3>>,
-    /// The word.
-    pub ahead_data: Signal<Out, Bits<64>>,
+    pub ahead: FlowSource<AheadWord>,
     /// Pulse: a receive descriptor is there.
-    pub filled_valid: Signal<Out, bool>,
-    /// The VI.
-    pub filled_vi: Signal<Out, Vi>,
-    /// Which of the descriptors fetched ahead.
-    pub filled_slot: Signal<Out, Bits<RECEIVE_AHEAD_LOG2>>,
-    /// Region that holds it.
-    pub filled_region: Signal<Out, Bits<16>>,
-    /// Its offset in the region, in units of 64 bytes.
-    pub filled_offset: Signal<Out, Bits<34>>,
-    /// Words of it that are there.
-    pub filled_words: Signal<Out, Bits<4>>,
-    /// It could not be read.
-    pub filled_lost: Signal<Out, bool>,
-    /// One past its position.
-    pub filled_position: Signal<Out, Position>,
+    pub filled: FlowSource<Filled>,
     /// An overrun, or a descriptor that is lost.
-    pub fault_valid: Signal<Out, bool>,
-    /// The fault is taken.
-    pub fault_ready: Signal<In, bool>,
-    /// The fault.
-    pub fault: Signal<Out, Fault>,
+    pub fault: Source<Fault>,
     /// A queue is being served or a read is in flight.
     pub busy: Signal<Out, bool>,
 
@@ -175,7 +122,7 @@ pub struct Fetch {
     commit_here: Signal<Local, bool>,
     commit_taken: Signal<Local, bool>,
     vi: Signal<Local, Vi>,
-    receive: Signal<Local, bool>,
+    is_receive: Signal<Local, bool>,
     queue: Signal<Local, Bits<QUEUE_LOG2>>,
     ask: Signal<Local, Asked>,
     issue_send: Signal<Local, bool>,
@@ -201,16 +148,14 @@ impl Logic for Fetch {
         self.lines.reset.next = self.reset.val();
         self.request.reset.next = self.reset.val();
         self.landing.reset.next = self.reset.val();
-        self.lines.beat_valid.next = self.beat_valid.val();
-        self.lines.beat.next = self.beat.val();
-        self.landing.beat_valid.next = self.beat_valid.val();
-        self.landing.beat.next = self.beat.val();
+        FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.lines.beat);
+        FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.landing.beat);
 
         // Between queues, a commit. The doorbell block hears the same commit and takes it in the first cycle without
         // a store, so within two; only then is it taken here, and meanwhile no row is read that may be either's.
         self.idle.next = self.turn.idle.val();
         self.commit_here.next =
-            self.commit_valid.val() & (self.commit.val().target == self.work_queue_table.val());
+            self.commit.valid.val() & (self.commit.data.val().target == self.work_queue_table.val());
         self.commit_taken.next = self.commit_here.val()
             & self.commit_seen.q.val().all()
             & self.idle.val()
@@ -222,9 +167,9 @@ impl Logic for Fetch {
         if self.commit_here.val() & !self.commit_taken.val() {
             self.commit_seen.d.next = (self.commit_seen.q.val() << bits::<1>(1)) | bits::<3>(1);
         }
-        self.commit_ready.next = self.commit_taken.val();
+        self.commit.ready.next = self.commit_taken.val();
         self.queues.write.next = self.commit_taken.val();
-        self.queues.commit.next = self.commit.val();
+        self.queues.commit.next = self.commit.data.val();
         self.queues.store.next = self.turn.store.val();
         self.queues.stored.next = self.turn.stored.val();
 
@@ -234,23 +179,17 @@ impl Logic for Fetch {
         self.choice.idle.next = self.idle.val();
         self.choice.open.next = !self.hold.q.val();
         self.choice.heads_free.next = !self.heads.q.val().get_bit(3);
-        self.choice.found_valid.next = self.lines.found_valid.val();
-        self.choice.found.next = self.lines.found.val();
-        self.lines.found_taken.next = self.choice.found_taken.val();
-        self.choice.rewind_valid.next = self.rewind_valid.val() & !self.turn.begun.val();
-        self.choice.rewind_vi.next = self.rewind.val().vi;
-        self.choice.send_valid.next = self.send_valid.val();
-        self.choice.send_vi.next = self.send_vi.val();
-        self.send_ready.next = self.choice.send_ready.val();
-        self.choice.receive_valid.next = self.receive_valid.val();
-        self.choice.receive_vi.next = self.receive_vi.val();
-        self.receive_ready.next = self.choice.receive_ready.val();
+        Source::<Found>::join(&mut self.lines.found, &mut self.choice.found);
+        self.choice.rewind.valid.next = self.rewind.valid.val() & !self.turn.begun.val();
+        self.choice.rewind.data.next = self.rewind.data.val().vi;
+        Sink::<Vi>::link(&mut self.send, &mut self.choice.send_work);
+        Sink::<Vi>::link(&mut self.receive, &mut self.choice.receive_work);
 
         // The queue at hand.
         self.vi.next = self.choice.vi.val();
-        self.receive.next = self.choice.receive.val();
+        self.is_receive.next = self.choice.receive.val();
         self.queue.next = bit_cast::<QUEUE_LOG2, VI_LOG2>(self.vi.val()) << bits::<1>(1);
-        if self.receive.val() {
+        if self.is_receive.val() {
             self.queue.next =
                 (bit_cast::<QUEUE_LOG2, VI_LOG2>(self.vi.val()) << bits::<1>(1)) | bits::<QUEUE_LOG2>(1);
         }
@@ -261,7 +200,7 @@ impl Logic for Fetch {
         self.turn.start.next = self.choice.chosen.val();
         self.turn.hold.next = self.hold.q.val();
         self.turn.vi.next = self.vi.val();
-        self.turn.receive.next = self.receive.val();
+        self.turn.receive.next = self.is_receive.val();
         self.turn.landed.next = self.choice.landed.val();
         self.turn.found_count.next = self.choice.count.val();
         self.turn.rewinding.next = self.choice.rewinding.val();
@@ -270,63 +209,61 @@ impl Logic for Fetch {
         self.turn.row_posted.next = self.row_posted.val();
         self.turn.row_inline.next = self.row_inline.val();
         self.turn.done.next = self.completed_position.val();
-        if self.receive.val() {
+        if self.is_receive.val() {
             self.turn.done.next = self.consumed_position.val();
         }
         self.turn.heads.next = self.heads.q.val();
-        self.turn.rewind_valid.next = self.rewind_valid.val();
-        self.turn.rewind.next = self.rewind.val();
+        Sink::<Rewind>::link(&mut self.rewind, &mut self.turn.rewind);
         self.turn.restarted.next = self.landing.restarted.val();
-        self.landing.rewind.next = self.rewind.val();
-        self.rewind_ready.next = self.turn.rewind_ready.val();
+        self.landing.rewind.next = self.rewind.data.val();
         self.turn.forget.next = self.commit_taken.val();
-        self.turn.again_ready.next = self.again_ready.val();
+        self.turn.again_ready.next = self.again.ready.val();
 
         // A descriptor.
         self.lines.queue.next = self.queue.val();
         self.lines.place.next = self.turn.place.val();
         self.turn.token.next = self.lines.token.val();
         self.turn.request_free.next = self.request.free.val();
-        self.turn.entry_ready.next = self.landing.entry_ready.val();
-        self.landing.entry_valid.next = self.turn.issue.val();
-        self.landing.entry.next = self.turn.entry.val();
+        self.turn.entry_ready.next = self.landing.entry.ready.val();
+        self.landing.entry.valid.next = self.turn.issue.val();
+        self.landing.entry.data.next = self.turn.entry.val();
         self.request.read.next = self.turn.issue.val();
         self.request.token.next = self.turn.read_token.val();
 
         // A line.
-        self.turn.ask_ready.next = self.lines.ask_ready.val();
+        self.turn.ask_ready.next = self.lines.ask.ready.val();
         self.ask.next.queue = self.queue.val();
         self.ask.next.position = self.turn.filled.val();
-        self.lines.ask_valid.next = self.turn.ask.val();
-        self.lines.ask.next = self.ask.val();
+        self.lines.ask.valid.next = self.turn.ask.val();
+        self.lines.ask.data.next = self.ask.val();
         self.request.line.next = self.turn.ask.val();
         self.request.filled.next = self.turn.filled.val();
         self.request.tokens.next = self.turn.tokens.val();
         self.request.row.next = self.turn.held.val();
-        self.request.access_ready.next = self.access_ready.val();
+        Source::<Access>::link(&mut self.access, &mut self.request.access);
 
         // Faults: a lost descriptor's, then the queue's.
         self.fault_free.next = !self.fault_waits.q.val();
-        if self.fault_ready.val() {
+        if self.fault.ready.val() {
             self.fault_waits.d.next = false;
         }
-        self.landing.lost_ready.next = self.fault_free.val();
-        self.turn.overrun_ready.next = self.fault_free.val() & !self.landing.lost_valid.val();
+        self.landing.lost.ready.next = self.fault_free.val();
+        self.turn.overrun_ready.next = self.fault_free.val() & !self.landing.lost.valid.val();
         if self.fault_free.val() {
             self.fault_out.d.next.vi = self.vi.val();
-            self.fault_out.d.next.receive = self.receive.val();
+            self.fault_out.d.next.receive = self.is_receive.val();
             self.fault_out.d.next.code = self.vi_overrun.val();
             self.fault_out.d.next.breaks = true;
             self.fault_waits.d.next = self.turn.overrun.val();
-            if self.landing.lost_valid.val() {
-                self.fault_out.d.next.vi = self.landing.lost_vi.val();
-                self.fault_out.d.next.receive = self.landing.lost_receive.val();
+            if self.landing.lost.valid.val() {
+                self.fault_out.d.next.vi = self.landing.lost.data.val().vi;
+                self.fault_out.d.next.receive = self.landing.lost.data.val().receive;
                 self.fault_out.d.next.code = self.post_desc.val();
                 self.fault_waits.d.next = true;
             }
         }
 
-        self.issue_send.next = self.turn.issue.val() & !self.receive.val();
+        self.issue_send.next = self.turn.issue.val() & !self.is_receive.val();
         self.heads_step.next = bits::<4>(0);
         if self.issue_send.val() & !self.head_taken.val() {
             self.heads_step.next = bits::<4>(1);
@@ -336,33 +273,30 @@ impl Logic for Fetch {
         }
         self.heads.d.next = self.heads.q.val() + self.heads_step.val();
 
-        self.access_valid.next = self.request.access_valid.val();
-        self.access.next = self.request.access.val();
-        self.fault_valid.next = self.fault_waits.q.val();
-        self.fault.next = self.fault_out.q.val();
-        self.again_valid.next = self.turn.again.val();
-        self.again_vi.next = self.vi.val();
-        self.again_receive.next = self.receive.val();
+        self.fault.valid.next = self.fault_waits.q.val();
+        self.fault.data.next = self.fault_out.q.val();
+        self.again.valid.next = self.turn.again.val();
+        self.again.data.next.vi = self.vi.val();
+        self.again.data.next.receive = self.is_receive.val();
         self.whose.next = self.landing.whose.val();
         self.whose_position.next = self.whose.val().position;
-        self.arrived.next = self.landing.head.val();
-        self.head_valid.next = self.landing.head_valid.val();
-        self.head.next = self.arrived.val();
-        self.word_valid.next = self.landing.word_valid.val();
-        self.word.next = self.landing.word.val();
-        self.ahead_valid.next = self.landing.ahead_valid.val();
-        self.ahead_vi.next = self.whose.val().vi;
-        self.ahead_slot.next = bit_cast::<RECEIVE_AHEAD_LOG2, 14>(self.whose_position.val());
-        self.ahead_word.next = self.landing.number.val();
-        self.ahead_data.next = self.landing.word.val();
-        self.filled_valid.next = self.landing.filled_valid.val();
-        self.filled_vi.next = self.whose.val().vi;
-        self.filled_slot.next = bit_cast::<RECEIVE_AHEAD_LOG2, 14>(self.whose_position.val());
-        self.filled_region.next = self.arrived.val().region;
-        self.filled_offset.next = self.arrived.val().offset;
-        self.filled_words.next = self.arrived.val().words;
-        self.filled_lost.next = self.arrived.val().lost;
-        self.filled_position.next = self.whose_position.val() + 1;
+        self.arrived.next = self.landing.head.data.val();
+        self.head.valid.next = self.landing.head.valid.val();
+        self.head.data.next = self.arrived.val();
+        FlowSource::<Bits<64>>::link(&mut self.word, &mut self.landing.word);
+        self.ahead.valid.next = self.landing.ahead_valid.val();
+        self.ahead.data.next.vi = self.whose.val().vi;
+        self.ahead.data.next.slot = bit_cast::<RECEIVE_AHEAD_LOG2, 14>(self.whose_position.val());
+        self.ahead.data.next.index = self.landing.number.val();
+        self.ahead.data.next.data = self.landing.word.data.val();
+        self.filled.valid.next = self.landing.filled_valid.val();
+        self.filled.data.next.vi = self.whose.val().vi;
+        self.filled.data.next.slot = bit_cast::<RECEIVE_AHEAD_LOG2, 14>(self.whose_position.val());
+        self.filled.data.next.region = self.arrived.val().region;
+        self.filled.data.next.offset = self.arrived.val().offset;
+        self.filled.data.next.words = self.arrived.val().words;
+        self.filled.data.next.lost = self.arrived.val().lost;
+        self.filled.data.next.position = self.whose_position.val() + 1;
         self.busy.next = !self.idle.val()
             | !self.lines.empty.val()
             | !self.landing.empty.val()

@@ -19,6 +19,7 @@
 //!
 //! Latency: see [`Fetch`](super::Fetch). Tests: with it, `tests/queues/fetch/`.
 
+use crate::stream::Sink;
 use rust_hdl::prelude::*;
 
 use super::{Expected, Plan, WorkQueue};
@@ -94,11 +95,7 @@ pub struct Turn {
     /// Send heads in use, 0 to 8.
     pub heads: Signal<In, Bits<4>>,
     /// A rewind is on the bus.
-    pub rewind_valid: Signal<In, bool>,
-    /// The rewind.
-    pub rewind: Signal<In, Rewind>,
-    /// Its first head is there, or will never be.
-    pub rewind_ready: Signal<Out, bool>,
+    pub rewind: Sink<Rewind>,
     /// Pulse: its first head is there.
     pub restarted: Signal<In, bool>,
     /// It is in its queue's row.
@@ -254,7 +251,7 @@ impl Logic for Turn {
         self.filled.next = self.filled_now.q.val();
         self.tokens.next = self.plan.tokens.val();
 
-        self.rewind_ready.next = self.restarted.val();
+        self.rewind.ready.next = self.restarted.val();
         match self.step.q.val() {
             Step::Idle => {
                 if self.start.val() {
@@ -274,10 +271,10 @@ impl Logic for Turn {
                 self.restart.d.next = self.begun_now.q.val()
                     & !self.restarting.q.val()
                     & !self.receive.val()
-                    & (self.rewind.val().vi == self.vi.val());
+                    & (self.rewind.data.val().vi == self.vi.val());
                 if self.rewinding.val() {
-                    self.position.d.next = self.rewind.val().position;
-                    self.epoch.d.next = self.rewind.val().epoch;
+                    self.position.d.next = self.rewind.data.val().position;
+                    self.epoch.d.next = self.rewind.data.val().epoch;
                 }
                 self.token_now.d.next = self.row_token.val();
                 self.with_token.d.next = self.row_inline.val() & !self.rewinding.val();
@@ -317,7 +314,7 @@ impl Logic for Turn {
                 }
                 if self.nothing.val() | self.hold.val() {
                     self.step.d.next = Step::Idle;
-                    self.rewind_ready.next = self.restarted.val() | (self.rewinding.val() & !self.hold.val());
+                    self.rewind.ready.next = self.restarted.val() | (self.rewinding.val() & !self.hold.val());
                     if self.hold.val() & !self.rewinding.val() {
                         self.step.d.next = Step::Again;
                     }
@@ -400,7 +397,7 @@ impl Logic for Turn {
             }
         }
         // A commit may have made the rewound queue anew: the rewind comes again.
-        if self.forget.val() | self.restarted.val() | !self.rewind_valid.val() {
+        if self.forget.val() | self.restarted.val() | !self.rewind.valid.val() {
             self.begun_now.d.next = false;
             self.restarting.d.next = false;
         }

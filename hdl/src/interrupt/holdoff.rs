@@ -20,6 +20,7 @@
 
 use crate::bus::{Commit, Vector};
 use crate::prims::{LutRam, Number};
+use crate::stream::{FlowSink, FlowSource, Sink};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{VECTORS, VECTOR_LOG2};
 use viaduct_spec::tables::moderation;
@@ -35,25 +36,17 @@ pub struct Holdoff {
     /// Nobody rests; the ticks are cleared by commits.
     pub reset: Signal<In, bool>,
     /// A row of MODERATION.
-    pub commit_valid: Signal<In, bool>,
-    /// The row.
-    pub commit: Signal<In, Commit>,
-    /// It is taken.
-    pub commit_ready: Signal<Out, bool>,
+    pub commit: Sink<Commit>,
     /// An interrupt leaves, this cycle only.
-    pub left_valid: Signal<In, bool>,
-    /// Its vector.
-    pub left: Signal<In, Vector>,
+    pub left: FlowSink<Vector>,
     /// The vector looked at.
     pub look: Signal<In, Vector>,
     /// The time base.
     pub time_now: Signal<In, Bits<32>>,
     /// Vectors that rest.
     pub resting: Signal<Out, Bits<VECTORS>>,
-    /// A vector rests until `deadline`, or longer.
-    pub deadline_valid: Signal<Out, bool>,
-    /// When its time has come.
-    pub deadline: Signal<Out, Bits<32>>,
+    /// A vector rests until `deadline`, or longer. When its time has come.
+    pub deadline: FlowSource<Bits<32>>,
     ticks: LutRam<Bits<15>, VECTOR_LOG2>,
     ends: LutRam<Bits<16>, VECTOR_LOG2>,
     rests: DFF<Bits<VECTORS>>,
@@ -84,10 +77,10 @@ impl Logic for Holdoff {
         clock!(self, clock, ticks, ends);
         self.now.next = bit_cast::<16, 32>(self.time_now.val());
 
-        self.ticks.write_enable.next = self.commit_valid.val();
-        self.ticks.write_address.next = bit_cast::<VECTOR_LOG2, 16>(self.commit.val().row);
-        self.ticks.write_data.next = bit_cast::<15, 64>(self.commit.val().word0);
-        self.commit_ready.next = self.commit_valid.val();
+        self.ticks.write_enable.next = self.commit.valid.val();
+        self.ticks.write_address.next = bit_cast::<VECTOR_LOG2, 16>(self.commit.data.val().row);
+        self.ticks.write_data.next = bit_cast::<15, 64>(self.commit.data.val().word0);
+        self.commit.ready.next = self.commit.valid.val();
 
         // Is the time of this vector past, and which is the first?
         self.turn.next = self.one.val() << self.look.val();
@@ -113,12 +106,12 @@ impl Logic for Holdoff {
         if self.ahead.val().get_bit(15) {
             self.awaited.d.next = self.time_now.val();
         }
-        self.deadline_valid.next = self.found.q.val();
-        self.deadline.next = self.awaited.q.val();
+        self.deadline.valid.next = self.found.q.val();
+        self.deadline.data.next = self.awaited.q.val();
 
         // The one that has left rests, whatever is found of its last rest in this cycle.
-        self.leaving.d.next = self.left_valid.val();
-        self.leaver.d.next = self.left.val();
+        self.leaving.d.next = self.left.valid.val();
+        self.leaver.d.next = self.left.data.val();
         self.ticks.read_address.next = self.leaver.q.val();
         self.which.next = self.one.val() << self.leaver.q.val();
         self.ends.write_enable.next = self.leaving.q.val();

@@ -24,8 +24,9 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
-use crate::bus::{Commit, Position, Queue, Vector, QUEUE_LOG2};
+use crate::bus::{Arm, Commit, Position, Queue, Vector, QUEUE_LOG2};
 use crate::prims::Ram;
+use crate::stream::{FlowSink, FlowSource, Sink};
 use rust_hdl::prelude::*;
 use viaduct_spec::doorbell::arm;
 use viaduct_spec::profile::VECTOR_LOG2;
@@ -65,27 +66,13 @@ pub struct Notify {
     /// Drops what is under way; the rows are cleared by commits.
     pub reset: Signal<In, bool>,
     /// A consumer goes to sleep, this cycle only.
-    pub arm_valid: Signal<In, bool>,
-    /// Its queue.
-    pub arm_queue: Signal<In, Queue>,
-    /// Position of the oldest descriptor that it has not seen complete.
-    pub arm_position: Signal<In, Position>,
+    pub arm: FlowSink<Arm>,
     /// A descriptor has ended.
-    pub ended_valid: Signal<In, bool>,
-    /// Its queue.
-    pub ended_queue: Signal<In, Queue>,
-    /// It is taken.
-    pub ended_ready: Signal<Out, bool>,
+    pub ended: Sink<Queue>,
     /// A row of WORK_QUEUE.
-    pub commit_valid: Signal<In, bool>,
-    /// The row.
-    pub commit: Signal<In, Commit>,
-    /// It is taken.
-    pub commit_ready: Signal<Out, bool>,
+    pub commit: Sink<Commit>,
     /// A vector is raised, this cycle only.
-    pub raise_valid: Signal<Out, bool>,
-    /// Which.
-    pub raise_vector: Signal<Out, Vector>,
+    pub raise: FlowSource<Vector>,
     /// A job is under way.
     pub busy: Signal<Out, bool>,
     rows: Ram<Row, QUEUE_LOG2>,
@@ -123,22 +110,22 @@ impl Logic for Notify {
         clock!(self, clock, rows);
 
         // Which job: its row is read.
-        self.commit_word.next = self.commit.val().word1;
-        self.next_job.next.queue = bit_cast::<QUEUE_LOG2, 16>(self.commit.val().row);
-        self.next_job.next.arm = self.arm_valid.val();
+        self.commit_word.next = self.commit.data.val().word1;
+        self.next_job.next.queue = bit_cast::<QUEUE_LOG2, 16>(self.commit.data.val().row);
+        self.next_job.next.arm = self.arm.valid.val();
         self.next_job.next.end = false;
-        self.next_job.next.position = self.arm_position.val();
+        self.next_job.next.position = self.arm.data.val().position;
         self.next_job.next.vector = self.commit_word.val().get_bits::<VECTOR_LOG2>(32);
-        self.ended_ready.next = !self.arm_valid.val();
-        self.commit_ready.next = self.commit_valid.val() & !self.arm_valid.val() & !self.ended_valid.val();
-        if self.arm_valid.val() {
-            self.next_job.next.queue = self.arm_queue.val();
-        } else if self.ended_valid.val() {
-            self.next_job.next.queue = self.ended_queue.val();
+        self.ended.ready.next = !self.arm.valid.val();
+        self.commit.ready.next = self.commit.valid.val() & !self.arm.valid.val() & !self.ended.valid.val();
+        if self.arm.valid.val() {
+            self.next_job.next.queue = self.arm.data.val().queue;
+        } else if self.ended.valid.val() {
+            self.next_job.next.queue = self.ended.data.val();
             self.next_job.next.end = true;
         }
         self.rows.read_address.next = self.next_job.val().queue;
-        self.read.d.next = self.arm_valid.val() | self.ended_valid.val() | self.commit_valid.val();
+        self.read.d.next = self.arm.valid.val() | self.ended.valid.val() | self.commit.valid.val();
         self.reader.d.next = self.next_job.val();
 
         // What becomes of the row.
@@ -177,8 +164,8 @@ impl Logic for Notify {
         self.written_queue.d.next = self.job.q.val().queue;
         self.written.d.next = self.changed.val();
 
-        self.raise_valid.next = self.raised.q.val();
-        self.raise_vector.next = self.vector.q.val();
+        self.raise.valid.next = self.raised.q.val();
+        self.raise.data.next = self.vector.q.val();
         self.busy.next = self.read.q.val() | self.active.q.val() | self.raised.q.val();
 
         if self.reset.val() {

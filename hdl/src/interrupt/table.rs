@@ -18,6 +18,7 @@
 
 use crate::bus::{MmioWrite, STORE_LOG2};
 use crate::prims::{LutRam, Number};
+use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{VECTORS, VECTOR_LOG2};
 use viaduct_spec::register::MSIX_TABLE;
@@ -33,9 +34,7 @@ pub struct VectorTable {
     /// Masks and clears.
     pub reset: Signal<In, bool>,
     /// A store of the host.
-    pub mmio_write_valid: Signal<In, bool>,
-    /// The store.
-    pub mmio_write: Signal<In, MmioWrite>,
+    pub mmio_write: FlowSink<MmioWrite>,
     /// Row to read.
     pub row: Signal<In, Bits<ROW_LOG2>>,
     /// Its 8 bytes.
@@ -77,15 +76,15 @@ impl Logic for VectorTable {
     fn update(&mut self) {
         dff_setup!(self, clock, opened, clearing, clear_row, enables, write_row, lowest, low, mask, high);
 
-        self.address.next = bit_cast::<20, STORE_LOG2>(self.mmio_write.val().address);
-        self.store.next = self.mmio_write_valid.val()
-            & !self.mmio_write.val().doorbell
+        self.address.next = bit_cast::<20, STORE_LOG2>(self.mmio_write.data.val().address);
+        self.store.next = self.mmio_write.valid.val()
+            & !self.mmio_write.data.val().doorbell
             & (self.address.val().get_bits::<13>(7) == self.table_place.val());
         self.store_row.next = self.address.val().get_bits::<ROW_LOG2>(3);
-        self.store_data.next = self.mmio_write.val().data;
+        self.store_data.next = self.mmio_write.data.val().data;
         self.enables.d.next = bits::<8>(0);
         if self.store.val() {
-            self.enables.d.next = self.mmio_write.val().enables;
+            self.enables.d.next = self.mmio_write.data.val().enables;
         }
         self.write_row.d.next = self.store_row.val();
         self.lowest.d.next = self.store_data.val().get_bits::<2>(0);

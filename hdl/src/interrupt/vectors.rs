@@ -29,6 +29,7 @@ use super::holdoff::Holdoff;
 use super::table::{VectorTable, ROW_LOG2};
 use crate::bus::{Commit, Mark, MmioWrite, TlpBeat, Vector};
 use crate::prims::{LutRam, Number};
+use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{VECTORS, VECTOR_LOG2};
 use viaduct_spec::tlp::{dw0, kind, request_dw1};
@@ -52,13 +53,9 @@ pub struct Vectors {
     /// Nothing is pending.
     pub restart: Signal<In, bool>,
     /// A store of the host.
-    pub mmio_write_valid: Signal<In, bool>,
-    /// The store.
-    pub mmio_write: Signal<In, MmioWrite>,
-    /// A row of the table is wanted, until `load_done`.
-    pub load_valid: Signal<In, bool>,
-    /// Which: {vector, its second half}.
-    pub load_row: Signal<In, Bits<ROW_LOG2>>,
+    pub mmio_write: FlowSink<MmioWrite>,
+    /// A row of the table is wanted, until `load_done`. Which: {vector, its second half}.
+    pub load: FlowSink<Bits<ROW_LOG2>>,
     /// `load_value` is it, this cycle only.
     pub load_done: Signal<Out, bool>,
     /// Its 8 bytes.
@@ -66,31 +63,19 @@ pub struct Vectors {
     /// The pending bits.
     pub pending: Signal<Out, Bits<VECTORS>>,
     /// A vector is raised, this cycle only.
-    pub raise_valid: Signal<In, bool>,
-    /// Which.
-    pub raise_vector: Signal<In, Vector>,
+    pub raise: FlowSink<Vector>,
     /// A completion queue's vector is raised.
-    pub queue_raise_valid: Signal<In, bool>,
-    /// Which.
-    pub queue_raise_vector: Signal<In, Vector>,
-    /// It is taken.
-    pub queue_raise_ready: Signal<Out, bool>,
+    pub queue_raise: Sink<Vector>,
     /// Write commands issued, modulo 256.
     pub issued: Signal<In, Mark>,
     /// Write commands retired, modulo 256.
     pub retired: Signal<In, Mark>,
     /// A row of MODERATION.
-    pub commit_valid: Signal<In, bool>,
-    /// The row.
-    pub commit: Signal<In, Commit>,
-    /// It is taken.
-    pub commit_ready: Signal<Out, bool>,
+    pub commit: Sink<Commit>,
     /// The time base.
     pub time_now: Signal<In, Bits<32>>,
-    /// A vector rests until `deadline`, or longer.
-    pub deadline_valid: Signal<Out, bool>,
-    /// When its time has come.
-    pub deadline: Signal<Out, Bits<32>>,
+    /// A vector rests until `deadline`, or longer. When its time has come.
+    pub deadline: FlowSource<Bits<32>>,
     /// Our own identifier.
     pub cfg_requester_id: Signal<In, Bits<16>>,
     /// MSI-X is enabled.
@@ -100,11 +85,7 @@ pub struct Vectors {
     /// The function may send requests.
     pub cfg_bus_master: Signal<In, bool>,
     /// A beat goes out.
-    pub tx_valid: Signal<Out, bool>,
-    /// The beat.
-    pub tx: Signal<Out, TlpBeat>,
-    /// The beat is taken.
-    pub tx_ready: Signal<In, bool>,
+    pub tx: Source<TlpBeat>,
     /// An interrupt leaves, or will without anybody's doing.
     pub busy: Signal<Out, bool>,
     /// An interrupt's first beat is taken.
@@ -177,32 +158,28 @@ impl Logic for Vectors {
         dff_setup!(self, clock, done, value, raises, raising, reading);
         clock!(self, clock, table_rows, marks, holdoff);
         self.table_rows.reset.next = self.reset.val();
-        self.table_rows.mmio_write_valid.next = self.mmio_write_valid.val();
-        self.table_rows.mmio_write.next = self.mmio_write.val();
+        FlowSink::<MmioWrite>::link(&mut self.mmio_write, &mut self.table_rows.mmio_write);
 
         self.holdoff.reset.next = self.restart.val() | self.reset.val();
-        self.holdoff.commit_valid.next = self.commit_valid.val();
-        self.holdoff.commit.next = self.commit.val();
+        Sink::<Commit>::link(&mut self.commit, &mut self.holdoff.commit);
         self.holdoff.look.next = self.look.q.val();
         self.holdoff.time_now.next = self.time_now.val();
-        self.holdoff.left_valid.next = self.tx_ready.val() & self.offered.q.val() & !self.begun.q.val();
-        self.holdoff.left.next = self.vector.q.val();
-        self.count_interrupt.next = self.holdoff.left_valid.val();
-        self.commit_ready.next = self.holdoff.commit_ready.val();
-        self.deadline_valid.next = self.holdoff.deadline_valid.val();
-        self.deadline.next = self.holdoff.deadline.val();
+        self.holdoff.left.valid.next = self.tx.ready.val() & self.offered.q.val() & !self.begun.q.val();
+        self.holdoff.left.data.next = self.vector.q.val();
+        self.count_interrupt.next = self.holdoff.left.valid.val();
+        FlowSource::<Bits<32>>::link(&mut self.deadline, &mut self.holdoff.deadline);
 
         // The table is read for the packet first, for a load otherwise.
         self.table_rows.row.next = bit_cast::<ROW_LOG2, VECTOR_LOG2>(self.vector.q.val()) << 1;
         if !self.reading.q.val() {
-            self.table_rows.row.next = self.load_row.val();
+            self.table_rows.row.next = self.load.data.val();
         } else if self.part.q.val() == self.data_part.val() {
             self.table_rows.row.next =
                 (bit_cast::<ROW_LOG2, VECTOR_LOG2>(self.vector.q.val()) << 1) | bits::<ROW_LOG2>(1);
         }
         self.row.next = self.table_rows.data.val();
         self.value.d.next = self.row.val();
-        self.done.d.next = self.load_valid.val() & !self.reading.q.val() & !self.done.q.val();
+        self.done.d.next = self.load.valid.val() & !self.reading.q.val() & !self.done.q.val();
         self.load_done.next = self.done.q.val();
         self.load_value.next = self.value.q.val();
 
@@ -226,16 +203,16 @@ impl Logic for Vectors {
             .any();
 
         // What is raised is pending again, whatever else happens to it in this cycle.
-        self.taken.next = self.tx_ready.val() & self.offered.q.val();
+        self.taken.next = self.tx.ready.val() & self.offered.q.val();
         if self.taken.val() & !self.begun.q.val() {
             self.waiting.d.next = self.waiting.q.val() & !self.chosen.q.val();
         }
-        self.raises.d.next = self.raise_valid.val() | self.queue_raise_valid.val();
-        self.raising.d.next = self.queue_raise_vector.val();
-        if self.raise_valid.val() {
-            self.raising.d.next = self.raise_vector.val();
+        self.raises.d.next = self.raise.valid.val() | self.queue_raise.valid.val();
+        self.raising.d.next = self.queue_raise.data.val();
+        if self.raise.valid.val() {
+            self.raising.d.next = self.raise.data.val();
         }
-        self.queue_raise_ready.next = !self.raise_valid.val();
+        self.queue_raise.ready.next = !self.raise.valid.val();
         self.raised.next = self.one.val() << self.raising.q.val();
         self.marks.write_enable.next = self.raises.q.val();
         self.marks.write_address.next = self.raising.q.val();
@@ -344,14 +321,14 @@ impl Logic for Vectors {
                 self.step.d.next = Step::Look;
             }
         }
-        self.tx.next.data =
+        self.tx.data.next.data =
             (bit_cast::<64, 32>(self.word1.q.val()) << 32) | bit_cast::<64, 32>(self.word0.q.val());
-        self.tx.next.keep = bits::<2>(3);
+        self.tx.data.next.keep = bits::<2>(3);
         if self.ending.val() & self.left.q.val().get_bit(0) {
-            self.tx.next.keep = bits::<2>(1);
+            self.tx.data.next.keep = bits::<2>(1);
         }
-        self.tx.next.last = self.ending.val();
-        self.tx_valid.next = self.offered.q.val();
+        self.tx.data.next.last = self.ending.val();
+        self.tx.valid.next = self.offered.q.val();
         self.busy.next = (self.step.q.val() != Step::Look)
             | self.table_rows.busy.val()
             | self.raises.q.val()

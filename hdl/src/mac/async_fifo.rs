@@ -21,6 +21,7 @@
 
 use super::Crossing;
 use crate::prims::LutRam;
+use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
 
 /// See the module's description. `T` is the word, `2^N` the number of words, `N1 = N + 1`.
@@ -28,20 +29,12 @@ use rust_hdl::prelude::*;
 pub struct AsyncFifo<T: Synth, const N: usize, const N1: usize> {
     /// Rising edge; where words come from.
     pub write_clock: Signal<In, Clock>,
-    /// A word is offered.
-    pub in_valid: Signal<In, bool>,
-    /// There is room.
-    pub in_ready: Signal<Out, bool>,
-    /// The word offered.
-    pub in_data: Signal<In, T>,
+    /// A word is offered. The word offered.
+    pub sink: Sink<T>,
     /// Rising edge; where words go.
     pub read_clock: Signal<In, Clock>,
-    /// A word is on show.
-    pub out_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub out_ready: Signal<In, bool>,
-    /// The word on show.
-    pub out_data: Signal<Out, T>,
+    /// A word is on show. The word on show.
+    pub source: Source<T>,
     ram: LutRam<T, N>,
     // The writer's side.
     tail: DFF<Bits<N1>>,
@@ -71,13 +64,9 @@ impl<T: Synth, const N: usize, const N1: usize> Default for AsyncFifo<T, N, N1> 
         assert!(N1 == N + 1 && N > 0, "AsyncFifo: N1 must be N + 1");
         Self {
             write_clock: Default::default(),
-            in_valid: Default::default(),
-            in_ready: Default::default(),
-            in_data: Default::default(),
+            sink: Default::default(),
             read_clock: Default::default(),
-            out_valid: Default::default(),
-            out_ready: Default::default(),
-            out_data: Default::default(),
+            source: Default::default(),
             ram: Default::default(),
             tail: Default::default(),
             tail_gray: Default::default(),
@@ -108,8 +97,8 @@ impl<T: Synth, const N: usize, const N1: usize> Logic for AsyncFifo<T, N, N1> {
         dff_setup!(self, write_clock, tail, tail_gray, room);
         clock!(self, write_clock, ram, head_crossing);
         self.head_crossing.in_data.next = self.head_gray.q.val();
-        self.in_ready.next = self.room.q.val();
-        self.push.next = self.in_valid.val() & self.room.q.val();
+        self.sink.ready.next = self.room.q.val();
+        self.push.next = self.sink.valid.val() & self.room.q.val();
         self.tail_after.next = self.tail.q.val() + 1;
         self.tail_after_gray.next = self.tail_after.val() ^ (self.tail_after.val() >> 1);
         self.full_head.next = self.head_crossing.out_data.val() ^ self.top.val();
@@ -122,17 +111,17 @@ impl<T: Synth, const N: usize, const N1: usize> Logic for AsyncFifo<T, N, N1> {
         }
         self.ram.write_enable.next = self.push.val();
         self.ram.write_address.next = bit_cast::<N, N1>(self.tail.q.val());
-        self.ram.write_data.next = self.in_data.val();
+        self.ram.write_data.next = self.sink.data.val();
 
         // The reader's side.
         dff_setup!(self, read_clock, head, head_gray, some, shown_valid, shown);
         clock!(self, read_clock, tail_crossing);
         self.tail_crossing.in_data.next = self.tail_gray.q.val();
-        self.pop.next = self.some.q.val() & (!self.shown_valid.q.val() | self.out_ready.val());
+        self.pop.next = self.some.q.val() & (!self.shown_valid.q.val() | self.source.ready.val());
         self.head_after.next = self.head.q.val() + 1;
         self.head_after_gray.next = self.head_after.val() ^ (self.head_after.val() >> 1);
         self.some.d.next = self.tail_crossing.out_data.val() != self.head_gray.q.val();
-        if self.out_ready.val() {
+        if self.source.ready.val() {
             self.shown_valid.d.next = false;
         }
         self.ram.read_address.next = bit_cast::<N, N1>(self.head.q.val());
@@ -143,7 +132,7 @@ impl<T: Synth, const N: usize, const N1: usize> Logic for AsyncFifo<T, N, N1> {
             self.shown_valid.d.next = true;
             self.shown.d.next = self.ram.read_data.val();
         }
-        self.out_valid.next = self.shown_valid.q.val();
-        self.out_data.next = self.shown.q.val();
+        self.source.valid.next = self.shown_valid.q.val();
+        self.source.data.next = self.shown.q.val();
     }
 }

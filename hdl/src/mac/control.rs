@@ -19,6 +19,7 @@
 use super::beat::{reason, MacBeat};
 use crate::bus::FrameBeat;
 use crate::prims::Number;
+use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -29,19 +30,13 @@ pub struct Control {
     /// Drops the frame under way.
     pub reset: Signal<In, bool>,
     /// A beat is offered; it is taken.
-    pub beat_valid: Signal<In, bool>,
-    /// The beat.
-    pub beat: Signal<In, MacBeat>,
+    pub beat: FlowSink<MacBeat>,
     /// Our own address.
     pub station: Signal<In, Bits<48>>,
     /// A beat of a frame.
-    pub rx_valid: Signal<Out, bool>,
-    /// The beat.
-    pub rx: Signal<Out, FrameBeat>,
-    /// The peer asks us to pause.
-    pub pause_valid: Signal<Out, bool>,
-    /// For so long.
-    pub pause_quanta: Signal<Out, Bits<16>>,
+    pub rx: FlowSource<FrameBeat>,
+    /// The peer asks us to pause. For so long.
+    pub pause: FlowSource<Bits<16>>,
     /// A good frame has come, control or not.
     pub count_received: Signal<Out, bool>,
     /// One with a wrong FCS.
@@ -97,22 +92,22 @@ impl Logic for Control {
     fn update(&mut self) {
         dff_setup!(self, clock, index, held_valid, held, out_valid, out, to_group, to_station);
         dff_setup!(self, clock, pausing, quanta, obey, ended, verdict, midway, dropping);
-        self.rx_valid.next = self.out_valid.q.val();
-        self.rx.next = self.out.q.val();
-        self.pause_valid.next = self.obey.q.val();
-        self.pause_quanta.next = self.quanta.q.val();
+        self.rx.valid.next = self.out_valid.q.val();
+        self.rx.data.next = self.out.q.val();
+        self.pause.valid.next = self.obey.q.val();
+        self.pause.data.next = self.quanta.q.val();
 
-        self.beat_data.next = self.beat.val().data;
-        self.beat_last.next = self.beat.val().last;
+        self.beat_data.next = self.beat.data.val().data;
+        self.beat_last.next = self.beat.data.val().last;
         self.address.next = self.beat_data.val().get_bits::<48>(0);
         self.typed.next = self.beat_data.val().get_bits::<16>(32);
         self.midway_next.next = self.midway.q.val();
-        if self.beat_valid.val() {
+        if self.beat.valid.val() {
             self.midway_next.next = !self.beat_last.val();
         }
         self.midway.d.next = self.midway_next.val();
-        self.take.next = self.beat_valid.val() & !self.dropping.q.val();
-        if self.beat_valid.val() & self.beat_last.val() {
+        self.take.next = self.beat.valid.val() & !self.dropping.q.val();
+        if self.beat.valid.val() & self.beat_last.val() {
             self.dropping.d.next = false;
         }
 
@@ -128,7 +123,7 @@ impl Logic for Control {
         self.obey.d.next = false;
         self.ended.d.next = false;
         if self.take.val() {
-            self.held.d.next = self.beat.val();
+            self.held.d.next = self.beat.data.val();
             if self.index.q.val() != bits::<2>(3) {
                 self.index.d.next = self.index.q.val() + 1;
             }
@@ -154,8 +149,8 @@ impl Logic for Control {
             if self.beat_last.val() {
                 self.index.d.next = bits::<2>(0);
                 self.ended.d.next = true;
-                self.verdict.d.next = self.beat.val().reason;
-                self.obey.d.next = self.pausing.q.val() & (self.beat.val().reason == self.good.val());
+                self.verdict.d.next = self.beat.data.val().reason;
+                self.obey.d.next = self.pausing.q.val() & (self.beat.data.val().reason == self.good.val());
             }
         }
 

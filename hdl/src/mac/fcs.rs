@@ -14,6 +14,7 @@
 //!
 //! Tests: with the receiver and the transmitter in `tests/mac/`, against crc32fast.
 
+use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 
 /// The reflected CRC-32 polynomial.
@@ -37,9 +38,7 @@ pub struct Fcs {
     /// Forget what came before.
     pub start: Signal<In, bool>,
     /// A byte is given.
-    pub in_valid: Signal<In, bool>,
-    /// The byte.
-    pub in_data: Signal<In, Bits<8>>,
+    pub sink: FlowSink<Bits<8>>,
     /// The state after the bytes given before this cycle.
     pub value: Signal<Out, Bits<32>>,
     state: DFF<Bits<32>>,
@@ -56,8 +55,7 @@ impl Default for Fcs {
         Self {
             clock: Default::default(),
             start: Default::default(),
-            in_valid: Default::default(),
-            in_data: Default::default(),
+            sink: Default::default(),
             value: Default::default(),
             state: Default::default(),
             mixed: Default::default(),
@@ -75,14 +73,14 @@ impl Logic for Fcs {
     fn update(&mut self) {
         dff_setup!(self, clock, state);
         self.value.next = self.state.q.val();
-        self.mixed.next = self.state.q.val() ^ bit_cast::<32, 8>(self.in_data.val());
+        self.mixed.next = self.state.q.val() ^ bit_cast::<32, 8>(self.sink.data.val());
         self.stepped.next = self.zero.val();
         for k in 0..32 {
             if (self.mixed.val() & self.mask[k].val()).xor() {
                 self.stepped.next = self.stepped.val() | self.weight[k].val();
             }
         }
-        if self.in_valid.val() {
+        if self.sink.valid.val() {
             self.state.d.next = self.stepped.val();
         }
         if self.start.val() {

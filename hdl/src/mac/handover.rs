@@ -17,6 +17,7 @@
 //! Tests: `tests/mac/crossing.rs`.
 
 use super::Synchronizer;
+use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -25,15 +26,11 @@ pub struct Handover<T: Synth> {
     /// Rising edge; where words come from.
     pub in_clock: Signal<In, Clock>,
     /// A word is handed over.
-    pub in_valid: Signal<In, bool>,
-    /// The word.
-    pub in_data: Signal<In, T>,
+    pub sink: FlowSink<T>,
     /// Rising edge; where words go.
     pub out_clock: Signal<In, Clock>,
     /// A word has come.
-    pub out_valid: Signal<Out, bool>,
-    /// The word.
-    pub out_data: Signal<Out, T>,
+    pub source: FlowSource<T>,
     kept: DFF<T>,
     turned: DFF<bool>,
     crossing: Synchronizer,
@@ -49,14 +46,14 @@ impl<T: Synth> Logic for Handover<T> {
         dff_setup!(self, out_clock, seen, valid, taken);
         self.crossing.clock.next = self.out_clock.val();
         self.crossing.in_data.next = self.turned.q.val();
-        if self.in_valid.val() {
-            self.kept.d.next = self.in_data.val();
+        if self.sink.valid.val() {
+            self.kept.d.next = self.sink.data.val();
             self.turned.d.next = !self.turned.q.val();
         }
         self.seen.d.next = self.crossing.out_data.val();
         self.valid.d.next = self.crossing.out_data.val() ^ self.seen.q.val();
         self.taken.d.next = self.kept.q.val();
-        self.out_valid.next = self.valid.q.val();
-        self.out_data.next = self.taken.q.val();
+        self.source.valid.next = self.valid.q.val();
+        self.source.data.next = self.taken.q.val();
     }
 }

@@ -15,6 +15,7 @@
 use super::beat::{reason, MacBeat};
 use crate::bus::FrameBeat;
 use crate::prims::Number;
+use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -25,17 +26,9 @@ pub struct Intake {
     /// The core starts anew.
     pub reset: Signal<In, bool>,
     /// A beat is offered.
-    pub tx_valid: Signal<In, bool>,
-    /// It is taken.
-    pub tx_ready: Signal<Out, bool>,
-    /// The beat.
-    pub tx: Signal<In, FrameBeat>,
+    pub tx: Sink<FrameBeat>,
     /// A beat for the crossing.
-    pub beat_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub beat_ready: Signal<In, bool>,
-    /// The beat.
-    pub beat: Signal<Out, MacBeat>,
+    pub beat: Source<MacBeat>,
     /// The next beat is none of a new frame; it counts through a reset.
     midway: DFF<bool>,
     /// The frame under way is to be ended here.
@@ -52,23 +45,23 @@ impl Logic for Intake {
         dff_setup!(self, clock, midway, ending, resting);
         self.resting.d.next = self.reset.val();
         self.open.next = !self.ending.q.val() & !self.resting.q.val();
-        self.tx_ready.next = self.open.val() & self.beat_ready.val();
-        self.beat_valid.next = self.ending.q.val() | (self.open.val() & self.tx_valid.val());
-        self.beat.next.data = self.tx.val().data;
-        self.beat.next.count = self.tx.val().count;
-        self.beat.next.last = self.tx.val().last;
-        self.beat.next.reason = bits::<3>(0);
-        if self.tx.val().last & self.tx.val().bad {
-            self.beat.next.reason = self.spoiled.val();
+        self.tx.ready.next = self.open.val() & self.beat.ready.val();
+        self.beat.valid.next = self.ending.q.val() | (self.open.val() & self.tx.valid.val());
+        self.beat.data.next.data = self.tx.data.val().data;
+        self.beat.data.next.count = self.tx.data.val().count;
+        self.beat.data.next.last = self.tx.data.val().last;
+        self.beat.data.next.reason = bits::<3>(0);
+        if self.tx.data.val().last & self.tx.data.val().bad {
+            self.beat.data.next.reason = self.spoiled.val();
         }
-        if self.open.val() & self.tx_valid.val() & self.beat_ready.val() {
-            self.midway.d.next = !self.tx.val().last;
+        if self.open.val() & self.tx.valid.val() & self.beat.ready.val() {
+            self.midway.d.next = !self.tx.data.val().last;
         }
         if self.ending.q.val() {
-            self.beat.next.count = bits::<4>(0);
-            self.beat.next.last = true;
-            self.beat.next.reason = self.spoiled.val();
-            if self.beat_ready.val() {
+            self.beat.data.next.count = bits::<4>(0);
+            self.beat.data.next.last = true;
+            self.beat.data.next.reason = self.spoiled.val();
+            if self.beat.ready.val() {
                 self.ending.d.next = false;
                 self.midway.d.next = false;
             }

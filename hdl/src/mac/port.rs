@@ -18,6 +18,7 @@ use super::beat::{counter, MacBeat};
 use super::{AsyncFifo, Control, Counters, Handover, Intake, Receive, Rgmii, Synchronizer, Transmit};
 use crate::bus::FrameBeat;
 use crate::prims::Number;
+use crate::stream::{FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 
 const _: () = assert!(
@@ -33,15 +34,9 @@ pub struct Mac {
     /// The core starts anew.
     pub reset: Signal<In, bool>,
     /// A beat of a frame received.
-    pub rx_valid: Signal<Out, bool>,
-    /// The beat.
-    pub rx: Signal<Out, FrameBeat>,
+    pub rx: FlowSource<FrameBeat>,
     /// A beat to send is offered.
-    pub tx_valid: Signal<In, bool>,
-    /// It is taken.
-    pub tx_ready: Signal<Out, bool>,
-    /// The beat.
-    pub tx: Signal<In, FrameBeat>,
+    pub tx: Sink<FrameBeat>,
     /// The peer should hold its frames.
     pub pause: Signal<In, bool>,
     /// Our own address, first byte in bits 7:0.
@@ -115,39 +110,29 @@ impl Logic for Mac {
         self.rgmii.pads_rx_data.next = self.pads_rx_data.val();
         self.rgmii.pads_rx_control.next = self.pads_rx_control.val();
         self.receive.clock.next = self.rx_clock.val();
-        self.receive.in_data.next = self.rgmii.rx_data.val();
-        self.receive.in_valid.next = self.rgmii.rx_valid.val();
+        FlowSource::<Bits<8>>::join(&mut self.rgmii.rx, &mut self.receive.sink);
         self.receive.in_error.next = self.rgmii.rx_error.val();
-        self.receive.beat_ready.next = self.arrivals.in_ready.val();
+        Source::<MacBeat>::join(&mut self.receive.beat, &mut self.arrivals.sink);
         self.arrivals.write_clock.next = self.rx_clock.val();
-        self.arrivals.in_valid.next = self.receive.beat_valid.val();
-        self.arrivals.in_data.next = self.receive.beat.val();
         self.arrivals.read_clock.next = self.clock.val();
-        self.arrivals.out_ready.next = true;
+        self.arrivals.source.ready.next = true;
         self.control.clock.next = self.clock.val();
         self.control.reset.next = self.reset.val();
         self.control.station.next = self.station.val();
-        self.control.beat_valid.next = self.arrivals.out_valid.val();
-        self.control.beat.next = self.arrivals.out_data.val();
-        self.rx_valid.next = self.control.rx_valid.val();
-        self.rx.next = self.control.rx.val();
+        self.control.beat.valid.next = self.arrivals.source.valid.val();
+        self.control.beat.data.next = self.arrivals.source.data.val();
+        FlowSource::<FrameBeat>::link(&mut self.rx, &mut self.control.rx);
 
         // Out: core, crossing, frames, pins.
         self.intake.clock.next = self.clock.val();
         self.intake.reset.next = self.reset.val();
-        self.intake.tx_valid.next = self.tx_valid.val();
-        self.intake.tx.next = self.tx.val();
-        self.intake.beat_ready.next = self.departures.in_ready.val();
-        self.tx_ready.next = self.intake.tx_ready.val();
+        Sink::<FrameBeat>::link(&mut self.tx, &mut self.intake.tx);
+        Source::<MacBeat>::join(&mut self.intake.beat, &mut self.departures.sink);
         self.departures.write_clock.next = self.clock.val();
-        self.departures.in_valid.next = self.intake.beat_valid.val();
-        self.departures.in_data.next = self.intake.beat.val();
         self.departures.read_clock.next = self.tx_clock.val();
-        self.departures.out_ready.next = self.transmit.beat_ready.val();
+        Source::<MacBeat>::join(&mut self.departures.source, &mut self.transmit.beat);
         self.transmit.clock.next = self.tx_clock.val();
         self.transmit.station.next = self.station.val();
-        self.transmit.beat_valid.next = self.departures.out_valid.val();
-        self.transmit.beat.next = self.departures.out_data.val();
         self.rgmii.tx_clock.next = self.tx_clock.val();
         self.rgmii.tx_data.next = self.transmit.out_data.val();
         self.rgmii.tx_enable.next = self.transmit.out_enable.val();
@@ -158,11 +143,9 @@ impl Logic for Mac {
 
         // Pauses.
         self.hold.in_clock.next = self.clock.val();
-        self.hold.in_valid.next = self.control.pause_valid.val();
-        self.hold.in_data.next = self.control.pause_quanta.val();
+        FlowSource::<Bits<16>>::join(&mut self.control.pause, &mut self.hold.sink);
         self.hold.out_clock.next = self.tx_clock.val();
-        self.transmit.hold_valid.next = self.hold.out_valid.val();
-        self.transmit.hold_quanta.next = self.hold.out_data.val();
+        FlowSource::<Bits<16>>::join(&mut self.hold.source, &mut self.transmit.hold);
         self.pause_kept.d.next = self.pause.val() & !self.reset.val();
         self.pause_crossing.clock.next = self.tx_clock.val();
         self.pause_crossing.in_data.next = self.pause_kept.q.val();
@@ -178,8 +161,7 @@ impl Logic for Mac {
         self.gigabit.next = self.gigabit_crossing.out_data.val();
         self.duplex.next = self.duplex_crossing.out_data.val();
         self.sent.in_clock.next = self.tx_clock.val();
-        self.sent.in_valid.next = self.transmit.event_valid.val();
-        self.sent.in_data.next = self.transmit.event_kind.val();
+        FlowSource::<Bits<2>>::join(&mut self.transmit.event, &mut self.sent.sink);
         self.sent.out_clock.next = self.clock.val();
         self.events.next = bits::<16>(0);
         self.events.next = self.events.val().replace_bit(0, self.control.count_received.val());
@@ -189,13 +171,15 @@ impl Logic for Mac {
         self.events.next = self.events.val().replace_bit(4, self.control.count_coding.val());
         self.events.next = self.events.val().replace_bit(5, self.control.count_overrun.val());
         self.events.next = self.events.val().replace_bit(6, self.control.count_paused.val());
-        self.count_sent.next = self.sent.out_valid.val() & (self.sent.out_data.val() == self.frame.val());
-        if self.sent.out_valid.val() {
-            self.events.next = self.events.val().replace_bit(8, self.sent.out_data.val() == self.frame.val());
+        self.count_sent.next =
+            self.sent.source.valid.val() & (self.sent.source.data.val() == self.frame.val());
+        if self.sent.source.valid.val() {
             self.events.next =
-                self.events.val().replace_bit(9, self.sent.out_data.val() == self.pause_frame.val());
+                self.events.val().replace_bit(8, self.sent.source.data.val() == self.frame.val());
             self.events.next =
-                self.events.val().replace_bit(10, self.sent.out_data.val() == self.spoiled.val());
+                self.events.val().replace_bit(9, self.sent.source.data.val() == self.pause_frame.val());
+            self.events.next =
+                self.events.val().replace_bit(10, self.sent.source.data.val() == self.spoiled.val());
         }
         self.count_received.next = self.control.count_received.val();
         self.counters.reset.next = self.reset.val();

@@ -24,6 +24,7 @@
 use super::beat::{reason, MacBeat, LONGEST};
 use super::Fcs;
 use crate::prims::Number;
+use crate::stream::{FlowSink, Source};
 use rust_hdl::prelude::*;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -38,18 +39,12 @@ enum State {
 pub struct Receive {
     /// Rising edge, 125 MHz, the PHY's.
     pub clock: Signal<In, Clock>,
-    /// A byte.
-    pub in_data: Signal<In, Bits<8>>,
     /// It belongs to a frame or its preamble.
-    pub in_valid: Signal<In, bool>,
+    pub sink: FlowSink<Bits<8>>,
     /// The PHY marks an error.
     pub in_error: Signal<In, bool>,
     /// A beat is on show, in this cycle only.
-    pub beat_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub beat_ready: Signal<In, bool>,
-    /// The beat.
-    pub beat: Signal<Out, MacBeat>,
+    pub beat: Source<MacBeat>,
     /// The PHY has a link.
     pub link: Signal<Out, bool>,
     /// Its speed.
@@ -108,19 +103,19 @@ impl Logic for Receive {
         self.link.next = self.status.q.val().get_bit(0);
         self.speed.next = self.status.q.val().get_bits::<2>(1);
         self.duplex.next = self.status.q.val().get_bit(3);
-        if !self.in_valid.val()
+        if !self.sink.valid.val()
             & !self.in_error.val()
-            & (self.in_data.val().get_bits::<4>(0) == self.in_data.val().get_bits::<4>(4))
+            & (self.sink.data.val().get_bits::<4>(0) == self.sink.data.val().get_bits::<4>(4))
         {
-            self.status.d.next = self.in_data.val().get_bits::<4>(0);
+            self.status.d.next = self.sink.data.val().get_bits::<4>(0);
         }
 
         // The frame's borders.
         self.give.next = false;
         self.finish.next = false;
         self.fcs.start.next = false;
-        self.fcs.in_valid.next = false;
-        self.fcs.in_data.next = self.in_data.val();
+        self.fcs.sink.valid.next = false;
+        self.fcs.sink.data.next = self.sink.data.val();
         self.enough.d.next = false;
         match self.state.q.val() {
             State::Idle => {
@@ -128,18 +123,18 @@ impl Logic for Receive {
                 self.length.d.next = bits::<13>(0);
                 self.primed.d.next = false;
                 self.errored.d.next = false;
-                if self.in_valid.val() & (self.in_data.val() != self.preamble.val()) {
+                if self.sink.valid.val() & (self.sink.data.val() != self.preamble.val()) {
                     self.state.d.next = State::Skip;
-                    if (self.in_data.val() == self.delimiter.val()) & !self.closing.q.val() {
+                    if (self.sink.data.val() == self.delimiter.val()) & !self.closing.q.val() {
                         self.state.d.next = State::Frame;
                     }
                 }
             }
             State::Frame => {
-                if self.in_valid.val() & !self.enough.q.val() {
-                    self.fcs.in_valid.next = true;
+                if self.sink.valid.val() & !self.enough.q.val() {
+                    self.fcs.sink.valid.next = true;
                     self.held.d.next =
-                        (self.held.q.val() >> 8) | (bit_cast::<32, 8>(self.in_data.val()) << 24);
+                        (self.held.q.val() >> 8) | (bit_cast::<32, 8>(self.sink.data.val()) << 24);
                     self.length.d.next = self.length.q.val() + 1;
                     self.errored.d.next = self.errored.q.val() | self.in_error.val();
                     self.give.next = self.primed.q.val();
@@ -150,13 +145,13 @@ impl Logic for Receive {
                 } else {
                     self.finish.next = true;
                     self.state.d.next = State::Idle;
-                    if self.in_valid.val() {
+                    if self.sink.valid.val() {
                         self.state.d.next = State::Skip;
                     }
                 }
             }
             State::Skip => {
-                if !self.in_valid.val() {
+                if !self.sink.valid.val() {
                     self.state.d.next = State::Idle;
                 }
             }
@@ -202,7 +197,7 @@ impl Logic for Receive {
             if self.length.q.val() < self.shortest.val() {
                 self.verdict.d.next = self.runt.val();
             }
-            if self.in_valid.val() {
+            if self.sink.valid.val() {
                 self.verdict.d.next = self.long.val();
             }
         }
@@ -210,20 +205,20 @@ impl Logic for Receive {
         // Words into the crossing.
         self.made.d.next = self.offered.val();
         self.kept.d.next = self.shown.val();
-        self.beat_valid.next = self.lost.q.val() | (self.made.q.val() & !self.dropping.q.val());
-        self.beat.next = self.kept.q.val();
+        self.beat.valid.next = self.lost.q.val() | (self.made.q.val() & !self.dropping.q.val());
+        self.beat.data.next = self.kept.q.val();
         if self.lost.q.val() {
-            self.beat.next.count = bits::<4>(0);
-            self.beat.next.last = true;
-            self.beat.next.reason = self.overrun.val();
-            if self.beat_ready.val() {
+            self.beat.data.next.count = bits::<4>(0);
+            self.beat.data.next.last = true;
+            self.beat.data.next.reason = self.overrun.val();
+            if self.beat.ready.val() {
                 self.lost.d.next = false;
             }
         }
         if self.made.q.val() {
             if self.lost.q.val() | self.dropping.q.val() {
                 self.dropping.d.next = !self.kept.q.val().last;
-            } else if !self.beat_ready.val() {
+            } else if !self.beat.ready.val() {
                 self.lost.d.next = true;
                 self.dropping.d.next = !self.kept.q.val().last;
             }

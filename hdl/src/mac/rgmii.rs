@@ -14,6 +14,7 @@
 //! Tests: with the MAC, `tests/mac/`; each board's steps are in its README.
 
 use super::{DdrIn, DdrOut, Delay};
+use crate::stream::FlowSource;
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -39,10 +40,8 @@ pub struct Rgmii {
     pub pads_rx_data: Signal<In, Bits<4>>,
     /// Control from the PHY.
     pub pads_rx_control: Signal<In, Bits<1>>,
-    /// Byte received; the status without one.
-    pub rx_data: Signal<Out, Bits<8>>,
-    /// It is one of a frame or preamble.
-    pub rx_valid: Signal<Out, bool>,
+    /// It is one of a frame or preamble. Byte received; the status without one.
+    pub rx: FlowSource<Bits<8>>,
     /// The PHY marks an error.
     pub rx_error: Signal<Out, bool>,
     clock_out: DdrOut<1>,
@@ -102,8 +101,8 @@ impl Logic for Rgmii {
         self.control_in.pad.next = self.control_delay.out_data.val();
         self.valid.d.next = self.control_in.rise.val().any();
         self.error.d.next = self.control_in.rise.val().any() ^ self.control_in.fall.val().any();
-        self.rx_data.next = self.octet.q.val();
-        self.rx_valid.next = self.valid.q.val();
+        self.rx.data.next = self.octet.q.val();
+        self.rx.valid.next = self.valid.q.val();
         self.rx_error.next = self.error.q.val();
     }
 }

@@ -26,6 +26,7 @@
 use super::beat::MacBeat;
 use super::Fcs;
 use crate::prims::Number;
+use crate::stream::{FlowSink, FlowSource, Sink};
 use rust_hdl::prelude::*;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -44,17 +45,11 @@ pub struct Transmit {
     /// Rising edge, 125 MHz.
     pub clock: Signal<In, Clock>,
     /// A beat is offered.
-    pub beat_valid: Signal<In, bool>,
-    /// It is taken.
-    pub beat_ready: Signal<Out, bool>,
-    /// The beat.
-    pub beat: Signal<In, MacBeat>,
+    pub beat: Sink<MacBeat>,
     /// The peer should pause.
     pub pause: Signal<In, bool>,
-    /// The peer wants us to pause.
-    pub hold_valid: Signal<In, bool>,
-    /// For so many quanta.
-    pub hold_quanta: Signal<In, Bits<16>>,
+    /// The peer wants us to pause. For so many quanta.
+    pub hold: FlowSink<Bits<16>>,
     /// Our own address.
     pub station: Signal<In, Bits<48>>,
     /// A byte.
@@ -64,9 +59,7 @@ pub struct Transmit {
     /// It is to arrive as an error.
     pub out_error: Signal<Out, bool>,
     /// Something was sent.
-    pub event_valid: Signal<Out, bool>,
-    /// What.
-    pub event_kind: Signal<Out, Bits<2>>,
+    pub event: FlowSource<Bits<2>>,
     state: DFF<State>,
     fcs: Fcs,
     /// Bytes of the preamble, of the FCS or of the gap.
@@ -128,15 +121,15 @@ impl Logic for Transmit {
         self.out_data.next = self.data.q.val();
         self.out_enable.next = self.enable.q.val();
         self.out_error.next = self.error.q.val();
-        self.event_valid.next = self.happened.q.val();
-        self.event_kind.next = self.kind.q.val();
+        self.event.valid.next = self.happened.q.val();
+        self.event.data.next = self.kind.q.val();
 
         // The peer's pause, and ours.
         if self.holding.q.val().any() {
             self.holding.d.next = self.holding.q.val() - 1;
         }
-        if self.hold_valid.val() {
-            self.holding.d.next = bit_cast::<22, 16>(self.hold_quanta.val()) << 6;
+        if self.hold.valid.val() {
+            self.holding.d.next = bit_cast::<22, 16>(self.hold.data.val()) << 6;
         }
         self.held.d.next = self.holding.q.val().any();
         if self.refresh.q.val().any() {
@@ -146,8 +139,8 @@ impl Logic for Transmit {
             (self.pause.val() ^ self.told.q.val()) | (self.pause.val() & !self.refresh.q.val().any());
 
         // The next word of the frame: a pause's, or the core's.
-        self.following.next = self.beat.val();
-        self.starved.next = !self.beat_valid.val() & !self.ours.q.val();
+        self.following.next = self.beat.data.val();
+        self.starved.next = !self.beat.valid.val() & !self.ours.q.val();
         if self.ours.q.val() {
             self.following.next.count = bits::<4>(8);
             self.following.next.last = false;
@@ -198,7 +191,7 @@ impl Logic for Transmit {
                     self.told.d.next = self.pause.val();
                     self.refresh.d.next = bits::<17>(0x1_ffff);
                     self.state.d.next = State::Preamble;
-                } else if self.beat_valid.val() & !self.dropping.q.val() & !self.held.q.val() {
+                } else if self.beat.valid.val() & !self.dropping.q.val() & !self.held.q.val() {
                     self.state.d.next = State::Preamble;
                 }
             }
@@ -261,8 +254,8 @@ impl Logic for Transmit {
         self.chosen.d.next = self.octet.val();
 
         // The byte chosen, in front of the pins.
-        self.fcs.in_valid.next = self.covered.q.val();
-        self.fcs.in_data.next = self.chosen.q.val();
+        self.fcs.sink.valid.next = self.covered.q.val();
+        self.fcs.sink.data.next = self.chosen.q.val();
         self.sum.next = !self.fcs.value.val();
         if self.spoiled.q.val() {
             self.sum.next = self.fcs.value.val();
@@ -283,8 +276,8 @@ impl Logic for Transmit {
         self.enable.d.next = self.chosen_enable.q.val();
         self.error.d.next = self.chosen_error.q.val();
 
-        self.beat_ready.next = self.dropping.q.val() | (self.load.val() & !self.ours.q.val());
-        if self.dropping.q.val() & self.beat_valid.val() & self.beat.val().last {
+        self.beat.ready.next = self.dropping.q.val() | (self.load.val() & !self.ours.q.val());
+        if self.dropping.q.val() & self.beat.valid.val() & self.beat.data.val().last {
             self.dropping.d.next = false;
         }
         if self.load.val() {

@@ -18,6 +18,7 @@
 //!
 //! Tests: `tests/prims/crc32.rs`, against an independent bytewise CRC.
 
+use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 
 /// The reflected CRC-32 polynomial.
@@ -41,9 +42,7 @@ pub struct Crc32 {
     /// Clears `value` to 0.
     pub reset: Signal<In, bool>,
     /// A word is given.
-    pub in_valid: Signal<In, bool>,
-    /// The word.
-    pub in_data: Signal<In, Bits<64>>,
+    pub sink: FlowSink<Bits<64>>,
     /// Only its low half counts.
     pub in_half: Signal<In, bool>,
     /// Start again, from `preset_value`.
@@ -67,8 +66,7 @@ impl Default for Crc32 {
         Self {
             clock: Default::default(),
             reset: Default::default(),
-            in_valid: Default::default(),
-            in_data: Default::default(),
+            sink: Default::default(),
             in_half: Default::default(),
             preset: Default::default(),
             preset_value: Default::default(),
@@ -90,21 +88,21 @@ impl Logic for Crc32 {
     fn update(&mut self) {
         dff_setup!(self, clock, state);
         self.value.next = self.state.q.val();
-        self.low.next = self.state.q.val() ^ self.in_data.val().get_bits::<32>(0);
+        self.low.next = self.state.q.val() ^ self.sink.data.val().get_bits::<32>(0);
         self.half.next = self.zero.val();
         for k in 0..32 {
             if (self.low.val() & self.mask[k].val()).xor() {
                 self.half.next = self.half.val() | self.weight[k].val();
             }
         }
-        self.high.next = self.half.val() ^ self.in_data.val().get_bits::<32>(32);
+        self.high.next = self.half.val() ^ self.sink.data.val().get_bits::<32>(32);
         self.whole.next = self.zero.val();
         for k in 0..32 {
             if (self.high.val() & self.mask[k].val()).xor() {
                 self.whole.next = self.whole.val() | self.weight[k].val();
             }
         }
-        if self.in_valid.val() {
+        if self.sink.valid.val() {
             self.state.d.next = self.whole.val();
             if self.in_half.val() {
                 self.state.d.next = self.half.val();

@@ -13,6 +13,7 @@
 //! Tests: `tests/prims/stream.rs`.
 
 use super::Fifo;
+use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
 
 /// See the module's description. `T` is the word, `N1 = N + 1`.
@@ -22,18 +23,10 @@ pub struct FifoSlice<T: Synth, const N: usize, const N1: usize> {
     pub clock: Signal<In, Clock>,
     /// Empties the queue.
     pub reset: Signal<In, bool>,
-    /// A word is offered.
-    pub in_valid: Signal<In, bool>,
-    /// There is room.
-    pub in_ready: Signal<Out, bool>,
-    /// The word offered.
-    pub in_data: Signal<In, T>,
-    /// A word is on show.
-    pub out_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub out_ready: Signal<In, bool>,
-    /// The word on show.
-    pub out_data: Signal<Out, T>,
+    /// A word is offered. The word offered.
+    pub sink: Sink<T>,
+    /// A word is on show. The word on show.
+    pub source: Source<T>,
     /// There is a word, on show or not yet.
     pub held: Signal<Out, bool>,
     /// Words behind the one on show, 0 to 2^N.
@@ -50,18 +43,16 @@ impl<T: Synth, const N: usize, const N1: usize> Logic for FifoSlice<T, N, N1> {
         dff_setup!(self, clock, shown_valid, shown);
         clock!(self, clock, fifo);
         self.fifo.reset.next = self.reset.val();
-        self.fifo.in_valid.next = self.in_valid.val();
-        self.fifo.in_data.next = self.in_data.val();
-        self.in_ready.next = self.fifo.in_ready.val();
-        self.out_valid.next = self.shown_valid.q.val();
-        self.out_data.next = self.shown.q.val();
-        self.held.next = self.shown_valid.q.val() | self.fifo.out_valid.val();
+        Sink::<T>::link(&mut self.sink, &mut self.fifo.sink);
+        self.source.valid.next = self.shown_valid.q.val();
+        self.source.data.next = self.shown.q.val();
+        self.held.next = self.shown_valid.q.val() | self.fifo.source.valid.val();
         self.level.next = self.fifo.level.val();
-        self.moves.next = self.out_ready.val() | !self.shown_valid.q.val();
-        self.fifo.out_ready.next = self.moves.val();
+        self.moves.next = self.source.ready.val() | !self.shown_valid.q.val();
+        self.fifo.source.ready.next = self.moves.val();
         if self.moves.val() {
-            self.shown_valid.d.next = self.fifo.out_valid.val();
-            self.shown.d.next = self.fifo.out_data.val();
+            self.shown_valid.d.next = self.fifo.source.valid.val();
+            self.shown.d.next = self.fifo.source.data.val();
         }
         if self.reset.val() {
             self.shown_valid.d.next = false;

@@ -26,6 +26,7 @@
 //!
 //! Tests: `tests/prims/packer.rs`.
 
+use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -35,12 +36,8 @@ pub struct Packer {
     pub clock: Signal<In, Clock>,
     /// Drops everything.
     pub reset: Signal<In, bool>,
-    /// A piece is offered.
-    pub in_valid: Signal<In, bool>,
-    /// It is taken.
-    pub in_ready: Signal<Out, bool>,
-    /// The word the piece is in.
-    pub in_data: Signal<In, Bits<64>>,
+    /// A piece is offered. The word the piece is in.
+    pub sink: Sink<Bits<64>>,
     /// Lane of its first byte.
     pub in_start: Signal<In, Bits<3>>,
     /// Number of bytes, 0 to 8.
@@ -54,11 +51,7 @@ pub struct Packer {
     /// Those bytes, from lane 0 on.
     pub restart_data: Signal<In, Bits<64>>,
     /// A word is on show.
-    pub out_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub out_ready: Signal<In, bool>,
-    /// The word.
-    pub out_data: Signal<Out, Bits<64>>,
+    pub source: Source<Bits<64>>,
     /// Number of bytes in it.
     pub out_count: Signal<Out, Bits<4>>,
     /// The run ends with it.
@@ -101,18 +94,14 @@ impl Default for Packer {
         Self {
             clock: Default::default(),
             reset: Default::default(),
-            in_valid: Default::default(),
-            in_ready: Default::default(),
-            in_data: Default::default(),
+            sink: Default::default(),
             in_start: Default::default(),
             in_count: Default::default(),
             in_flush: Default::default(),
             restart: Default::default(),
             restart_fill: Default::default(),
             restart_data: Default::default(),
-            out_valid: Default::default(),
-            out_ready: Default::default(),
-            out_data: Default::default(),
+            source: Default::default(),
             out_count: Default::default(),
             out_last: Default::default(),
             held: Default::default(),
@@ -148,15 +137,15 @@ impl Logic for Packer {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, fill, pending, shown_valid, shown, shown_count, shown_last);
-        self.out_valid.next = self.shown_valid.q.val();
-        self.out_data.next = self.shown.q.val();
+        self.source.valid.next = self.shown_valid.q.val();
+        self.source.data.next = self.shown.q.val();
         self.out_count.next = self.shown_count.q.val();
         self.out_last.next = self.shown_last.q.val();
 
-        self.free.next = (self.out_ready.val() | !self.shown_valid.q.val()) & !self.restart.val();
-        self.in_ready.next = self.free.val() & !self.pending.q.val();
+        self.free.next = (self.source.ready.val() | !self.shown_valid.q.val()) & !self.restart.val();
+        self.sink.ready.next = self.free.val() & !self.pending.q.val();
         // The second word of a flush is a piece of no bytes with a flush.
-        self.accept.next = self.free.val() & (self.in_valid.val() | self.pending.q.val());
+        self.accept.next = self.free.val() & (self.sink.valid.val() | self.pending.q.val());
         self.flush.next = self.in_flush.val() | self.pending.q.val();
         self.count.next = self.in_count.val();
         if self.pending.q.val() {
@@ -168,9 +157,9 @@ impl Logic for Packer {
         self.emit.next = self.accept.val() & (self.full.val() | self.flush.val());
 
         self.turn.next = self.fill.q.val() - self.in_start.val();
-        self.turn1.next = self.in_data.val();
+        self.turn1.next = self.sink.data.val();
         if self.turn.val().get_bit(0) {
-            self.turn1.next = (self.in_data.val() << 8) | (self.in_data.val() >> 56);
+            self.turn1.next = (self.sink.data.val() << 8) | (self.sink.data.val() >> 56);
         }
         self.turn2.next = self.turn1.val();
         if self.turn.val().get_bit(1) {
@@ -232,7 +221,7 @@ impl Logic for Packer {
         if self.restart.val() {
             self.fill.d.next = self.restart_fill.val();
             self.pending.d.next = false;
-            if self.out_ready.val() {
+            if self.source.ready.val() {
                 self.shown_valid.d.next = false;
             }
         }

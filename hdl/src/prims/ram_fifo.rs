@@ -19,6 +19,7 @@
 //! Tests: `tests/prims/stream.rs`; proof: `formal/ram_fifo.sv`.
 
 use super::Ram;
+use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
 
 /// See the module's description. `T` is the word, `2^N` the number of words, `N1 = N + 1`.
@@ -28,18 +29,10 @@ pub struct RamFifo<T: Synth, const N: usize, const N1: usize> {
     pub clock: Signal<In, Clock>,
     /// Empties the queue.
     pub reset: Signal<In, bool>,
-    /// A word is offered.
-    pub in_valid: Signal<In, bool>,
-    /// There is room.
-    pub in_ready: Signal<Out, bool>,
-    /// The word offered.
-    pub in_data: Signal<In, T>,
-    /// A word is on show.
-    pub out_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub out_ready: Signal<In, bool>,
-    /// The word on show.
-    pub out_data: Signal<Out, T>,
+    /// A word is offered. The word offered.
+    pub sink: Sink<T>,
+    /// A word is on show. The word on show.
+    pub source: Source<T>,
     /// Words in the queue, on show or not, 0 to 2^N.
     pub level: Signal<Out, Bits<N1>>,
     ram: Ram<T, N>,
@@ -65,12 +58,8 @@ impl<T: Synth, const N: usize, const N1: usize> Default for RamFifo<T, N, N1> {
         Self {
             clock: Default::default(),
             reset: Default::default(),
-            in_valid: Default::default(),
-            in_ready: Default::default(),
-            in_data: Default::default(),
-            out_valid: Default::default(),
-            out_ready: Default::default(),
-            out_data: Default::default(),
+            sink: Default::default(),
+            source: Default::default(),
             level: Default::default(),
             ram: Default::default(),
             head: Default::default(),
@@ -92,11 +81,11 @@ impl<T: Synth, const N: usize, const N1: usize> Logic for RamFifo<T, N, N1> {
     fn update(&mut self) {
         dff_setup!(self, clock, head, tail, count, valid);
         clock!(self, clock, ram);
-        self.in_ready.next = !(self.count.q.val() & self.full.val()).any();
-        self.out_valid.next = self.valid.q.val();
+        self.sink.ready.next = !(self.count.q.val() & self.full.val()).any();
+        self.source.valid.next = self.valid.q.val();
         self.level.next = self.count.q.val();
-        self.push.next = self.in_valid.val() & !(self.count.q.val() & self.full.val()).any();
-        self.pop.next = self.out_ready.val() & self.valid.q.val();
+        self.push.next = self.sink.valid.val() & !(self.count.q.val() & self.full.val()).any();
+        self.pop.next = self.source.ready.val() & self.valid.q.val();
 
         self.shown.next = self.head.q.val();
         if self.pop.val() {
@@ -104,9 +93,9 @@ impl<T: Synth, const N: usize, const N1: usize> Logic for RamFifo<T, N, N1> {
         }
         self.ram.write_enable.next = self.push.val();
         self.ram.write_address.next = bit_cast::<N, N1>(self.tail.q.val());
-        self.ram.write_data.next = self.in_data.val();
+        self.ram.write_data.next = self.sink.data.val();
         self.ram.read_address.next = bit_cast::<N, N1>(self.shown.val());
-        self.out_data.next = self.ram.read_data.val();
+        self.source.data.next = self.ram.read_data.val();
 
         self.head.d.next = self.shown.val();
         // This cycle's push does not count: its row cannot be read before it is written.

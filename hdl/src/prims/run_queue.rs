@@ -22,6 +22,7 @@
 //! Tests: `tests/prims/run_queue.rs`; proof: `formal/run_queue.sv`.
 
 use super::LutRam;
+use crate::stream::{FlowSink, Source};
 use rust_hdl::prelude::*;
 
 /// See the module's description. Identifiers 0 to 2^N - 1, `N1 = N + 1`.
@@ -31,16 +32,10 @@ pub struct RunQueue<const N: usize, const N1: usize> {
     pub clock: Signal<In, Clock>,
     /// Empties the queue and starts the walk over the memories.
     pub reset: Signal<In, bool>,
-    /// Queue `push_id`.
-    pub push_valid: Signal<In, bool>,
-    /// Who has work.
-    pub push_id: Signal<In, Bits<N>>,
-    /// `pop_id` is on show.
-    pub pop_valid: Signal<Out, bool>,
-    /// The one queued first.
-    pub pop_id: Signal<Out, Bits<N>>,
-    /// It is taken.
-    pub pop_ready: Signal<In, bool>,
+    /// Queue `push_id`. Who has work.
+    pub push: FlowSink<Bits<N>>,
+    /// `pop_id` is on show. The one queued first.
+    pub pop: Source<Bits<N>>,
     /// An identifier is inside, or on its way.
     pub held: Signal<Out, bool>,
     /// The memories are being cleared; do not push.
@@ -64,8 +59,8 @@ pub struct RunQueue<const N: usize, const N1: usize> {
     clearing: Signal<Local, bool>,
     oldest: Signal<Local, Bits<N>>,
     oldest_bit: Signal<Local, bool>,
-    pop: Signal<Local, bool>,
-    push: Signal<Local, bool>,
+    pops: Signal<Local, bool>,
+    pushes: Signal<Local, bool>,
     /// The top bit of a row of `queue` and of `cleared`.
     top_bit: Constant<Bits<N1>>,
 }
@@ -76,11 +71,8 @@ impl<const N: usize, const N1: usize> Default for RunQueue<N, N1> {
         Self {
             clock: Default::default(),
             reset: Default::default(),
-            push_valid: Default::default(),
-            push_id: Default::default(),
-            pop_valid: Default::default(),
-            pop_id: Default::default(),
-            pop_ready: Default::default(),
+            push: Default::default(),
+            pop: Default::default(),
             held: Default::default(),
             busy: Default::default(),
             queue: Default::default(),
@@ -98,8 +90,8 @@ impl<const N: usize, const N1: usize> Default for RunQueue<N, N1> {
             clearing: Default::default(),
             oldest: Default::default(),
             oldest_bit: Default::default(),
-            pop: Default::default(),
-            push: Default::default(),
+            pops: Default::default(),
+            pushes: Default::default(),
             top_bit: Constant::new((1u64 << N).to_bits()),
         }
     }
@@ -113,27 +105,27 @@ impl<const N: usize, const N1: usize> Logic for RunQueue<N, N1> {
 
         self.oldest.next = bit_cast::<N, N1>(self.oldest_row.q.val());
         self.oldest_bit.next = (self.oldest_row.q.val() & self.top_bit.val()).any();
-        self.pop_valid.next = self.shown.q.val();
-        self.pop_id.next = self.oldest.val();
-        self.pop.next = self.shown.q.val() & self.pop_ready.val();
+        self.pop.valid.next = self.shown.q.val();
+        self.pop.data.next = self.oldest.val();
+        self.pops.next = self.shown.q.val() & self.pop.ready.val();
 
         self.clearing.next = !(self.cleared.q.val() & self.top_bit.val()).any();
         self.busy.next = self.clearing.val();
-        self.wakes.d.next = self.push_valid.val() & !self.clearing.val();
-        self.woken.d.next = self.push_id.val();
+        self.wakes.d.next = self.push.valid.val() & !self.clearing.val();
+        self.woken.d.next = self.push.data.val();
         self.held.next = self.wakes.q.val() | self.shown.q.val();
         self.pushed.read_address.next = self.woken.q.val();
         self.popped.read_address.next = self.woken.q.val();
         // What was popped in the cycle of its push is outside by now; what is popped in this one had its push before.
-        self.push.next = self.wakes.q.val() & (self.pushed.read_data.val() == self.popped.read_data.val());
+        self.pushes.next = self.wakes.q.val() & (self.pushed.read_data.val() == self.popped.read_data.val());
 
-        self.queue.write_enable.next = self.push.val();
+        self.queue.write_enable.next = self.pushes.val();
         self.queue.write_address.next = bit_cast::<N, N1>(self.tail.q.val());
         self.row.next = bit_cast::<N1, N>(self.woken.q.val());
-        self.pushed.write_enable.next = self.push.val() | self.clearing.val();
+        self.pushed.write_enable.next = self.pushes.val() | self.clearing.val();
         self.pushed.write_address.next = self.woken.q.val();
         self.pushed.write_data.next = false;
-        self.popped.write_enable.next = self.pop.val() | self.clearing.val();
+        self.popped.write_enable.next = self.pops.val() | self.clearing.val();
         self.popped.write_address.next = self.oldest.val();
         self.popped.write_data.next = self.oldest_bit.val() & !self.clearing.val();
         if !self.pushed.read_data.val() {
@@ -145,7 +137,7 @@ impl<const N: usize, const N1: usize> Logic for RunQueue<N, N1> {
             self.popped.write_address.next = bit_cast::<N, N1>(self.cleared.q.val());
             self.cleared.d.next = self.cleared.q.val() + 1;
         }
-        if self.push.val() {
+        if self.pushes.val() {
             self.tail.d.next = self.tail.q.val() + 1;
         }
 
@@ -153,13 +145,13 @@ impl<const N: usize, const N1: usize> Logic for RunQueue<N, N1> {
         self.queue.write_data.next = self.row.val();
         self.queue.read_address.next = bit_cast::<N, N1>(self.head.q.val());
         self.more.next = self.head.q.val() != self.tail.q.val();
-        if self.pop.val() | !self.shown.q.val() {
-            self.shown.d.next = self.more.val() | self.push.val();
+        if self.pops.val() | !self.shown.q.val() {
+            self.shown.d.next = self.more.val() | self.pushes.val();
             self.oldest_row.d.next = self.row.val();
             if self.more.val() {
                 self.oldest_row.d.next = self.queue.read_data.val();
             }
-            if self.more.val() | self.push.val() {
+            if self.more.val() | self.pushes.val() {
                 self.head.d.next = self.head.q.val() + 1;
             }
         }

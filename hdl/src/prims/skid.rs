@@ -12,6 +12,7 @@
 //!
 //! Tests: `tests/prims/stream.rs`; proof: `formal/skid.sv`.
 
+use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
 
 /// See the module's description. `T` is the word.
@@ -21,18 +22,10 @@ pub struct Skid<T: Synth> {
     pub clock: Signal<In, Clock>,
     /// Drops what it holds.
     pub reset: Signal<In, bool>,
-    /// A word is offered.
-    pub in_valid: Signal<In, bool>,
-    /// There is room.
-    pub in_ready: Signal<Out, bool>,
-    /// The word offered.
-    pub in_data: Signal<In, T>,
-    /// A word is on show.
-    pub out_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub out_ready: Signal<In, bool>,
-    /// The word on show.
-    pub out_data: Signal<Out, T>,
+    /// A word is offered. The word offered.
+    pub sink: Sink<T>,
+    /// A word is on show. The word on show.
+    pub source: Source<T>,
     shown_valid: DFF<bool>,
     shown: DFF<T>,
     /// The second word is in use: no more room.
@@ -46,15 +39,15 @@ impl<T: Synth> Logic for Skid<T> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, shown_valid, shown, spare_valid, spare);
-        self.in_ready.next = !self.spare_valid.q.val();
-        self.out_valid.next = self.shown_valid.q.val();
-        self.out_data.next = self.shown.q.val();
-        self.push.next = self.in_valid.val() & !self.spare_valid.q.val();
-        self.free.next = self.out_ready.val() | !self.shown_valid.q.val();
+        self.sink.ready.next = !self.spare_valid.q.val();
+        self.source.valid.next = self.shown_valid.q.val();
+        self.source.data.next = self.shown.q.val();
+        self.push.next = self.sink.valid.val() & !self.spare_valid.q.val();
+        self.free.next = self.source.ready.val() | !self.shown_valid.q.val();
 
         // Captured whether it is needed or not: the data path then needs no decision.
         if !self.spare_valid.q.val() {
-            self.spare.d.next = self.in_data.val();
+            self.spare.d.next = self.sink.data.val();
         }
         if self.free.val() {
             self.shown_valid.d.next = self.push.val() | self.spare_valid.q.val();
@@ -62,7 +55,7 @@ impl<T: Synth> Logic for Skid<T> {
             if self.spare_valid.q.val() {
                 self.shown.d.next = self.spare.q.val();
             } else {
-                self.shown.d.next = self.in_data.val();
+                self.shown.d.next = self.sink.data.val();
             }
         } else if self.push.val() {
             self.spare_valid.d.next = true;

@@ -19,12 +19,13 @@
 //!
 //! Latency: 6 cycles; one access every 3. Tests: `tests/protect`.
 
+use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::PAGE_LOG2;
 use viaduct_spec::tables::table;
 
 use super::{Intake, Outstanding, Range};
-use crate::bus::{Access, Commit, DmaCommand};
+use crate::bus::{Access, Commit, DmaCommand, WriteVerdict};
 use crate::prims::Number;
 use crate::prims::Ram;
 
@@ -53,69 +54,31 @@ pub struct Protect {
     /// Forgets what is in flight; the tables stay.
     pub reset: Signal<In, bool>,
     /// An access of the fetch block.
-    pub fetch_valid: Signal<In, bool>,
-    /// It is taken.
-    pub fetch_ready: Signal<Out, bool>,
-    /// The access.
-    pub fetch: Signal<In, Access>,
+    pub fetch: Sink<Access>,
     /// An access of the gather block.
-    pub gather_valid: Signal<In, bool>,
-    /// It is taken.
-    pub gather_ready: Signal<Out, bool>,
-    /// The access.
-    pub gather: Signal<In, Access>,
+    pub gather: Sink<Access>,
     /// An access of the scatter block.
-    pub scatter_valid: Signal<In, bool>,
-    /// It is taken.
-    pub scatter_ready: Signal<Out, bool>,
-    /// The access.
-    pub scatter: Signal<In, Access>,
+    pub scatter: Sink<Access>,
     /// An access of the completion writer.
-    pub complete_valid: Signal<In, bool>,
-    /// It is taken.
-    pub complete_ready: Signal<Out, bool>,
+    pub complete: Sink<Access>,
     /// A read of its is taken that was not when it was looked up: another access may be on the port by now.
     pub complete_issued: Signal<Out, bool>,
-    /// The access.
-    pub complete: Signal<In, Access>,
     /// A table row is on the bus.
-    pub commit_valid: Signal<In, bool>,
-    /// It is ours and taken.
-    pub commit_ready: Signal<Out, bool>,
-    /// The row.
-    pub commit: Signal<In, Commit>,
+    pub commit: Sink<Commit>,
     /// Start a drain.
     pub drain: Signal<In, bool>,
     /// Commands issued before the drain are outstanding.
     pub draining: Signal<Out, bool>,
     /// A read command has ended.
-    pub read_retire_valid: Signal<In, bool>,
-    /// Its epoch.
-    pub read_retire_epoch: Signal<In, bool>,
+    pub read_retire: FlowSink<bool>,
     /// A write command has ended.
-    pub write_retire_valid: Signal<In, bool>,
-    /// Its epoch.
-    pub write_retire_epoch: Signal<In, bool>,
+    pub write_retire: FlowSink<bool>,
     /// A command for the read engine.
-    pub read_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub read_ready: Signal<In, bool>,
-    /// The command.
-    pub read: Signal<Out, DmaCommand>,
+    pub read: Source<DmaCommand>,
     /// A command for the write engine.
-    pub write_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub write_ready: Signal<In, bool>,
-    /// The command.
-    pub write: Signal<Out, DmaCommand>,
+    pub write: Source<DmaCommand>,
     /// A write access has been decided.
-    pub verdict_valid: Signal<Out, bool>,
-    /// Whose it was.
-    pub verdict_client: Signal<Out, Bits<2>>,
-    /// It is granted.
-    pub verdict_ok: Signal<Out, bool>,
-    /// From the access.
-    pub verdict_user: Signal<Out, Bits<8>>,
+    pub verdict: FlowSource<WriteVerdict>,
     /// Write commands issued, modulo 256.
     pub issued: Signal<Out, Bits<8>>,
     /// An access is half way, a command waits, something is outstanding, or a drain has not ended.
@@ -209,26 +172,19 @@ impl Logic for Protect {
         self.outstanding.reset.next = self.reset.val();
 
         // The clients.
-        self.intake.fetch_valid.next = self.fetch_valid.val();
-        self.intake.fetch.next = self.fetch.val();
-        self.fetch_ready.next = self.intake.fetch_ready.val();
-        self.intake.gather_valid.next = self.gather_valid.val();
-        self.intake.gather.next = self.gather.val();
-        self.gather_ready.next = self.intake.gather_ready.val();
-        self.intake.scatter_valid.next = self.scatter_valid.val();
-        self.intake.scatter.next = self.scatter.val();
-        self.scatter_ready.next = self.intake.scatter_ready.val();
-        self.intake.complete_valid.next = self.complete_valid.val();
-        self.intake.complete.next = self.complete.val();
-        self.complete_ready.next = self.intake.complete_ready.val();
+        Sink::<Access>::link(&mut self.fetch, &mut self.intake.fetch);
+        Sink::<Access>::link(&mut self.gather, &mut self.intake.gather);
+        Sink::<Access>::link(&mut self.scatter, &mut self.intake.scatter);
+        Sink::<Access>::link(&mut self.complete, &mut self.intake.complete);
 
         // Commits: written while they are on the bus, no access is half way and none can be taken.
         self.idle.next = (self.step.q.val() == Step::Idle) & self.intake.empty.val();
         self.between.next = self.idle.val() & !self.intake.open.val();
         self.region_commit.next =
-            self.commit_valid.val() & (self.commit.val().target == self.region_table.val());
-        self.page_commit.next = self.commit_valid.val() & (self.commit.val().target == self.page_table.val());
-        self.commit_ready.next = self.between.val()
+            self.commit.valid.val() & (self.commit.data.val().target == self.region_table.val());
+        self.page_commit.next =
+            self.commit.valid.val() & (self.commit.data.val().target == self.page_table.val());
+        self.commit.ready.next = self.between.val()
             & ((self.region_commit.val() & self.intake.written.val()) | self.page_commit.val());
         self.hold.next = self.region_commit.val()
             | self.page_commit.val()
@@ -236,9 +192,9 @@ impl Logic for Protect {
             | self.outstanding.full.val();
         self.intake.hold.next = self.hold.val();
         self.intake.write.next = self.between.val() & self.region_commit.val();
-        self.intake.commit.next = self.commit.val();
-        self.commit_row.next = self.commit.val().row;
-        self.page_word.next = self.commit.val().word0;
+        self.intake.commit.next = self.commit.data.val();
+        self.commit_row.next = self.commit.data.val().row;
+        self.page_word.next = self.commit.data.val().word0;
         self.pages.write_enable.next = self.between.val()
             & self.page_commit.val()
             & (bit_cast::<16, PAGE_LOG2>(bit_cast::<PAGE_LOG2, 16>(self.commit_row.val()))
@@ -253,7 +209,7 @@ impl Logic for Protect {
         self.silent.next = self.writes.q.val() & !self.range.granted.val();
         self.whole.next =
             (self.step.q.val() == Step::Second) | !self.range.crosses.val() | !self.range.granted.val();
-        self.free.next = !self.read_waits.q.val() & (self.whole.val() | self.read_ready.val());
+        self.free.next = !self.read_waits.q.val() & (self.whole.val() | self.read.ready.val());
         if self.writes.q.val() {
             self.free.next = !self.write_waits.q.val();
         }
@@ -305,7 +261,7 @@ impl Logic for Protect {
             self.blocked.val() & self.intake.valid.val() & self.intake.owner.val().any();
         self.intake.stuck.next = self.stuck.q.val();
         self.intake.away.next = self.owner.q.val();
-        self.intake.sure.next = self.read_ready.val()
+        self.intake.sure.next = self.read.ready.val()
             & !self.read_waits.q.val()
             & !self.stuck.q.val()
             & ((self.step.q.val() == Step::Idle) | self.writes.q.val());
@@ -348,10 +304,10 @@ impl Logic for Protect {
             self.command.next.last = true;
             self.command.next.refused = true;
         }
-        if self.read_ready.val() {
+        if self.read.ready.val() {
             self.read_waits.d.next = false;
         }
-        if self.write_ready.val() {
+        if self.write.ready.val() {
             self.write_waits.d.next = false;
         }
         if self.offered.val() & !self.writes.q.val() {
@@ -372,28 +328,26 @@ impl Logic for Protect {
         self.refused.d.next = self.done.val() & !self.range.granted.val();
 
         self.outstanding.issue.next = self.offered.val();
-        self.outstanding.read_retire_valid.next = self.read_retire_valid.val();
-        self.outstanding.read_retire_epoch.next = self.read_retire_epoch.val();
-        self.outstanding.write_retire_valid.next = self.write_retire_valid.val();
-        self.outstanding.write_retire_epoch.next = self.write_retire_epoch.val();
+        FlowSink::<bool>::link(&mut self.read_retire, &mut self.outstanding.read_retire);
+        FlowSink::<bool>::link(&mut self.write_retire, &mut self.outstanding.write_retire);
         self.outstanding.drain.next = self.drain.val();
         self.outstanding.between.next = self.between.val();
 
-        self.read_valid.next = self.read_waits.q.val();
+        self.read.valid.next = self.read_waits.q.val();
         // What is refused carries nothing that came from the tables.
-        self.read.next = self.read_command.q.val();
+        self.read.data.next = self.read_command.q.val();
         if !self.read_command.q.val().refused {
-            self.read.next.address = self.read_command.q.val().address
+            self.read.data.next.address = self.read_command.q.val().address
                 | (bit_cast::<64, 45>(self.read_page.q.val()) << bits::<4>(12));
         }
-        self.write_valid.next = self.write_waits.q.val();
-        self.write.next = self.write_command.q.val();
-        self.write.next.address = self.write_command.q.val().address
+        self.write.valid.next = self.write_waits.q.val();
+        self.write.data.next = self.write_command.q.val();
+        self.write.data.next.address = self.write_command.q.val().address
             | (bit_cast::<64, 45>(self.write_page.q.val()) << bits::<4>(12));
-        self.verdict_valid.next = self.decided.q.val();
-        self.verdict_ok.next = self.decided_ok.q.val();
-        self.verdict_client.next = self.decided_client.q.val();
-        self.verdict_user.next = self.decided_user.q.val();
+        self.verdict.valid.next = self.decided.q.val();
+        self.verdict.data.next.ok = self.decided_ok.q.val();
+        self.verdict.data.next.client = self.decided_client.q.val();
+        self.verdict.data.next.user = self.decided_user.q.val();
         self.issued.next = self.issued_count.q.val();
         self.draining.next = self.outstanding.draining.val();
         self.count_refused.next = self.refused.q.val();

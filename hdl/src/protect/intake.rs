@@ -25,6 +25,7 @@
 //!
 //! Latency: 2 cycles from taken to on show, 1 more if the turn was another's; one access every 3 cycles. Tests: with the checker, `tests/protect`.
 
+use crate::stream::Sink;
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::REGION_LOG2;
 
@@ -40,29 +41,13 @@ pub struct Intake {
     /// Forgets what it holds; the table stays.
     pub reset: Signal<In, bool>,
     /// An access of the fetch block.
-    pub fetch_valid: Signal<In, bool>,
-    /// It is taken.
-    pub fetch_ready: Signal<Out, bool>,
-    /// The access.
-    pub fetch: Signal<In, Access>,
+    pub fetch: Sink<Access>,
     /// An access of the gather block.
-    pub gather_valid: Signal<In, bool>,
-    /// It is taken.
-    pub gather_ready: Signal<Out, bool>,
-    /// The access.
-    pub gather: Signal<In, Access>,
+    pub gather: Sink<Access>,
     /// An access of the scatter block.
-    pub scatter_valid: Signal<In, bool>,
-    /// It is taken.
-    pub scatter_ready: Signal<Out, bool>,
-    /// The access.
-    pub scatter: Signal<In, Access>,
+    pub scatter: Sink<Access>,
     /// An access of the completion writer.
-    pub complete_valid: Signal<In, bool>,
-    /// It is taken, but for a read that was not `sure`: `issued` says so.
-    pub complete_ready: Signal<Out, bool>,
-    /// The access.
-    pub complete: Signal<In, Access>,
+    pub complete: Sink<Access>,
     /// Take nothing.
     pub hold: Signal<In, bool>,
     /// Write the commit's row.
@@ -160,16 +145,16 @@ impl Logic for Intake {
             self.reads.next = bits::<4>(0);
         }
         self.request.next = bits::<4>(0);
-        if self.fetch_valid.val() & (self.fetch.val().write | self.reads.val().get_bit(0)) {
+        if self.fetch.valid.val() & (self.fetch.data.val().write | self.reads.val().get_bit(0)) {
             self.request.next = self.request.val() | bits::<4>(1);
         }
-        if self.gather_valid.val() & (self.gather.val().write | self.reads.val().get_bit(1)) {
+        if self.gather.valid.val() & (self.gather.data.val().write | self.reads.val().get_bit(1)) {
             self.request.next = self.request.val() | bits::<4>(2);
         }
-        if self.scatter_valid.val() & (self.scatter.val().write | self.reads.val().get_bit(2)) {
+        if self.scatter.valid.val() & (self.scatter.data.val().write | self.reads.val().get_bit(2)) {
             self.request.next = self.request.val() | bits::<4>(4);
         }
-        if self.complete_valid.val() & (self.complete.val().write | self.reads.val().get_bit(3)) {
+        if self.complete.valid.val() & (self.complete.data.val().write | self.reads.val().get_bit(3)) {
             self.request.next = self.request.val() | bits::<4>(8);
         }
         self.asks.next = (self.request.val() & self.turn.q.val()).any();
@@ -178,16 +163,17 @@ impl Logic for Intake {
         if self.room.q.val() {
             self.granted.next = self.turn.q.val();
         }
-        self.fetch_ready.next = (self.granted.val().get_bit(0) & (self.fetch.val().write | self.sure.val()))
+        self.fetch.ready.next = (self.granted.val().get_bit(0)
+            & (self.fetch.data.val().write | self.sure.val()))
             | self.issued.val().get_bit(0);
-        self.gather_ready.next = (self.granted.val().get_bit(1)
-            & (self.gather.val().write | self.sure.val()))
+        self.gather.ready.next = (self.granted.val().get_bit(1)
+            & (self.gather.data.val().write | self.sure.val()))
             | self.issued.val().get_bit(1);
-        self.scatter_ready.next = (self.granted.val().get_bit(2)
-            & (self.scatter.val().write | self.sure.val()))
+        self.scatter.ready.next = (self.granted.val().get_bit(2)
+            & (self.scatter.data.val().write | self.sure.val()))
             | self.issued.val().get_bit(2);
-        self.complete_ready.next =
-            self.granted.val().get_bit(3) & (self.complete.val().write | self.sure.val());
+        self.complete.ready.next =
+            self.granted.val().get_bit(3) & (self.complete.data.val().write | self.sure.val());
 
         // Whose turn it is next.
         self.mover.next = bits::<4>(4);
@@ -204,18 +190,18 @@ impl Logic for Intake {
             }
         }
 
-        self.chosen.next = self.fetch.val();
+        self.chosen.next = self.fetch.data.val();
         self.whose.next = bits::<2>(0);
         if self.turn.q.val().get_bit(1) {
-            self.chosen.next = self.gather.val();
+            self.chosen.next = self.gather.data.val();
             self.whose.next = bits::<2>(1);
         }
         if self.turn.q.val().get_bit(2) {
-            self.chosen.next = self.scatter.val();
+            self.chosen.next = self.scatter.data.val();
             self.whose.next = bits::<2>(2);
         }
         if self.turn.q.val().get_bit(3) {
-            self.chosen.next = self.complete.val();
+            self.chosen.next = self.complete.data.val();
             self.whose.next = bits::<2>(3);
         }
 

@@ -14,6 +14,7 @@
 //!
 //! Latency: none from `issue` to the counters of the next cycle. Tests: with the checker, `tests/protect`.
 
+use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 
 use super::Tally;
@@ -28,13 +29,9 @@ pub struct Outstanding {
     /// A command is issued in this cycle, in `epoch`.
     pub issue: Signal<In, bool>,
     /// A read command has ended.
-    pub read_retire_valid: Signal<In, bool>,
-    /// Its epoch.
-    pub read_retire_epoch: Signal<In, bool>,
+    pub read_retire: FlowSink<bool>,
     /// A write command has ended.
-    pub write_retire_valid: Signal<In, bool>,
-    /// Its epoch.
-    pub write_retire_epoch: Signal<In, bool>,
+    pub write_retire: FlowSink<bool>,
     /// Start a drain.
     pub drain: Signal<In, bool>,
     /// No access is half way.
@@ -71,10 +68,10 @@ impl Logic for Outstanding {
         self.tally_1.reset.next = self.reset.val();
         self.tally_0.issue.next = self.issue.val() & !self.now.q.val();
         self.tally_1.issue.next = self.issue.val() & self.now.q.val();
-        self.tally_0.read.next = self.read_retire_valid.val() & !self.read_retire_epoch.val();
-        self.tally_1.read.next = self.read_retire_valid.val() & self.read_retire_epoch.val();
-        self.tally_0.written.next = self.write_retire_valid.val() & !self.write_retire_epoch.val();
-        self.tally_1.written.next = self.write_retire_valid.val() & self.write_retire_epoch.val();
+        self.tally_0.read.next = self.read_retire.valid.val() & !self.read_retire.data.val();
+        self.tally_1.read.next = self.read_retire.valid.val() & self.read_retire.data.val();
+        self.tally_0.written.next = self.write_retire.valid.val() & !self.write_retire.data.val();
+        self.tally_1.written.next = self.write_retire.valid.val() & self.write_retire.data.val();
 
         self.old.next = self.tally_1.some.val();
         if self.now.q.val() {

@@ -18,8 +18,9 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
-use crate::bus::{Commit, Position, Vi};
+use crate::bus::{AheadWord, Commit, Filled, Position, Vi};
 use crate::prims::{LutRam, Number, Ram};
+use crate::stream::{FlowSink, Sink};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{control, MAX_SEGMENTS};
 use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
@@ -53,37 +54,11 @@ pub struct Ahead {
     /// Unused: a commit empties each queue.
     pub reset: Signal<In, bool>,
     /// A word of a descriptor.
-    pub ahead_valid: Signal<In, bool>,
-    /// Its VI.
-    pub ahead_vi: Signal<In, Vi>,
-    /// Its slot.
-    pub ahead_slot: Signal<In, Bits<RECEIVE_AHEAD_LOG2>>,
-    /// Its place in the descriptor.
-    pub ahead_word: Signal<In, Bits<3>>,
-    /// The word.
-    pub ahead_data: Signal<In, Bits<64>>,
+    pub ahead: FlowSink<AheadWord>,
     /// A descriptor is there.
-    pub filled_valid: Signal<In, bool>,
-    /// Its VI.
-    pub filled_vi: Signal<In, Vi>,
-    /// Its slot.
-    pub filled_slot: Signal<In, Bits<RECEIVE_AHEAD_LOG2>>,
-    /// Region it lies in.
-    pub filled_region: Signal<In, Bits<16>>,
-    /// Its offset there, in units of 64 bytes.
-    pub filled_offset: Signal<In, Bits<34>>,
-    /// Words of its first 64 bytes that the region holds.
-    pub filled_words: Signal<In, Bits<4>>,
-    /// It could not be read.
-    pub filled_lost: Signal<In, bool>,
-    /// One past its position.
-    pub filled_position: Signal<In, Position>,
+    pub filled: FlowSink<Filled>,
     /// A table row is on the bus.
-    pub commit_valid: Signal<In, bool>,
-    /// The row.
-    pub commit: Signal<In, Commit>,
-    /// It is taken, if it is a receive row of WORK_QUEUE; the others are no business of this block.
-    pub commit_ready: Signal<Out, bool>,
+    pub commit: Sink<Commit>,
     /// Scatter wants a segment of this VI.
     pub read_vi: Signal<In, Vi>,
     /// Of the descriptor in this slot.
@@ -105,7 +80,7 @@ pub struct Ahead {
     places: Ram<Bits<64>, SEGMENT_LOG2>,
     handles: Ram<Bits<64>, SEGMENT_LOG2>,
     meta: Ram<AheadMeta, SLOT_LOG2>,
-    filled: LutRam<Position, VI_LOG2>,
+    filled_to: LutRam<Position, VI_LOG2>,
     shown_filled: DFF<Position>,
     segments: DFF<Bits<16>>,
     /// Operation or flags that a receive has not.
@@ -129,21 +104,21 @@ impl Logic for Ahead {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, shown_filled, segments, flags_bad, dirty);
-        clock!(self, clock, places, handles, meta, filled);
+        clock!(self, clock, places, handles, meta, filled_to);
 
         // Words 4 to 7: two segments.
-        self.number.next = self.ahead_word.val();
-        self.segment_address.next = (bit_cast::<SEGMENT_LOG2, VI_LOG2>(self.ahead_vi.val()) << 3)
-            | (bit_cast::<SEGMENT_LOG2, RECEIVE_AHEAD_LOG2>(self.ahead_slot.val()) << 1)
+        self.number.next = self.ahead.data.val().index;
+        self.segment_address.next = (bit_cast::<SEGMENT_LOG2, VI_LOG2>(self.ahead.data.val().vi) << 3)
+            | (bit_cast::<SEGMENT_LOG2, RECEIVE_AHEAD_LOG2>(self.ahead.data.val().slot) << 1)
             | bit_cast::<SEGMENT_LOG2, 1>(self.number.val().get_bits::<1>(1));
         self.places.write_enable.next =
-            self.ahead_valid.val() & self.number.val().get_bit(2) & !self.number.val().get_bit(0);
+            self.ahead.valid.val() & self.number.val().get_bit(2) & !self.number.val().get_bit(0);
         self.places.write_address.next = self.segment_address.val();
-        self.places.write_data.next = self.ahead_data.val();
+        self.places.write_data.next = self.ahead.data.val().data;
         self.handles.write_enable.next =
-            self.ahead_valid.val() & self.number.val().get_bit(2) & self.number.val().get_bit(0);
+            self.ahead.valid.val() & self.number.val().get_bit(2) & self.number.val().get_bit(0);
         self.handles.write_address.next = self.segment_address.val();
-        self.handles.write_data.next = self.ahead_data.val();
+        self.handles.write_data.next = self.ahead.data.val().data;
         self.places.read_address.next = (bit_cast::<SEGMENT_LOG2, VI_LOG2>(self.read_vi.val()) << 3)
             | (bit_cast::<SEGMENT_LOG2, RECEIVE_AHEAD_LOG2>(self.read_slot.val()) << 1);
         if self.read_second.val() {
@@ -156,9 +131,9 @@ impl Logic for Ahead {
         self.read_handle.next = self.handles.read_data.val();
 
         // Words 0 to 3: what the control segment says.
-        self.word.next = self.ahead_data.val();
+        self.word.next = self.ahead.data.val().data;
         self.control_word.next = self.word.val().get_bits::<16>(48);
-        if self.ahead_valid.val() {
+        if self.ahead.valid.val() {
             if self.number.val() == bits::<3>(0) {
                 self.dirty.d.next = false;
             }
@@ -180,40 +155,40 @@ impl Logic for Ahead {
         if self.segments.q.val() == bits::<16>(0) {
             self.words_needed.next = bits::<4>(4);
         }
-        self.meta.write_enable.next = self.filled_valid.val();
-        self.meta.write_address.next = (bit_cast::<SLOT_LOG2, VI_LOG2>(self.filled_vi.val()) << 2)
-            | bit_cast::<SLOT_LOG2, RECEIVE_AHEAD_LOG2>(self.filled_slot.val());
-        self.meta.write_data.next.region = self.filled_region.val();
-        self.meta.write_data.next.offset = self.filled_offset.val();
+        self.meta.write_enable.next = self.filled.valid.val();
+        self.meta.write_address.next = (bit_cast::<SLOT_LOG2, VI_LOG2>(self.filled.data.val().vi) << 2)
+            | bit_cast::<SLOT_LOG2, RECEIVE_AHEAD_LOG2>(self.filled.data.val().slot);
+        self.meta.write_data.next.region = self.filled.data.val().region;
+        self.meta.write_data.next.offset = self.filled.data.val().offset;
         self.meta.write_data.next.segments = self.segments.q.val().get_bits::<8>(0);
         // WQ-2: a receive's form: its control segment and the first two segments, not its Length.
         self.meta.write_data.next.malformed = self.flags_bad.q.val()
             | self.dirty.q.val()
             | (self.segments.q.val() > self.most_segments.val())
-            | (self.filled_words.val() < self.words_needed.val());
-        self.meta.write_data.next.lost = self.filled_lost.val();
+            | (self.filled.data.val().words < self.words_needed.val());
+        self.meta.write_data.next.lost = self.filled.data.val().lost;
         self.meta.read_address.next = (bit_cast::<SLOT_LOG2, VI_LOG2>(self.look_vi.val()) << 2)
             | bit_cast::<SLOT_LOG2, RECEIVE_AHEAD_LOG2>(self.look_slot.val());
         self.look.next = self.meta.read_data.val();
 
         // A row emptied again while the matcher is not ready is no harm; the last time counts.
-        self.row.next = self.commit.val().row;
-        self.wanted.next = self.commit_valid.val()
-            & (self.commit.val().target == self.target.val())
+        self.row.next = self.commit.data.val().row;
+        self.wanted.next = self.commit.valid.val()
+            & (self.commit.data.val().target == self.target.val())
             & self.row.val().get_bit(0);
-        self.empties.next = self.wanted.val() & !self.filled_valid.val();
-        self.commit_ready.next = !self.filled_valid.val();
-        self.filled.write_enable.next = self.filled_valid.val();
-        self.filled.write_address.next = self.filled_vi.val();
-        self.filled.write_data.next = self.filled_position.val();
+        self.empties.next = self.wanted.val() & !self.filled.valid.val();
+        self.commit.ready.next = !self.filled.valid.val();
+        self.filled_to.write_enable.next = self.filled.valid.val();
+        self.filled_to.write_address.next = self.filled.data.val().vi;
+        self.filled_to.write_data.next = self.filled.data.val().position;
         // LIFE-1: a receive queue begins with its WORK_QUEUE row.
         if self.empties.val() {
-            self.filled.write_enable.next = true;
-            self.filled.write_address.next = self.row.val().get_bits::<VI_LOG2>(1);
-            self.filled.write_data.next = bits::<14>(0);
+            self.filled_to.write_enable.next = true;
+            self.filled_to.write_address.next = self.row.val().get_bits::<VI_LOG2>(1);
+            self.filled_to.write_data.next = bits::<14>(0);
         }
-        self.filled.read_address.next = self.look_vi.val();
-        self.shown_filled.d.next = self.filled.read_data.val();
+        self.filled_to.read_address.next = self.look_vi.val();
+        self.shown_filled.d.next = self.filled_to.read_data.val();
         self.look_filled.next = self.shown_filled.q.val();
     }
 }

@@ -11,7 +11,23 @@
 //! Latency: 1 cycle. Tests: `tests/receive/path/`.
 
 use crate::bus::{Completion, Fault, Vi};
+use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
+
+/// What ends with a frame: a descriptor, an acknowledgement, a VI.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Close {
+    /// There is something to complete or to acknowledge.
+    pub completes: bool,
+    /// The completion, the acknowledgement, or both.
+    pub completion: Completion,
+    /// There is a fault to report.
+    pub faulty: bool,
+    /// Its code: `viaduct_spec::register::event_code`.
+    pub code: Bits<8>,
+    /// The VI breaks.
+    pub breaks: bool,
+}
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -21,39 +37,15 @@ pub struct Closing {
     /// Forgets what is left.
     pub reset: Signal<In, bool>,
     /// An order ends.
-    pub close_valid: Signal<In, bool>,
-    /// It is taken.
-    pub close_ready: Signal<Out, bool>,
-    /// With a completion.
-    pub close_completes: Signal<In, bool>,
-    /// The completion; its VI in any case.
-    pub close_completion: Signal<In, Completion>,
-    /// With a fault.
-    pub close_faulty: Signal<In, bool>,
-    /// Its code.
-    pub close_code: Signal<In, Bits<8>>,
-    /// It breaks the VI.
-    pub close_breaks: Signal<In, bool>,
+    pub close: Sink<Close>,
     /// Nothing is left.
     pub idle: Signal<Out, bool>,
     /// A completion, an acknowledgement, or both.
-    pub completion_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub completion_ready: Signal<In, bool>,
-    /// The completion.
-    pub completion: Signal<Out, Completion>,
+    pub completion: Source<Completion>,
     /// Something went wrong.
-    pub fault_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub fault_ready: Signal<In, bool>,
-    /// What.
-    pub fault: Signal<Out, Fault>,
+    pub fault: Source<Fault>,
     /// There is room for another descriptor of a receive queue.
-    pub again_receive_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub again_receive_ready: Signal<In, bool>,
-    /// Whose.
-    pub again_receive_vi: Signal<Out, Vi>,
+    pub again_receive: Source<Vi>,
     completes: DFF<bool>,
     kept: DFF<Completion>,
     faulty: DFF<bool>,
@@ -61,40 +53,42 @@ pub struct Closing {
     breaks: DFF<bool>,
     calls: DFF<bool>,
     empty: Signal<Local, bool>,
+    closed: Signal<Local, Completion>,
 }
 
 impl Logic for Closing {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, completes, kept, faulty, code, breaks, calls);
-        self.completion_valid.next = self.completes.q.val();
-        self.completion.next = self.kept.q.val();
-        self.fault_valid.next = self.faulty.q.val() & !self.completes.q.val();
-        self.fault.next.vi = self.kept.q.val().vi;
-        self.fault.next.code = self.code.q.val();
-        self.fault.next.receive = true;
-        self.fault.next.breaks = self.breaks.q.val();
-        self.again_receive_valid.next = self.calls.q.val();
-        self.again_receive_vi.next = self.kept.q.val().vi;
-        if self.completion_ready.val() {
+        self.closed.next = self.close.data.val().completion;
+        self.completion.valid.next = self.completes.q.val();
+        self.completion.data.next = self.kept.q.val();
+        self.fault.valid.next = self.faulty.q.val() & !self.completes.q.val();
+        self.fault.data.next.vi = self.kept.q.val().vi;
+        self.fault.data.next.code = self.code.q.val();
+        self.fault.data.next.receive = true;
+        self.fault.data.next.breaks = self.breaks.q.val();
+        self.again_receive.valid.next = self.calls.q.val();
+        self.again_receive.data.next = self.kept.q.val().vi;
+        if self.completion.ready.val() {
             self.completes.d.next = false;
         }
-        if self.fault_ready.val() & !self.completes.q.val() {
+        if self.fault.ready.val() & !self.completes.q.val() {
             self.faulty.d.next = false;
         }
-        if self.again_receive_ready.val() {
+        if self.again_receive.ready.val() {
             self.calls.d.next = false;
         }
         self.empty.next = !self.completes.q.val() & !self.faulty.q.val() & !self.calls.q.val();
-        self.close_ready.next = self.empty.val();
+        self.close.ready.next = self.empty.val();
         self.idle.next = self.empty.val();
-        if self.close_valid.val() & self.empty.val() {
-            self.completes.d.next = self.close_completes.val();
-            self.kept.d.next = self.close_completion.val();
-            self.faulty.d.next = self.close_faulty.val();
-            self.code.d.next = self.close_code.val();
-            self.breaks.d.next = self.close_breaks.val();
-            self.calls.d.next = self.close_completion.val().ends;
+        if self.close.valid.val() & self.empty.val() {
+            self.completes.d.next = self.close.data.val().completes;
+            self.kept.d.next = self.close.data.val().completion;
+            self.faulty.d.next = self.close.data.val().faulty;
+            self.code.d.next = self.close.data.val().code;
+            self.breaks.d.next = self.close.data.val().breaks;
+            self.calls.d.next = self.closed.val().ends;
         }
         if self.reset.val() {
             self.completes.d.next = false;

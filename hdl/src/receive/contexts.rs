@@ -22,6 +22,7 @@
 
 use crate::bus::{Commit, Position, Vi};
 use crate::prims::{LutRam, Number, Ram};
+use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::{receive, table};
@@ -75,6 +76,15 @@ pub struct Message {
     pub reception: bool,
 }
 
+/// What [`Delivery`](super::Delivery) saves of a VI.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Saved {
+    /// Where its receive side is.
+    pub message: Message,
+    /// Receive descriptors of it that are completed.
+    pub consumed: Position,
+}
+
 /// Half of a [`Message`], as wide as three block RAMs.
 ///
 /// | | `wide` | `narrow` | `rest` |
@@ -97,9 +107,7 @@ pub struct Contexts {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// A table row is on the bus.
-    pub commit_valid: Signal<In, bool>,
-    /// The row.
-    pub commit: Signal<In, Commit>,
+    pub commit: FlowSink<Commit>,
     /// It may be taken now.
     pub commit_allowed: Signal<In, bool>,
     /// It is one of the tables here.
@@ -117,13 +125,9 @@ pub struct Contexts {
     /// Its consumed position.
     pub consumed: Signal<Out, Position>,
     /// Write back.
-    pub save_valid: Signal<In, bool>,
+    pub save: FlowSink<Saved>,
     /// For this VI.
     pub save_vi: Signal<In, Vi>,
-    /// This.
-    pub save_message: Signal<In, Message>,
-    /// And this.
-    pub save_consumed: Signal<In, Position>,
     /// The far half is being written.
     pub saving: Signal<Out, bool>,
     /// VI whose consumed position fetch wants.
@@ -135,6 +139,7 @@ pub struct Contexts {
     far_due: DFF<bool>,
     wide: Signal<Local, Bits<64>>,
     rest: Signal<Local, Bits<12>>,
+    saved: Signal<Local, Message>,
     received: Signal<Local, Bits<32>>,
     commits: Signal<Local, bool>,
     flags: Signal<Local, Bits<6>>,
@@ -171,6 +176,7 @@ impl Logic for Contexts {
     fn update(&mut self) {
         dff_setup!(self, clock, position, shown_position, far_due);
         clock!(self, clock, peers, messages, positions, shown);
+        self.saved.next = self.save.data.val().message;
         self.peers.read_address.next = self.read_vi.val();
         self.messages.read_address.next = bit_cast::<HALF_LOG2, VI_LOG2>(self.read_vi.val()) << 1;
         if self.read_far.val() {
@@ -202,12 +208,13 @@ impl Logic for Contexts {
         self.consumed_position.next = self.shown_position.q.val();
 
         self.is_receive.next =
-            self.commit_valid.val() & (self.commit.val().target == self.receive_table.val());
-        self.is_queue.next = self.commit_valid.val() & (self.commit.val().target == self.queue_table.val());
+            self.commit.valid.val() & (self.commit.data.val().target == self.receive_table.val());
+        self.is_queue.next =
+            self.commit.valid.val() & (self.commit.data.val().target == self.queue_table.val());
         self.commit_wanted.next = self.is_receive.val() | self.is_queue.val();
-        self.word_0.next = self.commit.val().word0;
-        self.word_1.next = self.commit.val().word1;
-        self.row.next = self.commit.val().row;
+        self.word_0.next = self.commit.data.val().word0;
+        self.word_1.next = self.commit.data.val().word1;
+        self.row.next = self.commit.data.val().row;
 
         self.peers.write_enable.next = self.is_receive.val() & self.commit_allowed.val();
         self.peers.write_address.next = self.row.val().get_bits::<VI_LOG2>(0);
@@ -229,7 +236,7 @@ impl Logic for Contexts {
         // LIFE-2: with a RECEIVE row what came for the VI is forgotten.
         // A new connection; the far half, behind the near one; the near half, which is known last and so passes one choice only.
         self.commits.next = self.is_receive.val() & self.commit_allowed.val();
-        self.messages.write_enable.next = self.save_valid.val() | self.far_due.q.val() | self.commits.val();
+        self.messages.write_enable.next = self.save.valid.val() | self.far_due.q.val() | self.commits.val();
         self.messages.write_address.next =
             bit_cast::<HALF_LOG2, VI_LOG2>(self.row.val().get_bits::<VI_LOG2>(0)) << 1;
         self.flags.next = bits::<6>(0);
@@ -237,39 +244,39 @@ impl Logic for Contexts {
         self.flags.next =
             self.flags.val().replace_bit(5, self.word_0.val().get_bit(57) & !self.word_0.val().get_bit(56));
         self.messages.write_data.next.wide = bit_cast::<64, 24>(self.word_0.val().get_bits::<24>(32));
-        self.messages.write_data.next.narrow = self.save_message.val().rkey;
+        self.messages.write_data.next.narrow = self.saved.val().rkey;
         self.messages.write_data.next.rest = bit_cast::<12, 6>(self.flags.val());
-        self.received.next = self.save_message.val().received;
-        self.far_due.d.next = self.save_valid.val();
+        self.received.next = self.saved.val().received;
+        self.far_due.d.next = self.save.valid.val();
         self.saving.next = self.far_due.q.val();
         if self.far_due.q.val() {
             self.messages.write_address.next =
                 (bit_cast::<HALF_LOG2, VI_LOG2>(self.save_vi.val()) << 1) | bits::<HALF_LOG2>(1);
-            self.messages.write_data.next.wide = self.save_message.val().place;
+            self.messages.write_data.next.wide = self.saved.val().place;
             self.messages.write_data.next.rest = bit_cast::<12, 10>(self.received.val().get_bits::<10>(22));
         }
         self.near_flags.next = bits::<6>(0);
-        self.near_flags.next = self.near_flags.val().replace_bit(0, self.save_message.val().active);
-        self.near_flags.next = self.near_flags.val().replace_bit(1, self.save_message.val().writing);
-        self.near_flags.next = self.near_flags.val().replace_bit(2, self.save_message.val().writable);
-        self.near_flags.next = self.near_flags.val().replace_bit(3, self.save_message.val().refused);
-        self.near_flags.next = self.near_flags.val().replace_bit(4, self.save_message.val().broken);
-        self.near_flags.next = self.near_flags.val().replace_bit(5, self.save_message.val().reception);
-        if self.save_valid.val() {
+        self.near_flags.next = self.near_flags.val().replace_bit(0, self.saved.val().active);
+        self.near_flags.next = self.near_flags.val().replace_bit(1, self.saved.val().writing);
+        self.near_flags.next = self.near_flags.val().replace_bit(2, self.saved.val().writable);
+        self.near_flags.next = self.near_flags.val().replace_bit(3, self.saved.val().refused);
+        self.near_flags.next = self.near_flags.val().replace_bit(4, self.saved.val().broken);
+        self.near_flags.next = self.near_flags.val().replace_bit(5, self.saved.val().reception);
+        if self.save.valid.val() {
             self.messages.write_address.next = bit_cast::<HALF_LOG2, VI_LOG2>(self.save_vi.val()) << 1;
             self.messages.write_data.next.wide = (bit_cast::<64, 16>(self.received.val().get_bits::<16>(0))
                 << 48)
-                | (bit_cast::<64, 24>(self.save_message.val().msn) << 24)
-                | bit_cast::<64, 24>(self.save_message.val().psn);
-            self.messages.write_data.next.narrow = self.save_message.val().left;
+                | (bit_cast::<64, 24>(self.saved.val().msn) << 24)
+                | bit_cast::<64, 24>(self.saved.val().psn);
+            self.messages.write_data.next.narrow = self.saved.val().left;
             self.messages.write_data.next.rest = (bit_cast::<12, 6>(self.received.val().get_bits::<6>(16))
                 << 6)
                 | bit_cast::<12, 6>(self.near_flags.val());
         }
 
-        self.positions.write_enable.next = self.save_valid.val();
+        self.positions.write_enable.next = self.save.valid.val();
         self.positions.write_address.next = self.save_vi.val();
-        self.positions.write_data.next = self.save_consumed.val();
+        self.positions.write_data.next = self.save.data.val().consumed;
         if self.is_queue.val() & self.commit_allowed.val() {
             self.positions.write_enable.next = self.row.val().get_bit(0);
             self.positions.write_address.next = self.row.val().get_bits::<VI_LOG2>(1);

@@ -15,6 +15,7 @@
 //!
 //! Tests: with the path, `tests/receive/path/`, `tests/receive/raw.rs`.
 
+use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -25,15 +26,11 @@ pub struct Delay {
     /// Drops all words.
     pub reset: Signal<In, bool>,
     /// A word comes.
-    pub in_valid: Signal<In, bool>,
-    /// The word.
-    pub in_data: Signal<In, Bits<64>>,
+    pub sink: FlowSink<Bits<64>>,
     /// Words are dropped.
     pub endless: Signal<In, bool>,
     /// The word of four cycles ago is on show.
-    pub out_valid: Signal<Out, bool>,
-    /// The word.
-    pub out_data: Signal<Out, Bits<64>>,
+    pub source: FlowSource<Bits<64>>,
     valid: DFF<Bits<4>>,
     word_0: DFF<Bits<64>>,
     word_1: DFF<Bits<64>>,
@@ -46,15 +43,15 @@ impl Logic for Delay {
     fn update(&mut self) {
         dff_setup!(self, clock, valid, word_0, word_1, word_2, word_3);
         self.valid.d.next = self.valid.q.val() << 1;
-        if self.in_valid.val() {
+        if self.sink.valid.val() {
             self.valid.d.next = (self.valid.q.val() << 1) | bits::<4>(1);
         }
-        self.word_0.d.next = self.in_data.val();
+        self.word_0.d.next = self.sink.data.val();
         self.word_1.d.next = self.word_0.q.val();
         self.word_2.d.next = self.word_1.q.val();
         self.word_3.d.next = self.word_2.q.val();
-        self.out_valid.next = self.valid.q.val().get_bit(3) & !self.endless.val();
-        self.out_data.next = self.word_3.q.val();
+        self.source.valid.next = self.valid.q.val().get_bit(3) & !self.endless.val();
+        self.source.data.next = self.word_3.q.val();
         if self.reset.val() {
             self.valid.d.next = bits::<4>(0);
         }

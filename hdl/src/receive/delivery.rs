@@ -34,15 +34,20 @@
 //! Tests: `tests/receive/path/`.
 
 use super::ahead::AheadMeta;
+use super::closing::Close;
+use super::contexts::Saved;
 use super::contexts::{Message, Peer};
+use super::job::{Done, Job};
 use super::judge::Verdict;
+use super::order::Order;
 use super::outcome::{Ending, Outcome, Situation};
 use super::report::Report;
 use super::scatter::result;
 use super::standing::Standing;
 use super::tally::Tally;
-use crate::bus::{local, Acknowledged, Answer, Completion, FrameInfo, Position, ReadRequest, Vi};
+use crate::bus::{local, Acknowledged, Answer, FrameInfo, Position, ReadRequest, Vi};
 use crate::prims::Number;
+use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
 
@@ -73,31 +78,7 @@ pub struct Delivery {
     /// Forgets the order under way.
     pub reset: Signal<In, bool>,
     /// There is something to do: see [`Lookup`](super::Lookup).
-    pub order_valid: Signal<In, bool>,
-    /// It is taken.
-    pub order_ready: Signal<Out, bool>,
-    /// For this VI.
-    pub order_vi: Signal<In, Vi>,
-    /// Flush the receive at the consumed position; otherwise deliver the frame.
-    pub order_flush: Signal<In, bool>,
-    /// What the frame is to the VI.
-    pub order_verdict: Signal<In, Verdict>,
-    /// It ends a message.
-    pub order_ends: Signal<In, bool>,
-    /// It is of an RDMA write.
-    pub order_writes: Signal<In, bool>,
-    /// It is an RDMA read request, and may be one.
-    pub order_reads: Signal<In, bool>,
-    /// It carries immediate data.
-    pub order_immediate: Signal<In, bool>,
-    /// A receive is there at the consumed position.
-    pub order_present: Signal<In, bool>,
-    /// The VI's peer.
-    pub order_peer: Signal<In, Peer>,
-    /// Where the VI is.
-    pub order_message: Signal<In, Message>,
-    /// Receive descriptors of it that are completed.
-    pub order_consumed: Signal<In, Position>,
+    pub order: Sink<Order>,
     /// The frame.
     pub info: Signal<In, FrameInfo>,
     /// The receive, if there is one.
@@ -115,39 +96,9 @@ pub struct Delivery {
     /// It is done.
     pub release_valid: Signal<Out, bool>,
     /// Scatter: begin.
-    pub job_valid: Signal<Out, bool>,
-    /// VI.
-    pub job_vi: Signal<Out, Vi>,
-    /// Slot of the descriptor.
-    pub job_slot: Signal<Out, Bits<RECEIVE_AHEAD_LOG2>>,
-    /// The VI's tag.
-    pub job_tag: Signal<Out, Bits<16>>,
-    /// Region of the descriptor.
-    pub job_region: Signal<Out, Bits<16>>,
-    /// Its offset, in units of 64 bytes.
-    pub job_offset: Signal<Out, Bits<34>>,
-    /// Its segments.
-    pub job_segments: Signal<Out, Bits<8>>,
-    /// Segment to go on with.
-    pub job_index: Signal<Out, Bits<8>>,
-    /// Bytes of it already filled.
-    pub job_position: Signal<Out, Bits<32>>,
-    /// An RDMA write: one segment, the peer's.
-    pub job_remote: Signal<Out, bool>,
-    /// Its address.
-    pub job_place: Signal<Out, Bits<64>>,
-    /// Its handle.
-    pub job_handle: Signal<Out, Bits<32>>,
-    /// Bytes of it not yet filled.
-    pub job_left: Signal<Out, Bits<32>>,
-    /// The answer to a read of ours: see [`Scatter`](super::Scatter).
-    pub job_reading: Signal<Out, bool>,
-    /// Bytes to place.
-    pub job_length: Signal<Out, Bits<13>>,
+    pub job: FlowSource<Job>,
     /// A peer reads: see [`Requests`](crate::reply::Requests).
-    pub request_valid: Signal<Out, bool>,
-    /// What.
-    pub request: Signal<Out, ReadRequest>,
+    pub request: FlowSource<ReadRequest>,
     /// It is looked at.
     pub request_done: Signal<In, bool>,
     /// It is kept.
@@ -157,59 +108,27 @@ pub struct Delivery {
     /// PSNs of its answer.
     pub request_packets: Signal<In, Bits<24>>,
     /// An answer came: see [`Reads`](super::Reads).
-    pub answer_valid: Signal<Out, bool>,
-    /// Which.
-    pub answer: Signal<Out, Answer>,
+    pub answer: FlowSource<Answer>,
     /// Path MTU of its VI: 256 << MTU bytes.
     pub answer_mtu: Signal<Out, Bits<3>>,
-    /// It is judged.
-    pub told_valid: Signal<In, bool>,
+    /// It is judged. What it is for `complete/sends`.
+    pub told: FlowSink<Acknowledged>,
     /// It counts.
     pub told_keep: Signal<In, bool>,
     /// It has payload to place first.
     pub told_data: Signal<In, bool>,
-    /// What it is for `complete/sends`.
-    pub told: Signal<In, Acknowledged>,
-    /// Its payload is placed, or cannot be.
-    pub placed_valid: Signal<Out, bool>,
-    /// It is placed.
-    pub placed_ok: Signal<Out, bool>,
+    /// Its payload is placed, or cannot be. It is placed.
+    pub placed: FlowSource<bool>,
     /// The payload of an answer is being placed, or will be, for `blocking_vi`.
     pub placing: Signal<Out, bool>,
     /// The job is over.
-    pub done_valid: Signal<In, bool>,
-    /// How: `result`.
-    pub done_result: Signal<In, Bits<2>>,
-    /// Segment to go on with.
-    pub done_index: Signal<In, Bits<8>>,
-    /// Bytes of it filled.
-    pub done_position: Signal<In, Bits<32>>,
+    pub done: FlowSink<Done>,
     /// Write the context back.
-    pub save_valid: Signal<Out, bool>,
-    /// Where the VI is.
-    pub save_message: Signal<Out, Message>,
-    /// Receive descriptors of it that are completed.
-    pub save_consumed: Signal<Out, Position>,
+    pub save: FlowSource<Saved>,
     /// The order ends: see [`Closing`](super::Closing).
-    pub close_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub close_ready: Signal<In, bool>,
-    /// With a completion.
-    pub close_completes: Signal<Out, bool>,
-    /// The completion; its VI in any case.
-    pub close_completion: Signal<Out, Completion>,
-    /// With a fault.
-    pub close_faulty: Signal<Out, bool>,
-    /// Its code.
-    pub close_code: Signal<Out, Bits<8>>,
-    /// It breaks the VI.
-    pub close_breaks: Signal<Out, bool>,
+    pub close: Source<Close>,
     /// An acknowledgement came from the wire.
-    pub acknowledged_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub acknowledged_ready: Signal<In, bool>,
-    /// The acknowledgement.
-    pub acknowledged: Signal<Out, Acknowledged>,
+    pub acknowledged: Source<Acknowledged>,
     /// A message was delivered.
     pub count_message: Signal<Out, bool>,
     /// A raw frame was delivered.
@@ -345,7 +264,7 @@ impl Logic for Delivery {
         self.retry.next = self.came.q.val() == Situation::Partial;
 
         // Where the VI is then.
-        self.closes.next = (self.step.q.val() == Step::Close) & self.close_ready.val();
+        self.closes.next = (self.step.q.val() == Step::Close) & self.close.ready.val();
         self.standing.situation.next = self.came.q.val();
         self.standing.verdict.next = self.verdict.q.val();
         self.standing.ending.next = self.ending.val();
@@ -383,40 +302,40 @@ impl Logic for Delivery {
         self.starts.next = self.begins.val() & !self.flushing.q.val();
 
         // Outputs.
-        self.order_ready.next = self.step.q.val() == Step::Idle;
+        self.order.ready.next = self.step.q.val() == Step::Idle;
         self.idle.next = self.step.q.val() == Step::Idle;
         self.blocking.next = self.step.q.val() != Step::Idle;
         self.blocking_vi.next = self.vi.q.val();
         self.frame.next = self.packet.q.val();
-        self.job_valid.next = false;
+        self.job.valid.next = false;
         self.payload_start.next = false;
-        self.job_vi.next = self.vi.q.val();
-        self.job_slot.next = self.consumed.q.val().get_bits::<RECEIVE_AHEAD_LOG2>(0);
-        self.job_tag.next = self.peer.q.val().tag;
-        self.job_region.next = self.receive.q.val().region;
-        self.job_offset.next = self.receive.q.val().offset;
-        self.job_segments.next = self.receive.q.val().segments;
+        self.job.data.next.vi = self.vi.q.val();
+        self.job.data.next.slot = self.consumed.q.val().get_bits::<RECEIVE_AHEAD_LOG2>(0);
+        self.job.data.next.tag = self.peer.q.val().tag;
+        self.job.data.next.region = self.receive.q.val().region;
+        self.job.data.next.offset = self.receive.q.val().offset;
+        self.job.data.next.segments = self.receive.q.val().segments;
         self.place.next = self.message.q.val().place;
-        self.job_index.next = self.place.val().get_bits::<8>(32);
-        self.job_position.next = self.place.val().get_bits::<32>(0);
-        self.job_remote.next = self.writes.q.val();
+        self.job.data.next.index = self.place.val().get_bits::<8>(32);
+        self.job.data.next.position = self.place.val().get_bits::<32>(0);
+        self.job.data.next.remote = self.writes.q.val();
         if self.writes.q.val() {
-            self.job_position.next = self.message.q.val().received;
+            self.job.data.next.position = self.message.q.val().received;
         }
         // In Act `message` is still that of before.
         if self.starts.val() {
-            self.job_index.next = bits::<8>(0);
-            self.job_position.next = bits::<32>(0);
+            self.job.data.next.index = bits::<8>(0);
+            self.job.data.next.position = bits::<32>(0);
         }
-        self.job_place.next = self.place.val();
-        self.job_handle.next = self.message.q.val().rkey;
-        self.job_left.next = self.message.q.val().left;
-        self.job_length.next = self.packet.q.val().length;
-        self.close_valid.next = self.step.q.val() == Step::Close;
-        self.close_completes.next = self.ending.val().completes;
-        self.close_faulty.next = self.ending.val().faulty;
-        self.close_code.next = self.ending.val().code;
-        self.close_breaks.next = self.ending.val().breaks;
+        self.job.data.next.place = self.place.val();
+        self.job.data.next.handle = self.message.q.val().rkey;
+        self.job.data.next.left = self.message.q.val().left;
+        self.job.data.next.length = self.packet.q.val().length;
+        self.close.valid.next = self.step.q.val() == Step::Close;
+        self.close.data.next.completes = self.ending.val().completes;
+        self.close.data.next.faulty = self.ending.val().faulty;
+        self.close.data.next.code = self.ending.val().code;
+        self.close.data.next.breaks = self.ending.val().breaks;
         self.report.vi.next = self.vi.q.val();
         self.report.situation.next = self.came.q.val();
         self.report.ending.next = self.ending.val();
@@ -424,58 +343,58 @@ impl Logic for Delivery {
         self.report.after.next = self.after.val();
         self.report.receive.next = self.receive.q.val();
         self.report.packet.next = self.packet.q.val();
-        self.close_completion.next = self.report.completion.val();
-        self.job_reading.next = self.verdict.q.val() == Verdict::Answer;
+        self.close.data.next.completion = self.report.completion.val();
+        self.job.data.next.reading = self.verdict.q.val() == Verdict::Answer;
         self.placed_at_once.next = (self.step.q.val() == Step::Scatter)
-            & self.job_reading.val()
-            & self.done_valid.val()
-            & (self.done_result.val() == self.ok.val());
-        self.acknowledged_valid.next = (self.step.q.val() == Step::Answer) | self.placed_at_once.val();
-        self.acknowledged.next = self.word.q.val();
-        self.request_valid.next = self.step.q.val() == Step::Request;
-        self.request.next.vi = self.vi.q.val();
-        self.request.next.again = self.verdict.q.val() == Verdict::Behind;
-        self.request.next.address = self.packet.q.val().address;
-        self.request.next.rkey = self.packet.q.val().rkey;
-        self.request.next.length = self.packet.q.val().size;
-        self.request.next.psn = self.packet.q.val().psn;
-        self.request.next.msn = self.standing.next_msn.val();
-        self.request.next.reception = self.message.q.val().reception;
+            & self.job.data.val().reading
+            & self.done.valid.val()
+            & (self.done.data.val().result == self.ok.val());
+        self.acknowledged.valid.next = (self.step.q.val() == Step::Answer) | self.placed_at_once.val();
+        self.acknowledged.data.next = self.word.q.val();
+        self.request.valid.next = self.step.q.val() == Step::Request;
+        self.request.data.next.vi = self.vi.q.val();
+        self.request.data.next.again = self.verdict.q.val() == Verdict::Behind;
+        self.request.data.next.address = self.packet.q.val().address;
+        self.request.data.next.rkey = self.packet.q.val().rkey;
+        self.request.data.next.length = self.packet.q.val().size;
+        self.request.data.next.psn = self.packet.q.val().psn;
+        self.request.data.next.msn = self.standing.next_msn.val();
+        self.request.data.next.reception = self.message.q.val().reception;
         // Opcodes of answers: FIRST 13, MIDDLE 14, LAST 15, ONLY 16.
-        self.answer_valid.next = (self.step.q.val() == Step::Ask)
+        self.answer.valid.next = (self.step.q.val() == Step::Ask)
             | ((self.step.q.val() == Step::Act)
                 & (self.verdict.q.val() == Verdict::Answer)
                 & !self.flushing.q.val());
         self.answer_mtu.next = self.peer.q.val().mtu;
-        self.answer.next.vi = self.vi.q.val();
-        self.answer.next.response = self.responds.val();
-        self.answer.next.first = !self.opcode.val().get_bit(1);
-        self.answer.next.last = self.opcode.val().get_bit(0) == self.opcode.val().get_bit(1);
-        self.answer.next.psn = self.packet.q.val().psn;
-        self.answer.next.length = self.packet.q.val().length;
-        self.answer.next.syndrome = bit_cast::<8, 32>(self.packet.q.val().extension >> 24);
-        self.placed_valid.next = self.done_valid.val() & (self.verdict.q.val() == Verdict::Answer);
-        self.placed_ok.next = self.done_result.val() == self.ok.val();
+        self.answer.data.next.vi = self.vi.q.val();
+        self.answer.data.next.response = self.responds.val();
+        self.answer.data.next.first = !self.opcode.val().get_bit(1);
+        self.answer.data.next.last = self.opcode.val().get_bit(0) == self.opcode.val().get_bit(1);
+        self.answer.data.next.psn = self.packet.q.val().psn;
+        self.answer.data.next.length = self.packet.q.val().length;
+        self.answer.data.next.syndrome = bit_cast::<8, 32>(self.packet.q.val().extension >> 24);
+        self.placed.valid.next = self.done.valid.val() & (self.verdict.q.val() == Verdict::Answer);
+        self.placed.data.next = self.done.data.val().result == self.ok.val();
         self.placing.next = self.responds.val()
             & ((self.step.q.val() == Step::Act)
                 | (self.step.q.val() == Step::Ask)
                 | (self.step.q.val() == Step::Scatter));
 
         // The context is saved when the order ends.
-        self.save_valid.next = self.closes.val();
+        self.save.valid.next = self.closes.val();
         self.release_valid.next = self.closes.val() & !self.flushing.q.val() & !self.retry.val();
-        self.save_message.next = self.after.val();
-        self.save_consumed.next = self.consumed.q.val();
+        self.save.data.next.message = self.after.val();
+        self.save.data.next.consumed = self.consumed.q.val();
         if self.ending.val().consume {
-            self.save_consumed.next = self.next_position.val();
+            self.save.data.next.consumed = self.next_position.val();
         }
         // WIRE-1: a send takes a receive with its first packet, a write with its immediate data.
         self.needs.next =
             (self.writes.q.val() & self.carries.q.val()) | (!self.writes.q.val() & self.begins.val());
         // Above these 40 bits a send's place is 0 and stays so.
         self.send_place.next = ((self.place.val() >> 40) << 40)
-            | (bit_cast::<64, 8>(self.done_index.val()) << 32)
-            | bit_cast::<64, 32>(self.done_position.val());
+            | (bit_cast::<64, 8>(self.done.data.val().index) << 32)
+            | bit_cast::<64, 32>(self.done.data.val().position);
         self.takes.next = false;
         self.settles.next = false;
         self.situation.next = Situation::Nothing;
@@ -487,22 +406,22 @@ impl Logic for Delivery {
         self.broken_ends.next = self.message.q.val().active & !self.message.q.val().writing;
         match self.step.q.val() {
             Step::Idle => {
-                self.vi.d.next = self.order_vi.val();
-                self.flushing.d.next = self.order_flush.val();
-                self.verdict.d.next = self.order_verdict.val();
-                self.ends.d.next = self.order_ends.val();
-                self.writes.d.next = self.order_writes.val();
-                self.reads.d.next = self.order_reads.val();
-                self.carries.d.next = self.order_immediate.val();
-                self.present.d.next = self.order_present.val();
-                self.peer.d.next = self.order_peer.val();
-                self.message.d.next = self.order_message.val();
-                self.consumed.d.next = self.order_consumed.val();
+                self.vi.d.next = self.order.data.val().vi;
+                self.flushing.d.next = self.order.data.val().flush;
+                self.verdict.d.next = self.order.data.val().verdict;
+                self.ends.d.next = self.order.data.val().ends;
+                self.writes.d.next = self.order.data.val().writes;
+                self.reads.d.next = self.order.data.val().reads;
+                self.carries.d.next = self.order.data.val().immediate;
+                self.present.d.next = self.order.data.val().present;
+                self.peer.d.next = self.order.data.val().peer;
+                self.message.d.next = self.order.data.val().message;
+                self.consumed.d.next = self.order.data.val().consumed;
                 self.packet.d.next = self.info.val();
                 self.some.d.next = self.info.val().length.any();
                 // Block RAM is slow: nothing but a register behind it.
                 self.receive.d.next = self.look.val();
-                if self.order_valid.val() {
+                if self.order.valid.val() {
                     self.step.d.next = Step::Act;
                 }
             }
@@ -609,7 +528,7 @@ impl Logic for Delivery {
                         self.consumes.next = true;
                     } else if self.some.q.val() {
                         self.settles.next = false;
-                        self.job_valid.next = true;
+                        self.job.valid.next = true;
                         self.payload_start.next = true;
                         self.step.d.next = Step::Scatter;
                     }
@@ -635,14 +554,14 @@ impl Logic for Delivery {
                 }
             }
             Step::Ask => {
-                self.word.d.next = self.told.val();
-                if self.told_valid.val() {
+                self.word.d.next = self.told.data.val();
+                if self.told.valid.val() {
                     self.step.d.next = Step::Close;
                     self.tally.strays.next = !self.told_keep.val();
                     if self.told_keep.val() {
                         self.step.d.next = Step::Answer;
                         if self.told_data.val() {
-                            self.job_valid.next = true;
+                            self.job.valid.next = true;
                             self.payload_start.next = true;
                             self.step.d.next = Step::Scatter;
                         }
@@ -650,54 +569,54 @@ impl Logic for Delivery {
                 }
             }
             Step::Answer => {
-                if self.acknowledged_ready.val() {
+                if self.acknowledged.ready.val() {
                     self.step.d.next = Step::Close;
                 }
             }
             Step::Scatter => {
-                if self.done_valid.val() {
+                if self.done.valid.val() {
                     self.step.d.next = Step::Close;
                     self.settles.next = true;
-                    if !self.writes.q.val() & !self.job_reading.val() {
+                    if !self.writes.q.val() & !self.job.data.val().reading {
                         self.message.d.next.place = self.send_place.val();
                     }
                     self.situation.next = Situation::Failed;
                     self.consumes.next = true;
-                    self.fails.next = self.done_result.val() != self.ok.val();
+                    self.fails.next = self.done.data.val().result != self.ok.val();
                     // WQ-2: a segment's error is found when its bytes move.
-                    if self.done_result.val() == self.refused.val() {
+                    if self.done.data.val().result == self.refused.val() {
                         self.situation.next = Situation::Refused;
                     }
-                    if self.done_result.val() == self.too_long.val() {
+                    if self.done.data.val().result == self.too_long.val() {
                         self.situation.next = Situation::TooLong;
                     }
                     if self.writes.q.val() {
                         self.situation.next = Situation::Denied;
                         self.consumes.next = self.denied_ends.val();
                     }
-                    if self.done_result.val() == self.ok.val() {
+                    if self.done.data.val().result == self.ok.val() {
                         self.situation.next = Situation::Placed;
                         self.consumes.next = self.placed_ends.val();
                         self.passes.next = true;
                     }
                     // An answer to a read of ours: the send side is told.
-                    if self.job_reading.val() {
+                    if self.job.data.val().reading {
                         self.settles.next = false;
                         self.step.d.next = Step::Answer;
                         // WQ-2: a read's own segment is refused when its answer comes. WQ-8: or cannot be read then.
-                        if self.done_result.val() == self.refused.val() {
+                        if self.done.data.val().result == self.refused.val() {
                             self.word.d.next.syndrome = self.local_protection.val();
-                        } else if self.done_result.val() != self.ok.val() {
+                        } else if self.done.data.val().result != self.ok.val() {
                             self.word.d.next.syndrome = self.local_failure.val();
                         }
-                        if self.placed_at_once.val() & self.acknowledged_ready.val() {
+                        if self.placed_at_once.val() & self.acknowledged.ready.val() {
                             self.step.d.next = Step::Close;
                         }
                     }
                 }
             }
             Step::Close => {
-                if self.close_ready.val() {
+                if self.close.ready.val() {
                     self.step.d.next = Step::Idle;
                 }
             }

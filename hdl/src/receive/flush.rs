@@ -18,8 +18,9 @@
 //!
 //! Tests: `tests/receive/path/`.
 
-use crate::bus::{StateWrite, Vi};
+use crate::bus::{Filled, StateWrite, Vi};
 use crate::prims::{LutRam, Number, RunQueue};
+use crate::stream::{FlowSink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::vi_states;
@@ -34,20 +35,12 @@ pub struct Flush {
     pub clock: Signal<In, Clock>,
     /// Empties the queue.
     pub reset: Signal<In, bool>,
-    /// A VI has changed its state.
-    pub state_valid: Signal<In, bool>,
-    /// Which, and to what.
-    pub state: Signal<In, StateWrite>,
+    /// A VI has changed its state. Which, and to what.
+    pub state: FlowSink<StateWrite>,
     /// A descriptor is there.
-    pub filled_valid: Signal<In, bool>,
-    /// Its VI.
-    pub filled_vi: Signal<In, Vi>,
+    pub filled: FlowSink<Filled>,
     /// A VI has work.
-    pub work_valid: Signal<Out, bool>,
-    /// Which.
-    pub work_vi: Signal<Out, Vi>,
-    /// It is taken.
-    pub work_ready: Signal<In, bool>,
+    pub work: Source<Vi>,
     /// A VI has work, or may have.
     pub busy: Signal<Out, bool>,
     /// VI that the matcher looks at.
@@ -81,7 +74,7 @@ pub struct Flush {
     free: Signal<Local, bool>,
     aside_bit: Number<4, 4>,
     late_bits: Number<4, 12>,
-    filled: DFF<bool>,
+    fills: DFF<bool>,
     filled_by: DFF<Vi>,
     /// A VI has gone into Error, in the cycle before.
     failed: DFF<bool>,
@@ -94,7 +87,7 @@ pub struct Flush {
 impl Logic for Flush {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, filled, filled_by, failed, failed_vi, changed, changed_before);
+        dff_setup!(self, clock, fills, filled_by, failed, failed_vi, changed, changed_before);
         clock!(self, clock, queue, states, filled_states);
         self.queue.reset.next = self.reset.val();
         self.states.read_address.next = self.look_vi.val();
@@ -105,33 +98,33 @@ impl Logic for Flush {
         self.late.next = self.states.read_data.val().get_bit(3);
         self.filled_states.read_address.next = self.filled_by.q.val();
         self.filled_state.next = self.filled_states.read_data.val().get_bits::<2>(0);
-        self.change.next = self.state_valid.val() | self.filled_valid.val();
+        self.change.next = self.state.valid.val() | self.filled.valid.val();
         self.changed.d.next = self.change.val();
         self.changed_before.d.next = self.changed.q.val();
         self.settled.next = !self.change.val() & !self.changed.q.val() & !self.changed_before.q.val();
 
         // A change to Error goes first; a descriptor waits for it, one cycle at a time.
         // A descriptor that is looked at in the cycle of the change still sees the old state; its VI is queued in the next.
-        self.failed.d.next = self.state_valid.val() & (self.state.val().state == self.error_state.val());
-        self.failed_vi.d.next = self.state.val().vi;
-        self.free.next = !self.state_valid.val() & !self.set_aside.val();
-        self.pushed.next = self.filled.q.val() & !self.failed.q.val() & self.free.val();
-        self.queue.push_valid.next =
-            self.failed.q.val() | (self.filled.q.val() & (self.filled_state.val() == self.error_state.val()));
-        self.queue.push_id.next = self.filled_by.q.val();
+        self.failed.d.next = self.state.valid.val() & (self.state.data.val().state == self.error_state.val());
+        self.failed_vi.d.next = self.state.data.val().vi;
+        self.free.next = !self.state.valid.val() & !self.set_aside.val();
+        self.pushed.next = self.fills.q.val() & !self.failed.q.val() & self.free.val();
+        self.queue.push.valid.next =
+            self.failed.q.val() | (self.fills.q.val() & (self.filled_state.val() == self.error_state.val()));
+        self.queue.push.data.next = self.filled_by.q.val();
         if self.failed.q.val() {
-            self.queue.push_id.next = self.failed_vi.q.val();
+            self.queue.push.data.next = self.failed_vi.q.val();
         }
         if self.pushed.val() {
-            self.filled.d.next = false;
+            self.fills.d.next = false;
         }
-        if self.filled_valid.val() {
-            self.filled.d.next = true;
-            self.filled_by.d.next = self.filled_vi.val();
+        if self.filled.valid.val() {
+            self.fills.d.next = true;
+            self.filled_by.d.next = self.filled.data.val().vi;
         }
 
         // Written by a change of state, by the one who looks, and when a receive has come.
-        self.states.write_enable.next = self.state_valid.val() | self.set_aside.val() | self.pushed.val();
+        self.states.write_enable.next = self.state.valid.val() | self.set_aside.val() | self.pushed.val();
         self.states.write_address.next = self.filled_by.q.val();
         self.states.write_data.next = bit_cast::<4, 2>(self.filled_state.val());
         if self.set_aside.val() {
@@ -141,21 +134,19 @@ impl Logic for Flush {
                 self.states.write_data.next = bit_cast::<4, 2>(self.state_now.val()) | self.late_bits.val();
             }
         }
-        if self.state_valid.val() {
-            self.states.write_address.next = self.state.val().vi;
-            self.states.write_data.next = bit_cast::<4, 2>(self.state.val().state);
+        if self.state.valid.val() {
+            self.states.write_address.next = self.state.data.val().vi;
+            self.states.write_data.next = bit_cast::<4, 2>(self.state.data.val().state);
         }
         self.filled_states.write_enable.next = self.states.write_enable.val();
         self.filled_states.write_address.next = self.states.write_address.val();
         self.filled_states.write_data.next = self.states.write_data.val();
         self.resume.next =
-            self.state_valid.val() | (self.pushed.val() & self.filled_states.read_data.val().get_bit(2));
-        self.work_valid.next = self.queue.pop_valid.val();
-        self.work_vi.next = self.queue.pop_id.val();
-        self.queue.pop_ready.next = self.work_ready.val();
-        self.busy.next = self.queue.held.val() | self.filled.q.val() | self.failed.q.val();
+            self.state.valid.val() | (self.pushed.val() & self.filled_states.read_data.val().get_bit(2));
+        Source::<Vi>::link(&mut self.work, &mut self.queue.pop);
+        self.busy.next = self.queue.held.val() | self.fills.q.val() | self.failed.q.val();
         if self.reset.val() {
-            self.filled.d.next = false;
+            self.fills.d.next = false;
             self.failed.d.next = false;
         }
     }

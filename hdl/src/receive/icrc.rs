@@ -26,6 +26,7 @@
 //! Tests: `tests/receive/parse/`, on frames that Linux made.
 
 use crate::prims::Number;
+use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::ICRC_RESIDUE;
 
@@ -36,12 +37,10 @@ pub struct Icrc {
     pub clock: Signal<In, Clock>,
     /// Forgets the beat under way.
     pub reset: Signal<In, bool>,
-    /// A beat is given.
-    pub in_valid: Signal<In, bool>,
+    /// A beat is given. Eight bytes, the first in bits 7:0.
+    pub sink: FlowSink<Bits<64>>,
     /// Its number, 7 for every later one.
     pub in_index: Signal<In, Bits<3>>,
-    /// Eight bytes, the first in bits 7:0.
-    pub in_data: Signal<In, Bits<64>>,
     /// The ICRC ends with byte 1 of this beat.
     pub in_half: Signal<In, bool>,
     /// The sum is that of an undamaged frame.
@@ -110,9 +109,8 @@ impl Default for Icrc {
         Self {
             clock: Default::default(),
             reset: Default::default(),
-            in_valid: Default::default(),
+            sink: Default::default(),
             in_index: Default::default(),
-            in_data: Default::default(),
             in_half: Default::default(),
             good: Default::default(),
             carried: Default::default(),
@@ -160,17 +158,17 @@ impl Logic for Icrc {
         if self.in_index.val() == bits::<3>(6) {
             self.mask.next = self.mask_6.val();
         }
-        self.word.next = (self.in_data.val() << bits::<5>(16))
+        self.word.next = (self.sink.data.val() << bits::<5>(16))
             | bit_cast::<64, 16>(self.carried.q.val())
             | self.mask.val();
         if self.in_half.val() {
-            self.word.next = ((self.in_data.val() << bits::<5>(16))
+            self.word.next = ((self.sink.data.val() << bits::<5>(16))
                 | bit_cast::<64, 16>(self.carried.q.val())
                 | self.mask.val())
                 & self.half_mask.val();
         }
-        if self.in_valid.val() {
-            self.carried.d.next = self.in_data.val().get_bits::<16>(48);
+        if self.sink.valid.val() {
+            self.carried.d.next = self.sink.data.val().get_bits::<16>(48);
         }
 
         // The word alone. Its first two beats are the bytes ff, and in `start`.
@@ -181,7 +179,7 @@ impl Logic for Icrc {
             }
         }
         self.part.d.next = self.from_word.val();
-        self.part_valid.d.next = self.in_valid.val() & (self.in_index.val() > bits::<3>(1));
+        self.part_valid.d.next = self.sink.valid.val() & (self.in_index.val() > bits::<3>(1));
         self.part_first.d.next = self.in_index.val() == bits::<3>(2);
         self.part_half.d.next = self.in_half.val();
 

@@ -33,6 +33,7 @@
 use super::Untag;
 use crate::bus::FrameBeat;
 use crate::prims::{Number, Ram, Skid};
+use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -43,31 +44,19 @@ pub struct Ingress {
     /// Empties the queue.
     pub reset: Signal<In, bool>,
     /// The MAC gives a beat; it cannot be refused.
-    pub rx_valid: Signal<In, bool>,
-    /// The beat.
-    pub rx: Signal<In, FrameBeat>,
+    pub rx: FlowSink<FrameBeat>,
     /// A frame that turns round inside the NIC offers a beat.
-    pub loopback_valid: Signal<In, bool>,
-    /// It is taken.
-    pub loopback_ready: Signal<Out, bool>,
-    /// The beat.
-    pub loopback: Signal<In, FrameBeat>,
+    pub loopback: Sink<FrameBeat>,
     /// Frames are received.
     pub enabled: Signal<In, bool>,
     /// Words in use in the store.
     pub store_level: Signal<In, Bits<12>>,
-    /// A beat is on show.
-    pub frame_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub frame_ready: Signal<In, bool>,
-    /// The beat on show.
-    pub frame: Signal<Out, FrameBeat>,
+    /// A beat is on show. The beat on show.
+    pub frame: Source<FrameBeat>,
     /// With its last beat: the frame had a tag.
     pub frame_tagged: Signal<Out, bool>,
     /// A word of a frame leaves.
-    pub word_valid: Signal<Out, bool>,
-    /// The word.
-    pub word: Signal<Out, Bits<64>>,
+    pub word: FlowSource<Bits<64>>,
     /// The peer should hold its frames.
     pub pause: Signal<Out, bool>,
     /// A frame is here.
@@ -153,8 +142,8 @@ impl Logic for Ingress {
         self.pause.next = self.paused.q.val();
         self.busy.next = self.waiting.q.val()
             | self.leaving.q.val()
-            | self.turned.out_valid.val()
-            | self.skid.out_valid.val()
+            | self.turned.source.valid.val()
+            | self.skid.source.valid.val()
             | self.untag.busy.val();
         self.count_frame.next = self.counted_frame.q.val();
         self.count_overflow.next = self.counted_overflow.q.val();
@@ -167,12 +156,12 @@ impl Logic for Ingress {
             (self.used.val() > self.pause_level.val()) | self.level.q.val().get_bits::<4>(7).any();
 
         // Join: who starts when no frame is leaving.
-        self.coming.next = self.rx_valid.val() & !self.overflow.q.val();
+        self.coming.next = self.rx.valid.val() & !self.overflow.q.val();
         self.near.next = self.coming.val() & !self.waiting.q.val() & !self.crowded.q.val();
         self.from_loopback.next = self.looped.q.val();
         self.swallow.next = self.swallowed.q.val();
         if !self.leaving.q.val() {
-            self.from_loopback.next = self.turned.out_valid.val()
+            self.from_loopback.next = self.turned.source.valid.val()
                 & !self.paused.q.val()
                 & (!self.queued.q.val() | !self.looped.q.val());
             // FRAME-1: a frame is swallowed and not counted.
@@ -181,23 +170,19 @@ impl Logic for Ingress {
         self.beat.next = self.ram.read_data.val();
         self.beat_valid.next = self.queued.q.val() | self.near.val();
         if !self.queued.q.val() {
-            self.beat.next = self.rx.val();
+            self.beat.next = self.rx.data.val();
         }
         if self.from_loopback.val() {
-            self.beat.next = self.turned.out_data.val();
-            self.beat_valid.next = self.turned.out_valid.val();
+            self.beat.next = self.turned.source.data.val();
+            self.beat_valid.next = self.turned.source.valid.val();
         }
-        self.skid.in_valid.next = self.beat_valid.val() & !self.swallow.val();
-        self.skid.in_data.next = self.beat.val();
-        self.untag.in_valid.next = self.skid.out_valid.val();
-        self.untag.in_data.next = self.skid.out_data.val();
-        self.skid.out_ready.next = self.untag.in_ready.val();
-        self.offered.next = self.skid.in_ready.val() | self.swallow.val();
+        self.skid.sink.valid.next = self.beat_valid.val() & !self.swallow.val();
+        self.skid.sink.data.next = self.beat.val();
+        Source::<FrameBeat>::join(&mut self.skid.source, &mut self.untag.sink);
+        self.offered.next = self.skid.sink.ready.val() | self.swallow.val();
         self.taken.next = self.beat_valid.val() & self.offered.val();
-        self.turned.in_valid.next = self.loopback_valid.val();
-        self.turned.in_data.next = self.loopback.val();
-        self.turned.out_ready.next = self.from_loopback.val() & self.offered.val();
-        self.loopback_ready.next = self.turned.in_ready.val();
+        Sink::<FrameBeat>::link(&mut self.loopback, &mut self.turned.sink);
+        self.turned.source.ready.next = self.from_loopback.val() & self.offered.val();
         self.counted_frame.d.next = self.taken.val() & self.beat.val().last & !self.swallow.val();
         if self.taken.val() {
             self.leaving.d.next = !self.beat.val().last;
@@ -225,7 +210,7 @@ impl Logic for Ingress {
         self.gone.next = self.begun.q.val() | self.starting.val();
         self.stored.next = self.coming.val() & !self.direct.val() & !self.crowded.q.val();
         self.stuck.next = self.coming.val() & self.crowded.q.val();
-        self.fill.next = self.rx.val();
+        self.fill.next = self.rx.data.val();
         if self.crowded.q.val() {
             self.fill.next.last = true;
             self.fill.next.bad = true;
@@ -252,20 +237,18 @@ impl Logic for Ingress {
         if self.stuck.val() {
             self.overflow.d.next = true;
         }
-        if self.stuck.val() | (self.coming.val() & self.rx.val().last) {
+        if self.stuck.val() | (self.coming.val() & self.rx.data.val().last) {
             self.whole.d.next = self.tail_next.val();
             self.begun.d.next = false;
         }
-        if self.rx_valid.val() & self.rx.val().last {
+        if self.rx.valid.val() & self.rx.data.val().last {
             self.overflow.d.next = false;
         }
 
-        self.frame_valid.next = self.untag.out_valid.val();
-        self.frame.next = self.untag.out_data.val();
+        Source::<FrameBeat>::link(&mut self.frame, &mut self.untag.source);
         self.frame_tagged.next = self.untag.out_tagged.val();
-        self.word_valid.next = self.skid.out_valid.val() & self.untag.in_ready.val();
-        self.word.next = self.skid.out_data.val().data;
-        self.untag.out_ready.next = self.frame_ready.val();
+        self.word.valid.next = self.skid.source.valid.val() & self.untag.sink.ready.val();
+        self.word.data.next = self.skid.source.data.val().data;
         if self.reset.val() {
             self.head.d.next = bits::<11>(0);
             self.waiting.d.next = false;

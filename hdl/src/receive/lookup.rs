@@ -24,8 +24,10 @@
 //! Tests: `tests/receive/path/`.
 
 use super::contexts::{Message, Peer};
-use super::judge::{Judge, Verdict};
+use super::judge::Judge;
+use super::order::Order;
 use crate::bus::{FrameInfo, Position, Vi};
+use crate::stream::{FlowSink, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
 
@@ -52,9 +54,7 @@ pub struct Lookup {
     /// Forgets the frame or the flush under way.
     pub reset: Signal<In, bool>,
     /// A frame is on show.
-    pub info_valid: Signal<In, bool>,
-    /// The frame.
-    pub info: Signal<In, FrameInfo>,
+    pub info: FlowSink<FrameInfo>,
     /// It goes with the order.
     pub info_taken: Signal<Out, bool>,
     /// Its turn has not come.
@@ -78,11 +78,7 @@ pub struct Lookup {
     /// They are dropped.
     pub set_late: Signal<Out, bool>,
     /// A VI has receives to flush.
-    pub work_valid: Signal<In, bool>,
-    /// Which.
-    pub work_vi: Signal<In, Vi>,
-    /// It is taken.
-    pub work_ready: Signal<Out, bool>,
+    pub work: Sink<Vi>,
     /// Begin nothing.
     pub hold: Signal<In, bool>,
     /// Nothing is under way.
@@ -118,31 +114,7 @@ pub struct Lookup {
     /// Up to where it is posted.
     pub posted_position: Signal<In, Position>,
     /// There is something to do.
-    pub order_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub order_ready: Signal<In, bool>,
-    /// For this VI.
-    pub order_vi: Signal<Out, Vi>,
-    /// Flush the receive at the consumed position; otherwise deliver the frame.
-    pub order_flush: Signal<Out, bool>,
-    /// What the frame is to the VI.
-    pub order_verdict: Signal<Out, Verdict>,
-    /// It ends a message.
-    pub order_ends: Signal<Out, bool>,
-    /// It is of an RDMA write.
-    pub order_writes: Signal<Out, bool>,
-    /// It is an RDMA read request, and may be one.
-    pub order_reads: Signal<Out, bool>,
-    /// It carries immediate data.
-    pub order_immediate: Signal<Out, bool>,
-    /// A receive is there at the consumed position.
-    pub order_present: Signal<Out, bool>,
-    /// The VI's peer.
-    pub order_peer: Signal<Out, Peer>,
-    /// Where the VI is.
-    pub order_message: Signal<Out, Message>,
-    /// Receive descriptors of it that are completed.
-    pub order_consumed: Signal<Out, Position>,
+    pub order: Source<Order>,
     judge: Judge,
     step: DFF<Step>,
     vi: DFF<Vi>,
@@ -163,7 +135,7 @@ pub struct Lookup {
     rest_vi: DFF<Vi>,
     /// A frame goes before a flush.
     frame_turn: DFF<bool>,
-    work: Signal<Local, bool>,
+    works: Signal<Local, bool>,
     next_work: Signal<Local, Vi>,
     /// A flush comes next, if anything.
     flushes: Signal<Local, bool>,
@@ -188,15 +160,15 @@ impl Logic for Lookup {
 
         // The VI in hand; in Idle, the next one.
         self.unfinished.next = self.rests.q.val();
-        self.work.next = self.rests.q.val() | self.work_valid.val();
-        self.next_work.next = self.work_vi.val();
+        self.works.next = self.rests.q.val() | self.work.valid.val();
+        self.next_work.next = self.work.data.val();
         if self.rests.q.val() {
             self.next_work.next = self.rest_vi.q.val();
         }
-        self.flushes.next = self.work.val() & !(self.frame_turn.q.val() & self.info_valid.val());
+        self.flushes.next = self.works.val() & !(self.frame_turn.q.val() & self.info.valid.val());
         self.target.next = self.vi.q.val();
         if self.step.q.val() == Step::Idle {
-            self.target.next = bit_cast::<VI_LOG2, 24>(self.info.val().queue_pair);
+            self.target.next = bit_cast::<VI_LOG2, 24>(self.info.data.val().queue_pair);
             if self.flushes.val() {
                 self.target.next = self.next_work.val();
             }
@@ -208,28 +180,28 @@ impl Logic for Lookup {
         self.blocked.next = self.blocking.val() & (self.blocking_vi.val() == self.vi.q.val());
         // The next one again: compared before it is known which it is.
         self.next_blocked.next = self.blocking.val()
-            & (self.blocking_vi.val() == bit_cast::<VI_LOG2, 24>(self.info.val().queue_pair));
+            & (self.blocking_vi.val() == bit_cast::<VI_LOG2, 24>(self.info.data.val().queue_pair));
         if self.flushes.val() {
             self.next_blocked.next = self.blocking.val() & (self.blocking_vi.val() == self.next_work.val());
         }
-        self.judge.info.next = self.info.val();
+        self.judge.info.next = self.info.data.val();
         self.judge.peer.next = self.known_peer.q.val();
         self.judge.message.next = self.known_message.q.val();
         self.judge.connected.next = self.connected.val();
         self.judge.error.next = self.error.val();
 
         self.idle.next = self.step.q.val() == Step::Idle;
-        self.order_vi.next = self.vi.q.val();
-        self.order_flush.next = self.flushing.q.val();
-        self.order_verdict.next = self.judge.verdict.val();
-        self.order_ends.next = self.judge.ends.val();
-        self.order_writes.next = self.judge.writes.val();
-        self.order_reads.next = self.judge.reads.val();
-        self.order_immediate.next = self.judge.immediate.val();
-        self.order_present.next = self.present.q.val();
-        self.order_peer.next = self.known_peer.q.val();
-        self.order_message.next = self.known_message.q.val();
-        self.order_consumed.next = self.known_consumed.q.val();
+        self.order.data.next.vi = self.vi.q.val();
+        self.order.data.next.flush = self.flushing.q.val();
+        self.order.data.next.verdict = self.judge.verdict.val();
+        self.order.data.next.ends = self.judge.ends.val();
+        self.order.data.next.writes = self.judge.writes.val();
+        self.order.data.next.reads = self.judge.reads.val();
+        self.order.data.next.immediate = self.judge.immediate.val();
+        self.order.data.next.present = self.present.q.val();
+        self.order.data.next.peer = self.known_peer.q.val();
+        self.order.data.next.message = self.known_message.q.val();
+        self.order.data.next.consumed = self.known_consumed.q.val();
         // A send takes a receive with its first packet, an RDMA write with immediate data with its last.
         self.needs.next = (self.judge.writes.val() & self.judge.immediate.val())
             | (!self.judge.writes.val() & self.judge.first.val());
@@ -239,9 +211,9 @@ impl Logic for Lookup {
         if self.flushing.q.val() {
             self.ordered.next = self.error.val() & self.present.q.val();
         }
-        self.order_valid.next = (self.step.q.val() == Step::Decide) & self.ordered.val();
+        self.order.valid.next = (self.step.q.val() == Step::Decide) & self.ordered.val();
         self.popping.d.next = false;
-        self.work_ready.next = self.popping.q.val();
+        self.work.ready.next = self.popping.q.val();
         self.info_taken.next = false;
         self.info_aside.next = false;
         self.info_drop.next = false;
@@ -253,7 +225,7 @@ impl Logic for Lookup {
             Step::Idle => {
                 self.vi.d.next = self.target.val();
                 self.flushing.d.next = self.flushes.val();
-                if (self.work.val() | self.info_valid.val()) & !self.hold.val() & !self.next_blocked.val() {
+                if (self.works.val() | self.info.valid.val()) & !self.hold.val() & !self.next_blocked.val() {
                     self.popping.d.next = self.flushes.val() & !self.rests.q.val();
                     self.frame_turn.d.next = false;
                     self.step.d.next = Step::Load;
@@ -316,7 +288,7 @@ impl Logic for Lookup {
                         self.looked.d.next = true;
                         self.step.d.next = Step::Judge;
                     }
-                } else if self.order_ready.val() {
+                } else if self.order.ready.val() {
                     self.step.d.next = Step::Idle;
                     if self.flushing.q.val() {
                         self.rests.d.next = true;

@@ -27,8 +27,10 @@
 //!
 //! Tests: `tests/receive/reads.rs`.
 
+use super::job::ReadPlaced;
 use crate::bus::{local, Acknowledged, Answer, Commit, ReadSent, Vi};
 use crate::prims::{Number, Ram};
+use crate::stream::{FlowSink, FlowSource, Sink};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{READ_DEPTH_LOG2, REGION_LOG2, VI_LOG2};
 use viaduct_spec::wire::syndrome;
@@ -105,31 +107,19 @@ pub struct Reads {
     /// Forgets what is under way.
     pub reset: Signal<In, bool>,
     /// A read leaves.
-    pub sent_valid: Signal<In, bool>,
-    /// Which.
-    pub sent: Signal<In, ReadSent>,
-    /// It is taken.
-    pub sent_ready: Signal<Out, bool>,
+    pub sent: Sink<ReadSent>,
     /// A RECEIVE row is on the bus.
-    pub commit_valid: Signal<In, bool>,
-    /// The row.
-    pub commit: Signal<In, Commit>,
-    /// It is taken.
-    pub commit_ready: Signal<Out, bool>,
+    pub commit: Sink<Commit>,
     /// An answer came.
-    pub answer_valid: Signal<In, bool>,
-    /// Which.
-    pub answer: Signal<In, Answer>,
+    pub answer: FlowSink<Answer>,
     /// Path MTU of its VI: 256 << MTU bytes.
     pub answer_mtu: Signal<In, Bits<3>>,
-    /// Pulse: it is judged.
-    pub told_valid: Signal<Out, bool>,
+    /// Pulse: it is judged. What it is for `complete/sends`.
+    pub told: FlowSource<Acknowledged>,
     /// It counts.
     pub told_keep: Signal<Out, bool>,
     /// It has payload to place first.
     pub told_data: Signal<Out, bool>,
-    /// What it is for `complete/sends`.
-    pub told: Signal<Out, Acknowledged>,
     /// Region of the read's descriptor.
     pub job_region: Signal<Out, Bits<16>>,
     /// Its offset, in units of 64 bytes.
@@ -143,13 +133,7 @@ pub struct Reads {
     /// It is the read's first.
     pub job_fresh: Signal<Out, bool>,
     /// The payload is placed, or cannot be.
-    pub done_valid: Signal<In, bool>,
-    /// It is placed.
-    pub done_ok: Signal<In, bool>,
-    /// Segment to go on with.
-    pub done_index: Signal<In, Bits<8>>,
-    /// Bytes of it filled.
-    pub done_position: Signal<In, Bits<32>>,
+    pub done: FlowSink<ReadPlaced>,
     /// Something is under way.
     pub busy: Signal<Out, bool>,
     memory: Ram<Bits<ROW_BITS>, ROW_LOG2>,
@@ -214,13 +198,13 @@ impl Logic for Reads {
         self.vi_row.next = self.vis.val() | bit_cast::<ROW_LOG2, VI_LOG2>(self.vi.q.val());
         self.slot.next = bit_cast::<2, 3>(self.place.q.val().oldest);
         if self.leaving.q.val() {
-            self.slot.next = bit_cast::<2, 3>(self.sent.val().number);
+            self.slot.next = bit_cast::<2, 3>(self.sent.data.val().number);
         }
         self.read_row.next =
             (bit_cast::<ROW_LOG2, VI_LOG2>(self.vi.q.val()) << 2) | bit_cast::<ROW_LOG2, 2>(self.slot.val());
-        self.next_vi.next = self.answer.val().vi;
-        if self.sent_valid.val() {
-            self.next_vi.next = self.sent.val().vi;
+        self.next_vi.next = self.answer.data.val().vi;
+        if self.sent.valid.val() {
+            self.next_vi.next = self.sent.data.val().vi;
         }
         self.memory.read_address.next = self.vis.val() | bit_cast::<ROW_LOG2, VI_LOG2>(self.next_vi.val());
         if self.step.q.val() == Step::Find {
@@ -239,13 +223,13 @@ impl Logic for Reads {
             | (bit_cast::<ROW_BITS, 32>(self.place.q.val().left) << 41)
             | (bit_cast::<ROW_BITS, 32>(self.place.q.val().position) << 73)
             | (bit_cast::<ROW_BITS, 1>(self.place.q.val().asked) << 105);
-        self.region.next = self.sent.val().region;
+        self.region.next = self.sent.data.val().region;
         if self.step.q.val() == Step::Find {
             self.memory.write_address.next = self.read_row.val();
-            self.memory.write_data.next = bit_cast::<ROW_BITS, 8>(self.sent.val().segments)
-                | (bit_cast::<ROW_BITS, 24>(self.sent.val().psn) << 8)
-                | (bit_cast::<ROW_BITS, 34>(self.sent.val().offset) << 32)
-                | (bit_cast::<ROW_BITS, 32>(self.sent.val().length) << 66)
+            self.memory.write_data.next = bit_cast::<ROW_BITS, 8>(self.sent.data.val().segments)
+                | (bit_cast::<ROW_BITS, 24>(self.sent.data.val().psn) << 8)
+                | (bit_cast::<ROW_BITS, 34>(self.sent.data.val().offset) << 32)
+                | (bit_cast::<ROW_BITS, 32>(self.sent.data.val().length) << 66)
                 | (bit_cast::<ROW_BITS, REGION_LOG2>(self.region.val().get_bits::<REGION_LOG2>(0)) << 98);
         }
 
@@ -272,34 +256,35 @@ impl Logic for Reads {
         }
         self.is_last.next =
             !self.left.val().get_bits::<19>(13).any() & (self.left.val().get_bits::<13>(0) <= self.mtu.val());
-        self.ends_it.d.next = self.answer.val().length == self.left.val().get_bits::<13>(0);
-        self.whole.d.next = self.answer.val().length == self.mtu.val();
+        self.ends_it.d.next = self.answer.data.val().length == self.left.val().get_bits::<13>(0);
+        self.whole.d.next = self.answer.data.val().length == self.mtu.val();
         // REQ-3: the opcode of its place: at the start, or in the part that was asked for again.
-        self.opcode_fits.d.next = self.answer.val().first;
+        self.opcode_fits.d.next = self.answer.data.val().first;
         if self.begun.val() {
-            self.opcode_fits.d.next = !self.answer.val().first | self.place.q.val().again.any();
+            self.opcode_fits.d.next = !self.answer.data.val().first | self.place.q.val().again.any();
         }
 
-        self.asks_missing.next = !self.begun.val() | (self.sent.val().psn == self.place.q.val().psn);
+        self.asks_missing.next = !self.begun.val() | (self.sent.data.val().psn == self.place.q.val().psn);
 
         // What an answer is. Class 2 of the syndromes is reserved on the wire.
-        self.syndrome.next = self.answer.val().syndrome;
+        self.syndrome.next = self.answer.data.val().syndrome;
         self.group.next = self.syndrome.val().get_bits::<2>(5);
         // REQ-3: the length of its place.
-        self.fits.next = self.opcode_fits.q.val() & self.whole.q.val() & !self.answer.val().last;
+        self.fits.next = self.opcode_fits.q.val() & self.whole.q.val() & !self.answer.data.val().last;
         if self.final_one.q.val() {
-            self.fits.next = self.opcode_fits.q.val() & self.ends_it.q.val() & self.answer.val().last;
+            self.fits.next = self.opcode_fits.q.val() & self.ends_it.q.val() & self.answer.data.val().last;
         }
         self.exact.next = !self.distance.q.val().any();
         self.ahead.next = self.distance.q.val().any() & !self.distance.q.val().get_bit(23);
-        self.nak.next = !self.answer.val().response & (self.group.val() == bits::<2>(3));
+        self.nak.next = !self.answer.data.val().response & (self.group.val() == bits::<2>(3));
         self.fatal.next = self.nak.val() & self.syndrome.val().get_bits::<5>(0).any();
         // REQ-2: an implied NAK.
         // Beyond an answer that has not come.
         self.beyond.next = self.open.q.val()
-            & (self.ahead.val() | (self.exact.val() & !self.answer.val().response & !self.group.val().any()));
+            & (self.ahead.val()
+                | (self.exact.val() & !self.answer.data.val().response & !self.group.val().any()));
 
-        self.told_valid.next = self.step.q.val() == Step::Tell;
+        self.told.valid.next = self.step.q.val() == Step::Tell;
         self.told_keep.next = self.keep.q.val();
         self.told_data.next = self.data.q.val();
         // REQ-4: NAK_OPERATIONAL.
@@ -308,23 +293,23 @@ impl Logic for Reads {
         if self.syndrome.val().get_bits::<3>(2).any() {
             self.reason.next = self.operational.val();
         }
-        self.told.next.vi = self.vi.q.val();
-        self.told.next.psn = self.answer.val().psn;
-        self.told.next.syndrome = self.nak_sequence.val() | bit_cast::<8, 2>(self.reason.val());
+        self.told.data.next.vi = self.vi.q.val();
+        self.told.data.next.psn = self.answer.data.val().psn;
+        self.told.data.next.syndrome = self.nak_sequence.val() | bit_cast::<8, 2>(self.reason.val());
         if !self.nak.val() {
-            self.told.next.syndrome = self.answer.val().syndrome;
+            self.told.data.next.syndrome = self.answer.data.val().syndrome;
         }
-        self.told.next.frame = self.syndrome.val().get_bits::<2>(5);
-        if self.answer.val().response {
-            self.told.next.syndrome = self.ack.val();
-            self.told.next.frame = bits::<2>(2);
+        self.told.data.next.frame = self.syndrome.val().get_bits::<2>(5);
+        if self.answer.data.val().response {
+            self.told.data.next.syndrome = self.ack.val();
+            self.told.data.next.frame = bits::<2>(2);
         }
         if self.implied.q.val() {
-            self.told.next.psn = self.next_psn.val();
-            self.told.next.syndrome = self.nak_sequence.val();
+            self.told.data.next.psn = self.next_psn.val();
+            self.told.data.next.syndrome = self.nak_sequence.val();
         }
         if self.behind.q.val() {
-            self.told.next.syndrome = self.refused_behind.val() | bit_cast::<8, 2>(self.reason.val());
+            self.told.data.next.syndrome = self.refused_behind.val() | bit_cast::<8, 2>(self.reason.val());
         }
         self.job_region.next = bit_cast::<16, REGION_LOG2>(self.read.q.val().region);
         self.job_offset.next = self.read.q.val().offset;
@@ -332,19 +317,19 @@ impl Logic for Reads {
         self.job_index.next = self.place.q.val().index;
         self.job_position.next = self.place.q.val().position;
         self.job_fresh.next = !self.begun.val();
-        self.sent_ready.next = false;
-        self.commit_ready.next = false;
+        self.sent.ready.next = false;
+        self.commit.ready.next = false;
         self.moves_on.next = false;
         self.busy.next = self.step.q.val() != Step::Idle;
 
         match self.step.q.val() {
             Step::Idle => {
-                self.leaving.d.next = self.sent_valid.val();
+                self.leaving.d.next = self.sent.valid.val();
                 self.vi.d.next = self.next_vi.val();
-                if self.sent_valid.val() | self.answer_valid.val() {
+                if self.sent.valid.val() | self.answer.valid.val() {
                     self.step.d.next = Step::Load;
-                } else if self.commit_valid.val() {
-                    self.vi.d.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
+                } else if self.commit.valid.val() {
+                    self.vi.d.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
                     self.place.d.next.oldest = bits::<3>(0);
                     self.place.d.next.fresh = bits::<3>(0);
                     self.place.d.next.started = bits::<1>(0);
@@ -353,7 +338,7 @@ impl Logic for Reads {
                     self.place.d.next.asked = bits::<1>(0);
                     self.place.d.next.index = bits::<8>(1);
                     self.place.d.next.position = bits::<32>(0);
-                    self.commit_ready.next = true;
+                    self.commit.ready.next = true;
                     self.step.d.next = Step::Save;
                 }
             }
@@ -374,12 +359,12 @@ impl Logic for Reads {
                 self.open.d.next = self.place.q.val().oldest != self.place.q.val().fresh;
                 self.step.d.next = Step::Take;
                 if self.leaving.q.val() {
-                    self.sent_ready.next = true;
+                    self.sent.ready.next = true;
                     self.step.d.next = Step::Save;
-                    if self.sent.val().number == self.place.q.val().fresh {
+                    if self.sent.data.val().number == self.place.q.val().fresh {
                         self.memory.write_enable.next = true;
                         self.place.d.next.fresh = self.place.q.val().fresh + 1;
-                    } else if self.sent.val().number == self.place.q.val().oldest {
+                    } else if self.sent.data.val().number == self.place.q.val().oldest {
                         self.place.d.next.again = bits::<1>(1);
                         // The implied NAK has it sent again once. The next time it is a time-out: it may be missed anew. One that asks for
                         // what has come meanwhile was under way, and is neither.
@@ -399,7 +384,7 @@ impl Logic for Reads {
                 self.step.d.next = Step::Weigh;
             }
             Step::Weigh => {
-                self.distance.d.next = self.answer.val().psn - self.next_psn.val();
+                self.distance.d.next = self.answer.data.val().psn - self.next_psn.val();
                 self.final_one.d.next = self.is_last.val();
                 self.step.d.next = Step::Judge;
             }
@@ -408,14 +393,15 @@ impl Logic for Reads {
                 self.implied.d.next = false;
                 self.behind.d.next = false;
                 self.keep.d.next = self.group.val() != bits::<2>(2);
-                if self.answer.val().response {
+                if self.answer.data.val().response {
                     // REQ-3: at the expected PSN only.
                     // A MIDDLE has no AETH.
                     self.keep.d.next = self.open.q.val()
                         & self.exact.val()
                         & self.fits.val()
-                        & (!self.group.val().any() | !(self.answer.val().first | self.answer.val().last));
-                    self.data.d.next = self.answer.val().length.any();
+                        & (!self.group.val().any()
+                            | !(self.answer.data.val().first | self.answer.data.val().last));
+                    self.data.d.next = self.answer.data.val().length.any();
                 }
                 if self.beyond.val() {
                     self.data.d.next = false;
@@ -435,7 +421,7 @@ impl Logic for Reads {
                 if self.keep.q.val() {
                     if self.implied.q.val() {
                         self.step.d.next = Step::Save;
-                    } else if self.answer.val().response {
+                    } else if self.answer.data.val().response {
                         self.step.d.next = Step::Move;
                         if !self.data.q.val() {
                             self.moves_on.next = true;
@@ -445,8 +431,8 @@ impl Logic for Reads {
                 }
             }
             Step::Move => {
-                if self.done_valid.val() {
-                    self.moves_on.next = self.done_ok.val();
+                if self.done.valid.val() {
+                    self.moves_on.next = self.done.data.val().ok;
                     self.step.d.next = Step::Save;
                 }
             }
@@ -463,9 +449,9 @@ impl Logic for Reads {
             self.place.d.next.missed = bits::<1>(0);
             self.place.d.next.asked = bits::<1>(0);
             self.place.d.next.psn = self.next_psn.val() + 1;
-            self.place.d.next.left = self.left.val() - bit_cast::<32, 13>(self.answer.val().length);
-            self.place.d.next.index = self.done_index.val();
-            self.place.d.next.position = self.done_position.val();
+            self.place.d.next.left = self.left.val() - bit_cast::<32, 13>(self.answer.data.val().length);
+            self.place.d.next.index = self.done.data.val().index;
+            self.place.d.next.position = self.done.data.val().position;
             if self.final_one.q.val() {
                 self.place.d.next.oldest = self.place.q.val().oldest + 1;
                 self.place.d.next.started = bits::<1>(0);

@@ -25,6 +25,7 @@
 
 use crate::bus::FrameInfo;
 use crate::prims::LutRam;
+use crate::stream::FlowSource;
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -38,10 +39,8 @@ pub struct Roster {
     pub keep: Signal<In, bool>,
     /// The frame.
     pub keep_info: Signal<In, FrameInfo>,
-    /// A frame is on show.
-    pub info_valid: Signal<Out, bool>,
-    /// The frame on show.
-    pub info: Signal<Out, FrameInfo>,
+    /// A frame is on show. The frame on show.
+    pub info: FlowSource<FrameInfo>,
     /// The matcher takes the frame on show.
     pub info_taken: Signal<In, bool>,
     /// The matcher sets the frame on show aside.
@@ -129,10 +128,10 @@ impl Logic for Roster {
         }
         self.infos.read_address.next = self.shown.q.val();
         self.gone.read_address.next = self.shown.q.val();
-        self.info.next = self.infos.read_data.val();
+        self.info.data.next = self.infos.read_data.val();
         self.some.next = self.shown.q.val() != self.next.q.val();
         self.is_gone.next = self.gone.read_data.val();
-        self.info_valid.next = self.some.val() & !self.is_gone.val();
+        self.info.valid.next = self.some.val() & !self.is_gone.val();
         self.head.next = self.first_word.q.val();
         self.level.next = self.next.q.val() - self.oldest.q.val();
         self.again.next = self.returns.q.val();

@@ -31,8 +31,10 @@
 //!
 //! Tests: `tests/receive/path/`.
 
-use crate::bus::{client, remote, Access, ReadBeat, Vi, WriteBeat};
+use super::job::{Done, Job};
+use crate::bus::{client, remote, Access, ReadBeat, Vi, WriteBeat, WriteVerdict};
 use crate::prims::{LutRam, Number};
+use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
 
@@ -83,45 +85,9 @@ pub struct Scatter {
     /// Forgets the job.
     pub reset: Signal<In, bool>,
     /// Begin.
-    pub job_valid: Signal<In, bool>,
-    /// VI, for the descriptor fetched ahead.
-    pub job_vi: Signal<In, Vi>,
-    /// Slot, likewise.
-    pub job_slot: Signal<In, Bits<RECEIVE_AHEAD_LOG2>>,
-    /// The VI's tag.
-    pub job_tag: Signal<In, Bits<16>>,
-    /// Region of the descriptor.
-    pub job_region: Signal<In, Bits<16>>,
-    /// Its offset there, in units of 64 bytes.
-    pub job_offset: Signal<In, Bits<34>>,
-    /// Its segments.
-    pub job_segments: Signal<In, Bits<8>>,
-    /// Segment to go on with.
-    pub job_index: Signal<In, Bits<8>>,
-    /// Bytes of it already filled.
-    pub job_position: Signal<In, Bits<32>>,
-    /// An RDMA write: one segment, the peer's.
-    pub job_remote: Signal<In, bool>,
-    /// Its address.
-    pub job_place: Signal<In, Bits<64>>,
-    /// Its handle.
-    pub job_handle: Signal<In, Bits<32>>,
-    /// Bytes of it not yet filled.
-    pub job_left: Signal<In, Bits<32>>,
-    /// The answer to a read of ours: its descriptor is not among those fetched ahead.
-    pub job_reading: Signal<In, bool>,
-    /// Nothing of that descriptor is known from before.
-    pub job_fresh: Signal<In, bool>,
-    /// Bytes to place, at least 1.
-    pub job_length: Signal<In, Bits<13>>,
+    pub job: FlowSink<Job>,
     /// The job is over.
-    pub done_valid: Signal<Out, bool>,
-    /// How: see [`result`].
-    pub done_result: Signal<Out, Bits<2>>,
-    /// Segment to go on with.
-    pub done_index: Signal<Out, Bits<8>>,
-    /// Bytes of it filled.
-    pub done_position: Signal<Out, Bits<32>>,
+    pub done: FlowSource<Done>,
     /// A segment of this VI's is wanted.
     pub read_vi: Signal<Out, Vi>,
     /// In this slot.
@@ -133,33 +99,15 @@ pub struct Scatter {
     /// Its handle and length.
     pub read_handle: Signal<In, Bits<64>>,
     /// A beat of payload is offered.
-    pub payload_valid: Signal<In, bool>,
-    /// It is used up.
-    pub payload_ready: Signal<Out, bool>,
-    /// The beat.
-    pub payload: Signal<In, WriteBeat>,
+    pub payload: Sink<WriteBeat>,
     /// Bytes for host memory.
-    pub write_valid: Signal<Out, bool>,
-    /// They are taken.
-    pub write_ready: Signal<In, bool>,
-    /// The bytes.
-    pub write: Signal<Out, WriteBeat>,
+    pub write: Source<WriteBeat>,
     /// Memory is wanted.
-    pub access_valid: Signal<Out, bool>,
-    /// The checker takes the question.
-    pub access_ready: Signal<In, bool>,
-    /// The question.
-    pub access: Signal<Out, Access>,
+    pub access: Source<Access>,
     /// The answer to a write access.
-    pub verdict_valid: Signal<In, bool>,
-    /// Whose.
-    pub verdict_client: Signal<In, Bits<2>>,
-    /// Granted.
-    pub verdict_ok: Signal<In, bool>,
+    pub verdict: FlowSink<WriteVerdict>,
     /// Data read.
-    pub beat_valid: Signal<In, bool>,
-    /// The data.
-    pub beat: Signal<In, ReadBeat>,
+    pub beat: FlowSink<ReadBeat>,
     /// A job runs, or bytes wait to be taken.
     pub busy: Signal<Out, bool>,
     /// Up to four segments behind the second: addresses, and handles with lengths.
@@ -247,24 +195,24 @@ impl Logic for Scatter {
         dff_setup!(self, clock, piece, granted, reach, near, used, out_valid, out);
         clock!(self, clock, tail_places, tail_handles);
 
-        self.total.d.next = bit_cast::<9, 8>(self.job_segments.val()) + 2;
-        self.offset.d.next = self.job_offset.val();
-        self.region.d.next = self.job_region.val();
-        self.reading.d.next = self.job_reading.val();
+        self.total.d.next = bit_cast::<9, 8>(self.job.data.val().segments) + 2;
+        self.offset.d.next = self.job.data.val().offset;
+        self.region.d.next = self.job.data.val().region;
+        self.reading.d.next = self.job.data.val().reading;
 
         // Segments are read in blocks of four.
         self.index.d.next = self.place.q.val() - 2;
         self.want_block.next = bit_cast::<7, 6>(self.place.q.val().get_bits::<6>(2));
         self.ahead.d.next =
-            (self.want_block.val() == bits::<7>(0)) & !self.reading.q.val() & !self.job_remote.val();
+            (self.want_block.val() == bits::<7>(0)) & !self.reading.q.val() & !self.job.data.val().remote;
         // The block that the last segment is in ends with it.
         self.tail_bytes.next = bits::<13>(64);
         if self.total.q.val().get_bits::<7>(2) == self.want_block.val() {
             self.tail_bytes.next = bit_cast::<13, 2>(self.total.q.val().get_bits::<2>(0)) << 4;
         }
 
-        self.read_vi.next = self.job_vi.val();
-        self.read_slot.next = self.job_slot.val();
+        self.read_vi.next = self.job.data.val().vi;
+        self.read_slot.next = self.job.data.val().slot;
         self.read_second.next = self.place.q.val().get_bit(0);
         self.shown_place.d.next = self.read_place.val();
         self.shown_handle.d.next = self.read_handle.val();
@@ -272,9 +220,9 @@ impl Logic for Scatter {
         self.tail_handles.read_address.next = self.place.q.val().get_bits::<2>(0);
         self.other_place.d.next = self.tail_places.read_data.val();
         self.other_handle.d.next = self.tail_handles.read_data.val();
-        if self.job_remote.val() {
-            self.other_place.d.next = self.job_place.val();
-            self.other_handle.d.next = bit_cast::<64, 32>(self.job_handle.val());
+        if self.job.data.val().remote {
+            self.other_place.d.next = self.job.data.val().place;
+            self.other_handle.d.next = bit_cast::<64, 32>(self.job.data.val().handle);
         }
         self.found_place.next = self.other_place.q.val();
         self.found_handle.next = self.other_handle.q.val();
@@ -285,27 +233,27 @@ impl Logic for Scatter {
 
         // Bytes on their way.
         self.reach_low.next = self.reach.q.val().get_bits::<4>(0);
-        self.cut.next = self.near.q.val() & (self.reach_low.val() < self.payload.val().count);
-        self.reach_on.next = self.reach.q.val() - bit_cast::<13, 4>(self.payload.val().count);
+        self.cut.next = self.near.q.val() & (self.reach_low.val() < self.payload.data.val().count);
+        self.reach_on.next = self.reach.q.val() - bit_cast::<13, 4>(self.payload.data.val().count);
         self.reach_first.next = self.piece.q.val() + bit_cast::<13, 3>(self.used.q.val());
-        self.beat_end.next = self.payload.val().count;
+        self.beat_end.next = self.payload.data.val().count;
         if self.cut.val() {
             self.beat_end.next = self.reach_low.val();
         }
         self.lanes.next = self.beat_end.val() - bit_cast::<4, 3>(self.used.q.val());
-        self.moves.next = self.payload_valid.val()
+        self.moves.next = self.payload.valid.val()
             & self.granted.q.val()
-            & (!self.out_valid.q.val() | self.write_ready.val());
-        self.payload_ready.next = self.moves.val() & !self.cut.val();
-        if self.write_ready.val() {
+            & (!self.out_valid.q.val() | self.write.ready.val());
+        self.payload.ready.next = self.moves.val() & !self.cut.val();
+        if self.write.ready.val() {
             self.out_valid.d.next = false;
         }
         if self.moves.val() {
             self.out_valid.d.next = true;
-            self.out.d.next.data = self.payload.val().data;
-            self.out.d.next.start = self.payload.val().start + self.used.q.val();
+            self.out.d.next.data = self.payload.data.val().data;
+            self.out.d.next.start = self.payload.data.val().start + self.used.q.val();
             self.out.d.next.count = self.lanes.val();
-            self.granted.d.next = self.reach.q.val() != bit_cast::<13, 4>(self.payload.val().count);
+            self.granted.d.next = self.reach.q.val() != bit_cast::<13, 4>(self.payload.data.val().count);
             self.reach.d.next = self.reach_on.val();
             self.near.d.next = !self.reach_on.val().get_bits::<9>(4).any();
             self.used.d.next = bits::<3>(0);
@@ -314,47 +262,47 @@ impl Logic for Scatter {
                 self.used.d.next = self.reach.q.val().get_bits::<3>(0);
             }
         }
-        self.write_valid.next = self.out_valid.q.val();
-        self.write.next = self.out.q.val();
+        self.write.valid.next = self.out_valid.q.val();
+        self.write.data.next = self.out.q.val();
 
         // What is asked for.
-        self.access_valid.next = (self.state.q.val() == State::Ask) | (self.state.q.val() == State::AskTail);
-        self.access.next.tag = self.job_tag.val();
-        self.access.next.system = false;
-        self.access.next.clip = false;
+        self.access.valid.next = (self.state.q.val() == State::Ask) | (self.state.q.val() == State::AskTail);
+        self.access.data.next.tag = self.job.data.val().tag;
+        self.access.data.next.system = false;
+        self.access.data.next.clip = false;
         // RSP-5: of a peer's write the right, and the whole range that is to come.
-        self.access.next.remote = bits::<2>(0);
-        if self.job_remote.val() {
-            self.access.next.remote = self.peer_writes.val();
+        self.access.data.next.remote = bits::<2>(0);
+        if self.job.data.val().remote {
+            self.access.data.next.remote = self.peer_writes.val();
         }
-        self.access.next.user = bits::<8>(0);
-        self.access.next.address = self.address.q.val();
-        self.access.next.span = self.rest.q.val();
-        self.access.next.length = self.piece.q.val();
-        self.access.next.region = self.handle.q.val().get_bits::<16>(0);
-        self.access.next.key = self.handle.q.val().get_bits::<16>(16);
-        self.access.next.by_offset = false;
-        self.access.next.write = true;
+        self.access.data.next.user = bits::<8>(0);
+        self.access.data.next.address = self.address.q.val();
+        self.access.data.next.span = self.rest.q.val();
+        self.access.data.next.length = self.piece.q.val();
+        self.access.data.next.region = self.handle.q.val().get_bits::<16>(0);
+        self.access.data.next.key = self.handle.q.val().get_bits::<16>(16);
+        self.access.data.next.by_offset = false;
+        self.access.data.next.write = true;
         if self.state.q.val() == State::AskTail {
-            self.access.next.region = self.region.q.val();
-            self.access.next.by_offset = true;
-            self.access.next.write = false;
+            self.access.data.next.region = self.region.q.val();
+            self.access.data.next.by_offset = true;
+            self.access.data.next.write = false;
         }
 
         // The rest of the descriptor as it comes.
-        self.mine.next = self.verdict_valid.val() & (self.verdict_client.val() == self.me.val());
-        self.tail_beat.next = self.beat_valid.val()
-            & (self.beat.val().client == self.me.val())
+        self.mine.next = self.verdict.valid.val() & (self.verdict.data.val().client == self.me.val());
+        self.tail_beat.next = self.beat.valid.val()
+            & (self.beat.data.val().client == self.me.val())
             & (self.state.q.val() == State::Tail);
         self.tail_places.write_enable.next = self.tail_beat.val() & !self.tail_word.q.val().get_bit(0);
         self.tail_places.write_address.next = self.tail_word.q.val().get_bits::<2>(1);
-        self.tail_places.write_data.next = self.beat.val().data;
+        self.tail_places.write_data.next = self.beat.data.val().data;
         self.tail_handles.write_enable.next = self.tail_beat.val() & self.tail_word.q.val().get_bit(0);
         self.tail_handles.write_address.next = self.tail_word.q.val().get_bits::<2>(1);
-        self.tail_handles.write_data.next = self.beat.val().data;
+        self.tail_handles.write_data.next = self.beat.data.val().data;
         if self.tail_beat.val() {
             self.tail_word.d.next = self.tail_word.q.val() + 1;
-            self.tail_failed.d.next = self.tail_failed.q.val() | self.beat.val().failed;
+            self.tail_failed.d.next = self.tail_failed.q.val() | self.beat.data.val().failed;
         }
 
         self.left_32.next = bit_cast::<32, 13>(self.left.q.val());
@@ -367,35 +315,37 @@ impl Logic for Scatter {
             self.next_piece.next = self.largest.val();
         }
         self.data.next = bit_cast::<64, 32>(self.position.q.val());
-        self.done_valid.next = self.state.q.val() == State::Done;
-        self.done_result.next = self.outcome.q.val();
-        self.done_index.next = self.index.q.val();
-        self.done_position.next = self.position.q.val();
+        self.done.valid.next = self.state.q.val() == State::Done;
+        self.done.data.next.result = self.outcome.q.val();
+        self.done.data.next.index = self.index.q.val();
+        self.done.data.next.position = self.position.q.val();
         self.busy.next = (self.state.q.val() != State::Idle) | self.out_valid.q.val();
 
         match self.state.q.val() {
             State::Idle => {
-                self.left.d.next = self.job_length.val();
-                self.place.d.next = self.job_index.val() + 2;
-                self.position.d.next = self.job_position.val();
+                self.left.d.next = self.job.data.val().length;
+                self.place.d.next = self.job.data.val().index + 2;
+                self.position.d.next = self.job.data.val().position;
                 self.block.d.next = bits::<7>(0);
-                if self.job_reading.val() {
+                if self.job.data.val().reading {
                     self.block.d.next = self.no_block.val();
-                    if self.kept.q.val() & !self.job_fresh.val() & (self.kept_vi.q.val() == self.job_vi.val())
+                    if self.kept.q.val()
+                        & !self.job.data.val().fresh
+                        & (self.kept_vi.q.val() == self.job.data.val().vi)
                     {
                         self.block.d.next = self.kept_block.q.val();
                     }
                 }
                 self.used.d.next = bits::<3>(0);
                 self.outcome.d.next = self.ok.val();
-                if self.job_valid.val() {
+                if self.job.valid.val() {
                     self.state.d.next = State::Segment;
                 }
             }
             State::Segment => {
                 self.tail_word.d.next = bits::<3>(0);
                 self.tail_failed.d.next = false;
-                if self.job_remote.val() {
+                if self.job.data.val().remote {
                     self.state.d.next = State::Measure;
                 } else if self.place.q.val() == bit_cast::<8, 9>(self.total.q.val()) {
                     self.outcome.d.next = self.too_long.val();
@@ -418,8 +368,8 @@ impl Logic for Scatter {
                 self.address.d.next = self.found_place.val() + self.data.val();
                 self.handle.d.next = self.found_handle.val().get_bits::<32>(0);
                 self.rest.d.next = self.found_handle.val().get_bits::<32>(32) - self.position.q.val();
-                if self.job_remote.val() {
-                    self.rest.d.next = self.job_left.val();
+                if self.job.data.val().remote {
+                    self.rest.d.next = self.job.data.val().left;
                 }
                 self.state.d.next = State::Cut;
             }
@@ -433,7 +383,7 @@ impl Logic for Scatter {
                 }
             }
             State::Ask => {
-                if self.access_ready.val() {
+                if self.access.ready.val() {
                     self.state.d.next = State::Verdict;
                 }
             }
@@ -443,7 +393,7 @@ impl Logic for Scatter {
                     self.granted.d.next = true;
                     self.reach.d.next = self.reach_first.val();
                     self.near.d.next = !self.reach_first.val().get_bits::<9>(4).any();
-                    if !self.verdict_ok.val() {
+                    if !self.verdict.data.val().ok {
                         self.granted.d.next = false;
                         self.outcome.d.next = self.refused.val();
                         self.state.d.next = State::Done;
@@ -462,24 +412,24 @@ impl Logic for Scatter {
             }
             State::AskTail => {
                 self.kept.d.next = false;
-                if self.access_ready.val() {
+                if self.access.ready.val() {
                     self.state.d.next = State::Tail;
                 }
             }
             State::Tail => {
-                if self.tail_beat.val() & self.beat.val().last {
+                if self.tail_beat.val() & self.beat.data.val().last {
                     self.block.d.next = self.want_block.val();
                     self.kept.d.next = self.reading.q.val();
-                    self.kept_vi.d.next = self.job_vi.val();
+                    self.kept_vi.d.next = self.job.data.val().vi;
                     self.kept_block.d.next = self.want_block.val();
                     self.state.d.next = State::Segment;
-                    if self.beat.val().refused | self.tail_failed.q.val() | self.beat.val().failed {
+                    if self.beat.data.val().refused | self.tail_failed.q.val() | self.beat.data.val().failed {
                         self.kept.d.next = false;
                     }
-                    if self.beat.val().refused {
+                    if self.beat.data.val().refused {
                         self.outcome.d.next = self.refused.val();
                         self.state.d.next = State::Done;
-                    } else if self.tail_failed.q.val() | self.beat.val().failed {
+                    } else if self.tail_failed.q.val() | self.beat.data.val().failed {
                         self.outcome.d.next = self.failed.val();
                         self.state.d.next = State::Done;
                     }

@@ -24,6 +24,7 @@
 use super::roster::Roster;
 use crate::bus::{FrameInfo, WriteBeat};
 use crate::prims::{Number, Ram, Skid};
+use crate::stream::{FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -34,11 +35,7 @@ pub struct Store {
     /// Empties the ring.
     pub reset: Signal<In, bool>,
     /// A word comes.
-    pub store_valid: Signal<In, bool>,
-    /// The word.
-    pub store_data: Signal<In, Bits<64>>,
-    /// Words may come.
-    pub store_ready: Signal<Out, bool>,
+    pub store: Sink<Bits<64>>,
     /// The words since the last `keep` or `drop` are a good frame.
     pub keep: Signal<In, bool>,
     /// They are none.
@@ -46,9 +43,7 @@ pub struct Store {
     /// With `keep`; `start` and `end` are not looked at.
     pub keep_info: Signal<In, FrameInfo>,
     /// A frame is on show.
-    pub info_valid: Signal<Out, bool>,
-    /// The frame.
-    pub info: Signal<Out, FrameInfo>,
+    pub info: FlowSource<FrameInfo>,
     /// It is taken.
     pub info_taken: Signal<In, bool>,
     /// It is set aside.
@@ -76,11 +71,7 @@ pub struct Store {
     /// Begin to show its payload.
     pub payload_start: Signal<In, bool>,
     /// A beat of payload is on show.
-    pub payload_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub payload_ready: Signal<In, bool>,
-    /// The beat.
-    pub payload: Signal<Out, WriteBeat>,
+    pub payload: Source<WriteBeat>,
     /// Words in use, or 2048: see the module's description.
     pub level: Signal<Out, Bits<12>>,
     ram: Ram<Bits<64>, 11>,
@@ -129,10 +120,10 @@ impl Logic for Store {
         self.roster.reset.next = self.reset.val();
 
         // In.
-        self.ram.write_enable.next = self.store_valid.val();
+        self.ram.write_enable.next = self.store.valid.val();
         self.ram.write_address.next = self.tail.q.val();
-        self.ram.write_data.next = self.store_data.val();
-        if self.store_valid.val() {
+        self.ram.write_data.next = self.store.data.val();
+        if self.store.valid.val() {
             self.tail.d.next = self.tail.q.val() + 1;
         }
         self.roster.keep.next = self.keep.val();
@@ -145,7 +136,7 @@ impl Logic for Store {
         if self.drop.val() {
             self.ram.write_address.next = self.whole.q.val();
             self.tail.d.next = self.whole.q.val();
-            if self.store_valid.val() {
+            if self.store.valid.val() {
                 self.tail.d.next = self.whole.q.val() + 1;
             }
         }
@@ -153,7 +144,7 @@ impl Logic for Store {
         self.places.next = self.roster.level.val();
         self.ready.d.next =
             (self.used.val() < self.most.val()) & (self.places.val() < self.most_places.val());
-        self.store_ready.next = self.ready.q.val();
+        self.store.ready.next = self.ready.q.val();
         self.shown_level.d.next = bit_cast::<12, 11>(self.used.val());
         // FRAME-12: less than half of the words, or of the places, is left.
         self.crowded.d.next = self.used.val().get_bit(10);
@@ -164,8 +155,7 @@ impl Logic for Store {
         self.level.next = self.shown_level.q.val();
 
         // The frame on show.
-        self.info_valid.next = self.roster.info_valid.val();
-        self.info.next = self.roster.info.val();
+        FlowSource::<FrameInfo>::link(&mut self.info, &mut self.roster.info);
         self.roster.info_taken.next = self.info_taken.val();
         self.roster.info_aside.next = self.info_aside.val();
         self.roster.info_drop.next = self.info_drop.val();
@@ -208,7 +198,7 @@ impl Logic for Store {
         if self.left.q.val() < self.lanes.val() {
             self.count.next = self.left.q.val();
         }
-        self.pop.next = self.valid.q.val() & self.skid.in_ready.val();
+        self.pop.next = self.valid.q.val() & self.skid.sink.ready.val();
         self.next_cursor.next = self.cursor.q.val();
         self.next_left.next = self.left.q.val() - self.count.val();
         self.valid.d.next = self.streaming.q.val();
@@ -223,14 +213,12 @@ impl Logic for Store {
         }
         self.cursor.d.next = self.next_cursor.val();
         self.ram.read_address.next = self.next_cursor.val();
-        self.skid.in_valid.next = self.valid.q.val();
-        self.skid.in_data.next.data = self.ram.read_data.val();
-        self.skid.in_data.next.start = self.lane.q.val();
-        self.skid.in_data.next.count = self.count.val().get_bits::<4>(0);
+        self.skid.sink.valid.next = self.valid.q.val();
+        self.skid.sink.data.next.data = self.ram.read_data.val();
+        self.skid.sink.data.next.start = self.lane.q.val();
+        self.skid.sink.data.next.count = self.count.val().get_bits::<4>(0);
         self.skid.reset.next = self.reset.val() | self.release_valid.val();
-        self.payload_valid.next = self.skid.out_valid.val();
-        self.payload.next = self.skid.out_data.val();
-        self.skid.out_ready.next = self.payload_ready.val();
+        Source::<WriteBeat>::link(&mut self.payload, &mut self.skid.source);
         if self.payload_start.val() {
             self.streaming.d.next = self.frame.val().length.any();
             self.valid.d.next = false;

@@ -16,6 +16,7 @@
 
 use crate::bus::FrameBeat;
 use crate::prims::Number;
+use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -25,18 +26,10 @@ pub struct Untag {
     pub clock: Signal<In, Clock>,
     /// Forgets the frame under way.
     pub reset: Signal<In, bool>,
-    /// A beat is offered.
-    pub in_valid: Signal<In, bool>,
-    /// It is taken.
-    pub in_ready: Signal<Out, bool>,
-    /// The beat offered.
-    pub in_data: Signal<In, FrameBeat>,
-    /// A beat is on show.
-    pub out_valid: Signal<Out, bool>,
-    /// It is taken.
-    pub out_ready: Signal<In, bool>,
-    /// The beat on show.
-    pub out_data: Signal<Out, FrameBeat>,
+    /// A beat is offered. The beat offered.
+    pub sink: Sink<FrameBeat>,
+    /// A beat is on show. The beat on show.
+    pub source: Source<FrameBeat>,
     /// With the last beat: there was a tag.
     pub out_tagged: Signal<Out, bool>,
     /// A frame is under way.
@@ -71,15 +64,15 @@ impl Logic for Untag {
         dff_setup!(self, clock, shown_valid, shown, index, shifted, held);
         dff_setup!(self, clock, flush, flush_count, flush_bad, shown_tagged);
         self.busy.next = self.shown_valid.q.val() | self.index.q.val().any() | self.flush.q.val();
-        self.out_valid.next = self.shown_valid.q.val();
-        self.out_data.next = self.shown.q.val();
+        self.source.valid.next = self.shown_valid.q.val();
+        self.source.data.next = self.shown.q.val();
         self.out_tagged.next = self.shown_tagged.q.val();
-        self.advance.next = self.out_ready.val() | !self.shown_valid.q.val();
-        self.in_ready.next = self.advance.val() & !self.flush.q.val();
-        self.take.next = self.in_valid.val() & self.advance.val() & !self.flush.q.val();
+        self.advance.next = self.source.ready.val() | !self.shown_valid.q.val();
+        self.sink.ready.next = self.advance.val() & !self.flush.q.val();
+        self.take.next = self.sink.valid.val() & self.advance.val() & !self.flush.q.val();
 
-        self.data.next = self.in_data.val().data;
-        self.count.next = self.in_data.val().count;
+        self.data.next = self.sink.data.val().data;
+        self.count.next = self.sink.data.val().count;
         self.joined.next = (bit_cast::<64, 32>(self.data.val().get_bits::<32>(0)) << 32)
             | bit_cast::<64, 32>(self.held.q.val());
         self.joined_count.next = self.count.val() + 4;
@@ -87,7 +80,7 @@ impl Logic for Untag {
         // FRAME-2: a frame is read without its tag.
         self.has_tag.next = (self.index.q.val() == bits::<2>(1))
             & (self.data.val().get_bits::<16>(32) == self.tag_type.val())
-            & !self.in_data.val().last;
+            & !self.sink.data.val().last;
 
         if self.advance.val() {
             self.shown_valid.d.next = false;
@@ -103,9 +96,9 @@ impl Logic for Untag {
         }
         if self.take.val() {
             self.shown_valid.d.next = true;
-            self.shown.d.next = self.in_data.val();
+            self.shown.d.next = self.sink.data.val();
             self.shown_tagged.d.next = self.shifted.q.val();
-            self.flush_bad.d.next = self.in_data.val().bad;
+            self.flush_bad.d.next = self.sink.data.val().bad;
             self.held.d.next = self.data.val().get_bits::<32>(32);
             if self.has_tag.val() {
                 self.shown_valid.d.next = false;
@@ -119,14 +112,14 @@ impl Logic for Untag {
                     self.shown.d.next.count = bits::<4>(8);
                     self.shown.d.next.last = false;
                     self.shown.d.next.bad = false;
-                    self.flush.d.next = self.in_data.val().last;
+                    self.flush.d.next = self.sink.data.val().last;
                     self.flush_count.d.next = self.rest_count.val();
                 }
             }
             if self.index.q.val() != bits::<2>(2) {
                 self.index.d.next = self.index.q.val() + 1;
             }
-            if self.in_data.val().last {
+            if self.sink.data.val().last {
                 self.index.d.next = bits::<2>(0);
                 self.shifted.d.next = false;
             }

@@ -94,17 +94,18 @@ impl Logic for Departures {
         if self.gone.val() {
             self.ended.d.next = self.ended.q.val() + 1;
         }
-        self.tails.in_valid.next = self.ends.val();
-        self.tails.in_data.next.vi = self.vi.val();
-        self.tails.in_data.next.mark = self.begun.q.val();
-        self.room.next = self.tails.in_ready.val();
-        self.past.next = self.ended.q.val() - self.tails.out_data.val().mark;
-        self.left_tail.d.next = self.tails.out_valid.val() & !self.past.val().get_bit(7) & !self.looks.val();
-        self.waits.next = self.tails.out_valid.val();
+        self.tails.sink.valid.next = self.ends.val();
+        self.tails.sink.data.next.vi = self.vi.val();
+        self.tails.sink.data.next.mark = self.begun.q.val();
+        self.room.next = self.tails.sink.ready.val();
+        self.past.next = self.ended.q.val() - self.tails.source.data.val().mark;
+        self.left_tail.d.next =
+            self.tails.source.valid.val() & !self.past.val().get_bit(7) & !self.looks.val();
+        self.waits.next = self.tails.source.valid.val();
         self.out.next = self.left_tail.q.val();
-        self.out_vi.next = self.tails.out_data.val().vi;
-        self.out_mark.next = self.tails.out_data.val().mark;
-        self.tails.out_ready.next = self.done.val();
+        self.out_vi.next = self.tails.source.data.val().vi;
+        self.out_mark.next = self.tails.source.data.val().mark;
+        self.tails.source.ready.next = self.done.val();
         if self.reset.val() {
             self.begun.d.next = bits::<8>(0);
             self.ended.d.next = bits::<8>(0);

@@ -29,8 +29,9 @@ use super::behind::Behind;
 use super::count::Count;
 use super::departures::Departures;
 use super::slots::{Progress, Slots};
-use crate::bus::{AckRequest, Commit, Mark, ReadRequest, Reply, Vi};
+use crate::bus::{AckRequest, Admission, Commit, Mark, ReadRequest, Reply, Vi};
 use crate::prims::{LutRam, RunQueue};
+use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{READ_DEPTH, VI_LOG2};
 use viaduct_spec::tables::receive;
@@ -112,59 +113,31 @@ pub struct Requests {
     /// Forgets what is under way; the queues stay until their rows are committed.
     pub reset: Signal<In, bool>,
     /// A peer reads.
-    pub request_valid: Signal<In, bool>,
-    /// What.
-    pub request: Signal<In, ReadRequest>,
+    pub request: FlowSink<ReadRequest>,
     /// Pulse: it is looked at.
-    pub answer_valid: Signal<Out, bool>,
-    /// It is kept.
-    pub answer_ok: Signal<Out, bool>,
-    /// The peer has no right to read.
-    pub answer_denied: Signal<Out, bool>,
-    /// PSNs of its answer, at least 1.
-    pub answer_packets: Signal<Out, Bits<24>>,
+    pub answer: FlowSource<Admission>,
     /// Write commands issued.
     pub issued: Signal<In, Mark>,
     /// Write commands retired.
     pub retired: Signal<In, Mark>,
     /// All that was received before is in memory, status and all.
     pub settled: Signal<In, bool>,
-    /// A table row.
-    pub commit_valid: Signal<In, bool>,
-    /// RECEIVE rows are ours.
-    pub commit: Signal<In, Commit>,
-    /// It is taken.
-    pub commit_ready: Signal<Out, bool>,
+    /// A table row. RECEIVE rows are ours.
+    pub commit: Sink<Commit>,
     /// A packet to send.
-    pub reply_valid: Signal<Out, bool>,
-    /// Which.
-    pub reply: Signal<Out, Reply>,
-    /// It is taken.
-    pub reply_ready: Signal<In, bool>,
+    pub reply: Source<Reply>,
     /// Pulse: the oldest packet taken has left, or was dropped.
     pub gone: Signal<In, bool>,
-    /// One could not be read.
-    pub failed_valid: Signal<In, bool>,
-    /// The NAK that says so.
-    pub failed: Signal<In, AckRequest>,
-    /// It is taken.
-    pub failed_ready: Signal<Out, bool>,
+    /// One could not be read. The NAK that says so.
+    pub failed: Sink<AckRequest>,
     /// A refusal to send.
-    pub word_valid: Signal<Out, bool>,
-    /// Which.
-    pub word: Signal<Out, AckRequest>,
-    /// It is taken.
-    pub word_ready: Signal<In, bool>,
+    pub word: Source<AckRequest>,
     /// VI whose acknowledgement is to leave.
     pub held_vi: Signal<In, Vi>,
     /// An answer of it comes first.
     pub held: Signal<Out, bool>,
     /// The answers of a VI are out.
-    pub free_valid: Signal<Out, bool>,
-    /// Which VI's.
-    pub free_vi: Signal<Out, Vi>,
-    /// It is taken.
-    pub free_ready: Signal<In, bool>,
+    pub free: Source<Vi>,
     /// A request was kept.
     pub count_request: Signal<Out, bool>,
     /// Answers wait, or are on their way.
@@ -271,7 +244,7 @@ impl Logic for Requests {
         self.fresh.d.next = self.step.q.val() == Step::Fetch;
         self.count.load.next = (self.step.q.val() == Step::Wait) | self.fresh.q.val();
         self.count.mtu.next = self.queue.val().mtu;
-        self.count.bytes.next = self.request.val().length;
+        self.count.bytes.next = self.request.data.val().length;
         self.count.some.next = false;
         if self.fresh.q.val() {
             self.count.bytes.next = self.left.val();
@@ -280,9 +253,9 @@ impl Logic for Requests {
         }
         // PSNs of a request and of a slot. Both ends are known the cycle before they are compared, and wait in
         // registers: sums of three are dear.
-        self.request_end.d.next = self.request.val().psn + self.packets.q.val();
+        self.request_end.d.next = self.request.data.val().psn + self.packets.q.val();
         self.slot_end.d.next = self.at.q.val().psn + self.count.packets.val();
-        self.distance.next = self.request.val().psn - self.at.q.val().start;
+        self.distance.next = self.request.data.val().psn - self.at.q.val().start;
         self.reach.next = self.request_end.q.val() - self.at.q.val().start;
         self.room.next = self.slot_end.q.val() - self.request_end.q.val();
         self.covered.next =
@@ -308,9 +281,9 @@ impl Logic for Requests {
         if self.is_last.val() {
             self.piece.next = self.left.val().get_bits::<13>(0);
         }
-        self.reply_valid.next = self.offered.q.val();
-        self.reply.next = self.offer.q.val();
-        if self.reply_ready.val() {
+        self.reply.valid.next = self.offered.q.val();
+        self.reply.data.next = self.offer.q.val();
+        if self.reply.ready.val() {
             self.offered.d.next = false;
         }
 
@@ -325,21 +298,21 @@ impl Logic for Requests {
         self.place.next = self.offer.q.val().address + bit_cast::<64, 13>(self.offer.q.val().length);
         self.psn.next = self.at.q.val().psn + 1;
         self.rest.next = self.at.q.val().left - bit_cast::<32, 13>(self.offer.q.val().length);
-        self.slots.new_handle.next = self.request.val().rkey;
+        self.slots.new_handle.next = self.request.data.val().rkey;
         self.slots.new_place.next = self.place.val();
         self.slots.new_progress.next.psn = self.psn.val();
         self.slots.new_progress.next.msn = self.at.q.val().msn;
         self.slots.new_progress.next.left = self.rest.val();
         self.slots.new_progress.next.first = false;
-        self.slots.new_progress.next.start = self.request.val().psn;
-        if self.request.val().again {
+        self.slots.new_progress.next.start = self.request.data.val().psn;
+        if self.request.data.val().again {
             self.slots.new_progress.next.start = self.at.q.val().start;
         }
         if self.keeps.val() {
-            self.slots.new_place.next = self.request.val().address;
-            self.slots.new_progress.next.psn = self.request.val().psn;
-            self.slots.new_progress.next.msn = self.request.val().msn;
-            self.slots.new_progress.next.left = self.request.val().length;
+            self.slots.new_place.next = self.request.data.val().address;
+            self.slots.new_progress.next.psn = self.request.data.val().psn;
+            self.slots.new_progress.next.msn = self.request.data.val().msn;
+            self.slots.new_progress.next.left = self.request.data.val().length;
             self.slots.new_progress.next.first = true;
         }
         if (self.step.q.val() == Step::Fetch) | (self.step.q.val() == Step::Progress) {
@@ -347,10 +320,10 @@ impl Logic for Requests {
         }
 
         // Commits.
-        self.word0.next = self.commit.val().word0;
-        self.word1.next = self.commit.val().word1;
+        self.word0.next = self.commit.data.val().word0;
+        self.word1.next = self.commit.data.val().word1;
         self.depth.next = self.word1.val().get_bits::<4>(40);
-        self.commit_ready.next = false;
+        self.commit.ready.next = false;
 
         // Who is held.
         self.departures.vi.next = self.vi.q.val();
@@ -363,26 +336,26 @@ impl Logic for Requests {
         self.departures.free.next = false;
         self.departures.held_vi.next = self.held_vi.val();
         self.held.next = self.departures.held.val();
-        self.free_valid.next = false;
-        self.free_vi.next = self.departures.out_vi.val();
+        self.free.valid.next = false;
+        self.free.data.next = self.departures.out_vi.val();
         self.holding.d.next =
             self.queue.val().pending.any() | (self.queue.val().mark != self.departures.out_mark.val());
         // In Free it comes a cycle later.
         self.weighed.d.next = false;
 
-        self.turn.push_valid.next = false;
-        self.turn.push_id.next = self.vi.q.val();
-        self.turn.pop_ready.next = false;
+        self.turn.push.valid.next = false;
+        self.turn.push.data.next = self.vi.q.val();
+        self.turn.pop.ready.next = false;
         self.rests.d.next = self.settled.val();
         self.since.next = self.retired.val() - self.mark.q.val();
-        self.failed_ready.next = false;
-        self.word_valid.next = self.step.q.val() == Step::Say;
-        self.word.next = self.failure.q.val();
+        self.failed.ready.next = false;
+        self.word.valid.next = self.step.q.val() == Step::Say;
+        self.word.data.next = self.failure.q.val();
         self.told.d.next = false;
-        self.answer_valid.next = self.told.q.val();
-        self.answer_ok.next = self.kept.q.val();
-        self.answer_denied.next = self.denied.q.val();
-        self.answer_packets.next = self.packets.q.val();
+        self.answer.valid.next = self.told.q.val();
+        self.answer.data.next.ok = self.kept.q.val();
+        self.answer.data.next.denied = self.denied.q.val();
+        self.answer.data.next.packets = self.packets.q.val();
         self.count_request.next = self.told.q.val() & self.kept.q.val();
         self.busy.next = (self.step.q.val() != Step::Idle)
             | self.turn.held.val()
@@ -393,23 +366,23 @@ impl Logic for Requests {
         match self.step.q.val() {
             Step::Idle => {
                 self.mark.d.next = self.issued.val();
-                if self.failed_valid.val() {
-                    self.vi.d.next = self.failed.val().vi;
-                    self.failure.d.next = self.failed.val();
+                if self.failed.valid.val() {
+                    self.vi.d.next = self.failed.data.val().vi;
+                    self.failure.d.next = self.failed.data.val();
                     self.step.d.next = Step::Fail;
                 } else if self.departures.out.val() {
                     self.vi.d.next = self.departures.out_vi.val();
                     self.step.d.next = Step::Free;
-                } else if self.request_valid.val() & !self.told.q.val() {
-                    self.vi.d.next = self.request.val().vi;
+                } else if self.request.valid.val() & !self.told.q.val() {
+                    self.vi.d.next = self.request.data.val().vi;
                     self.step.d.next = Step::Wait;
-                } else if self.commit_valid.val() {
-                    self.vi.d.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
+                } else if self.commit.valid.val() {
+                    self.vi.d.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
                     if !self.departures.under_way.val()
                         & !self.departures.waits.val()
                         & !self.offered.q.val()
                         & !self.turn.busy.val()
-                        & (self.vi.q.val() == bit_cast::<VI_LOG2, 16>(self.commit.val().row))
+                        & (self.vi.q.val() == bit_cast::<VI_LOG2, 16>(self.commit.data.val().row))
                     {
                         // LIFE-2: with a RECEIVE row the reads of before are forgotten.
                         self.stored.next.oldest = bits::<2>(0);
@@ -425,11 +398,11 @@ impl Logic for Requests {
                         self.stored.next.mtu = self.word0.val().get_bits::<3>(58);
                         self.stores.next = true;
                         self.departures.free.next = true;
-                        self.commit_ready.next = true;
+                        self.commit.ready.next = true;
                     }
-                } else if self.turn.pop_valid.val() & !self.offered.q.val() & self.departures.room.val() {
-                    self.turn.pop_ready.next = true;
-                    self.vi.d.next = self.turn.pop_id.val();
+                } else if self.turn.pop.valid.val() & !self.offered.q.val() & self.departures.room.val() {
+                    self.turn.pop.ready.next = true;
+                    self.vi.d.next = self.turn.pop.data.val();
                     self.step.d.next = Step::Pick;
                 }
                 self.tries.d.next = bits::<2>(3);
@@ -438,7 +411,7 @@ impl Logic for Requests {
             Step::Wait => {
                 self.slot.d.next = self.queue.val().oldest;
                 // RSP-7: a read is executed behind the writes before it; of Reliable Reception when they are in memory.
-                if !self.since.val().get_bit(7) & (self.rests.q.val() | !self.request.val().reception) {
+                if !self.since.val().get_bit(7) & (self.rests.q.val() | !self.request.data.val().reception) {
                     self.step.d.next = Step::Count;
                 }
             }
@@ -455,7 +428,7 @@ impl Logic for Requests {
             Step::Sort => {
                 // RSP-6: whether the VI may be read at all comes first (RSP-5).
                 self.denied.d.next = !self.known.q.val().depth.any();
-                if self.request.val().again {
+                if self.request.data.val().again {
                     self.step.d.next = Step::Search;
                 } else if self.full.q.val() {
                     self.kept.d.next = false;
@@ -498,7 +471,7 @@ impl Logic for Requests {
             Step::Note => {
                 self.stored.next.pending = self.pending.val() | self.one.val();
                 self.stored.next.used = self.used.val() | self.one.val();
-                if self.request.val().again {
+                if self.request.data.val().again {
                     // RSP-1: in place of what has not left of that answer and of those behind it.
                     self.stored.next.pending =
                         (self.pending.val() & !self.behind.behind.val()) | self.one.val();
@@ -509,7 +482,7 @@ impl Logic for Requests {
                     self.slots.write.next = true;
                     self.stores.next = true;
                     self.departures.hold.next = true;
-                    self.turn.push_valid.next = true;
+                    self.turn.push.valid.next = true;
                     self.kept.d.next = true;
                     self.told.d.next = true;
                     self.step.d.next = Step::Idle;
@@ -560,7 +533,7 @@ impl Logic for Requests {
             }
             Step::Shift => {
                 self.slots.write.next = true;
-                self.turn.push_valid.next = self.pending.val().any();
+                self.turn.push.valid.next = self.pending.val().any();
                 self.step.d.next = Step::Store;
             }
             Step::Store => {
@@ -570,15 +543,15 @@ impl Logic for Requests {
             // An answer is out; if another request came meanwhile, its answer brings this again.
             Step::Free => {
                 self.weighed.d.next = true;
-                self.free_valid.next = self.weighed.q.val() & !self.holding.q.val();
-                if self.weighed.q.val() & (self.holding.q.val() | self.free_ready.val()) {
+                self.free.valid.next = self.weighed.q.val() & !self.holding.q.val();
+                if self.weighed.q.val() & (self.holding.q.val() | self.free.ready.val()) {
                     self.departures.free.next = !self.holding.q.val();
                     self.departures.done.next = true;
                     self.step.d.next = Step::Idle;
                 }
             }
             Step::Fail => {
-                self.failed_ready.next = true;
+                self.failed.ready.next = true;
                 // RSP-6: no answer comes behind one that cannot be made.
                 self.stored.next.pending = bits::<4>(0);
                 self.stored.next.used = bits::<4>(0);
@@ -587,7 +560,7 @@ impl Logic for Requests {
                 self.step.d.next = Step::Say;
             }
             Step::Say => {
-                if self.word_ready.val() {
+                if self.word.ready.val() {
                     self.step.d.next = Step::Idle;
                 }
             }

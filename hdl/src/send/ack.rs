@@ -25,6 +25,7 @@
 use super::FlushRead;
 use crate::bus::{word, Access, AckRequest, Commit, ReadBeat, Vi};
 use crate::prims::{Fifo, Number, Ram, RunQueue};
+use crate::stream::{FlowSink, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 
@@ -68,51 +69,27 @@ pub struct Ack {
     /// Forgets everything.
     pub reset: Signal<In, bool>,
     /// An acknowledgement is asked for.
-    pub request_valid: Signal<In, bool>,
-    /// Which.
-    pub request: Signal<In, AckRequest>,
+    pub request: Sink<AckRequest>,
     /// Write commands issued before it, modulo 256.
     pub request_mark: Signal<In, Bits<8>>,
-    /// It is taken.
-    pub request_ready: Signal<Out, bool>,
     /// Write commands retired, modulo 256.
     pub retired: Signal<In, Bits<8>>,
     /// A table row is on the bus; somebody else takes it.
-    pub commit_valid: Signal<In, bool>,
-    /// The row.
-    pub commit: Signal<In, Commit>,
-    /// Memory is wanted: see [`FlushRead`].
-    pub access_valid: Signal<Out, bool>,
-    /// The access, a read.
-    pub access: Signal<Out, Access>,
-    /// It is taken.
-    pub access_ready: Signal<In, bool>,
+    pub commit: FlowSink<Commit>,
+    /// Memory is wanted: see [`FlushRead`]. The access, a read.
+    pub access: Source<Access>,
     /// Data read.
-    pub beat_valid: Signal<In, bool>,
-    /// The data.
-    pub beat: Signal<In, ReadBeat>,
+    pub beat: FlowSink<ReadBeat>,
     /// A refusal of [`Requests`](crate::reply::Requests); taken while no other request is offered.
-    pub word_valid: Signal<In, bool>,
-    /// Which.
-    pub word: Signal<In, AckRequest>,
-    /// It is taken.
-    pub word_ready: Signal<Out, bool>,
+    pub word: Sink<AckRequest>,
     /// VI whose turn it is.
     pub held_vi: Signal<Out, Vi>,
     /// Answers to its peer's reads go first.
     pub held: Signal<In, bool>,
-    /// They have left.
-    pub free_valid: Signal<In, bool>,
-    /// Of this VI.
-    pub free_vi: Signal<In, Vi>,
-    /// It is queued again.
-    pub free_ready: Signal<Out, bool>,
+    /// They have left. Of this VI.
+    pub free: Sink<Vi>,
     /// An acknowledgement may be sent.
-    pub ack_valid: Signal<Out, bool>,
-    /// Which.
-    pub ack: Signal<Out, AckRequest>,
-    /// It is being sent.
-    pub ack_ready: Signal<In, bool>,
+    pub ack: Source<AckRequest>,
     /// A receiver-not-ready answer leaves.
     pub count_rnr: Signal<Out, bool>,
     /// Something waits.
@@ -162,18 +139,18 @@ impl Logic for Ack {
         self.turn.reset.next = self.reset.val();
         self.flush.reset.next = self.reset.val();
 
-        self.marked.next.vi = self.request.val().vi;
-        self.marked.next.psn = self.request.val().psn;
-        self.marked.next.msn = self.request.val().msn;
-        self.marked.next.syndrome = self.request.val().syndrome;
-        self.marked.next.kind = self.request.val().kind;
-        self.marked.next.reception = self.request.val().reception;
-        if !self.request_valid.val() {
-            self.marked.next.vi = self.word.val().vi;
-            self.marked.next.psn = self.word.val().psn;
-            self.marked.next.msn = self.word.val().msn;
-            self.marked.next.syndrome = self.word.val().syndrome;
-            self.marked.next.kind = self.word.val().kind;
+        self.marked.next.vi = self.request.data.val().vi;
+        self.marked.next.psn = self.request.data.val().psn;
+        self.marked.next.msn = self.request.data.val().msn;
+        self.marked.next.syndrome = self.request.data.val().syndrome;
+        self.marked.next.kind = self.request.data.val().kind;
+        self.marked.next.reception = self.request.data.val().reception;
+        if !self.request.valid.val() {
+            self.marked.next.vi = self.word.data.val().vi;
+            self.marked.next.psn = self.word.data.val().psn;
+            self.marked.next.msn = self.word.data.val().msn;
+            self.marked.next.syndrome = self.word.data.val().syndrome;
+            self.marked.next.kind = self.word.data.val().kind;
             self.marked.next.reception = false;
         }
         // The mark is at most 127 commands ahead of what is retired, or behind.
@@ -187,58 +164,54 @@ impl Logic for Ack {
             (bit_cast::<16, 8>(self.lap.val()) << 8) | bit_cast::<16, 8>(self.retired.val());
         self.ahead_by.next = self.request_mark.val() - self.retired.val();
         self.extended.next = bits::<16>(0);
-        if self.request_valid.val() {
+        if self.request.valid.val() {
             self.extended.next = bit_cast::<16, 8>(self.ahead_by.val());
             if self.ahead_by.val().get_bit(7) {
                 self.extended.next = bit_cast::<16, 8>(self.ahead_by.val()) | bits::<16>(0xff00);
             }
         }
         self.marked.next.mark = self.all_retired.val() + self.extended.val();
-        self.requests.in_valid.next = self.request_valid.val() | self.word_valid.val();
-        self.word_ready.next = self.requests.in_ready.val() & !self.request_valid.val();
-        self.requests.in_data.next = self.marked.val();
-        self.request_ready.next = self.requests.in_ready.val();
+        self.requests.sink.valid.next = self.request.valid.val() | self.word.valid.val();
+        self.word.ready.next = self.requests.sink.ready.val() & !self.request.valid.val();
+        self.requests.sink.data.next = self.marked.val();
+        self.request.ready.next = self.requests.sink.ready.val();
 
-        self.ack_valid.next = self.offered.q.val();
-        self.ack.next = self.offer.q.val();
-        if self.ack_ready.val() {
+        self.ack.valid.next = self.offered.q.val();
+        self.ack.data.next = self.offer.q.val();
+        if self.ack.ready.val() {
             self.offered.d.next = false;
         }
-        self.waits.next = self.requests.out_valid.val() | self.flush.busy.val();
-        self.busy.next = self.requests.out_valid.val()
+        self.waits.next = self.requests.source.valid.val() | self.flush.busy.val();
+        self.busy.next = self.requests.source.valid.val()
             | self.flush.busy.val()
             | self.turn.held.val()
             | self.offered.q.val();
 
         // RSP-7: its writes have left.
         // Signed: the write engine may have retired more than was issued at the mark, or not yet as much.
-        self.since.next = self.all_retired.val() - self.requests.out_data.val().mark;
-        self.requests.out_ready.next = self.left.q.val() & self.flush.in_ready.val();
-        self.left.d.next = self.requests.out_valid.val()
+        self.since.next = self.all_retired.val() - self.requests.source.data.val().mark;
+        self.requests.source.ready.next = self.left.q.val() & self.flush.sink.ready.val();
+        self.left.d.next = self.requests.source.valid.val()
             & !self.since.val().get_bit(15)
-            & !(self.left.q.val() & self.flush.in_ready.val());
-        self.flush.in_valid.next = self.left.q.val();
-        self.flush.in_request.next.vi = self.requests.out_data.val().vi;
-        self.flush.in_request.next.psn = self.requests.out_data.val().psn;
-        self.flush.in_request.next.msn = self.requests.out_data.val().msn;
-        self.flush.in_request.next.syndrome = self.requests.out_data.val().syndrome;
-        self.flush.in_request.next.kind = self.requests.out_data.val().kind;
-        self.flush.in_request.next.reception = self.requests.out_data.val().reception;
-        self.flush.out_ready.next = false;
-        self.flush.commit_valid.next = self.commit_valid.val();
-        self.flush.commit.next = self.commit.val();
-        self.flush.access_ready.next = self.access_ready.val();
-        self.access_valid.next = self.flush.access_valid.val();
-        self.access.next = self.flush.access.val();
-        self.flush.beat_valid.next = self.beat_valid.val();
-        self.flush.beat.next = self.beat.val();
-        self.request_now.next = self.flush.out_request.val();
+            & !(self.left.q.val() & self.flush.sink.ready.val());
+        self.flush.sink.valid.next = self.left.q.val();
+        self.flush.sink.data.next.vi = self.requests.source.data.val().vi;
+        self.flush.sink.data.next.psn = self.requests.source.data.val().psn;
+        self.flush.sink.data.next.msn = self.requests.source.data.val().msn;
+        self.flush.sink.data.next.syndrome = self.requests.source.data.val().syndrome;
+        self.flush.sink.data.next.kind = self.requests.source.data.val().kind;
+        self.flush.sink.data.next.reception = self.requests.source.data.val().reception;
+        self.flush.source.ready.next = false;
+        FlowSink::<Commit>::link(&mut self.commit, &mut self.flush.commit);
+        Source::<Access>::link(&mut self.access, &mut self.flush.access);
+        FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.flush.beat);
+        self.request_now.next = self.flush.source.data.val();
 
-        self.turn.push_valid.next = false;
-        self.turn.push_id.next = self.request_now.val().vi;
-        self.turn.pop_ready.next = false;
-        self.free_ready.next = false;
-        self.held_vi.next = self.turn.pop_id.val();
+        self.turn.push.valid.next = false;
+        self.turn.push.data.next = self.request_now.val().vi;
+        self.turn.pop.ready.next = false;
+        self.free.ready.next = false;
+        self.held_vi.next = self.turn.pop.data.val();
         self.rows.read_address.next = self.request_now.val().vi;
         self.rows.write_enable.next = false;
         self.rows.write_address.next = self.request_now.val().vi;
@@ -257,7 +230,7 @@ impl Logic for Ack {
         self.row.next.last = self.request_now.val().kind == self.last_word.val();
         self.syndrome.next = self.offer.q.val().syndrome;
         self.count_rnr.next = self.offered.q.val()
-            & self.ack_ready.val()
+            & self.ack.ready.val()
             & (self.offer.q.val().kind == self.say.val())
             & (self.syndrome.val().get_bits::<2>(5) == bits::<2>(1));
 
@@ -273,14 +246,14 @@ impl Logic for Ack {
                 }
             }
             Step::Idle => {
-                if self.free_valid.val() & !self.turn.busy.val() {
-                    self.turn.push_valid.next = true;
-                    self.turn.push_id.next = self.free_vi.val();
-                    self.free_ready.next = true;
-                } else if self.turn.pop_valid.val() & !self.offered.q.val() {
-                    self.rows.read_address.next = self.turn.pop_id.val();
+                if self.free.valid.val() & !self.turn.busy.val() {
+                    self.turn.push.valid.next = true;
+                    self.turn.push.data.next = self.free.data.val();
+                    self.free.ready.next = true;
+                } else if self.turn.pop.valid.val() & !self.offered.q.val() {
+                    self.rows.read_address.next = self.turn.pop.data.val();
                     self.step.d.next = Step::Load;
-                } else if self.flush.out_valid.val() & !self.turn.busy.val() {
+                } else if self.flush.source.valid.val() & !self.turn.busy.val() {
                     self.step.d.next = Step::Judge;
                 }
             }
@@ -290,7 +263,7 @@ impl Logic for Ack {
                 self.step.d.next = Step::Merge;
             }
             Step::Merge => {
-                self.flush.out_ready.next = true;
+                self.flush.source.ready.next = true;
                 if self.request_now.val().kind == self.forget.val() {
                     self.row.next.waiting = false;
                     self.rows.write_enable.next = true;
@@ -303,18 +276,18 @@ impl Logic for Ack {
                     self.row.next = self.rows.read_data.val();
                     self.row.next.waiting = true;
                     self.rows.write_enable.next = self.request_now.val().kind == self.say_again.val();
-                    self.turn.push_valid.next = self.request_now.val().kind == self.say_again.val();
+                    self.turn.push.valid.next = self.request_now.val().kind == self.say_again.val();
                 } else if !self.kept.q.val() & (self.request_now.val().kind != self.say_again.val()) {
                     self.rows.write_enable.next = true;
-                    self.turn.push_valid.next = true;
+                    self.turn.push.valid.next = true;
                 }
                 self.step.d.next = Step::Idle;
             }
             Step::Load => {
-                self.turn.pop_ready.next = true;
+                self.turn.pop.ready.next = true;
                 // RSP-7: not ahead of the answer to a read before it.
                 self.offered.d.next = self.rows.read_data.val().waiting & !self.held.val();
-                self.offer.d.next.vi = self.turn.pop_id.val();
+                self.offer.d.next.vi = self.turn.pop.data.val();
                 self.offer.d.next.psn = self.rows.read_data.val().psn;
                 self.offer.d.next.msn = self.rows.read_data.val().msn;
                 self.offer.d.next.syndrome = self.rows.read_data.val().syndrome;
@@ -324,7 +297,7 @@ impl Logic for Ack {
                 self.row.next.waiting = false;
                 // What is held stays, and its VI is queued again when it is free.
                 self.rows.write_enable.next = !self.held.val();
-                self.rows.write_address.next = self.turn.pop_id.val();
+                self.rows.write_address.next = self.turn.pop.data.val();
                 self.step.d.next = Step::Idle;
             }
             _ => {

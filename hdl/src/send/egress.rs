@@ -14,6 +14,7 @@
 
 use crate::bus::FrameBeat;
 use crate::prims::Number;
+use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -24,27 +25,15 @@ pub struct Egress {
     /// Drops what is under way.
     pub reset: Signal<In, bool>,
     /// A beat of an untagged frame.
-    pub frame_valid: Signal<In, bool>,
-    /// The beat.
-    pub frame: Signal<In, FrameBeat>,
+    pub frame: Sink<FrameBeat>,
     /// The frame is for ourselves.
     pub frame_loopback: Signal<In, bool>,
     /// VLAN tag in wire order, first byte in bits 7:0; 0: none.
     pub frame_vlan: Signal<In, Bits<32>>,
-    /// The beat is taken.
-    pub frame_ready: Signal<Out, bool>,
     /// A beat for the MAC.
-    pub tx_valid: Signal<Out, bool>,
-    /// The beat.
-    pub tx: Signal<Out, FrameBeat>,
-    /// It is taken.
-    pub tx_ready: Signal<In, bool>,
+    pub tx: Source<FrameBeat>,
     /// A beat for our own receive side.
-    pub loopback_valid: Signal<Out, bool>,
-    /// The beat.
-    pub loopback: Signal<Out, FrameBeat>,
-    /// It is taken.
-    pub loopback_ready: Signal<In, bool>,
+    pub loopback: Source<FrameBeat>,
     /// A frame has gone.
     pub count_frame: Signal<Out, bool>,
     held_valid: DFF<bool>,
@@ -69,21 +58,21 @@ impl Logic for Egress {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, held_valid, held, held_loopback, index, pushed, tail);
-        self.tx_valid.next = self.held_valid.q.val() & !self.held_loopback.q.val();
-        self.tx.next = self.held.q.val();
-        self.loopback_valid.next = self.held_valid.q.val() & self.held_loopback.q.val();
-        self.loopback.next = self.held.q.val();
+        self.tx.valid.next = self.held_valid.q.val() & !self.held_loopback.q.val();
+        self.tx.data.next = self.held.q.val();
+        self.loopback.valid.next = self.held_valid.q.val() & self.held_loopback.q.val();
+        self.loopback.data.next = self.held.q.val();
         self.advance.next = !self.held_valid.q.val()
-            | (self.held_loopback.q.val() & self.loopback_ready.val())
-            | (!self.held_loopback.q.val() & self.tx_ready.val());
-        self.frame_ready.next = self.advance.val() & !self.tail.q.val().any();
+            | (self.held_loopback.q.val() & self.loopback.ready.val())
+            | (!self.held_loopback.q.val() & self.tx.ready.val());
+        self.frame.ready.next = self.advance.val() & !self.tail.q.val().any();
         self.count_frame.next = self.held_valid.q.val() & self.advance.val() & self.held.q.val().last;
 
         self.with_tag.next = self.frame_vlan.val().any() & !self.frame_loopback.val();
-        self.low.next = bit_cast::<32, 64>(self.frame.val().data);
-        self.high.next = bit_cast::<32, 64>(self.frame.val().data >> 32);
-        self.longer.next = self.frame.val().count + self.four.val();
-        self.left.next = self.frame.val().count - self.four.val();
+        self.low.next = bit_cast::<32, 64>(self.frame.data.val().data);
+        self.high.next = bit_cast::<32, 64>(self.frame.data.val().data >> 32);
+        self.longer.next = self.frame.data.val().count + self.four.val();
+        self.left.next = self.frame.data.val().count - self.four.val();
 
         if self.advance.val() {
             self.held_valid.d.next = false;
@@ -93,9 +82,9 @@ impl Logic for Egress {
                 self.held.d.next.count = self.tail.q.val();
                 self.held.d.next.last = true;
                 self.tail.d.next = bits::<4>(0);
-            } else if self.frame_valid.val() {
+            } else if self.frame.valid.val() {
                 self.held_valid.d.next = true;
-                self.held.d.next = self.frame.val();
+                self.held.d.next = self.frame.data.val();
                 self.held_loopback.d.next = self.frame_loopback.val();
                 self.pushed.d.next = self.high.val();
                 if self.with_tag.val() & self.index.q.val().any() {
@@ -106,8 +95,8 @@ impl Logic for Egress {
                         self.held.d.next.data = (bit_cast::<64, 32>(self.frame_vlan.val()) << 32)
                             | bit_cast::<64, 32>(self.low.val());
                     }
-                    if self.frame.val().last {
-                        if self.frame.val().count > self.four.val() {
+                    if self.frame.data.val().last {
+                        if self.frame.data.val().count > self.four.val() {
                             self.held.d.next.count = bits::<4>(8);
                             self.held.d.next.last = false;
                             self.tail.d.next = self.left.val();
@@ -121,7 +110,7 @@ impl Logic for Egress {
                 } else {
                     self.index.d.next = bits::<2>(2);
                 }
-                if self.frame.val().last {
+                if self.frame.data.val().last {
                     self.index.d.next = bits::<2>(0);
                 }
             }

@@ -18,6 +18,7 @@
 
 use crate::bus::{client, Access, AckRequest, Commit, ReadBeat};
 use crate::prims::{Fifo, Number};
+use crate::stream::{FlowSink, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::tables::{table, work_queue};
 
@@ -36,31 +37,15 @@ pub struct FlushRead {
     /// Forgets requests and arena.
     pub reset: Signal<In, bool>,
     /// A table row is on the bus; somebody else takes it.
-    pub commit_valid: Signal<In, bool>,
-    /// The row.
-    pub commit: Signal<In, Commit>,
+    pub commit: FlowSink<Commit>,
     /// A request's writes have left the edge.
-    pub in_valid: Signal<In, bool>,
-    /// The request.
-    pub in_request: Signal<In, AckRequest>,
-    /// It is taken.
-    pub in_ready: Signal<Out, bool>,
+    pub sink: Sink<AckRequest>,
     /// It may be said.
-    pub out_valid: Signal<Out, bool>,
-    /// The request.
-    pub out_request: Signal<Out, AckRequest>,
-    /// It is taken.
-    pub out_ready: Signal<In, bool>,
-    /// Memory is wanted.
-    pub access_valid: Signal<Out, bool>,
-    /// The access, a read.
-    pub access: Signal<Out, Access>,
-    /// It is taken.
-    pub access_ready: Signal<In, bool>,
+    pub source: Source<AckRequest>,
+    /// Memory is wanted. The access, a read.
+    pub access: Source<Access>,
     /// Data read.
-    pub beat_valid: Signal<In, bool>,
-    /// The data.
-    pub beat: Signal<In, ReadBeat>,
+    pub beat: FlowSink<ReadBeat>,
     /// Requests wait.
     pub busy: Signal<Out, bool>,
     requests: Fifo<AckRequest, 4, 5>,
@@ -101,64 +86,63 @@ impl Logic for FlushRead {
         clock!(self, clock, requests);
         self.requests.reset.next = self.reset.val();
 
-        self.word_0.next = self.commit.val().word0;
-        self.word_1.next = self.commit.val().word1;
-        if self.commit_valid.val()
-            & (self.commit.val().target == self.work_queues.val())
+        self.word_0.next = self.commit.data.val().word0;
+        self.word_1.next = self.commit.data.val().word1;
+        if self.commit.valid.val()
+            & (self.commit.data.val().target == self.work_queues.val())
             & self.word_0.val().get_bit(54)
         {
             self.region.d.next = self.word_0.val().get_bits::<16>(34);
             self.offset.d.next = self.word_0.val().get_bits::<34>(0);
             self.tag.d.next = self.word_1.val().get_bits::<16>(0);
         }
-        self.access_valid.next = self.step.q.val() == Step::Ask;
-        self.access.next.address = bit_cast::<64, 34>(self.offset.q.val()) << 6;
-        self.access.next.span = bits::<32>(8);
-        self.access.next.length = bits::<13>(8);
-        self.access.next.region = self.region.q.val();
-        self.access.next.key = bits::<16>(0);
-        self.access.next.tag = self.tag.q.val();
-        self.access.next.by_offset = true;
-        self.access.next.system = true;
-        self.access.next.write = false;
-        self.access.next.clip = false;
-        self.access.next.remote = bits::<2>(0);
-        self.access.next.user = bits::<8>(0);
+        self.access.valid.next = self.step.q.val() == Step::Ask;
+        self.access.data.next.address = bit_cast::<64, 34>(self.offset.q.val()) << 6;
+        self.access.data.next.span = bits::<32>(8);
+        self.access.data.next.length = bits::<13>(8);
+        self.access.data.next.region = self.region.q.val();
+        self.access.data.next.key = bits::<16>(0);
+        self.access.data.next.tag = self.tag.q.val();
+        self.access.data.next.by_offset = true;
+        self.access.data.next.system = true;
+        self.access.data.next.write = false;
+        self.access.data.next.clip = false;
+        self.access.data.next.remote = bits::<2>(0);
+        self.access.data.next.user = bits::<8>(0);
 
         // In and out.
-        self.requests.in_valid.next = self.in_valid.val();
-        self.requests.in_data.next = self.in_request.val();
-        self.in_ready.next = self.requests.in_ready.val();
-        self.enters.next = self.in_valid.val() & self.requests.in_ready.val();
+        Sink::<AckRequest>::link(&mut self.sink, &mut self.requests.sink);
+        self.enters.next = self.sink.valid.val() & self.requests.sink.ready.val();
         if self.enters.val() {
             self.entered.d.next = self.entered.q.val() + 1;
         }
         // RSP-7: Reliable Reception waits for a read behind the last write.
         self.in_memory.next =
-            !self.requests.out_data.val().reception | (self.covered.q.val() != self.oldest.q.val());
-        self.out_valid.next = self.requests.out_valid.val() & self.in_memory.val();
-        self.out_request.next = self.requests.out_data.val();
-        self.busy.next = self.requests.out_valid.val();
+            !self.requests.source.data.val().reception | (self.covered.q.val() != self.oldest.q.val());
+        self.source.valid.next = self.requests.source.valid.val() & self.in_memory.val();
+        self.source.data.next = self.requests.source.data.val();
+        self.busy.next = self.requests.source.valid.val();
 
-        self.answered.next =
-            self.beat_valid.val() & (self.beat.val().client == self.me.val()) & self.beat.val().last;
+        self.answered.next = self.beat.valid.val()
+            & (self.beat.data.val().client == self.me.val())
+            & self.beat.data.val().last;
         self.fails.next = false;
         match self.step.q.val() {
             Step::Idle => {
                 self.covering.d.next = self.entered.q.val();
-                if self.requests.out_valid.val() & !self.in_memory.val() {
+                if self.requests.source.valid.val() & !self.in_memory.val() {
                     self.step.d.next = Step::Ask;
                 }
             }
             Step::Ask => {
-                if self.access_ready.val() {
+                if self.access.ready.val() {
                     self.step.d.next = Step::Wait;
                 }
             }
             Step::Wait => {
                 if self.answered.val() {
                     self.step.d.next = Step::Idle;
-                    self.fails.next = self.beat.val().refused | self.beat.val().failed;
+                    self.fails.next = self.beat.data.val().refused | self.beat.data.val().failed;
                 }
             }
             _ => {
@@ -167,8 +151,8 @@ impl Logic for FlushRead {
         }
 
         // The oldest of a read under way stays until it is back: so what that covers lies in front of it.
-        self.leaves.next = (self.out_valid.val() & self.out_ready.val()) | self.fails.val();
-        self.requests.out_ready.next = self.leaves.val();
+        self.leaves.next = (self.source.valid.val() & self.source.ready.val()) | self.fails.val();
+        self.requests.source.ready.next = self.leaves.val();
         if self.leaves.val() {
             self.oldest.d.next = self.oldest.q.val() + 1;
             if self.covered.q.val() == self.oldest.q.val() {

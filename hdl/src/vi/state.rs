@@ -21,6 +21,7 @@
 use super::Settle;
 use crate::bus::{Commit, Event, Fault, StateWrite, Vi};
 use crate::prims::{Arbiter, Fifo, LutRam, Number};
+use crate::stream::{FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::register::event_code;
@@ -42,11 +43,7 @@ pub struct ViState {
     /// Forgets events. The states themselves are cleared by commits.
     pub reset: Signal<In, bool>,
     /// A row of VI_STATE.
-    pub commit_valid: Signal<In, bool>,
-    /// Its contents.
-    pub commit: Signal<In, Commit>,
-    /// It is taken.
-    pub commit_ready: Signal<Out, bool>,
+    pub commit: Sink<Commit>,
     /// Faults: bit 0 fetch, 1 transmit, 2 receive, 3 sends, 4 writer, 5 completion queues.
     pub fault_valid: Signal<In, Bits<6>>,
     /// Fault of `fetch`.
@@ -63,20 +60,14 @@ pub struct ViState {
     pub queues_fault: Signal<In, Fault>,
     /// Which fault is taken.
     pub fault_ready: Signal<Out, Bits<6>>,
-    /// A VI has changed its state.
-    pub state_valid: Signal<Out, bool>,
-    /// Which, and to what.
-    pub state: Signal<Out, StateWrite>,
+    /// A VI has changed its state. Which, and to what.
+    pub state: FlowSource<StateWrite>,
     /// VI to look up.
     pub query_vi: Signal<In, Vi>,
     /// Its state.
     pub query_state: Signal<Out, Bits<2>>,
     /// There is an event.
-    pub event_valid: Signal<Out, bool>,
-    /// The oldest.
-    pub event_word: Signal<Out, Event>,
-    /// It is taken.
-    pub event_ready: Signal<In, bool>,
+    pub event: Source<Event>,
     /// One that was taken is not in the error ring yet.
     pub event_writing: Signal<In, bool>,
     /// Begin to wait for the events of before.
@@ -138,8 +129,8 @@ impl Logic for ViState {
         self.query_states.write_data.next = self.told.q.val().state;
         self.query_states.read_address.next = self.query_vi.val();
         self.query_state.next = self.query_states.read_data.val();
-        self.state_valid.next = self.telling.q.val();
-        self.state.next = self.told.q.val();
+        self.state.valid.next = self.telling.q.val();
+        self.state.data.next = self.told.q.val();
 
         self.vi_state.next = self.states.read_data.val();
         self.own.next = self.granted.q.val().get_bit(0)
@@ -160,28 +151,26 @@ impl Logic for ViState {
         self.new_event.next.vi = self.fault.q.val().vi;
         self.new_event.next.receive = self.fault.q.val().receive;
         self.new_event.next.broke = self.telling.q.val();
-        self.events.in_data.next = self.new_event.val();
-        self.events.in_valid.next = self.reports.q.val();
+        self.events.sink.data.next = self.new_event.val();
+        self.events.sink.valid.next = self.reports.q.val();
         self.reports.d.next = false;
-        self.events.out_ready.next = self.event_ready.val();
-        self.event_valid.next = self.events.out_valid.val();
-        self.event_word.next = self.events.out_data.val();
+        Source::<Event>::link(&mut self.event, &mut self.events.source);
 
         self.arbiter.request.next = self.offered.q.val();
         self.offered.d.next = bits::<6>(0);
         self.arbiter.advance.next = false;
         self.taken.next = bits::<6>(0);
-        self.commit_ready.next = false;
+        self.commit.ready.next = false;
         self.telling.d.next = false;
-        self.lost.d.next = self.reports.q.val() & !self.events.in_ready.val();
+        self.lost.d.next = self.reports.q.val() & !self.events.sink.ready.val();
         self.count_lost.next = self.lost.q.val();
         self.count_broken.next = self.telling.q.val() & !self.by_commit.q.val();
 
         match self.step.q.val() {
             Step::Idle => {
-                if self.commit_valid.val() {
-                    self.told.d.next.vi = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
-                    self.told.d.next.state = bit_cast::<2, 64>(self.commit.val().word0);
+                if self.commit.valid.val() {
+                    self.told.d.next.vi = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
+                    self.told.d.next.state = bit_cast::<2, 64>(self.commit.data.val().word0);
                     self.telling.d.next = true;
                     self.by_commit.d.next = true;
                     self.step.d.next = Step::Tell;
@@ -218,7 +207,7 @@ impl Logic for ViState {
             }
             Step::Tell => {
                 if self.by_commit.q.val() {
-                    self.commit_ready.next = true;
+                    self.commit.ready.next = true;
                 } else {
                     self.taken.next = self.granted.q.val();
                 }
@@ -233,8 +222,8 @@ impl Logic for ViState {
         self.settler.settle.next = self.settle.val();
         self.settler.fault_valid.next = self.fault_valid.val();
         self.settler.fault_ready.next = self.taken.val();
-        self.settler.event_valid.next = self.events.out_valid.val();
-        self.settler.event_ready.next = self.event_ready.val();
+        self.settler.event_valid.next = self.events.source.valid.val();
+        self.settler.event_ready.next = self.event.ready.val();
         self.settler.writing.next = self.event_writing.val();
         self.settling.next = self.settler.settling.val();
         if self.reset.val() {

@@ -12,6 +12,7 @@
 //!
 //! Latency: 1 cycle, 2 for a VI that is to be looked at. Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/again.rs`.
 
+use crate::stream::{FlowSink, Sink};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::vi_states;
@@ -27,37 +28,19 @@ pub struct Intake {
     /// Drops what waits.
     pub reset: Signal<In, bool>,
     /// A packet has left, or a message has ended.
-    pub sent_valid: Signal<In, bool>,
-    /// Which.
-    pub sent: Signal<In, Sent>,
-    /// It is taken.
-    pub sent_ready: Signal<Out, bool>,
+    pub sent: Sink<Sent>,
     /// An answer from the wire.
-    pub acknowledged_valid: Signal<In, bool>,
-    /// Which.
-    pub acknowledged: Signal<In, Acknowledged>,
-    /// It is taken.
-    pub acknowledged_ready: Signal<Out, bool>,
-    /// A VI has changed its state.
-    pub state_valid: Signal<In, bool>,
-    /// Which, and to what.
-    pub state: Signal<In, StateWrite>,
+    pub acknowledged: Sink<Acknowledged>,
+    /// A VI has changed its state. Which, and to what.
+    pub state: FlowSink<StateWrite>,
     /// A timer has ended.
-    pub expired_valid: Signal<In, bool>,
-    /// Whose.
-    pub expired_vi: Signal<In, Vi>,
+    pub timeout: FlowSink<Vi>,
     /// A row of TRANSMIT.
-    pub commit_valid: Signal<In, bool>,
-    /// Whose.
-    pub commit_vi: Signal<In, Vi>,
+    pub committed: FlowSink<Vi>,
     /// Nothing of that VI is on its way out.
     pub settled: Signal<In, bool>,
     /// Look at a VI again.
-    pub again_valid: Signal<In, bool>,
-    /// Which.
-    pub again_vi: Signal<In, Vi>,
-    /// It is noted.
-    pub again_ready: Signal<Out, bool>,
+    pub again: Sink<Vi>,
     /// Not only the ends of timers.
     pub free: Signal<In, bool>,
     /// Not those that want to be looked at.
@@ -103,58 +86,58 @@ impl Logic for Intake {
         self.arrivals.reset.next = self.reset.val();
         self.answers.reset.next = self.reset.val();
         self.attention.reset.next = self.reset.val();
-        self.committing.d.next = self.commit_valid.val();
-        self.arrivals.in_valid.next = self.sent_valid.val() & !self.committing.q.val();
-        self.arrivals.in_data.next = self.sent.val();
-        self.sent_ready.next = self.arrivals.in_ready.val() & !self.committing.q.val();
-        self.answers.in_valid.next = self.acknowledged_valid.val() & !self.committing.q.val();
-        self.answers.in_data.next = self.acknowledged.val();
-        self.acknowledged_ready.next = self.answers.in_ready.val() & !self.committing.q.val();
-        self.arrival.next = self.arrivals.out_data.val();
-        self.answer.next = self.answers.out_data.val();
+        self.committing.d.next = self.committed.valid.val();
+        self.arrivals.sink.valid.next = self.sent.valid.val() & !self.committing.q.val();
+        self.arrivals.sink.data.next = self.sent.data.val();
+        self.sent.ready.next = self.arrivals.sink.ready.val() & !self.committing.q.val();
+        self.answers.sink.valid.next = self.acknowledged.valid.val() & !self.committing.q.val();
+        self.answers.sink.data.next = self.acknowledged.data.val();
+        self.acknowledged.ready.next = self.answers.sink.ready.val() & !self.committing.q.val();
+        self.arrival.next = self.arrivals.source.data.val();
+        self.answer.next = self.answers.source.data.val();
 
         // In turn.
-        self.first.next = self.free.val() & !self.expired_valid.val();
-        self.second.next = self.first.val() & !self.arrivals.out_valid.val();
-        self.third.next = self.second.val() & !self.answers.out_valid.val();
-        self.last.next = self.third.val() & !self.commit_valid.val() & !self.hold.val();
-        self.expired.next = self.expired_valid.val();
-        self.arrived.next = self.first.val() & self.arrivals.out_valid.val();
-        self.answered.next = self.second.val() & self.answers.out_valid.val();
+        self.first.next = self.free.val() & !self.timeout.valid.val();
+        self.second.next = self.first.val() & !self.arrivals.source.valid.val();
+        self.third.next = self.second.val() & !self.answers.source.valid.val();
+        self.last.next = self.third.val() & !self.committed.valid.val() & !self.hold.val();
+        self.expired.next = self.timeout.valid.val();
+        self.arrived.next = self.first.val() & self.arrivals.source.valid.val();
+        self.answered.next = self.second.val() & self.answers.source.valid.val();
         // LIFE-2: a TRANSMIT row goes behind all of the old life that has come in.
         self.commit.next =
-            self.third.val() & self.commit_valid.val() & self.committing.q.val() & self.settled.val();
-        self.attends.next = self.last.val() & self.attention.pop_valid.val();
-        self.arrivals.out_ready.next = self.take.val() & self.first.val();
-        self.answers.out_ready.next = self.take.val() & self.second.val();
-        self.attention.pop_ready.next = self.take.val() & self.last.val();
+            self.third.val() & self.committed.valid.val() & self.committing.q.val() & self.settled.val();
+        self.attends.next = self.last.val() & self.attention.pop.valid.val();
+        self.arrivals.source.ready.next = self.take.val() & self.first.val();
+        self.answers.source.ready.next = self.take.val() & self.second.val();
+        self.attention.pop.ready.next = self.take.val() & self.last.val();
 
         // Whose it is, without a look at `free`: the window is read by it.
-        self.vi.next = self.attention.pop_id.val();
-        if self.commit_valid.val() {
-            self.vi.next = self.commit_vi.val();
+        self.vi.next = self.attention.pop.data.val();
+        if self.committed.valid.val() {
+            self.vi.next = self.committed.data.val();
         }
-        if self.answers.out_valid.val() {
-            self.vi.next = self.answers.out_data.val().vi;
+        if self.answers.source.valid.val() {
+            self.vi.next = self.answers.source.data.val().vi;
         }
-        if self.arrivals.out_valid.val() {
-            self.vi.next = self.arrivals.out_data.val().vi;
+        if self.arrivals.source.valid.val() {
+            self.vi.next = self.arrivals.source.data.val().vi;
         }
-        if self.expired_valid.val() {
-            self.vi.next = self.expired_vi.val();
+        if self.timeout.valid.val() {
+            self.vi.next = self.timeout.data.val();
         }
 
         // The news of a VI that broke is a pulse; the other can wait.
-        self.broke.next = self.state_valid.val() & (self.state.val().state == self.error_state.val());
-        self.attention.push_valid.next = self.broke.val() | self.again_valid.val();
-        self.attention.push_id.next = self.again_vi.val();
+        self.broke.next = self.state.valid.val() & (self.state.data.val().state == self.error_state.val());
+        self.attention.push.valid.next = self.broke.val() | self.again.valid.val();
+        self.attention.push.data.next = self.again.data.val();
         if self.broke.val() {
-            self.attention.push_id.next = self.state.val().vi;
+            self.attention.push.data.next = self.state.data.val().vi;
         }
-        self.again_ready.next = !self.broke.val();
+        self.again.ready.next = !self.broke.val();
 
-        self.busy.next = self.arrivals.out_valid.val()
-            | self.answers.out_valid.val()
+        self.busy.next = self.arrivals.source.valid.val()
+            | self.answers.source.valid.val()
             | self.attention.held.val()
             | self.attention.busy.val();
         if self.reset.val() {

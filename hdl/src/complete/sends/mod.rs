@@ -52,6 +52,7 @@ use crate::bus::{
     Acknowledged, Commit, Completion, EpochWrite, Fault, Position, Rewind, Sent, StateWrite, Vi,
 };
 use crate::prims::{LutRam, Number, Ram};
+use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::control;
 use viaduct_spec::profile::{REGION_LOG2, SEND_WINDOW_LOG2, VI_LOG2};
@@ -64,7 +65,7 @@ const ENTRY_LOG2: usize = VI_LOG2 + SEND_WINDOW_LOG2;
 const _: () = assert!(SEND_WINDOW_LOG2 == 4);
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
-enum Source {
+enum Cause {
     Sent,
     Answer,
     Expired,
@@ -98,57 +99,25 @@ pub struct Sends {
     /// Drops what is under way.
     pub reset: Signal<In, bool>,
     /// A packet has left, or a message has ended.
-    pub sent_valid: Signal<In, bool>,
-    /// Which.
-    pub sent: Signal<In, Sent>,
-    /// It is taken.
-    pub sent_ready: Signal<Out, bool>,
+    pub sent: Sink<Sent>,
     /// An acknowledgement from the wire.
-    pub acknowledged_valid: Signal<In, bool>,
-    /// Which.
-    pub acknowledged: Signal<In, Acknowledged>,
-    /// It is taken.
-    pub acknowledged_ready: Signal<Out, bool>,
+    pub acknowledged: Sink<Acknowledged>,
     /// A row of TRANSMIT.
-    pub commit_valid: Signal<In, bool>,
-    /// The row.
-    pub commit: Signal<In, Commit>,
-    /// It is taken.
-    pub commit_ready: Signal<Out, bool>,
-    /// A VI has changed its state.
-    pub state_valid: Signal<In, bool>,
-    /// Which, and to what.
-    pub state: Signal<In, StateWrite>,
+    pub commit: Sink<Commit>,
+    /// A VI has changed its state. Which, and to what.
+    pub state: FlowSink<StateWrite>,
     /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
     /// A descriptor to complete.
-    pub completion_valid: Signal<Out, bool>,
-    /// Which.
-    pub completion: Signal<Out, Completion>,
-    /// It is taken.
-    pub completion_ready: Signal<In, bool>,
+    pub completion: Source<Completion>,
     /// A VI breaks.
-    pub fault_valid: Signal<Out, bool>,
-    /// Which.
-    pub fault: Signal<Out, Fault>,
-    /// It is taken.
-    pub fault_ready: Signal<In, bool>,
+    pub fault: Source<Fault>,
     /// A VI sends again.
-    pub rewind_valid: Signal<Out, bool>,
-    /// From where.
-    pub rewind: Signal<Out, Rewind>,
-    /// Fetch has turned back.
-    pub rewind_ready: Signal<In, bool>,
-    /// Pulse: a VI changes its epoch.
-    pub epoch_valid: Signal<Out, bool>,
-    /// Which, and to what.
-    pub epoch: Signal<Out, EpochWrite>,
+    pub rewind: Source<Rewind>,
+    /// Pulse: a VI changes its epoch. Which, and to what.
+    pub epoch: FlowSource<EpochWrite>,
     /// A VI's window has room again.
-    pub again_send_valid: Signal<Out, bool>,
-    /// Which.
-    pub again_send_vi: Signal<Out, Vi>,
-    /// It is queued.
-    pub again_send_ready: Signal<In, bool>,
+    pub again_send: Source<Vi>,
     /// VI to look up.
     pub completed_vi: Signal<In, Vi>,
     /// Messages of it completed, modulo 2^14.
@@ -161,10 +130,8 @@ pub struct Sends {
     pub placing: Signal<In, Bits<2>>,
     /// for these two VIs.
     pub placing_vis: Signal<In, Bits<20>>,
-    /// A timer runs.
-    pub deadline_valid: Signal<Out, bool>,
-    /// None ends before it.
-    pub deadline: Signal<Out, Bits<32>>,
+    /// A timer runs. None ends before it.
+    pub deadline: FlowSource<Bits<32>>,
     /// Something waits to be looked at. Messages that wait for their acknowledgement do not count, nor timers.
     pub busy: Signal<Out, bool>,
     /// A message has left whole for the first time.
@@ -194,7 +161,7 @@ pub struct Sends {
     position: DFF<Position>,
     windows: Ram<Window, VI_LOG2>,
     entries: Ram<Entry, ENTRY_LOG2>,
-    source: DFF<Source>,
+    cause: DFF<Cause>,
     vi: DFF<Vi>,
     arrival: DFF<Sent>,
     answer: DFF<Acknowledged>,
@@ -253,7 +220,7 @@ pub struct Sends {
 impl Logic for Sends {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, position, source, vi, arrival, answer, ended, window, entry, breaks);
+        dff_setup!(self, clock, step, position, cause, vi, arrival, answer, ended, window, entry, breaks);
         dff_setup!(self, clock, code, unseen, command_waits, command, emitted, emission);
         dff_setup!(self, clock, counted_ack, counted_nak, counted_rnr, counted_ghost, counted_again);
         dff_setup!(self, clock, counted_timeout, counted_message, flies, linked);
@@ -263,19 +230,14 @@ impl Logic for Sends {
         );
         self.timers.reset.next = self.reset.val();
         self.intake.reset.next = self.reset.val();
-        self.intake.sent_valid.next = self.sent_valid.val();
-        self.intake.sent.next = self.sent.val();
-        self.sent_ready.next = self.intake.sent_ready.val();
-        self.intake.acknowledged_valid.next = self.acknowledged_valid.val();
-        self.intake.acknowledged.next = self.acknowledged.val();
-        self.acknowledged_ready.next = self.intake.acknowledged_ready.val();
-        self.intake.state_valid.next = self.state_valid.val();
-        self.intake.state.next = self.state.val();
-        self.intake.expired_valid.next = self.timers.expired_valid.val();
-        self.intake.expired_vi.next = self.timers.expired.val().vi;
-        self.intake.commit_valid.next = self.commit_valid.val();
-        self.commit_vi.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
-        self.intake.commit_vi.next = self.commit_vi.val();
+        Sink::<Sent>::link(&mut self.sent, &mut self.intake.sent);
+        Sink::<Acknowledged>::link(&mut self.acknowledged, &mut self.intake.acknowledged);
+        FlowSink::<StateWrite>::link(&mut self.state, &mut self.intake.state);
+        self.intake.timeout.valid.next = self.timers.expired.valid.val();
+        self.intake.timeout.data.next = self.timers.expired.data.val().vi;
+        self.intake.committed.valid.next = self.commit.valid.val();
+        self.commit_vi.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
+        self.intake.committed.data.next = self.commit_vi.val();
         // No completion waits to be written, and fetch knows of no rewind: both would come behind.
         self.intake.settled.next = !self.emitted.q.val()
             & (!self.rewinder.waits.val() | (self.rewinder.rewind.val().vi != self.commit_vi.val()));
@@ -284,11 +246,11 @@ impl Logic for Sends {
         self.intake.free.next = self.free.val();
         self.intake.hold.next = self.rewinder.waits.val();
         self.intake.take.next = self.step.q.val() == Step::Idle;
-        self.intake.again_valid.next = false;
-        self.intake.again_vi.next = self.vi.q.val();
-        self.states.write_enable.next = self.state_valid.val();
-        self.states.write_address.next = self.state.val().vi;
-        self.states.write_data.next = self.state.val().state;
+        self.intake.again.valid.next = false;
+        self.intake.again.data.next = self.vi.q.val();
+        self.states.write_enable.next = self.state.valid.val();
+        self.states.write_address.next = self.state.data.val().vi;
+        self.states.write_data.next = self.state.data.val().state;
         self.states.read_address.next = self.vi.q.val();
         self.linked.d.next = self.states.read_data.val() == self.connected_state.val();
         self.connected.next = self.linked.q.val();
@@ -322,15 +284,14 @@ impl Logic for Sends {
 
         // Timers.
         self.timers.time_now.next = self.time_now.val();
-        self.timers.command_valid.next = self.command_waits.q.val();
-        self.timers.command.next = self.command.q.val();
-        self.timers.settings.next = self.commit.val();
-        self.timers.expired_ready.next = false;
-        if self.timers.command_ready.val() {
+        self.timers.command.valid.next = self.command_waits.q.val();
+        self.timers.command.data.next = self.command.q.val();
+        self.timers.settings.next = self.commit.data.val();
+        self.timers.expired.ready.next = false;
+        if self.timers.command.ready.val() {
             self.command_waits.d.next = false;
         }
-        self.deadline_valid.next = self.timers.deadline_valid.val();
-        self.deadline.next = self.timers.deadline.val();
+        FlowSource::<Bits<32>>::link(&mut self.deadline, &mut self.timers.deadline);
 
         // The window of what comes next, or of what is at hand.
         self.windows.read_address.next = self.intake.vi.val();
@@ -376,9 +337,9 @@ impl Logic for Sends {
         self.frame.next = self.answer.q.val().frame;
 
         // What is completed waits in a register: who writes it decides late in the cycle.
-        self.completion_valid.next = self.emitted.q.val();
-        self.completion.next = self.emission.q.val();
-        if self.completion_ready.val() {
+        self.completion.valid.next = self.emitted.q.val();
+        self.completion.data.next = self.emission.q.val();
+        if self.completion.ready.val() {
             self.emitted.d.next = false;
         }
         if !self.emitted.q.val() {
@@ -399,15 +360,15 @@ impl Logic for Sends {
             self.emission.d.next.ends = true;
             self.emission.d.next.reception = false;
         }
-        self.fault_valid.next = (self.step.q.val() == Step::Break) & self.connected.val();
-        self.fault.next.vi = self.vi.q.val();
-        self.fault.next.code = self.code.q.val();
-        self.fault.next.receive = false;
-        self.fault.next.breaks = true;
-        self.again_send_valid.next = self.step.q.val() == Step::Again;
-        self.again_send_vi.next = self.vi.q.val();
-        self.commit_ready.next = false;
-        self.row0.next = self.commit.val().word0;
+        self.fault.valid.next = (self.step.q.val() == Step::Break) & self.connected.val();
+        self.fault.data.next.vi = self.vi.q.val();
+        self.fault.data.next.code = self.code.q.val();
+        self.fault.data.next.receive = false;
+        self.fault.data.next.breaks = true;
+        self.again_send.valid.next = self.step.q.val() == Step::Again;
+        self.again_send.data.next = self.vi.q.val();
+        self.commit.ready.next = false;
+        self.row0.next = self.commit.data.val().word0;
 
         self.rewinder.reset.next = self.reset.val();
         self.rewinder.vi.next = self.vi.q.val();
@@ -415,11 +376,10 @@ impl Logic for Sends {
         self.rewinder.start.next = false;
         self.rewinder.resumes.next = false;
         self.rewinder.clears.next = self.step.q.val() == Step::Commit;
-        self.rewinder.rewind_ready.next = self.rewind_ready.val();
-        self.rewind_valid.next = self.rewinder.waits.val();
-        self.rewind.next = self.rewinder.rewind.val();
-        self.epoch_valid.next = self.rewinder.epoch_valid.val();
-        self.epoch.next = self.rewinder.epoch.val();
+        self.rewinder.rewind_ready.next = self.rewind.ready.val();
+        self.rewind.valid.next = self.rewinder.waits.val();
+        self.rewind.data.next = self.rewinder.rewind.val();
+        FlowSource::<EpochWrite>::link(&mut self.epoch, &mut self.rewinder.epoch);
         self.able.next = self.window.q.val().pending & !self.window.q.val().rewinding & !self.unseen.q.val();
         self.again.next = false;
         self.resumes.next = false;
@@ -451,22 +411,22 @@ impl Logic for Sends {
                 self.breaks.d.next = false;
                 self.arrival.d.next = self.intake.arrival.val();
                 self.answer.d.next = self.intake.answer.val();
-                self.ended.d.next = self.timers.expired.val();
+                self.ended.d.next = self.timers.expired.data.val();
                 if self.intake.expired.val() {
-                    self.timers.expired_ready.next = true;
-                    self.source.d.next = Source::Expired;
+                    self.timers.expired.ready.next = true;
+                    self.cause.d.next = Cause::Expired;
                     self.step.d.next = Step::Load;
                 }
                 if self.intake.arrived.val() {
-                    self.source.d.next = Source::Sent;
+                    self.cause.d.next = Cause::Sent;
                     self.step.d.next = Step::Load;
                 }
                 if self.intake.answered.val() {
-                    self.source.d.next = Source::Answer;
+                    self.cause.d.next = Cause::Answer;
                     self.step.d.next = Step::Load;
                 }
                 if self.intake.attends.val() {
-                    self.source.d.next = Source::Attention;
+                    self.cause.d.next = Cause::Attention;
                     self.step.d.next = Step::Load;
                 }
                 if self.intake.commit.val() {
@@ -488,8 +448,8 @@ impl Logic for Sends {
                     self.command.d.next.code = bit_cast::<5, 8>(self.answer.q.val().syndrome);
                 }
                 self.code.d.next = self.conn_lost.val();
-                match self.source.q.val() {
-                    Source::Sent => {
+                match self.cause.q.val() {
+                    Cause::Sent => {
                         self.counted_again.d.next = self.came.again.val();
                         self.counted_message.d.next =
                             self.arrival.q.val().ends & self.came.is_new.val() & !self.came.failed.val();
@@ -507,7 +467,7 @@ impl Logic for Sends {
                             self.step.d.next = Step::Fetch;
                         }
                     }
-                    Source::Answer => {
+                    Cause::Answer => {
                         self.counted_ack.d.next = self.judge.taken.val() & (self.frame.val() == bits::<2>(0));
                         self.counted_nak.d.next = self.judge.taken.val() & (self.frame.val() == bits::<2>(3));
                         self.counted_rnr.d.next = self.judge.taken.val() & (self.frame.val() == bits::<2>(1));
@@ -522,7 +482,7 @@ impl Logic for Sends {
                             self.command_waits.d.next = true;
                         }
                     }
-                    Source::Expired => {
+                    Cause::Expired => {
                         // REQ-5: a time-out with packets in flight. REQ-6: the end of the time that the receiver asked for.
                         if self.in_flight.val() & self.connected.val() {
                             self.counted_timeout.d.next = !self.ended.q.val().rested;
@@ -596,9 +556,9 @@ impl Logic for Sends {
                     & self.busy_there.val()
                 {
                     // Looked at again.
-                    self.intake.again_valid.next = true;
+                    self.intake.again.valid.next = true;
                     self.step.d.next = Step::Decide;
-                    if self.intake.again_ready.val() {
+                    if self.intake.again.ready.val() {
                         self.step.d.next = Step::Idle;
                     }
                 } else if self.outcome.done.val() {
@@ -606,7 +566,7 @@ impl Logic for Sends {
                 } else if self.breaks.q.val() {
                     self.step.d.next = Step::Break;
                     // REQ-5: RDMA_TRANSPORT if it is a read that time-outs end.
-                    if (self.source.q.val() == Source::Expired)
+                    if (self.cause.q.val() == Cause::Expired)
                         & !self.ended.q.val().rested
                         & self.read_ends.val()
                     {
@@ -616,7 +576,7 @@ impl Logic for Sends {
             }
             Step::Break => {
                 // Break first: whoever sees the completion finds the VI in Error.
-                if self.fault_ready.val() | !self.connected.val() {
+                if self.fault.ready.val() | !self.connected.val() {
                     self.breaks.d.next = false;
                     self.step.d.next = Step::Look;
                 }
@@ -643,7 +603,7 @@ impl Logic for Sends {
             Step::Again => {
                 // Whoever is woken finds the new position. The row is written when it has been looked at once more.
                 self.positions.write_enable.next = true;
-                if self.again_send_ready.val() {
+                if self.again_send.ready.val() {
                     self.step.d.next = Step::Look;
                 }
             }
@@ -655,8 +615,8 @@ impl Logic for Sends {
                     & (self.progress.moved.val() | !self.connected.val());
                 if (self.again.val() | self.resumes.val()) & self.rewinder.waits.val() {
                     // Another VI's turn. It is looked at again.
-                    self.intake.again_valid.next = true;
-                    if !self.intake.again_ready.val() {
+                    self.intake.again.valid.next = true;
+                    if !self.intake.again.ready.val() {
                         self.step.d.next = Step::Settle;
                     }
                 } else if self.again.val() | self.resumes.val() {
@@ -703,7 +663,7 @@ impl Logic for Sends {
                 self.windows.write_enable.next = true;
                 self.positions.write_enable.next = true;
                 if !self.command_waits.q.val() | !self.command.q.val().set {
-                    self.commit_ready.next = self.command.q.val().set;
+                    self.commit.ready.next = self.command.q.val().set;
                     self.step.d.next = Step::Idle;
                 }
             }

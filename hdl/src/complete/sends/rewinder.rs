@@ -15,6 +15,7 @@
 
 use super::window::Window;
 use crate::bus::{EpochWrite, Rewind, Vi};
+use crate::stream::FlowSource;
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -41,9 +42,7 @@ pub struct Rewinder {
     /// Fetch has turned back.
     pub rewind_ready: Signal<In, bool>,
     /// Pulse: the VI changes its epoch.
-    pub epoch_valid: Signal<Out, bool>,
-    /// To what.
-    pub epoch: Signal<Out, EpochWrite>,
+    pub epoch: FlowSource<EpochWrite>,
     waiting: DFF<bool>,
     place: DFF<Rewind>,
     turned: DFF<bool>,
@@ -61,9 +60,9 @@ impl Logic for Rewinder {
             self.waiting.d.next = false;
         }
         self.turned.d.next = self.start.val() | self.clears.val();
-        self.epoch_valid.next = self.turned.q.val();
-        self.epoch.next.vi = self.vi.val();
-        self.epoch.next.epoch = self.window.val().epoch;
+        self.epoch.valid.next = self.turned.q.val();
+        self.epoch.data.next.vi = self.vi.val();
+        self.epoch.data.next.epoch = self.window.val().epoch;
 
         // REQ-4, REQ-5, REQ-6: all from the oldest PSN on goes again. REQ-8: of a read what is missing.
         // The oldest packet that is not acknowledged, and which of its message it is.

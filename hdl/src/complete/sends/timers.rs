@@ -20,6 +20,7 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
+use crate::stream::{FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::transmit;
@@ -90,23 +91,13 @@ pub struct Timers {
     /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
     /// A command.
-    pub command_valid: Signal<In, bool>,
-    /// Which.
-    pub command: Signal<In, Command>,
-    /// It is taken.
-    pub command_ready: Signal<Out, bool>,
+    pub command: Sink<Command>,
     /// The TRANSMIT row of a `set`.
     pub settings: Signal<In, Commit>,
     /// A timer has ended.
-    pub expired_valid: Signal<Out, bool>,
-    /// Which.
-    pub expired: Signal<Out, Expired>,
-    /// It is taken.
-    pub expired_ready: Signal<In, bool>,
-    /// A timer runs.
-    pub deadline_valid: Signal<Out, bool>,
-    /// None ends before it.
-    pub deadline: Signal<Out, Bits<32>>,
+    pub expired: Source<Expired>,
+    /// A timer runs. None ends before it.
+    pub deadline: FlowSource<Bits<32>>,
     /// A walk is due or under way, or a timer's end is not taken.
     pub busy: Signal<Out, bool>,
     /// For each VI: {exhausted, rest, running, end}; {RNR_RETRIES, RETRIES, TIMEOUT}; {rests, retries}.
@@ -167,7 +158,7 @@ impl Logic for Timers {
         dff_setup!(self, clock, tells, due, considered, candidate, ticks);
         clock!(self, clock, rows);
 
-        self.command_row.next = bit_cast::<MEMORY_LOG2, VI_LOG2>(self.command.val().vi) << 2;
+        self.command_row.next = bit_cast::<MEMORY_LOG2, VI_LOG2>(self.command.data.val().vi) << 2;
         self.at_row.next = bit_cast::<MEMORY_LOG2, VI_LOG2>(self.at.q.val().vi) << 2;
         self.walk_row.next = bit_cast::<MEMORY_LOG2, VI_LOG2>(self.walk.q.val()) << 2;
         self.word0.next = self.settings.val().word0;
@@ -205,8 +196,8 @@ impl Logic for Timers {
         self.considers.next = false;
         self.candidate.d.next = self.stop.val();
         self.next_walk.next = false;
-        self.command_ready.next = false;
-        if self.expired_ready.val() {
+        self.command.ready.next = false;
+        if self.expired.ready.val() {
             self.told.d.next = false;
         }
 
@@ -221,11 +212,11 @@ impl Logic for Timers {
             }
             Step::Idle => {
                 self.ended.d.next = false;
-                self.at.d.next = self.command.val();
-                self.command_ready.next = true;
-                if self.command_valid.val() {
+                self.at.d.next = self.command.data.val();
+                self.command.ready.next = true;
+                if self.command.valid.val() {
                     self.rows.read_address.next = self.command_row.val() | self.settings_row.val();
-                    self.rows.write_enable.next = self.command.val().set;
+                    self.rows.write_enable.next = self.command.data.val().set;
                     self.rows.write_address.next = self.command_row.val() | self.settings_row.val();
                     self.rows.write_data.next = bit_cast::<36, 20>(self.word0.val().get_bits::<20>(32))
                         | (bit_cast::<36, 16>(self.word1.val().get_bits::<16>(0)) << 20);
@@ -341,10 +332,10 @@ impl Logic for Timers {
             }
         }
 
-        self.expired_valid.next = self.told.q.val();
-        self.expired.next = self.tells.q.val();
-        self.deadline_valid.next = self.some.q.val();
-        self.deadline.next = self.earliest.q.val();
+        self.expired.valid.next = self.told.q.val();
+        self.expired.data.next = self.tells.q.val();
+        self.deadline.valid.next = self.some.q.val();
+        self.deadline.data.next = self.earliest.q.val();
         self.busy.next = (self.step.q.val() != Step::Idle)
             | self.walking.q.val()
             | self.due.q.val()

@@ -47,6 +47,7 @@ pub use size::Size;
 use super::Icrc;
 use crate::bus::{FrameBeat, FrameInfo};
 use crate::prims::Number;
+use crate::stream::Sink;
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::{reth, BTH_BYTES, EXTENSION_BYTES, ICRC_BYTES, IPV4_BYTES, RETH_BYTES, UDP_BYTES};
 
@@ -58,11 +59,7 @@ pub struct Parse {
     /// Forgets the frame under way.
     pub reset: Signal<In, bool>,
     /// A beat is offered.
-    pub frame_valid: Signal<In, bool>,
-    /// It is taken.
-    pub frame_ready: Signal<Out, bool>,
-    /// The beat.
-    pub frame: Signal<In, FrameBeat>,
+    pub frame: Sink<FrameBeat>,
     /// With the frame's last beat: it had a tag.
     pub frame_tagged: Signal<In, bool>,
     /// Own MAC address, first byte in bits 7:0.
@@ -187,16 +184,16 @@ impl Logic for Parse {
         self.icrc.reset.next = self.reset.val();
 
         // First register: the beat and its number.
-        self.frame_ready.next = self.store_ready.val();
-        self.valid.d.next = self.frame_valid.val() & self.store_ready.val();
-        if self.frame_valid.val() & self.store_ready.val() {
-            self.beat.d.next = self.frame.val();
+        self.frame.ready.next = self.store_ready.val();
+        self.valid.d.next = self.frame.valid.val() & self.store_ready.val();
+        if self.frame.valid.val() & self.store_ready.val() {
+            self.beat.d.next = self.frame.data.val();
             self.beat_tagged.d.next = self.frame_tagged.val();
             self.index.d.next = self.next_index.q.val();
             if self.next_index.q.val() != bits::<3>(7) {
                 self.next_index.d.next = self.next_index.q.val() + 1;
             }
-            if self.frame.val().last {
+            if self.frame.data.val().last {
                 self.next_index.d.next = bits::<3>(0);
             }
         }
@@ -253,9 +250,9 @@ impl Logic for Parse {
         self.length.d.next = self.rest.q.val() - bit_cast::<14, 2>(self.headers.pad.val());
 
         // The IP packet's beats: the sum runs over all of them.
-        self.icrc.in_valid.next = self.extent.in_packet.val();
+        self.icrc.sink.valid.next = self.extent.in_packet.val();
         self.icrc.in_index.next = self.index.q.val();
-        self.icrc.in_data.next = self.data.val();
+        self.icrc.sink.data.next = self.data.val();
         self.icrc.in_half.next = self.extent.final_beat.val() & self.extent.half.val();
 
         // Second register: what becomes of the frame.

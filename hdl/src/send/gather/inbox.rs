@@ -20,6 +20,7 @@
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 
+use crate::stream::{FlowSink, Sink};
 use rust_hdl::prelude::*;
 
 use crate::bus::{Commit, SendHead, Vi};
@@ -39,13 +40,9 @@ pub struct Inbox {
     /// Drops everything.
     pub reset: Signal<In, bool>,
     /// A head comes.
-    pub head_valid: Signal<In, bool>,
-    /// The head.
-    pub head: Signal<In, SendHead>,
+    pub head: FlowSink<SendHead>,
     /// A word comes.
-    pub word_valid: Signal<In, bool>,
-    /// The word.
-    pub word: Signal<In, Bits<64>>,
+    pub word: FlowSink<Bits<64>>,
     /// There is a head to load.
     pub waits: Signal<Out, bool>,
     /// Load it.
@@ -68,12 +65,8 @@ pub struct Inbox {
     pub reply_vi: Signal<In, Vi>,
     /// The word of the cycle before's `read_index`.
     pub read_word: Signal<Out, Bits<64>>,
-    /// A table row.
-    pub commit_valid: Signal<In, bool>,
-    /// GATHER rows are ours.
-    pub commit: Signal<In, Commit>,
-    /// It is taken.
-    pub commit_ready: Signal<Out, bool>,
+    /// A table row. GATHER rows are ours.
+    pub commit: Sink<Commit>,
     /// The commit's VI begins anew.
     pub closes: Signal<In, bool>,
     /// Nothing of it will be heard any more but what has left here.
@@ -108,35 +101,35 @@ impl Logic for Inbox {
         dff_setup!(self, clock, loaded, write_slot, write_index, read_slot, looked, is_outlived);
         clock!(self, clock, heads, words, owners, outlives);
         self.heads.reset.next = self.reset.val();
-        self.heads.in_valid.next = self.head_valid.val();
-        self.heads.in_data.next = self.head.val();
-        self.heads.out_ready.next = self.load.val();
-        self.waits.next = self.heads.out_valid.val();
+        self.heads.sink.valid.next = self.head.valid.val();
+        self.heads.sink.data.next = self.head.data.val();
+        self.heads.source.ready.next = self.load.val();
+        self.waits.next = self.heads.source.valid.val();
         if self.load.val() {
-            self.loaded.d.next = self.heads.out_data.val();
+            self.loaded.d.next = self.heads.source.data.val();
             self.is_outlived.d.next = self.outlives.read_data.val();
         }
         self.current.next = self.loaded.q.val();
 
         self.vi.next = self.loaded.q.val().vi;
-        self.row.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
+        self.row.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
         self.holds.next = self.held.val() & (self.row.val() == self.vi.val());
         // The row that is written must not be the one that is read.
-        self.takes_commit.next = !self.word_valid.val()
+        self.takes_commit.next = !self.word.valid.val()
             & !self.holds.val()
             & !(self.reply_waits.val() & (self.row.val() == self.reply_vi.val()));
-        self.commit_ready.next = self.takes_commit.val();
-        self.words.write_enable.next = self.word_valid.val()
-            | (self.commit_valid.val()
+        self.commit.ready.next = self.takes_commit.val();
+        self.words.write_enable.next = self.word.valid.val()
+            | (self.commit.valid.val()
                 & self.takes_commit.val()
-                & (self.commit.val().target == self.gather_table.val()));
+                & (self.commit.data.val().target == self.gather_table.val()));
         self.words.write_address.next = (bit_cast::<MEMORY_LOG2, 3>(self.write_slot.q.val()) << 3)
             | bit_cast::<MEMORY_LOG2, 3>(self.write_index.q.val());
-        self.words.write_data.next = self.word.val();
-        if !self.word_valid.val() {
+        self.words.write_data.next = self.word.data.val();
+        if !self.word.valid.val() {
             self.words.write_address.next =
                 self.rows.val() | bit_cast::<MEMORY_LOG2, VI_LOG2>(self.row.val());
-            self.words.write_data.next = self.commit.val().word0;
+            self.words.write_data.next = self.commit.data.val().word0;
         }
         self.words.read_address.next = (bit_cast::<MEMORY_LOG2, 3>(self.read_slot.q.val()) << 3)
             | bit_cast::<MEMORY_LOG2, 3>(self.read_index.val());
@@ -151,16 +144,16 @@ impl Logic for Inbox {
 
         // LIFE-2: heads of a life that is over are done with without a word.
         // A head that comes goes before a look at those that wait.
-        self.looks.next = self.closes.val() & !self.head_valid.val() & !self.looked.q.val().get_bit(3);
-        self.owners.write_enable.next = self.head_valid.val();
+        self.looks.next = self.closes.val() & !self.head.valid.val() & !self.looked.q.val().get_bit(3);
+        self.owners.write_enable.next = self.head.valid.val();
         self.owners.write_address.next = self.write_slot.q.val();
-        self.owners.write_data.next = self.head.val().vi;
+        self.owners.write_data.next = self.head.data.val().vi;
         self.owners.read_address.next = bit_cast::<3, 4>(self.looked.q.val());
         self.outlives.write_enable.next =
-            self.head_valid.val() | (self.looks.val() & (self.owners.read_data.val() == self.row.val()));
+            self.head.valid.val() | (self.looks.val() & (self.owners.read_data.val() == self.row.val()));
         self.outlives.write_address.next = bit_cast::<3, 4>(self.looked.q.val());
         self.outlives.write_data.next = true;
-        if self.head_valid.val() {
+        if self.head.valid.val() {
             self.outlives.write_address.next = self.write_slot.q.val();
             self.outlives.write_data.next = false;
         }
@@ -174,10 +167,10 @@ impl Logic for Inbox {
         self.closed.next = self.looked.q.val().get_bit(3) & (!self.holds.val() | self.is_outlived.q.val());
         self.outlived.next = self.is_outlived.q.val();
 
-        if self.word_valid.val() {
+        if self.word.valid.val() {
             self.write_index.d.next = self.write_index.q.val() + 1;
         }
-        if self.head_valid.val() {
+        if self.head.valid.val() {
             self.write_slot.d.next = self.write_slot.q.val() + 1;
             self.write_index.d.next = bits::<3>(0);
         }

@@ -5,7 +5,7 @@
 //!   head_taken ◄──│ Inbox ──► Walker ──► packets │──► packet
 //!       commit ──►│             ▲ │              │
 //! state, epoch ──►│        tail │ ▼ reserve      │──► payload
-//!         beat ──►│            Sink              │──► whole
+//!         beat ──►│           Payload            │──► whole
 //!        reply ──►│ Replier                      │
 //!                 └──────────────────────────────┘──► busy
 //! ```
@@ -30,21 +30,24 @@
 //! Tests: `tests/send/gather/`.
 
 mod inbox;
+mod payload;
 mod replier;
-mod sink;
 mod walker;
 
+use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::{table, transmit, vi_states};
 
 const _: () = assert!(transmit::READ_DEPTH.lo == 28 && transmit::READ_DEPTH.width == 4);
 
-use crate::bus::{Access, Commit, EpochWrite, Packet, ReadBeat, Reply, SendHead, StateWrite, Vi};
+use crate::bus::{
+    Access, Commit, EpochWrite, Packet, PayloadWord, ReadBeat, Reply, SendHead, StateWrite, Vi, Whole,
+};
 use crate::prims::{FifoSlice, LutRam, Number};
 use inbox::Inbox;
+use payload::Payload;
 use replier::Replier;
-use sink::Sink;
 use walker::Walker;
 
 /// See the module's description.
@@ -54,77 +57,39 @@ pub struct Gather {
     pub clock: Signal<In, Clock>,
     /// Drops everything.
     pub reset: Signal<In, bool>,
-    /// A descriptor is there; there is room for 8 that are not taken.
-    pub head_valid: Signal<In, bool>,
-    /// Where it lies.
-    pub head: Signal<In, SendHead>,
+    /// A descriptor is there; there is room for 8 that are not taken. Where it lies.
+    pub head: FlowSink<SendHead>,
     /// A word of its first 64 bytes is there, before its head or with it.
-    pub word_valid: Signal<In, bool>,
-    /// The word.
-    pub word: Signal<In, Bits<64>>,
+    pub word: FlowSink<Bits<64>>,
     /// A head is done with: room for one more.
     pub head_taken: Signal<Out, bool>,
-    /// A table row.
-    pub commit_valid: Signal<In, bool>,
-    /// GATHER rows are ours, and the READ_DEPTH of TRANSMIT rows.
-    pub commit: Signal<In, Commit>,
-    /// It is taken: not while the VI has the descriptor at hand; a TRANSMIT row when all packets of the VI have left.
-    pub commit_ready: Signal<Out, bool>,
-    /// A VI changes its state.
-    pub state_valid: Signal<In, bool>,
-    /// Which, and to what.
-    pub state: Signal<In, StateWrite>,
-    /// A VI changes its epoch.
-    pub epoch_valid: Signal<In, bool>,
-    /// Which, and to what.
-    pub epoch: Signal<In, EpochWrite>,
+    /// A table row. GATHER rows are ours, and the READ_DEPTH of TRANSMIT rows.
+    pub commit: Sink<Commit>,
+    /// A VI changes its state. Which, and to what.
+    pub state: FlowSink<StateWrite>,
+    /// A VI changes its epoch. Which, and to what.
+    pub epoch: FlowSink<EpochWrite>,
     /// A packet of the answer to a peer's read.
-    pub reply_valid: Signal<In, bool>,
-    /// Which.
-    pub reply: Signal<In, Reply>,
-    /// It is announced, and its bytes are asked for.
-    pub reply_ready: Signal<Out, bool>,
+    pub reply: Sink<Reply>,
     /// VI whose reads are looked up.
     pub reads_vi: Signal<Out, Vi>,
     /// Reads of it that are complete, modulo 8.
     pub reads_done: Signal<In, Bits<3>>,
-    /// Data read from host memory.
-    pub beat_valid: Signal<In, bool>,
-    /// Answers to our accesses among them.
-    pub beat: Signal<In, ReadBeat>,
-    /// Memory to read.
-    pub access_valid: Signal<Out, bool>,
-    /// Payload, or the segments beyond a descriptor's first 64 bytes.
-    pub access: Signal<Out, Access>,
-    /// It is taken.
-    pub access_ready: Signal<In, bool>,
+    /// Data read from host memory. Answers to our accesses among them.
+    pub beat: FlowSink<ReadBeat>,
+    /// Memory to read. Payload, or the segments beyond a descriptor's first 64 bytes.
+    pub access: Source<Access>,
     /// A packet is announced, or a message's end.
-    pub packet_valid: Signal<Out, bool>,
-    /// The packet.
-    pub packet: Signal<Out, Packet>,
-    /// It is taken.
-    pub packet_ready: Signal<In, bool>,
+    pub packet: Source<Packet>,
     /// Eight payload bytes.
-    pub payload_valid: Signal<Out, bool>,
-    /// First byte in bits 7:0; behind a packet's last byte 0.
-    pub payload: Signal<Out, Bits<64>>,
-    /// Last word of its packet.
-    pub payload_last: Signal<Out, bool>,
-    /// It is taken.
-    pub payload_ready: Signal<In, bool>,
+    pub payload: Source<PayloadWord>,
     /// The payload of the next packet that has any is whole.
-    pub whole_valid: Signal<Out, bool>,
-    /// An access was refused.
-    pub whole_refused: Signal<Out, bool>,
-    /// A read failed on the bus.
-    pub whole_failed: Signal<Out, bool>,
-    /// It is taken.
-    pub whole_ready: Signal<In, bool>,
+    pub whole: Source<Whole>,
     /// Work is held.
     pub busy: Signal<Out, bool>,
     inbox: Inbox,
     walker: Walker,
-    sink: Sink,
+    payload_queue: Payload,
     replier: Replier,
     /// A head was done with in the last cycle.
     taken: DFF<bool>,
@@ -157,54 +122,53 @@ impl Logic for Gather {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, taken, counting, count_vi, count_value, behind, is_closed);
-        clock!(self, clock, inbox, walker, sink, replier, packets, states, epochs, counts, depths);
+        clock!(self, clock, inbox, walker, payload_queue, replier, packets, states, epochs, counts, depths);
         self.replier.reset.next = self.reset.val();
         self.inbox.reset.next = self.reset.val();
         self.walker.reset.next = self.reset.val();
-        self.sink.reset.next = self.reset.val();
+        self.payload_queue.reset.next = self.reset.val();
         self.packets.reset.next = self.reset.val();
 
-        self.inbox.head_valid.next = self.head_valid.val();
-        self.inbox.head.next = self.head.val();
-        self.inbox.word_valid.next = self.word_valid.val();
-        self.inbox.word.next = self.word.val();
+        FlowSink::<SendHead>::link(&mut self.head, &mut self.inbox.head);
+        FlowSink::<Bits<64>>::link(&mut self.word, &mut self.inbox.word);
         self.inbox.load.next = self.walker.load.val();
         self.inbox.held.next = self.walker.busy.val();
-        self.inbox.free.next = self.walker.head_ready.val();
-        self.taken.d.next = self.walker.head_ready.val();
+        self.inbox.free.next = self.walker.head.ready.val();
+        self.taken.d.next = self.walker.head.ready.val();
         self.head_taken.next = self.taken.q.val();
         self.inbox.read_index.next = self.walker.read_index.val().get_bits::<3>(0);
         self.inbox.read_row.next = self.walker.read_row.val();
         self.inbox.reply_row.next = self.replier.read_row.val();
         self.inbox.reply_waits.next = self.replier.hold.val();
-        self.inbox.reply_vi.next = self.reply.val().vi;
+        self.inbox.reply_vi.next = self.reply.data.val().vi;
         self.replier.row.next = self.inbox.read_word.val();
-        self.walker.head_valid.next = self.inbox.waits.val();
-        self.walker.head.next = self.inbox.current.val();
+        self.walker.head.valid.next = self.inbox.waits.val();
+        self.walker.head.data.next = self.inbox.current.val();
         self.walker.head_word.next = self.inbox.read_word.val();
         self.vi.next = self.inbox.current.val().vi;
 
-        self.inbox.commit_valid.next = self.commit_valid.val();
-        self.inbox.commit.next = self.commit.val();
+        self.inbox.commit.valid.next = self.commit.valid.val();
+        self.inbox.commit.data.next = self.commit.data.val();
 
         // A TRANSMIT row begins the VI anew. It goes on to those behind when what was announced before has gone on to them.
-        self.closes.next = self.commit_valid.val() & (self.commit.val().target == self.transmit_table.val());
+        self.closes.next =
+            self.commit.valid.val() & (self.commit.data.val().target == self.transmit_table.val());
         self.inbox.closes.next = self.closes.val();
         self.walker.outlived.next = self.inbox.outlived.val();
         self.level.next = self.packets.level.val();
         self.is_closed.d.next = self.closes.val() & self.inbox.closed.val();
         if !self.is_closed.q.val() {
             self.behind.d.next = bit_cast::<6, 5>(self.level.val());
-        } else if self.packet_ready.val() & !self.behind.q.val().get_bit(5) {
+        } else if self.packet.ready.val() & !self.behind.q.val().get_bit(5) {
             self.behind.d.next = self.behind.q.val() - 1;
         }
         self.passed.next =
             self.is_closed.q.val() & (self.behind.q.val().get_bit(5) | !self.packets.held.val());
-        self.takes_commit.next = self.inbox.commit_ready.val();
+        self.takes_commit.next = self.inbox.commit.ready.val();
         if self.closes.val() {
             self.takes_commit.next = self.passed.val() & !self.counting.q.val();
         }
-        self.commit_ready.next = self.takes_commit.val();
+        self.commit.ready.next = self.takes_commit.val();
 
         // Reads: how many each VI has sent, and may have outstanding. The walker decides late,
         // so its number waits a cycle in a register: two cycles before it can look at it.
@@ -216,15 +180,15 @@ impl Logic for Gather {
         self.counts.write_address.next = self.count_vi.q.val();
         self.counts.write_data.next = self.count_value.q.val();
         if !self.counting.q.val() {
-            self.counts.write_address.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
+            self.counts.write_address.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
             self.counts.write_data.next = bits::<4>(0);
         }
         self.counts.read_address.next = self.vi.val();
         self.walker.reads_known.next = self.counts.read_data.val();
-        self.row0.next = self.commit.val().word0;
+        self.row0.next = self.commit.data.val().word0;
         self.depth.next = self.row0.val().get_bits::<4>(28);
         self.depths.write_enable.next = self.closes.val();
-        self.depths.write_address.next = bit_cast::<VI_LOG2, 16>(self.commit.val().row);
+        self.depths.write_address.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
         self.depths.write_data.next = self.depth.val().get_bits::<3>(0);
         if self.depth.val() > bits::<4>(4) {
             self.depths.write_data.next = bits::<3>(4);
@@ -234,91 +198,80 @@ impl Logic for Gather {
         self.reads_vi.next = self.vi.val();
         self.walker.reads_done.next = self.reads_done.val();
 
-        self.states.write_enable.next = self.state_valid.val();
-        self.states.write_address.next = self.state.val().vi;
-        self.states.write_data.next = self.state.val().state;
+        self.states.write_enable.next = self.state.valid.val();
+        self.states.write_address.next = self.state.data.val().vi;
+        self.states.write_data.next = self.state.data.val().state;
         self.states.read_address.next = self.vi.val();
         self.walker.connected.next = self.states.read_data.val() == self.connected.val();
 
-        self.epochs.write_enable.next = self.epoch_valid.val();
-        self.epochs.write_address.next = self.epoch.val().vi;
-        self.epochs.write_data.next = self.epoch.val().epoch;
+        self.epochs.write_enable.next = self.epoch.valid.val();
+        self.epochs.write_address.next = self.epoch.data.val().vi;
+        self.epochs.write_data.next = self.epoch.data.val().epoch;
         self.epochs.read_address.next = self.vi.val();
         self.walker.epoch.next = self.epochs.read_data.val();
 
         // Replies, between packets.
-        self.replier.reply_valid.next = self.reply_valid.val();
-        self.replier.reply.next = self.reply.val();
-        self.reply_ready.next = self.replier.reply_ready.val();
+        Sink::<Reply>::link(&mut self.reply, &mut self.replier.reply);
         self.replier.resting.next = self.walker.resting.val();
         self.replier.wants.next = self.inbox.waits.val() | self.walker.busy.val();
         self.walker.hold.next = self.replier.hold.val();
-        self.replier.access_ready.next = self.access_ready.val();
-        self.replier.packet_ready.next = self.packets.in_ready.val();
-        self.replier.room.next = self.sink.room.val();
+        self.replier.access.ready.next = self.access.ready.val();
+        self.replier.packet_ready.next = self.packets.sink.ready.val();
+        self.replier.room.next = self.payload_queue.room.val();
 
-        self.access_valid.next = self.walker.access_valid.val() | self.replier.access_valid.val();
-        self.access.next = self.walker.access.val();
-        if self.replier.access_valid.val() {
-            self.access.next = self.replier.access.val();
+        self.access.valid.next = self.walker.access.valid.val() | self.replier.access.valid.val();
+        self.access.data.next = self.walker.access.data.val();
+        if self.replier.access.valid.val() {
+            self.access.data.next = self.replier.access.data.val();
         }
         // Only a peer's access has one.
-        self.access.next.span = self.replier.access.val().span;
-        self.walker.access_ready.next = self.access_ready.val();
+        self.access.data.next.span = self.replier.access.data.val().span;
+        self.walker.access.ready.next = self.access.ready.val();
 
-        self.packets.in_valid.next = self.walker.packet_valid.val() | self.replier.packet_valid.val();
-        self.packets.in_data.next = self.walker.packet.val();
+        self.packets.sink.valid.next = self.walker.packet.valid.val() | self.replier.packet_valid.val();
+        self.packets.sink.data.next = self.walker.packet.data.val();
         if self.replier.announces_packet.val() {
             // What only a message has stays the walker's: transmit does not look at it.
-            self.packets.in_data.next.vi = self.reply.val().vi;
-            self.packets.in_data.next.send = true;
-            self.packets.in_data.next.first = self.reply.val().first;
-            self.packets.in_data.next.last = self.reply.val().last;
-            self.packets.in_data.next.length = self.reply.val().length;
-            self.packets.in_data.next.has_immediate = self.reply.val().first | self.reply.val().last;
-            self.packets.in_data.next.immediate = self.replier.aeth.val();
-            self.packets.in_data.next.restart = false;
-            self.packets.in_data.next.psn = self.reply.val().psn;
-            self.packets.in_data.next.operation = bits::<2>(0);
-            self.packets.in_data.next.reply = true;
+            self.packets.sink.data.next.vi = self.reply.data.val().vi;
+            self.packets.sink.data.next.send = true;
+            self.packets.sink.data.next.first = self.reply.data.val().first;
+            self.packets.sink.data.next.last = self.reply.data.val().last;
+            self.packets.sink.data.next.length = self.reply.data.val().length;
+            self.packets.sink.data.next.has_immediate =
+                self.reply.data.val().first | self.reply.data.val().last;
+            self.packets.sink.data.next.immediate = self.replier.aeth.val();
+            self.packets.sink.data.next.restart = false;
+            self.packets.sink.data.next.psn = self.reply.data.val().psn;
+            self.packets.sink.data.next.operation = bits::<2>(0);
+            self.packets.sink.data.next.reply = true;
         }
-        self.walker.packet_ready.next = self.packets.in_ready.val();
-        self.packet_valid.next = self.packets.out_valid.val();
-        self.packet.next = self.packets.out_data.val();
-        self.packets.out_ready.next = self.packet_ready.val();
+        self.walker.packet.ready.next = self.packets.sink.ready.val();
+        Source::<Packet>::link(&mut self.packet, &mut self.packets.source);
 
-        self.sink.beat_valid.next = self.beat_valid.val();
-        self.sink.beat.next = self.beat.val();
-        self.sink.reserve_words.next = self.walker.reserve_words.val();
+        FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.payload_queue.beat);
+        self.payload_queue.reserve_words.next = self.walker.reserve_words.val();
         if self.replier.active.val() {
-            self.sink.reserve_words.next = self.replier.reserve_words.val();
+            self.payload_queue.reserve_words.next = self.replier.reserve_words.val();
         }
-        self.sink.reserve.next = self.walker.reserve.val() | self.replier.reserve.val();
-        self.walker.room.next = self.sink.room.val();
-        self.sink.tail_start.next = self.walker.tail_start.val();
-        self.sink.tail_index.next = self.walker.read_index.val();
-        self.walker.tail_word.next = self.sink.tail_word.val();
-        self.walker.tail_length_valid.next = self.sink.tail_length_valid.val();
-        self.walker.tail_length.next = self.sink.tail_length.val();
-        self.walker.tail_done.next = self.sink.tail_done.val();
-        self.walker.tail_failed.next = self.sink.tail_failed.val();
-        self.walker.tail_bad.next = self.sink.tail_bad.val();
-        self.walker.tail_end.next = self.sink.tail_end.val();
+        self.payload_queue.reserve.next = self.walker.reserve.val() | self.replier.reserve.val();
+        self.walker.room.next = self.payload_queue.room.val();
+        self.payload_queue.tail_start.next = self.walker.tail_start.val();
+        self.payload_queue.tail_index.next = self.walker.read_index.val();
+        self.walker.tail_word.next = self.payload_queue.tail_word.val();
+        FlowSource::<Bits<32>>::join(&mut self.payload_queue.tail_length, &mut self.walker.tail_length);
+        self.walker.tail_done.next = self.payload_queue.tail_done.val();
+        self.walker.tail_failed.next = self.payload_queue.tail_failed.val();
+        self.walker.tail_bad.next = self.payload_queue.tail_bad.val();
+        self.walker.tail_end.next = self.payload_queue.tail_end.val();
 
-        self.payload_valid.next = self.sink.payload_valid.val();
-        self.payload.next = self.sink.payload.val();
-        self.payload_last.next = self.sink.payload_last.val();
-        self.sink.payload_ready.next = self.payload_ready.val();
-        self.whole_valid.next = self.sink.whole_valid.val();
-        self.whole_refused.next = self.sink.whole_refused.val();
-        self.whole_failed.next = self.sink.whole_failed.val();
-        self.sink.whole_ready.next = self.whole_ready.val();
+        Source::<PayloadWord>::link(&mut self.payload, &mut self.payload_queue.payload);
+        Source::<Whole>::link(&mut self.whole, &mut self.payload_queue.whole);
         self.busy.next = self.replier.hold.val()
             | self.inbox.waits.val()
             | self.walker.busy.val()
             | self.taken.q.val()
             | self.packets.held.val()
-            | self.sink.busy.val();
+            | self.payload_queue.busy.val();
         if self.reset.val() {
             self.is_closed.d.next = false;
             self.taken.d.next = false;

@@ -13,6 +13,7 @@
 //!
 //! Tests: in the whole NIC, `tests/tests/reads`, `hdl/tests/reply` what it is given.
 
+use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::syndrome;
 
@@ -36,11 +37,7 @@ pub struct Replier {
     /// Drops everything.
     pub reset: Signal<In, bool>,
     /// A packet to make.
-    pub reply_valid: Signal<In, bool>,
-    /// Which.
-    pub reply: Signal<In, Reply>,
-    /// It is made.
-    pub reply_ready: Signal<Out, bool>,
+    pub reply: Sink<Reply>,
     /// The walker is between two packets.
     pub resting: Signal<In, bool>,
     /// It has work.
@@ -54,11 +51,7 @@ pub struct Replier {
     /// The row, a cycle later.
     pub row: Signal<In, Bits<64>>,
     /// Memory to read.
-    pub access_valid: Signal<Out, bool>,
-    /// The access.
-    pub access: Signal<Out, Access>,
-    /// It is taken.
-    pub access_ready: Signal<In, bool>,
+    pub access: Source<Access>,
     /// A packet.
     pub packet_valid: Signal<Out, bool>,
     /// It stands at `packet_*`, with or without room for it.
@@ -95,13 +88,13 @@ impl Logic for Replier {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, state, tag, size, waits, wanted);
-        self.length.next = self.reply.val().length;
+        self.length.next = self.reply.data.val().length;
         self.words.next = self.length.val() + bits::<13>(7);
         self.size.d.next = self.words.val().get_bits::<10>(3);
         self.reserve_words.next = self.size.q.val();
-        self.rkey.next = self.reply.val().rkey;
+        self.rkey.next = self.reply.data.val().rkey;
         self.claims.next = (self.state.q.val() == State::Idle)
-            & self.reply_valid.val()
+            & self.reply.valid.val()
             & !(self.waits.q.val() & self.wanted.q.val());
         self.starts.next = self.claims.val() & self.resting.val();
         self.wanted.d.next = self.wants.val();
@@ -112,26 +105,26 @@ impl Logic for Replier {
             self.waits.d.next = false;
         }
 
-        self.access_valid.next = self.state.q.val() == State::Ask;
-        self.access.next.address = self.reply.val().address;
-        self.access.next.span = self.reply.val().span;
-        self.access.next.length = self.reply.val().length;
-        self.access.next.region = self.rkey.val().get_bits::<16>(0);
-        self.access.next.key = self.rkey.val().get_bits::<16>(16);
-        self.access.next.tag = self.tag.q.val();
-        self.access.next.by_offset = false;
-        self.access.next.system = false;
-        self.access.next.write = false;
-        self.access.next.clip = false;
-        self.access.next.remote = self.peer_reads.val();
-        self.access.next.user = bits::<8>(2);
+        self.access.valid.next = self.state.q.val() == State::Ask;
+        self.access.data.next.address = self.reply.data.val().address;
+        self.access.data.next.span = self.reply.data.val().span;
+        self.access.data.next.length = self.reply.data.val().length;
+        self.access.data.next.region = self.rkey.val().get_bits::<16>(0);
+        self.access.data.next.key = self.rkey.val().get_bits::<16>(16);
+        self.access.data.next.tag = self.tag.q.val();
+        self.access.data.next.by_offset = false;
+        self.access.data.next.system = false;
+        self.access.data.next.write = false;
+        self.access.data.next.clip = false;
+        self.access.data.next.remote = self.peer_reads.val();
+        self.access.data.next.user = bits::<8>(2);
 
-        self.aeth.next = self.acknowledges.val() | bit_cast::<32, 24>(self.reply.val().msn);
+        self.aeth.next = self.acknowledges.val() | bit_cast::<32, 24>(self.reply.data.val().msn);
         self.announces_packet.next = self.state.q.val() == State::Announce;
         self.packet_valid.next = (self.state.q.val() == State::Announce) & self.room.val();
         self.announces.next = self.packet_ready.val() & self.room.val();
         self.reserve.next = false;
-        self.reply_ready.next = false;
+        self.reply.ready.next = false;
 
         match self.state.q.val() {
             State::Idle => {
@@ -151,14 +144,14 @@ impl Logic for Replier {
                     self.reserve.next = self.length.val().any();
                     self.state.d.next = State::Ask;
                     if !self.length.val().any() {
-                        self.reply_ready.next = true;
+                        self.reply.ready.next = true;
                         self.state.d.next = State::Idle;
                     }
                 }
             }
             State::Ask => {
-                if self.access_ready.val() {
-                    self.reply_ready.next = true;
+                if self.access.ready.val() {
+                    self.reply.ready.next = true;
                     self.state.d.next = State::Idle;
                 }
             }
@@ -166,7 +159,7 @@ impl Logic for Replier {
                 self.state.d.next = State::Idle;
             }
         }
-        if self.reply_ready.val() {
+        if self.reply.ready.val() {
             self.waits.d.next = true;
         }
         if self.reset.val() {

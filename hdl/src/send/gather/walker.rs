@@ -18,6 +18,7 @@
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 
+use crate::stream::{FlowSink, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{control, status, MAX_SEGMENTS};
 use viaduct_spec::tables::gather;
@@ -62,16 +63,12 @@ pub struct Walker {
     pub clock: Signal<In, Clock>,
     /// Drops everything.
     pub reset: Signal<In, bool>,
-    /// There is a descriptor to load.
-    pub head_valid: Signal<In, bool>,
+    /// There is a descriptor to load. The descriptor loaded last.
+    pub head: Sink<SendHead>,
     /// Load it.
     pub load: Signal<Out, bool>,
-    /// The descriptor loaded last.
-    pub head: Signal<In, SendHead>,
     /// It is being worked on.
     pub busy: Signal<Out, bool>,
-    /// It is done with.
-    pub head_ready: Signal<Out, bool>,
     /// Its VI is connected.
     pub connected: Signal<In, bool>,
     /// Epoch of its VI.
@@ -103,9 +100,7 @@ pub struct Walker {
     /// The tail has been asked for.
     pub tail_start: Signal<Out, bool>,
     /// A segment's length has come in.
-    pub tail_length_valid: Signal<In, bool>,
-    /// The length.
-    pub tail_length: Signal<In, Bits<32>>,
+    pub tail_length: FlowSink<Bits<32>>,
     /// The tail has come in.
     pub tail_done: Signal<In, bool>,
     /// It was refused, or the read failed.
@@ -115,17 +110,9 @@ pub struct Walker {
     /// Word behind the last one that came.
     pub tail_end: Signal<In, Bits<10>>,
     /// Memory to read.
-    pub access_valid: Signal<Out, bool>,
-    /// The access.
-    pub access: Signal<Out, Access>,
-    /// It is taken.
-    pub access_ready: Signal<In, bool>,
+    pub access: Source<Access>,
     /// A packet, or a message's end.
-    pub packet_valid: Signal<Out, bool>,
-    /// The packet.
-    pub packet: Signal<Out, Packet>,
-    /// It is taken.
-    pub packet_ready: Signal<In, bool>,
+    pub packet: Source<Packet>,
     /// Words of payload that the next packet needs.
     pub reserve_words: Signal<Out, Bits<10>>,
     /// There is room for them.
@@ -340,8 +327,8 @@ impl Logic for Walker {
         self.is_connected.d.next = self.connected.val();
         // What comes behind a message that is parked comes again.
         self.parked.next = self.reads_known.val().get_bit(3);
-        self.stale.d.next = (self.head.val().epoch != self.epoch.val())
-            | (self.parked.val() & !self.head.val().restart)
+        self.stale.d.next = (self.head.data.val().epoch != self.epoch.val())
+            | (self.parked.val() & !self.head.data.val().restart)
             | self.outlived.val();
         self.known.d.next = self.reads_known.val();
         self.done.d.next = self.reads_done.val();
@@ -397,13 +384,13 @@ impl Logic for Walker {
         // The sum of the segments' lengths.
         self.addend.next = self.late_high.val();
         if self.state.q.val() == State::WaitTail {
-            self.addend.next = self.tail_length.val();
+            self.addend.next = self.tail_length.data.val();
         }
         self.total.next = bit_cast::<33, 32>(self.sum.q.val()) + bit_cast::<33, 32>(self.addend.val());
         self.counts.d.next =
             (self.state.q.val() == State::FirstLength) | (self.state.q.val() == State::SecondLength);
         self.adds.next =
-            self.counts.q.val() | (self.tail_length_valid.val() & (self.state.q.val() == State::WaitTail));
+            self.counts.q.val() | (self.tail_length.valid.val() & (self.state.q.val() == State::WaitTail));
         if self.adds.val() {
             self.sum.d.next = self.total.val().get_bits::<32>(0);
             self.over.d.next = self.over.q.val() | self.total.val().get_bit(32);
@@ -416,7 +403,7 @@ impl Logic for Walker {
         }
 
         self.moved.next = self.address.q.val() + bit_cast::<64, 13>(self.piece.q.val());
-        self.offset_address.next = bit_cast::<64, 34>(self.head.val().offset) << 6;
+        self.offset_address.next = bit_cast::<64, 34>(self.head.data.val().offset) << 6;
         self.beyond_two.next = self.segments.q.val() - 2;
         self.tail_bytes.next = bit_cast::<13, 8>(self.beyond_two.val()) << 4;
         self.stop.next = (bit_cast::<10, 8>(self.segments.q.val()) << 1) + bits::<10>(4);
@@ -429,10 +416,10 @@ impl Logic for Walker {
 
         self.busy.next = self.state.q.val() != State::Idle;
         self.load.next = false;
-        self.head_ready.next = false;
+        self.head.ready.next = false;
         self.tail_start.next = false;
         self.reserve.next = false;
-        self.packet_valid.next = false;
+        self.packet.valid.next = false;
         self.issued.next = self.known.q.val().get_bits::<3>(0);
         self.next_read.next = self.issued.val() + 1;
         self.outstanding.next = self.issued.val() - self.done.q.val();
@@ -455,55 +442,55 @@ impl Logic for Walker {
         self.beyond_now.next = self.others.val().get_bits::<24>(1);
         self.skip_after.next = self.skip.q.val() - 1;
         self.announced.next =
-            self.skips.q.val() | (self.is_connected.q.val() & self.room.val() & self.packet_ready.val());
-        self.asked.next = self.access_ready.val() | self.skips.q.val();
-        self.access_valid.next = self.asks.q.val();
-        self.access.next.address = self.address.q.val();
-        self.access.next.span = bits::<32>(0);
-        self.access.next.length = self.piece.q.val();
-        self.access.next.region = self.region.q.val();
-        self.access.next.key = self.key.q.val();
-        self.access.next.tag = self.tag.q.val();
-        self.access.next.by_offset = self.state.q.val() == State::AskTail;
-        self.access.next.system = false;
-        self.access.next.write = false;
-        self.access.next.clip = self.state.q.val() == State::AskTail;
+            self.skips.q.val() | (self.is_connected.q.val() & self.room.val() & self.packet.ready.val());
+        self.asked.next = self.access.ready.val() | self.skips.q.val();
+        self.access.valid.next = self.asks.q.val();
+        self.access.data.next.address = self.address.q.val();
+        self.access.data.next.span = bits::<32>(0);
+        self.access.data.next.length = self.piece.q.val();
+        self.access.data.next.region = self.region.q.val();
+        self.access.data.next.key = self.key.q.val();
+        self.access.data.next.tag = self.tag.q.val();
+        self.access.data.next.by_offset = self.state.q.val() == State::AskTail;
+        self.access.data.next.system = false;
+        self.access.data.next.write = false;
+        self.access.data.next.clip = self.state.q.val() == State::AskTail;
         // Nobody's but our own: a span is not looked at.
-        self.access.next.remote = bits::<2>(0);
-        self.access.next.user = bits::<8>(0);
+        self.access.data.next.remote = bits::<2>(0);
+        self.access.data.next.user = bits::<8>(0);
         if self.state.q.val() == State::AskTail {
-            self.access.next.user = bits::<8>(1);
+            self.access.data.next.user = bits::<8>(1);
         } else if self.ends_packet.q.val() {
-            self.access.next.user = bits::<8>(2);
+            self.access.data.next.user = bits::<8>(2);
         }
 
-        self.packet.next.vi = self.head.val().vi;
-        self.packet.next.send = self.state.q.val() == State::Announce;
-        self.packet.next.first = self.first.q.val();
-        self.packet.next.last =
+        self.packet.data.next.vi = self.head.data.val().vi;
+        self.packet.data.next.send = self.state.q.val() == State::Announce;
+        self.packet.data.next.first = self.first.q.val();
+        self.packet.data.next.last =
             self.last.q.val() | (self.state.q.val() == State::Finish) | (self.state.q.val() == State::Park);
-        self.packet.next.length = self.packet_left.q.val();
-        self.packet.next.has_immediate = self.has_immediate.q.val() & self.last.q.val();
-        self.packet.next.immediate = self.immediate.q.val();
-        self.packet.next.region = self.head.val().region;
-        self.packet.next.offset = self.head.val().offset;
-        self.packet.next.message_length = self.length.q.val();
-        self.packet.next.errors = self.errors.q.val();
-        self.packet.next.lost = self.head.val().lost;
-        self.packet.next.epoch = self.head.val().epoch;
-        self.packet.next.restart = self.head.val().restart & self.fresh.q.val();
-        self.packet.next.psn = self.head.val().psn;
-        self.packet.next.operation = self.operation.q.val();
-        self.packet.next.remote_address = self.remote_address.q.val();
-        self.packet.next.rkey = self.rkey.q.val();
-        self.packet.next.beyond = self.beyond.q.val();
-        self.packet.next.segments = self.segments.q.val();
-        self.packet.next.number = self.issued.val();
-        self.packet.next.parked = self.state.q.val() == State::Park;
-        self.packet.next.reply = false;
-        self.packet.next.unread = self.unread.q.val();
+        self.packet.data.next.length = self.packet_left.q.val();
+        self.packet.data.next.has_immediate = self.has_immediate.q.val() & self.last.q.val();
+        self.packet.data.next.immediate = self.immediate.q.val();
+        self.packet.data.next.region = self.head.data.val().region;
+        self.packet.data.next.offset = self.head.data.val().offset;
+        self.packet.data.next.message_length = self.length.q.val();
+        self.packet.data.next.errors = self.errors.q.val();
+        self.packet.data.next.lost = self.head.data.val().lost;
+        self.packet.data.next.epoch = self.head.data.val().epoch;
+        self.packet.data.next.restart = self.head.data.val().restart & self.fresh.q.val();
+        self.packet.data.next.psn = self.head.data.val().psn;
+        self.packet.data.next.operation = self.operation.q.val();
+        self.packet.data.next.remote_address = self.remote_address.q.val();
+        self.packet.data.next.rkey = self.rkey.q.val();
+        self.packet.data.next.beyond = self.beyond.q.val();
+        self.packet.data.next.segments = self.segments.q.val();
+        self.packet.data.next.number = self.issued.val();
+        self.packet.data.next.parked = self.state.q.val() == State::Park;
+        self.packet.data.next.reply = false;
+        self.packet.data.next.unread = self.unread.q.val();
         if self.state.q.val() == State::Park {
-            self.packet.next.number = self.seen.q.val();
+            self.packet.data.next.number = self.seen.q.val();
         }
 
         match self.state.q.val() {
@@ -520,7 +507,7 @@ impl Logic for Walker {
                 self.rdma.d.next = false;
                 self.beyond.d.next = bits::<24>(0);
                 self.piece.d.next = bits::<13>(64);
-                if self.head_valid.val() & !self.hold.val() {
+                if self.head.valid.val() & !self.hold.val() {
                     self.load.next = true;
                     self.state.d.next = State::Control;
                 }
@@ -528,10 +515,10 @@ impl Logic for Walker {
             State::Control => {
                 self.next_index.next = bits::<9>(2);
                 self.skip.d.next = bits::<24>(0);
-                if self.head.val().restart {
-                    self.skip.d.next = self.head.val().skip;
+                if self.head.data.val().restart {
+                    self.skip.d.next = self.head.data.val().skip;
                 }
-                self.region.d.next = self.head.val().region;
+                self.region.d.next = self.head.data.val().region;
                 self.address.d.next = self.offset_address.val();
                 self.state.d.next = State::Immediate;
             }
@@ -549,26 +536,26 @@ impl Logic for Walker {
                         & (self.kind.val() != self.op_write.val())
                         & (self.kind.val() != self.op_read.val()))
                     | ((self.kind.val() != self.op_send.val()) & !self.count.val().any())
-                    | (self.head.val().words < bits::<4>(4))
+                    | (self.head.data.val().words < bits::<4>(4))
                 {
                     self.malformed.d.next = true;
                 }
                 self.address.d.next = self.moved.val();
                 self.state.d.next = State::Length;
-                if self.head.val().lost {
+                if self.head.data.val().lost {
                     self.state.d.next = State::Finish;
                 } else {
                     self.operation.d.next = self.flags.val().get_bits::<2>(0);
                     self.rdma.d.next = self.kind.val() != self.op_send.val();
                 }
                 if self.stale.q.val() {
-                    self.head_ready.next = true;
+                    self.head.ready.next = true;
                     self.state.d.next = State::Idle;
-                } else if self.head.val().restart {
+                } else if self.head.data.val().restart {
                     // All reads that are not complete come again, unless it only goes on.
                     self.count_write.next = true;
                     self.count_next.next = bit_cast::<4, 3>(self.done.q.val());
-                    if self.head.val().resume {
+                    if self.head.data.val().resume {
                         self.count_next.next = bit_cast::<4, 3>(self.issued.val());
                     }
                 }
@@ -601,7 +588,7 @@ impl Logic for Walker {
                 if self.rdma.q.val() {
                     self.remote_address.d.next = self.late.q.val();
                 }
-                if self.head.val().words < bits::<4>(6) {
+                if self.head.data.val().words < bits::<4>(6) {
                     self.malformed.d.next = true;
                 }
                 self.state.d.next = State::SecondLength;
@@ -615,7 +602,7 @@ impl Logic for Walker {
                 self.shows_row.next = true;
                 self.piece.d.next = self.tail_bytes.val();
                 self.state.d.next = State::TailRow;
-                if self.head.val().words < bits::<4>(8) {
+                if self.head.data.val().words < bits::<4>(8) {
                     self.malformed.d.next = true;
                 }
                 if self.segments.q.val() == bits::<8>(2) {
@@ -634,7 +621,7 @@ impl Logic for Walker {
             }
             State::AskTail => {
                 self.shows_row.next = true;
-                if self.access_ready.val() {
+                if self.access.ready.val() {
                     self.asks.d.next = false;
                     self.tail_start.next = true;
                     self.state.d.next = State::WaitTail;
@@ -737,11 +724,11 @@ impl Logic for Walker {
                 self.state.d.next = State::Measure;
             }
             State::Park => {
-                self.packet_valid.next = true;
+                self.packet.valid.next = true;
                 self.count_next.next = self.known.q.val() | bits::<4>(8);
-                if self.packet_ready.val() {
+                if self.packet.ready.val() {
                     self.count_write.next = true;
-                    self.head_ready.next = true;
+                    self.head.ready.next = true;
                     self.state.d.next = State::Idle;
                 }
             }
@@ -791,7 +778,7 @@ impl Logic for Walker {
                 }
             }
             State::Announce => {
-                self.packet_valid.next =
+                self.packet.valid.next =
                     self.is_connected.q.val() & self.room.val() & !self.stale.q.val() & !self.skips.q.val();
                 if self.announced.val() {
                     self.count_write.next = self.reading.val() & !self.stale.q.val();
@@ -801,10 +788,10 @@ impl Logic for Walker {
                     self.left.d.next = self.left_after.val();
                     self.state.d.next = State::Piece;
                     if !self.packet_any.q.val() {
-                        self.head_ready.next = true;
+                        self.head.ready.next = true;
                         self.state.d.next = State::Idle;
                         if self.skips.q.val() {
-                            self.head_ready.next = false;
+                            self.head.ready.next = false;
                             self.errors.d.next = self.transport.val();
                             self.state.d.next = State::Finish;
                         }
@@ -815,7 +802,7 @@ impl Logic for Walker {
                     self.state.d.next = State::Finish;
                 }
                 if self.stale.q.val() {
-                    self.head_ready.next = true;
+                    self.head.ready.next = true;
                     self.state.d.next = State::Idle;
                 }
             }
@@ -854,11 +841,11 @@ impl Logic for Walker {
                         self.state.d.next = State::Piece;
                     }
                     if self.ends_packet.q.val() & !self.left_any.q.val() {
-                        self.head_ready.next = true;
+                        self.head.ready.next = true;
                         self.state.d.next = State::Idle;
                         if self.skips.q.val() {
                             // It was longer before.
-                            self.head_ready.next = false;
+                            self.head.ready.next = false;
                             self.errors.d.next = self.transport.val();
                             self.state.d.next = State::Finish;
                         }
@@ -869,9 +856,9 @@ impl Logic for Walker {
                 }
             }
             State::Finish => {
-                self.packet_valid.next = true;
-                if self.packet_ready.val() {
-                    self.head_ready.next = true;
+                self.packet.valid.next = true;
+                if self.packet.ready.val() {
+                    self.head.ready.next = true;
                     self.state.d.next = State::Idle;
                 }
             }

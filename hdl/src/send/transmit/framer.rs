@@ -481,8 +481,8 @@ impl Logic for Framer {
                 self.a_before.d.next = self.a_word.q.val().get_bits::<16>(48) | bits::<16>(0xff00);
             }
         }
-        self.crc.in_valid.next = self.a_valid.q.val() & self.a_feed.q.val() & self.moves.val();
-        self.crc.in_data.next = bit_cast::<64, 16>(self.a_before.q.val())
+        self.crc.sink.valid.next = self.a_valid.q.val() & self.a_feed.q.val() & self.moves.val();
+        self.crc.sink.data.next = bit_cast::<64, 16>(self.a_before.q.val())
             | (bit_cast::<64, 16>(self.a_low.q.val()) << 16)
             | (bit_cast::<64, 32>(self.a_word.q.val().get_bits::<32>(16)) << 32);
         self.crc.in_half.next = self.a_last.q.val();

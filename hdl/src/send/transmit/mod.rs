@@ -31,6 +31,7 @@
 mod framer;
 mod heading;
 
+use crate::stream::{FlowSink, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::profile::VI_LOG2;
@@ -39,7 +40,8 @@ use viaduct_spec::tables::{service, table, vi_states};
 use viaduct_spec::wire::syndrome;
 
 use crate::bus::{
-    word, AckRequest, Commit, EpochWrite, Fault, FrameBeat, Packet, ReadSent, Sent, StateWrite, Vi,
+    word, AckRequest, Commit, EpochWrite, Fault, FrameBeat, Packet, PayloadWord, ReadSent, Sent, StateWrite,
+    Vi, Whole,
 };
 use crate::prims::{LutRam, Number, Ram};
 use framer::{Framer, TEMPLATE_LOG2};
@@ -74,83 +76,35 @@ pub struct Transmit {
     /// Drops everything.
     pub reset: Signal<In, bool>,
     /// A packet, or a message's end.
-    pub packet_valid: Signal<In, bool>,
-    /// The packet.
-    pub packet: Signal<In, Packet>,
-    /// It is done with.
-    pub packet_ready: Signal<Out, bool>,
+    pub packet: Sink<Packet>,
     /// The payload of the next packet that has any is whole.
-    pub whole_valid: Signal<In, bool>,
-    /// An access was refused.
-    pub whole_refused: Signal<In, bool>,
-    /// A read failed on the bus.
-    pub whole_failed: Signal<In, bool>,
-    /// It is taken, together with its packet.
-    pub whole_ready: Signal<Out, bool>,
+    pub whole: Sink<Whole>,
     /// A word of payload.
-    pub payload_valid: Signal<In, bool>,
-    /// First byte in bits 7:0; behind the last byte 0.
-    pub payload: Signal<In, Bits<64>>,
-    /// Last of its packet.
-    pub payload_last: Signal<In, bool>,
-    /// It is taken.
-    pub payload_ready: Signal<Out, bool>,
+    pub payload: Sink<PayloadWord>,
     /// An acknowledgement to send; one that is to be forgotten makes no frame.
-    pub ack_valid: Signal<In, bool>,
-    /// The acknowledgement.
-    pub ack: Signal<In, AckRequest>,
-    /// It is taken.
-    pub ack_ready: Signal<Out, bool>,
-    /// A table row.
-    pub commit_valid: Signal<In, bool>,
-    /// TEMPLATE and TRANSMIT rows are ours.
-    pub commit: Signal<In, Commit>,
-    /// Between frames.
-    pub commit_ready: Signal<Out, bool>,
-    /// A VI changes its state.
-    pub state_valid: Signal<In, bool>,
-    /// Which, and to what.
-    pub state: Signal<In, StateWrite>,
-    /// A VI changes its epoch.
-    pub epoch_valid: Signal<In, bool>,
-    /// Which, and to what.
-    pub epoch: Signal<In, EpochWrite>,
+    pub ack: Sink<AckRequest>,
+    /// A table row. TEMPLATE and TRANSMIT rows are ours.
+    pub commit: Sink<Commit>,
+    /// A VI changes its state. Which, and to what.
+    pub state: FlowSink<StateWrite>,
+    /// A VI changes its epoch. Which, and to what.
+    pub epoch: FlowSink<EpochWrite>,
     /// A packet has left, or a message has ended.
-    pub sent_valid: Signal<Out, bool>,
-    /// Which.
-    pub sent: Signal<Out, Sent>,
-    /// It is taken.
-    pub sent_ready: Signal<In, bool>,
+    pub sent: Source<Sent>,
     /// A read of ours is about to leave: see [`Reads`](crate::receive::Reads).
-    pub read_valid: Signal<Out, bool>,
-    /// Which.
-    pub read: Signal<Out, ReadSent>,
-    /// It is known there.
-    pub read_ready: Signal<In, bool>,
+    pub read: Source<ReadSent>,
     /// Pulse: a packet of an answer has left, or was dropped: see [`Requests`](crate::reply::Requests).
     pub replied: Signal<Out, bool>,
-    /// One could not be read.
-    pub failed_valid: Signal<Out, bool>,
-    /// The NAK that says so.
-    pub failed: Signal<Out, AckRequest>,
-    /// It is known there.
-    pub failed_ready: Signal<In, bool>,
+    /// One could not be read. The NAK that says so.
+    pub failed: Source<AckRequest>,
     /// A VI must break.
-    pub fault_valid: Signal<Out, bool>,
-    /// Which.
-    pub fault: Signal<Out, Fault>,
-    /// It is taken.
-    pub fault_ready: Signal<In, bool>,
+    pub fault: Source<Fault>,
     /// A beat of a frame.
-    pub frame_valid: Signal<Out, bool>,
-    /// The beat.
-    pub frame: Signal<Out, FrameBeat>,
+    pub frame: Source<FrameBeat>,
     /// The frame turns round inside the NIC.
     pub frame_loopback: Signal<Out, bool>,
     /// Its VLAN tag in wire order, 0 if none.
     pub frame_vlan: Signal<Out, Bits<32>>,
-    /// It is taken.
-    pub frame_ready: Signal<In, bool>,
     /// Work is held.
     pub busy: Signal<Out, bool>,
     /// A positive acknowledgement has been sent.
@@ -279,44 +233,45 @@ impl Logic for Transmit {
         self.framer.reset.next = self.reset.val();
 
         // What there is to do. A packet with payload waits for it.
-        self.length.next = self.packet.val().length;
-        self.has_payload.next = self.packet.val().send & self.length.val().any();
-        self.packet_there.next = self.packet_valid.val()
+        self.length.next = self.packet.data.val().length;
+        self.has_payload.next = self.packet.data.val().send & self.length.val().any();
+        self.packet_there.next = self.packet.valid.val()
             & !self.packet_taken.q.val()
-            & (!self.has_payload.val() | (self.whole_valid.val() & !self.whole_taken.q.val()));
-        self.takes_ack.next = self.ack_valid.val() & (!self.packet_there.val() | !self.acking.q.val());
+            & (!self.has_payload.val() | (self.whole.valid.val() & !self.whole_taken.q.val()));
+        self.takes_ack.next = self.ack.valid.val() & (!self.packet_there.val() | !self.acking.q.val());
 
         // Tables: between frames, before anything else is begun.
-        self.ours.next = self.commit_valid.val()
-            & ((self.commit.val().target == self.transmit_table.val())
-                | (self.commit.val().target == self.template_table.val()));
+        self.ours.next = self.commit.valid.val()
+            & ((self.commit.data.val().target == self.transmit_table.val())
+                | (self.commit.data.val().target == self.template_table.val()));
         self.idle.next = (self.step.q.val() == State::Idle) & !self.framer.running.val();
-        self.commit_ready.next = self.idle.val();
-        self.framer.template_write.next = self.commit_valid.val()
+        self.commit.ready.next = self.idle.val();
+        self.framer.template_write.next = self.commit.valid.val()
             & self.idle.val()
-            & (self.commit.val().target == self.template_table.val());
-        self.framer.template_row.next = bit_cast::<{ TEMPLATE_LOG2 }, 16>(self.commit.val().row);
-        self.framer.template_word.next = self.commit.val().word0;
-        self.states.write_enable.next = self.state_valid.val();
-        self.states.write_address.next = self.state.val().vi;
-        self.states.write_data.next = self.state.val().state;
+            & (self.commit.data.val().target == self.template_table.val());
+        self.framer.template_row.next = bit_cast::<{ TEMPLATE_LOG2 }, 16>(self.commit.data.val().row);
+        self.framer.template_word.next = self.commit.data.val().word0;
+        self.states.write_enable.next = self.state.valid.val();
+        self.states.write_address.next = self.state.data.val().vi;
+        self.states.write_data.next = self.state.data.val().state;
         self.states.read_address.next = self.vi.q.val();
         self.vi_state.next = self.states.read_data.val();
         self.is_connected.next = self.vi_state.val() == self.connected.val();
 
-        self.epochs.write_enable.next = self.epoch_valid.val();
-        self.epochs.write_address.next = self.epoch.val().vi;
-        self.epochs.write_data.next = self.epoch.val().epoch;
+        self.epochs.write_enable.next = self.epoch.valid.val();
+        self.epochs.write_address.next = self.epoch.data.val().vi;
+        self.epochs.write_data.next = self.epoch.data.val().epoch;
         self.epochs.read_address.next = self.vi.q.val();
-        self.replies.next = self.packet.val().reply;
-        self.reads.next = self.packet.val().operation == self.op_read.val();
-        self.stale_now.next = (self.packet.val().epoch != self.epochs.read_data.val()) & !self.replies.val();
+        self.replies.next = self.packet.data.val().reply;
+        self.reads.next = self.packet.data.val().operation == self.op_read.val();
+        self.stale_now.next =
+            (self.packet.data.val().epoch != self.epochs.read_data.val()) & !self.replies.val();
         self.refusing.write_enable.next =
-            self.state_valid.val() & (self.state.val().state == self.connected.val());
-        self.refusing.write_address.next = self.state.val().vi;
+            self.state.valid.val() & (self.state.data.val().state == self.connected.val());
+        self.refusing.write_address.next = self.state.data.val().vi;
         self.refusing.write_data.next = false;
         self.refusing.read_address.next = self.vi.q.val();
-        self.begins.next = self.packet.val().first | self.packet.val().restart;
+        self.begins.next = self.packet.data.val().first | self.packet.data.val().restart;
         self.was_started.next = self.started.q.val() & !self.begins.val();
         self.was_dropping.next = self.dropping.q.val() & !self.begins.val();
 
@@ -325,37 +280,37 @@ impl Logic for Transmit {
         self.was_stale.d.next = self.stale_now.val();
         self.stale.next = self.was_stale.q.val();
         self.was_refusing.d.next = self.refusing.read_data.val();
-        self.was_refused.d.next = self.whole_refused.val() & self.has_payload.val();
-        self.was_failed.d.next = self.whole_failed.val() & self.has_payload.val();
-        self.was_flushed.d.next = self.packet.val().errors == self.flushed.val();
-        self.has_errors.d.next = self.packet.val().errors.any();
+        self.was_refused.d.next = self.whole.data.val().refused & self.has_payload.val();
+        self.was_failed.d.next = self.whole.data.val().failed & self.has_payload.val();
+        self.was_flushed.d.next = self.packet.data.val().errors == self.flushed.val();
+        self.has_errors.d.next = self.packet.data.val().errors.any();
         self.its_row.d.next = self.contexts.read_data.val();
         self.context_row.next = self.its_row.q.val();
         self.context_psn.next = self.context_row.val().get_bits::<24>(0);
         self.packet_psn.next = self.context_psn.val();
-        if self.packet.val().restart | self.replies.val() {
-            self.packet_psn.next = self.packet.val().psn;
+        if self.packet.data.val().restart | self.replies.val() {
+            self.packet_psn.next = self.packet.data.val().psn;
         }
         // WIRE-4: a PSN for each packet; a read takes those of its answer.
-        self.last_psn.next = self.packet_psn.val() + self.packet.val().beyond;
+        self.last_psn.next = self.packet_psn.val() + self.packet.data.val().beyond;
         // One adder: the one more is a carry from below.
         self.doubled.next = (bit_cast::<25, 24>(self.packet_psn.val()) << 1) | bits::<25>(1);
-        self.beyond.next = (bit_cast::<25, 24>(self.packet.val().beyond) << 1) | bits::<25>(1);
+        self.beyond.next = (bit_cast::<25, 24>(self.packet.data.val().beyond) << 1) | bits::<25>(1);
         self.more.next = self.doubled.val() + self.beyond.val();
         self.next_psn.next = self.more.val().get_bits::<24>(1);
         self.is_reliable.next = self.context_row.val().get_bit(24) ^ self.context_row.val().get_bit(25);
         self.contexts.read_address.next = self.vi.q.val();
-        self.contexts.write_enable.next = self.commit_valid.val()
+        self.contexts.write_enable.next = self.commit.valid.val()
             & self.idle.val()
-            & (self.commit.val().target == self.transmit_table.val());
-        self.contexts.write_address.next = bit_cast::<{ VI_LOG2 }, 16>(self.commit.val().row);
-        self.contexts.write_data.next = bit_cast::<27, 64>(self.commit.val().word0);
+            & (self.commit.data.val().target == self.transmit_table.val());
+        self.contexts.write_address.next = bit_cast::<{ VI_LOG2 }, 16>(self.commit.data.val().row);
+        self.contexts.write_data.next = bit_cast::<27, 64>(self.commit.data.val().word0);
 
         // The job, if it comes to that.
-        self.syndrome.next = self.ack.val().syndrome;
+        self.syndrome.next = self.ack.data.val().syndrome;
         self.negative.next = self.syndrome.val().get_bits::<2>(5).any();
-        self.heading.packet.next = self.packet.val();
-        self.heading.ack.next = self.ack.val();
+        self.heading.packet.next = self.packet.data.val();
+        self.heading.ack.next = self.ack.data.val();
         self.heading.acking.next = self.acking.q.val();
         self.heading.vi.next = self.vi.q.val();
         self.heading.psn.next = self.packet_psn.val();
@@ -372,12 +327,13 @@ impl Logic for Transmit {
         if self.was_refused.q.val() {
             self.error.next = self.protection.val();
         }
-        if !self.packet.val().send {
-            self.error.next = self.packet.val().errors;
+        if !self.packet.data.val().send {
+            self.error.next = self.packet.data.val().errors;
         }
-        self.gone.next = !self.was_connected.q.val() | (!self.packet.val().send & self.was_flushed.q.val());
+        self.gone.next =
+            !self.was_connected.q.val() | (!self.packet.data.val().send & self.was_flushed.q.val());
         // WQ-4: DESC_FLUSHED_ERROR, or TRANSPORT_ERROR if a packet went out.
-        if self.gone.val() & (self.packet.val().send | self.has_errors.q.val()) {
+        if self.gone.val() & (self.packet.data.val().send | self.has_errors.q.val()) {
             self.error.next = self.flushed.val();
             if self.was_started.val() {
                 self.error.next = self.transport.val();
@@ -399,60 +355,61 @@ impl Logic for Transmit {
         if self.replies.val() {
             self.passes.next = !self.was_idle.q.val() & !self.was_refusing.q.val();
         }
-        self.sends.next = self.packet.val().send & self.passes.val() & !self.bad.val() & !self.stale.val();
+        self.sends.next =
+            self.packet.data.val().send & self.passes.val() & !self.bad.val() & !self.stale.val();
         self.enters.next = self.reads.val() & !self.entered.q.val();
-        self.read_valid.next = false;
-        self.read.next.vi = self.vi.q.val();
-        self.read.next.number = self.packet.val().number;
-        self.read.next.region = self.packet.val().region;
-        self.read.next.offset = self.packet.val().offset;
-        self.read.next.segments = self.packet.val().segments;
-        self.read.next.length = self.packet.val().message_length;
-        self.read.next.psn = self.packet_psn.val();
+        self.read.valid.next = false;
+        self.read.data.next.vi = self.vi.q.val();
+        self.read.data.next.number = self.packet.data.val().number;
+        self.read.data.next.region = self.packet.data.val().region;
+        self.read.data.next.offset = self.packet.data.val().offset;
+        self.read.data.next.segments = self.packet.data.val().segments;
+        self.read.data.next.length = self.packet.data.val().message_length;
+        self.read.data.next.psn = self.packet_psn.val();
         self.reply_left.d.next = false;
         self.failing.d.next = false;
         self.looked.d.next = false;
-        self.failed_valid.next = self.failing.q.val();
-        self.failed.next.vi = self.vi.q.val();
-        self.failed.next.psn = self.packet.val().psn;
+        self.failed.valid.next = self.failing.q.val();
+        self.failed.data.next.vi = self.vi.q.val();
+        self.failed.data.next.psn = self.packet.data.val().psn;
         // RSP-7: MSN counts the messages executed.
         // The read was counted when its request was taken; it is not executed after all.
-        self.counted_msn.next = bit_cast::<24, 32>(self.packet.val().immediate);
-        self.failed.next.msn = self.counted_msn.val() - 1;
+        self.counted_msn.next = bit_cast::<24, 32>(self.packet.data.val().immediate);
+        self.failed.data.next.msn = self.counted_msn.val() - 1;
         // WQ-8: NAK_OPERATIONAL. RSP-5, RSP-6: NAK_ACCESS, if it is the memory that is refused.
-        self.failed.next.syndrome = self.nak_operational.val();
+        self.failed.data.next.syndrome = self.nak_operational.val();
         if self.forbidden.q.val() {
-            self.failed.next.syndrome = self.nak_access.val();
+            self.failed.data.next.syndrome = self.nak_access.val();
         }
-        self.failed.next.kind = self.last_word.val();
-        self.failed.next.reception = false;
+        self.failed.data.next.kind = self.last_word.val();
+        self.failed.data.next.reception = false;
         self.framer.job_valid.next = false;
         self.packet_taken.d.next = false;
         self.whole_taken.d.next = false;
-        self.ack_ready.next = false;
-        self.sent_valid.next = false;
-        self.fault_valid.next = false;
+        self.ack.ready.next = false;
+        self.sent.valid.next = false;
+        self.fault.valid.next = false;
         self.ack_left.d.next = false;
         self.nak_left.d.next = false;
         self.done.next = false;
-        self.payload_ready.next = self.framer.payload_ready.val();
+        self.payload.ready.next = self.framer.payload_ready.val();
         // RSP-5: what was asked for behind a refused read has no answer.
         // Nobody is told: the VI's connection, or the one that the acknowledgement is of, is no more; or it would be of what was asked for
         // behind an answer that was refused.
         self.untold.next = self.was_idle.q.val()
-            | (self.ack.val().kind == self.forget.val())
+            | (self.ack.data.val().kind == self.forget.val())
             | (self.was_refusing.q.val() & !self.negative.val());
         match self.step.q.val() {
             State::Idle => {
                 self.entered.d.next = false;
-                self.vi.d.next = self.packet.val().vi;
+                self.vi.d.next = self.packet.data.val().vi;
                 if self.takes_ack.val() {
-                    self.vi.d.next = self.ack.val().vi;
+                    self.vi.d.next = self.ack.data.val().vi;
                 }
                 // The context is read for the VI chosen now.
-                self.contexts.read_address.next = self.packet.val().vi;
+                self.contexts.read_address.next = self.packet.data.val().vi;
                 if self.takes_ack.val() {
-                    self.contexts.read_address.next = self.ack.val().vi;
+                    self.contexts.read_address.next = self.ack.data.val().vi;
                 }
                 if (self.packet_there.val() | self.takes_ack.val()) & !self.ours.val() {
                     self.acking.d.next = self.takes_ack.val();
@@ -468,7 +425,7 @@ impl Logic for Transmit {
                 if self.acking.q.val() {
                     self.framer.job_valid.next = !self.untold.val();
                     if self.untold.val() | self.framer.job_ready.val() {
-                        self.ack_ready.next = true;
+                        self.ack.ready.next = true;
                         self.step.d.next = State::Idle;
                         self.ack_left.d.next = !self.untold.val() & !self.negative.val();
                         self.nak_left.d.next = !self.untold.val() & self.syndrome.val().get_bit(6);
@@ -530,8 +487,8 @@ impl Logic for Transmit {
                 }
             }
             State::Enter => {
-                self.read_valid.next = true;
-                if self.read_ready.val() {
+                self.read.valid.next = true;
+                if self.read.ready.val() {
                     self.entered.d.next = true;
                     self.step.d.next = State::Decide;
                 }
@@ -540,10 +497,10 @@ impl Logic for Transmit {
                 // The payload of the frames before leaves first. A word comes from a memory, late: it is looked at in one
                 // cycle and leaves in the next.
                 self.looked.d.next =
-                    !self.framer.running.val() & self.payload_valid.val() & !self.looked.q.val();
-                self.ends.d.next = self.payload_last.val();
+                    !self.framer.running.val() & self.payload.valid.val() & !self.looked.q.val();
+                self.ends.d.next = self.payload.data.val().last;
                 if self.looked.q.val() {
-                    self.payload_ready.next = true;
+                    self.payload.ready.next = true;
                     if self.ends.q.val() {
                         self.step.d.next = State::Break;
                         if self.replies.val() {
@@ -553,15 +510,15 @@ impl Logic for Transmit {
                 }
             }
             State::Break => {
-                self.fault_valid.next = self.breaks.q.val();
-                self.done.next = !self.breaks.q.val() | self.fault_ready.val();
+                self.fault.valid.next = self.breaks.q.val();
+                self.done.next = !self.breaks.q.val() | self.fault.ready.val();
             }
             State::Fail => {
                 // The fault, then the NAK: whoever sees that finds the VI in Error.
-                self.fault_valid.next = self.unread.q.val() & self.is_connected.val();
+                self.fault.valid.next = self.unread.q.val() & self.is_connected.val();
                 self.failing.d.next =
-                    self.unread.q.val() & !self.is_connected.val() & !self.state_valid.val();
-                if !self.unread.q.val() | (self.failing.q.val() & self.failed_ready.val()) {
+                    self.unread.q.val() & !self.is_connected.val() & !self.state.valid.val();
+                if !self.unread.q.val() | (self.failing.q.val() & self.failed.ready.val()) {
                     self.failing.d.next = false;
                     self.reply_left.d.next = true;
                     self.packet_taken.d.next = true;
@@ -574,11 +531,11 @@ impl Logic for Transmit {
                 }
             }
             State::Report => {
-                self.sent_valid.next = true;
-                if self.sent_ready.val() {
+                self.sent.valid.next = true;
+                if self.sent.ready.val() {
                     self.packet_taken.d.next = true;
                     self.entered.d.next = false;
-                    if self.packet.val().last {
+                    if self.packet.data.val().last {
                         self.started.d.next = false;
                         self.dropping.d.next = false;
                     }
@@ -589,8 +546,8 @@ impl Logic for Transmit {
         }
         if self.done.val() {
             // What has left is told at the message's end, of a reliable VI always; what was dropped at the end, if it is to be told.
-            if ((self.step.q.val() == State::Decide) & (self.is_reliable.val() | self.packet.val().last))
-                | (self.packet.val().last & !self.silent.q.val())
+            if ((self.step.q.val() == State::Decide) & (self.is_reliable.val() | self.packet.data.val().last))
+                | (self.packet.data.val().last & !self.silent.q.val())
             {
                 self.step.d.next = State::Report;
             } else {
@@ -600,53 +557,53 @@ impl Logic for Transmit {
         }
 
         // What others go on with comes from registers: no decision here is part of their paths.
-        self.packet_ready.next = self.packet_taken.q.val();
-        self.whole_ready.next = self.whole_taken.q.val();
+        self.packet.ready.next = self.packet_taken.q.val();
+        self.whole.ready.next = self.whole_taken.q.val();
         self.replied.next = self.reply_left.q.val();
         self.count_ack.next = self.ack_left.q.val();
         self.count_nak.next = self.nak_left.q.val();
-        self.framer.payload.next = self.payload.val();
-        self.sent.next.vi = self.vi.q.val();
-        self.sent.next.region = self.packet.val().region;
-        self.sent.next.offset = self.packet.val().offset;
-        self.sent.next.length = bits::<32>(0);
-        self.sent.next.acknowledged = false;
+        self.framer.payload.next = self.payload.data.val().data;
+        self.sent.data.next.vi = self.vi.q.val();
+        self.sent.data.next.region = self.packet.data.val().region;
+        self.sent.data.next.offset = self.packet.data.val().offset;
+        self.sent.data.next.length = bits::<32>(0);
+        self.sent.data.next.acknowledged = false;
         if !self.errors.q.val().any() {
-            self.sent.next.length = self.packet.val().message_length;
-            self.sent.next.acknowledged = self.reliable.q.val() & !self.packet.val().lost;
+            self.sent.data.next.length = self.packet.data.val().message_length;
+            self.sent.data.next.acknowledged = self.reliable.q.val() & !self.packet.data.val().lost;
         }
-        self.sent.next.errors = self.errors.q.val();
-        self.sent.next.ends = self.packet.val().last;
-        self.sent.next.epoch = self.packet.val().epoch;
-        self.sent.next.operation = self.packet.val().operation;
-        self.sent.next.psn = self.psn.q.val();
-        self.sent.next.lost = self.packet.val().lost;
-        self.sent.next.parked = self.packet.val().parked;
-        self.sent.next.number = self.packet.val().number;
-        self.fault.next.vi = self.vi.q.val();
-        self.fault.next.code = bits::<8>(0);
+        self.sent.data.next.errors = self.errors.q.val();
+        self.sent.data.next.ends = self.packet.data.val().last;
+        self.sent.data.next.epoch = self.packet.data.val().epoch;
+        self.sent.data.next.operation = self.packet.data.val().operation;
+        self.sent.data.next.psn = self.psn.q.val();
+        self.sent.data.next.lost = self.packet.data.val().lost;
+        self.sent.data.next.parked = self.packet.data.val().parked;
+        self.sent.data.next.number = self.packet.data.val().number;
+        self.fault.data.next.vi = self.vi.q.val();
+        self.fault.data.next.code = bits::<8>(0);
         // REQ-7: what is sent again is not the same. (WQ-8: segments that could not be read are an error of the descriptor's own, which says it.)
-        if !self.packet.val().send
-            & !self.packet.val().unread
-            & (self.packet.val().errors == self.transport.val())
+        if !self.packet.data.val().send
+            & !self.packet.data.val().unread
+            & (self.packet.data.val().errors == self.transport.val())
         {
-            self.fault.next.code = self.post_desc.val();
+            self.fault.data.next.code = self.post_desc.val();
         }
-        self.fault.next.receive = false;
+        self.fault.data.next.receive = false;
         if self.replies.val() {
-            self.fault.next.receive = true;
-            self.fault.next.code = self.conn_lost.val();
+            self.fault.data.next.receive = true;
+            self.fault.data.next.code = self.conn_lost.val();
             if self.forbidden.q.val() {
-                self.fault.next.code = self.read_prot.val();
+                self.fault.data.next.code = self.read_prot.val();
             }
         }
-        self.fault.next.breaks = true;
+        self.fault.data.next.breaks = true;
 
-        self.frame_valid.next = self.framer.frame_valid.val();
-        self.frame.next = self.framer.frame.val();
+        self.frame.valid.next = self.framer.frame_valid.val();
+        self.frame.data.next = self.framer.frame.val();
         self.frame_loopback.next = self.framer.frame_loopback.val();
         self.frame_vlan.next = self.framer.frame_vlan.val();
-        self.framer.frame_ready.next = self.frame_ready.val();
+        self.framer.frame_ready.next = self.frame.ready.val();
         self.count_bytes.next = bits::<13>(0);
         if self.framer.job_valid.val()
             & self.framer.job_ready.val()
@@ -655,8 +612,8 @@ impl Logic for Transmit {
         {
             self.count_bytes.next = self.length.val();
         }
-        self.busy.next = self.packet_valid.val()
-            | self.ack_valid.val()
+        self.busy.next = self.packet.valid.val()
+            | self.ack.valid.val()
             | self.framer.busy.val()
             | (self.step.q.val() != State::Idle);
 

@@ -20,10 +20,11 @@
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 
+use crate::stream::{FlowSink, FlowSource, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::READ_TAGS;
 
-use crate::bus::{client, ReadBeat};
+use crate::bus::{client, PayloadWord, ReadBeat, Whole};
 use crate::prims::{FifoSlice, Number, Packer, Ram, RamFifo};
 
 const _: () = assert!(READ_TAGS <= 16, "the queue in front of the packer");
@@ -39,31 +40,15 @@ struct Piece {
     failed: bool,
 }
 
-/// A word of payload.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Word {
-    data: Bits<64>,
-    last: bool,
-}
-
-/// How a packet's payload came in.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Whole {
-    refused: bool,
-    failed: bool,
-}
-
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Sink {
+pub struct Payload {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// Drops everything.
     pub reset: Signal<In, bool>,
-    /// Data read from host memory.
-    pub beat_valid: Signal<In, bool>,
-    /// Answers to our accesses among them.
-    pub beat: Signal<In, ReadBeat>,
+    /// Data read from host memory. Answers to our accesses among them.
+    pub beat: FlowSink<ReadBeat>,
     /// Room that a packet wants.
     pub reserve_words: Signal<In, Bits<10>>,
     /// There was as much in the cycle before.
@@ -77,9 +62,7 @@ pub struct Sink {
     /// The word of the cycle before's `tail_index`.
     pub tail_word: Signal<Out, Bits<64>>,
     /// A segment's length has come in.
-    pub tail_length_valid: Signal<Out, bool>,
-    /// The length.
-    pub tail_length: Signal<Out, Bits<32>>,
+    pub tail_length: FlowSource<Bits<32>>,
     /// The tail has come in.
     pub tail_done: Signal<Out, bool>,
     /// It was refused, or the read failed.
@@ -89,26 +72,14 @@ pub struct Sink {
     /// Word behind the last one that came.
     pub tail_end: Signal<Out, Bits<10>>,
     /// A word of payload.
-    pub payload_valid: Signal<Out, bool>,
-    /// The word.
-    pub payload: Signal<Out, Bits<64>>,
-    /// Last of its packet.
-    pub payload_last: Signal<Out, bool>,
-    /// It is taken.
-    pub payload_ready: Signal<In, bool>,
+    pub payload: Source<PayloadWord>,
     /// A packet's payload is whole.
-    pub whole_valid: Signal<Out, bool>,
-    /// But for what was refused.
-    pub whole_refused: Signal<Out, bool>,
-    /// But for what could not be read.
-    pub whole_failed: Signal<Out, bool>,
-    /// It is taken.
-    pub whole_ready: Signal<In, bool>,
+    pub whole: Source<Whole>,
     /// Data is held or expected.
     pub busy: Signal<Out, bool>,
     pieces: FifoSlice<Piece, 4, 5>,
     packer: Packer,
-    words: RamFifo<Word, 10, 11>,
+    words: RamFifo<PayloadWord, 10, 11>,
     sizes: FifoSlice<Bits<10>, 4, 5>,
     /// As many as there may be packets in front of `transmit`.
     wholes: FifoSlice<Whole, 4, 5>,
@@ -158,7 +129,7 @@ pub struct Sink {
     client: Number<2, { client::GATHER }>,
 }
 
-impl Logic for Sink {
+impl Logic for Payload {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
@@ -189,11 +160,11 @@ impl Logic for Sink {
         self.sizes.reset.next = self.reset.val();
         self.wholes.reset.next = self.reset.val();
 
-        self.user.next = self.beat.val().user;
-        self.data.next = self.beat.val().data;
-        self.start.next = self.beat.val().start;
-        self.stop.next = bit_cast::<4, 3>(self.start.val()) + self.beat.val().count;
-        self.ours.next = self.beat_valid.val() & (self.beat.val().client == self.client.val());
+        self.user.next = self.beat.data.val().user;
+        self.data.next = self.beat.data.val().data;
+        self.start.next = self.beat.data.val().start;
+        self.stop.next = bit_cast::<4, 3>(self.start.val()) + self.beat.data.val().count;
+        self.ours.next = self.beat.valid.val() & (self.beat.data.val().client == self.client.val());
 
         // The tail of a descriptor: half words, because a beat may hold one.
         self.tail_low.write_enable.next =
@@ -210,79 +181,82 @@ impl Logic for Sink {
             | bit_cast::<64, 32>(self.tail_low.read_data.val());
         self.length_valid.d.next = self.upper.val() & self.tail_row.q.val().get_bit(0);
         self.length.d.next = self.data.val().get_bits::<32>(32);
-        self.tail_over.d.next = self.ours.val() & self.user.val().get_bit(0) & self.beat.val().last;
+        self.tail_over.d.next = self.ours.val() & self.user.val().get_bit(0) & self.beat.data.val().last;
         if self.upper.val() {
             self.tail_row.d.next = self.tail_row.q.val() + 1;
         }
-        if self.ours.val() & self.user.val().get_bit(0) & (self.beat.val().refused | self.beat.val().failed) {
+        if self.ours.val()
+            & self.user.val().get_bit(0)
+            & (self.beat.data.val().refused | self.beat.data.val().failed)
+        {
             self.tail_fault.d.next = true;
-            self.tail_lost.d.next = self.tail_lost.q.val() | self.beat.val().failed;
+            self.tail_lost.d.next = self.tail_lost.q.val() | self.beat.data.val().failed;
         }
         if self.tail_start.val() {
             self.tail_row.d.next = bits::<10>(8);
             self.tail_fault.d.next = false;
             self.tail_lost.d.next = false;
         }
-        self.tail_length_valid.next = self.length_valid.q.val();
-        self.tail_length.next = self.length.q.val();
+        self.tail_length.valid.next = self.length_valid.q.val();
+        self.tail_length.data.next = self.length.q.val();
         self.tail_done.next = self.tail_over.q.val();
         self.tail_bad.next = self.tail_fault.q.val();
         self.tail_failed.next = self.tail_lost.q.val();
         self.tail_end.next = self.tail_row.q.val();
 
         // Payload: beats, packed into words.
-        self.pieces.in_valid.next = self.ours.val() & !self.user.val().get_bit(0);
-        self.pieces.in_data.next.data = self.data.val();
-        self.pieces.in_data.next.start = self.start.val();
-        self.pieces.in_data.next.count = self.beat.val().count;
-        self.pieces.in_data.next.ends = self.beat.val().last & self.user.val().get_bit(1);
-        self.pieces.in_data.next.refused = self.beat.val().refused;
-        self.pieces.in_data.next.failed = self.beat.val().failed;
-        self.packer.in_valid.next = self.pieces.out_valid.val();
-        self.packer.in_data.next = self.pieces.out_data.val().data;
-        self.packer.in_start.next = self.pieces.out_data.val().start;
-        self.packer.in_count.next = self.pieces.out_data.val().count;
-        self.packer.in_flush.next = self.pieces.out_data.val().ends;
+        self.pieces.sink.valid.next = self.ours.val() & !self.user.val().get_bit(0);
+        self.pieces.sink.data.next.data = self.data.val();
+        self.pieces.sink.data.next.start = self.start.val();
+        self.pieces.sink.data.next.count = self.beat.data.val().count;
+        self.pieces.sink.data.next.ends = self.beat.data.val().last & self.user.val().get_bit(1);
+        self.pieces.sink.data.next.refused = self.beat.data.val().refused;
+        self.pieces.sink.data.next.failed = self.beat.data.val().failed;
+        self.packer.sink.valid.next = self.pieces.source.valid.val();
+        self.packer.sink.data.next = self.pieces.source.data.val().data;
+        self.packer.in_start.next = self.pieces.source.data.val().start;
+        self.packer.in_count.next = self.pieces.source.data.val().count;
+        self.packer.in_flush.next = self.pieces.source.data.val().ends;
         self.packer.restart.next = false;
         self.packer.restart_fill.next = bits::<3>(0);
         self.packer.restart_data.next = self.data.val();
-        self.packer.out_ready.next = true;
-        self.pieces.out_ready.next = self.packer.in_ready.val();
-        self.taken.next = self.pieces.out_valid.val() & self.packer.in_ready.val();
+        self.packer.source.ready.next = true;
+        self.pieces.source.ready.next = self.packer.sink.ready.val();
+        self.taken.next = self.pieces.source.valid.val() & self.packer.sink.ready.val();
         if self.taken.val() {
-            self.refused.d.next = self.refused.q.val() | self.pieces.out_data.val().refused;
-            self.failed.d.next = self.failed.q.val() | self.pieces.out_data.val().failed;
-            if self.pieces.out_data.val().ends {
+            self.refused.d.next = self.refused.q.val() | self.pieces.source.data.val().refused;
+            self.failed.d.next = self.failed.q.val() | self.pieces.source.data.val().failed;
+            if self.pieces.source.data.val().ends {
                 self.refused.d.next = false;
                 self.failed.d.next = false;
-                self.ended.d.next.refused = self.refused.q.val() | self.pieces.out_data.val().refused;
-                self.ended.d.next.failed = self.failed.q.val() | self.pieces.out_data.val().failed;
+                self.ended.d.next.refused = self.refused.q.val() | self.pieces.source.data.val().refused;
+                self.ended.d.next.failed = self.failed.q.val() | self.pieces.source.data.val().failed;
             }
         }
 
         // Words, counted against what was reserved. A packet that lost its end keeps its last, empty word.
-        self.words.in_valid.next = self.packer.out_valid.val();
-        self.words.in_data.next.data = self.packer.out_data.val();
-        self.words.in_data.next.last = self.packer.out_last.val();
-        self.wholes.in_valid.next = self.packer.out_valid.val() & self.packer.out_last.val();
-        self.wholes.in_data.next = self.ended.q.val();
-        self.expected.next = self.sizes.out_data.val();
+        self.words.sink.valid.next = self.packer.source.valid.val();
+        self.words.sink.data.next.data = self.packer.source.data.val();
+        self.words.sink.data.next.last = self.packer.out_last.val();
+        self.wholes.sink.valid.next = self.packer.source.valid.val() & self.packer.out_last.val();
+        self.wholes.sink.data.next = self.ended.q.val();
+        self.expected.next = self.sizes.source.data.val();
         if self.midway.q.val() {
             self.expected.next = self.missing.q.val();
         }
         self.after.next = self.expected.val() - 1;
         self.returned.next = bits::<11>(0);
-        self.sizes.out_ready.next = false;
-        if self.packer.out_valid.val() {
+        self.sizes.source.ready.next = false;
+        if self.packer.source.valid.val() {
             self.missing.d.next = self.after.val();
             self.midway.d.next = !self.packer.out_last.val();
             if self.packer.out_last.val() {
-                self.sizes.out_ready.next = true;
+                self.sizes.source.ready.next = true;
                 self.returned.next = bit_cast::<11, 10>(self.expected.val());
             }
         }
-        self.sizes.in_valid.next = self.reserve.val();
-        self.sizes.in_data.next = self.reserve_words.val();
+        self.sizes.sink.valid.next = self.reserve.val();
+        self.sizes.sink.data.next = self.reserve_words.val();
         // Enough or not, a cycle late: nobody but the walker and the replier takes room, and not soon again.
         self.free.next = self.spare.q.val() ^ self.all_free.val();
         self.rest.next = bit_cast::<12, 11>(self.free.val()) - bit_cast::<12, 10>(self.reserve_words.val());
@@ -294,8 +268,8 @@ impl Logic for Sink {
         }
         // A packet that has ended gives back what did not come: one less than was still expected. A word that has
         // left gives back itself, a cycle later. Together one adder.
-        self.left.d.next = self.words.out_valid.val() & self.payload_ready.val();
-        self.ends.next = self.packer.out_valid.val() & self.packer.out_last.val();
+        self.left.d.next = self.words.source.valid.val() & self.payload.ready.val();
+        self.ends.next = self.packer.source.valid.val() & self.packer.out_last.val();
         self.one.next = bits::<11>(0);
         if self.left.q.val() & !self.ends.val() {
             self.one.next = bits::<11>(1);
@@ -308,14 +282,8 @@ impl Logic for Sink {
         self.next_free.next = self.free.val() + self.delta.q.val();
         self.spare.d.next = self.next_free.val() ^ self.all_free.val();
 
-        self.payload_valid.next = self.words.out_valid.val();
-        self.payload.next = self.words.out_data.val().data;
-        self.payload_last.next = self.words.out_data.val().last;
-        self.words.out_ready.next = self.payload_ready.val();
-        self.whole_valid.next = self.wholes.out_valid.val();
-        self.whole_refused.next = self.wholes.out_data.val().refused;
-        self.whole_failed.next = self.wholes.out_data.val().failed;
-        self.wholes.out_ready.next = self.whole_ready.val();
+        Source::<PayloadWord>::link(&mut self.payload, &mut self.words.source);
+        Source::<Whole>::link(&mut self.whole, &mut self.wholes.source);
         self.busy.next = !self.free.val().get_bit(10);
 
         if self.reset.val() {

@@ -1,0 +1,74 @@
+//! The agent's commits and what the NIC tells it: states, faults, events; queues by name.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
+use super::{Position, Queue, Vi};
+use rust_hdl::prelude::*;
+
+/// A table row on its way to the block that owns the table.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Commit {
+    /// `viaduct_spec::tables::table`.
+    pub target: Bits<4>,
+    /// The row.
+    pub row: Bits<16>,
+    /// Bits 63:0 of the row.
+    pub word0: Bits<64>,
+    /// Bits 127:64.
+    pub word1: Bits<64>,
+    /// Bits 191:128.
+    pub word2: Bits<64>,
+}
+
+/// A VI has changed its state: broadcast, so that every block keeps its own copy.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct StateWrite {
+    /// The VI.
+    pub vi: Vi,
+    /// `viaduct_spec::tables::vi_states`.
+    pub state: Bits<2>,
+}
+
+/// Something went wrong that no descriptor can report, or that breaks a VI.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Fault {
+    /// The VI.
+    pub vi: Vi,
+    /// `viaduct_spec::register::event_code`; 0: break the VI and report nothing.
+    pub code: Bits<8>,
+    /// It happened on the receive queue.
+    pub receive: bool,
+    /// The VI goes into Error if it is connected.
+    pub breaks: bool,
+}
+
+/// An event for the error ring: `viaduct_spec::register::event`.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Event {
+    /// `viaduct_spec::register::event_code`.
+    pub code: Bits<8>,
+    /// The VI.
+    pub vi: Vi,
+    /// Receive queue.
+    pub receive: bool,
+    /// The VI went into Error.
+    pub broke: bool,
+}
+
+/// A work queue by name. Packed it is the queue's index, a [`Queue`](super::Queue).
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct QueueId {
+    /// The VI's receive queue; otherwise its send queue.
+    pub receive: bool,
+    /// The VI.
+    pub vi: Vi,
+}
+
+/// A consumer goes to sleep and wants an interrupt when its queue is past a position.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Arm {
+    /// The work queue.
+    pub queue: Queue,
+    /// Position of the last descriptor whose completion the consumer has seen.
+    pub position: Position,
+}

@@ -1,0 +1,90 @@
+//! The end of a descriptor: completions and the entries of completion queues.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
+use super::{Cq, CqIndex, Vi};
+use rust_hdl::prelude::*;
+
+/// A descriptor to complete in place, and the acknowledgement that waits for it. Completions of
+/// one queue are written in the order in which they come.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Completion {
+    /// The VI.
+    pub vi: Vi,
+    /// Receive queue.
+    pub receive: bool,
+    /// There is a descriptor to write; otherwise only the acknowledgement.
+    pub write: bool,
+    /// Region of the descriptor.
+    pub region: Bits<16>,
+    /// Offset of the descriptor, in units of 64 bytes.
+    pub offset: Bits<34>,
+    /// Length to write.
+    pub length: Bits<32>,
+    /// Low 20 bits of the status to write.
+    pub status: Bits<20>,
+    /// ImmediateData is written before Length and Status.
+    pub has_immediate: bool,
+    /// Immediate data as in the descriptor.
+    pub immediate: Bits<32>,
+    /// An acknowledgement follows.
+    pub acknowledge: bool,
+    /// Its PSN.
+    pub psn: Bits<24>,
+    /// Its MSN.
+    pub msn: Bits<24>,
+    /// Its syndrome.
+    pub syndrome: Bits<8>,
+    /// See [`word`].
+    pub kind: Bits<2>,
+    /// A descriptor of the queue ends with it: the queue's position moves on. Without `write` it is one that could
+    /// not be read.
+    pub ends: bool,
+    /// The acknowledgement waits until the data is in memory (Reliable Reception).
+    pub reception: bool,
+}
+
+/// A descriptor has ended: for the completion queue of its queue, if that has one.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Closed {
+    /// The VI.
+    pub vi: Vi,
+    /// Receive queue.
+    pub receive: bool,
+    /// Region of the descriptor.
+    pub region: Bits<16>,
+    /// Offset of the descriptor, in units of 64 bytes.
+    pub offset: Bits<34>,
+    /// Its status is written; otherwise nobody can see that it has ended.
+    pub written: bool,
+}
+
+/// A completion queue entry on its way to memory.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct CqEntry {
+    /// Region of the ring.
+    pub region: Bits<16>,
+    /// Tag that it must have.
+    pub tag: Bits<16>,
+    /// Where the entry goes: bytes from the region's base rounded down to 64.
+    pub address: Bits<40>,
+    /// The first 8 bytes: a token or an event.
+    pub token: Bits<64>,
+    /// The VI.
+    pub vi: Vi,
+    /// Receive queue.
+    pub receive: bool,
+    /// Phase of the ring's lap.
+    pub phase: bool,
+}
+
+/// A store to a completion queue's page.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct CqStore {
+    /// The queue.
+    pub cq: Cq,
+    /// How many entries the consumer has taken.
+    pub index: CqIndex,
+    /// It goes to sleep; otherwise it gives room.
+    pub arm: bool,
+}

@@ -1,0 +1,56 @@
+//! Ethernet frames, and what the parser found in one.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
+use rust_hdl::prelude::*;
+
+/// One beat of an Ethernet frame, without preamble and FCS.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct FrameBeat {
+    /// Eight bytes, the first in bits 7:0.
+    pub data: Bits<64>,
+    /// How many of them are there, 1 to 8; fewer than 8 only with `last`.
+    pub count: Bits<4>,
+    /// Last beat of the frame.
+    pub last: bool,
+    /// With `last`: the MAC found the frame damaged.
+    pub bad: bool,
+}
+
+/// What the parser found in a frame that is whole, undamaged and ours.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct FrameInfo {
+    /// BTH opcode.
+    pub opcode: Bits<8>,
+    /// Destination queue pair.
+    pub queue_pair: Bits<24>,
+    /// PSN.
+    pub psn: Bits<24>,
+    /// Acknowledge request.
+    pub ack_request: bool,
+    /// Immediate data or AETH, most significant byte = first on the wire.
+    pub extension: Bits<32>,
+    /// IPv4 source address, most significant byte = first on the wire.
+    pub source_ip: Bits<32>,
+    /// Four bytes of immediate data or AETH are in front of the payload.
+    pub extended: bool,
+    /// A RETH is in front of them.
+    pub reth: bool,
+    /// The RETH's address.
+    pub address: Bits<64>,
+    /// Its memory handle.
+    pub rkey: Bits<32>,
+    /// Its length: bytes of the whole message.
+    pub size: Bits<32>,
+    /// Payload bytes without pad; of a raw frame all bytes.
+    pub length: Bits<13>,
+    /// For the raw channel: the whole frame is payload. Of the rest only `queue_pair` counts, which is the raw VI's index, and `opcode`,
+    /// which is that of an unreliable send of one packet.
+    pub raw: bool,
+    /// In the store it has a VLAN tag.
+    pub has_tag: bool,
+    /// Word of the frame store at which the frame starts.
+    pub start: Bits<11>,
+    /// Word behind its last.
+    pub end: Bits<11>,
+}

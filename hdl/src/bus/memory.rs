@@ -1,0 +1,123 @@
+//! Accesses to host memory: asked, checked, moved.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
+use rust_hdl::prelude::*;
+
+/// Who asks for memory: the values of [`Access`]'s client, of [`DmaCommand::client`] and of
+/// [`ReadBeat::client`].
+pub mod client {
+    /// Work queue fetch: rings and descriptors.
+    pub const FETCH: u64 = 0;
+    /// Gather: data segments, and the tails of long send descriptors.
+    pub const GATHER: u64 = 1;
+    /// Scatter: data segments, and the tails of long receive descriptors.
+    pub const SCATTER: u64 = 2;
+    /// Completion: the last words of descriptors.
+    pub const COMPLETE: u64 = 3;
+}
+
+/// Bits of [`Access`]'s remote rights.
+pub mod remote {
+    /// The access is of the agent's own program.
+    pub const NONE: u64 = 0;
+    /// A peer writes.
+    pub const WRITE: u64 = 1;
+    /// A peer reads.
+    pub const READ: u64 = 2;
+}
+
+/// A request to reach host memory. All of them go through the protection checker.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Access {
+    /// Virtual address; or, with `by_offset`, bytes from the region's base rounded down to 64.
+    pub address: Bits<64>,
+    /// Of a remote peer's access (`remote`): bytes from `address` that must all lie in the region, at least `length`. Not looked
+    /// at otherwise.
+    pub span: Bits<32>,
+    /// Bytes to move now, 1 to 4096.
+    pub length: Bits<13>,
+    /// Region.
+    pub region: Bits<16>,
+    /// Key; not compared with `by_offset`.
+    pub key: Bits<16>,
+    /// Tag that the region must have.
+    pub tag: Bits<16>,
+    /// The address is an offset: descriptors and rings.
+    pub by_offset: bool,
+    /// The region must be an agent's arena (rings); otherwise it must not be one.
+    pub system: bool,
+    /// Host memory is written.
+    pub write: bool,
+    /// Where the region ends early, move what is there instead of refusing (descriptors; `span` is not looked at).
+    pub clip: bool,
+    /// Rights of remote peers that the region must give, each a bit: see [`remote`]. None for what a peer did not ask.
+    pub remote: Bits<2>,
+    /// Comes back with the answer.
+    pub user: Bits<8>,
+}
+
+/// A granted access, or the piece of it that lies in one page. Reads: a refused access comes as a
+/// command too, so that its answer stays in order.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct DmaCommand {
+    /// DMA address of the first byte.
+    pub address: Bits<64>,
+    /// Bytes, 1 to 4096.
+    pub length: Bits<13>,
+    /// See [`client`].
+    pub client: Bits<2>,
+    /// From the access.
+    pub user: Bits<8>,
+    /// Which of the two drain counters it is counted in.
+    pub epoch: bool,
+    /// Last piece of the access.
+    pub last: bool,
+    /// Refused: move nothing, answer with the fault (reads only).
+    pub refused: bool,
+}
+
+/// Data read from host memory, in order of the accesses of all clients. There is no ready: whoever
+/// asks has made room.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct ReadBeat {
+    /// See [`client`].
+    pub client: Bits<2>,
+    /// From the access.
+    pub user: Bits<8>,
+    /// Eight lanes; memory byte `a` is in lane `a % 8`.
+    pub data: Bits<64>,
+    /// First lane that counts.
+    pub start: Bits<3>,
+    /// Lanes that count; 0 with a fault.
+    pub count: Bits<4>,
+    /// Last beat of the access.
+    pub last: bool,
+    /// The access was refused; only with `last`.
+    pub refused: bool,
+    /// The read failed on the bus (unsupported, aborted, poisoned, timed out).
+    pub failed: bool,
+}
+
+/// Data on its way to host memory. The write engine takes as many bytes as its commands say,
+/// whatever the beats' borders.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct WriteBeat {
+    /// Eight lanes.
+    pub data: Bits<64>,
+    /// First lane that counts.
+    pub start: Bits<3>,
+    /// Lanes that count, 1 to 8.
+    pub count: Bits<4>,
+}
+
+/// The checker's answer to a write access: for each client, in the order of its accesses.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct WriteVerdict {
+    /// Who asked: see [`client`].
+    pub client: Bits<2>,
+    /// The write is granted: its data may follow.
+    pub ok: bool,
+    /// From the access.
+    pub user: Bits<8>,
+}
