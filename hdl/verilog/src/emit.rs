@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rust_hdl::core::ast::Verilog;
 
+use crate::expression::identifier;
 use crate::flip_flop::register;
 use crate::module::{Child, Custom, Module, Through};
 use crate::print;
@@ -63,9 +64,10 @@ impl<'a> Emitter<'a> {
 
     fn custom(&self, instance: &Instance, text: &str, outputs_are_variables: bool) -> Module {
         // `assign` drives a net, whatever the block calls itself.
+        let text = with_short_names(instance, text);
         let is_assigned = text.lines().any(|line| line.trim_start().starts_with("assign "));
         let outputs_are_variables = outputs_are_variables && !is_assigned;
-        Module::custom(instance, Custom { text: text.to_owned(), outputs_are_variables })
+        Module::custom(instance, Custom { text, outputs_are_variables })
     }
 
     fn children<'t>(
@@ -77,7 +79,7 @@ impl<'a> Emitter<'a> {
         let mut children = Vec::new();
         for child in instance.children.iter().filter(|child| register(child).is_none()) {
             // `held$3` is an element of the field `held`.
-            let field = child.name.split('$').next().unwrap_or(&child.name);
+            let field = print::field(&child.name);
             let known = described.and_then(|described| {
                 let field = described.fields.get(field)?;
                 Some((field, self.source.named(&field.kind, described)))
@@ -153,6 +155,21 @@ impl<'a> Emitter<'a> {
         let modules = self.done.iter().rev().map(|done| done.text.replace(NAME, &done.name));
         modules.chain(self.cells.iter().cloned()).collect::<Vec<_>>().join("\n")
     }
+}
+
+/// Text of an author's own, which names the ports as RustHDL does, with the names that they have here.
+fn with_short_names(instance: &Instance, text: &str) -> String {
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
+    let mut renamed = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|letter| is_word(letter) != is_word(first)).unwrap_or(rest.len());
+        let (word, behind) = rest.split_at(end);
+        let port = instance.wires.iter().find(|wire| wire.is_port() && wire.path == word);
+        renamed += &port.map_or(word.to_owned(), |port| identifier(&port.name));
+        rest = behind;
+    }
+    renamed
 }
 
 fn is_number(text: &str) -> bool {

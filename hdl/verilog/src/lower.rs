@@ -22,6 +22,8 @@ pub struct Scope {
     pub numbers: BTreeMap<String, (BigUint, usize)>,
     /// The block's own ports that go both ways.
     pub both_ways: BTreeSet<String>,
+    /// The signals that are called otherwise than by their whole path, by that path: the data of streams.
+    pub short: BTreeMap<String, String>,
 }
 
 impl Widths for Scope {
@@ -74,7 +76,7 @@ impl Lower<'_> {
         // One bit of a signal is set: no need to write the others.
         if let VerilogExpression::IndexReplace(base, index, bit) = strip(value) {
             if let (VerilogExpression::Signal(base), Some(low)) = (strip(base), self.constant(index)) {
-                if self.loops.name(base) == target {
+                if self.name(base) == target {
                     let value = self.sized(bit, 1);
                     return Statement::Assign(Assignment { target, range: Some((low, 1)), value });
                 }
@@ -127,10 +129,10 @@ impl Lower<'_> {
 
     fn link(&mut self, link: &VerilogLink) -> Statement {
         let names = |details: &VerilogLinkDetails| {
-            let field = self.loops.name(&details.my_name);
-            let whole = |side: &str| match field.as_str() {
-                "" => self.loops.name(side),
-                field => format!("{}${field}", self.loops.name(side)),
+            let field = details.my_name.trim_start_matches('.');
+            let whole = |side: &str| match field {
+                "" => self.name(side),
+                field => self.name(&format!("{side}.{field}")),
             };
             (whole(&details.owner_name), whole(&details.other_name))
         };
@@ -154,7 +156,7 @@ impl Lower<'_> {
 
     fn target(&self, target: &VerilogExpression) -> String {
         match strip(target) {
-            VerilogExpression::Signal(name) => self.loops.name(name),
+            VerilogExpression::Signal(name) => self.name(name),
             other => panic!("an assignment to {other:?}"),
         }
     }
@@ -301,11 +303,17 @@ impl Lower<'_> {
         binary(Operator::Bitwise("|"), kept, at(bit.extend(width, self.scope)))
     }
 
+    /// The name of a signal or number in the tree.
+    fn name(&self, raw: &str) -> String {
+        let path = self.loops.name(raw);
+        self.scope.short.get(&path).cloned().unwrap_or(path)
+    }
+
     fn signal(&self, raw: &str) -> Value {
         if let Some(value) = self.loops.value(raw) {
             return Value::Free(BigUint::from(value));
         }
-        let name = self.loops.name(raw);
+        let name = self.name(raw);
         if let Some((value, width)) = self.scope.numbers.get(&name) {
             return Value::Sized(Expression::Named { name, value: value.clone(), width: *width });
         }

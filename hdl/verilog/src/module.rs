@@ -143,13 +143,17 @@ fn scope(instance: &Instance, registers: &[Register]) -> Scope {
     }
     let children = instance.children.iter().flat_map(|child| {
         let ports = child.wires.iter().filter(|wire| wire.is_port());
-        ports.map(move |wire| (format!("{}${}", child.name, wire.name), wire))
+        ports.map(move |wire| (format!("{}$", child.name), wire))
     });
-    let own = instance.wires.iter().map(|wire| (wire.name.clone(), wire));
+    let own = instance.wires.iter().map(|wire| (String::new(), wire));
     let is_both_ways = |wire: &&Wire| wire.kind == AtomKind::InOutParameter;
     scope.both_ways = instance.wires.iter().filter(is_both_ways).map(|wire| wire.name.clone()).collect();
     // The block's own last: its states are meant where a block within has some of the same name.
-    for (name, wire) in children.chain(own) {
+    for (block, wire) in children.chain(own) {
+        let name = format!("{block}{}", wire.name);
+        if wire.path != wire.name {
+            scope.short.insert(format!("{block}{}", wire.path), name.clone());
+        }
         match &wire.value {
             Some(value) => drop(scope.numbers.insert(name, (value.clone(), wire.width))),
             None => drop(scope.nets.insert(name, wire.width)),

@@ -58,10 +58,9 @@ impl Printer<'_> {
 
     /// What the source says of a field, as comments.
     fn comments(&mut self, depth: usize, field: &str) {
-        let field = field.split('$').next().unwrap_or(field);
         let lines: Vec<String> = self
             .described
-            .and_then(|described| described.fields.get(field))
+            .and_then(|described| described.fields.get(self::field(field)))
             .map(|field| field.documentation.clone())
             .unwrap_or_default();
         for line in lines {
@@ -73,7 +72,11 @@ impl Printer<'_> {
     fn ports(&mut self, module: &Module) {
         let procedural = procedural(module);
         for (number, port) in module.ports.iter().enumerate() {
-            self.comments(1, &port.name);
+            // The signals of a stream stand together below what is said of it.
+            let before = number.checked_sub(1).map(|before| field(&module.ports[before].name));
+            if before != Some(field(&port.name)) {
+                self.comments(1, &port.name);
+            }
             let direction = match port.kind {
                 AtomKind::InputParameter => "input  wire",
                 AtomKind::InOutParameter => "inout  wire",
@@ -253,6 +256,11 @@ impl Printer<'_> {
         }
         self.line(depth, "endcase");
     }
+}
+
+/// The field of the block that a signal is of: `keeps` of `keeps$0$data`.
+pub fn field(name: &str) -> &str {
+    name.split('$').next().unwrap_or(name)
 }
 
 /// The signals that processes drive.

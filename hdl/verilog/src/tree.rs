@@ -9,8 +9,11 @@ use rust_hdl::prelude::{Atom, Block, Probe};
 /// One signal or constant of an instance.
 #[derive(Clone, Debug)]
 pub struct Wire {
-    /// As the block's field; `$` stands between the fields of an interface and before an index.
+    /// As the block's field; `$` stands between the fields of an interface and before an index. The data of a stream have the stream's
+    /// own name.
     pub name: String,
+    /// As RustHDL calls it in the block's code: the field `data` of an interface has its whole path.
+    pub path: String,
     /// What it is.
     pub kind: AtomKind,
     /// Bits.
@@ -102,12 +105,15 @@ impl Probe for Builder {
     }
 
     fn visit_atom(&mut self, name: &str, signal: &dyn Atom) {
-        let mut path = self.namespace.clone();
-        path.push(name.to_owned());
+        let path = [&self.namespace[..], &[name.to_owned()]].concat().join("$");
+        let name = match name {
+            "data" if !self.namespace.is_empty() => self.namespace.join("$"),
+            _ => path.clone(),
+        };
         let kind = signal.kind();
         let value = (kind == AtomKind::Constant).then(|| value(&signal.verilog()));
         let states = states(&signal.descriptor());
-        let wire = Wire { name: path.join("$"), kind, width: signal.bits(), value, states };
+        let wire = Wire { name, path, kind, width: signal.bits(), value, states };
         self.open.last_mut().expect("a signal has a block").wires.push(wire);
     }
 

@@ -104,6 +104,11 @@ mod tests {
         check(&Entry { name, verilog: old, readable: new, lut4: 0, dp16kd: 0, mhz: 0 })
     }
 
+    fn stream([valid, data]: [&str; 2]) -> String {
+        let body = format!("assign q = {valid} ? {data} : 2'd0;");
+        format!("module top(input {valid}, input [1:0] {data}, output [1:0] q);\n{body}\nendmodule\n")
+    }
+
     const OLD: fn() -> String = || {
         BLOCK(
             "wire [1:0] held;\nreg [1:0] held$d;\nregister held_r(.clock(clock), .d(held$d), .q(held));\n\
@@ -129,6 +134,13 @@ mod tests {
         };
         let error = compare(OLD, power, "test/power").unwrap_err().to_string();
         assert!(error.contains("power-up"), "{error}");
+    }
+
+    #[test]
+    fn the_data_of_a_stream_have_its_name() {
+        let old: fn() -> String = || stream(["word$valid", "word$data"]);
+        assert!(compare(old, || stream(["word_valid", "word"]), "test/stream").is_ok());
+        assert!(compare(old, || stream(["word", "word_valid"]), "test/swapped").is_err());
     }
 
     #[test]

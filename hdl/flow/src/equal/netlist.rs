@@ -34,6 +34,7 @@ impl Netlist {
         let mut netlist = Self { root, names: BTreeMap::new() };
         if !netlist.is_memory() {
             ensure!(netlist.root["modules"]["top"].is_object(), "the netlist has no module top");
+            netlist.name_ports();
             netlist.names = netlist.places();
         }
         Ok(netlist)
@@ -43,6 +44,22 @@ impl Netlist {
     pub fn is_memory(&self) -> bool {
         self.root["modules"]["top"]["attributes"].get("blackbox").is_some()
             || !self.root["modules"]["top"].is_object()
+    }
+
+    /// Calls the ports of the top and of the memories as our writer does.
+    fn name_ports(&mut self) {
+        let top = &mut self.root["modules"]["top"];
+        let renamed = |ports: &Value| -> Value {
+            let ports = ports.as_object().into_iter().flatten();
+            ports.map(|(name, port)| (plain(name), port.clone())).collect::<Map<_, _>>().into()
+        };
+        top["ports"] = renamed(&top["ports"]);
+        for cell in
+            top["cells"].as_object_mut().into_iter().flat_map(Map::values_mut).filter(|cell| is_box(cell))
+        {
+            cell["connections"] = renamed(&cell["connections"]);
+            cell["port_directions"] = renamed(&cell["port_directions"]);
+        }
     }
 
     fn top(&self) -> &Value {
@@ -80,7 +97,7 @@ impl Netlist {
             // A register in text of the author's own has no `q`.
             let first = || names.iter().min_by_key(|(name, _)| name.contains('$')).cloned();
             if let Some((name, index)) = own.or_else(first) {
-                places.insert(bit.q, (name.replace('$', "_"), index));
+                places.insert(bit.q, (plain(&name), index));
             }
         }
         places
@@ -228,6 +245,11 @@ impl Netlist {
     pub fn text(&self) -> String {
         self.root.to_string()
     }
+}
+
+/// What our writer calls a signal of RustHDL's: the data of a stream have its name.
+fn plain(name: &str) -> String {
+    name.strip_suffix("$data").unwrap_or(name).replace('$', "_")
 }
 
 /// Whether the cell is none of yosys' own: a memory that stays as it is.

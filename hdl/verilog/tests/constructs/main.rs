@@ -6,6 +6,7 @@ mod expressions;
 mod instances;
 mod proof;
 mod registers;
+mod streams;
 
 use std::path::Path;
 

@@ -3,7 +3,8 @@
 use std::fs;
 use std::process::Command;
 
-/// Proves that two designs, each with a `module top`, give the same outputs for all inputs from power-up on.
+/// Proves that two designs, each with a `module top`, give the same outputs for all inputs from power-up on. Ports that RustHDL names
+/// with `$` have our writer's names in the proof.
 ///
 /// # Panics
 /// They do not, or yosys is missing; with its log.
@@ -18,10 +19,11 @@ pub fn run(one: &str, other: &str) -> String {
     fs::write(folder.path().join("gold.v"), one).unwrap();
     fs::write(folder.path().join("gate.v"), other).unwrap();
     let mut script = String::new();
-    for name in ["gold", "gate"] {
+    for (name, text) in [("gold", one), ("gate", other)] {
         script += &format!(
             "read_verilog {name}.v; hierarchy -check -top top; proc; flatten; memory; opt_clean; rename top {name}; \
-             design -stash {name}; "
+             {}design -stash {name}; ",
+            renames(text, name)
         );
     }
     script += "design -copy-from gold -as gold gold; design -copy-from gate -as gate gate; \
@@ -31,6 +33,17 @@ pub fn run(one: &str, other: &str) -> String {
     let output = Command::new(&yosys).args(["-p", &script]).current_dir(folder.path()).output();
     let output = output.unwrap_or_else(|error| panic!("{yosys}: {error}; run `cargo xtask setup`"));
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// yosys' commands that give the ports of `top` the names that our writer gives them: the data of a stream are called as the stream.
+fn renames(text: &str, module: &str) -> String {
+    let head = text.split("module top(").nth(1).and_then(|rest| rest.split(')').next()).unwrap_or_default();
+    let ports = head.split(',').map(str::trim).filter(|port| port.contains('$'));
+    let one = |port: &str| {
+        let name = port.strip_suffix("$data").unwrap_or(port).replace('$', "_");
+        format!("rename {port} {name}; ")
+    };
+    format!("cd {module}; {}cd ..; ", ports.map(one).collect::<String>())
 }
 
 #[test]
