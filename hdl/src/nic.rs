@@ -16,9 +16,9 @@
 use crate::admin::{Broadcast, Command, Counters, Registers};
 use crate::bus::{
     Access, AckRequest, Acknowledged, AheadWord, Arm, Closed, Completion, CqEntry, CqStore, DmaCommand,
-    EpochWrite, Event, Filled, FrameBeat, MmioRead, MmioWrite, Packet, PayloadWord, Queue, QueueId, ReadBeat,
-    ReadRequest, ReadSent, Reply, Rewind, SendHead, Sent, StateWrite, TlpBeat, Vector, Vi, Whole, WriteBeat,
-    WriteVerdict,
+    DoorbellRow, EpochWrite, Event, Filled, FrameBeat, MmioRead, MmioWrite, Packet, PayloadWord, Position,
+    Queue, QueueId, ReadBeat, ReadRequest, ReadSent, Reply, Rewind, SendHead, Sent, StateWrite, TlpBeat,
+    Vector, Vi, Whole, WriteBeat, WriteVerdict,
 };
 use crate::complete::{Queues, Sends, Writer};
 use crate::dma::{DmaRead, DmaWrite};
@@ -32,7 +32,7 @@ use crate::protect::Protect;
 use crate::receive::Receive;
 use crate::reply::Requests;
 use crate::send::{Ack, Egress, Gather, Transmit};
-use crate::stream::{FlowSource, Source};
+use crate::stream::{FlowSource, LookUp, Source};
 use crate::vi::ViState;
 use rust_hdl::prelude::*;
 
@@ -342,10 +342,8 @@ impl Logic for Nic {
         FlowSource::<Bits<20>>::join(&mut self.tlp_complete.load, &mut self.registers.load);
         self.registers.result.next = self.command.result.val();
         self.registers.time_now.next = self.time_now.val();
-        self.registers.counter_done.next = self.counters.read_done.val();
-        self.registers.counter_value.next = self.counters.read_value.val();
-        self.registers.vector_done.next = self.vectors.load_done.val();
-        self.registers.vector_value.next = self.vectors.load_value.val();
+        FlowSource::<Bits<36>>::join(&mut self.counters.read_value, &mut self.registers.counter_value);
+        FlowSource::<Bits<64>>::join(&mut self.vectors.load_value, &mut self.registers.vector_value);
         self.registers.vectors_pending.next = self.vectors.pending.val();
         FlowSource::<Bits<6>>::join(&mut self.registers.counter, &mut self.counters.read);
         FlowSource::<Bits<32>>::join(&mut self.registers.command, &mut self.command.command);
@@ -356,7 +354,7 @@ impl Logic for Nic {
         self.vi_state.event_writing.next = self.queues.event_writing.val();
         self.command.settling.next = self.vi_state.settling.val();
         self.command.draining.next = self.protect.draining.val();
-        self.command.query_state.next = self.vi_state.query_state.val();
+        LookUp::<Vi, Bits<2>>::join(&mut self.command.query, &mut self.vi_state.query);
         self.command.commit.ready.next = self.broadcast.commit_ready.val();
         self.broadcast.commit_valid.next = self.command.commit.valid.val();
         self.broadcast.target.next = self.command.commit.data.val().target;
@@ -423,7 +421,6 @@ impl Logic for Nic {
         self.receive.fault.ready.next = self.vi_state.fault_ready.val().get_bit(2);
         self.sends.fault.ready.next = self.vi_state.fault_ready.val().get_bit(3);
         self.writer.fault.ready.next = self.vi_state.fault_ready.val().get_bit(4);
-        self.vi_state.query_vi.next = self.command.query_vi.val();
         FlowSource::<EpochWrite>::join(&mut self.sends.epoch, &mut self.gather.epoch);
         FlowSource::<EpochWrite>::join(&mut self.sends.epoch, &mut self.transmit.epoch);
         Source::<Rewind>::join(&mut self.sends.rewind, &mut self.fetch.rewind);
@@ -440,15 +437,12 @@ impl Logic for Nic {
         Source::<Vi>::join(&mut self.sends.again_send, &mut self.doorbell.again_send);
         Source::<Vi>::join(&mut self.doorbell.send, &mut self.fetch.send);
         Source::<Vi>::join(&mut self.doorbell.receive, &mut self.fetch.receive);
-        self.doorbell.row_address.next = self.fetch.row_address.val();
-        self.doorbell.posted_vi.next = self.receive.posted_vi.val();
+        LookUp::<Queue, DoorbellRow>::join(&mut self.fetch.row, &mut self.doorbell.row);
+        LookUp::<Vi, Position>::join(&mut self.receive.posted, &mut self.doorbell.posted);
         self.fetch.enabled.next = self.registers.send_enable.val();
-        self.fetch.row_token.next = self.doorbell.row_token.val();
-        self.fetch.row_posted.next = self.doorbell.row_posted.val();
-        self.fetch.row_inline.next = self.doorbell.row_inline.val();
         FlowSource::<ReadBeat>::join(&mut self.dma_read.beat, &mut self.fetch.beat);
-        self.fetch.completed_position.next = self.sends.completed_position.val();
-        self.fetch.consumed_position.next = self.receive.consumed_position.val();
+        LookUp::<Vi, Position>::join(&mut self.fetch.completed, &mut self.sends.completed);
+        LookUp::<Vi, Position>::join(&mut self.fetch.consumed, &mut self.receive.consumed);
         self.fetch.head_taken.next = self.gather.head_taken.val();
 
         // Out.
@@ -519,8 +513,6 @@ impl Logic for Nic {
         self.receive.raw_vi.next = self.registers.raw_vi.val();
         FlowSource::<AheadWord>::join(&mut self.fetch.ahead, &mut self.receive.ahead);
         FlowSource::<Filled>::join(&mut self.fetch.filled, &mut self.receive.filled);
-        self.receive.posted_position.next = self.doorbell.posted_position.val();
-        self.receive.consumed_vi.next = self.fetch.consumed_vi.val();
         FlowSource::<WriteVerdict>::join(&mut self.protect.verdict, &mut self.receive.verdict);
         FlowSource::<ReadBeat>::join(&mut self.dma_read.beat, &mut self.receive.beat);
         Source::<Completion>::join(&mut self.receive.completion, &mut self.writer.receive);
@@ -528,10 +520,10 @@ impl Logic for Nic {
 
         // RDMA reads: what peers ask for, and what is asked of them.
         FlowSource::<ReadRequest>::join(&mut self.receive.request, &mut self.requests.request);
-        self.receive.request_done.next = self.requests.answer.valid.val();
-        self.receive.request_ok.next = self.requests.answer.data.val().ok;
-        self.receive.request_denied.next = self.requests.answer.data.val().denied;
-        self.receive.request_packets.next = self.requests.answer.data.val().packets;
+        self.receive.admission.valid.next = self.requests.answer.valid.val();
+        self.receive.admission.data.next.ok = self.requests.answer.data.val().ok;
+        self.receive.admission.data.next.denied = self.requests.answer.data.val().denied;
+        self.receive.admission.data.next.packets = self.requests.answer.data.val().packets;
         self.requests.issued.next = self.protect.issued.val();
         self.requests.retired.next = self.dma_write.retired.val();
         // The way of a completion: receive, writer, ack, in order. None follows while a request is looked at.
@@ -541,18 +533,15 @@ impl Logic for Nic {
         self.requests.gone.next = self.transmit.replied.val();
         Source::<AckRequest>::join(&mut self.transmit.failed, &mut self.requests.failed);
         Source::<AckRequest>::join(&mut self.requests.word, &mut self.ack.word);
-        self.requests.held_vi.next = self.ack.held_vi.val();
-        self.ack.held.next = self.requests.held.val();
+        LookUp::<Vi, bool>::join(&mut self.ack.held, &mut self.requests.held);
         Source::<Vi>::join(&mut self.requests.free, &mut self.ack.free);
         Source::<ReadSent>::join(&mut self.transmit.read, &mut self.receive.read);
-        self.sends.reads_vi.next = self.gather.reads_vi.val();
-        self.gather.reads_done.next = self.sends.reads_done.val();
+        LookUp::<Vi, Bits<3>>::join(&mut self.gather.reads, &mut self.sends.reads);
         self.sends.placing.next = self.receive.placing.val();
         self.sends.placing_vis.next = self.receive.placing_vis.val();
 
         // The end of a descriptor.
         Source::<Completion>::join(&mut self.sends.completion, &mut self.writer.send);
-        self.sends.completed_vi.next = self.fetch.completed_vi.val();
         self.writer.access.ready.next = self.protect.complete.ready.val();
         FlowSource::<WriteVerdict>::join(&mut self.protect.verdict, &mut self.writer.verdict);
         self.writer.issued.next = self.protect.issued.val();
@@ -568,8 +557,7 @@ impl Logic for Nic {
         FlowSource::<CqStore>::join(&mut self.cq_pages.store, &mut self.queues.store);
         Source::<Closed>::join(&mut self.writer.closed, &mut self.queues.closed);
         Source::<Event>::join(&mut self.vi_state.event, &mut self.queues.event);
-        self.queues.entry_done.next = self.writer.entry_done.val();
-        self.queues.entry_ok.next = self.writer.entry_ok.val();
+        FlowSource::<bool>::join(&mut self.writer.entry_end, &mut self.queues.entry_end);
         Source::<Vector>::join(&mut self.queues.raise, &mut self.vectors.queue_raise);
         self.queues.fault.ready.next = self.vi_state.fault_ready.val().get_bit(5);
         FlowSource::<CqEntry>::join(&mut self.queues.entry, &mut self.writer.entry);

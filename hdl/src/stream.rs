@@ -65,3 +65,26 @@ pub struct FlowSink<T: Synth> {
     /// The datum; it has no meaning while `valid` is low.
     pub data: Signal<In, T>,
 }
+
+/// The end of a look-up that asks. A table's contract says when the answer comes.
+#[derive(Clone, Debug, Default, LogicInterface)]
+#[join = "Table"]
+pub struct LookUp<I: Synth, R: Synth> {
+    /// Which row is asked for.
+    pub index: Signal<Out, I>,
+    /// The row.
+    pub row: Signal<In, R>,
+}
+
+/// The end of a look-up that answers.
+#[derive(Clone, Debug, Default, LogicInterface)]
+#[join = "LookUp"]
+pub struct Table<I: Synth, R: Synth> {
+    /// Which row is asked for.
+    pub index: Signal<In, I>,
+    /// The row.
+    pub row: Signal<Out, R>,
+}
+
+/// Something happens in each cycle in which it is high: a counter counts it.
+pub type Pulse = Signal<Out, bool>;

@@ -17,7 +17,7 @@
 
 use crate::bus::{Commit, CqIndex, Vi};
 use crate::prims::Number;
-use crate::stream::{FlowSink, Source};
+use crate::stream::{FlowSink, LookUp, Pulse, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{CQS, PAGES, REGIONS, VECTORS, VIS, VI_LOG2};
 use viaduct_spec::register::command_op;
@@ -66,9 +66,7 @@ pub struct Command {
     /// Earlier accesses are still on their way.
     pub draining: Signal<In, bool>,
     /// VI to look up.
-    pub query_vi: Signal<Out, Vi>,
-    /// Its state.
-    pub query_state: Signal<In, Bits<2>>,
+    pub query: LookUp<Vi, Bits<2>>,
     /// A command is running.
     pub busy: Signal<Out, bool>,
     /// The last command was refused.
@@ -76,7 +74,7 @@ pub struct Command {
     /// Answer of the last query, or commit of a completion queue.
     pub result: Signal<Out, Bits<64>>,
     /// A command was ignored.
-    pub count_ignored: Signal<Out, bool>,
+    pub count_ignored: Pulse,
     step: DFF<Step>,
     op: DFF<Bits<8>>,
     row: DFF<Commit>,
@@ -118,7 +116,7 @@ impl Logic for Command {
         self.commit.valid.next = false;
         self.settle.next = false;
         self.drain.next = false;
-        self.query_vi.next = bit_cast::<VI_LOG2, 16>(self.row.q.val().row);
+        self.query.index.next = bit_cast::<VI_LOG2, 16>(self.row.q.val().row);
         self.busy.next = true;
         self.error.next = self.refused.q.val();
         self.result.next = self.answer.q.val();
@@ -242,7 +240,7 @@ impl Logic for Command {
                 }
             }
             Step::Query => {
-                self.answer.d.next = bit_cast::<64, 2>(self.query_state.val());
+                self.answer.d.next = bit_cast::<64, 2>(self.query.row.val());
                 self.step.d.next = Step::Idle;
             }
             _ => {

@@ -18,7 +18,7 @@
 //! Tests: `tests/admin/counters.rs`.
 
 use crate::prims::{Number, Ram};
-use crate::stream::FlowSink;
+use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
 use viaduct_spec::register::counter;
 
@@ -40,9 +40,7 @@ pub struct Counters {
     /// A counter is wanted.
     pub read: FlowSink<Bits<6>>,
     /// `read_value` is it, in this cycle.
-    pub read_done: Signal<Out, bool>,
-    /// Its value.
-    pub read_value: Signal<Out, Bits<36>>,
+    pub read_value: FlowSource<Bits<36>>,
     rows: Ram<Bits<36>, 6>,
     /// Block RAM is slow: nothing but a register behind it.
     row: DFF<Bits<36>>,
@@ -134,8 +132,8 @@ impl Logic for Counters {
         self.value.d.next = self.sum.val();
         self.done.d.next =
             self.read.valid.val() & !self.done.q.val() & (self.read.data.val() == self.moved.q.val());
-        self.read_done.next = self.done.q.val();
-        self.read_value.next = self.value.q.val();
+        self.read_value.valid.next = self.done.q.val();
+        self.read_value.data.next = self.value.q.val();
 
         if self.reset.val() {
             self.scan.d.next = bits::<6>(0);

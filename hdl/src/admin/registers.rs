@@ -93,15 +93,11 @@ pub struct Registers {
     /// A counter is wanted.
     pub counter: FlowSource<Bits<6>>,
     /// Here it is.
-    pub counter_done: Signal<In, bool>,
-    /// Its value.
-    pub counter_value: Signal<In, Bits<36>>,
+    pub counter_value: FlowSink<Bits<36>>,
     /// A row of the MSI-X table is wanted.
     pub vector: FlowSource<Bits<VECTOR_ROW_LOG2>>,
     /// Here it is.
-    pub vector_done: Signal<In, bool>,
-    /// Its 8 bytes.
-    pub vector_value: Signal<In, Bits<64>>,
+    pub vector_value: FlowSink<Bits<64>>,
     /// The MSI-X pending bits.
     pub vectors_pending: Signal<In, Bits<VECTORS>>,
     step: DFF<Step>,
@@ -332,15 +328,15 @@ impl Logic for Registers {
             }
             Step::Count => {
                 self.counter.valid.next = true;
-                if self.counter_done.val() {
-                    self.value.d.next = bit_cast::<64, 36>(self.counter_value.val());
+                if self.counter_value.valid.val() {
+                    self.value.d.next = bit_cast::<64, 36>(self.counter_value.data.val());
                     self.step.d.next = Step::Answer;
                 }
             }
             Step::Vector => {
                 self.vector.valid.next = true;
-                if self.vector_done.val() {
-                    self.value.d.next = self.vector_value.val();
+                if self.vector_value.valid.val() {
+                    self.value.d.next = self.vector_value.data.val();
                     self.step.d.next = Step::Answer;
                 }
             }

@@ -183,7 +183,7 @@ impl Logic for Card {
         self.pads_tx_data.next = self.mac.pads_tx_data.val();
         self.pads_tx_control.next = self.mac.pads_tx_control.val();
         self.mac.station.next = self.station.val();
-        self.mac.counter_row.next = bits::<4>(0);
+        self.mac.counter.index.next = bits::<4>(0);
         self.mac.pause.next = self.nic.eth_rx_pause.val();
         self.nic.eth_rx_valid.next = self.mac.rx.valid.val();
         self.nic.eth_rx_data.next = self.mac.rx.data.val().data;

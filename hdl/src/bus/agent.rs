@@ -72,3 +72,14 @@ pub struct Arm {
     /// Position of the last descriptor whose completion the consumer has seen.
     pub position: Position,
 }
+
+/// What the doorbells of a work queue have left behind.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct DoorbellRow {
+    /// Token of the last doorbell, without its position.
+    pub token: Bits<50>,
+    /// One past the last position posted.
+    pub posted: Position,
+    /// The last doorbell brought a token.
+    pub with_token: bool,
+}

@@ -27,7 +27,7 @@
 
 use crate::bus::{Cq, CqIndex, CqStore, Vector};
 use crate::prims::LutRam;
-use crate::stream::{FlowSink, Source};
+use crate::stream::{FlowSink, Pulse, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::CQ_LOG2;
 
@@ -78,7 +78,7 @@ pub struct Indices {
     /// A vector is raised, until it is taken.
     pub raise: Source<Vector>,
     /// Pulse: a store was ignored.
-    pub count_ignored: Signal<Out, bool>,
+    pub count_ignored: Pulse,
     /// A store or a raise is under way.
     pub busy: Signal<Out, bool>,
     rows: LutRam<CqRow, CQ_LOG2>,

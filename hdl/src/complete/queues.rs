@@ -30,7 +30,7 @@ use crate::bus::{
     Closed, Commit, Cq, CqEntry, CqIndex, CqStore, Event, Fault, Position, Queue, Vector, QUEUE_LOG2,
 };
 use crate::prims::{Number, Ram};
-use crate::stream::{FlowSink, FlowSource, Sink, Source};
+use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{CQ_LOG2, VECTOR_LOG2, VI_LOG2};
 use viaduct_spec::register::{event, event_code};
@@ -95,19 +95,17 @@ pub struct Queues {
     /// An entry to write.
     pub entry: FlowSource<CqEntry>,
     /// It is written, or refused.
-    pub entry_done: Signal<In, bool>,
-    /// It is written.
-    pub entry_ok: Signal<In, bool>,
+    pub entry_end: FlowSink<bool>,
     /// A vector is raised, until it is taken.
     pub raise: Source<Vector>,
     /// A VI breaks.
     pub fault: Source<Fault>,
     /// Pulse: an entry is lost.
-    pub count_overrun: Signal<Out, bool>,
+    pub count_overrun: Pulse,
     /// Pulse: an event is lost.
-    pub count_lost: Signal<Out, bool>,
+    pub count_lost: Pulse,
     /// Pulse: a store was ignored.
-    pub count_ignored: Signal<Out, bool>,
+    pub count_ignored: Pulse,
     /// An event that was taken is not in the error ring, nor lost.
     pub event_writing: Signal<Out, bool>,
     /// Something is under way.
@@ -185,7 +183,7 @@ impl Logic for Queues {
         self.indices.reset.next = self.reset.val();
         FlowSink::<CqStore>::link(&mut self.store, &mut self.indices.store);
         Source::<Vector>::link(&mut self.raise, &mut self.indices.raise);
-        self.count_ignored.next = self.indices.count_ignored.val();
+        Pulse::link(&mut self.count_ignored, &mut self.indices.count_ignored);
 
         self.row_q.next = self.row.q.val();
 
@@ -395,10 +393,10 @@ impl Logic for Queues {
             }
             Step::Offer => {
                 self.entry.valid.next = true;
-                if self.entry_done.val() {
+                if self.entry_end.valid.val() {
                     self.step.d.next = Step::Lost;
-                    self.gone.d.next = !self.entry_ok.val();
-                    if self.entry_ok.val() {
+                    self.gone.d.next = !self.entry_end.data.val();
+                    if self.entry_end.data.val() {
                         self.step.d.next = Step::Count;
                     }
                 }

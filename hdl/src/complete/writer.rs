@@ -29,7 +29,7 @@ use crate::bus::{
     WriteVerdict, QUEUE_LOG2,
 };
 use crate::prims::{LutRam, Number};
-use crate::stream::{FlowSink, Sink, Source};
+use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{status, COMPLETION_OFFSET, IMMEDIATE_OFFSET};
 use viaduct_spec::profile::VI_LOG2;
@@ -89,11 +89,9 @@ pub struct Writer {
     /// An entry to write, until it is done.
     pub entry: FlowSink<CqEntry>,
     /// The entry is written or refused, this cycle only.
-    pub entry_done: Signal<Out, bool>,
-    /// It is written.
-    pub entry_ok: Signal<Out, bool>,
+    pub entry_end: FlowSource<bool>,
     /// A completion with an error bit is written.
-    pub count_error: Signal<Out, bool>,
+    pub count_error: Pulse,
     /// A completion is under way.
     pub busy: Signal<Out, bool>,
     /// A receive's completion is being written.
@@ -230,8 +228,8 @@ impl Logic for Writer {
         }
         self.ends.next = false;
         self.rest.next = !self.ended_waits.q.val() & !self.closing.q.val();
-        self.entry_done.next = false;
-        self.entry_ok.next = false;
+        self.entry_end.valid.next = false;
+        self.entry_end.data.next = false;
         self.status.next = self.at.q.val().status;
         self.wrong.d.next = false;
         self.count_error.next = self.wrong.q.val();
@@ -360,7 +358,7 @@ impl Logic for Writer {
                 }
                 // CQ-4: the entry cannot be written.
                 if self.refused.q.val() {
-                    self.entry_done.next = true;
+                    self.entry_end.valid.next = true;
                     self.step.d.next = Step::Idle;
                 }
             }
@@ -368,8 +366,8 @@ impl Logic for Writer {
                 self.write.valid.next = true;
                 self.write.data.next.data = self.owner.val();
                 if self.write.ready.val() {
-                    self.entry_done.next = true;
-                    self.entry_ok.next = true;
+                    self.entry_end.valid.next = true;
+                    self.entry_end.data.next = true;
                     self.step.d.next = Step::Idle;
                 }
             }

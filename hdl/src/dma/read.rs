@@ -32,7 +32,7 @@ use super::read_drain::ReadDrain;
 use super::read_issue::ReadIssue;
 use super::read_slots::ReadSlots;
 use crate::bus::{DmaCommand, ReadBeat, ReadTag, TlpBeat};
-use crate::stream::{FlowSink, FlowSource, Sink, Source};
+use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{READ_BYTES, READ_TAGS, READ_TAGS_LOG2};
 
@@ -77,9 +77,9 @@ pub struct DmaRead {
     /// There is work.
     pub busy: Signal<Out, bool>,
     /// A completion was dropped.
-    pub count_unexpected: Signal<Out, bool>,
+    pub count_unexpected: Pulse,
     /// A request has timed out.
-    pub count_lost: Signal<Out, bool>,
+    pub count_lost: Pulse,
 
     issue: ReadIssue,
     slots: ReadSlots,
@@ -147,7 +147,7 @@ impl Logic for DmaRead {
         self.slots.piece.next = self.issue.piece.val();
         self.issue.reserve_ready.next = self.slots.reserve_ready.val();
         self.slots.read_row.next = self.drain.read_row.val();
-        self.count_unexpected.next = self.slots.count_unexpected.val();
+        Pulse::link(&mut self.count_unexpected, &mut self.slots.count_unexpected);
 
         self.drain.reserve.next = self.issue.reserve.val() | self.pass.val();
         self.drain.reserve_tag.next = self.tail_tag.val();

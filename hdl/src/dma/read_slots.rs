@@ -36,7 +36,7 @@
 use super::split::Piece;
 use crate::bus::{ReadTag, TlpBeat};
 use crate::prims::{LutRam, Ram};
-use crate::stream::FlowSink;
+use crate::stream::{FlowSink, Pulse};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{READ_TAGS, READ_TAGS_LOG2};
 
@@ -87,7 +87,7 @@ pub struct ReadSlots {
     /// The slot's data cannot be used.
     pub spoil: Signal<Out, bool>,
     /// A completion nobody waits for, or not like this.
-    pub count_unexpected: Signal<Out, bool>,
+    pub count_unexpected: Pulse,
     /// The completion that comes for slot `tag` is good so far.
     pub flowing: Signal<Out, bool>,
     /// With `flowing`: the slot's rows below this one are there.

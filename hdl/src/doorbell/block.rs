@@ -28,28 +28,18 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
-use crate::stream::{FlowSink, FlowSource, Sink, Source};
+use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
 use viaduct_spec::doorbell::{arm, page, token};
 use viaduct_spec::profile::{VIS, VI_LOG2};
 use viaduct_spec::tables::{table, work_queue};
 
 use crate::bus::{
-    Arm, Commit, MmioWrite, Position, Queue, QueueId, Vi, PAGE_NUMBER_LOG2, QUEUE_LOG2, STORE_LOG2,
+    Arm, Commit, DoorbellRow, MmioWrite, Position, Queue, QueueId, Vi, PAGE_NUMBER_LOG2, QUEUE_LOG2,
+    STORE_LOG2,
 };
 use crate::prims::Number;
 use crate::prims::{LutRam, Ram, RunQueue};
-
-/// What the last doorbell of a queue said.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Row {
-    /// The token without its position; only if `with_token`.
-    pub token: Bits<50>,
-    /// One past the position of the last descriptor posted.
-    pub posted: Bits<14>,
-    /// The store carried the token.
-    pub with_token: bool,
-}
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -73,21 +63,13 @@ pub struct Doorbell {
     /// A VI has work in its receive queue.
     pub receive: Source<Vi>,
     /// Row to read: {VI, receive}.
-    pub row_address: Signal<In, Bits<QUEUE_LOG2>>,
-    /// Its token, without the position.
-    pub row_token: Signal<Out, Bits<50>>,
-    /// One past the last position posted.
-    pub row_posted: Signal<Out, Position>,
-    /// `row_token` is there: it is the last descriptor posted.
-    pub row_inline: Signal<Out, bool>,
+    pub row: Table<Queue, DoorbellRow>,
     /// VI whose receive queue is asked for.
-    pub posted_vi: Signal<In, Vi>,
-    /// One past the last position posted to it.
-    pub posted_position: Signal<Out, Position>,
+    pub posted: Table<Vi, Position>,
     /// A consumer goes to sleep, this cycle only.
     pub arm: FlowSource<Arm>,
     /// Pulse: a store was ignored.
-    pub count_ignored: Signal<Out, bool>,
+    pub count_ignored: Pulse,
     /// A queue has work, or the run queues are being cleared.
     pub busy: Signal<Out, bool>,
 
@@ -102,9 +84,9 @@ pub struct Doorbell {
     word: DFF<Bits<64>>,
     queue: DFF<Queue>,
     opened: LutRam<bool, QUEUE_LOG2>,
-    rows: Ram<Row, QUEUE_LOG2>,
+    rows: Ram<DoorbellRow, QUEUE_LOG2>,
     /// `posted` of the receive queues again, for the receive side.
-    posted: LutRam<Bits<14>, VI_LOG2>,
+    posted_copy: LutRam<Bits<14>, VI_LOG2>,
     /// It is written a cycle behind the row, from registers: which store counts is known late in the cycle.
     posted_write: DFF<bool>,
     posted_write_vi: DFF<Vi>,
@@ -112,7 +94,7 @@ pub struct Doorbell {
     sends: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
     receives: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
     /// What was written in the cycle before: for a reader that asked in that very cycle, and for `posted`.
-    written: DFF<Row>,
+    written: DFF<DoorbellRow>,
     row_forward: DFF<bool>,
     ignored: DFF<bool>,
     armed: DFF<bool>,
@@ -138,13 +120,13 @@ pub struct Doorbell {
     commit_taken: Signal<Local, bool>,
     commit_row: Signal<Local, Bits<16>>,
     commit_word: Signal<Local, Bits<64>>,
-    row: Signal<Local, Row>,
+    kept: Signal<Local, DoorbellRow>,
     write: Signal<Local, bool>,
     write_queue: Signal<Local, Bits<QUEUE_LOG2>>,
     write_vi: Signal<Local, Bits<VI_LOG2>>,
     write_receive: Signal<Local, bool>,
     position: Signal<Local, Bits<14>>,
-    shown: Signal<Local, Row>,
+    shown: Signal<Local, DoorbellRow>,
 
     vis: Number<PAGE_NUMBER_LOG2, { VIS as u64 }>,
     work_queue_table: Number<4, { table::WORK_QUEUE as u64 }>,
@@ -187,7 +169,7 @@ impl Logic for Doorbell {
             receive_shown,
             receive_head
         );
-        clock!(self, clock, opened, rows, posted, sends, receives);
+        clock!(self, clock, opened, rows, posted_copy, sends, receives);
         self.sends.reset.next = self.reset.val();
         self.receives.reset.next = self.reset.val();
 
@@ -241,14 +223,14 @@ impl Logic for Doorbell {
         self.commit_taken.next = self.commit_here.val() & !self.taken.val();
         self.commit.ready.next = self.commit_taken.val();
 
-        self.row.next.token = self.word.q.val().get_bits::<50>(0);
-        self.row.next.posted = self.position.val();
-        self.row.next.with_token = self.whole.q.val();
+        self.kept.next.token = self.word.q.val().get_bits::<50>(0);
+        self.kept.next.posted = self.position.val();
+        self.kept.next.with_token = self.whole.q.val();
         self.write.next = self.taken.val();
         self.write_queue.next = self.queue.q.val();
         if self.commit_taken.val() {
-            self.row.next.posted = bits::<14>(0);
-            self.row.next.with_token = false;
+            self.kept.next.posted = bits::<14>(0);
+            self.kept.next.with_token = false;
             self.write.next = bit_cast::<16, QUEUE_LOG2>(bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val()))
                 == self.commit_row.val();
             self.write_queue.next = bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val());
@@ -260,32 +242,30 @@ impl Logic for Doorbell {
         self.opened.write_data.next = self.commit_word.val().get_bit(54);
         self.rows.write_enable.next = self.write.val();
         self.rows.write_address.next = self.write_queue.val();
-        self.rows.write_data.next = self.row.val();
+        self.rows.write_data.next = self.kept.val();
         self.posted_write.d.next = self.write.val() & self.write_receive.val();
         self.posted_write_vi.d.next = self.write_vi.val();
-        self.posted.write_enable.next = self.posted_write.q.val();
-        self.posted.write_address.next = self.posted_write_vi.q.val();
-        self.posted.write_data.next = self.written.q.val().posted;
+        self.posted_copy.write_enable.next = self.posted_write.q.val();
+        self.posted_copy.write_address.next = self.posted_write_vi.q.val();
+        self.posted_copy.write_data.next = self.written.q.val().posted;
 
         // Reading what is being written: the memory does not say what comes out, so it comes from here.
-        self.rows.read_address.next = self.row_address.val();
-        self.posted.read_address.next = self.posted_vi.val();
-        self.posted_shown.d.next = self.posted.read_data.val();
-        self.written.d.next = self.row.val();
+        self.rows.read_address.next = self.row.index.val();
+        self.posted_copy.read_address.next = self.posted.index.val();
+        self.posted_shown.d.next = self.posted_copy.read_data.val();
+        self.written.d.next = self.kept.val();
         // Both are compared while it is found out which of them it is.
-        self.row_forward.d.next = self.taken.val() & (self.queue.q.val() == self.row_address.val());
+        self.row_forward.d.next = self.taken.val() & (self.queue.q.val() == self.row.index.val());
         if self.commit_taken.val() {
             self.row_forward.d.next =
-                self.commit_row.val() == bit_cast::<16, QUEUE_LOG2>(self.row_address.val());
+                self.commit_row.val() == bit_cast::<16, QUEUE_LOG2>(self.row.index.val());
         }
         self.shown.next = self.rows.read_data.val();
         if self.row_forward.q.val() {
             self.shown.next = self.written.q.val();
         }
-        self.row_token.next = self.shown.val().token;
-        self.row_posted.next = self.shown.val().posted;
-        self.row_inline.next = self.shown.val().with_token;
-        self.posted_position.next = self.posted_shown.q.val();
+        self.row.row.next = self.shown.val();
+        self.posted.row.next = self.posted_shown.q.val();
 
         // Run queues: a store first, then fetch, then whoever made room. Whether the store's queue is open is known late, so the others wait
         // in any case.

@@ -11,7 +11,7 @@
 //!
 //! Latency: 1 cycle. Tests: `tests/queues/cq_pages.rs`.
 
-use crate::stream::{FlowSink, FlowSource};
+use crate::stream::{FlowSink, FlowSource, Pulse};
 use rust_hdl::prelude::*;
 use viaduct_spec::doorbell::{cq_index, cq_page};
 use viaduct_spec::profile::{CQS, CQ_LOG2, DOORBELL_SHIFT, VIS};
@@ -31,7 +31,7 @@ pub struct CqPages {
     /// A store to a queue's page, this cycle only.
     pub store: FlowSource<CqStore>,
     /// Pulse: a store was ignored.
-    pub count_ignored: Signal<Out, bool>,
+    pub count_ignored: Pulse,
     taken: DFF<bool>,
     ignored: DFF<bool>,
     held: DFF<CqStore>,

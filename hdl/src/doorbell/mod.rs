@@ -3,5 +3,5 @@
 mod block;
 mod cq_pages;
 
-pub use block::{Doorbell, Row};
+pub use block::Doorbell;
 pub use cq_pages::CqPages;

@@ -18,7 +18,7 @@
 use super::question::Asked;
 use crate::bus::FrameBeat;
 use crate::prims::{Fifo, Number, Ram};
-use crate::stream::{FlowSink, Source};
+use crate::stream::{FlowSink, Pulse, Source};
 use rust_hdl::prelude::*;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -54,7 +54,7 @@ pub struct Answer {
     /// The peer should hold its frames.
     pub pause: Signal<Out, bool>,
     /// A question found no room.
-    pub count_dropped: Signal<Out, bool>,
+    pub count_dropped: Pulse,
     ram: Ram<FrameBeat, 10>,
     questions: Fifo<Asked, 4, 5>,
     /// Where the next beat goes, with a wrap bit.

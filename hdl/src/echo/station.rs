@@ -90,7 +90,7 @@ impl Logic for Echo {
         self.mac.pads_rx_data.next = self.pads_rx_data.val();
         self.mac.pads_rx_control.next = self.pads_rx_control.val();
         self.mac.station.next = self.station.val();
-        self.mac.counter_row.next = bits::<4>(0);
+        self.mac.counter.index.next = bits::<4>(0);
 
         self.question.station.next = self.station.val();
         self.question.address.next = self.address.val();

@@ -29,7 +29,7 @@
 
 use crate::bus::{MmioRead, MmioWrite, TlpBeat, STORE_LOG2};
 use crate::prims::{Number, Skid};
-use crate::stream::{FlowSink, FlowSource, Source};
+use crate::stream::{FlowSink, FlowSource, Pulse, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::BAR2_BYTES;
 use viaduct_spec::register::BAR0_BYTES;
@@ -60,7 +60,7 @@ pub struct TlpReceive {
     /// A beat of a completion.
     pub completion: FlowSource<TlpBeat>,
     /// A packet was dropped.
-    pub count_dropped: Signal<Out, bool>,
+    pub count_dropped: Pulse,
 
     // The header as far as it is known. `position`: 0 first beat, 1 second, 2 third, 3 any later.
     position: DFF<Bits<2>>,

@@ -17,8 +17,7 @@ use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 
 use super::lines::Found;
-use crate::bus::Vi;
-use crate::bus::QUEUE_LOG2;
+use crate::bus::{Vi, QUEUE_LOG2};
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]

@@ -21,8 +21,7 @@
 use crate::stream::{FlowSink, Sink, Source};
 use rust_hdl::prelude::*;
 
-use crate::bus::QUEUE_LOG2;
-use crate::bus::{client, Position, ReadBeat};
+use crate::bus::{client, Position, ReadBeat, QUEUE_LOG2};
 use crate::prims::{Fifo, FifoSlice, Number, Ram};
 
 /// Address of a token: queue and place.

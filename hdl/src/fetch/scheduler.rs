@@ -31,7 +31,7 @@
 //! 3 more for each other, 1 more for a line; 6 or 7 if there is nothing to do. Tests: `tests/queues/fetch/`, `tests/queues/rewind.rs`.
 
 use super::lines::Found;
-use crate::stream::{FlowSink, FlowSource, Sink, Source};
+use crate::stream::{FlowSink, FlowSource, LookUp, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
 use viaduct_spec::register::event_code;
@@ -42,9 +42,9 @@ use super::lines::{Asked, Lines};
 use super::request::Request;
 use super::turn::Turn;
 use super::{Expected, Landing, Queues};
-use crate::bus::QUEUE_LOG2;
 use crate::bus::{
-    Access, AheadWord, Commit, Fault, Filled, Position, QueueId, ReadBeat, Rewind, SendHead, Vi,
+    Access, AheadWord, Commit, DoorbellRow, Fault, Filled, Position, Queue, QueueId, ReadBeat, Rewind,
+    SendHead, Vi, QUEUE_LOG2,
 };
 use crate::prims::Number;
 
@@ -62,13 +62,7 @@ pub struct Fetch {
     /// A VI has work in its receive queue.
     pub receive: Sink<Vi>,
     /// Row of `doorbell` to read: {VI, receive}.
-    pub row_address: Signal<Out, Bits<QUEUE_LOG2>>,
-    /// Token of the last doorbell, without its position.
-    pub row_token: Signal<In, Bits<50>>,
-    /// One past the last position posted.
-    pub row_posted: Signal<In, Position>,
-    /// The token is there.
-    pub row_inline: Signal<In, bool>,
+    pub row: LookUp<Queue, DoorbellRow>,
     /// A table row is on the bus.
     pub commit: Sink<Commit>,
     /// Data read, of any client.
@@ -76,13 +70,9 @@ pub struct Fetch {
     /// An access to memory.
     pub access: Source<Access>,
     /// VI whose `completed_position` is asked for.
-    pub completed_vi: Signal<Out, Vi>,
-    /// Position of its oldest send descriptor that is not completed.
-    pub completed_position: Signal<In, Position>,
+    pub completed: LookUp<Vi, Position>,
     /// VI whose `consumed_position` is asked for.
-    pub consumed_vi: Signal<Out, Vi>,
-    /// Position of its oldest receive descriptor that is not consumed.
-    pub consumed_position: Signal<In, Position>,
+    pub consumed: LookUp<Vi, Position>,
     /// A VI sends again.
     pub rewind: Sink<Rewind>,
     /// Pulse: gather has taken a head.
@@ -194,9 +184,9 @@ impl Logic for Fetch {
                 (bit_cast::<QUEUE_LOG2, VI_LOG2>(self.vi.val()) << bits::<1>(1)) | bits::<QUEUE_LOG2>(1);
         }
         self.queues.queue.next = self.queue.val();
-        self.row_address.next = self.queue.val();
-        self.completed_vi.next = self.vi.val();
-        self.consumed_vi.next = self.vi.val();
+        self.row.index.next = self.queue.val();
+        self.completed.index.next = self.vi.val();
+        self.consumed.index.next = self.vi.val();
         self.turn.start.next = self.choice.chosen.val();
         self.turn.hold.next = self.hold.q.val();
         self.turn.vi.next = self.vi.val();
@@ -205,12 +195,12 @@ impl Logic for Fetch {
         self.turn.found_count.next = self.choice.count.val();
         self.turn.rewinding.next = self.choice.rewinding.val();
         self.turn.row.next = self.queues.row.val();
-        self.turn.row_token.next = self.row_token.val();
-        self.turn.row_posted.next = self.row_posted.val();
-        self.turn.row_inline.next = self.row_inline.val();
-        self.turn.done.next = self.completed_position.val();
+        self.turn.row_token.next = self.row.row.val().token;
+        self.turn.row_posted.next = self.row.row.val().posted;
+        self.turn.row_inline.next = self.row.row.val().with_token;
+        self.turn.done.next = self.completed.row.val();
         if self.is_receive.val() {
-            self.turn.done.next = self.consumed_position.val();
+            self.turn.done.next = self.consumed.row.val();
         }
         self.turn.heads.next = self.heads.q.val();
         Sink::<Rewind>::link(&mut self.rewind, &mut self.turn.rewind);

@@ -29,7 +29,7 @@ use super::holdoff::Holdoff;
 use super::table::{VectorTable, ROW_LOG2};
 use crate::bus::{Commit, Mark, MmioWrite, TlpBeat, Vector};
 use crate::prims::{LutRam, Number};
-use crate::stream::{FlowSink, FlowSource, Sink, Source};
+use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{VECTORS, VECTOR_LOG2};
 use viaduct_spec::tlp::{dw0, kind, request_dw1};
@@ -57,9 +57,7 @@ pub struct Vectors {
     /// A row of the table is wanted, until `load_done`. Which: {vector, its second half}.
     pub load: FlowSink<Bits<ROW_LOG2>>,
     /// `load_value` is it, this cycle only.
-    pub load_done: Signal<Out, bool>,
-    /// Its 8 bytes.
-    pub load_value: Signal<Out, Bits<64>>,
+    pub load_value: FlowSource<Bits<64>>,
     /// The pending bits.
     pub pending: Signal<Out, Bits<VECTORS>>,
     /// A vector is raised, this cycle only.
@@ -89,7 +87,7 @@ pub struct Vectors {
     /// An interrupt leaves, or will without anybody's doing.
     pub busy: Signal<Out, bool>,
     /// An interrupt's first beat is taken.
-    pub count_interrupt: Signal<Out, bool>,
+    pub count_interrupt: Pulse,
     table_rows: VectorTable,
     holdoff: Holdoff,
     marks: LutRam<Mark, VECTOR_LOG2>,
@@ -180,8 +178,8 @@ impl Logic for Vectors {
         self.row.next = self.table_rows.data.val();
         self.value.d.next = self.row.val();
         self.done.d.next = self.load.valid.val() & !self.reading.q.val() & !self.done.q.val();
-        self.load_done.next = self.done.q.val();
-        self.load_value.next = self.value.q.val();
+        self.load_value.valid.next = self.done.q.val();
+        self.load_value.data.next = self.value.q.val();
 
         // One vector in each cycle: is its mark reached? The one before: may it leave?
         self.look.d.next = self.look.q.val() + 1;

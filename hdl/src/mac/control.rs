@@ -19,7 +19,7 @@
 use super::beat::{reason, MacBeat};
 use crate::bus::FrameBeat;
 use crate::prims::Number;
-use crate::stream::{FlowSink, FlowSource};
+use crate::stream::{FlowSink, FlowSource, Pulse};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -38,19 +38,19 @@ pub struct Control {
     /// The peer asks us to pause. For so long.
     pub pause: FlowSource<Bits<16>>,
     /// A good frame has come, control or not.
-    pub count_received: Signal<Out, bool>,
+    pub count_received: Pulse,
     /// One with a wrong FCS.
-    pub count_fcs: Signal<Out, bool>,
+    pub count_fcs: Pulse,
     /// One too short.
-    pub count_runt: Signal<Out, bool>,
+    pub count_runt: Pulse,
     /// One too long.
-    pub count_long: Signal<Out, bool>,
+    pub count_long: Pulse,
     /// One that the PHY marked.
-    pub count_coding: Signal<Out, bool>,
+    pub count_coding: Pulse,
     /// One that the core did not take.
-    pub count_overrun: Signal<Out, bool>,
+    pub count_overrun: Pulse,
     /// A pause was asked for.
-    pub count_paused: Signal<Out, bool>,
+    pub count_paused: Pulse,
     /// Beats of this frame so far: 0, 1, 2, or 3 for more.
     index: DFF<Bits<2>>,
     /// The beat before.

@@ -16,6 +16,7 @@
 //! Tests: `tests/mac/receive.rs`, `tests/mac/transmit.rs`.
 
 use crate::prims::LutRam;
+use crate::stream::Table;
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -28,9 +29,7 @@ pub struct Counters {
     /// One bit for each counter: see [`counter`](super::counter).
     pub events: Signal<In, Bits<16>>,
     /// Which counter is wanted.
-    pub read_row: Signal<In, Bits<4>>,
-    /// The one wanted in the cycle before.
-    pub read_value: Signal<Out, Bits<32>>,
+    pub read: Table<Bits<4>, Bits<32>>,
     rows: LutRam<Bits<32>, 4>,
     copy: LutRam<Bits<32>, 4>,
     pending: DFF<Bits<16>>,
@@ -71,9 +70,9 @@ impl Logic for Counters {
         self.copy.write_enable.next = self.due.val() | self.clear.q.val().any();
         self.copy.write_address.next = self.scan.q.val();
         self.copy.write_data.next = self.row.val();
-        self.copy.read_address.next = self.read_row.val();
+        self.copy.read_address.next = self.read.index.val();
         self.value.d.next = self.copy.read_data.val();
-        self.read_value.next = self.value.q.val();
+        self.read.row.next = self.value.q.val();
         if self.reset.val() {
             self.clear.d.next = bits::<5>(16);
             self.pending.d.next = bits::<16>(0);

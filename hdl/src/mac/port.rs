@@ -18,7 +18,7 @@ use super::beat::{counter, MacBeat};
 use super::{AsyncFifo, Control, Counters, Handover, Intake, Receive, Rgmii, Synchronizer, Transmit};
 use crate::bus::FrameBeat;
 use crate::prims::Number;
-use crate::stream::{FlowSource, Sink, Source};
+use crate::stream::{FlowSource, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
 
 const _: () = assert!(
@@ -48,13 +48,11 @@ pub struct Mac {
     /// Full duplex.
     pub duplex: Signal<Out, bool>,
     /// Which counter is wanted: see [`counter`].
-    pub counter_row: Signal<In, Bits<4>>,
-    /// The one wanted in the cycle before.
-    pub counter_value: Signal<Out, Bits<32>>,
+    pub counter: Table<Bits<4>, Bits<32>>,
     /// A good frame was received.
-    pub count_received: Signal<Out, bool>,
+    pub count_received: Pulse,
     /// A frame was sent.
-    pub count_sent: Signal<Out, bool>,
+    pub count_sent: Pulse,
     /// 125 MHz for the way out.
     pub tx_clock: Signal<In, Clock>,
     /// Clock to the PHY.
@@ -181,10 +179,9 @@ impl Logic for Mac {
             self.events.next =
                 self.events.val().replace_bit(10, self.sent.source.data.val() == self.spoiled.val());
         }
-        self.count_received.next = self.control.count_received.val();
+        Pulse::link(&mut self.count_received, &mut self.control.count_received);
         self.counters.reset.next = self.reset.val();
         self.counters.events.next = self.events.val();
-        self.counters.read_row.next = self.counter_row.val();
-        self.counter_value.next = self.counters.read_value.val();
+        Table::<Bits<4>, Bits<32>>::link(&mut self.counter, &mut self.counters.read);
     }
 }

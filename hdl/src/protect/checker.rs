@@ -19,7 +19,7 @@
 //!
 //! Latency: 6 cycles; one access every 3. Tests: `tests/protect`.
 
-use crate::stream::{FlowSink, FlowSource, Sink, Source};
+use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::PAGE_LOG2;
 use viaduct_spec::tables::table;
@@ -84,7 +84,7 @@ pub struct Protect {
     /// An access is half way, a command waits, something is outstanding, or a drain has not ended.
     pub busy: Signal<Out, bool>,
     /// Pulse: an access was refused.
-    pub count_refused: Signal<Out, bool>,
+    pub count_refused: Pulse,
 
     intake: Intake,
     range: Range,

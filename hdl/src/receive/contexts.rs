@@ -22,7 +22,7 @@
 
 use crate::bus::{Commit, Position, Vi};
 use crate::prims::{LutRam, Number, Ram};
-use crate::stream::FlowSink;
+use crate::stream::{FlowSink, Table};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::{receive, table};
@@ -131,9 +131,7 @@ pub struct Contexts {
     /// The far half is being written.
     pub saving: Signal<Out, bool>,
     /// VI whose consumed position fetch wants.
-    pub consumed_vi: Signal<In, Vi>,
-    /// Receive descriptors of it that are completed.
-    pub consumed_position: Signal<Out, Position>,
+    pub consumed_of: Table<Vi, Position>,
     peers: Ram<Peer, VI_LOG2>,
     messages: Ram<Half, HALF_LOG2>,
     far_due: DFF<bool>,
@@ -184,7 +182,7 @@ impl Logic for Contexts {
                 (bit_cast::<HALF_LOG2, VI_LOG2>(self.read_vi.val()) << 1) | bits::<HALF_LOG2>(1);
         }
         self.positions.read_address.next = self.read_vi.val();
-        self.shown.read_address.next = self.consumed_vi.val();
+        self.shown.read_address.next = self.consumed_of.index.val();
         self.peer.next = self.peers.read_data.val();
         self.wide.next = self.messages.read_data.val().wide;
         self.rest.next = self.messages.read_data.val().rest;
@@ -205,7 +203,7 @@ impl Logic for Contexts {
         self.position.d.next = self.positions.read_data.val();
         self.consumed.next = self.position.q.val();
         self.shown_position.d.next = self.shown.read_data.val();
-        self.consumed_position.next = self.shown_position.q.val();
+        self.consumed_of.row.next = self.shown_position.q.val();
 
         self.is_receive.next =
             self.commit.valid.val() & (self.commit.data.val().target == self.receive_table.val());

@@ -45,9 +45,9 @@ use super::report::Report;
 use super::scatter::result;
 use super::standing::Standing;
 use super::tally::Tally;
-use crate::bus::{local, Acknowledged, Answer, FrameInfo, Position, ReadRequest, Vi};
+use crate::bus::{local, Acknowledged, Admission, Answer, FrameInfo, Position, ReadRequest, Vi};
 use crate::prims::Number;
-use crate::stream::{FlowSink, FlowSource, Sink, Source};
+use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
 
@@ -100,13 +100,7 @@ pub struct Delivery {
     /// A peer reads: see [`Requests`](crate::reply::Requests).
     pub request: FlowSource<ReadRequest>,
     /// It is looked at.
-    pub request_done: Signal<In, bool>,
-    /// It is kept.
-    pub request_ok: Signal<In, bool>,
-    /// The peer has no right to read.
-    pub request_denied: Signal<In, bool>,
-    /// PSNs of its answer.
-    pub request_packets: Signal<In, Bits<24>>,
+    pub admission: FlowSink<Admission>,
     /// An answer came: see [`Reads`](super::Reads).
     pub answer: FlowSource<Answer>,
     /// Path MTU of its VI: 256 << MTU bytes.
@@ -130,23 +124,23 @@ pub struct Delivery {
     /// An acknowledgement came from the wire.
     pub acknowledged: Source<Acknowledged>,
     /// A message was delivered.
-    pub count_message: Signal<Out, bool>,
+    pub count_message: Pulse,
     /// A raw frame was delivered.
-    pub count_raw: Signal<Out, bool>,
+    pub count_raw: Pulse,
     /// A raw frame found no receive descriptor.
-    pub count_raw_dropped: Signal<Out, bool>,
+    pub count_raw_dropped: Pulse,
     /// An answer was to nothing that waits.
-    pub count_response: Signal<Out, bool>,
+    pub count_response: Pulse,
     /// A frame was for no VI.
-    pub count_no_vi: Signal<Out, bool>,
+    pub count_no_vi: Pulse,
     /// A frame was a duplicate, and answered again.
-    pub count_duplicate: Signal<Out, bool>,
+    pub count_duplicate: Pulse,
     /// A frame was another duplicate, or behind a gap.
-    pub count_psn: Signal<Out, bool>,
+    pub count_psn: Pulse,
     /// A message found no receive descriptor.
-    pub count_no_receive: Signal<Out, bool>,
+    pub count_no_receive: Pulse,
     /// A frame belonged to no message that can still be whole.
-    pub count_partial: Signal<Out, bool>,
+    pub count_partial: Pulse,
     step: DFF<Step>,
     vi: DFF<Vi>,
     flushing: DFF<bool>,
@@ -274,7 +268,7 @@ impl Logic for Delivery {
         self.standing.ends.next = self.ends.q.val();
         self.standing.writes.next = self.writes.q.val();
         self.standing.reads.next = self.reads.q.val();
-        self.standing.request_packets.next = self.request_packets.val();
+        self.standing.request_packets.next = self.admission.data.val().packets;
         self.after.next = self.standing.after.val();
 
         // What is counted.
@@ -288,15 +282,15 @@ impl Logic for Delivery {
         self.tally.loses.next = self.lost.q.val();
         self.tally.dropped.next = false;
         self.tally.strays.next = false;
-        self.count_message.next = self.tally.count_message.val();
-        self.count_raw.next = self.tally.count_raw.val();
-        self.count_raw_dropped.next = self.tally.count_raw_dropped.val();
-        self.count_response.next = self.tally.count_response.val();
-        self.count_no_vi.next = self.tally.count_no_vi.val();
-        self.count_duplicate.next = self.tally.count_duplicate.val();
-        self.count_psn.next = self.tally.count_psn.val();
-        self.count_no_receive.next = self.tally.count_no_receive.val();
-        self.count_partial.next = self.tally.count_partial.val();
+        Pulse::link(&mut self.count_message, &mut self.tally.count_message);
+        Pulse::link(&mut self.count_raw, &mut self.tally.count_raw);
+        Pulse::link(&mut self.count_raw_dropped, &mut self.tally.count_raw_dropped);
+        Pulse::link(&mut self.count_response, &mut self.tally.count_response);
+        Pulse::link(&mut self.count_no_vi, &mut self.tally.count_no_vi);
+        Pulse::link(&mut self.count_duplicate, &mut self.tally.count_duplicate);
+        Pulse::link(&mut self.count_psn, &mut self.tally.count_psn);
+        Pulse::link(&mut self.count_no_receive, &mut self.tally.count_no_receive);
+        Pulse::link(&mut self.count_partial, &mut self.tally.count_partial);
 
         self.begins.next = self.verdict.q.val() == Verdict::Take;
         self.starts.next = self.begins.val() & !self.flushing.q.val();
@@ -535,18 +529,18 @@ impl Logic for Delivery {
                 }
             }
             Step::Request => {
-                if self.request_done.val() {
+                if self.admission.valid.val() {
                     self.step.d.next = Step::Close;
                     self.settles.next = true;
                     self.situation.next = Situation::Unread;
-                    if self.request_ok.val() {
+                    if self.admission.data.val().ok {
                         self.situation.next = Situation::Read;
                         self.passes.next = self.verdict.q.val() == Verdict::Read;
                     } else if self.verdict.q.val() == Verdict::Read {
                         self.fails.next = true;
                         self.situation.next = Situation::Refuse;
                         self.consumes.next = self.broken_ends.val();
-                        if self.request_denied.val() {
+                        if self.admission.data.val().denied {
                             self.situation.next = Situation::NoReading;
                             self.consumes.next = false;
                         }

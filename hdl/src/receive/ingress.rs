@@ -33,7 +33,7 @@
 use super::Untag;
 use crate::bus::FrameBeat;
 use crate::prims::{Number, Ram, Skid};
-use crate::stream::{FlowSink, FlowSource, Sink, Source};
+use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -62,9 +62,9 @@ pub struct Ingress {
     /// A frame is here.
     pub busy: Signal<Out, bool>,
     /// A frame has left.
-    pub count_frame: Signal<Out, bool>,
+    pub count_frame: Pulse,
     /// A frame found no room.
-    pub count_overflow: Signal<Out, bool>,
+    pub count_overflow: Pulse,
     ram: Ram<FrameBeat, 10>,
     /// Cuts the way back to who sends frames: whether a loopback frame may start is known late.
     turned: Skid<FrameBeat>,

@@ -32,11 +32,11 @@ use super::lookup::Lookup;
 use super::order::Order;
 use super::reads::Reads;
 use crate::bus::{
-    Acknowledged, Answer, Commit, Completion, Fault, Filled, FrameInfo, Position, ReadRequest, ReadSent,
-    StateWrite, Vi,
+    Acknowledged, Admission, Answer, Commit, Completion, Fault, Filled, FrameInfo, Position, ReadRequest,
+    ReadSent, StateWrite, Vi,
 };
 use crate::prims::Number;
-use crate::stream::{FlowSink, FlowSource, Sink, Source};
+use crate::stream::{FlowSink, FlowSource, LookUp, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
 use viaduct_spec::tables::table;
@@ -90,9 +90,7 @@ pub struct Matcher {
     /// Up to where its receive queue is filled.
     pub look_filled: Signal<In, Position>,
     /// VI whose posted position is wanted.
-    pub posted_vi: Signal<Out, Vi>,
-    /// Up to where its receive queue is posted.
-    pub posted_position: Signal<In, Position>,
+    pub posted: LookUp<Vi, Position>,
     /// Scatter: begin.
     pub job: FlowSource<Job>,
     /// The job is over.
@@ -102,13 +100,7 @@ pub struct Matcher {
     /// A peer reads: see [`Requests`](crate::reply::Requests).
     pub request: FlowSource<ReadRequest>,
     /// It is looked at.
-    pub request_done: Signal<In, bool>,
-    /// It is kept.
-    pub request_ok: Signal<In, bool>,
-    /// The peer has no right to read.
-    pub request_denied: Signal<In, bool>,
-    /// PSNs of its answer.
-    pub request_packets: Signal<In, Bits<24>>,
+    pub admission: FlowSink<Admission>,
     /// A read of ours leaves.
     pub read: Sink<ReadSent>,
     /// The payload of an answer is being placed, or may be soon.
@@ -116,7 +108,7 @@ pub struct Matcher {
     /// For these two VIs, the first in the low bits.
     pub placing_vis: Signal<Out, Bits<20>>,
     /// An answer was to nothing that waits.
-    pub count_response: Signal<Out, bool>,
+    pub count_response: Pulse,
     /// An acknowledgement came from the wire.
     pub acknowledged: Source<Acknowledged>,
     /// Something went wrong.
@@ -124,27 +116,25 @@ pub struct Matcher {
     /// There is room for another descriptor of a receive queue.
     pub again_receive: Source<Vi>,
     /// VI whose consumed position fetch wants.
-    pub consumed_vi: Signal<In, Vi>,
-    /// Receive descriptors of it that are completed, one cycle later.
-    pub consumed_position: Signal<Out, Position>,
+    pub consumed: Table<Vi, Position>,
     /// A frame or a flush waits or is worked on.
     pub busy: Signal<Out, bool>,
     /// A message was delivered.
-    pub count_message: Signal<Out, bool>,
+    pub count_message: Pulse,
     /// A frame was for no VI.
-    pub count_no_vi: Signal<Out, bool>,
+    pub count_no_vi: Pulse,
     /// A frame was a duplicate, and answered again.
-    pub count_duplicate: Signal<Out, bool>,
+    pub count_duplicate: Pulse,
     /// A frame was another duplicate, or behind a gap.
-    pub count_psn: Signal<Out, bool>,
+    pub count_psn: Pulse,
     /// A message found no receive descriptor.
-    pub count_no_receive: Signal<Out, bool>,
+    pub count_no_receive: Pulse,
     /// A frame belonged to no message that can still be whole.
-    pub count_partial: Signal<Out, bool>,
+    pub count_partial: Pulse,
     /// See [`Delivery`].
-    pub count_raw: Signal<Out, bool>,
+    pub count_raw: Pulse,
     /// See [`Delivery`].
-    pub count_raw_dropped: Signal<Out, bool>,
+    pub count_raw_dropped: Pulse,
     contexts: Contexts,
     flush: Flush,
     lookup: Lookup,
@@ -182,8 +172,7 @@ impl Logic for Matcher {
         self.reads_taken.next =
             self.reads.commit.ready.val() | (self.commit.data.val().target != self.receive_table.val());
         self.commit.ready.next = self.committing.val() & self.quiet.val() & self.reads_taken.val();
-        self.contexts.consumed_vi.next = self.consumed_vi.val();
-        self.consumed_position.next = self.contexts.consumed_position.val();
+        Table::<Vi, Position>::link(&mut self.consumed, &mut self.contexts.consumed_of);
 
         // States and flushes.
         FlowSink::<StateWrite>::link(&mut self.state, &mut self.flush.state);
@@ -209,7 +198,7 @@ impl Logic for Matcher {
         self.lookup.blocking.next = self.delivery.blocking.val();
         self.lookup.blocking_vi.next = self.delivery.blocking_vi.val();
         self.look_vi.next = self.lookup.look_vi.val();
-        self.posted_vi.next = self.lookup.look_vi.val();
+        self.posted.index.next = self.lookup.look_vi.val();
         self.contexts.read_vi.next = self.lookup.look_vi.val();
         self.contexts.read_far.next = self.lookup.look_far.val();
         self.lookup.connected.next = self.flush.connected.val();
@@ -220,7 +209,7 @@ impl Logic for Matcher {
         self.lookup.consumed.next = self.contexts.consumed.val();
         self.look_slot.next = self.lookup.look_slot.val();
         self.lookup.look_filled.next = self.look_filled.val();
-        self.lookup.posted_position.next = self.posted_position.val();
+        self.lookup.posted_position.next = self.posted.row.val();
         Source::<Order>::join(&mut self.lookup.order, &mut self.delivery.order);
 
         // Delivery.
@@ -250,10 +239,7 @@ impl Logic for Matcher {
 
         // Reads, of both sides.
         FlowSource::<ReadRequest>::link(&mut self.request, &mut self.delivery.request);
-        self.delivery.request_done.next = self.request_done.val();
-        self.delivery.request_ok.next = self.request_ok.val();
-        self.delivery.request_denied.next = self.request_denied.val();
-        self.delivery.request_packets.next = self.request_packets.val();
+        FlowSink::<Admission>::link(&mut self.admission, &mut self.delivery.admission);
         Sink::<ReadSent>::link(&mut self.read, &mut self.reads.sent);
         FlowSource::<Answer>::join(&mut self.delivery.answer, &mut self.reads.answer);
         self.reads.answer_mtu.next = self.delivery.answer_mtu.val();
@@ -269,7 +255,7 @@ impl Logic for Matcher {
         self.placing.next = self.placing.val().replace_bit(1, !self.lookup.idle.val());
         self.placing_vis.next = (bit_cast::<20, VI_LOG2>(self.lookup.order.data.val().vi) << 10)
             | bit_cast::<20, VI_LOG2>(self.delivery.blocking_vi.val());
-        self.count_response.next = self.delivery.count_response.val();
+        Pulse::link(&mut self.count_response, &mut self.delivery.count_response);
         self.job.data.next.remote = self.delivery.job.data.val().remote;
         self.job.data.next.place = self.delivery.job.data.val().place;
         self.job.data.next.handle = self.delivery.job.data.val().handle;
@@ -288,13 +274,13 @@ impl Logic for Matcher {
 
         self.busy.next =
             !self.quiet.val() | self.lookup.unfinished.val() | self.holds.val() | self.flush.busy.val();
-        self.count_message.next = self.delivery.count_message.val();
-        self.count_no_vi.next = self.delivery.count_no_vi.val();
-        self.count_duplicate.next = self.delivery.count_duplicate.val();
-        self.count_psn.next = self.delivery.count_psn.val();
-        self.count_no_receive.next = self.delivery.count_no_receive.val();
-        self.count_partial.next = self.delivery.count_partial.val();
-        self.count_raw.next = self.delivery.count_raw.val();
-        self.count_raw_dropped.next = self.delivery.count_raw_dropped.val();
+        Pulse::link(&mut self.count_message, &mut self.delivery.count_message);
+        Pulse::link(&mut self.count_no_vi, &mut self.delivery.count_no_vi);
+        Pulse::link(&mut self.count_duplicate, &mut self.delivery.count_duplicate);
+        Pulse::link(&mut self.count_psn, &mut self.delivery.count_psn);
+        Pulse::link(&mut self.count_no_receive, &mut self.delivery.count_no_receive);
+        Pulse::link(&mut self.count_partial, &mut self.delivery.count_partial);
+        Pulse::link(&mut self.count_raw, &mut self.delivery.count_raw);
+        Pulse::link(&mut self.count_raw_dropped, &mut self.delivery.count_raw_dropped);
     }
 }

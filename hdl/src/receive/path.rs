@@ -9,11 +9,11 @@ use super::job::{Done, Job};
 use super::scatter::result;
 use super::{Ahead, Delay, Ingress, Matcher, Parse, Scatter, Store};
 use crate::bus::{
-    Access, Acknowledged, AheadWord, Commit, Completion, Fault, Filled, FrameBeat, FrameInfo, Position,
-    ReadBeat, ReadRequest, ReadSent, StateWrite, Vi, WriteBeat, WriteVerdict,
+    Access, Acknowledged, Admission, AheadWord, Commit, Completion, Fault, Filled, FrameBeat, FrameInfo,
+    Position, ReadBeat, ReadRequest, ReadSent, StateWrite, Vi, WriteBeat, WriteVerdict,
 };
 use crate::prims::Number;
-use crate::stream::{FlowSink, FlowSource, Sink, Source};
+use crate::stream::{FlowSink, FlowSource, LookUp, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -56,13 +56,9 @@ pub struct Receive {
     /// A descriptor is there.
     pub filled: FlowSink<Filled>,
     /// VI whose posted position is wanted.
-    pub posted_vi: Signal<Out, Vi>,
-    /// Up to where its receive queue is posted, one cycle later.
-    pub posted_position: Signal<In, Position>,
+    pub posted: LookUp<Vi, Position>,
     /// VI whose consumed position fetch wants.
-    pub consumed_vi: Signal<In, Vi>,
-    /// Receive descriptors of it that are completed, one cycle later.
-    pub consumed_position: Signal<Out, Position>,
+    pub consumed: Table<Vi, Position>,
     /// There is room for another descriptor of a receive queue.
     pub again_receive: Source<Vi>,
     /// Memory is wanted.
@@ -78,13 +74,7 @@ pub struct Receive {
     /// A peer reads: see [`Requests`](crate::reply::Requests).
     pub request: FlowSource<ReadRequest>,
     /// It is looked at.
-    pub request_done: Signal<In, bool>,
-    /// It is kept.
-    pub request_ok: Signal<In, bool>,
-    /// The peer has no right to read.
-    pub request_denied: Signal<In, bool>,
-    /// PSNs of its answer.
-    pub request_packets: Signal<In, Bits<24>>,
+    pub admission: FlowSink<Admission>,
     /// A read of ours leaves.
     pub read: Sink<ReadSent>,
     /// The payload of an answer is being placed, or may be soon.
@@ -92,7 +82,7 @@ pub struct Receive {
     /// For these two VIs, the first in the low bits.
     pub placing_vis: Signal<Out, Bits<20>>,
     /// An answer was to nothing that waits.
-    pub count_response: Signal<Out, bool>,
+    pub count_response: Pulse,
     /// An acknowledgement came from the wire.
     pub acknowledged: Source<Acknowledged>,
     /// Something went wrong.
@@ -100,35 +90,35 @@ pub struct Receive {
     /// A frame or a flush is under way.
     pub busy: Signal<Out, bool>,
     /// A frame has come in.
-    pub count_frame: Signal<Out, bool>,
+    pub count_frame: Pulse,
     /// A frame found no room, or was dropped to make some.
-    pub count_overflow: Signal<Out, bool>,
+    pub count_overflow: Pulse,
     /// See [`Parse`].
-    pub count_malformed: Signal<Out, bool>,
+    pub count_malformed: Pulse,
     /// See [`Parse`].
-    pub count_icrc: Signal<Out, bool>,
+    pub count_icrc: Pulse,
     /// See [`Parse`].
-    pub count_not_ours: Signal<Out, bool>,
+    pub count_not_ours: Pulse,
     /// See [`Parse`].
-    pub count_bth: Signal<Out, bool>,
+    pub count_bth: Pulse,
     /// See [`Parse`].
-    pub count_congestion: Signal<Out, bool>,
+    pub count_congestion: Pulse,
     /// See [`Matcher`].
-    pub count_message: Signal<Out, bool>,
+    pub count_message: Pulse,
     /// See [`Matcher`].
-    pub count_no_vi: Signal<Out, bool>,
+    pub count_no_vi: Pulse,
     /// See [`Matcher`].
-    pub count_duplicate: Signal<Out, bool>,
+    pub count_duplicate: Pulse,
     /// See [`Matcher`].
-    pub count_psn: Signal<Out, bool>,
+    pub count_psn: Pulse,
     /// See [`Matcher`].
-    pub count_no_receive: Signal<Out, bool>,
+    pub count_no_receive: Pulse,
     /// See [`Matcher`].
-    pub count_partial: Signal<Out, bool>,
+    pub count_partial: Pulse,
     /// See [`Matcher`].
-    pub count_raw: Signal<Out, bool>,
+    pub count_raw: Pulse,
     /// See [`Matcher`].
-    pub count_raw_dropped: Signal<Out, bool>,
+    pub count_raw_dropped: Pulse,
     /// Bytes of a packet's payload that have gone to memory, all of them; 0: none in this cycle.
     pub count_bytes: Signal<Out, Bits<13>>,
     ingress: Ingress,
@@ -225,43 +215,38 @@ impl Logic for Receive {
         Source::<WriteBeat>::link(&mut self.write, &mut self.scatter.write);
 
         // The rest of the NIC.
-        self.matcher.posted_position.next = self.posted_position.val();
-        self.matcher.consumed_vi.next = self.consumed_vi.val();
+        LookUp::<Vi, Position>::link(&mut self.posted, &mut self.matcher.posted);
+        Table::<Vi, Position>::link(&mut self.consumed, &mut self.matcher.consumed);
         Source::<Vi>::link(&mut self.again_receive, &mut self.matcher.again_receive);
         Source::<Completion>::link(&mut self.completion, &mut self.matcher.completion);
         Source::<Acknowledged>::link(&mut self.acknowledged, &mut self.matcher.acknowledged);
         Source::<Fault>::link(&mut self.fault, &mut self.matcher.fault);
-        self.posted_vi.next = self.matcher.posted_vi.val();
-        self.consumed_position.next = self.matcher.consumed_position.val();
         self.busy.next = self.matcher.busy.val()
             | self.scatter.busy.val()
             | self.ingress.busy.val()
             | self.parse.busy.val();
         FlowSource::<ReadRequest>::link(&mut self.request, &mut self.matcher.request);
-        self.matcher.request_done.next = self.request_done.val();
-        self.matcher.request_ok.next = self.request_ok.val();
-        self.matcher.request_denied.next = self.request_denied.val();
-        self.matcher.request_packets.next = self.request_packets.val();
+        FlowSink::<Admission>::link(&mut self.admission, &mut self.matcher.admission);
         Sink::<ReadSent>::link(&mut self.read, &mut self.matcher.read);
         self.placing.next = self.matcher.placing.val();
         self.placing_vis.next = self.matcher.placing_vis.val();
-        self.count_response.next = self.matcher.count_response.val();
-        self.count_frame.next = self.ingress.count_frame.val();
+        Pulse::link(&mut self.count_response, &mut self.matcher.count_response);
+        Pulse::link(&mut self.count_frame, &mut self.ingress.count_frame);
         self.store.overflows.next = self.ingress.count_overflow.val();
         self.count_overflow.next = self.ingress.count_overflow.val() | self.store.count_dropped.val();
-        self.count_malformed.next = self.parse.count_malformed.val();
-        self.count_icrc.next = self.parse.count_icrc.val();
-        self.count_not_ours.next = self.parse.count_not_ours.val();
-        self.count_bth.next = self.parse.count_bth.val();
-        self.count_congestion.next = self.parse.count_congestion.val();
-        self.count_message.next = self.matcher.count_message.val();
-        self.count_no_vi.next = self.matcher.count_no_vi.val();
-        self.count_duplicate.next = self.matcher.count_duplicate.val();
-        self.count_psn.next = self.matcher.count_psn.val();
-        self.count_no_receive.next = self.matcher.count_no_receive.val();
-        self.count_partial.next = self.matcher.count_partial.val();
-        self.count_raw.next = self.matcher.count_raw.val();
-        self.count_raw_dropped.next = self.matcher.count_raw_dropped.val();
+        Pulse::link(&mut self.count_malformed, &mut self.parse.count_malformed);
+        Pulse::link(&mut self.count_icrc, &mut self.parse.count_icrc);
+        Pulse::link(&mut self.count_not_ours, &mut self.parse.count_not_ours);
+        Pulse::link(&mut self.count_bth, &mut self.parse.count_bth);
+        Pulse::link(&mut self.count_congestion, &mut self.parse.count_congestion);
+        Pulse::link(&mut self.count_message, &mut self.matcher.count_message);
+        Pulse::link(&mut self.count_no_vi, &mut self.matcher.count_no_vi);
+        Pulse::link(&mut self.count_duplicate, &mut self.matcher.count_duplicate);
+        Pulse::link(&mut self.count_psn, &mut self.matcher.count_psn);
+        Pulse::link(&mut self.count_no_receive, &mut self.matcher.count_no_receive);
+        Pulse::link(&mut self.count_partial, &mut self.matcher.count_partial);
+        Pulse::link(&mut self.count_raw, &mut self.matcher.count_raw);
+        Pulse::link(&mut self.count_raw_dropped, &mut self.matcher.count_raw_dropped);
         self.count_bytes.next = bits::<13>(0);
         if self.scatter.done.valid.val() & (self.scatter.done.data.val().result == self.placed.val()) {
             self.count_bytes.next = self.matcher.job.data.val().length;

@@ -25,7 +25,7 @@
 
 use crate::bus::FrameInfo;
 use crate::prims::LutRam;
-use crate::stream::FlowSource;
+use crate::stream::{FlowSource, Pulse};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -66,7 +66,7 @@ pub struct Roster {
     /// Places in use.
     pub level: Signal<Out, Bits<4>>,
     /// A frame is dropped.
-    pub count_dropped: Signal<Out, bool>,
+    pub count_dropped: Pulse,
     infos: LutRam<FrameInfo, 4>,
     /// The frame of a place is taken or dropped.
     gone: LutRam<bool, 4>,

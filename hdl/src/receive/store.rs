@@ -24,7 +24,7 @@
 use super::roster::Roster;
 use crate::bus::{FrameInfo, WriteBeat};
 use crate::prims::{Number, Ram, Skid};
-use crate::stream::{FlowSource, Sink, Source};
+use crate::stream::{FlowSource, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -63,7 +63,7 @@ pub struct Store {
     /// Another frame is counted as an overflow in this cycle.
     pub overflows: Signal<In, bool>,
     /// A frame was dropped; not with `overflows`.
-    pub count_dropped: Signal<Out, bool>,
+    pub count_dropped: Pulse,
     /// The oldest frame taken.
     pub frame: Signal<In, FrameInfo>,
     /// It is done.

@@ -11,6 +11,7 @@
 
 use super::judge::Verdict;
 use super::outcome::Situation;
+use crate::stream::Pulse;
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -39,23 +40,23 @@ pub struct Tally {
     /// An answer was to nothing that waits.
     pub strays: Signal<In, bool>,
     /// A message was delivered.
-    pub count_message: Signal<Out, bool>,
+    pub count_message: Pulse,
     /// A raw frame was delivered.
-    pub count_raw: Signal<Out, bool>,
+    pub count_raw: Pulse,
     /// A raw frame found no receive descriptor.
-    pub count_raw_dropped: Signal<Out, bool>,
+    pub count_raw_dropped: Pulse,
     /// An answer was to nothing that waits.
-    pub count_response: Signal<Out, bool>,
+    pub count_response: Pulse,
     /// A frame was for no VI.
-    pub count_no_vi: Signal<Out, bool>,
+    pub count_no_vi: Pulse,
     /// A frame was a duplicate, and answered again.
-    pub count_duplicate: Signal<Out, bool>,
+    pub count_duplicate: Pulse,
     /// A frame was another duplicate, or behind a gap.
-    pub count_psn: Signal<Out, bool>,
+    pub count_psn: Pulse,
     /// A message found no receive descriptor.
-    pub count_no_receive: Signal<Out, bool>,
+    pub count_no_receive: Pulse,
     /// A frame belonged to no message that can still be whole.
-    pub count_partial: Signal<Out, bool>,
+    pub count_partial: Pulse,
     message: DFF<bool>,
     raws: DFF<bool>,
     raw_dropped: DFF<bool>,

@@ -14,6 +14,7 @@
 
 use crate::bus::{Mark, Vi};
 use crate::prims::{Fifo, LutRam};
+use crate::stream::Table;
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 
@@ -62,9 +63,7 @@ pub struct Departures {
     /// Not any more.
     pub free: Signal<In, bool>,
     /// VI to look up.
-    pub held_vi: Signal<In, Vi>,
-    /// It is held.
-    pub held: Signal<Out, bool>,
+    pub held: Table<Vi, bool>,
     holds: LutRam<bool, VI_LOG2>,
     tails: Fifo<Tail, 4, 5>,
     begun: DFF<Mark>,
@@ -80,8 +79,8 @@ impl Logic for Departures {
         dff_setup!(self, clock, begun, ended, left_tail);
         clock!(self, clock, holds, tails);
         self.tails.reset.next = self.reset.val();
-        self.holds.read_address.next = self.held_vi.val();
-        self.held.next = self.holds.read_data.val();
+        self.holds.read_address.next = self.held.index.val();
+        self.held.row.next = self.holds.read_data.val();
         self.holds.write_enable.next = self.hold.val() | self.free.val();
         self.holds.write_address.next = self.vi.val();
         self.holds.write_data.next = self.hold.val();

@@ -31,7 +31,7 @@ use super::departures::Departures;
 use super::slots::{Progress, Slots};
 use crate::bus::{AckRequest, Admission, Commit, Mark, ReadRequest, Reply, Vi};
 use crate::prims::{LutRam, RunQueue};
-use crate::stream::{FlowSink, FlowSource, Sink, Source};
+use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{READ_DEPTH, VI_LOG2};
 use viaduct_spec::tables::receive;
@@ -133,13 +133,11 @@ pub struct Requests {
     /// A refusal to send.
     pub word: Source<AckRequest>,
     /// VI whose acknowledgement is to leave.
-    pub held_vi: Signal<In, Vi>,
-    /// An answer of it comes first.
-    pub held: Signal<Out, bool>,
+    pub held: Table<Vi, bool>,
     /// The answers of a VI are out.
     pub free: Source<Vi>,
     /// A request was kept.
-    pub count_request: Signal<Out, bool>,
+    pub count_request: Pulse,
     /// Answers wait, or are on their way.
     pub busy: Signal<Out, bool>,
     queues: LutRam<Queue, VI_LOG2>,
@@ -334,8 +332,7 @@ impl Logic for Requests {
         self.departures.done.next = false;
         self.departures.hold.next = false;
         self.departures.free.next = false;
-        self.departures.held_vi.next = self.held_vi.val();
-        self.held.next = self.departures.held.val();
+        Table::<Vi, bool>::link(&mut self.held, &mut self.departures.held);
         self.free.valid.next = false;
         self.free.data.next = self.departures.out_vi.val();
         self.holding.d.next =

@@ -25,7 +25,7 @@
 use super::FlushRead;
 use crate::bus::{word, Access, AckRequest, Commit, ReadBeat, Vi};
 use crate::prims::{Fifo, Number, Ram, RunQueue};
-use crate::stream::{FlowSink, Sink, Source};
+use crate::stream::{FlowSink, LookUp, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 
@@ -83,15 +83,13 @@ pub struct Ack {
     /// A refusal of [`Requests`](crate::reply::Requests); taken while no other request is offered.
     pub word: Sink<AckRequest>,
     /// VI whose turn it is.
-    pub held_vi: Signal<Out, Vi>,
-    /// Answers to its peer's reads go first.
-    pub held: Signal<In, bool>,
+    pub held: LookUp<Vi, bool>,
     /// They have left. Of this VI.
     pub free: Sink<Vi>,
     /// An acknowledgement may be sent.
     pub ack: Source<AckRequest>,
     /// A receiver-not-ready answer leaves.
-    pub count_rnr: Signal<Out, bool>,
+    pub count_rnr: Pulse,
     /// Something waits.
     pub busy: Signal<Out, bool>,
     /// A request waits for its data to be where it must be.
@@ -211,7 +209,7 @@ impl Logic for Ack {
         self.turn.push.data.next = self.request_now.val().vi;
         self.turn.pop.ready.next = false;
         self.free.ready.next = false;
-        self.held_vi.next = self.turn.pop.data.val();
+        self.held.index.next = self.turn.pop.data.val();
         self.rows.read_address.next = self.request_now.val().vi;
         self.rows.write_enable.next = false;
         self.rows.write_address.next = self.request_now.val().vi;
@@ -286,7 +284,7 @@ impl Logic for Ack {
             Step::Load => {
                 self.turn.pop.ready.next = true;
                 // RSP-7: not ahead of the answer to a read before it.
-                self.offered.d.next = self.rows.read_data.val().waiting & !self.held.val();
+                self.offered.d.next = self.rows.read_data.val().waiting & !self.held.row.val();
                 self.offer.d.next.vi = self.turn.pop.data.val();
                 self.offer.d.next.psn = self.rows.read_data.val().psn;
                 self.offer.d.next.msn = self.rows.read_data.val().msn;
@@ -296,7 +294,7 @@ impl Logic for Ack {
                 self.row.next = self.rows.read_data.val();
                 self.row.next.waiting = false;
                 // What is held stays, and its VI is queued again when it is free.
-                self.rows.write_enable.next = !self.held.val();
+                self.rows.write_enable.next = !self.held.row.val();
                 self.rows.write_address.next = self.turn.pop.data.val();
                 self.step.d.next = Step::Idle;
             }

@@ -14,7 +14,7 @@
 
 use crate::bus::FrameBeat;
 use crate::prims::Number;
-use crate::stream::{Sink, Source};
+use crate::stream::{Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -35,7 +35,7 @@ pub struct Egress {
     /// A beat for our own receive side.
     pub loopback: Source<FrameBeat>,
     /// A frame has gone.
-    pub count_frame: Signal<Out, bool>,
+    pub count_frame: Pulse,
     held_valid: DFF<bool>,
     held: DFF<FrameBeat>,
     held_loopback: DFF<bool>,

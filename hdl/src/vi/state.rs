@@ -21,7 +21,7 @@
 use super::Settle;
 use crate::bus::{Commit, Event, Fault, StateWrite, Vi};
 use crate::prims::{Arbiter, Fifo, LutRam, Number};
-use crate::stream::{FlowSource, Sink, Source};
+use crate::stream::{FlowSource, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::register::event_code;
@@ -63,9 +63,7 @@ pub struct ViState {
     /// A VI has changed its state. Which, and to what.
     pub state: FlowSource<StateWrite>,
     /// VI to look up.
-    pub query_vi: Signal<In, Vi>,
-    /// Its state.
-    pub query_state: Signal<Out, Bits<2>>,
+    pub query: Table<Vi, Bits<2>>,
     /// There is an event.
     pub event: Source<Event>,
     /// One that was taken is not in the error ring yet.
@@ -75,9 +73,9 @@ pub struct ViState {
     /// They are not all in the error ring.
     pub settling: Signal<Out, bool>,
     /// An event found the queue full.
-    pub count_lost: Signal<Out, bool>,
+    pub count_lost: Pulse,
     /// A fault has broken a VI.
-    pub count_broken: Signal<Out, bool>,
+    pub count_broken: Pulse,
     step: DFF<Step>,
     states: LutRam<Bits<2>, VI_LOG2>,
     query_states: LutRam<Bits<2>, VI_LOG2>,
@@ -127,8 +125,8 @@ impl Logic for ViState {
         self.query_states.write_enable.next = self.telling.q.val();
         self.query_states.write_address.next = self.told.q.val().vi;
         self.query_states.write_data.next = self.told.q.val().state;
-        self.query_states.read_address.next = self.query_vi.val();
-        self.query_state.next = self.query_states.read_data.val();
+        self.query_states.read_address.next = self.query.index.val();
+        self.query.row.next = self.query_states.read_data.val();
         self.state.valid.next = self.telling.q.val();
         self.state.data.next = self.told.q.val();
 

@@ -52,7 +52,7 @@ use crate::bus::{
     Acknowledged, Commit, Completion, EpochWrite, Fault, Position, Rewind, Sent, StateWrite, Vi,
 };
 use crate::prims::{LutRam, Number, Ram};
-use crate::stream::{FlowSink, FlowSource, Sink, Source};
+use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::control;
 use viaduct_spec::profile::{REGION_LOG2, SEND_WINDOW_LOG2, VI_LOG2};
@@ -119,13 +119,9 @@ pub struct Sends {
     /// A VI's window has room again.
     pub again_send: Source<Vi>,
     /// VI to look up.
-    pub completed_vi: Signal<In, Vi>,
-    /// Messages of it completed, modulo 2^14.
-    pub completed_position: Signal<Out, Position>,
+    pub completed: Table<Vi, Position>,
     /// VI whose reads are looked up.
-    pub reads_vi: Signal<In, Vi>,
-    /// Reads of it complete, modulo 8; it holds when the next head of the VI after a read's completion is fetched.
-    pub reads_done: Signal<Out, Bits<3>>,
+    pub reads: Table<Vi, Bits<3>>,
     /// The answer to a read is being placed, or may be soon,
     pub placing: Signal<In, Bits<2>>,
     /// for these two VIs.
@@ -135,19 +131,19 @@ pub struct Sends {
     /// Something waits to be looked at. Messages that wait for their acknowledgement do not count, nor timers.
     pub busy: Signal<Out, bool>,
     /// A message has left whole for the first time.
-    pub count_message: Signal<Out, bool>,
+    pub count_message: Pulse,
     /// An ACK was taken.
-    pub count_ack: Signal<Out, bool>,
+    pub count_ack: Pulse,
     /// A NAK was taken.
-    pub count_nak: Signal<Out, bool>,
+    pub count_nak: Pulse,
     /// A receiver-not-ready answer was taken.
-    pub count_rnr: Signal<Out, bool>,
+    pub count_rnr: Pulse,
     /// An answer was of no packet in flight.
-    pub count_ghost: Signal<Out, bool>,
+    pub count_ghost: Pulse,
     /// A packet was sent again.
-    pub count_again: Signal<Out, bool>,
+    pub count_again: Pulse,
     /// A timer ended.
-    pub count_timeout: Signal<Out, bool>,
+    pub count_timeout: Pulse,
     intake: Intake,
     came: Arrival,
     judge: Judge,
@@ -259,9 +255,9 @@ impl Logic for Sends {
         self.positions.write_enable.next = false;
         self.positions.write_address.next = self.vi.q.val();
         self.positions.write_data.next = self.window.q.val().completed;
-        self.positions.read_address.next = self.completed_vi.val();
+        self.positions.read_address.next = self.completed.index.val();
         self.position.d.next = self.positions.read_data.val();
-        self.completed_position.next = self.position.q.val();
+        self.completed.row.next = self.position.q.val();
 
         // Reads.
         self.progress.vi.next = self.vi.q.val();
@@ -272,8 +268,7 @@ impl Logic for Sends {
         self.progress.rewinds.next = false;
         self.progress.resumes.next = false;
         self.progress.clears.next = self.step.q.val() == Step::Commit;
-        self.progress.reads_vi.next = self.reads_vi.val();
-        self.reads_done.next = self.progress.reads_done.val();
+        Table::<Vi, Bits<3>>::link(&mut self.reads, &mut self.progress.reads);
         self.read_ends.next = (self.entry.q.val().operation == self.op_read.val())
             & (self.entry.q.val().kind == self.waits_kind.val());
         // A VI that broke: its read is completed when no answer of it moves any more.

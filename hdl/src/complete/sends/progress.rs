@@ -17,6 +17,7 @@
 use super::window::Parking;
 use crate::bus::Vi;
 use crate::prims::LutRam;
+use crate::stream::Table;
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 
@@ -48,11 +49,9 @@ pub struct Progress {
     /// The rewind under way, or the last one, only goes on behind what was known.
     pub resuming: Signal<Out, bool>,
     /// VI whose reads are looked up.
-    pub reads_vi: Signal<In, Vi>,
-    /// Reads of it complete, modulo 8.
-    pub reads_done: Signal<Out, Bits<3>>,
+    pub reads: Table<Vi, Bits<3>>,
     parkings: LutRam<Parking, VI_LOG2>,
-    reads: LutRam<Bits<3>, VI_LOG2>,
+    completed_reads: LutRam<Bits<3>, VI_LOG2>,
     row: Signal<Local, Parking>,
     /// As of the cycle before.
     known: DFF<Parking>,
@@ -62,7 +61,7 @@ impl Logic for Progress {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, known);
-        clock!(self, clock, parkings, reads);
+        clock!(self, clock, parkings, completed_reads);
         self.parkings.read_address.next = self.vi.val();
         self.row.next = self.parkings.read_data.val();
         self.known.d.next = self.row.val();
@@ -89,13 +88,13 @@ impl Logic for Progress {
             self.parkings.write_data.next.done = bits::<3>(0);
         }
 
-        self.reads.read_address.next = self.reads_vi.val();
-        self.reads_done.next = self.reads.read_data.val();
-        self.reads.write_address.next = self.vi.val();
-        self.reads.write_enable.next = self.tells.val() | self.clears.val();
-        self.reads.write_data.next = self.row.val().done;
+        self.completed_reads.read_address.next = self.reads.index.val();
+        self.reads.row.next = self.completed_reads.read_data.val();
+        self.completed_reads.write_address.next = self.vi.val();
+        self.completed_reads.write_enable.next = self.tells.val() | self.clears.val();
+        self.completed_reads.write_data.next = self.row.val().done;
         if self.clears.val() {
-            self.reads.write_data.next = bits::<3>(0);
+            self.completed_reads.write_data.next = bits::<3>(0);
         }
     }
 }

@@ -47,7 +47,7 @@ pub use size::Size;
 use super::Icrc;
 use crate::bus::{FrameBeat, FrameInfo};
 use crate::prims::Number;
-use crate::stream::Sink;
+use crate::stream::{Pulse, Sink};
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::{reth, BTH_BYTES, EXTENSION_BYTES, ICRC_BYTES, IPV4_BYTES, RETH_BYTES, UDP_BYTES};
 
@@ -91,15 +91,15 @@ pub struct Parse {
     /// A frame is under way.
     pub busy: Signal<Out, bool>,
     /// See the module's description.
-    pub count_malformed: Signal<Out, bool>,
+    pub count_malformed: Pulse,
     /// The ICRC is wrong.
-    pub count_icrc: Signal<Out, bool>,
+    pub count_icrc: Pulse,
     /// See the module's description.
-    pub count_not_ours: Signal<Out, bool>,
+    pub count_not_ours: Pulse,
     /// See the module's description.
-    pub count_bth: Signal<Out, bool>,
+    pub count_bth: Pulse,
     /// See the module's description.
-    pub count_congestion: Signal<Out, bool>,
+    pub count_congestion: Pulse,
     icrc: Icrc,
     addressee: Addressee,
     extent: Extent,

@@ -34,7 +34,7 @@ mod payload;
 mod replier;
 mod walker;
 
-use crate::stream::{FlowSink, FlowSource, Sink, Source};
+use crate::stream::{FlowSink, FlowSource, LookUp, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::{table, transmit, vi_states};
@@ -72,9 +72,7 @@ pub struct Gather {
     /// A packet of the answer to a peer's read.
     pub reply: Sink<Reply>,
     /// VI whose reads are looked up.
-    pub reads_vi: Signal<Out, Vi>,
-    /// Reads of it that are complete, modulo 8.
-    pub reads_done: Signal<In, Bits<3>>,
+    pub reads: LookUp<Vi, Bits<3>>,
     /// Data read from host memory. Answers to our accesses among them.
     pub beat: FlowSink<ReadBeat>,
     /// Memory to read. Payload, or the segments beyond a descriptor's first 64 bytes.
@@ -195,8 +193,8 @@ impl Logic for Gather {
         }
         self.depths.read_address.next = self.vi.val();
         self.walker.depth.next = self.depths.read_data.val();
-        self.reads_vi.next = self.vi.val();
-        self.walker.reads_done.next = self.reads_done.val();
+        self.reads.index.next = self.vi.val();
+        self.walker.reads_done.next = self.reads.row.val();
 
         self.states.write_enable.next = self.state.valid.val();
         self.states.write_address.next = self.state.data.val().vi;

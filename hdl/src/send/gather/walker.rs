@@ -18,7 +18,7 @@
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 
-use crate::stream::{FlowSink, Sink, Source};
+use crate::stream::{FlowSink, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{control, status, MAX_SEGMENTS};
 use viaduct_spec::tables::gather;
@@ -82,7 +82,7 @@ pub struct Walker {
     /// What is known of its VI's reads: their number so far, and in bit 3 that it is parked.
     pub reads_known: Signal<In, Bits<4>>,
     /// Write that.
-    pub count_write: Signal<Out, bool>,
+    pub count_write: Pulse,
     /// This.
     pub count_next: Signal<Out, Bits<4>>,
     /// Reads of the VI that are complete, modulo 8.

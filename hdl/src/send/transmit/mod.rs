@@ -31,7 +31,7 @@
 mod framer;
 mod heading;
 
-use crate::stream::{FlowSink, Sink, Source};
+use crate::stream::{FlowSink, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::profile::VI_LOG2;
@@ -108,9 +108,9 @@ pub struct Transmit {
     /// Work is held.
     pub busy: Signal<Out, bool>,
     /// A positive acknowledgement has been sent.
-    pub count_ack: Signal<Out, bool>,
+    pub count_ack: Pulse,
     /// A negative acknowledgement has been sent; a receiver-not-ready answer is none.
-    pub count_nak: Signal<Out, bool>,
+    pub count_nak: Pulse,
     /// Bytes of payload of the frame that begins; 0: none does in this cycle.
     pub count_bytes: Signal<Out, Bits<13>>,
     framer: Framer,
