@@ -24,7 +24,7 @@ fn source() -> &'static Source {
 /// The block is not wired up; the message lists the signals.
 pub fn verilog<B: Block>(mut block: B) -> String {
     check(&mut block);
-    framed(&generate_verilog_unchecked(&block))
+    framed(&viaduct_verilog::verilog(&block, "top", source()))
 }
 
 /// The same, written to be read. It takes the place of [`verilog`] when all that reads that text reads this one.

@@ -23,6 +23,7 @@ pub mod proofs;
 pub mod protect;
 pub mod receive;
 pub mod reply;
+pub mod reset;
 pub mod send;
 pub mod stream;
 pub mod vi;

@@ -1,53 +1,29 @@
 //! Hands a commit to every block that keeps a copy of the table, and waits for all of them.
 //!
 //! ```text
-//!   commit ──►┌───────────┐──► valid (one bit a listener)
-//!   ready  ◄──│ Broadcast │◄── taken (one bit a listener)
-//!             └───────────┘
+//!              ┌───────────┐──► protect, fetch, doorbell, receive, transmit, sends, gather, writer,
+//!   commit ───►│ Broadcast │    state, notify, queues, vectors, requests
+//!              └───────────┘    (a stream each: the same commit)
 //! ```
-//! Contract: `valid` of a listener is high until it has taken the commit, once; `ready` ends the commit when all
-//! have. The commit itself goes to all listeners by wire and holds still meanwhile. It goes down a pipe as what is in it
-//! does: who stands further down hears of it when those before have taken it, so nothing of the old row comes behind.
+//! Contract: a listener is offered the commits of its tables, each once; which tables are whose is "Rows" in docs/architecture.md. The commit
+//! ends (`commit.ready`) when all of its listeners have taken it, and holds still until then. It goes down a pipe as what is in the pipe
+//! does: a listener further down is offered it when those before have taken it, so nothing of the old row comes behind (LIFE-2).
 //! That is fetch, then receive; gather, then transmit, then sends; receive, then the writer. `valid` and `ready` come from
 //! registers, so that no listener's path begins in the table's number or ends in another listener.
 //!
 //! Latency: 1 cycle to the listeners, 1 back, beyond the slowest listener's.
 //!
-//! Tests: `tests/admin/command.rs`.
+//! Example: a row of TRANSMIT is offered to gather in the cycle behind `commit.valid`; when gather has taken it, to transmit; when that
+//! has, to sends; in the cycle behind that `commit.ready` is high.
+//!
+//! Tests: `tests/admin/broadcast.rs`.
 
+use super::Listener;
+use crate::bus::Commit;
 use crate::prims::Number;
+use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::tables::table;
-
-/// The blocks that listen: bit numbers of [`Broadcast::valid`].
-pub mod listener {
-    /// `protect`: REGION, PAGE.
-    pub const PROTECT: usize = 0;
-    /// `fetch`: WORK_QUEUE.
-    pub const FETCH: usize = 1;
-    /// `doorbell`: WORK_QUEUE.
-    pub const DOORBELL: usize = 2;
-    /// `receive`: WORK_QUEUE, RECEIVE.
-    pub const RECEIVE: usize = 3;
-    /// `send/transmit`: TEMPLATE, TRANSMIT.
-    pub const TRANSMIT: usize = 4;
-    /// `complete/sends`: TRANSMIT.
-    pub const SENDS: usize = 5;
-    /// `send/gather`: GATHER, TRANSMIT.
-    pub const GATHER: usize = 6;
-    /// `complete/writer`: RECEIVE.
-    pub const WRITER: usize = 7;
-    /// `vi/state`: VI_STATE.
-    pub const STATE: usize = 8;
-    /// `interrupt/notify`: WORK_QUEUE.
-    pub const NOTIFY: usize = 9;
-    /// `complete/queues`: WORK_QUEUE, COMPLETION_QUEUE.
-    pub const QUEUES: usize = 10;
-    /// `interrupt/vectors`: MODERATION.
-    pub const VECTORS: usize = 11;
-    /// `reply/requests`: RECEIVE.
-    pub const REPLY: usize = 12;
-}
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -56,110 +32,188 @@ pub struct Broadcast {
     pub clock: Signal<In, Clock>,
     /// Forgets who has taken the commit.
     pub reset: Signal<In, bool>,
-    /// There is a commit.
-    pub commit_valid: Signal<In, bool>,
-    /// Its table.
-    pub target: Signal<In, Bits<4>>,
-    /// Everybody has taken it.
-    pub commit_ready: Signal<Out, bool>,
-    /// The commit, for each listener of its table that has not taken it: see [`listener`].
-    pub valid: Signal<Out, Bits<13>>,
-    /// Who takes it now.
-    pub taken: Signal<In, Bits<13>>,
+    /// A row of any table, from `admin/command`.
+    pub commit: Sink<Commit>,
+    /// REGION and PAGE, to `protect`.
+    pub protect: Source<Commit>,
+    /// WORK_QUEUE, to `fetch`.
+    pub fetch: Source<Commit>,
+    /// WORK_QUEUE, to `doorbell`.
+    pub doorbell: Source<Commit>,
+    /// WORK_QUEUE and RECEIVE, to `receive`.
+    pub receive: Source<Commit>,
+    /// TEMPLATE and TRANSMIT, to `send/transmit`.
+    pub transmit: Source<Commit>,
+    /// TRANSMIT, to `complete/sends`.
+    pub sends: Source<Commit>,
+    /// GATHER and TRANSMIT, to `send/gather`.
+    pub gather: Source<Commit>,
+    /// RECEIVE, to `complete/writer`.
+    pub writer: Source<Commit>,
+    /// VI_STATE, to `vi/state`.
+    pub state: Source<Commit>,
+    /// WORK_QUEUE, to `interrupt/notify`.
+    pub notify: Source<Commit>,
+    /// WORK_QUEUE and COMPLETION_QUEUE, to `complete/queues`.
+    pub queues: Source<Commit>,
+    /// MODERATION, to `interrupt/vectors`.
+    pub vectors: Source<Commit>,
+    /// RECEIVE, to `reply/requests`.
+    pub requests: Source<Commit>,
+    to_protect: Listener,
+    to_fetch: Listener,
+    to_doorbell: Listener,
+    to_receive: Listener,
+    to_transmit: Listener,
+    to_sends: Listener,
+    to_gather: Listener,
+    to_writer: Listener,
+    to_state: Listener,
+    to_notify: Listener,
+    to_queues: Listener,
+    to_vectors: Listener,
+    to_requests: Listener,
     /// The commit is with the listeners.
     told: DFF<bool>,
-    /// Who has not taken it.
-    waiting: DFF<Bits<13>>,
-    hears: Signal<Local, Bits<13>>,
-    shown: Signal<Local, Bits<13>>,
-    takes: Signal<Local, Bits<13>>,
-    region: Number<4, { table::REGION as u64 }>,
-    page: Number<4, { table::PAGE as u64 }>,
-    work_queue: Number<4, { table::WORK_QUEUE as u64 }>,
-    template: Number<4, { table::TEMPLATE as u64 }>,
-    gather: Number<4, { table::GATHER as u64 }>,
-    transmit: Number<4, { table::TRANSMIT as u64 }>,
-    receive: Number<4, { table::RECEIVE as u64 }>,
-    hears_protect: Number<13, { 1 << listener::PROTECT }>,
-    hears_work_queue: Number<
-        13,
-        {
-            1 << listener::FETCH
-                | 1 << listener::DOORBELL
-                | 1 << listener::RECEIVE
-                | 1 << listener::NOTIFY
-                | 1 << listener::QUEUES
-        },
-    >,
-    hears_template: Number<13, { 1 << listener::TRANSMIT }>,
-    hears_gather: Number<13, { 1 << listener::GATHER }>,
-    hears_transmit: Number<13, { 1 << listener::TRANSMIT | 1 << listener::SENDS | 1 << listener::GATHER }>,
-    hears_receive: Number<13, { 1 << listener::RECEIVE | 1 << listener::WRITER | 1 << listener::REPLY }>,
-    hears_cq: Number<13, { 1 << listener::QUEUES }>,
-    hears_moderation: Number<13, { 1 << listener::VECTORS }>,
-    hears_state: Number<13, { 1 << listener::STATE }>,
-    completion_queue: Number<4, { table::COMPLETION_QUEUE as u64 }>,
-    moderation: Number<4, { table::MODERATION as u64 }>,
-    fetch: Number<13, { 1 << listener::FETCH }>,
-    gather_waits: Number<13, { 1 << listener::GATHER }>,
-    transmit_waits: Number<13, { 1 << listener::TRANSMIT }>,
-    receive_waits: Number<13, { 1 << listener::RECEIVE }>,
-    not_receive: Number<13, { 0x1fff & !(1 << listener::RECEIVE) }>,
-    not_transmit: Number<13, { 0x1fff & !(1 << listener::TRANSMIT) }>,
-    not_sends: Number<13, { 0x1fff & !(1 << listener::SENDS) }>,
-    not_writer: Number<13, { 0x1fff & !(1 << listener::WRITER) }>,
+    /// Some listener has not taken it.
+    waits: Signal<Local, bool>,
+    begins: Signal<Local, bool>,
+    to_regions: Signal<Local, bool>,
+    to_work_queues: Signal<Local, bool>,
+    to_templates: Signal<Local, bool>,
+    to_gathering: Signal<Local, bool>,
+    to_transmission: Signal<Local, bool>,
+    to_reception: Signal<Local, bool>,
+    to_cqs: Signal<Local, bool>,
+    to_moderation: Signal<Local, bool>,
+    target: Signal<Local, Bits<4>>,
+    region_table: Number<4, { table::REGION as u64 }>,
+    page_table: Number<4, { table::PAGE as u64 }>,
+    work_queue_table: Number<4, { table::WORK_QUEUE as u64 }>,
+    template_table: Number<4, { table::TEMPLATE as u64 }>,
+    gather_table: Number<4, { table::GATHER as u64 }>,
+    transmit_table: Number<4, { table::TRANSMIT as u64 }>,
+    receive_table: Number<4, { table::RECEIVE as u64 }>,
+    cq_table: Number<4, { table::COMPLETION_QUEUE as u64 }>,
+    moderation_table: Number<4, { table::MODERATION as u64 }>,
 }
 
 impl Logic for Broadcast {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, told, waiting);
-        if (self.target.val() == self.region.val()) | (self.target.val() == self.page.val()) {
-            self.hears.next = self.hears_protect.val();
-        } else if self.target.val() == self.work_queue.val() {
-            self.hears.next = self.hears_work_queue.val();
-        } else if self.target.val() == self.template.val() {
-            self.hears.next = self.hears_template.val();
-        } else if self.target.val() == self.gather.val() {
-            self.hears.next = self.hears_gather.val();
-        } else if self.target.val() == self.transmit.val() {
-            self.hears.next = self.hears_transmit.val();
-        } else if self.target.val() == self.receive.val() {
-            self.hears.next = self.hears_receive.val();
-        } else if self.target.val() == self.completion_queue.val() {
-            self.hears.next = self.hears_cq.val();
-        } else if self.target.val() == self.moderation.val() {
-            self.hears.next = self.hears_moderation.val();
-        } else {
-            self.hears.next = self.hears_state.val();
-        }
+        dff_setup!(self, clock, told);
+        clock!(self, clock, to_protect, to_fetch, to_doorbell, to_receive, to_transmit, to_sends, to_gather);
+        clock!(self, clock, to_writer, to_state, to_notify, to_queues, to_vectors, to_requests);
+        self.target.next = self.commit.data.val().target;
+        self.to_regions.next =
+            (self.target.val() == self.region_table.val()) | (self.target.val() == self.page_table.val());
+        self.to_work_queues.next = self.target.val() == self.work_queue_table.val();
+        self.to_templates.next = self.target.val() == self.template_table.val();
+        self.to_gathering.next = self.target.val() == self.gather_table.val();
+        self.to_transmission.next = self.target.val() == self.transmit_table.val();
+        self.to_reception.next = self.target.val() == self.receive_table.val();
+        self.to_cqs.next = self.target.val() == self.cq_table.val();
+        self.to_moderation.next = self.target.val() == self.moderation_table.val();
+        self.begins.next = self.commit.valid.val() & !self.told.q.val();
+
+        // Whose tables they are.
+        self.to_protect.begin.next = self.begins.val() & self.to_regions.val();
+        self.to_fetch.begin.next = self.begins.val() & self.to_work_queues.val();
+        self.to_doorbell.begin.next = self.begins.val() & self.to_work_queues.val();
+        self.to_receive.begin.next =
+            self.begins.val() & (self.to_work_queues.val() | self.to_reception.val());
+        self.to_transmit.begin.next =
+            self.begins.val() & (self.to_templates.val() | self.to_transmission.val());
+        self.to_sends.begin.next = self.begins.val() & self.to_transmission.val();
+        self.to_gather.begin.next =
+            self.begins.val() & (self.to_gathering.val() | self.to_transmission.val());
+        self.to_writer.begin.next = self.begins.val() & self.to_reception.val();
+        self.to_state.begin.next = self.begins.val()
+            & !(self.to_regions.val()
+                | self.to_work_queues.val()
+                | self.to_templates.val()
+                | self.to_gathering.val()
+                | self.to_transmission.val()
+                | self.to_reception.val()
+                | self.to_cqs.val()
+                | self.to_moderation.val());
+        self.to_notify.begin.next = self.begins.val() & self.to_work_queues.val();
+        self.to_queues.begin.next = self.begins.val() & (self.to_work_queues.val() | self.to_cqs.val());
+        self.to_vectors.begin.next = self.begins.val() & self.to_moderation.val();
+        self.to_requests.begin.next = self.begins.val() & self.to_reception.val();
+
         // LIFE-2: a commit goes down the pipe behind what it ends.
-        self.shown.next = self.waiting.q.val();
-        if (self.waiting.q.val() & self.fetch.val()).any() {
-            self.shown.next = self.shown.val() & self.not_receive.val();
-        }
-        if (self.waiting.q.val() & self.gather_waits.val()).any() {
-            self.shown.next = self.shown.val() & self.not_transmit.val();
-        }
-        if (self.waiting.q.val() & self.transmit_waits.val()).any() {
-            self.shown.next = self.shown.val() & self.not_sends.val();
-        }
-        if (self.waiting.q.val() & self.receive_waits.val()).any() {
-            self.shown.next = self.shown.val() & self.not_writer.val();
-        }
-        self.valid.next = self.shown.val();
-        self.takes.next = self.shown.val() & self.taken.val();
-        self.waiting.d.next = self.waiting.q.val() & !self.takes.val();
-        self.commit_ready.next = self.told.q.val() & !self.waiting.q.val().any();
-        if self.told.q.val() {
-            self.told.d.next = self.waiting.q.val().any();
-        } else if self.commit_valid.val() {
-            self.told.d.next = true;
-            self.waiting.d.next = self.hears.val();
-        }
+        self.to_protect.hold.next = false;
+        self.to_fetch.hold.next = false;
+        self.to_doorbell.hold.next = false;
+        self.to_receive.hold.next = self.to_fetch.waits.val();
+        self.to_transmit.hold.next = self.to_gather.waits.val();
+        self.to_sends.hold.next = self.to_transmit.waits.val();
+        self.to_gather.hold.next = false;
+        self.to_writer.hold.next = self.to_receive.waits.val();
+        self.to_state.hold.next = false;
+        self.to_notify.hold.next = false;
+        self.to_queues.hold.next = false;
+        self.to_vectors.hold.next = false;
+        self.to_requests.hold.next = false;
+
+        self.to_protect.reset.next = self.reset.val();
+        self.to_protect.row.next = self.commit.data.val();
+        Source::<Commit>::link(&mut self.protect, &mut self.to_protect.commit);
+        self.to_fetch.reset.next = self.reset.val();
+        self.to_fetch.row.next = self.commit.data.val();
+        Source::<Commit>::link(&mut self.fetch, &mut self.to_fetch.commit);
+        self.to_doorbell.reset.next = self.reset.val();
+        self.to_doorbell.row.next = self.commit.data.val();
+        Source::<Commit>::link(&mut self.doorbell, &mut self.to_doorbell.commit);
+        self.to_receive.reset.next = self.reset.val();
+        self.to_receive.row.next = self.commit.data.val();
+        Source::<Commit>::link(&mut self.receive, &mut self.to_receive.commit);
+        self.to_transmit.reset.next = self.reset.val();
+        self.to_transmit.row.next = self.commit.data.val();
+        Source::<Commit>::link(&mut self.transmit, &mut self.to_transmit.commit);
+        self.to_sends.reset.next = self.reset.val();
+        self.to_sends.row.next = self.commit.data.val();
+        Source::<Commit>::link(&mut self.sends, &mut self.to_sends.commit);
+        self.to_gather.reset.next = self.reset.val();
+        self.to_gather.row.next = self.commit.data.val();
+        Source::<Commit>::link(&mut self.gather, &mut self.to_gather.commit);
+        self.to_writer.reset.next = self.reset.val();
+        self.to_writer.row.next = self.commit.data.val();
+        Source::<Commit>::link(&mut self.writer, &mut self.to_writer.commit);
+        self.to_state.reset.next = self.reset.val();
+        self.to_state.row.next = self.commit.data.val();
+        Source::<Commit>::link(&mut self.state, &mut self.to_state.commit);
+        self.to_notify.reset.next = self.reset.val();
+        self.to_notify.row.next = self.commit.data.val();
+        Source::<Commit>::link(&mut self.notify, &mut self.to_notify.commit);
+        self.to_queues.reset.next = self.reset.val();
+        self.to_queues.row.next = self.commit.data.val();
+        Source::<Commit>::link(&mut self.queues, &mut self.to_queues.commit);
+        self.to_vectors.reset.next = self.reset.val();
+        self.to_vectors.row.next = self.commit.data.val();
+        Source::<Commit>::link(&mut self.vectors, &mut self.to_vectors.commit);
+        self.to_requests.reset.next = self.reset.val();
+        self.to_requests.row.next = self.commit.data.val();
+        Source::<Commit>::link(&mut self.requests, &mut self.to_requests.commit);
+
+        self.waits.next = self.to_protect.waits.val()
+            | self.to_fetch.waits.val()
+            | self.to_doorbell.waits.val()
+            | self.to_receive.waits.val()
+            | self.to_transmit.waits.val()
+            | self.to_sends.waits.val()
+            | self.to_gather.waits.val()
+            | self.to_writer.waits.val()
+            | self.to_state.waits.val()
+            | self.to_notify.waits.val()
+            | self.to_queues.waits.val()
+            | self.to_vectors.waits.val()
+            | self.to_requests.waits.val();
+        self.commit.ready.next = self.told.q.val() & !self.waits.val();
+        self.told.d.next = (self.told.q.val() & self.waits.val()) | self.begins.val();
         if self.reset.val() {
             self.told.d.next = false;
-            self.waiting.d.next = bits::<13>(0);
         }
     }
 }

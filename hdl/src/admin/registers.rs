@@ -14,9 +14,10 @@
 //!
 //! Tests: `tests/admin/registers.rs`.
 
-use crate::bus::{MmioWrite, STORE_LOG2};
+use crate::bus::{MmioWrite, NicState, STORE_LOG2};
 use crate::interrupt::VECTOR_ROW_LOG2;
-use crate::prims::Number;
+use crate::prims::{Cast, Number};
+use crate::receive::StationSource;
 use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{CQS, DOORBELL_SHIFT, PAGES, READ_DEPTH, RECEIVE_AHEAD, REGIONS, VECTORS, VIS};
@@ -60,22 +61,8 @@ pub struct Registers {
     pub send_enable: Signal<Out, bool>,
     /// The agent asks for a reset (one cycle).
     pub soft_reset: Signal<Out, bool>,
-    /// Own MAC address, first byte on the wire in bits 7:0.
-    pub mac: Signal<Out, Bits<48>>,
-    /// Own IPv4 address.
-    pub ip: Signal<Out, Bits<32>>,
-    /// P_Key.
-    pub pkey: Signal<Out, Bits<16>>,
-    /// RAW_CHANNEL: it is open.
-    pub raw_open: Signal<Out, bool>,
-    /// It takes broadcast frames.
-    pub raw_broadcast: Signal<Out, bool>,
-    /// It takes multicast frames.
-    pub raw_multicast: Signal<Out, bool>,
-    /// It takes frames to any address.
-    pub raw_any: Signal<Out, bool>,
-    /// Its VI.
-    pub raw_vi: Signal<Out, Bits<10>>,
+    /// Own addresses, and the raw channel.
+    pub station: StationSource,
     /// Staged row, bits 63:0.
     pub stage0: Signal<Out, Bits<64>>,
     /// Bits 127:64.
@@ -85,7 +72,7 @@ pub struct Registers {
     /// COMMAND has been written.
     pub command: FlowSource<Bits<32>>,
     /// STATE's bits: command busy, command error, idle, read time-out.
-    pub state: Signal<In, Bits<4>>,
+    pub state: Signal<In, NicState>,
     /// RESULT.
     pub result: Signal<In, Bits<64>>,
     /// The time base.
@@ -100,6 +87,7 @@ pub struct Registers {
     pub vector_value: FlowSink<Bits<64>>,
     /// The MSI-X pending bits.
     pub vectors_pending: Signal<In, Bits<VECTORS>>,
+    state_bits: Cast<NicState, Bits<4>>,
     step: DFF<Step>,
     address: DFF<Bits<20>>,
     value: DFF<Bits<64>>,
@@ -186,14 +174,14 @@ impl Logic for Registers {
         self.receive_enable.next = self.receiving.q.val();
         self.send_enable.next = self.sending.q.val();
         self.soft_reset.next = self.resetting.q.val();
-        self.mac.next = self.own_mac.q.val();
-        self.ip.next = self.own_ip.q.val();
-        self.pkey.next = self.own_pkey.q.val();
-        self.raw_open.next = self.channel_flags.q.val().get_bit(0);
-        self.raw_broadcast.next = self.channel_flags.q.val().get_bit(1);
-        self.raw_multicast.next = self.channel_flags.q.val().get_bit(2);
-        self.raw_any.next = self.channel_flags.q.val().get_bit(3);
-        self.raw_vi.next = self.channel_vi.q.val();
+        self.station.mac.next = self.own_mac.q.val();
+        self.station.ip.next = self.own_ip.q.val();
+        self.station.pkey.next = self.own_pkey.q.val();
+        self.station.raw_open.next = self.channel_flags.q.val().get_bit(0);
+        self.station.raw_broadcast.next = self.channel_flags.q.val().get_bit(1);
+        self.station.raw_multicast.next = self.channel_flags.q.val().get_bit(2);
+        self.station.raw_any.next = self.channel_flags.q.val().get_bit(3);
+        self.station.raw_vi.next = self.channel_vi.q.val();
         self.stage0.next = self.staged0.q.val();
         self.stage1.next = self.staged1.q.val();
         self.stage2.next = self.staged2.q.val();
@@ -259,8 +247,9 @@ impl Logic for Registers {
         }
 
         // Loads.
+        self.state_bits.from.next = self.state.val();
         self.load_row.next = self.address.q.val().get_bits::<17>(3);
-        self.controls.next = bit_cast::<64, 4>(self.state.val()) << 32;
+        self.controls.next = bit_cast::<64, 4>(self.state_bits.to.val()) << 32;
         self.answer.valid.next = false;
         self.answer.data.next = self.value.q.val();
         self.counter.valid.next = false;

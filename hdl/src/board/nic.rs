@@ -93,32 +93,32 @@ impl Logic for NicBoard {
         self.boundary.probe_in.next = self.probe_in.val();
         self.probe_out.next = self.boundary.probe_out.val();
         self.edge_in.next = self.boundary.to_core.val();
-        self.card.tlp_rx_data.next = self.edge_in.val().get_bits::<64>(0);
-        self.card.tlp_rx_keep.next = self.edge_in.val().get_bits::<2>(64);
-        self.card.tlp_rx_bar.next = self.edge_in.val().get_bits::<3>(66);
-        self.card.tlp_rx_valid.next = self.edge_in.val().get_bit(69);
-        self.card.tlp_rx_last.next = self.edge_in.val().get_bit(70);
-        self.card.tlp_tx_ready.next = self.edge_in.val().get_bit(71);
-        self.card.credit_ph.next = self.edge_in.val().get_bits::<8>(72);
-        self.card.credit_pd.next = self.edge_in.val().get_bits::<12>(80);
-        self.card.credit_nph.next = self.edge_in.val().get_bits::<8>(92);
-        self.card.credit_ch.next = self.edge_in.val().get_bits::<8>(100);
-        self.card.credit_cd.next = self.edge_in.val().get_bits::<12>(108);
-        self.card.cfg_requester_id.next = self.edge_in.val().get_bits::<16>(120);
-        self.card.cfg_max_payload.next = self.edge_in.val().get_bits::<3>(136);
-        self.card.cfg_max_read.next = self.edge_in.val().get_bits::<3>(139);
-        self.card.cfg_rcb.next = self.edge_in.val().get_bit(142);
-        self.card.cfg_extended_tag.next = self.edge_in.val().get_bit(143);
-        self.card.cfg_bus_master.next = self.edge_in.val().get_bit(144);
-        self.card.cfg_function_reset.next = self.edge_in.val().get_bit(145);
-        self.card.cfg_msix_enable.next = self.edge_in.val().get_bit(146);
-        self.card.cfg_msix_mask.next = self.edge_in.val().get_bit(147);
+        self.card.tlp_rx.data.next = self.edge_in.val().get_bits::<64>(0);
+        self.card.tlp_rx.keep.next = self.edge_in.val().get_bits::<2>(64);
+        self.card.tlp_rx.bar.next = self.edge_in.val().get_bits::<3>(66);
+        self.card.tlp_rx.valid.next = self.edge_in.val().get_bit(69);
+        self.card.tlp_rx.last.next = self.edge_in.val().get_bit(70);
+        self.card.tlp_tx.ready.next = self.edge_in.val().get_bit(71);
+        self.card.credit.ph.next = self.edge_in.val().get_bits::<8>(72);
+        self.card.credit.pd.next = self.edge_in.val().get_bits::<12>(80);
+        self.card.credit.nph.next = self.edge_in.val().get_bits::<8>(92);
+        self.card.credit.ch.next = self.edge_in.val().get_bits::<8>(100);
+        self.card.credit.cd.next = self.edge_in.val().get_bits::<12>(108);
+        self.card.cfg.requester_id.next = self.edge_in.val().get_bits::<16>(120);
+        self.card.cfg.max_payload.next = self.edge_in.val().get_bits::<3>(136);
+        self.card.cfg.max_read.next = self.edge_in.val().get_bits::<3>(139);
+        self.card.cfg.rcb.next = self.edge_in.val().get_bit(142);
+        self.card.cfg.extended_tag.next = self.edge_in.val().get_bit(143);
+        self.card.cfg.bus_master.next = self.edge_in.val().get_bit(144);
+        self.card.cfg.function_reset.next = self.edge_in.val().get_bit(145);
+        self.card.cfg.msix_enable.next = self.edge_in.val().get_bit(146);
+        self.card.cfg.msix_mask.next = self.edge_in.val().get_bit(147);
         self.card.link_down.next = self.edge_in.val().get_bit(148);
-        self.edge_out.next = bit_cast::<72, 64>(self.card.tlp_tx_data.val())
-            | (bit_cast::<72, 2>(self.card.tlp_tx_keep.val()) << 64)
-            | (bit_cast::<72, 2>(self.card.tlp_tx_class.val()) << 66);
-        self.edge_out.next = self.edge_out.val().replace_bit(68, self.card.tlp_tx_valid.val());
-        self.edge_out.next = self.edge_out.val().replace_bit(69, self.card.tlp_tx_last.val());
+        self.edge_out.next = bit_cast::<72, 64>(self.card.tlp_tx.data.val())
+            | (bit_cast::<72, 2>(self.card.tlp_tx.keep.val()) << 64)
+            | (bit_cast::<72, 2>(self.card.tlp_tx.class.val()) << 66);
+        self.edge_out.next = self.edge_out.val().replace_bit(68, self.card.tlp_tx.valid.val());
+        self.edge_out.next = self.edge_out.val().replace_bit(69, self.card.tlp_tx.last.val());
         self.edge_out.next = self.edge_out.val().replace_bit(70, self.card.tlp_rx_np_ready.val());
         self.edge_out.next = self.edge_out.val().replace_bit(71, self.card.function_reset_done.val());
         self.boundary.from_core.next = self.edge_out.val();

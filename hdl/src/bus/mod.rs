@@ -14,7 +14,7 @@ mod receive;
 mod send;
 
 pub use acknowledge::{local, word, AckRequest, Acknowledged};
-pub use agent::{Arm, Commit, DoorbellRow, Event, Fault, QueueId, StateWrite};
+pub use agent::{Arm, Commit, DoorbellRow, Event, Fault, NicState, QueueId, StateWrite};
 pub use complete::{Closed, Completion, CqEntry, CqStore};
 pub use frame::{FrameBeat, FrameInfo};
 pub use memory::{client, remote, Access, DmaCommand, ReadBeat, WriteBeat, WriteVerdict};

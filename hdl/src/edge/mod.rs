@@ -10,10 +10,12 @@
 //! these positions to their one definition in `viaduct_spec::tlp`.
 
 mod complete;
+mod ports;
 mod receive;
 mod transmit;
 
 pub use complete::TlpComplete;
+pub use ports::{Config, Credits, EthRx, EthTx, EthWatch, TlpRx, TlpTx};
 pub use receive::TlpReceive;
 pub use transmit::TlpTransmit;
 

@@ -24,6 +24,7 @@
 //! Latency: 1 cycle, 1 more if the turn was another's; throughput: one beat every cycle. Outputs are those of a queue of two beats, and `tx_ready` reaches no input of
 //! this block in the same cycle. Tests: `tests/tlp/transmit`.
 
+use super::Credits;
 use crate::bus::TlpBeat;
 use crate::prims::{Fifo, Successor};
 use crate::stream::{Sink, Source};
@@ -53,16 +54,8 @@ pub struct TlpTransmit {
     pub completion: Sink<TlpBeat>,
     /// A beat of an interrupt: posted, too.
     pub message: Sink<TlpBeat>,
-    /// Credits: posted headers.
-    pub credit_ph: Signal<In, Bits<8>>,
-    /// Credits: posted data, 16 bytes each.
-    pub credit_pd: Signal<In, Bits<12>>,
-    /// Credits: non-posted headers.
-    pub credit_nph: Signal<In, Bits<8>>,
-    /// Credits: completion headers.
-    pub credit_ch: Signal<In, Bits<8>>,
-    /// Credits: completion data, 16 bytes each.
-    pub credit_cd: Signal<In, Bits<12>>,
+    /// What may be sent to the host now.
+    pub credit: Credits,
     /// The function may send requests.
     pub bus_master: Signal<In, bool>,
     /// No posted or non-posted packet starts.
@@ -121,17 +114,17 @@ impl Logic for TlpTransmit {
         self.out.reset.next = self.reset.val();
 
         // Credits, twice as many while the last packet may not be counted.
-        self.units.next = self.credit_pd.val() >> self.max_payload.val();
-        self.header_p.next = self.credit_ph.val().get_bits::<7>(1).any()
-            | (self.exact.q.val() & self.credit_ph.val().get_bit(0));
-        self.header_n.next = self.credit_nph.val().get_bits::<7>(1).any()
-            | (self.exact.q.val() & self.credit_nph.val().get_bit(0));
-        self.header_c.next = self.credit_ch.val().get_bits::<7>(1).any()
-            | (self.exact.q.val() & self.credit_ch.val().get_bit(0));
+        self.units.next = self.credit.pd.val() >> self.max_payload.val();
+        self.header_p.next = self.credit.ph.val().get_bits::<7>(1).any()
+            | (self.exact.q.val() & self.credit.ph.val().get_bit(0));
+        self.header_n.next = self.credit.nph.val().get_bits::<7>(1).any()
+            | (self.exact.q.val() & self.credit.nph.val().get_bit(0));
+        self.header_c.next = self.credit.ch.val().get_bits::<7>(1).any()
+            | (self.exact.q.val() & self.credit.ch.val().get_bit(0));
         self.data_p.next =
             self.units.val().get_bits::<8>(4).any() | (self.exact.q.val() & self.units.val().get_bit(3));
-        self.data_c.next = self.credit_cd.val().get_bits::<11>(1).any()
-            | (self.exact.q.val() & self.credit_cd.val().get_bit(0));
+        self.data_c.next = self.credit.cd.val().get_bits::<11>(1).any()
+            | (self.exact.q.val() & self.credit.cd.val().get_bit(0));
         self.allowed.d.next = bits::<4>(0);
         if self.bus_master.val() & self.header_p.val() & self.data_p.val() & !self.hold.val() {
             self.allowed.d.next = self.allowed.d.val() | bits::<4>(9);

@@ -23,9 +23,11 @@
 //! | [`Crc32`] | CRC-32 of 64 or 32 bits a cycle | 64 bit | 451 | 32 | |
 
 mod arbiter;
+mod cast;
 mod crc32;
 mod fifo;
 mod fifo_slice;
+mod lanes;
 mod lut_ram;
 mod number;
 mod packer;
@@ -36,9 +38,11 @@ mod skid;
 mod successor;
 
 pub use arbiter::Arbiter;
+pub use cast::Cast;
 pub use crc32::Crc32;
 pub use fifo::Fifo;
 pub use fifo_slice::FifoSlice;
+pub use lanes::{Count, Keep};
 pub use lut_ram::LutRam;
 pub use number::Number;
 pub use packer::Packer;

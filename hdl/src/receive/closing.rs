@@ -10,6 +10,8 @@
 //!
 //! Latency: 1 cycle. Tests: `tests/receive/path/`.
 
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
 use crate::bus::{Completion, Fault, Vi};
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;

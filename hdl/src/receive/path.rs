@@ -13,6 +13,7 @@ use crate::bus::{
     Position, ReadBeat, ReadRequest, ReadSent, StateWrite, Vi, WriteBeat, WriteVerdict,
 };
 use crate::prims::Number;
+use crate::receive::StationSink;
 use crate::stream::{FlowSink, FlowSource, LookUp, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
 
@@ -31,22 +32,8 @@ pub struct Receive {
     pub enabled: Signal<In, bool>,
     /// The peer should hold its frames.
     pub pause: Signal<Out, bool>,
-    /// Own MAC address, first byte in bits 7:0.
-    pub mac: Signal<In, Bits<48>>,
-    /// Own IPv4 address, most significant byte = first on the wire.
-    pub ip: Signal<In, Bits<32>>,
-    /// P_Key that frames must carry.
-    pub pkey: Signal<In, Bits<16>>,
-    /// The raw channel is open: RAW_CHANNEL's fields.
-    pub raw_open: Signal<In, bool>,
-    /// It takes broadcast frames.
-    pub raw_broadcast: Signal<In, bool>,
-    /// It takes multicast frames.
-    pub raw_multicast: Signal<In, bool>,
-    /// It takes frames to any address.
-    pub raw_any: Signal<In, bool>,
-    /// Its VI.
-    pub raw_vi: Signal<In, Bits<10>>,
+    /// Own addresses, and the raw channel.
+    pub station: StationSink,
     /// A table row is on the bus.
     pub commit: Sink<Commit>,
     /// A VI has changed its state. Which, and to what.
@@ -150,14 +137,7 @@ impl Logic for Receive {
         self.pause.next = self.ingress.pause.val();
         self.ingress.store_level.next = self.store.level.val();
         Source::<FrameBeat>::join(&mut self.ingress.frame, &mut self.parse.frame);
-        self.parse.mac.next = self.mac.val();
-        self.parse.ip.next = self.ip.val();
-        self.parse.pkey.next = self.pkey.val();
-        self.parse.raw_open.next = self.raw_open.val();
-        self.parse.raw_broadcast.next = self.raw_broadcast.val();
-        self.parse.raw_multicast.next = self.raw_multicast.val();
-        self.parse.raw_any.next = self.raw_any.val();
-        self.parse.raw_vi.next = self.raw_vi.val();
+        StationSink::link(&mut self.station, &mut self.parse.station);
         self.parse.store_ready.next = self.store.store.ready.val();
         self.parse.frame_tagged.next = self.ingress.frame_tagged.val();
         FlowSource::<Bits<64>>::join(&mut self.ingress.word, &mut self.delay.sink);

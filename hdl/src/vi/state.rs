@@ -44,22 +44,18 @@ pub struct ViState {
     pub reset: Signal<In, bool>,
     /// A row of VI_STATE.
     pub commit: Sink<Commit>,
-    /// Faults: bit 0 fetch, 1 transmit, 2 receive, 3 sends, 4 writer, 5 completion queues.
-    pub fault_valid: Signal<In, Bits<6>>,
-    /// Fault of `fetch`.
-    pub fetch_fault: Signal<In, Fault>,
-    /// Fault of `send/transmit`.
-    pub transmit_fault: Signal<In, Fault>,
-    /// Fault of `receive/matcher`.
-    pub receive_fault: Signal<In, Fault>,
-    /// Fault of `complete/sends`.
-    pub sends_fault: Signal<In, Fault>,
-    /// Fault of `complete/writer`.
-    pub writer_fault: Signal<In, Fault>,
-    /// Fault of `complete/queues`.
-    pub queues_fault: Signal<In, Fault>,
-    /// Which fault is taken.
-    pub fault_ready: Signal<Out, Bits<6>>,
+    /// Faults of `fetch`.
+    pub fetch_fault: Sink<Fault>,
+    /// Faults of `send/transmit`.
+    pub transmit_fault: Sink<Fault>,
+    /// Faults of `receive`.
+    pub receive_fault: Sink<Fault>,
+    /// Faults of `complete/sends`.
+    pub sends_fault: Sink<Fault>,
+    /// Faults of `complete/writer`.
+    pub writer_fault: Sink<Fault>,
+    /// Faults of `complete/queues`.
+    pub queues_fault: Sink<Fault>,
     /// A VI has changed its state. Which, and to what.
     pub state: FlowSource<StateWrite>,
     /// VI to look up.
@@ -84,6 +80,7 @@ pub struct ViState {
     offered: DFF<Bits<6>>,
     granted: DFF<Bits<6>>,
     fault: DFF<Fault>,
+    offers: Signal<Local, Bits<6>>,
     told: DFF<StateWrite>,
     telling: DFF<bool>,
     /// There is an event of the fault at hand.
@@ -116,6 +113,15 @@ impl Logic for ViState {
         clock!(self, clock, states, query_states, arbiter, events, settler);
         self.arbiter.reset.next = self.reset.val();
         self.events.reset.next = self.reset.val();
+
+        // Who offers a fault: one bit a source, in the order of the ports.
+        self.offers.next = bits::<6>(0);
+        self.offers.next = self.offers.val().replace_bit(0, self.fetch_fault.valid.val());
+        self.offers.next = self.offers.val().replace_bit(1, self.transmit_fault.valid.val());
+        self.offers.next = self.offers.val().replace_bit(2, self.receive_fault.valid.val());
+        self.offers.next = self.offers.val().replace_bit(3, self.sends_fault.valid.val());
+        self.offers.next = self.offers.val().replace_bit(4, self.writer_fault.valid.val());
+        self.offers.next = self.offers.val().replace_bit(5, self.queues_fault.valid.val());
 
         // Copies of the states: written when told, so that they change with everybody else's.
         self.states.write_enable.next = self.telling.q.val();
@@ -178,21 +184,21 @@ impl Logic for ViState {
                     self.by_commit.d.next = false;
                     self.step.d.next = Step::Take;
                 } else {
-                    self.offered.d.next = self.fault_valid.val();
+                    self.offered.d.next = self.offers.val();
                 }
             }
             Step::Take => {
-                self.fault.d.next = self.queues_fault.val();
+                self.fault.d.next = self.queues_fault.data.val();
                 if self.granted.q.val().get_bit(0) {
-                    self.fault.d.next = self.fetch_fault.val();
+                    self.fault.d.next = self.fetch_fault.data.val();
                 } else if self.granted.q.val().get_bit(1) {
-                    self.fault.d.next = self.transmit_fault.val();
+                    self.fault.d.next = self.transmit_fault.data.val();
                 } else if self.granted.q.val().get_bit(2) {
-                    self.fault.d.next = self.receive_fault.val();
+                    self.fault.d.next = self.receive_fault.data.val();
                 } else if self.granted.q.val().get_bit(3) {
-                    self.fault.d.next = self.sends_fault.val();
+                    self.fault.d.next = self.sends_fault.data.val();
                 } else if self.granted.q.val().get_bit(4) {
-                    self.fault.d.next = self.writer_fault.val();
+                    self.fault.d.next = self.writer_fault.data.val();
                 }
                 self.step.d.next = Step::Decide;
             }
@@ -215,10 +221,15 @@ impl Logic for ViState {
                 self.step.d.next = Step::Idle;
             }
         }
-        self.fault_ready.next = self.taken.val();
+        self.fetch_fault.ready.next = self.taken.val().get_bit(0);
+        self.transmit_fault.ready.next = self.taken.val().get_bit(1);
+        self.receive_fault.ready.next = self.taken.val().get_bit(2);
+        self.sends_fault.ready.next = self.taken.val().get_bit(3);
+        self.writer_fault.ready.next = self.taken.val().get_bit(4);
+        self.queues_fault.ready.next = self.taken.val().get_bit(5);
         self.settler.reset.next = self.reset.val();
         self.settler.settle.next = self.settle.val();
-        self.settler.fault_valid.next = self.fault_valid.val();
+        self.settler.fault_valid.next = self.offers.val();
         self.settler.fault_ready.next = self.taken.val();
         self.settler.event_valid.next = self.events.source.valid.val();
         self.settler.event_ready.next = self.event.ready.val();

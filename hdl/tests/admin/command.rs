@@ -165,9 +165,9 @@ fn a_query_asks_for_its_vi_and_answers_its_state() {
     let mut dut = ready();
     for vi in 0..VIS {
         let state = (vi as u64 * 7 + 1) & 3;
-        dut.set("query_state", state);
+        dut.set("query_row", state);
         run(&mut dut, command_op::QUERY, table::VI_STATE, vi as u16);
-        assert_eq!((dut.get("query_vi"), dut.get("result"), dut.get("error")), (vi as u64, state, 0));
+        assert_eq!((dut.get("query_index"), dut.get("result"), dut.get("error")), (vi as u64, state, 0));
     }
     for bit in 0..18 {
         dut.set("written", 1 << bit);
@@ -222,9 +222,9 @@ fn drain_and_query_answer() {
     dut.eval();
     assert_eq!(dut.get("busy"), 0);
 
-    dut.set("query_state", 3);
+    dut.set("query_row", 3);
     run(&mut dut, command_op::QUERY, table::VI_STATE, 9);
-    assert_eq!((dut.get("query_vi"), dut.get("result")), (9, 3));
+    assert_eq!((dut.get("query_index"), dut.get("result")), (9, 3));
 
     // What a completion queue had written.
     dut.set("written", 0x2_ABCD);
@@ -232,60 +232,4 @@ fn drain_and_query_answer() {
     assert_eq!(dut.get("result"), 3, "another table's");
     run(&mut dut, command_op::COMMIT, table::COMPLETION_QUEUE, 5);
     assert_eq!(dut.get("result"), 0x2_ABCD);
-}
-
-#[test]
-fn every_listener_of_a_table_takes_a_commit_once() {
-    let mut dut = Bench::new("broadcast", &verilog(Broadcast::default()));
-    use listener::{
-        DOORBELL, FETCH, GATHER, NOTIFY, PROTECT, QUEUES, RECEIVE, REPLY, SENDS, STATE, TRANSMIT, VECTORS,
-        WRITER,
-    };
-    for (target, hears) in [
-        (table::REGION, vec![PROTECT]),
-        (table::PAGE, vec![PROTECT]),
-        (table::WORK_QUEUE, vec![FETCH, DOORBELL, RECEIVE, NOTIFY, QUEUES]),
-        (table::TEMPLATE, vec![TRANSMIT]),
-        (table::GATHER, vec![GATHER]),
-        (table::TRANSMIT, vec![GATHER, TRANSMIT, SENDS]),
-        (table::RECEIVE, vec![RECEIVE, WRITER, REPLY]),
-        (table::VI_STATE, vec![STATE]),
-        (table::COMPLETION_QUEUE, vec![QUEUES]),
-        (table::MODERATION, vec![VECTORS]),
-    ] {
-        dut.set("commit_valid", 1);
-        dut.set("target", target.into());
-        dut.tick();
-        let mut left: u64 = hears.iter().map(|bit| 1 << bit).sum();
-        // Each waits for the one before it in its pipe.
-        let pipes = [(FETCH, RECEIVE), (GATHER, TRANSMIT), (TRANSMIT, SENDS), (RECEIVE, WRITER)];
-        let shown = |left: u64| {
-            let waits = |before: usize| left >> before & 1 == 1;
-            pipes
-                .iter()
-                .filter(|(before, _)| waits(*before))
-                .fold(left, |shown, (_, behind)| shown & !(1 << behind))
-        };
-        // One listener after the other, each a few cycles late.
-        for bit in hears {
-            for _ in 0..3 {
-                dut.set("taken", 0);
-                dut.eval();
-                assert_eq!((dut.get("valid"), dut.get("commit_ready")), (shown(left), 0), "table {target}");
-                dut.tick();
-            }
-            dut.set("taken", 1 << bit);
-            dut.eval();
-            assert_eq!(dut.get("valid"), shown(left));
-            left &= !(1 << bit);
-            assert_eq!(dut.get("commit_ready"), 0);
-            dut.tick();
-        }
-        dut.set("taken", 0);
-        dut.eval();
-        assert_eq!((dut.get("valid"), dut.get("commit_ready")), (0, 1), "table {target}");
-        dut.tick();
-        dut.set("commit_valid", 0);
-        dut.tick();
-    }
 }

@@ -3,6 +3,7 @@
 #[path = "../common/bundle.rs"]
 mod bundle;
 
+mod broadcast;
 mod command;
 mod counters;
 mod registers;

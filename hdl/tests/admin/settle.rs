@@ -59,12 +59,12 @@ impl Ring {
     /// One cycle, in which the ring takes an event or not. Whether `settling` is high in it.
     fn cycle(&mut self, takes: bool) -> bool {
         let valid = self.offered.iter().zip(0..).map(|(fault, bit)| u64::from(fault.is_some()) << bit).sum();
-        self.dut.set("fault_valid", valid);
+        offer(&mut self.dut, valid);
         self.dut.set("event_ready", u64::from(takes && self.writing.is_none()));
         self.dut.set("event_writing", self.writing.is_some().into());
         self.dut.eval();
         let settling = self.dut.get("settling") == 1;
-        let ready = self.dut.get("fault_ready");
+        let ready = taken(&self.dut);
         // Faults are taken further apart than an event takes to be lost.
         if self.dut.get("count_lost") == 1 {
             self.told.push(self.taken);

@@ -12,8 +12,22 @@ use viaduct_verilate::Bench;
 
 use crate::bundle::{fields, Bundle};
 
-const SOURCES: [&str; 6] =
+/// The ports of the faults, in the order in which the block grants them.
+pub const SOURCES: [&str; 6] =
     ["fetch_fault", "transmit_fault", "receive_fault", "sends_fault", "writer_fault", "queues_fault"];
+
+/// Offers a fault at each port whose bit is set.
+pub fn offer(dut: &mut Bench, sources: u64) {
+    for (bit, port) in SOURCES.iter().enumerate() {
+        dut.set(&format!("{port}_valid"), sources >> bit & 1);
+    }
+}
+
+/// The ports whose fault is taken, a bit each.
+pub fn taken(dut: &Bench) -> u64 {
+    let ready = |(bit, port): (usize, &&str)| dut.get(&format!("{port}_ready")) << bit;
+    SOURCES.iter().enumerate().map(ready).sum()
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Fault {
@@ -38,7 +52,7 @@ fn commit(dut: &mut Bench, vi: u64, state: u8) {
     for _ in 0..10 {
         dut.eval();
         let taken = dut.get("commit_ready") == 1;
-        assert_eq!((dut.get("fault_ready"), dut.get("count_broken")), (0, 0), "nobody has a fault");
+        assert_eq!((taken(dut), dut.get("count_broken")), (0, 0), "nobody has a fault");
         dut.tick();
         if taken {
             dut.set("commit_valid", 0);
@@ -49,9 +63,9 @@ fn commit(dut: &mut Bench, vi: u64, state: u8) {
 }
 
 fn state(dut: &mut Bench, vi: u64) -> u64 {
-    dut.set("query_vi", vi);
+    dut.set("query_index", vi);
     dut.eval();
-    dut.get("query_state")
+    dut.get("query_row")
 }
 
 /// Rule WQ-4.
@@ -70,7 +84,7 @@ fn faults_break_the_vis_that_they_concern_and_events_come_in_order() {
         let turn = cycle % 300;
         if turn == 0 {
             assert!(offered.iter().all(Option::is_none));
-            dut.set("fault_valid", 0);
+            offer(&mut dut, 0);
             for vi in 0..VIS as u64 {
                 let to = [vi_states::IDLE, vi_states::CONNECTED, vi_states::ERROR][random.random_range(0..3)];
                 commit(&mut dut, vi, to);
@@ -96,7 +110,7 @@ fn faults_break_the_vis_that_they_concern_and_events_come_in_order() {
             }
         }
         let valid = offered.iter().enumerate().map(|(bit, f)| u64::from(f.is_some()) << bit).sum();
-        dut.set("fault_valid", valid);
+        offer(&mut dut, valid);
         // They are taken fast enough that nothing is lost.
         dut.set("event_ready", 1);
         dut.eval();
@@ -105,10 +119,10 @@ fn faults_break_the_vis_that_they_concern_and_events_come_in_order() {
             told.push_back((state.get(&dut, "vi"), state.get(&dut, "state")));
         }
         if dut.get("event_valid") == 1 {
-            let event = Bundle::of::<bus::Event>("event_word").all(&dut);
+            let event = Bundle::of::<bus::Event>("event").all(&dut);
             assert_eq!(events.pop_front(), Some(event));
         }
-        let ready = dut.get("fault_ready");
+        let ready = self::taken(&dut);
         assert!(ready.count_ones() <= 1 && ready & !valid == 0, "ready {ready:#b}, valid {valid:#b}");
         if ready != 0 {
             let f = offered[ready.trailing_zeros() as usize].take().expect("valid");
@@ -143,7 +157,7 @@ fn faults_break_the_vis_that_they_concern_and_events_come_in_order() {
     assert!(taken > 1000, "{taken} faults");
     assert_eq!(counted, broken, "VIs that broke");
     assert!(events.is_empty());
-    dut.set("fault_valid", 0);
+    offer(&mut dut, 0);
     for _ in 0..5 {
         dut.tick();
     }
@@ -162,13 +176,13 @@ fn a_full_event_queue_counts_what_it_loses() {
     let mut lost = 0;
     let mut taken = 0;
     while taken < 40 {
-        dut.set("fault_valid", u64::from(taken < 40));
+        offer(&mut dut, u64::from(taken < 40));
         dut.eval();
-        taken += dut.get("fault_ready").count_ones();
+        taken += self::taken(&dut).count_ones();
         lost += dut.get("count_lost");
         dut.tick();
     }
-    dut.set("fault_valid", 0);
+    offer(&mut dut, 0);
     let mut told = 0;
     dut.set("event_ready", 1);
     for _ in 0..30 {
@@ -196,14 +210,14 @@ fn a_reset_forgets_what_is_under_way() {
         } else {
             Fault { vi: 1, code: event_code::RECVQ_EMPTY.into(), receive: 0, breaks: 1 }
                 .offer(&mut dut, "receive_fault");
-            dut.set("fault_valid", 1 << 2);
+            offer(&mut dut, 1 << 2);
         }
         for _ in 0..cycles {
             dut.tick();
         }
         dut.set("reset", 1);
         dut.set("commit_valid", 0);
-        dut.set("fault_valid", 0);
+        offer(&mut dut, 0);
         dut.tick();
         dut.set("reset", 0);
         for _ in 0..10 {
@@ -224,11 +238,11 @@ fn faults_are_served_round_robin() {
         for port in SOURCES {
             Fault { vi: 1, code: 0, receive: 0, breaks: 0 }.offer(&mut dut, port);
         }
-        dut.set("fault_valid", those);
+        offer(&mut dut, those);
         let mut order = Vec::new();
         while order.len() < 20 {
             dut.eval();
-            let ready = dut.get("fault_ready");
+            let ready = self::taken(&dut);
             if ready != 0 {
                 assert!(ready.count_ones() == 1 && ready & !those == 0, "{ready:#b} of {those:#b}");
                 order.push(ready.trailing_zeros());

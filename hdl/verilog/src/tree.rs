@@ -6,6 +6,11 @@ use rust_hdl::core::atom::AtomKind;
 use rust_hdl::core::type_descriptor::{TypeDescriptor, TypeKind};
 use rust_hdl::prelude::{Atom, Block, Probe};
 
+/// The data of a stream.
+const DATA: &str = "data";
+/// What an interface has that is a stream, and no more.
+const STREAM: [&str; 3] = ["valid", "ready", DATA];
+
 /// One signal or constant of an instance.
 #[derive(Clone, Debug)]
 pub struct Wire {
@@ -106,19 +111,23 @@ impl Probe for Builder {
 
     fn visit_atom(&mut self, name: &str, signal: &dyn Atom) {
         let path = [&self.namespace[..], &[name.to_owned()]].concat().join("$");
-        let name = match name {
-            "data" if !self.namespace.is_empty() => self.namespace.join("$"),
-            _ => path.clone(),
-        };
         let kind = signal.kind();
         let value = (kind == AtomKind::Constant).then(|| value(&signal.verilog()));
         let states = states(&signal.descriptor());
-        let wire = Wire { name, path, kind, width: signal.bits(), value, states };
+        let wire = Wire { name: path.clone(), path, kind, width: signal.bits(), value, states };
         self.open.last_mut().expect("a signal has a block").wires.push(wire);
     }
 
     fn visit_end_namespace(&mut self, _: &str, _: &dyn Block) {
+        let namespace = self.namespace.join("$");
         self.namespace.pop();
+        let wires = &mut self.open.last_mut().expect("an interface has a block").wires;
+        let field = |wire: &Wire| Some(wire.path.strip_prefix(&namespace)?.strip_prefix('$')?.to_owned());
+        let is_stream = wires.iter().filter_map(field).all(|field| STREAM.contains(&field.as_str()));
+        if is_stream {
+            let data = format!("{namespace}${DATA}");
+            wires.iter_mut().filter(|wire| wire.path == data).for_each(|wire| wire.name = namespace.clone());
+        }
     }
 
     fn visit_end_scope(&mut self, _: &str, _: &dyn Block) {

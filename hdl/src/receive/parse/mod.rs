@@ -47,6 +47,7 @@ pub use size::Size;
 use super::Icrc;
 use crate::bus::{FrameBeat, FrameInfo};
 use crate::prims::Number;
+use crate::receive::StationSink;
 use crate::stream::{Pulse, Sink};
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::{reth, BTH_BYTES, EXTENSION_BYTES, ICRC_BYTES, IPV4_BYTES, RETH_BYTES, UDP_BYTES};
@@ -62,22 +63,8 @@ pub struct Parse {
     pub frame: Sink<FrameBeat>,
     /// With the frame's last beat: it had a tag.
     pub frame_tagged: Signal<In, bool>,
-    /// Own MAC address, first byte in bits 7:0.
-    pub mac: Signal<In, Bits<48>>,
-    /// Own IPv4 address, most significant byte = first on the wire.
-    pub ip: Signal<In, Bits<32>>,
-    /// P_Key that frames must carry.
-    pub pkey: Signal<In, Bits<16>>,
-    /// The raw channel is open: RAW_CHANNEL's fields.
-    pub raw_open: Signal<In, bool>,
-    /// It takes broadcast frames.
-    pub raw_broadcast: Signal<In, bool>,
-    /// It takes multicast frames.
-    pub raw_multicast: Signal<In, bool>,
-    /// It takes frames to any address.
-    pub raw_any: Signal<In, bool>,
-    /// Its VI.
-    pub raw_vi: Signal<In, Bits<10>>,
+    /// Own addresses, and the raw channel.
+    pub station: StationSink,
     /// The store takes two more words at least.
     pub store_ready: Signal<In, bool>,
     /// The frame is too long: no more of it is stored.
@@ -208,12 +195,12 @@ impl Logic for Parse {
         self.addressee.at.next = self.at.val();
         self.addressee.data.next = self.data.val();
         self.addressee.count.next = self.count.val();
-        self.addressee.mac.next = self.mac.val();
-        self.addressee.ip.next = self.ip.val();
-        self.addressee.raw_open.next = self.raw_open.val();
-        self.addressee.raw_broadcast.next = self.raw_broadcast.val();
-        self.addressee.raw_multicast.next = self.raw_multicast.val();
-        self.addressee.raw_any.next = self.raw_any.val();
+        self.addressee.mac.next = self.station.mac.val();
+        self.addressee.ip.next = self.station.ip.val();
+        self.addressee.raw_open.next = self.station.raw_open.val();
+        self.addressee.raw_broadcast.next = self.station.raw_broadcast.val();
+        self.addressee.raw_multicast.next = self.station.raw_multicast.val();
+        self.addressee.raw_any.next = self.station.raw_any.val();
         self.size.reset.next = self.reset.val();
         self.size.valid.next = self.valid.q.val();
         self.size.at.next = self.at.val();
@@ -228,7 +215,7 @@ impl Logic for Parse {
         self.headers.valid.next = self.valid.q.val();
         self.headers.at.next = self.at.val();
         self.headers.data.next = self.data.val();
-        self.headers.pkey.next = self.pkey.val();
+        self.headers.pkey.next = self.station.pkey.val();
         self.headers.reth.next = self.kind.reth.val();
         self.fields.next = self.headers.fields.val();
         self.opcode.next = self.fields.val().opcode;
@@ -334,7 +321,7 @@ impl Logic for Parse {
         self.info.next.has_tag = self.kept_tagged.q.val();
         if self.kept_raw.q.val() {
             self.info.next.opcode = self.raw_opcode.val();
-            self.info.next.queue_pair = bit_cast::<24, 10>(self.raw_vi.val());
+            self.info.next.queue_pair = bit_cast::<24, 10>(self.station.raw_vi.val());
             self.info.next.extended = false;
             self.info.next.reth = false;
             self.info.next.length = self.kept_bytes.q.val();
