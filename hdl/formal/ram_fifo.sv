@@ -10,14 +10,14 @@
 // watch: row3 = dut.ram.memory[3]
 module proof(
     input wire clock, input wire reset,
-    input wire in_valid, input wire [1:0] in_data, input wire out_ready
+    input wire sink_valid, input wire [1:0] sink, input wire source_ready
 );
-    wire in_ready, out_valid;
-    wire [1:0] out_data;
+    wire sink_ready, source_valid;
+    wire [1:0] source;
     wire [2:0] level;
     top dut(
-        .clock(clock), .reset(reset), .in_valid(in_valid), .in_ready(in_ready), .in_data(in_data),
-        .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data), .level(level)
+        .clock(clock), .reset(reset), .sink_valid(sink_valid), .sink_ready(sink_ready), .sink(sink),
+        .source_valid(source_valid), .source_ready(source_ready), .source(source), .level(level)
     );
     (* keep *) wire [2:0] head, tail;
     (* keep *) wire [1:0] row0, row1, row2, row3;
@@ -27,24 +27,24 @@ module proof(
     reg fresh = 0;
     reg [7:0] words;
     wire shown = count != 0 && !(count == 1 && fresh);
-    wire push = in_valid & (count != 4);
-    wire pop = out_ready & shown;
+    wire push = sink_valid & (count != 4);
+    wire pop = source_ready & shown;
     wire [2:0] left = count - pop;
     wire [7:0] rest = pop ? words >> 2 : words;
     integer i;
     always @(posedge clock) begin
         for (i = 0; i < 4; i = i + 1)
-            words[2*i +: 2] <= push && left == i ? in_data : rest[2*i +: 2];
+            words[2*i +: 2] <= push && left == i ? sink : rest[2*i +: 2];
         count <= reset ? 0 : left + push;
         fresh <= push && !reset;
     end
 
     // What a user sees.
     always @(*) begin
-        room: assert(in_ready == (count != 4));
-        show: assert(out_valid == shown);
+        room: assert(sink_ready == (count != 4));
+        show: assert(source_valid == shown);
         number: assert(level == count);
-        if (out_valid) order: assert(out_data == words[1:0]);
+        if (source_valid) order: assert(source == words[1:0]);
     end
 
     // What makes it so in every state that can be reached: the rows from head on are the words.

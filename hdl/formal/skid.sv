@@ -3,34 +3,34 @@
 // watch: spare = dut.spare.q
 module proof(
     input wire clock, input wire reset,
-    input wire in_valid, input wire [1:0] in_data, input wire out_ready
+    input wire sink_valid, input wire [1:0] sink, input wire source_ready
 );
-    wire in_ready, out_valid;
-    wire [1:0] out_data;
+    wire sink_ready, source_valid;
+    wire [1:0] source;
     top dut(
-        .clock(clock), .reset(reset), .in_valid(in_valid), .in_ready(in_ready), .in_data(in_data),
-        .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data)
+        .clock(clock), .reset(reset), .sink_valid(sink_valid), .sink_ready(sink_ready), .sink(sink),
+        .source_valid(source_valid), .source_ready(source_ready), .source(source)
     );
     (* keep *) wire [1:0] spare;
 
     // The model: words from the oldest on.
     reg [1:0] count = 0;
     reg [3:0] words;
-    wire push = in_valid & (count != 2);
-    wire pop = out_ready & (count != 0);
+    wire push = sink_valid & (count != 2);
+    wire pop = source_ready & (count != 0);
     wire [1:0] left = count - pop;
     wire [3:0] rest = pop ? words >> 2 : words;
     always @(posedge clock) begin
-        words[1:0] <= push && left == 0 ? in_data : rest[1:0];
-        words[3:2] <= push && left == 1 ? in_data : rest[3:2];
+        words[1:0] <= push && left == 0 ? sink : rest[1:0];
+        words[3:2] <= push && left == 1 ? sink : rest[3:2];
         count <= reset ? 0 : left + push;
     end
 
     // What a user sees.
     always @(*) begin
-        room: assert(in_ready == (count != 2));
-        show: assert(out_valid == (count != 0));
-        if (out_valid) order: assert(out_data == words[1:0]);
+        room: assert(sink_ready == (count != 2));
+        show: assert(source_valid == (count != 0));
+        if (source_valid) order: assert(source == words[1:0]);
     end
 
     // What makes it so in every state that can be reached.

@@ -1,4 +1,4 @@
-use viaduct_hdl::admin::{listener, Broadcast, Command};
+use viaduct_hdl::admin::Command;
 use viaduct_hdl::bus;
 use viaduct_hdl::export::verilog;
 use viaduct_spec::profile::{CQS, PAGES, REGIONS, VECTORS, VIS};

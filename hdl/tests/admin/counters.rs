@@ -10,10 +10,10 @@ const ALL: u64 = ((1 << 39) - 1) & !(1 << counter::BYTES_SENT | 1 << counter::BY
 
 fn read(dut: &mut Bench, index: u64) -> u64 {
     dut.set("read_valid", 1);
-    dut.set("read_index", index);
+    dut.set("read", index);
     for _ in 0..50 {
         dut.eval();
-        if dut.get("read_done") == 1 {
+        if dut.get("read_value_valid") == 1 {
             let value = dut.get("read_value");
             dut.set("read_valid", 0);
             dut.tick();

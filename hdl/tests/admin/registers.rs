@@ -33,7 +33,7 @@ fn store(dut: &mut Bench, address: u64, value: u64, bytes: u64) {
 
 fn load(dut: &mut Bench, address: u64) -> u64 {
     dut.set("load_valid", 1);
-    dut.set("load_address", address);
+    dut.set("load", address);
     dut.tick();
     dut.set("load_valid", 0);
     for _ in 0..8 {
@@ -85,9 +85,9 @@ fn what_is_stored_is_read_back_by_halves_and_whole() {
     assert_eq!(load(&mut dut, registers::MAC), 0x0605_0403_0201);
     assert_eq!(load(&mut dut, registers::IP) as u32, 0x0A00_0001);
     assert_eq!(load(&mut dut, registers::PKEY) as u32, 0x1234);
-    assert_eq!(dut.get("mac"), 0x0605_0403_0201);
-    assert_eq!(dut.get("ip"), 0x0A00_0001);
-    assert_eq!(dut.get("pkey"), 0x1234);
+    assert_eq!(dut.get("station_mac"), 0x0605_0403_0201);
+    assert_eq!(dut.get("station_ip"), 0x0A00_0001);
+    assert_eq!(dut.get("station_pkey"), 0x1234);
 }
 
 /// Any value in any register, by halves and whole, in any order: each keeps what it got last, and no other changes.
@@ -150,7 +150,7 @@ fn registers_keep_what_they_got_last() {
         }
         dut.eval();
         assert_eq!([dut.get("stage0"), dut.get("stage1"), dut.get("stage2")], stages, "round {round}");
-        assert_eq!([dut.get("mac"), dut.get("ip"), dut.get("pkey")], [mac, ip, pkey], "round {round}");
+        assert_eq!([dut.get("station_mac"), dut.get("station_ip"), dut.get("station_pkey")], [mac, ip, pkey], "round {round}");
         if round % 8 == 0 {
             let n = random.random_range(0..3);
             assert_eq!(load(&mut dut, staged[n]), stages[n], "round {round}");
@@ -164,11 +164,11 @@ fn registers_keep_what_they_got_last() {
 fn the_raw_channel_is_set_beside_the_read_depth() {
     let mut dut = new();
     let fields = [
-        ("raw_vi", raw_channel::VI),
-        ("raw_open", raw_channel::ENABLE),
-        ("raw_broadcast", raw_channel::BROADCAST),
-        ("raw_multicast", raw_channel::MULTICAST),
-        ("raw_any", raw_channel::PROMISCUOUS),
+        ("station_raw_vi", raw_channel::VI),
+        ("station_raw_open", raw_channel::ENABLE),
+        ("station_raw_broadcast", raw_channel::BROADCAST),
+        ("station_raw_multicast", raw_channel::MULTICAST),
+        ("station_raw_any", raw_channel::PROMISCUOUS),
     ];
     for (port, field) in fields {
         let mut word = [0];
@@ -187,7 +187,7 @@ fn the_raw_channel_is_set_beside_the_read_depth() {
     dut.tick();
     dut.set("reset", 0);
     dut.eval();
-    assert_eq!(dut.get("raw_any"), 0);
+    assert_eq!(dut.get("station_raw_any"), 0);
 }
 
 #[test]
@@ -229,19 +229,19 @@ fn the_table_and_its_pending_bits_are_read_from_their_owner() {
     assert_eq!(load(&mut dut, MSIX_PENDING + 8), 0);
     for (address, row) in [(MSIX_TABLE, 0), (MSIX_TABLE + 8, 1), (MSIX_TABLE + 0x7C, 15)] {
         dut.set("load_valid", 1);
-        dut.set("load_address", address);
+        dut.set("load", address);
         dut.tick();
         dut.set("load_valid", 0);
         dut.tick();
         for _ in 0..5 {
             dut.eval();
-            assert_eq!((dut.get("vector_valid"), dut.get("vector_row")), (1, row));
+            assert_eq!((dut.get("vector_valid"), dut.get("vector")), (1, row));
             dut.tick();
         }
-        dut.set("vector_done", 1);
+        dut.set("vector_value_valid", 1);
         dut.set("vector_value", 0x1234_5678_9ABC_DEF0 + row);
         dut.tick();
-        dut.set("vector_done", 0);
+        dut.set("vector_value_valid", 0);
         dut.set("vector_value", 0);
         dut.eval();
         assert_eq!((dut.get("answer_valid"), dut.get("answer")), (1, 0x1234_5678_9ABC_DEF0 + row));

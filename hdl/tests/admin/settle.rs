@@ -9,10 +9,8 @@ use viaduct_spec::register::event_code;
 use viaduct_verilate::Bench;
 
 use crate::bundle::{fields, Bundle};
+use crate::state::{offer, taken, SOURCES};
 
-/// Sources of faults whose VI never breaks by them: each fault is an event.
-const SOURCES: [&str; 6] =
-    ["fetch_fault", "transmit_fault", "receive_fault", "sends_fault", "writer_fault", "queues_fault"];
 /// Cycles in which an event is on its way to the ring.
 const WRITING: u64 = 7;
 
@@ -79,7 +77,7 @@ impl Ring {
             }
             Some((vi, left)) => Some((vi, left - 1)),
             None if takes && self.dut.get("event_valid") == 1 => {
-                Some((Bundle::of::<bus::Event>("event_word").get(&self.dut, "vi"), WRITING))
+                Some((Bundle::of::<bus::Event>("event").get(&self.dut, "vi"), WRITING))
             }
             None => None,
         };

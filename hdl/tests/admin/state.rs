@@ -52,7 +52,7 @@ fn commit(dut: &mut Bench, vi: u64, state: u8) {
     for _ in 0..10 {
         dut.eval();
         let taken = dut.get("commit_ready") == 1;
-        assert_eq!((taken(dut), dut.get("count_broken")), (0, 0), "nobody has a fault");
+        assert_eq!((super::state::taken(dut), dut.get("count_broken")), (0, 0), "nobody has a fault");
         dut.tick();
         if taken {
             dut.set("commit_valid", 0);
@@ -122,7 +122,7 @@ fn faults_break_the_vis_that_they_concern_and_events_come_in_order() {
             let event = Bundle::of::<bus::Event>("event").all(&dut);
             assert_eq!(events.pop_front(), Some(event));
         }
-        let ready = self::taken(&dut);
+        let ready = super::state::taken(&dut);
         assert!(ready.count_ones() <= 1 && ready & !valid == 0, "ready {ready:#b}, valid {valid:#b}");
         if ready != 0 {
             let f = offered[ready.trailing_zeros() as usize].take().expect("valid");
@@ -178,7 +178,7 @@ fn a_full_event_queue_counts_what_it_loses() {
     while taken < 40 {
         offer(&mut dut, u64::from(taken < 40));
         dut.eval();
-        taken += self::taken(&dut).count_ones();
+        taken += super::state::taken(&dut).count_ones();
         lost += dut.get("count_lost");
         dut.tick();
     }
@@ -242,7 +242,7 @@ fn faults_are_served_round_robin() {
         let mut order = Vec::new();
         while order.len() < 20 {
             dut.eval();
-            let ready = self::taken(&dut);
+            let ready = super::state::taken(&dut);
             if ready != 0 {
                 assert!(ready.count_ones() == 1 && ready & !those == 0, "{ready:#b} of {those:#b}");
                 order.push(ready.trailing_zeros());

@@ -55,8 +55,8 @@ fn beat(dut: &mut Bench, of: u64, last: bool, refused: bool, failed: bool) {
 fn what_waits_for_memory_comes_behind_a_read() {
     let mut dut = new();
     let mut random = ChaCha8Rng::seed_from_u64(dut.seed());
-    let request = Bundle::of::<AckRequest>("in_request");
-    let released = Bundle::of::<AckRequest>("out_request");
+    let request = Bundle::of::<AckRequest>("sink");
+    let released = Bundle::of::<AckRequest>("source");
     let access = Bundle::of::<Access>("access");
     let (mut entered, mut reads, mut dropped, mut shared) = (0u64, 0, 0, 0);
     let mut waiting: VecDeque<(u64, bool)> = VecDeque::new();
@@ -78,11 +78,11 @@ fn what_waits_for_memory_comes_behind_a_read() {
                 ("reception", reception.into()),
             ],
         );
-        dut.set("in_valid", offers.into());
+        dut.set("sink_valid", offers.into());
         let accepts = random.random_ratio(1, 3);
         dut.set("access_ready", accepts.into());
         let takes = draining || random.random_ratio(1, 2);
-        dut.set("out_ready", takes.into());
+        dut.set("source_ready", takes.into());
         dut.set("beat_valid", 0);
         let back = under_way.filter(|(at, _)| *at <= cycle);
         let bad = back.is_some() && random.random_ratio(1, 10);
@@ -94,7 +94,7 @@ fn what_waits_for_memory_comes_behind_a_read() {
         }
         dut.eval();
 
-        if dut.get("out_valid") == 1 {
+        if dut.get("source_valid") == 1 {
             let &(number, held) = waiting.front().expect("nothing that did not go in");
             assert_eq!(released.get(&dut, "psn"), number);
             assert_eq!(released.get(&dut, "vi"), number % 64);
@@ -123,7 +123,7 @@ fn what_waits_for_memory_comes_behind_a_read() {
             reads += 1;
             under_way = Some((cycle + random.random_range(1..80), entered));
         }
-        if offers && dut.get("in_ready") == 1 {
+        if offers && dut.get("sink_ready") == 1 {
             waiting.push_back((entered, reception));
             entered += 1;
         }
@@ -139,15 +139,15 @@ fn what_waits_for_memory_comes_behind_a_read() {
 #[test]
 fn others_are_not_held() {
     let mut dut = new();
-    let request = Bundle::of::<AckRequest>("in_request");
-    dut.set("out_ready", 1);
+    let request = Bundle::of::<AckRequest>("sink");
+    dut.set("source_ready", 1);
     for number in 0..200 {
         request.set(&mut dut, &[("psn", number), ("reception", 0)]);
-        dut.set("in_valid", 1);
+        dut.set("sink_valid", 1);
         dut.tick();
-        dut.set("in_valid", 0);
+        dut.set("sink_valid", 0);
         dut.eval();
-        assert_eq!((dut.get("out_valid"), dut.get("access_valid")), (1, 0));
+        assert_eq!((dut.get("source_valid"), dut.get("access_valid")), (1, 0));
         dut.tick();
     }
 }
@@ -158,7 +158,7 @@ fn a_request_comes_out_as_it_went_in_behind_a_read_of_the_last_ring() {
     let mut dut = new();
     let mut random = ChaCha8Rng::seed_from_u64(dut.seed());
     let (request, released) =
-        (Bundle::of::<AckRequest>("in_request"), Bundle::of::<AckRequest>("out_request"));
+        (Bundle::of::<AckRequest>("sink"), Bundle::of::<AckRequest>("source"));
     let access = Bundle::of::<Access>("access");
     let mut reads = 0;
     for round in 0..500 {
@@ -174,17 +174,17 @@ fn a_request_comes_out_as_it_went_in_behind_a_read_of_the_last_ring() {
             ("reception", reception),
         ];
         request.set(&mut dut, &fields);
-        dut.set("in_valid", 1);
+        dut.set("sink_valid", 1);
         dut.set("access_ready", 1);
-        dut.set("out_ready", 0);
+        dut.set("source_ready", 0);
         dut.tick();
-        dut.set("in_valid", 0);
+        dut.set("sink_valid", 0);
         request.set(&mut dut, &[]);
         let mut patience = 0;
         loop {
             dut.eval();
             dut.set("beat_valid", 0);
-            if dut.get("out_valid") == 1 {
+            if dut.get("source_valid") == 1 {
                 break;
             }
             if dut.get("access_valid") == 1 {
@@ -199,7 +199,7 @@ fn a_request_comes_out_as_it_went_in_behind_a_read_of_the_last_ring() {
             assert!(patience < 20, "round {round}: not released");
         }
         assert_eq!(released.all(&dut), crate::bundle::fields(&fields), "round {round}");
-        dut.set("out_ready", 1);
+        dut.set("source_ready", 1);
         dut.tick();
     }
     assert!(reads > 200);

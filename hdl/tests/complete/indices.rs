@@ -116,7 +116,7 @@ impl World {
         assert_eq!(bench.get("busy"), u64::from(self.held.is_some() || self.raising.is_some()));
         assert_eq!(bench.get("raise_valid"), u64::from(self.raising.is_some()));
         if let Some(vector) = self.raising {
-            assert_eq!(bench.get("raise_vector"), vector);
+            assert_eq!(bench.get("raise"), vector);
         }
         self.counted += bench.get("count_ignored");
         let free = self.raising.is_none() || raise_ready;

@@ -156,7 +156,7 @@ impl World {
             }
         }
         if dut.get("again_send_valid") == 1 {
-            self.again.push(dut.get("again_send_vi"));
+            self.again.push(dut.get("again_send"));
         }
         if dut.get("epoch_valid") == 1 {
             let bundle = Bundle::of::<EpochWrite>("epoch");
@@ -284,9 +284,9 @@ impl World {
     }
 
     pub fn position(&mut self, vi: u64) -> u64 {
-        self.dut.set("completed_vi", vi);
+        self.dut.set("completed_index", vi);
         self.tick();
-        self.dut.get("completed_position")
+        self.dut.get("completed_row")
     }
 
     /// The completions so far, as (offset, status).

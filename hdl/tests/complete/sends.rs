@@ -203,9 +203,9 @@ fn reads_are_counted_as_they_complete() {
     for (vi, others) in (0..6).map(|bit| (1 << bit, 63 ^ 1 << bit)) {
         for n in 0..10 {
             for (asked, done) in [(vi, n % 8), (others, 0)] {
-                world.dut.set("reads_vi", asked);
+                world.dut.set("reads_index", asked);
                 world.dut.eval();
-                assert_eq!(world.dut.get("reads_done"), done, "VI {asked} after {n} reads of {vi}");
+                assert_eq!(world.dut.get("reads_row"), done, "VI {asked} after {n} reads of {vi}");
             }
             world.packet_of(vi, n, 0, operation);
             world.told(Told { vi, offset: n, psn: Some(n), operation, ..Told::default() });

@@ -126,11 +126,11 @@ impl World {
     /// Loads a row of the table.
     pub fn load(&mut self, row: u64) -> u64 {
         self.bench.set("load_valid", 1);
-        self.bench.set("load_row", row);
+        self.bench.set("load", row);
         for _ in 0..8 {
             self.tick();
             self.bench.eval();
-            if self.bench.get("load_done") == 1 {
+            if self.bench.get("load_value_valid") == 1 {
                 let value = self.bench.get("load_value");
                 self.bench.set("load_valid", 0);
                 self.tick();
@@ -167,7 +167,7 @@ impl World {
     /// Raises a vector when so many commands are issued.
     pub fn raise(&mut self, vector: u64, issued: u64) {
         self.bench.set("raise_valid", 1);
-        self.bench.set("raise_vector", vector);
+        self.bench.set("raise", vector);
         self.bench.set("issued", issued % 256);
         self.tick();
         self.bench.set("raise_valid", 0);

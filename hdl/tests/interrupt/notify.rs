@@ -75,7 +75,7 @@ impl World {
         bench.set("arm_position", position);
         bench.set("ended_valid", now.ended.is_some().into());
         let queue = now.ended.unwrap_or_else(|| random.random_range(0..QUEUES));
-        bench.set("ended_queue", queue as u64);
+        bench.set("ended", queue as u64);
         bench.set("commit_valid", now.commit.is_some().into());
         let any = (random.random_range(0..QUEUES), random.random_range(0..VECTORS as u64));
         {
@@ -97,7 +97,7 @@ impl World {
         assert_eq!(committed, now.commit.is_some() && now.arm.is_none() && now.ended.is_none(), "{now:?}");
 
         let due = bench.cycles();
-        let raise = (bench.get("raise_valid") == 1).then(|| bench.get("raise_vector"));
+        let raise = (bench.get("raise_valid") == 1).then(|| bench.get("raise"));
         let expected = self.expected.front().filter(|(cycle, ..)| *cycle == due).copied();
         assert_eq!(raise, expected.map(|(_, vector)| vector), "in cycle {due}");
         if let Some((_, vector)) = expected {

@@ -58,7 +58,7 @@ fn every_raise_leads_to_an_interrupt_after_its_mark_and_none_comes_unasked() {
         let raise = random.random_bool(0.03).then(|| random.random_range(0..VECTORS));
         if let Some(vector) = raise {
             world.bench.set("raise_valid", 1);
-            world.bench.set("raise_vector", vector as u64);
+            world.bench.set("raise", vector as u64);
             raises += 1;
         }
         // A completion queue's raise stays until it is taken: in a cycle without another.
@@ -67,7 +67,7 @@ fn every_raise_leads_to_an_interrupt_after_its_mark_and_none_comes_unasked() {
             raises += 1;
         }
         world.bench.set("queue_raise_valid", queued.is_some().into());
-        world.bench.set("queue_raise_vector", queued.unwrap_or(0) as u64);
+        world.bench.set("queue_raise", queued.unwrap_or(0) as u64);
         world.bench.set("issued", issued % 256);
         let taken = if raise.is_none() { queued.take() } else { None };
         let shown = world.pending();

@@ -218,7 +218,7 @@ fn a_completion_queue_waits_its_turn_and_raises_once() {
         world.program(vector, 0xFEE0_0000, 7 + vector as u32, false);
     }
     world.bench.set("queue_raise_valid", 1);
-    world.bench.set("queue_raise_vector", 0);
+    world.bench.set("queue_raise", 0);
     for issued in 1..=3 {
         world.raise(1, issued);
         world.bench.set("raise_valid", 1);

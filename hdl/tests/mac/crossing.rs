@@ -69,11 +69,11 @@ fn carry(text: &str, seed: u64, (write, read): (u64, u64), words: u64) -> Result
                 if offered.is_none() && random.random_ratio(eager.0, 100) {
                     offered = Some(random.random::<u32>());
                 }
-                dut.set("in_valid", offered.is_some().into());
-                dut.set("in_data", offered.unwrap_or(0xdead_beef).into());
+                dut.set("sink_valid", offered.is_some().into());
+                dut.set("sink", offered.unwrap_or(0xdead_beef).into());
                 dut.eval();
                 match offered {
-                    Some(word) if dut.get("in_ready") == 1 => {
+                    Some(word) if dut.get("sink_ready") == 1 => {
                         under_way.push_back(word.into());
                         fullest = fullest.max(under_way.len());
                         given += 1;
@@ -87,10 +87,10 @@ fn carry(text: &str, seed: u64, (write, read): (u64, u64), words: u64) -> Result
         } else {
             if !reader.level {
                 let ready = random.random_ratio(eager.1, 100);
-                dut.set("out_ready", ready.into());
+                dut.set("source_ready", ready.into());
                 dut.eval();
-                if ready && dut.get("out_valid") == 1 {
-                    let (word, expected) = (dut.get("out_data"), under_way.pop_front());
+                if ready && dut.get("source_valid") == 1 {
+                    let (word, expected) = (dut.get("source"), under_way.pop_front());
                     if expected != Some(word) {
                         return Err(format!("word {taken} is {word:#x} and not {expected:x?}"));
                     }
@@ -110,8 +110,8 @@ fn the_queue_is_as_fast_as_its_slower_clock() {
         let mut dut = clockless("async_fifo", &text, 1);
         let mut writer = Clock::new(&dut, "write_clock", 2 * write, 0);
         let mut reader = Clock::new(&dut, "read_clock", 2 * read, 0);
-        dut.set("in_valid", 1);
-        dut.set("out_ready", 1);
+        dut.set("sink_valid", 1);
+        dut.set("source_ready", 1);
         let (mut taken, mut cycles) = (0u64, 0u64);
         while cycles < 2000 {
             if writer.next <= reader.next {
@@ -121,7 +121,7 @@ fn the_queue_is_as_fast_as_its_slower_clock() {
             } else {
                 if !reader.level {
                     dut.eval();
-                    taken += dut.get("out_valid");
+                    taken += dut.get("source_valid");
                     cycles += u64::from(write <= read);
                 }
                 reader.turn(&mut dut);
@@ -148,8 +148,8 @@ fn what_is_handed_over_comes_once_and_whole() {
                     now = source.next;
                     let give = now >= earliest && random.random_ratio(1, 3);
                     let word = u64::from(random.random::<u16>());
-                    dut.set("in_valid", give.into());
-                    dut.set("in_data", word);
+                    dut.set("sink_valid", give.into());
+                    dut.set("sink", word);
                     dut.eval();
                     if give {
                         under_way.push_back(word);
@@ -161,8 +161,8 @@ fn what_is_handed_over_comes_once_and_whole() {
             } else {
                 if !target.level {
                     dut.eval();
-                    if dut.get("out_valid") == 1 {
-                        assert_eq!(Some(dut.get("out_data")), under_way.pop_front());
+                    if dut.get("source_valid") == 1 {
+                        assert_eq!(Some(dut.get("source")), under_way.pop_front());
                         taken += 1;
                     }
                 }
@@ -180,14 +180,14 @@ fn a_bit_takes_two_or_three_edges_and_each_its_own() {
     let mut early = [false; 2];
     let mut split = false;
     for level in (0..200).map(|n| if n % 2 == 0 { 0xff } else { 0 }) {
-        let before = dut.get("out_data");
-        dut.set("in_data", level);
+        let before = dut.get("source");
+        dut.set("sink", level);
         dut.eval();
         let mut seen = Vec::new();
         for _ in 0..3 {
             clock.turn(&mut dut);
             clock.turn(&mut dut);
-            seen.push(dut.get("out_data"));
+            seen.push(dut.get("source"));
         }
         assert_eq!((seen[0], seen[2]), (before, level), "never in one, always in three");
         early[usize::from(seen[1] & 1 == level & 1)] = true;
@@ -201,10 +201,10 @@ fn one_bit_arrives() {
     let mut dut = clockless("synchronizer", &verilog(Synchronizer::default()), 1);
     let mut clock = Clock::new(&dut, "clock", 2, 0);
     for level in [1, 0, 1, 1, 0] {
-        dut.set("in_data", level);
+        dut.set("sink", level);
         for _ in 0..6 {
             clock.turn(&mut dut);
         }
-        assert_eq!(dut.get("out_data"), level);
+        assert_eq!(dut.get("source"), level);
     }
 }

@@ -33,8 +33,8 @@ fn follows_words_halves_presets_and_gaps() {
         let word: [u8; 8] = rng.random();
         let (valid, half, preset) = (rng.random_bool(0.8), rng.random_bool(0.3), rng.random_bool(0.1));
         let value: u32 = rng.random();
-        bench.set("in_valid", valid.into());
-        bench.set("in_data", u64::from_le_bytes(word));
+        bench.set("sink_valid", valid.into());
+        bench.set("sink", u64::from_le_bytes(word));
         bench.set("in_half", half.into());
         bench.set("preset", preset.into());
         bench.set("preset_value", value.into());
@@ -58,12 +58,12 @@ fn gives_known_check_sums() {
     bench.set("preset_value", 0xffff_ffff);
     bench.tick();
     bench.set("preset", 0);
-    bench.set("in_valid", 1);
-    bench.set("in_data", low);
+    bench.set("sink_valid", 1);
+    bench.set("sink", low);
     bench.tick();
     assert_eq!(!bench.get("value") as u32, 0x9ae0daaf);
     bench.set("in_half", 1);
-    bench.set("in_data", high.into());
+    bench.set("sink", high.into());
     bench.tick();
     assert_eq!(!bench.get("value") as u32, 0x5d34eb96);
 }

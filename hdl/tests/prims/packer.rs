@@ -40,13 +40,13 @@ impl Model {
         assert_eq!(bench.get("out_count"), bytes.len() as u64);
         assert_eq!(bench.get("out_last") == 1, last);
         bytes.resize(8, 0);
-        assert_eq!(bench.get("out_data").to_le_bytes(), bytes[..]);
+        assert_eq!(bench.get("source").to_le_bytes(), bytes[..]);
     }
 }
 
 fn offer(bench: &mut Bench, piece: &Piece) {
-    bench.set("in_valid", 1);
-    bench.set("in_data", u64::from_le_bytes(piece.data));
+    bench.set("sink_valid", 1);
+    bench.set("sink", u64::from_le_bytes(piece.data));
     bench.set("in_start", piece.start);
     bench.set("in_count", piece.count);
     bench.set("in_flush", piece.flush.into());
@@ -73,8 +73,8 @@ fn appends_pieces_without_gaps() {
         let ready = rng.random_bool(if calm { 1.0 } else { 0.6 });
         let restart = !calm && rng.random_bool(0.02);
         offer(&mut bench, &piece);
-        bench.set("in_valid", valid.into());
-        bench.set("out_ready", ready.into());
+        bench.set("sink_valid", valid.into());
+        bench.set("source_ready", ready.into());
         bench.set("restart", restart.into());
         let preset: [u8; 8] = rng.random();
         let fill = rng.random_range(0..8usize);
@@ -82,8 +82,8 @@ fn appends_pieces_without_gaps() {
         bench.set("restart_data", u64::from_le_bytes(preset));
         bench.eval();
 
-        let out = bench.get("out_valid") == 1;
-        let word = (out, bench.get("out_data"), bench.get("out_count"), bench.get("out_last"));
+        let out = bench.get("source_valid") == 1;
+        let word = (out, bench.get("source"), bench.get("out_count"), bench.get("out_last"));
         if let Some(before) = shown {
             assert_eq!(word, before, "a word on show stays");
         }
@@ -92,7 +92,7 @@ fn appends_pieces_without_gaps() {
             model.word(&bench);
             words += 1;
         }
-        let taken = valid && bench.get("in_ready") == 1;
+        let taken = valid && bench.get("sink_ready") == 1;
         assert!(!(taken && restart));
         if restart {
             // What is shown stays, unless it was taken just now; the second word of a flush and held bytes go.
@@ -114,7 +114,7 @@ fn appends_pieces_without_gaps() {
 fn sustains_eight_bytes_a_cycle() {
     let mut bench = Bench::new("packer", &verilog(Packer::default()));
     let mut model = Model::default();
-    bench.set("out_ready", 1);
+    bench.set("source_ready", 1);
     // Three bytes in front, so that every following word straddles two.
     let first = Piece { data: *b"abcdefgh", start: 5, count: 3, flush: false };
     for cycle in 0..100u8 {
@@ -122,9 +122,9 @@ fn sustains_eight_bytes_a_cycle() {
             if cycle == 0 { first } else { Piece { data: [cycle; 8], start: 0, count: 8, flush: false } };
         offer(&mut bench, &piece);
         bench.eval();
-        assert_eq!(bench.get("in_ready"), 1);
+        assert_eq!(bench.get("sink_ready"), 1);
         // Latency: the word that piece 1 completes is on show a cycle later.
-        assert_eq!(bench.get("out_valid") == 1, cycle >= 2);
+        assert_eq!(bench.get("source_valid") == 1, cycle >= 2);
         if cycle >= 2 {
             model.word(&bench);
         }

@@ -45,7 +45,7 @@ fn run(bench: &mut Bench, seen: &mut Seen, push: f64, pop: f64, same: f64) {
         };
         let ready = rng.random_bool(pop);
         bench.set("push_valid", pushing.into());
-        bench.set("push_id", id);
+        bench.set("push", id);
         bench.set("pop_ready", ready.into());
         bench.eval();
         assert_eq!(bench.get("busy"), 0);
@@ -56,7 +56,7 @@ fn run(bench: &mut Bench, seen: &mut Seen, push: f64, pop: f64, same: f64) {
         let inside = late.is_some_and(|(id, _)| queue.contains(&id));
         let mut popped = None;
         if let Some(first) = queue.front() {
-            assert_eq!(bench.get("pop_id"), *first);
+            assert_eq!(bench.get("pop"), *first);
             if ready {
                 popped = queue.pop_front();
             }

@@ -31,31 +31,31 @@ fn check(bench: &mut Bench, shape: &Shape) {
         for _ in 0..3000 {
             let word = rng.random_range(0..1 << 45);
             let valid = rng.random_bool(offer);
-            bench.set("in_valid", valid.into());
-            bench.set("in_data", word);
-            bench.set("out_ready", rng.random_bool(take).into());
+            bench.set("sink_valid", valid.into());
+            bench.set("sink", word);
+            bench.set("source_ready", rng.random_bool(take).into());
             bench.eval();
             if shape.level {
                 assert_eq!(bench.get("level"), queue.len() as u64);
                 assert_eq!(
-                    bench.get("in_ready") == 1,
+                    bench.get("sink_ready") == 1,
                     queue.len() < shape.capacity,
                     "ready exactly when there is room"
                 );
             }
-            let out = (bench.get("out_valid") == 1).then(|| bench.get("out_data"));
+            let out = (bench.get("source_valid") == 1).then(|| bench.get("source"));
             if let Some(word) = shown {
                 assert_eq!(out, Some(word), "a word on show stays");
             }
             shown = out;
             if let Some(word) = out {
                 assert_eq!(queue.front(), Some(&word), "in order");
-                if bench.get("out_ready") == 1 {
+                if bench.get("source_ready") == 1 {
                     queue.pop_front();
                     shown = None;
                 }
             }
-            if valid && bench.get("in_ready") == 1 {
+            if valid && bench.get("sink_ready") == 1 {
                 queue.push_back(word);
             }
             assert!(queue.len() <= shape.capacity);
@@ -67,31 +67,31 @@ fn check(bench: &mut Bench, shape: &Shape) {
 /// Capacity, latency, throughput and reset, each measured.
 fn measure(bench: &mut Bench, shape: &Shape) {
     bench.reset();
-    bench.set("in_valid", 1);
-    bench.set("out_ready", 0);
+    bench.set("sink_valid", 1);
+    bench.set("source_ready", 0);
     let mut held = 0;
     let mut latency = None;
     for cycle in 0..(shape.capacity as u64 + 8) {
-        bench.set("in_data", cycle);
+        bench.set("sink", cycle);
         bench.eval();
-        if latency.is_none() && bench.get("out_valid") == 1 {
+        if latency.is_none() && bench.get("source_valid") == 1 {
             latency = Some(cycle);
         }
-        held += bench.get("in_ready") as usize;
+        held += bench.get("sink_ready") as usize;
         bench.tick();
     }
     assert_eq!(held, shape.capacity);
     assert_eq!(latency, Some(shape.latency));
 
     bench.reset();
-    assert_eq!((bench.get("out_valid"), bench.get("in_ready")), (0, 1), "reset empties");
+    assert_eq!((bench.get("source_valid"), bench.get("sink_ready")), (0, 1), "reset empties");
     let mut out = 0;
-    bench.set("out_ready", 1);
+    bench.set("source_ready", 1);
     for cycle in 0..1000 {
-        bench.set("in_data", cycle);
+        bench.set("sink", cycle);
         bench.eval();
-        assert_eq!(bench.get("in_ready"), 1, "full throughput in");
-        out += bench.get("out_valid");
+        assert_eq!(bench.get("sink_ready"), 1, "full throughput in");
+        out += bench.get("source_valid");
         bench.tick();
     }
     assert_eq!(out, 1000 - shape.latency, "full throughput out");

@@ -138,9 +138,9 @@ impl World {
         self.bench.set("row_posted", queue.claimed.unwrap_or(queue.posted) % WRAP);
         self.bench.set("row_inline", (queue.posted > 0).into());
         self.bench.set("row_token", newest);
-        self.bench.set("completed_position", self.queues[self.completed as usize].done % WRAP);
+        self.bench.set("completed_row", self.queues[self.completed as usize].done % WRAP);
         self.bench.set("send_valid", (!self.run.is_empty()).into());
-        self.bench.set("send_vi", self.run.front().copied().unwrap_or(0));
+        self.bench.set("send", self.run.front().copied().unwrap_or(0));
         let taken = self.untaken > 0 && self.rng.random_bool(0.1);
         self.untaken -= u64::from(taken);
         self.bench.set("head_taken", taken.into());
@@ -210,8 +210,8 @@ impl World {
             self.rewinding.take().expect("no rewind was there");
             self.rewinds += 1;
         }
-        self.row = self.bench.get("row_address");
-        self.completed = self.bench.get("completed_vi");
+        self.row = self.bench.get("row_index");
+        self.completed = self.bench.get("completed_index");
         assert_eq!(self.row & 1, 0);
         self.bench.tick();
         self.cycle += 1;

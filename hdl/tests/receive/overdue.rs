@@ -24,7 +24,7 @@ impl Rig {
         let mut since = None;
         for word in bytes.chunks(8) {
             self.bench.set("store_valid", 1);
-            self.bench.set("store_data", u64::from_le_bytes(word.try_into().unwrap()));
+            self.bench.set("store", u64::from_le_bytes(word.try_into().unwrap()));
             self.bench.tick();
             self.bench.eval();
             since = since.or((self.bench.get("level") >= 1024).then(|| self.bench.cycles()));

@@ -27,8 +27,8 @@ fn world() -> World {
     world.connect(RAW, service::RAW, 0, 0x1234, GENERATION);
     world.connect(VIS[0], service::UNRELIABLE, 4, 0, GENERATION);
     world.connect(VIS[1], service::RELIABLE_DELIVERY, 4, 0, GENERATION);
-    world.bench.set("raw_open", 1);
-    world.bench.set("raw_vi", RAW);
+    world.bench.set("station_raw_open", 1);
+    world.bench.set("station_raw_vi", RAW);
     world
 }
 
@@ -130,7 +130,7 @@ fn the_agent_s_queue_pair_and_nobody_s() {
     assert_eq!(world.take(), expect);
     assert_eq!([world.count("count_icrc"), world.count("count_no_vi")], [1, 3]);
     // With the channel closed queue pair 1 is nobody's, too.
-    world.bench.set("raw_open", 0);
+    world.bench.set("station_raw_open", 0);
     world.send(&numbered(1, opcode::UD_SEND_ONLY, 264), false);
     let data = frame(&mut world, SERVER.0, 100);
     world.send(&data, false);
@@ -222,7 +222,7 @@ fn receives_that_are_wrong_say_so() {
     let flushed = complete(5, 0, error(status::DESC_FLUSHED_ERROR));
     assert_eq!(world.take().last(), Some(&flushed));
     for vi in [VIS[0], VIS[1], RAW + 64, 1023] {
-        world.bench.set("raw_vi", vi);
+        world.bench.set("station_raw_vi", vi);
         world.send(&data, false);
         world.settle();
     }

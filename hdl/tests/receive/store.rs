@@ -77,7 +77,7 @@ impl Rig {
                 self.bench.tick();
             }
             self.bench.set("store_valid", 1);
-            self.bench.set("store_data", u64::from_le_bytes(word.try_into().unwrap()));
+            self.bench.set("store", u64::from_le_bytes(word.try_into().unwrap()));
             self.bench.tick();
             self.bench.set("store_valid", 0);
         }
@@ -242,7 +242,7 @@ fn frames_back_to_back() {
         let (bytes, info) = rig.frame(length);
         for (n, word) in bytes.chunks(8).enumerate() {
             rig.bench.set("store_valid", 1);
-            rig.bench.set("store_data", u64::from_le_bytes(word.try_into().unwrap()));
+            rig.bench.set("store", u64::from_le_bytes(word.try_into().unwrap()));
             match last.take() {
                 Some((bytes, info, keep)) if n == 0 => assert_eq!(rig.finish(keep, &bytes, &info), keep),
                 _ => rig.bench.tick(),

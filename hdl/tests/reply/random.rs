@@ -149,7 +149,7 @@ impl Random {
             assert!(!self.shown, "a packet is taken back");
         }
         if self.world.dut.get("free_valid") == 1 {
-            let vi = self.world.dut.get("free_vi");
+            let vi = self.world.dut.get("free");
             self.world.freed.push(vi);
         }
         self.world.dut.tick();

@@ -83,7 +83,7 @@ fn every_load_is_answered_once_and_as_it_asks() {
             bench.eval();
             if bench.get("load_valid") == 1 {
                 assert!(asked.is_none() && !doorbell && !unsupported, "asked for what needs no asking");
-                assert_eq!(bench.get("load_address"), address);
+                assert_eq!(bench.get("load"), address);
                 asked = Some(cycle);
                 registers += 1;
             }

@@ -51,7 +51,7 @@ impl World {
             model: Model::new(),
             closed: Bundle::of::<Closed>("closed"),
             commit: Bundle::of::<Commit>("commit"),
-            event_word: Bundle::of::<Event>("event_word"),
+            event_word: Bundle::of::<Event>("event"),
             entry: Bundle::of::<CqEntry>("entry"),
             fault: Bundle::of::<Fault>("fault"),
             store: Bundle::of::<CqStore>("store"),
@@ -86,8 +86,8 @@ impl World {
             *left = left.saturating_sub(1);
         }
         let ok = done && self.entry.get(&self.bench, "region") != REFUSED_REGION;
-        self.bench.set("entry_done", done.into());
-        self.bench.set("entry_ok", ok.into());
+        self.bench.set("entry_end_valid", done.into());
+        self.bench.set("entry_end", ok.into());
         let fault_ready = random.random_bool(0.3);
         self.bench.set("fault_ready", fault_ready.into());
         let raise_ready = random.random_bool(0.8);
@@ -118,7 +118,7 @@ impl World {
             seen.push(Deed::Break { vi: get("vi"), receive: get("receive"), code: get("code") as u8 });
         }
         if raise_ready && bench.get("raise_valid") == 1 {
-            seen.push(Deed::Raise { vector: bench.get("raise_vector") });
+            seen.push(Deed::Raise { vector: bench.get("raise") });
             self.raises += 1;
         }
         for deed in seen {

@@ -202,16 +202,16 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
             assert_eq!(expected.pop_front(), Some(deed));
         }
         if dut.get("ended_valid") == 1 && ended_ready == 1 {
-            assert_eq!(Some(dut.get("ended_queue")), ends.pop_front().map(|end| end.0));
+            assert_eq!(Some(dut.get("ended")), ends.pop_front().map(|end| end.0));
         }
         if dut.get("closed_valid") == 1 && closed_ready == 1 {
             let get = |name| closed.get(&dut, name);
             let end = (2 * get("vi") + get("receive"), get("region"), get("offset"), get("written"));
             assert_eq!(Some(end), closes.pop_front());
         }
-        if dut.get("entry_done") == 1 {
+        if dut.get("entry_end_valid") == 1 {
             let entry = entry.take().expect("an entry is offered");
-            let ok = dut.get("entry_ok");
+            let ok = dut.get("entry_end");
             assert_eq!(ok, u64::from(entry.region != REFUSED_REGION));
             assert!(granted.is_none() && verdict.is_none());
             entries[ok as usize] += 1;

@@ -34,8 +34,8 @@ impl Harness {
             bench.set(&format!("again_{name}_vi"), now.again[queue].unwrap_or(0));
             bench.set(&format!("{name}_ready"), now.pop[queue].into());
         }
-        bench.set("row_address", now.look.0 << 1 | now.look.1 as u64);
-        bench.set("posted_vi", now.look_posted);
+        bench.set("row_index", now.look.0 << 1 | now.look.1 as u64);
+        bench.set("posted_index", now.look_posted);
         bench.eval();
 
         self.counted += bench.get("count_ignored");
@@ -141,7 +141,7 @@ impl Harness {
             assert_eq!(self.bench.get("row_token"), token);
         }
         if let Some(posted) = self.posted[now.look_posted as usize] {
-            assert_eq!(self.bench.get("posted_position"), posted, "three cycles behind the store");
+            assert_eq!(self.bench.get("posted_row"), posted, "three cycles behind the store");
         }
         [commit_taken, again_fetch, again_send, again_receive]
     }

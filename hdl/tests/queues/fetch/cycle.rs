@@ -49,12 +49,12 @@ impl World {
             self.take_commit();
         }
         // What the block asked for in this cycle is there in the next.
-        let row = self.bench.get("row_address");
+        let row = self.bench.get("row_index");
         let asked = self.queues.get(&(row >> 1, row & 1 == 1)).map_or((0, None), |queue| queue.row);
         self.row = (asked.0, asked.1.is_some().into(), asked.1.unwrap_or(0));
         let done = |vi, receive| self.queues.get(&(vi, receive)).map_or(0, |queue: &Queue| queue.done);
         self.positions =
-            (done(self.bench.get("completed_vi"), false), done(self.bench.get("consumed_vi"), true));
+            (done(self.bench.get("completed_index"), false), done(self.bench.get("consumed_index"), true));
         self.bench.tick();
         self.cycle += 1;
     }
@@ -69,8 +69,8 @@ impl World {
         bench.set("row_posted", self.row.0);
         bench.set("row_inline", self.row.1);
         bench.set("row_token", self.row.2);
-        bench.set("completed_position", self.positions.0);
-        bench.set("consumed_position", self.positions.1);
+        bench.set("completed_row", self.positions.0);
+        bench.set("consumed_row", self.positions.1);
     }
 
     fn offer_commit(&mut self) {

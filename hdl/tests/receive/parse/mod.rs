@@ -28,9 +28,9 @@ impl Rig {
         let random = ChaCha8Rng::seed_from_u64(bench.seed());
         let mut mac = [0; 8];
         mac[..6].copy_from_slice(&us.0);
-        bench.set("mac", u64::from_le_bytes(mac));
-        bench.set("ip", u32::from_be_bytes(us.1).into());
-        bench.set("pkey", PKEY.into());
+        bench.set("station_mac", u64::from_le_bytes(mac));
+        bench.set("station_ip", u32::from_be_bytes(us.1).into());
+        bench.set("station_pkey", PKEY.into());
         Self { bench, random, us, filter: Filter::default(), tagged: |_| false }
     }
 
@@ -42,8 +42,8 @@ impl Rig {
         {
             self.bench.set(&format!("raw_{name}"), value);
         }
-        self.bench.set("raw_any", any.into());
-        self.bench.set("raw_vi", vi);
+        self.bench.set("station_raw_any", any.into());
+        self.bench.set("station_raw_vi", vi);
     }
 
     /// Runs the frames back to back and gives each one's fate. With `calm` nothing ever pauses, and the block may not

@@ -75,7 +75,7 @@ impl World {
         if let Some(frame) = self.incoming.as_mut().filter(|_| ready || self.late <= LATE) {
             if let Some(word) = frame.words.pop_front() {
                 self.bench.set("store_valid", 1);
-                self.bench.set("store_data", word);
+                self.bench.set("store", word);
                 frame.written += 1;
             }
         }

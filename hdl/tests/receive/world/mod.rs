@@ -68,9 +68,9 @@ impl World {
         let random = ChaCha8Rng::seed_from_u64(bench.seed());
         let mut mac = [0; 8];
         mac[..6].copy_from_slice(&SERVER.0);
-        bench.set("mac", u64::from_le_bytes(mac));
-        bench.set("ip", u32::from_be_bytes(SERVER.1).into());
-        bench.set("pkey", PKEY.into());
+        bench.set("station_mac", u64::from_le_bytes(mac));
+        bench.set("station_ip", u32::from_be_bytes(SERVER.1).into());
+        bench.set("station_pkey", PKEY.into());
         bench.set("enabled", 1);
         let mut world = Self {
             bench,
@@ -218,10 +218,10 @@ impl World {
                 }
             }
         }
-        let posted = self.queues[self.bench.get("posted_vi") as usize].posted.len() as u64;
+        let posted = self.queues[self.bench.get("posted_index") as usize].posted.len() as u64;
         self.collect();
         self.bench.tick();
-        self.bench.set("posted_position", posted % (1 << 14));
+        self.bench.set("posted_row", posted % (1 << 14));
     }
 
     /// Runs until nothing is left to do.
@@ -243,10 +243,10 @@ impl World {
     /// What fetch is told is consumed is what has completed.
     pub fn check_consumed(&mut self) {
         for vi in 0..64 {
-            self.bench.set("consumed_vi", vi);
+            self.bench.set("consumed_index", vi);
             self.step();
             self.bench.eval();
-            assert_eq!(self.bench.get("consumed_position"), self.consumed(vi), "VI {vi}");
+            assert_eq!(self.bench.get("consumed_row"), self.consumed(vi), "VI {vi}");
             assert_eq!(self.ended[vi as usize], self.consumed(vi), "VI {vi}: lost ones end too");
         }
     }

@@ -73,7 +73,7 @@ impl World {
     fn tick(&mut self) {
         self.dut.eval();
         if self.dut.get("free_valid") == 1 {
-            self.freed.push(self.dut.get("free_vi"));
+            self.freed.push(self.dut.get("free"));
         }
         self.dut.tick();
     }
@@ -171,7 +171,7 @@ impl World {
     }
 
     pub fn held(&mut self, vi: u64) -> bool {
-        self.dut.set("held_vi", vi);
+        self.dut.set("held_index", vi);
         self.dut.eval();
         self.dut.get("held") == 1
     }

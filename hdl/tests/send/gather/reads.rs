@@ -175,9 +175,9 @@ impl World {
     /// A cycle; who asks is told how many reads of a VI are complete.
     fn eval(&mut self) {
         self.bench.eval();
-        let vi = self.bench.get("reads_vi");
+        let vi = self.bench.get("reads_index");
         let done = self.readers.get(&vi).map_or(0, |reader| reader.done);
-        self.bench.set("reads_done", done);
+        self.bench.set("reads_row", done);
         self.bench.eval();
     }
 

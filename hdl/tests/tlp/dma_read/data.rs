@@ -50,7 +50,7 @@ impl Host {
         self.spoiled = !last && (self.spoiled || (fault && !early));
         if self.bench.get("retire_valid") == 1 {
             assert!(ends && piece.done);
-            let epoch = self.bench.get("retire_epoch");
+            let epoch = self.bench.get("retire");
             assert_eq!(epoch, u64::from(command.epoch));
             self.retired[epoch as usize] += 1;
         } else {

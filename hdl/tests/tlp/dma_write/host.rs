@@ -97,7 +97,7 @@ impl Host {
         let retire = self.bench.get("retire_valid") == 1;
         assert_eq!(retire, self.retire_due.is_some());
         if let Some(epoch) = self.retire_due.take() {
-            assert_eq!(self.bench.get("retire_epoch"), u64::from(epoch));
+            assert_eq!(self.bench.get("retire"), u64::from(epoch));
             self.retired += 1;
         }
         assert_eq!(self.bench.get("retired"), self.retired & 0xFF);
