@@ -1,6 +1,6 @@
 // Arbiter<4>: the first requester behind the last one taken, and nobody waits for more than three others.
 //
-// watch: after = dut.after.q
+// watch: after = dut.after
 module proof(input wire clock, input wire reset, input wire [3:0] request, input wire advance);
     wire [3:0] grant;
     wire [1:0] index;

@@ -1,7 +1,7 @@
 // Fifo<2 bit, 4 words>: a queue, cycle by cycle, from any reset on.
 //
-// watch: head = dut.head.q
-// watch: tail = dut.tail.q
+// watch: head = dut.head
+// watch: tail = dut.tail
 // watch: row0 = dut.ram.memory[0]
 // watch: row1 = dut.ram.memory[1]
 // watch: row2 = dut.ram.memory[2]

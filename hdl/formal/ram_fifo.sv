@@ -2,8 +2,8 @@
 //
 // A word read in the cycle in which its row is written is arbitrary here ($anyseq in Ram).
 //
-// watch: head = dut.head.q
-// watch: tail = dut.tail.q
+// watch: head = dut.head
+// watch: tail = dut.tail
 // watch: row0 = dut.ram.memory[0]
 // watch: row1 = dut.ram.memory[1]
 // watch: row2 = dut.ram.memory[2]

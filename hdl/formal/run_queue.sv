@@ -1,12 +1,12 @@
 // RunQueue<4 identifiers>: a queue in which each identifier is at most once and no push is lost.
 //
-// watch: wakes = dut.wakes.q
-// watch: woken = dut.woken.q
-// watch: head = dut.head.q
-// watch: tail = dut.tail.q
-// watch: cleared = dut.cleared.q
-// watch: shown = dut.shown.q
-// watch: oldest = dut.oldest_row.q
+// watch: wakes = dut.wakes
+// watch: woken = dut.woken
+// watch: head = dut.head
+// watch: tail = dut.tail
+// watch: cleared = dut.cleared
+// watch: shown = dut.shown
+// watch: oldest = dut.oldest_row
 // watch: row0 = dut.queue.memory[0]
 // watch: row1 = dut.queue.memory[1]
 // watch: row2 = dut.queue.memory[2]

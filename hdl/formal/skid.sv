@@ -1,6 +1,6 @@
 // Skid<2 bit>: a queue of two words with every output from a register.
 //
-// watch: spare = dut.spare.q
+// watch: spare = dut.spare
 module proof(
     input wire clock, input wire reset,
     input wire sink_valid, input wire [1:0] sink, input wire source_ready

@@ -5,7 +5,7 @@
 
 use rust_hdl::prelude::*;
 
-use crate::export::{readable, verilog};
+use crate::export::{reference, verilog};
 use crate::{
     admin, board, complete, dma, doorbell, echo, edge, fetch, interrupt, mac, nic, prims, protect, receive,
     reply, send, vi,
@@ -20,8 +20,8 @@ pub struct Entry {
     pub name: &'static str,
     /// Exports it, with `module top`.
     pub verilog: fn() -> String,
-    /// The same as Verilog that people can read: see `hdl/verilog`.
-    pub readable: fn() -> String,
+    /// The same in the words of RustHDL's own writer: what `equal` compares it with.
+    pub reference: fn() -> String,
     /// Most LUT4 sites it may take: LUT4, two for a carry cell, six for a 16x4 distributed RAM.
     pub lut4: u32,
     /// Most block RAMs (DP16KD) it may take.
@@ -36,7 +36,7 @@ macro_rules! entry {
         Entry {
             name: $name,
             verilog: || verilog($block),
-            readable: || readable($block),
+            reference: || reference($block),
             lut4: $lut4,
             dp16kd: $dp16kd,
             mhz: $mhz,

@@ -15,25 +15,26 @@ fn source() -> &'static Source {
     })
 }
 
-/// The Verilog of a block as `module top`, checked for open signals, loops and writes to inputs.
+/// The Verilog of a block as `module top`, checked for open signals, loops and writes to inputs. `hdl/verilog` writes it.
 ///
 /// It starts with `` `default_nettype none ``: a name that nothing declares is then an error in every tool and not a
 /// silent one-bit wire.
 ///
 /// # Panics
-/// The block is not wired up; the message lists the signals.
+/// The block is not wired up, or says what has no Verilog; the message names it.
 pub fn verilog<B: Block>(mut block: B) -> String {
     check(&mut block);
     framed(&viaduct_verilog::verilog(&block, "top", source()))
 }
 
-/// The same, written to be read. It takes the place of [`verilog`] when all that reads that text reads this one.
+/// The Verilog that RustHDL's own writer gives. It is the reference of the proof that [`verilog`] means what the block says
+/// (`viaduct-export equal`), and nothing is built from it.
 ///
 /// # Panics
-/// The block is not wired up, or says what has no Verilog; the message names it.
-pub fn readable<B: Block>(mut block: B) -> String {
+/// The block is not wired up; the message lists the signals.
+pub fn reference<B: Block>(mut block: B) -> String {
     check(&mut block);
-    framed(&viaduct_verilog::verilog(&block, "top", source()))
+    framed(&generate_verilog_unchecked(&block))
 }
 
 /// Wires a block up where it is: on the stack there is no room for another NIC.
@@ -44,6 +45,7 @@ fn check<B: Block>(block: &mut B) {
     }
 }
 
-fn framed(text: &str) -> String {
+/// The text with what stands round each design.
+pub(crate) fn framed(text: &str) -> String {
     format!("`default_nettype none\n{text}\n`default_nettype wire\n")
 }

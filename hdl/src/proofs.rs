@@ -107,49 +107,54 @@ const RAM: [Mutant; 2] = [
 ];
 
 const FIFO: [Mutant; 6] = [
-    mutant("always ready", "room", "in_ready = ~|(count$q & full);", "in_ready = 1'b1;"),
-    mutant("takes a word when full", "number", "push = in_valid & ~|(count$q & full);", "push = in_valid;"),
-    mutant("shows odd levels only", "show", "out_valid = |count$q;", "out_valid = count$q[0];"),
-    mutant("shows the newest slot", "order", "ram$read_address = head$q;", "ram$read_address = tail$q;"),
+    mutant("always ready", "room", "in_ready = ~(|(count & full));", "in_ready = 1'b1;"),
+    mutant("takes a word when full", "number", "push = in_valid & ~(|(count & full));", "push = in_valid;"),
+    mutant("shows odd levels only", "show", "out_valid = |count;", "out_valid = count[0];"),
+    mutant("shows the newest slot", "order", ".read_address(head),", ".read_address(tail),"),
     mutant(
         "skips a slot when the pointer wraps",
         "order",
-        "tail$d = tail$q + 32'h1;",
-        "tail$d = &tail$q ? 2'h1 : tail$q + 32'h1;",
+        "tail <= tail + 2'd1;",
+        "tail <= &tail ? 2'd1 : tail + 2'd1;",
     ),
-    mutant("reset leaves the level", "number", "count$d = ((32'h0) & 3'h7);", "count$d = count$q;"),
+    mutant("reset leaves the level", "number", "count <= 3'd0;", "count <= count;"),
 ];
 
 const RAM_FIFO: [Mutant; 7] = [
-    mutant("always ready", "room", "in_ready = ~|(count$q & full);", "in_ready = 1'b1;"),
-    mutant("takes a word when full", "number", "push = in_valid & ~|(count$q & full);", "push = in_valid;"),
+    mutant("always ready", "room", "in_ready = ~(|(count & full));", "in_ready = 1'b1;"),
+    mutant("takes a word when full", "number", "push = in_valid & ~(|(count & full));", "push = in_valid;"),
     mutant(
         "shows a word while it is being written",
         "order",
-        "valid$d = tail$q != shown;",
-        "valid$d = (tail$q + {2'b0, push}) != shown;",
+        "valid <= tail != shown;",
+        "valid <= (tail + {2'b0, push}) != shown;",
     ),
-    mutant("shows a word that is not there", "show", "valid$d = tail$q != shown;", "valid$d = 1'b1;"),
+    mutant("shows a word that is not there", "show", "valid <= tail != shown;", "valid <= 1'b1;"),
     mutant(
         "the word on show is read again from the slot before it",
         "order",
-        "ram$read_address = ((shown) & 2'h3);",
-        "ram$read_address = ((head$q) & 2'h3);",
+        ".read_address(shown[1:0]),",
+        ".read_address(head[1:0]),",
     ),
     mutant(
         "the slot of the word on show is written when the pointer wraps",
         "order",
-        "ram$write_address = ((tail$q) & 2'h3);",
-        "ram$write_address = tail$q[2] ? 2'h0 : tail$q[1:0];",
+        ".write_address(tail[1:0]),",
+        ".write_address(tail[2] ? 2'd0 : tail[1:0]),",
     ),
-    mutant("reset leaves the level", "number", "count$d = ((32'h0) & 3'h7);", "count$d = count$q;"),
+    mutant("reset leaves the level", "number", "count <= 3'd0;", "count <= count;"),
 ];
 
 const SKID: [Mutant; 4] = [
-    mutant("always ready", "room", "in_ready = ~spare_valid$q;", "in_ready = 1'b1;"),
-    mutant("drops the second word", "show", "shown_valid$d = push | spare_valid$q;", "shown_valid$d = push;"),
-    mutant("does not hold the second word", "order", "if (~spare_valid$q) begin", "if (1'b1) begin"),
-    mutant("shows the third word for the second", "order", "shown$d = spare$q;", "shown$d = in_data;"),
+    mutant("always ready", "room", "in_ready = ~spare_valid;", "in_ready = 1'b1;"),
+    mutant("drops the second word", "show", "shown_valid <= push | spare_valid;", "shown_valid <= push;"),
+    mutant(
+        "does not hold the second word",
+        "order",
+        "if (~spare_valid) spare <= in_data;",
+        "spare <= in_data;",
+    ),
+    mutant("shows the third word for the second", "order", "shown <= spare;", "shown <= in_data;"),
 ];
 
 const ARBITER: [Mutant; 9] = [
@@ -157,15 +162,15 @@ const ARBITER: [Mutant; 9] = [
     mutant("grants those below too", "asked", "chosen = pool & ~less;", "chosen = pool ^ less;"),
     mutant("grants everybody in the pool", "one", "grant = chosen;", "grant = pool;"),
     mutant("grants preferred requesters only", "busy", "grant = chosen;", "grant = chosen & preferred;"),
-    mutant("wrong bit of the index", "number", "number = number | weight$1;", "number = number | weight$0;"),
-    mutant("an index with no grant", "idle", "number = ((32'h0) & 2'h3);", "number = weight$0;"),
-    mutant("the one taken goes first again", "turn", "after$d = ~(pool ^ less);", "after$d = ~less;"),
-    mutant("the one taken goes first again", "fair", "after$d = ~(pool ^ less);", "after$d = ~less;"),
+    mutant("wrong bit of the index", "number", "number = number | weight_1;", "number = number | weight_0;"),
+    mutant("an index with no grant", "idle", "number = 2'd0;", "number = weight_0;"),
+    mutant("the one taken goes first again", "turn", "after <= ~(pool ^ less);", "after <= ~less;"),
+    mutant("the one taken goes first again", "fair", "after <= ~(pool ^ less);", "after <= ~less;"),
     mutant(
         "priority never moves past requester 2",
         "fair",
-        "if (advance & |request) begin",
-        "if (advance & ~request[3]) begin",
+        "if (advance & (|request)) after",
+        "if (advance & ~request[3]) after",
     ),
 ];
 
@@ -174,38 +179,33 @@ const RUN_QUEUE: [Mutant; 8] = [
     mutant(
         "loses a push while another is popped",
         "show",
-        "push = wakes$q & (pushed$read_data == popped$read_data);",
-        "push = wakes$q & (pushed$read_data == popped$read_data) & ~pop;",
+        "push = wakes & (pushed_read_data == popped_read_data);",
+        "push = wakes & (pushed_read_data == popped_read_data) & ~pop;",
     ),
     mutant(
         "queues what is inside again",
         "show",
-        "push = wakes$q & (pushed$read_data == popped$read_data);",
-        "push = wakes$q;",
+        "push = wakes & (pushed_read_data == popped_read_data);",
+        "push = wakes;",
     ),
-    mutant("forgets what is on its way", "kept_back", "held = wakes$q | shown$q;", "held = shown$q;"),
+    mutant("forgets what is on its way", "kept_back", "held = wakes | shown;", "held = shown;"),
     mutant(
         "does not clear its memory",
         "show",
-        "pushed$write_enable = push | clearing;",
-        "pushed$write_enable = push;",
+        "pushed_write_enable = push | clearing;",
+        "pushed_write_enable = push;",
     ),
     mutant(
         "the pop forgets which way the bit turned",
         "show",
-        "popped$write_data = oldest_bit & ~clearing;",
-        "popped$write_data = ~oldest_bit & ~clearing;",
+        "popped_write_data = oldest_bit & ~clearing;",
+        "popped_write_data = ~oldest_bit & ~clearing;",
     ),
-    mutant(
-        "shows another identifier",
-        "order",
-        "queue$read_address = ((head$q) & 2'h3);",
-        "queue$read_address = ((tail$q) & 2'h3);",
-    ),
+    mutant("shows another identifier", "order", ".read_address(head[1:0]),", ".read_address(tail[1:0]),"),
     mutant(
         "skips a row when the pointer wraps",
         "order",
-        "queue$write_address = ((tail$q) & 2'h3);",
-        "queue$write_address = tail$q[2] ? 2'h0 : tail$q[1:0];",
+        ".write_address(tail[1:0]),",
+        ".write_address(tail[2] ? 2'd0 : tail[1:0]),",
     ),
 ];

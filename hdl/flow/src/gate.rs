@@ -1,4 +1,4 @@
-//! The lint gate: no latch, no combinational loop, nothing undriven, nothing Verilator objects to.
+//! The lint gate: no latch, no combinational loop, nothing undriven, nothing that Verilator, yosys or Icarus warns of.
 
 use std::process::Command;
 
@@ -7,22 +7,20 @@ use anyhow::Result;
 use super::tool;
 
 /// What Verilator's `-Wall` may say about every block, and why.
-const WAIVED: [(&str, &str); 7] = [
-    ("WIDTH", "RustHDL writes literals and casts without widths; the source lint guards what matters"),
-    ("UNUSEDPARAM", "every enum is declared in every module that sees a signal of its type"),
+const WAIVED: [(&str, &str); 5] = [
     ("UNUSEDSIGNAL", "a bundle crosses a block whole, and a block reads the fields it needs"),
     ("CMPCONST", "an unrolled loop compares with its first and last number"),
-    ("UNOPTFLAT", "a loop of whole vectors is slow to simulate, not wrong; yosys looks for loops of bits"),
+    ("PINCONNECTEMPTY", "an output that nobody listens to is named at the instance, with nothing behind it"),
     ("VARHIDDEN", "an instance has its field's name, as a port below may; no module refers to one above it"),
-    ("DECLFILENAME", "RustHDL puts all modules of a block into one file"),
+    ("DECLFILENAME", "a block and the modules within it are one file, `top.v`"),
 ];
 
-/// What yosys must not say, and what it means.
-const REFUSED: [(&str, &str); 3] = [
-    ("Latch inferred for", "a signal is not assigned on every path"),
-    ("is implicitly declared", "a name was pasted that nothing declares"),
-    ("Found and reported", ""),
-];
+/// What yosys must not say but for warnings, and what it means.
+const REFUSED: [(&str, &str); 2] =
+    [("Latch inferred for", "a signal is not assigned on every path"), ("Found and reported", "")];
+
+/// Icarus' words for its front end alone, with all warnings, for the Verilog of 2005.
+const ICARUS: [&str; 7] = ["-Wall", "-g2005", "-t", "null", "-s", "top", "top.v"];
 
 /// Down to gates, so that a loop is one of bits and not of whole vectors. But for the large profile: its logic is the
 /// board's, where loops are looked for, and its memories would take a minute. Gates are not made fewer before they are looked at: what a
@@ -45,8 +43,9 @@ pub fn check(name: &str, verilog: &str) -> Result<Vec<String>> {
     let versions = [
         tool::text(&tool::run(Command::new(tool::yosys()).arg("-V"))?),
         tool::text(&tool::run(Command::new(tool::verilator()).arg("--version"))?),
+        tool::text(&tool::run(Command::new(tool::icarus()).arg("-V"))?),
     ];
-    let inputs = format!("{}{SCRIPT}\n{REFUSED:?}\n{flags:?}\n{verilog}", versions.concat());
+    let inputs = format!("{}{SCRIPT}\n{REFUSED:?}\n{flags:?}\n{ICARUS:?}\n{verilog}", versions.concat());
     let found = tool::once("lint", name, &inputs, |folder| {
         tool::write(&folder.join("top.v"), verilog)?;
         let mut wrong = Vec::new();
@@ -57,6 +56,11 @@ pub fn check(name: &str, verilog: &str) -> Result<Vec<String>> {
         let output = tool::run(Command::new(tool::verilator()).args(&flags).current_dir(folder))?;
         if !output.status.success() {
             wrong.push(format!("verilator:\n{}", tool::text(&output).trim_end()));
+        }
+        let output = tool::run(Command::new(tool::icarus()).args(ICARUS).current_dir(folder))?;
+        let said = tool::text(&output);
+        if !output.status.success() || !said.is_empty() {
+            wrong.push(format!("icarus:\n{}", said.trim_end()));
         }
         Ok(wrong.join("\n"))
     })?;
@@ -76,7 +80,7 @@ fn complaints(log: &str) -> Vec<String> {
                 wrong.push(format!("yosys: {} {meaning}", line.trim()).trim_end().to_owned());
             }
         }
-        if line.starts_with("Warning:") && (line.contains("loop") || line.contains("driver")) {
+        if line.contains("Warning: ") {
             wrong.push(format!("yosys: {}", line.trim()));
         }
     }

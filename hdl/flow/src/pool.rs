@@ -61,7 +61,7 @@ mod tests {
     use anyhow::bail;
 
     fn block(name: &'static str, verilog: fn() -> String) -> Entry {
-        Entry { name, verilog, readable: verilog, lut4: 0, dp16kd: 0, mhz: 0 }
+        Entry { name, verilog, reference: verilog, lut4: 0, dp16kd: 0, mhz: 0 }
     }
 
     #[test]

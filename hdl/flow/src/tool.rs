@@ -1,4 +1,4 @@
-//! Running yosys and Verilator.
+//! Running yosys, Verilator and Icarus Verilog.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,11 @@ pub fn yosys() -> String {
 /// Verilator: `VERILATOR` if set, else the one on PATH.
 pub fn verilator() -> String {
     std::env::var("VERILATOR").unwrap_or_else(|_| "verilator".into())
+}
+
+/// Icarus Verilog: `IVERILOG` if set, else the one on PATH.
+pub fn icarus() -> String {
+    std::env::var("IVERILOG").unwrap_or_else(|_| "iverilog".into())
 }
 
 /// Runs a program to its end, whether it succeeds or not.

@@ -12,7 +12,7 @@
 //!
 //! Tests: what is inside has its own; this is built by `viaduct-export board`.
 
-use super::{Pll, Start, Wiring, ADDRESS, STATION};
+use super::{Pad, Pll, Start, Wiring, ADDRESS, STATION};
 use crate::echo::Echo;
 use crate::prims::Number;
 use rust_hdl::prelude::*;
@@ -45,7 +45,7 @@ pub struct EchoBoard<const L: usize, const LOW: u64> {
     pll: Pll,
     start: Start,
     echo: Echo,
-    mdio: TristateBuffer<Bits<1>>,
+    mdio: Pad,
     level: Number<L, LOW>,
     station: Number<48, { STATION }>,
     address: Number<32, { ADDRESS }>,
@@ -65,7 +65,7 @@ impl<const L: usize, const LOW: u64> EchoBoard<L, LOW> {
 impl<const L: usize, const LOW: u64> Logic for EchoBoard<L, LOW> {
     #[hdl_gen]
     fn update(&mut self) {
-        Signal::<InOut, Bits<1>>::link(&mut self.phy_mdio, &mut self.mdio.bus);
+        Signal::<InOut, Bits<1>>::link(&mut self.phy_mdio, &mut self.mdio.pad);
         self.pll.clock_in.next = self.clock_in.val();
         self.start.clock.next = self.pll.clock_out.val();
         self.start.locked.next = self.pll.locked.val();
@@ -81,12 +81,9 @@ impl<const L: usize, const LOW: u64> Logic for EchoBoard<L, LOW> {
         self.phy_tx_data.next = self.echo.pads_tx_data.val();
         self.phy_tx_control.next = self.echo.pads_tx_control.val();
         self.phy_mdc.next = self.echo.mdc.val();
-        self.mdio.write_enable.next = self.echo.mdio_enable.val();
-        self.mdio.write_data.next = bits::<1>(0);
-        if self.echo.mdio_out.val() {
-            self.mdio.write_data.next = bits::<1>(1);
-        }
-        self.echo.mdio_in.next = self.mdio.read_data.val().any();
+        self.mdio.enable.next = self.echo.mdio_enable.val();
+        self.mdio.out_data.next = self.echo.mdio_out.val();
+        self.echo.mdio_in.next = self.mdio.in_data.val();
         self.phy_reset_n.next = self.start.phy_reset_n.val();
         self.lights.next = bit_cast::<L, 4>(self.echo.lights.val()) ^ self.level.val();
     }

@@ -1,7 +1,7 @@
 //! Every board and what can be built for it.
 
 use super::{EchoBoard, NicBoard, Oscillator, Wiring, WithReference};
-use crate::export::verilog;
+use crate::export::{framed, verilog};
 
 /// One top of one board. Its pins are in `constraints/<board>/<top>.lpf`.
 pub struct Target {
@@ -73,17 +73,13 @@ pub fn all() -> Vec<Target> {
     ]
 }
 
-/// The NIC's core in a board's top.
-const CORE: &str = "top$card$nic";
+/// The instances that lead from a board's top to the NIC's core.
+const CORE: [&str; 2] = ["card", "nic"];
 
 /// The text of the NIC's core alone, as [`verilog`](crate::export::verilog) gives it, out of a board's top; none if there is no NIC in it.
 ///
-/// RustHDL writes a module for every instance and names it by its way down from the top: so the same core has other names
-/// in another top, and nothing else.
+/// It is the module of that instance and all modules below it, whoever else uses them, in the order of their use. Only the outermost has
+/// another name.
 pub fn core_of(top: &str) -> Option<String> {
-    let from = top.find(&format!("module {CORE}("))?;
-    let last = top.rfind(&format!("endmodule // {CORE}"))?;
-    let to = last + top[last..].find('\n').unwrap_or(top.len() - last);
-    let core = top[from..to].replace(CORE, "top");
-    Some(format!("`default_nettype none\n\n\n{core}\n\n`default_nettype wire\n"))
+    viaduct_verilog::part(top, &CORE).map(|core| framed(&core))
 }

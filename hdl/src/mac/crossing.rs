@@ -56,12 +56,13 @@ always @(posedge clock) begin
    out_data <= first;
 `ifdef VERILATOR
    before_edge <= in_data;
-   first <= in_data ^ ((in_data ^ before_edge) & $urandom);
+   first <= in_data ^ ((in_data ^ before_edge) & {width}'($urandom));
 `else
    first <= in_data;
 `endif
 end
 ",
+            width = W,
             high = W - 1
         ))
     }

@@ -47,7 +47,7 @@ impl<T: Synth, const N: usize> Logic for LutRam<T, N> {
 reg [{high}:0] memory [{last}:0];
 
 always @(posedge clock) if (write_enable) memory[write_address] <= write_data;
-always @(*) read_data = memory[read_address];
+assign read_data = memory[read_address];
 ",
             high = T::BITS - 1,
             last = (1u64 << N) - 1,

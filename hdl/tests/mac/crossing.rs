@@ -33,9 +33,9 @@ fn the_queue_loses_nothing_and_makes_nothing() {
 fn a_queue_that_looks_too_soon_or_never_is_full_is_found_out() {
     let text = verilog(AsyncFifo::<Bits<32>, 4, 5>::default());
     for (from, to) in [
-        ("room$d = full_head != tail_gray$q", "room$d = 1'b1"),
+        ("room <= full_head != tail_gray;", "room <= 1'b1;"),
         // The count goes over before the word is there.
-        ("tail_gray$d = tail_gray$q", "tail_gray$d = tail_after_gray"),
+        ("if (push) begin", "tail_gray <= tail_after_gray;\nif (push) begin"),
     ] {
         assert_eq!(text.matches(from).count(), 1, "{from}");
         let wrong = carry(&text.replace(from, to), seed("mutant"), (640, 641), 4000);

@@ -7,6 +7,7 @@ use rust_hdl::core::ast::Verilog;
 use crate::expression::identifier;
 use crate::flip_flop::register;
 use crate::module::{Child, Custom, Module, Through};
+use crate::part;
 use crate::print;
 use crate::source::{snake, Described, Source};
 use crate::tree::Instance;
@@ -23,6 +24,8 @@ struct Done {
     name: String,
     /// The text with a placeholder for the name.
     text: String,
+    /// The modules of the blocks within, in their order.
+    inner: Vec<String>,
 }
 
 /// Stands for the module's name in its text until it has one.
@@ -59,7 +62,8 @@ impl<'a> Emitter<'a> {
             }
         };
         let text = print::text(&module, NAME, described);
-        (self.name(wanted, text), module.through)
+        let inner = module.inner.iter().map(|inner| inner.module.clone()).collect();
+        (self.name(wanted, text, inner), module.through)
     }
 
     fn custom(&self, instance: &Instance, text: &str, outputs_are_variables: bool) -> Module {
@@ -106,6 +110,12 @@ impl<'a> Emitter<'a> {
         children
     }
 
+    /// The generic arguments of the outermost block by its parameters' names, as they are called in modules' names.
+    pub fn arguments(&self, block: &Described, arguments: &[String]) -> BTreeMap<String, String> {
+        let name = |argument: &String| self.argument_name(argument, &BTreeMap::new(), Some(block));
+        block.parameters.iter().cloned().zip(arguments.iter().map(name)).collect()
+    }
+
     /// What a generic argument is called in a module's name: `Bits<8>` is `8`, `Word` is `word`. `known` are the arguments of the block
     /// that says so.
     fn argument_name(
@@ -134,7 +144,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// The name of the module with this text: that of an equal one, or a new one.
-    fn name(&mut self, wanted: &str, text: String) -> String {
+    fn name(&mut self, wanted: &str, text: String, inner: Vec<String>) -> String {
         let numbered =
             |name: &str| name.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || is_number(rest));
         if let Some(equal) = self.done.iter().find(|done| numbered(&done.name) && done.text == text) {
@@ -146,13 +156,20 @@ impl<'a> Emitter<'a> {
             number += 1;
             name = format!("{wanted}_{number}");
         }
-        self.done.push(Done { name: name.clone(), text });
+        self.done.push(Done { name: name.clone(), text, inner });
         name
     }
 
-    /// All modules, the outermost first, and the cells that they need.
-    pub fn finish(self) -> String {
-        let modules = self.done.iter().rev().map(|done| done.text.replace(NAME, &done.name));
+    /// The module `top` and those below it, each where it is first used, and the cells that they need.
+    pub fn finish(self, top: &str) -> String {
+        let inner: BTreeMap<&str, Vec<&str>> = self
+            .done
+            .iter()
+            .map(|done| (done.name.as_str(), done.inner.iter().map(String::as_str).collect()))
+            .collect();
+        let texts: BTreeMap<&str, String> =
+            self.done.iter().map(|done| (done.name.as_str(), done.text.replace(NAME, &done.name))).collect();
+        let modules = part::below(top, &inner).into_iter().map(|name| texts[name].clone());
         modules.chain(self.cells.iter().cloned()).collect::<Vec<_>>().join("\n")
     }
 }

@@ -19,15 +19,15 @@ mod flip_flop;
 mod loops;
 mod lower;
 mod module;
+mod part;
 mod print;
 mod source;
 mod statement;
 mod tree;
 
-use std::collections::BTreeMap;
-
 use rust_hdl::prelude::Block;
 
+pub use part::part;
 pub use source::{Described, Source};
 
 /// The Verilog of `block`, whose outermost module is called `name`. `source` describes the block's crate.
@@ -36,8 +36,10 @@ pub use source::{Described, Source};
 /// The block uses what has no Verilog, or has signals whose names become the same; the message names them.
 pub fn verilog<B: Block>(block: &B, name: &str, source: &Source) -> String {
     let instance = tree::Instance::of(block);
-    let described = source.at(std::any::type_name::<B>());
+    let type_name = std::any::type_name::<B>();
+    let described = source.at(type_name);
     let mut emitter = emit::Emitter::new(source);
-    emitter.module(&instance, name, described, &BTreeMap::new());
-    emitter.finish()
+    let arguments = described.map(|block| emitter.arguments(block, &source::arguments(type_name)));
+    let (top, _) = emitter.module(&instance, name, described, &arguments.unwrap_or_default());
+    emitter.finish(&top)
 }

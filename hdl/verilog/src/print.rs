@@ -56,27 +56,25 @@ impl Printer<'_> {
         self.line(0, &format!("module {name} ("));
     }
 
-    /// What the source says of a field, as comments.
-    fn comments(&mut self, depth: usize, field: &str) {
-        let lines: Vec<String> = self
-            .described
-            .and_then(|described| described.fields.get(self::field(field)))
-            .map(|field| field.documentation.clone())
-            .unwrap_or_default();
-        for line in lines {
+    /// What the source says of a field, as comments; once for those that are several of it, the signals of a stream or the elements of an
+    /// array, and stand together.
+    fn comments<'n>(&mut self, said: &mut Option<&'n str>, name: &'n str) {
+        let own = field(name);
+        if said.replace(own) == Some(own) {
+            return;
+        }
+        let known = self.described.and_then(|described| described.fields.get(own));
+        for line in known.map(|field| field.documentation.as_slice()).unwrap_or_default() {
             let line = format!("// {line}");
-            self.line(depth, line.trim_end());
+            self.line(1, line.trim_end());
         }
     }
 
     fn ports(&mut self, module: &Module) {
         let procedural = procedural(module);
+        let mut said = None;
         for (number, port) in module.ports.iter().enumerate() {
-            // The signals of a stream stand together below what is said of it.
-            let before = number.checked_sub(1).map(|before| field(&module.ports[before].name));
-            if before != Some(field(&port.name)) {
-                self.comments(1, &port.name);
-            }
+            self.comments(&mut said, &port.name);
             let direction = match port.kind {
                 AtomKind::InputParameter => "input  wire",
                 AtomKind::InOutParameter => "inout  wire",
@@ -124,7 +122,8 @@ impl Printer<'_> {
                 });
             }
         }
-        module.inner.iter().for_each(|inner| self.inner(inner));
+        let mut said = None;
+        module.inner.iter().for_each(|inner| self.inner(&mut said, inner));
         module.clocked.iter().for_each(|clocked| self.clocked(clocked));
     }
 
@@ -132,8 +131,9 @@ impl Printer<'_> {
         if !numbers.is_empty() {
             self.line(0, "");
         }
+        let mut said = None;
         for (name, value, width) in numbers {
-            self.comments(1, name);
+            self.comments(&mut said, name);
             let value = Expression::number(value.clone(), *width).text();
             self.line(1, &format!("localparam {}{} = {value};", range(*width), identifier(name)));
         }
@@ -143,8 +143,9 @@ impl Printer<'_> {
         if !module.registers.is_empty() {
             self.line(0, "");
         }
+        let mut said = None;
         for register in &module.registers {
-            self.comments(1, &register.name);
+            self.comments(&mut said, &register.name);
             let initial = Expression::number(register.initial.clone(), register.width).text();
             let name = identifier(&register.name);
             self.line(1, &format!("reg  {}{name} = {initial};", range(register.width)));
@@ -153,19 +154,24 @@ impl Printer<'_> {
             self.line(0, "");
         }
         let procedural = procedural(module);
+        let blocks = module.inner.iter().map(|inner| &inner.name);
+        let others: BTreeSet<&str> = blocks
+            .chain(module.registers.iter().map(|register| &register.name))
+            .map(|name| field(name))
+            .collect();
+        let mut said = None;
         for (name, width) in &module.nets {
-            let is_own = !name.contains('$');
-            if is_own {
-                self.comments(1, name);
+            if !others.contains(field(name)) {
+                self.comments(&mut said, name);
             }
             let kind = if procedural.contains(name.as_str()) { "reg " } else { "wire" };
             self.line(1, &format!("{kind} {}{};", range(*width), identifier(name)));
         }
     }
 
-    fn inner(&mut self, inner: &Inner) {
+    fn inner<'n>(&mut self, said: &mut Option<&'n str>, inner: &'n Inner) {
         self.line(0, "");
-        self.comments(1, &inner.name);
+        self.comments(said, &inner.name);
         self.line(1, &format!("{} {} (", inner.module, identifier(&inner.name)));
         for (number, (port, to)) in inner.connections.iter().enumerate() {
             let comma = if number + 1 < inner.connections.len() { "," } else { "" };
@@ -254,6 +260,10 @@ impl Printer<'_> {
                 }
             }
         }
+        if !is_full(arms) {
+            // The type has no other state: nothing changes.
+            self.line(depth + 1, "default: ;");
+        }
         self.line(depth, "endcase");
     }
 }
@@ -261,6 +271,17 @@ impl Printer<'_> {
 /// The field of the block that a signal is of: `keeps` of `keeps$0$data`.
 pub fn field(name: &str) -> &str {
     name.split('$').next().unwrap_or(name)
+}
+
+/// Whether there is an arm for each value.
+fn is_full(arms: &[(Option<Expression>, Vec<Statement>)]) -> bool {
+    let bits = |label: &Expression| match label {
+        Expression::Literal { width, .. } | Expression::Named { width, .. } => *width,
+        _ => usize::MAX,
+    };
+    let labels: Option<Vec<usize>> = arms.iter().map(|(label, _)| label.as_ref().map(bits)).collect();
+    // Without a label for all others there is one for each.
+    labels.is_none_or(|bits| bits.first().is_some_and(|bits| *bits < 32 && arms.len() >= 1 << bits))
 }
 
 /// The signals that processes drive.

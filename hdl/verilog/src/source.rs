@@ -209,14 +209,26 @@ fn field(field: &syn::Field) -> Option<(String, Field)> {
     }
     let syn::Type::Path(path) = kind else { return None };
     let segment = path.path.segments.last()?;
-    let arguments = match &segment.arguments {
-        syn::PathArguments::AngleBracketed(list) => {
-            list.args.iter().map(|argument| argument.to_token_stream().to_string().replace(' ', "")).collect()
-        }
-        _ => Vec::new(),
-    };
     let documentation = documentation(&field.attrs);
-    Some((name, Field { documentation, kind: segment.ident.to_string(), arguments }))
+    Some((name, Field { documentation, kind: segment.ident.to_string(), arguments: arguments_of(segment) }))
+}
+
+/// The generic arguments of the type that `std::any::type_name` gives.
+pub fn arguments(type_name: &str) -> Vec<String> {
+    let parsed: Option<syn::TypePath> = syn::parse_str(type_name).ok();
+    parsed.as_ref().and_then(|kind| kind.path.segments.last()).map(arguments_of).unwrap_or_default()
+}
+
+/// The generic arguments behind a type's name: `Bits<8>`, `Word`, `4`, without the modules that they are in.
+fn arguments_of(segment: &syn::PathSegment) -> Vec<String> {
+    let syn::PathArguments::AngleBracketed(list) = &segment.arguments else { return Vec::new() };
+    let text = |argument: &syn::GenericArgument| match argument {
+        syn::GenericArgument::Type(syn::Type::Path(kind)) if kind.path.segments.len() > 1 => {
+            kind.path.segments.last().to_token_stream()
+        }
+        other => other.to_token_stream(),
+    };
+    list.args.iter().map(|argument| text(argument).to_string().replace(' ', "")).collect()
 }
 
 /// The lines of `///` or `//!`.

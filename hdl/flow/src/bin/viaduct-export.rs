@@ -179,7 +179,7 @@ fn lint(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Proves every block's readable Verilog equal to RustHDL's.
+/// Proves every block's Verilog equal to what RustHDL's own writer gives.
 fn compare(arguments: &Arguments) -> Result<()> {
     let blocks = arguments.of(blocks::all().into_iter().chain(blocks::tops()).collect())?;
     let mut differ = Vec::new();

@@ -1,10 +1,10 @@
-//! Whether a block's readable Verilog is the block that RustHDL's own writer gives: the same registers with the same values at power-up,
+//! Whether a block's Verilog is the block that RustHDL's own writer gives: the same registers with the same values at power-up,
 //! and the same logic between registers, memories and ports.
 //!
 //! ```text
-//!   verilog  ──► flat netlist ──► cut at registers and memories ──┐
-//!                                                                 ├──► logic that abc compares
-//!   readable ──► flat netlist ──► cut at registers and memories ──┘
+//!   reference ──► flat netlist ──► cut at registers and memories ──┐
+//!                                                                  ├──► logic that abc compares
+//!   verilog   ──► flat netlist ──► cut at registers and memories ──┘
 //! ```
 //! Registers have one name in both, so nothing is left to find: what is compared has no memory of its own, and abc's answer is a proof.
 
@@ -31,8 +31,8 @@ const GATES: &str = "setundef -undriven -zero; techmap; opt -fast; aigmap; opt_c
 /// They differ; the message says where. Or a tool is missing.
 pub fn check(block: &Entry) -> Result<String> {
     let folder = tool::scratch("equal", block.name)?;
-    let mut old = read(&folder, "old", &(block.verilog)())?;
-    let mut new = read(&folder, "new", &(block.readable)())?;
+    let mut old = read(&folder, "old", &(block.reference)())?;
+    let mut new = read(&folder, "new", &(block.verilog)())?;
     if old.is_memory() && new.is_memory() {
         return Ok("a memory, which both keep as its author wrote it".into());
     }
@@ -101,7 +101,7 @@ mod tests {
     };
 
     fn compare(old: fn() -> String, new: fn() -> String, name: &'static str) -> Result<String> {
-        check(&Entry { name, verilog: old, readable: new, lut4: 0, dp16kd: 0, mhz: 0 })
+        check(&Entry { name, verilog: new, reference: old, lut4: 0, dp16kd: 0, mhz: 0 })
     }
 
     fn stream([valid, data]: [&str; 2]) -> String {

@@ -155,3 +155,36 @@ fn what_is_read_before_its_last_value_stays_in_its_order() {
     let text = proved(Between::default());
     has(&text, &["assign late = work;", "early = work;"]);
 }
+
+/// An arm for each state, which are fewer than the numbers of their width.
+#[derive(LogicBlock, Default)]
+struct Each {
+    state: Signal<In, State>,
+    bit: Signal<In, Bits<1>>,
+    lively: Signal<Out, Bits<2>>,
+    other: Signal<Out, bool>,
+}
+
+impl Logic for Each {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.lively.next = bits::<2>(0);
+        match self.state.val() {
+            State::Idle => self.lively.next = bits::<2>(1),
+            State::Runs => self.lively.next = bits::<2>(2),
+            State::Rests => self.lively.next = bits::<2>(3),
+        }
+        match self.bit.val().index() {
+            0 => self.other.next = true,
+            1 => self.other.next = false,
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_case_says_what_becomes_of_the_other_numbers() {
+    let text = proved(Each::default());
+    has(&text, &["State_Rests: lively = 2'd3;", "1'b1: other = 1'b0;"]);
+    assert_eq!(text.matches("default: ;").count(), 2, "{text}");
+}

@@ -68,6 +68,40 @@ fn a_type_of_block_is_one_module_and_plain_signals_go_straight_in() {
     assert_eq!(text.matches("module keep_8 (").count(), 1, "{text}");
 }
 
+/// As wide as it is told.
+#[derive(LogicBlock, Default)]
+struct Wide<T: Synth, const N: usize> {
+    clock: Signal<In, Clock>,
+    data: Signal<In, T>,
+    /// What is held.
+    ///
+    /// Two words.
+    words: [Signal<Out, T>; 2],
+    number: Signal<Out, Bits<N>>,
+    keep: Keep<T>,
+    count: Keep<Bits<N>>,
+}
+
+impl<T: Synth, const N: usize> Logic for Wide<T, N> {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, keep, count);
+        self.keep.data.next = self.data.val();
+        self.words[0].next = self.data.val();
+        self.words[1].next = self.keep.kept.val();
+        self.count.data.next = self.count.kept.val() + 1;
+        self.number.next = self.count.kept.val();
+    }
+}
+
+#[test]
+fn the_outermost_block_hands_its_parameters_on() {
+    let text = proved(Wide::<Bits<8>, 3>::default());
+    has(&text, &["keep_8 keep (", "keep_3 count ("]);
+    // What is said of an array is said once.
+    assert_eq!(text.matches("// Two words.").count(), 1, "{text}");
+}
+
 /// A block whose output hangs on its input in the same cycle, twice in a ring that is none.
 #[derive(LogicBlock, Default)]
 struct Invert {

@@ -1,0 +1,55 @@
+//! A pad that a board drives or listens to.
+//!
+//! ```text
+//!  enable, out_data ──►┌─────┐◄──► pad
+//!          in_data ◄───│ Pad │
+//!                      └─────┘
+//! ```
+//! Contract: the pad shows `out_data` while `enable`, and is left alone otherwise; `in_data` is what is on it.
+//!
+//! Latency: none.
+//!
+//! How: ECP5's BB when synthesised; in Verilator what it does. The pad must be connected to a pin and to nothing else.
+//!
+//! Tests: none but the build for a board: what drives it, the MAC's management, has its own.
+
+use rust_hdl::prelude::*;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Pad {
+    /// The pin.
+    pub pad: Signal<InOut, Bits<1>>,
+    /// Whether the pad shows `out_data`.
+    pub enable: Signal<In, bool>,
+    /// What it is to show.
+    pub out_data: Signal<In, bool>,
+    /// What is on it.
+    pub in_data: Signal<Out, bool>,
+}
+
+impl Logic for Pad {
+    fn update(&mut self) {}
+
+    fn connect(&mut self) {
+        self.pad.connect();
+        self.in_data.connect();
+    }
+
+    fn hdl(&self) -> Verilog {
+        Verilog::Wrapper(Wrapper {
+            code: "\
+`ifdef VERILATOR
+assign pad = enable ? out_data : 1'bz;
+assign in_data = pad;
+`else
+BB cell_0(.B(pad), .I(out_data), .T(~enable), .O(in_data));
+`endif
+"
+            .into(),
+            cores: "`ifndef VERILATOR\n`ifndef CELL_BB\n`define CELL_BB\n(* blackbox *)\n\
+                    module BB(B, I, T, O);\ninout B;\ninput I, T;\noutput O;\nendmodule\n`endif\n`endif\n"
+                .into(),
+        })
+    }
+}
