@@ -241,7 +241,7 @@ impl Logic for Nic {
         // The agent's side: registers, commands, commits.
         FlowSource::<Bits<6>>::join(&mut self.registers.counter, &mut self.counters.read);
         FlowSource::<Bits<36>>::join(&mut self.counters.read_value, &mut self.registers.counter_value);
-        FlowSource::<Bits<VECTOR_ROW_LOG2>>::join(&mut self.registers.vector, &mut self.vectors.load);
+        FlowSource::<Bits<VECTOR_ROW_LOG2>>::join(&mut self.registers.vector_row, &mut self.vectors.load);
         FlowSource::<Bits<64>>::join(&mut self.vectors.load_value, &mut self.registers.vector_value);
         FlowSource::<Bits<32>>::join(&mut self.registers.command, &mut self.command.command);
         StationSource::join(&mut self.registers.station, &mut self.receive.station);
@@ -288,7 +288,7 @@ impl Logic for Nic {
         FlowSource::<StateWrite>::join(&mut self.vi_state.state, &mut self.receive.state);
         FlowSource::<StateWrite>::join(&mut self.vi_state.state, &mut self.sends.state);
         LookUp::<Vi, Bits<2>>::join(&mut self.command.query, &mut self.vi_state.query);
-        Source::<Event>::join(&mut self.vi_state.event, &mut self.queues.event);
+        Source::<Event>::join(&mut self.vi_state.ring_event, &mut self.queues.ring_event);
 
         // Doorbells and fetch.
         Source::<Vi>::join(&mut self.doorbell.send, &mut self.fetch.send);

@@ -117,18 +117,18 @@ impl Logic for Broadcast {
         self.begins.next = self.commit.valid.val() & !self.told.q.val();
 
         // Whose tables they are.
-        self.to_protect.begin.next = self.begins.val() & self.to_regions.val();
-        self.to_fetch.begin.next = self.begins.val() & self.to_work_queues.val();
-        self.to_doorbell.begin.next = self.begins.val() & self.to_work_queues.val();
-        self.to_receive.begin.next =
+        self.to_protect.start.next = self.begins.val() & self.to_regions.val();
+        self.to_fetch.start.next = self.begins.val() & self.to_work_queues.val();
+        self.to_doorbell.start.next = self.begins.val() & self.to_work_queues.val();
+        self.to_receive.start.next =
             self.begins.val() & (self.to_work_queues.val() | self.to_reception.val());
-        self.to_transmit.begin.next =
+        self.to_transmit.start.next =
             self.begins.val() & (self.to_templates.val() | self.to_transmission.val());
-        self.to_sends.begin.next = self.begins.val() & self.to_transmission.val();
-        self.to_gather.begin.next =
+        self.to_sends.start.next = self.begins.val() & self.to_transmission.val();
+        self.to_gather.start.next =
             self.begins.val() & (self.to_gathering.val() | self.to_transmission.val());
-        self.to_writer.begin.next = self.begins.val() & self.to_reception.val();
-        self.to_state.begin.next = self.begins.val()
+        self.to_writer.start.next = self.begins.val() & self.to_reception.val();
+        self.to_state.start.next = self.begins.val()
             & !(self.to_regions.val()
                 | self.to_work_queues.val()
                 | self.to_templates.val()
@@ -137,10 +137,10 @@ impl Logic for Broadcast {
                 | self.to_reception.val()
                 | self.to_cqs.val()
                 | self.to_moderation.val());
-        self.to_notify.begin.next = self.begins.val() & self.to_work_queues.val();
-        self.to_queues.begin.next = self.begins.val() & (self.to_work_queues.val() | self.to_cqs.val());
-        self.to_vectors.begin.next = self.begins.val() & self.to_moderation.val();
-        self.to_requests.begin.next = self.begins.val() & self.to_reception.val();
+        self.to_notify.start.next = self.begins.val() & self.to_work_queues.val();
+        self.to_queues.start.next = self.begins.val() & (self.to_work_queues.val() | self.to_cqs.val());
+        self.to_vectors.start.next = self.begins.val() & self.to_moderation.val();
+        self.to_requests.start.next = self.begins.val() & self.to_reception.val();
 
         // LIFE-2: a commit goes down the pipe behind what it ends.
         self.to_protect.hold.next = false;

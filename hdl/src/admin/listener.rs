@@ -1,11 +1,11 @@
 //! One listener's share of a commit: whether it has still to take it.
 //!
 //! ```text
-//!   begin, hold ──►┌──────────┐──► commit
+//!   start, hold ──►┌──────────┐──► commit
 //!          row ───►│ Listener │──► waits
 //!                  └──────────┘
 //! ```
-//! Contract: from the cycle behind `begin` until the listener has taken the row, `waits` is high; it is offered the row
+//! Contract: from the cycle behind `start` until the listener has taken the row, `waits` is high; it is offered the row
 //! while nobody before it in its pipe waits (`hold`).
 //!
 //! Latency: 1 cycle. Tests: `tests/admin/broadcast.rs`.
@@ -22,10 +22,10 @@ pub struct Listener {
     /// Nothing waits any more.
     pub reset: Signal<In, bool>,
     /// A commit of one of the listener's tables begins.
-    pub begin: Signal<In, bool>,
+    pub start: Signal<In, bool>,
     /// Who stands before this listener in its pipe has not taken the commit.
     pub hold: Signal<In, bool>,
-    /// The row; it holds still from `begin` until nobody waits.
+    /// The row; it holds still from `start` until nobody waits.
     pub row: Signal<In, Commit>,
     /// The row, to the listener.
     pub commit: Source<Commit>,
@@ -44,7 +44,7 @@ impl Logic for Listener {
         self.commit.data.next = self.row.val();
         self.waits.next = self.waiting.q.val();
         self.waiting.d.next =
-            (self.waiting.q.val() & !(self.shown.val() & self.commit.ready.val())) | self.begin.val();
+            (self.waiting.q.val() & !(self.shown.val() & self.commit.ready.val())) | self.start.val();
         if self.reset.val() {
             self.waiting.d.next = false;
         }

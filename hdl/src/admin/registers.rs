@@ -82,7 +82,7 @@ pub struct Registers {
     /// Here it is.
     pub counter_value: FlowSink<Bits<36>>,
     /// A row of the MSI-X table is wanted.
-    pub vector: FlowSource<Bits<VECTOR_ROW_LOG2>>,
+    pub vector_row: FlowSource<Bits<VECTOR_ROW_LOG2>>,
     /// Here it is.
     pub vector_value: FlowSink<Bits<64>>,
     /// The MSI-X pending bits.
@@ -255,8 +255,8 @@ impl Logic for Registers {
         self.counter.valid.next = false;
         self.counter_number.next = self.address.q.val().get_bits::<6>(3);
         self.counter.data.next = self.counter_number.val();
-        self.vector.valid.next = false;
-        self.vector.data.next = self.address.q.val().get_bits::<VECTOR_ROW_LOG2>(3);
+        self.vector_row.valid.next = false;
+        self.vector_row.data.next = self.address.q.val().get_bits::<VECTOR_ROW_LOG2>(3);
         match self.step.q.val() {
             Step::Idle => {
                 if self.load.valid.val() {
@@ -323,7 +323,7 @@ impl Logic for Registers {
                 }
             }
             Step::Vector => {
-                self.vector.valid.next = true;
+                self.vector_row.valid.next = true;
                 if self.vector_value.valid.val() {
                     self.value.d.next = self.vector_value.data.val();
                     self.step.d.next = Step::Answer;

@@ -89,7 +89,7 @@ pub struct Queues {
     /// A descriptor has ended.
     pub closed: Sink<Closed>,
     /// There is an event.
-    pub event: Sink<Event>,
+    pub ring_event: Sink<Event>,
     /// A store to a queue's page, this cycle only.
     pub store: FlowSink<CqStore>,
     /// An entry to write.
@@ -244,7 +244,7 @@ impl Logic for Queues {
 
         self.commit.ready.next = false;
         self.closed.ready.next = false;
-        self.event.ready.next = false;
+        self.ring_event.ready.next = false;
         self.result.next = self.old.q.val();
         self.overrun.d.next = false;
         self.lost.d.next = false;
@@ -272,7 +272,8 @@ impl Logic for Queues {
 
         match self.step.q.val() {
             Step::Idle => {
-                self.busy.next = self.closed.valid.val() | self.event.valid.val() | self.indices.busy.val();
+                self.busy.next =
+                    self.closed.valid.val() | self.ring_event.valid.val() | self.indices.busy.val();
                 self.is_event.d.next = false;
                 // CQ-5: a resize is taken between entries, behind the descriptors that have ended.
                 self.commit_turn.d.next = self.commit.valid.val() & !self.ends_first.val();
@@ -293,19 +294,19 @@ impl Logic for Queues {
                     }
                 } else {
                     self.closed.ready.next = true;
-                    self.event.ready.next = !self.closed.valid.val();
+                    self.ring_event.ready.next = !self.closed.valid.val();
                     if self.closed.valid.val() {
                         self.closing.d.next = self.closed.data.val();
                         self.step.d.next = Step::Look;
-                    } else if self.event.valid.val() {
-                        self.closing.d.next.vi = self.event.data.val().vi;
-                        self.closing.d.next.receive = self.event.data.val().receive;
-                        self.token.d.next = bit_cast::<64, 8>(self.event.data.val().code)
-                            | (bit_cast::<64, VI_LOG2>(self.event.data.val().vi) << 8);
-                        if self.event.data.val().receive {
+                    } else if self.ring_event.valid.val() {
+                        self.closing.d.next.vi = self.ring_event.data.val().vi;
+                        self.closing.d.next.receive = self.ring_event.data.val().receive;
+                        self.token.d.next = bit_cast::<64, 8>(self.ring_event.data.val().code)
+                            | (bit_cast::<64, VI_LOG2>(self.ring_event.data.val().vi) << 8);
+                        if self.ring_event.data.val().receive {
                             self.token.d.next = self.token.d.val() | self.receive_bit.val();
                         }
-                        if self.event.data.val().broke {
+                        if self.ring_event.data.val().broke {
                             self.token.d.next = self.token.d.val() | self.broke_bit.val();
                         }
                         self.is_event.d.next = true;

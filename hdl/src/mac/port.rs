@@ -159,7 +159,7 @@ impl Logic for Mac {
         self.gigabit.next = self.gigabit_crossing.out_data.val();
         self.duplex.next = self.duplex_crossing.out_data.val();
         self.sent.in_clock.next = self.tx_clock.val();
-        FlowSource::<Bits<2>>::join(&mut self.transmit.event, &mut self.sent.sink);
+        FlowSource::<Bits<2>>::join(&mut self.transmit.outcome, &mut self.sent.sink);
         self.sent.out_clock.next = self.clock.val();
         self.events.next = bits::<16>(0);
         self.events.next = self.events.val().replace_bit(0, self.control.count_received.val());

@@ -59,7 +59,7 @@ pub struct Transmit {
     /// It is to arrive as an error.
     pub out_error: Signal<Out, bool>,
     /// Something was sent.
-    pub event: FlowSource<Bits<2>>,
+    pub outcome: FlowSource<Bits<2>>,
     state: DFF<State>,
     fcs: Fcs,
     /// Bytes of the preamble, of the FCS or of the gap.
@@ -121,8 +121,8 @@ impl Logic for Transmit {
         self.out_data.next = self.data.q.val();
         self.out_enable.next = self.enable.q.val();
         self.out_error.next = self.error.q.val();
-        self.event.valid.next = self.happened.q.val();
-        self.event.data.next = self.kind.q.val();
+        self.outcome.valid.next = self.happened.q.val();
+        self.outcome.data.next = self.kind.q.val();
 
         // The peer's pause, and ours.
         if self.holding.q.val().any() {

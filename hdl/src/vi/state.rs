@@ -61,7 +61,7 @@ pub struct ViState {
     /// VI to look up.
     pub query: Table<Vi, Bits<2>>,
     /// There is an event.
-    pub event: Source<Event>,
+    pub ring_event: Source<Event>,
     /// One that was taken is not in the error ring yet.
     pub event_writing: Signal<In, bool>,
     /// Begin to wait for the events of before.
@@ -158,7 +158,7 @@ impl Logic for ViState {
         self.events.sink.data.next = self.new_event.val();
         self.events.sink.valid.next = self.reports.q.val();
         self.reports.d.next = false;
-        Source::<Event>::link(&mut self.event, &mut self.events.source);
+        Source::<Event>::link(&mut self.ring_event, &mut self.events.source);
 
         self.arbiter.request.next = self.offered.q.val();
         self.offered.d.next = bits::<6>(0);
@@ -232,7 +232,7 @@ impl Logic for ViState {
         self.settler.fault_valid.next = self.offers.val();
         self.settler.fault_ready.next = self.taken.val();
         self.settler.event_valid.next = self.events.source.valid.val();
-        self.settler.event_ready.next = self.event.ready.val();
+        self.settler.event_ready.next = self.ring_event.ready.val();
         self.settler.writing.next = self.event_writing.val();
         self.settling.next = self.settler.settling.val();
         if self.reset.val() {

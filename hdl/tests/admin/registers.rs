@@ -150,7 +150,11 @@ fn registers_keep_what_they_got_last() {
         }
         dut.eval();
         assert_eq!([dut.get("stage0"), dut.get("stage1"), dut.get("stage2")], stages, "round {round}");
-        assert_eq!([dut.get("station_mac"), dut.get("station_ip"), dut.get("station_pkey")], [mac, ip, pkey], "round {round}");
+        assert_eq!(
+            [dut.get("station_mac"), dut.get("station_ip"), dut.get("station_pkey")],
+            [mac, ip, pkey],
+            "round {round}"
+        );
         if round % 8 == 0 {
             let n = random.random_range(0..3);
             assert_eq!(load(&mut dut, staged[n]), stages[n], "round {round}");
@@ -235,7 +239,7 @@ fn the_table_and_its_pending_bits_are_read_from_their_owner() {
         dut.tick();
         for _ in 0..5 {
             dut.eval();
-            assert_eq!((dut.get("vector_valid"), dut.get("vector")), (1, row));
+            assert_eq!((dut.get("vector_row_valid"), dut.get("vector_row")), (1, row));
             dut.tick();
         }
         dut.set("vector_value_valid", 1);

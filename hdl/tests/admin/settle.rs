@@ -58,7 +58,7 @@ impl Ring {
     fn cycle(&mut self, takes: bool) -> bool {
         let valid = self.offered.iter().zip(0..).map(|(fault, bit)| u64::from(fault.is_some()) << bit).sum();
         offer(&mut self.dut, valid);
-        self.dut.set("event_ready", u64::from(takes && self.writing.is_none()));
+        self.dut.set("ring_event_ready", u64::from(takes && self.writing.is_none()));
         self.dut.set("event_writing", self.writing.is_some().into());
         self.dut.eval();
         let settling = self.dut.get("settling") == 1;
@@ -76,8 +76,8 @@ impl Ring {
                 None
             }
             Some((vi, left)) => Some((vi, left - 1)),
-            None if takes && self.dut.get("event_valid") == 1 => {
-                Some((Bundle::of::<bus::Event>("event").get(&self.dut, "vi"), WRITING))
+            None if takes && self.dut.get("ring_event_valid") == 1 => {
+                Some((Bundle::of::<bus::Event>("ring_event").get(&self.dut, "vi"), WRITING))
             }
             None => None,
         };

@@ -112,14 +112,14 @@ fn faults_break_the_vis_that_they_concern_and_events_come_in_order() {
         let valid = offered.iter().enumerate().map(|(bit, f)| u64::from(f.is_some()) << bit).sum();
         offer(&mut dut, valid);
         // They are taken fast enough that nothing is lost.
-        dut.set("event_ready", 1);
+        dut.set("ring_event_ready", 1);
         dut.eval();
         if dut.get("state_valid") == 1 {
             let state = Bundle::of::<bus::StateWrite>("state");
             told.push_back((state.get(&dut, "vi"), state.get(&dut, "state")));
         }
-        if dut.get("event_valid") == 1 {
-            let event = Bundle::of::<bus::Event>("event").all(&dut);
+        if dut.get("ring_event_valid") == 1 {
+            let event = Bundle::of::<bus::Event>("ring_event").all(&dut);
             assert_eq!(events.pop_front(), Some(event));
         }
         let ready = super::state::taken(&dut);
@@ -184,11 +184,11 @@ fn a_full_event_queue_counts_what_it_loses() {
     }
     offer(&mut dut, 0);
     let mut told = 0;
-    dut.set("event_ready", 1);
+    dut.set("ring_event_ready", 1);
     for _ in 0..30 {
         dut.eval();
         lost += dut.get("count_lost");
-        told += dut.get("event_valid");
+        told += dut.get("ring_event_valid");
         dut.tick();
     }
     assert_eq!((lost, told), (40 - 16, 16));
@@ -222,8 +222,9 @@ fn a_reset_forgets_what_is_under_way() {
         dut.set("reset", 0);
         for _ in 0..10 {
             dut.eval();
-            let outputs = ["state_valid", "event_valid", "fault_ready", "commit_ready", "count_broken"];
-            assert_eq!(outputs.map(|port| dut.get(port)), [0; 5], "{outputs:?}, {cycles} cycles");
+            let outputs = ["state_valid", "ring_event_valid", "commit_ready", "count_broken"];
+            assert_eq!(outputs.map(|port| dut.get(port)), [0; 4], "{outputs:?}, {cycles} cycles");
+            assert_eq!(super::state::taken(&dut), 0, "a fault, {cycles} cycles");
             dut.tick();
         }
     }

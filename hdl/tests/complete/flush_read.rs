@@ -157,8 +157,7 @@ fn others_are_not_held() {
 fn a_request_comes_out_as_it_went_in_behind_a_read_of_the_last_ring() {
     let mut dut = new();
     let mut random = ChaCha8Rng::seed_from_u64(dut.seed());
-    let (request, released) =
-        (Bundle::of::<AckRequest>("sink"), Bundle::of::<AckRequest>("source"));
+    let (request, released) = (Bundle::of::<AckRequest>("sink"), Bundle::of::<AckRequest>("source"));
     let access = Bundle::of::<Access>("access");
     let mut reads = 0;
     for round in 0..500 {

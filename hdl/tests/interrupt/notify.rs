@@ -2,7 +2,7 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::bus::{Commit, QUEUE_LOG2};
+use viaduct_hdl::bus::{Arm, Commit, QUEUE_LOG2};
 use viaduct_hdl::export::verilog;
 use viaduct_hdl::interrupt::Notify;
 use viaduct_spec::profile::VECTORS;
@@ -71,8 +71,7 @@ impl World {
         let (queue, position) =
             now.arm.unwrap_or_else(|| (random.random_range(0..QUEUES), random.random_range(0..POSITIONS)));
         bench.set("arm_valid", now.arm.is_some().into());
-        bench.set("arm_queue", queue as u64);
-        bench.set("arm_position", position);
+        Bundle::of::<Arm>("arm").set(bench, &[("queue", queue as u64), ("position", position)]);
         bench.set("ended_valid", now.ended.is_some().into());
         let queue = now.ended.unwrap_or_else(|| random.random_range(0..QUEUES));
         bench.set("ended", queue as u64);
@@ -281,8 +280,8 @@ fn a_reset_drops_what_is_under_way() {
         world.idle(6);
         // Behind, so that it is to be raised.
         world.bench.set("arm_valid", 1);
-        world.bench.set("arm_queue", 5);
-        world.bench.set("arm_position", world.rows[5].position ^ 1);
+        let arm = [("queue", 5), ("position", world.rows[5].position ^ 1)];
+        Bundle::of::<Arm>("arm").set(&mut world.bench, &arm);
         world.bench.tick();
         world.bench.set("arm_valid", 0);
         (0..cycles).for_each(|_| world.bench.tick());

@@ -1,4 +1,4 @@
-//! Every keyword of IEEE 1800-2012, which contains those of Verilog.
+//! Every keyword of IEEE 1800-2012, which contains those of Verilog; and `vector`, which Verilator calls otherwise in its C++.
 
 /// A name that Verilog or SystemVerilog takes for itself.
 pub fn is_keyword(name: &str) -> bool {
@@ -21,5 +21,5 @@ randsequence rcmos real realtime ref reg reject_on release repeat restrict retur
 s_always s_eventually s_nexttime s_until s_until_with scalared sequence shortint shortreal showcancelled signed small \
 soft solve specify specparam static string strong strong0 strong1 struct super supply0 supply1 sync_accept_on \
 sync_reject_on table tagged task this throughout time timeprecision timeunit tran tranif0 tranif1 tri tri0 tri1 \
-triand trior trireg type typedef union unique unique0 unsigned until until_with untyped use uwire var vectored \
+triand trior trireg type typedef union unique unique0 unsigned until until_with untyped use uwire var vector vectored \
 virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor";

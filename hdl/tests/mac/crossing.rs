@@ -180,14 +180,14 @@ fn a_bit_takes_two_or_three_edges_and_each_its_own() {
     let mut early = [false; 2];
     let mut split = false;
     for level in (0..200).map(|n| if n % 2 == 0 { 0xff } else { 0 }) {
-        let before = dut.get("source");
-        dut.set("sink", level);
+        let before = dut.get("out_data");
+        dut.set("in_data", level);
         dut.eval();
         let mut seen = Vec::new();
         for _ in 0..3 {
             clock.turn(&mut dut);
             clock.turn(&mut dut);
-            seen.push(dut.get("source"));
+            seen.push(dut.get("out_data"));
         }
         assert_eq!((seen[0], seen[2]), (before, level), "never in one, always in three");
         early[usize::from(seen[1] & 1 == level & 1)] = true;
@@ -201,10 +201,10 @@ fn one_bit_arrives() {
     let mut dut = clockless("synchronizer", &verilog(Synchronizer::default()), 1);
     let mut clock = Clock::new(&dut, "clock", 2, 0);
     for level in [1, 0, 1, 1, 0] {
-        dut.set("sink", level);
+        dut.set("in_data", level);
         for _ in 0..6 {
             clock.turn(&mut dut);
         }
-        assert_eq!(dut.get("source"), level);
+        assert_eq!(dut.get("out_data"), level);
     }
 }

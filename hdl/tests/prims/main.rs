@@ -1,7 +1,9 @@
 //! Tests of the primitives on their exported Verilog, in Verilator.
 
 mod arbiter;
+mod cast;
 mod crc32;
+mod lanes;
 mod packer;
 mod ram;
 mod run_queue;

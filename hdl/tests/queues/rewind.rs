@@ -135,9 +135,9 @@ impl World {
         let queue = &self.queues[(self.row >> 1) as usize];
         // A doorbell leaves its token, which serves when it is the only new one.
         let newest = token(self.row >> 1, queue.posted.wrapping_sub(1) % WRAP) & ((1 << 50) - 1);
-        self.bench.set("row_posted", queue.claimed.unwrap_or(queue.posted) % WRAP);
-        self.bench.set("row_inline", (queue.posted > 0).into());
-        self.bench.set("row_token", newest);
+        let posted = queue.claimed.unwrap_or(queue.posted) % WRAP;
+        let row = [("posted", posted), ("with_token", (queue.posted > 0).into()), ("token", newest)];
+        Bundle::of::<bus::DoorbellRow>("row_row").set(&mut self.bench, &row);
         self.bench.set("completed_row", self.queues[self.completed as usize].done % WRAP);
         self.bench.set("send_valid", (!self.run.is_empty()).into());
         self.bench.set("send", self.run.front().copied().unwrap_or(0));
@@ -201,7 +201,7 @@ impl World {
             }
         }
         if self.bench.get("again_valid") == 1 && ready[1] {
-            self.push(self.bench.get("again_vi"));
+            self.push(Bundle::of::<bus::QueueId>("again").get(&self.bench, "vi"));
         }
         if self.bench.get("send_ready") == 1 {
             self.run.pop_front().expect("popped from an empty queue");

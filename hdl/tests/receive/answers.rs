@@ -1,6 +1,7 @@
 //! Reads of many VIs at a time, answers that fit and answers that do not: every one is told in its cycle, as the model has it.
 
 use std::collections::BTreeMap;
+use viaduct_hdl::receive::ReadPlaced;
 
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
@@ -276,9 +277,8 @@ impl World {
         let ok = self.random.random_ratio(5, 6);
         let (index, position) = (self.random.random_range(0..1 << 8), self.random.random_range(0..1 << 32));
         self.bench.set("done_valid", 1);
-        self.bench.set("done_ok", ok.into());
-        self.bench.set("done_index", index);
-        self.bench.set("done_position", position);
+        let done = [("ok", ok.into()), ("index", index), ("position", position)];
+        Bundle::of::<ReadPlaced>("done").set(&mut self.bench, &done);
         self.bench.tick();
         self.bench.set("done_valid", 0);
         self.bench.set("answer_valid", 0);

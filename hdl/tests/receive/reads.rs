@@ -2,6 +2,7 @@
 
 use viaduct_hdl::bus::{local, Acknowledged, Answer, Commit, ReadSent};
 use viaduct_hdl::export::verilog;
+use viaduct_hdl::receive::ReadPlaced;
 use viaduct_hdl::receive::Reads;
 use viaduct_spec::tables::table;
 use viaduct_spec::wire::syndrome;
@@ -112,9 +113,8 @@ impl World {
                 self.0.tick();
             }
             self.0.set("done_valid", 1);
-            self.0.set("done_ok", 1);
-            self.0.set("done_index", 2);
-            self.0.set("done_position", psn);
+            let done = [("ok", 1), ("index", 2), ("position", psn)];
+            Bundle::of::<ReadPlaced>("done").set(&mut self.0, &done);
             self.0.tick();
             self.0.set("done_valid", 0);
             self.0.set("answer_valid", 0);
@@ -277,7 +277,7 @@ fn a_payload_that_could_not_be_placed_leaves_the_read_where_it_is() {
     world.send(4, 0, 100, 20);
     let values = [("vi", 4), ("response", 1), ("first", 1), ("last", 1), ("psn", 100), ("length", 20)];
     assert_eq!(world.answer(&values), placed(100, 1, 0, true));
-    world.0.set("done_ok", 0);
+    Bundle::of::<ReadPlaced>("done").set(&mut world.0, &[("ok", 0)]);
     world.0.set("done_valid", 1);
     world.0.tick();
     world.0.set("done_valid", 0);

@@ -1,6 +1,7 @@
 //! Reads: what comes in the same cycle, and what a reset meets.
 
 use viaduct_hdl::bus::{Acknowledged, Answer, Commit, ReadSent};
+use viaduct_hdl::receive::ReadPlaced;
 use viaduct_spec::tables::table;
 use viaduct_spec::wire::syndrome;
 
@@ -52,7 +53,7 @@ fn what_comes_at_once_is_done_one_after_the_other() {
         world.bench.set("answer_mtu", 0);
         world.bench.set("answer_valid", 1);
         world.bench.set("done_valid", 1);
-        world.bench.set("done_ok", 1);
+        Bundle::of::<ReadPlaced>("done").set(&mut world.bench, &[("ok", 1)]);
         for _ in 0..TOLD {
             world.bench.tick();
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::bus::Commit;
+use viaduct_hdl::bus::{Admission, Commit};
 use viaduct_spec::profile::{READ_DEPTH, VIS, VI_LOG2};
 use viaduct_spec::tables::{receive, table};
 
@@ -278,8 +278,9 @@ impl Random {
             self.tick();
         }
         let get = |name| self.world.dut.get(name);
-        let kept = (get("answer_ok") == 1).then(|| get("answer_packets"));
-        let (denied, counted) = (get("answer_denied") == 1, get("count_request") == 1);
+        let answer = Bundle::of::<Admission>("answer").all(&self.world.dut);
+        let kept = (answer["ok"] == 1).then(|| answer["packets"]);
+        let (denied, counted) = (answer["denied"] == 1, get("count_request") == 1);
         let peer = self.peers.get_mut(&vi).unwrap();
         let before = peer.clone();
         assert_eq!(kept, peer.ask(read), "{read:?} of {before:?}");

@@ -51,7 +51,7 @@ impl World {
             model: Model::new(),
             closed: Bundle::of::<Closed>("closed"),
             commit: Bundle::of::<Commit>("commit"),
-            event_word: Bundle::of::<Event>("event"),
+            event_word: Bundle::of::<Event>("ring_event"),
             entry: Bundle::of::<CqEntry>("entry"),
             fault: Bundle::of::<Fault>("fault"),
             store: Bundle::of::<CqStore>("store"),
@@ -239,7 +239,7 @@ impl World {
         let fields = [("code", code.into()), ("vi", vi), ("receive", receive), ("broke", broke.into())];
         self.event_word.set(&mut self.bench, &fields);
         self.model.event(code, vi, receive, broke);
-        self.offer("event_valid", "event_ready");
+        self.offer("ring_event_valid", "ring_event_ready");
     }
 
     /// A store to a queue's page; what is under way is done first, so that the model knows the order.

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::bus::{
-    client, word, Access, AckRequest, Closed, Commit, Completion, CqEntry, Fault, WriteBeat,
+    client, word, Access, AckRequest, Closed, Commit, Completion, CqEntry, Fault, WriteBeat, WriteVerdict,
 };
 use viaduct_hdl::complete::Writer;
 use viaduct_hdl::export::verilog;
@@ -111,8 +111,8 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
         if let Some((wait, ok, deed)) = verdict.take() {
             if wait == 0 {
                 dut.set("verdict_valid", 1);
-                dut.set("verdict_client", client::COMPLETE);
-                dut.set("verdict_ok", ok.into());
+                Bundle::of::<WriteVerdict>("verdict")
+                    .set(&mut dut, &[("client", client::COMPLETE), ("ok", ok.into())]);
                 if ok {
                     granted = Some(deed);
                 } else if !matches!(deed, Deed::Entry { .. }) {
@@ -122,8 +122,8 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
                 verdict = Some((wait - 1, ok, deed));
                 // Somebody else's verdict must not be taken for ours.
                 dut.set("verdict_valid", 1);
-                dut.set("verdict_client", client::SCATTER);
-                dut.set("verdict_ok", random_bit(&mut random));
+                Bundle::of::<WriteVerdict>("verdict")
+                    .set(&mut dut, &[("client", client::SCATTER), ("ok", random_bit(&mut random))]);
             }
         }
         dut.eval();

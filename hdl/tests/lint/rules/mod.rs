@@ -73,11 +73,12 @@ struct File {
 
 impl<'ast> Visit<'ast> for File {
     fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
+        // The fields of an interface have the port's name before their own.
         let hardware = item.attrs.iter().any(|attribute| {
             let mut found = false;
             if attribute.path().is_ident("derive") {
                 let _ = attribute.parse_nested_meta(|meta| {
-                    found |= meta.path.is_ident("LogicBlock") || meta.path.is_ident("LogicInterface");
+                    found |= meta.path.is_ident("LogicBlock");
                     Ok(())
                 });
             }

@@ -237,8 +237,8 @@ impl World {
 
     /// A counter of the MAC's.
     pub fn counter(&mut self, row: u64) -> u64 {
-        self.dut.set("counter_row", row);
+        self.dut.set("counter_index", row);
         self.run(24 * NOMINAL);
-        self.dut.get("counter_value")
+        self.dut.get("counter_row")
     }
 }

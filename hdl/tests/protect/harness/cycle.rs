@@ -1,9 +1,11 @@
 //! One cycle: what goes in, and what comes out of it compared with what must.
 
 use rand::Rng;
+use viaduct_hdl::bus;
 use viaduct_spec::tables::{region, table};
 
 use super::{Flight, Harness, CLIENTS};
+use crate::bundle::Bundle;
 use crate::model::Region;
 
 impl Harness {
@@ -56,7 +58,7 @@ impl Harness {
             self.bench.set(&format!("{port}_valid"), retires.into());
             if retires {
                 let flight = self.flights.swap_remove(due[self.rng.random_range(0..due.len())]);
-                self.bench.set(&format!("{port}_epoch"), flight.epoch);
+                self.bench.set(port, flight.epoch);
             }
         }
         self.bench.eval();
@@ -73,9 +75,9 @@ impl Harness {
         }
         if self.bench.get("verdict_valid") == 1 {
             let verdict = self.verdicts.pop_front().expect("a verdict nobody asked for");
-            let get = |name: &str| self.bench.get(&format!("verdict_{name}"));
+            let shown = Bundle::of::<bus::WriteVerdict>("verdict").all(&self.bench);
             assert_eq!(
-                (get("client"), get("ok"), get("user")),
+                (shown["client"], shown["ok"], shown["user"]),
                 (verdict.client, verdict.ok.into(), verdict.user)
             );
             assert_eq!(self.bench.get("issued"), verdict.issued % 256, "issued with the verdict");

@@ -1,5 +1,7 @@
 //! One cycle: what goes in, what comes out, and what the contract makes of it.
 
+use crate::bundle::Bundle;
+use viaduct_hdl::bus;
 use viaduct_spec::doorbell::{arm, page, token};
 use viaduct_spec::profile::VIS;
 use viaduct_spec::tables::{table, work_queue};
@@ -26,12 +28,12 @@ impl Harness {
         }
         bench.set("again_fetch_valid", now.again_fetch.is_some().into());
         if let Some((vi, receive)) = now.again_fetch {
-            bench.set("again_fetch_vi", vi);
-            bench.set("again_fetch_receive", receive.into());
+            let again = [("vi", vi), ("receive", receive.into())];
+            Bundle::of::<bus::QueueId>("again_fetch").set(bench, &again);
         }
         for (queue, name) in ["send", "receive"].into_iter().enumerate() {
             bench.set(&format!("again_{name}_valid"), now.again[queue].is_some().into());
-            bench.set(&format!("again_{name}_vi"), now.again[queue].unwrap_or(0));
+            bench.set(&format!("again_{name}"), now.again[queue].unwrap_or(0));
             bench.set(&format!("{name}_ready"), now.pop[queue].into());
         }
         bench.set("row_index", now.look.0 << 1 | now.look.1 as u64);
@@ -40,8 +42,9 @@ impl Harness {
 
         self.counted += bench.get("count_ignored");
         assert_eq!(bench.get("busy") == 1, waiting);
+        let arm = Bundle::of::<bus::Arm>("arm");
         let armed =
-            (bench.get("arm_valid") == 1).then(|| (bench.get("arm_queue"), bench.get("arm_position")));
+            (bench.get("arm_valid") == 1).then(|| (arm.get(bench, "queue"), arm.get(bench, "position")));
         assert_eq!(armed, self.armed.take());
         // A push of the cycle before that finds its VI inside changes nothing.
         let mut late = std::mem::take(&mut self.pushed);
@@ -51,7 +54,7 @@ impl Harness {
             assert_eq!(bench.get(&format!("{name}_valid")) == 1, front.is_some());
             match front {
                 Some(front) => {
-                    assert_eq!(bench.get(&format!("{name}_vi")), front);
+                    assert_eq!(bench.get(name), front);
                     if now.pop[queue] {
                         self.shown[queue] = None;
                         self.seen.popped += 1;
@@ -135,10 +138,11 @@ impl Harness {
         self.bench.tick();
         self.bench.eval();
         let row = self.rows[now.look.0 as usize][now.look.1];
-        assert_eq!(self.bench.get("row_posted"), row.posted, "{now:?}");
-        assert_eq!(self.bench.get("row_inline") == 1, row.token.is_some());
+        let shown = Bundle::of::<bus::DoorbellRow>("row_row").all(&self.bench);
+        assert_eq!(shown["posted"], row.posted, "{now:?}");
+        assert_eq!(shown["with_token"] == 1, row.token.is_some());
         if let Some(token) = row.token {
-            assert_eq!(self.bench.get("row_token"), token);
+            assert_eq!(shown["token"], token);
         }
         if let Some(posted) = self.posted[now.look_posted as usize] {
             assert_eq!(self.bench.get("posted_row"), posted, "three cycles behind the store");

@@ -1,6 +1,8 @@
 //! One clock cycle: what goes in, what comes out.
 
+use crate::bundle::Bundle;
 use rand::Rng;
+use viaduct_hdl::bus;
 use viaduct_spec::profile::RECEIVE_AHEAD;
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::{table, work_queue};
@@ -41,7 +43,8 @@ impl World {
             self.answer();
         }
         if self.bench.get("again_valid") == 1 && readies[1] {
-            self.push((self.bench.get("again_vi"), self.bench.get("again_receive") == 1));
+            let again = Bundle::of::<bus::QueueId>("again");
+            self.push((again.get(&self.bench, "vi"), again.get(&self.bench, "receive") == 1));
         }
         self.take_pops();
         self.waited = !self.commits.is_empty() && self.bench.get("commit_ready") == 0;
@@ -64,11 +67,10 @@ impl World {
         let bench = &mut self.bench;
         for (run, name) in self.run.iter().zip(["send", "receive"]) {
             bench.set(&format!("{name}_valid"), (!run.is_empty()).into());
-            bench.set(&format!("{name}_vi"), run.front().copied().unwrap_or(0));
+            bench.set(name, run.front().copied().unwrap_or(0));
         }
-        bench.set("row_posted", self.row.0);
-        bench.set("row_inline", self.row.1);
-        bench.set("row_token", self.row.2);
+        let row = [("posted", self.row.0), ("with_token", self.row.1), ("token", self.row.2)];
+        Bundle::of::<bus::DoorbellRow>("row_row").set(bench, &row);
         bench.set("completed_row", self.positions.0);
         bench.set("consumed_row", self.positions.1);
     }
@@ -147,9 +149,9 @@ impl World {
             self.words.push_back(get(self, "word"));
         }
         if get(self, "ahead_valid") == 1 {
-            let place = (get(self, "ahead_vi"), get(self, "ahead_slot"));
-            let word = get(self, "ahead_word") as usize;
-            self.ahead.entry(place).or_default()[word] = get(self, "ahead_data");
+            let ahead = Bundle::of::<bus::AheadWord>("ahead").all(&self.bench);
+            let word = ahead["index"] as usize;
+            self.ahead.entry((ahead["vi"], ahead["slot"])).or_default()[word] = ahead["data"];
         }
         if get(self, "head_valid") == 1 {
             let words = std::array::from_fn(|_| self.words.pop_front().expect("8 words before a head"));
@@ -159,15 +161,13 @@ impl World {
             self.untaken += 1;
         }
         if get(self, "filled_valid") == 1 {
-            let vi = get(self, "filled_vi");
-            let position = get(self, "filled_position");
-            let slot = get(self, "filled_slot");
+            let filled = Bundle::of::<bus::Filled>("filled").all(&self.bench);
+            let (vi, position, slot) = (filled["vi"], filled["position"], filled["slot"]);
             let due = &self.queues[&(vi, true)].due[0];
             assert_eq!(position, (due.position + 1) % WRAP);
             assert_eq!(slot, due.position % RECEIVE_AHEAD as u64);
             let words = self.ahead.remove(&(vi, slot)).expect("8 words before filled");
-            let facts =
-                ["region", "offset", "words", "lost"].map(|name| get(self, &format!("filled_{name}")));
+            let facts = ["region", "offset", "words", "lost"].map(|name| filled[name]);
             self.arrived((vi, true), words, facts);
         }
     }

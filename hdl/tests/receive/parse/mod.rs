@@ -40,7 +40,7 @@ impl Rig {
         for (name, value) in
             [("open", open.into()), ("broadcast", broadcast.into()), ("multicast", multicast.into())]
         {
-            self.bench.set(&format!("raw_{name}"), value);
+            self.bench.set(&format!("station_raw_{name}"), value);
         }
         self.bench.set("station_raw_any", any.into());
         self.bench.set("station_raw_vi", vi);

@@ -43,13 +43,13 @@ impl World {
         if let Some((_, ok)) = self.verdicts.front().copied().filter(|(at, _)| *at <= self.now) {
             self.verdicts.pop_front();
             self.bench.set("verdict_valid", 1);
-            self.bench.set("verdict_client", 2);
-            self.bench.set("verdict_ok", ok.into());
+            let verdict = [("client", bus::client::SCATTER), ("ok", ok.into())];
+            Bundle::of::<bus::WriteVerdict>("verdict").set(&mut self.bench, &verdict);
         } else if !self.calm && self.random.random_ratio(1, 4) {
             // Somebody else's.
             self.bench.set("verdict_valid", 1);
-            self.bench.set("verdict_client", 3);
-            self.bench.set("verdict_ok", 1);
+            let verdict = [("client", bus::client::COMPLETE), ("ok", 1)];
+            Bundle::of::<bus::WriteVerdict>("verdict").set(&mut self.bench, &verdict);
         }
         let Some((at, left, refused, address, failed)) = self.reads.front().copied() else { return };
         if at > self.now || !self.chance(2) {

@@ -1,6 +1,8 @@
 //! Fetch: it brings what is posted, a few descriptors ahead.
 
+use crate::bundle::Bundle;
 use rand::Rng;
+use viaduct_hdl::bus;
 
 use super::World;
 
@@ -30,20 +32,22 @@ impl World {
         if self.fill_word < 8 {
             let word = descriptor.words.get(self.fill_word as usize).copied().unwrap_or(0);
             bench.set("ahead_valid", 1);
-            bench.set("ahead_vi", vi as u64);
-            bench.set("ahead_slot", position as u64 % 4);
-            bench.set("ahead_word", self.fill_word);
-            bench.set("ahead_data", word);
+            let fields =
+                [("vi", vi as u64), ("slot", position as u64 % 4), ("index", self.fill_word), ("data", word)];
+            Bundle::of::<bus::AheadWord>("ahead").set(bench, &fields);
             self.fill_word += 1;
         } else {
             bench.set("filled_valid", 1);
-            bench.set("filled_vi", vi as u64);
-            bench.set("filled_slot", position as u64 % 4);
-            bench.set("filled_region", self.descriptors);
-            bench.set("filled_offset", Self::offset(vi, position));
-            bench.set("filled_words", descriptor.held);
-            bench.set("filled_lost", descriptor.lost.into());
-            bench.set("filled_position", (position as u64 + 1) % (1 << 14));
+            let fields = [
+                ("vi", vi as u64),
+                ("slot", position as u64 % 4),
+                ("region", self.descriptors),
+                ("offset", Self::offset(vi, position)),
+                ("words", descriptor.held),
+                ("lost", descriptor.lost.into()),
+                ("position", (position as u64 + 1) % (1 << 14)),
+            ];
+            Bundle::of::<bus::Filled>("filled").set(bench, &fields);
             self.queues[vi].filled += 1;
             self.fill_word = 0;
             self.fills.pop_front();

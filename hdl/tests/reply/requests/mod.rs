@@ -3,7 +3,7 @@
 mod again;
 mod waits;
 
-use viaduct_hdl::bus::{AckRequest, Commit, ReadRequest, Reply};
+use viaduct_hdl::bus::{AckRequest, Admission, Commit, ReadRequest, Reply};
 use viaduct_hdl::export::verilog;
 use viaduct_hdl::reply::Requests;
 use viaduct_spec::tables::{receive, table};
@@ -123,7 +123,8 @@ impl World {
         self.request.set(&mut self.dut, &read.fields());
         self.dut.set("request_valid", 1);
         self.until("answer_valid");
-        let answer = (self.dut.get("answer_ok") == 1).then(|| self.dut.get("answer_packets"));
+        let answer = Bundle::of::<Admission>("answer").all(&self.dut);
+        let answer = (answer["ok"] == 1).then(|| answer["packets"]);
         self.dut.set("request_valid", 0);
         self.tick();
         answer
@@ -173,7 +174,7 @@ impl World {
     pub fn held(&mut self, vi: u64) -> bool {
         self.dut.set("held_index", vi);
         self.dut.eval();
-        self.dut.get("held") == 1
+        self.dut.get("held_row") == 1
     }
 }
 

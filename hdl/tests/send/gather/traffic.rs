@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rand::seq::IndexedRandom;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::bus::{client, Access, Packet, ReadBeat, SendHead};
+use viaduct_hdl::bus::{client, Access, Packet, PayloadWord, ReadBeat, SendHead, Whole};
 
 use super::descriptor::{Descriptor, Made};
 use super::expected::{Announced, Expectation};
@@ -104,19 +104,21 @@ pub fn run(
                 quiet = 0;
                 if has_payload {
                     bench.set("whole_ready", 1);
-                    assert_eq!(bench.get("whole_refused") == 1, expected.refused);
-                    assert_eq!(bench.get("whole_failed") == 1, expected.failed);
+                    let whole = port::get::<Whole>(bench, "whole");
+                    assert_eq!(whole["refused"] == 1, expected.refused);
+                    assert_eq!(whole["failed"] == 1, expected.failed);
                     reading = Some((expected, vec![]));
                 }
             }
         } else if let Some((expected, bytes)) = &mut reading {
             if bench.get("payload_valid") == 1 && (eager || rng.random_bool(0.8)) {
                 bench.set("payload_ready", 1);
-                bytes.extend(bench.get("payload").to_le_bytes());
+                let word = port::get::<PayloadWord>(bench, "payload");
+                bytes.extend(word["data"].to_le_bytes());
                 quiet = 0;
                 let bad = expected.refused || expected.failed;
                 let whole = bytes.len() >= expected.payload.len();
-                if bench.get("payload_last") == 1 {
+                if word["last"] == 1 {
                     assert!(bad || whole, "a packet ends early");
                     if !bad {
                         expected.payload.resize(bytes.len(), 0);

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use rand::Rng;
-use viaduct_hdl::bus::{AckRequest, Fault, FrameBeat, Packet, Sent};
+use viaduct_hdl::bus::{AckRequest, Fault, FrameBeat, Packet, PayloadWord, Sent, Whole};
 use viaduct_spec::tables::vi_states;
 
 use super::World;
@@ -46,12 +46,11 @@ impl World {
             }
             let whole = wholes.front().copied();
             bench.set("whole_valid", whole.is_some().into());
-            bench.set("whole_refused", whole.map_or(rng.random(), |w| w.0).into());
-            bench.set("whole_failed", whole.map_or(rng.random(), |w| w.1).into());
+            let whole = whole.unwrap_or((rng.random(), rng.random()));
+            port::set::<Whole>(bench, "whole", &[("refused", whole.0.into()), ("failed", whole.1.into())]);
             bench.set("payload_valid", (!words.is_empty()).into());
             let word = words.front().copied().unwrap_or((rng.random(), rng.random()));
-            bench.set("payload", word.0);
-            bench.set("payload_last", word.1.into());
+            port::set::<PayloadWord>(bench, "payload", &[("data", word.0), ("last", word.1.into())]);
             if bench.get("ack_valid") == 0 && !acks.is_empty() && (eager || rng.random_bool(0.05)) {
                 let list: Vec<(&str, u64)> = acks[0].iter().map(|(k, v)| (k.as_str(), *v)).collect();
                 port::set::<AckRequest>(bench, "ack", &list);
