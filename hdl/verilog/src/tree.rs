@@ -6,6 +6,8 @@ use rust_hdl::core::atom::AtomKind;
 use rust_hdl::core::type_descriptor::{TypeDescriptor, TypeKind};
 use rust_hdl::prelude::{Atom, Block, Probe};
 
+use crate::name::short;
+
 /// One signal or constant of an instance.
 #[derive(Clone, Debug)]
 pub struct Wire {
@@ -106,9 +108,9 @@ impl Probe for Builder {
 
     fn visit_atom(&mut self, name: &str, signal: &dyn Atom) {
         let path = [&self.namespace[..], &[name.to_owned()]].concat().join("$");
-        let name = match name {
-            "data" if !self.namespace.is_empty() => self.namespace.join("$"),
-            _ => path.clone(),
+        let name = match self.namespace.is_empty() {
+            true => path.clone(),
+            false => short(&path).to_owned(),
         };
         let kind = signal.kind();
         let value = (kind == AtomKind::Constant).then(|| value(&signal.verilog()));
