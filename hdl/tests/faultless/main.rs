@@ -81,7 +81,8 @@ fn with_no_mutant_turned_on_a_block_is_what_it_was() {
 
 /// The clock that a model's `tick` drives; empty if the block has none.
 fn clock_of(verilog: &str) -> String {
-    let header =
-        verilog.split("module top(").nth(1).and_then(|rest| rest.split(')').next()).unwrap_or_default();
-    header.split(',').find(|name| is_clock(name)).unwrap_or_default().to_owned()
+    let head = verilog.split("module top (\n").nth(1).and_then(|rest| rest.split("\n);").next());
+    let inputs = head.unwrap_or_default().lines().filter(|line| line.trim().starts_with("input "));
+    let mut names = inputs.filter_map(|line| line.trim_end_matches(',').split_whitespace().last());
+    names.find(|name| is_clock(name)).unwrap_or_default().to_owned()
 }

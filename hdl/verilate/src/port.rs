@@ -54,13 +54,13 @@ impl Port {
 /// The ports of `module top` in order of declaration: in its head, or in its body, as yosys and RustHDL's own writer have them.
 pub(crate) fn parse(verilog: &str, block: &str) -> Result<Vec<Port>> {
     let fail = |reason: String| Error::Ports { block: block.into(), reason };
-    // What a comment says is no declaration, and no end of them.
-    let code: Vec<&str> = verilog.lines().map(|line| line.split("//").next().unwrap_or(line)).collect();
-    let code = code.join("\n");
-    let (_, rest) = code
+    let (_, rest) = verilog
         .split_once("module top(")
-        .or_else(|| code.split_once("module top ("))
+        .or_else(|| verilog.split_once("module top ("))
         .ok_or_else(|| fail("no `module top(` in the Verilog".into()))?;
+    // What a comment says may look like the end.
+    let without_comment = |line: &str| line.split("//").next().unwrap_or_default().to_owned() + "\n";
+    let rest: String = rest.lines().map(without_comment).collect();
     let (head, body) =
         rest.split_once(");").ok_or_else(|| fail("the ports of `module top` have no end".into()))?;
     let in_head: Vec<Port> = declarations(head).collect::<Declared<_>>().map_err(fail)?;
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn reads_ports_declared_in_the_head() {
-        let text = "module top (\n    // What f(x); says, and g(y);\n    input  wire clock,\n    output reg  [71:0] word\n);\n    \
+        let text = "module top (\n    // What (this); [7:0] says.\n    input  wire clock,\n    output reg  [71:0] word\n);\n    \
                     function f;\n    input [3:0] a;\n    endfunction\nendmodule\n";
         let ports = parse(text, "t").unwrap();
         let seen: Vec<_> = ports.iter().map(|p| (p.name.as_str(), p.direction, p.width)).collect();

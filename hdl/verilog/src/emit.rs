@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use rust_hdl::core::ast::Verilog;
 
-use crate::expression::identifier;
 use crate::flip_flop::register;
 use crate::module::{Child, Custom, Module, Through};
+use crate::name::identifier;
 use crate::part;
 use crate::print;
 use crate::source::{snake, Described, Source};

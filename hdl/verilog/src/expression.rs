@@ -5,6 +5,8 @@
 
 use num_bigint::BigUint;
 
+use crate::name::identifier;
+
 /// An operator with two operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
@@ -320,9 +322,4 @@ fn operand(expression: &Expression, around: Operator) -> String {
 
 fn mask(width: usize) -> BigUint {
     (BigUint::from(1u8) << width) - 1u8
-}
-
-/// The Verilog name of what RustHDL calls `name`.
-pub fn identifier(name: &str) -> String {
-    name.replace('$', "_")
 }

@@ -19,6 +19,7 @@ mod flip_flop;
 mod loops;
 mod lower;
 mod module;
+mod name;
 mod part;
 mod print;
 mod source;
@@ -27,6 +28,7 @@ mod tree;
 
 use rust_hdl::prelude::Block;
 
+pub use name::port;
 pub use part::part;
 pub use source::{Described, Source};
 

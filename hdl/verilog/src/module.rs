@@ -8,9 +8,10 @@ use rust_hdl::core::atom::AtomKind;
 
 use crate::build::Builder;
 use crate::drive::Group;
-use crate::expression::{identifier, Expression};
+use crate::expression::Expression;
 use crate::flip_flop::{register, Register};
 use crate::lower::{self, Scope};
+use crate::name::{identifier, is_keyword};
 use crate::statement::{assignments, renamed, Statement};
 use crate::tree::{Instance, Wire};
 
@@ -84,7 +85,7 @@ impl Module {
     pub fn custom(instance: &Instance, custom: Custom) -> Self {
         let ports: Vec<Wire> = instance.wires.iter().filter(|wire| wire.is_port()).cloned().collect();
         let through = through_text(&ports, &custom.text);
-        Self {
+        let module = Self {
             ports,
             numbers: Vec::new(),
             registers: Vec::new(),
@@ -94,7 +95,9 @@ impl Module {
             clocked: Vec::new(),
             custom: Some(custom),
             through,
-        }
+        };
+        module.check_names();
+        module
     }
 
     /// The module of `instance`, whose blocks within, but for the registers, are `children`.
@@ -116,10 +119,10 @@ impl Module {
         module
     }
 
-    /// Two names that differ in RustHDL may not be one in Verilog.
+    /// Two names that differ in RustHDL may not be one in Verilog, and none may be a word of Verilog.
     ///
     /// # Panics
-    /// They are; the message has both.
+    /// One is; the message names it.
     fn check_names(&self) {
         let ports = self.ports.iter().map(|port| &port.name);
         let numbers = self.numbers.iter().map(|(name, ..)| name);
@@ -128,6 +131,7 @@ impl Module {
         let inner = self.inner.iter().map(|inner| &inner.name);
         let mut seen: BTreeMap<String, &String> = BTreeMap::new();
         for name in ports.chain(numbers).chain(registers).chain(nets).chain(inner) {
+            assert!(!is_keyword(&identifier(name)), "`{name}` is a word of Verilog");
             if let Some(other) = seen.insert(identifier(name), name) {
                 panic!("`{other}` and `{name}` have one name in Verilog");
             }

@@ -6,8 +6,9 @@ use std::fmt::Write;
 use num_bigint::BigUint;
 use rust_hdl::core::atom::AtomKind;
 
-use crate::expression::{identifier, Expression};
+use crate::expression::Expression;
 use crate::module::{wants_process, Clocked, Inner, Module};
+use crate::name::identifier;
 use crate::source::Described;
 use crate::statement::{assignments, Assignment, Statement};
 

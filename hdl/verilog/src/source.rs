@@ -244,10 +244,25 @@ fn documentation(attributes: &[syn::Attribute]) -> Vec<String> {
             if path.is_ident("doc") {
                 // `///` without a word is an empty line, which `lines` does not give.
                 lines.extend(
-                    text.value().split('\n').map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned()),
+                    text.value()
+                        .split('\n')
+                        .map(|line| without_links(line.strip_prefix(' ').unwrap_or(line))),
                 );
             }
         }
     }
     lines
+}
+
+/// The line with what rustdoc's links say in their place: [`Row`](crate::Row) is `Row`.
+fn without_links(line: &str) -> String {
+    let mut text = String::new();
+    let mut rest = line;
+    while let Some((before, link)) = rest.split_once("[`") {
+        let Some((name, behind)) = link.split_once("`]") else { break };
+        text += &format!("{before}`{name}`");
+        let target = behind.strip_prefix('(').and_then(|target| target.split_once(')'));
+        rest = target.map_or(behind, |(_, behind)| behind);
+    }
+    text + rest
 }

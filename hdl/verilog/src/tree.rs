@@ -6,10 +6,10 @@ use rust_hdl::core::atom::AtomKind;
 use rust_hdl::core::type_descriptor::{TypeDescriptor, TypeKind};
 use rust_hdl::prelude::{Atom, Block, Probe};
 
-/// The data of a stream.
-const DATA: &str = "data";
+use crate::name::short;
+
 /// What an interface has that is a stream, and no more.
-const STREAM: [&str; 3] = ["valid", "ready", DATA];
+const STREAM: [\&str; 3] = ["valid", "ready", "data"];
 
 /// One signal or constant of an instance.
 #[derive(Clone, Debug)]
@@ -125,8 +125,9 @@ impl Probe for Builder {
         let field = |wire: &Wire| Some(wire.path.strip_prefix(&namespace)?.strip_prefix('$')?.to_owned());
         let is_stream = wires.iter().filter_map(field).all(|field| STREAM.contains(&field.as_str()));
         if is_stream {
-            let data = format!("{namespace}${DATA}");
-            wires.iter_mut().filter(|wire| wire.path == data).for_each(|wire| wire.name = namespace.clone());
+            let data = format!("{namespace}$data");
+            let data = wires.iter_mut().filter(|wire| wire.path == data);
+            data.for_each(|wire| wire.name = short(&wire.path).to_owned());
         }
     }
 

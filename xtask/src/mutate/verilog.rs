@@ -140,7 +140,7 @@ fn set_aside(verilog: &str) -> (String, String) {
         let declares = |line: &&str| {
             let line = line.trim();
             let keeps = is_head || ["input ", "output "].iter().any(|word| line.starts_with(word));
-            is_head &= !line.ends_with(");");
+            is_head &= !line.ends_with(");") || line.starts_with("//");
             keeps
         };
         module.lines().filter(declares).for_each(|line| readable.push_str(&(line.to_owned() + "\n")));

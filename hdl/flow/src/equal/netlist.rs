@@ -51,7 +51,10 @@ impl Netlist {
         let top = &mut self.root["modules"]["top"];
         let renamed = |ports: &Value| -> Value {
             let ports = ports.as_object().into_iter().flatten();
-            ports.map(|(name, port)| (plain(name), port.clone())).collect::<Map<_, _>>().into()
+            ports
+                .map(|(name, port)| (viaduct_verilog::port(name), port.clone()))
+                .collect::<Map<_, _>>()
+                .into()
         };
         top["ports"] = renamed(&top["ports"]);
         for cell in
@@ -97,7 +100,7 @@ impl Netlist {
             // A register in text of the author's own has no `q`.
             let first = || names.iter().min_by_key(|(name, _)| name.contains('$')).cloned();
             if let Some((name, index)) = own.or_else(first) {
-                places.insert(bit.q, (plain(&name), index));
+                places.insert(bit.q, (viaduct_verilog::port(&name), index));
             }
         }
         places
@@ -245,11 +248,6 @@ impl Netlist {
     pub fn text(&self) -> String {
         self.root.to_string()
     }
-}
-
-/// What our writer calls a signal of RustHDL's: the data of a stream have its name.
-fn plain(name: &str) -> String {
-    name.strip_suffix("$data").unwrap_or(name).replace('$', "_")
 }
 
 /// Whether the cell is none of yosys' own: a memory that stays as it is.

@@ -160,7 +160,7 @@ fn what_is_read_before_its_last_value_stays_in_its_order() {
 #[derive(LogicBlock, Default)]
 struct Each {
     state: Signal<In, State>,
-    bit: Signal<In, Bits<1>>,
+    flag: Signal<In, Bits<1>>,
     lively: Signal<Out, Bits<2>>,
     other: Signal<Out, bool>,
 }
@@ -174,7 +174,7 @@ impl Logic for Each {
             State::Runs => self.lively.next = bits::<2>(2),
             State::Rests => self.lively.next = bits::<2>(3),
         }
-        match self.bit.val().index() {
+        match self.flag.val().index() {
             0 => self.other.next = true,
             1 => self.other.next = false,
             _ => {}

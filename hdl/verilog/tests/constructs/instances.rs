@@ -4,7 +4,7 @@ use rust_hdl::prelude::*;
 
 use crate::{has, proved, written};
 
-/// Keeps `T`.
+/// Keeps `T`, as [`Row`] and [its other user](Wide) do; see [`DFF`](rust_hdl::prelude::DFF).
 #[derive(LogicBlock, Default)]
 struct Keep<T: Synth> {
     clock: Signal<In, Clock>,
@@ -27,7 +27,7 @@ impl<T: Synth> Logic for Keep<T> {
 struct Row {
     clock: Signal<In, Clock>,
     data: Signal<In, Bits<8>>,
-    bit: Signal<In, bool>,
+    flag: Signal<In, bool>,
     late: Signal<Out, Bits<8>>,
     late_bit: Signal<Out, bool>,
     keeps: [Keep<Bits<8>>; 2],
@@ -44,7 +44,7 @@ impl Logic for Row {
         self.keeps[0].data.next = self.data.val() + 1;
         self.keeps[1].data.next = self.keeps[0].kept.val();
         self.late.next = self.keeps[1].kept.val();
-        self.single.data.next = self.bit.val();
+        self.single.data.next = self.flag.val();
         self.late_bit.next = self.single.kept.val();
     }
 }
@@ -62,10 +62,12 @@ fn a_type_of_block_is_one_module_and_plain_signals_go_straight_in() {
             ".data(keeps_0_data),",
             ".data(keeps_0_kept),",
             ".kept(late)",
-            ".data(bit),",
+            ".data(flag),",
         ],
     );
     assert_eq!(text.matches("module keep_8 (").count(), 1, "{text}");
+    // Links lead nowhere there.
+    has(&text, &["// Keeps `T`, as `Row` and [its other user](Wide) do; see `DFF`."]);
 }
 
 /// As wide as it is told.

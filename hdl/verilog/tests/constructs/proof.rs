@@ -39,10 +39,7 @@ pub fn run(one: &str, other: &str) -> String {
 fn renames(text: &str, module: &str) -> String {
     let head = text.split("module top(").nth(1).and_then(|rest| rest.split(')').next()).unwrap_or_default();
     let ports = head.split(',').map(str::trim).filter(|port| port.contains('$'));
-    let one = |port: &str| {
-        let name = port.strip_suffix("$data").unwrap_or(port).replace('$', "_");
-        format!("rename {port} {name}; ")
-    };
+    let one = |port: &str| format!("rename {port} {}; ", viaduct_verilog::port(port));
     format!("cd {module}; {}cd ..; ", ports.map(one).collect::<String>())
 }
 

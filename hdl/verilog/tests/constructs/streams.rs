@@ -236,6 +236,52 @@ fn text_of_the_authors_own_gets_the_names() {
     has(&text, &["assign word_ready = made_ready;", "assign made = ~word;", "output wire [3:0] made"]);
 }
 
+/// A stream with a name that Verilog has for itself.
+#[derive(LogicBlock, Default)]
+struct Keyword {
+    event: Sink<Bits<4>>,
+    seen: Signal<Out, Bits<4>>,
+}
+
+impl Logic for Keyword {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.event.ready.next = true;
+        self.seen.next = bits::<4>(0);
+        if self.event.valid.val() {
+            self.seen.next = self.event.data.val();
+        }
+    }
+}
+
+#[test]
+fn the_data_of_a_stream_keep_their_name_where_the_streams_is_a_word_of_verilog() {
+    has(
+        &proved(Keyword::default()),
+        &["input  wire [3:0] event_data,", "if (event_valid) seen = event_data;"],
+    );
+}
+
+/// A signal with such a name.
+#[derive(LogicBlock, Default)]
+struct Word {
+    event: Signal<In, bool>,
+    seen: Signal<Out, bool>,
+}
+
+impl Logic for Word {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.seen.next = self.event.val();
+    }
+}
+
+#[test]
+#[should_panic(expected = "`event` is a word of Verilog")]
+fn a_signal_with_such_a_name_is_refused() {
+    written_connected(Word::default());
+}
+
 /// A signal that is called as one of a stream.
 #[derive(LogicBlock, Default)]
 struct Clash {
