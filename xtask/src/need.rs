@@ -20,7 +20,7 @@ pub enum Need {
     C,
     /// tshark, scapy, strace: independent readers of the frames on the wire, and of system calls.
     Decode,
-    /// yosys: checks of the exported Verilog, and its size.
+    /// yosys and Icarus Verilog: checks of the exported Verilog, and its size.
     Synthesis,
     /// yosys-smtbmc and z3: bounded proofs.
     Proof,
@@ -116,6 +116,7 @@ pub const TOOLS: &[Tool] = &[
     Tool { name: "scapy", need: Need::Decode, minimum: "", probe: Probe::Python("decode.txt"), source: Source::Pip },
     Tool { name: "strace", need: Need::Decode, minimum: "", probe: Probe::Present("strace"), source: Source::Debian("strace") },
     Tool { name: "yosys", need: Need::Synthesis, minimum: "0.23", probe: Probe::Program(&["yosys", "-V"]), source: Source::Debian("yosys") },
+    Tool { name: "iverilog", need: Need::Synthesis, minimum: "11.0", probe: Probe::Program(&["iverilog", "-V"]), source: Source::Debian("iverilog") },
     Tool { name: "yosys-smtbmc", need: Need::Proof, minimum: "", probe: Probe::Present("yosys-smtbmc"), source: Source::Debian("yosys") },
     Tool { name: "z3", need: Need::Proof, minimum: "4.8", probe: Probe::Program(&["z3", "--version"]), source: Source::Debian("z3") },
     Tool { name: "nextpnr-ecp5", need: Need::PlaceRoute, minimum: "", probe: Probe::Python("place-route.txt"), source: Source::Pip },
