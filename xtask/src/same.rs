@@ -59,7 +59,7 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
 /// The bench's figures.
 fn figures(tree: &Tree, folder: &Path) -> Result<Facts> {
     let file = folder.join("bench.json");
-    tree.cargo("run")?.args(["--quiet", "-p", "viaduct-bench", "--", "--json"]).arg(&file).run()?;
+    tree.bench().arg("--json").arg(&file).run()?;
     let value: Value =
         serde_json::from_str(&project::read(&file)?).with_context(|| file.display().to_string())?;
     let figures = value.as_array().with_context(|| format!("{} is no list", file.display()))?;

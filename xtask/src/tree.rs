@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// The folder of the load.
 const LOAD: &str = "sim/examples/load";
+/// The program of the bench.
+const BENCH: &str = "viaduct-bench";
 
 /// A tree that is built for itself: its own sources, flags and target folder.
 pub struct Tree {
@@ -27,9 +29,10 @@ pub fn both(project: &Project, commit: &str) -> Result<[Tree; 2]> {
     setup::ensure(project, &[Need::Simulator])?;
     let trees = [Tree::of(project, commit)?, Tree::here(project)?];
     for tree in &trees {
-        tree.cargo("build")?
-            .args(["-p", "viaduct-sim", "--example", "load"])
-            .run()
+        // One selection of packages: cargo may build the simulator anew for another.
+        let packages = ["-p", "viaduct-sim", "-p", "viaduct-bench"];
+        let build = tree.cargo("build")?.args(packages).args(["--example", "load", "--bin", BENCH]).run();
+        build
             .with_context(|| format!("{} does not build {LOAD}: it has not what that asks for", tree.name))?;
     }
     Ok(trees)
@@ -68,8 +71,13 @@ impl Tree {
     }
 
     /// Cargo in this tree.
-    pub fn cargo(&self, subcommand: &str) -> Result<Cmd> {
+    fn cargo(&self, subcommand: &str) -> Result<Cmd> {
         Ok(self.project.cargo(subcommand)?.ambient("CARGO_TARGET_DIR", &self.target))
+    }
+
+    /// The bench of this tree.
+    pub fn bench(&self) -> Cmd {
+        Cmd::new(self.target.join("debug").join(BENCH))
     }
 
     /// The load of this tree.
