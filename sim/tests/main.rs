@@ -2,6 +2,7 @@
 
 mod exchange;
 mod faultless;
+mod icarus;
 mod interrupts;
 mod messages;
 mod netlist;

@@ -40,6 +40,8 @@ pub enum Action {
     Board,
     /// The synthesised core beside the RTL.
     Netlist,
+    /// The RTL in a simulator with four states.
+    Icarus,
     /// Proofs.
     Prove,
     /// A dozen faults in the Verilog.
@@ -133,6 +135,7 @@ impl Tests<'_> {
             Action::Speed => fit::blocks(project, exporter, &fit::Choice::part(), fit::SEED),
             Action::Board => fit::quick(project, exporter),
             Action::Netlist => netlist::run(project, exporter),
+            Action::Icarus => self.icarus()?.run(),
             Action::Prove => hardware::prove(project, exporter, None),
             Action::Mutate => mutate::dozen(project, exporter),
             Action::Demo => demo::smoke(project, self.whole),
@@ -173,6 +176,16 @@ impl Tests<'_> {
         };
         let features = ["--features", "viaduct-tests/large", "--test", "profile"];
         Ok(self.project.cargo("nextest")?.arg("run").args(packages).args(features))
+    }
+
+    /// The tests that need Icarus Verilog.
+    fn icarus(&self) -> Result<Cmd> {
+        let packages: &[&str] = match self.whole {
+            true => &["--workspace"],
+            false => &["-p", "viaduct-sim"],
+        };
+        let tests = ["-E", "package(=viaduct-sim) & test(/^icarus::/)", "--run-ignored", "only"];
+        Ok(self.project.cargo("nextest")?.args(["run", "--no-fail-fast"]).args(packages).args(tests))
     }
 
     fn doc(&self) -> Result<Cmd> {

@@ -20,9 +20,12 @@ mod netlist;
 mod parts;
 mod project;
 mod rules;
+mod same;
 mod setup;
 mod soak;
+mod speed;
 mod suite;
+mod tree;
 mod version;
 mod vfio;
 
@@ -131,6 +134,10 @@ enum Task {
         #[arg(long, value_name = "NAME")]
         only: Option<String>,
     },
+    /// Compares the speed of the simulation with another commit's, measured in turns
+    Speed(speed::Options),
+    /// Compares cycles and frames with another commit's: whether the NIC does what it did
+    Same(same::Options),
     /// Synthesises the core for ECP5 and simulates the netlist beside the RTL: both must do the same, cycle by cycle
     Netlist,
     /// Puts VIPL's C interface under a prefix: vipl.h, libvipl, vipl.pc
@@ -227,6 +234,8 @@ fn run(task: Task) -> Result<()> {
             setup::ensure(&project, &[Need::Proof])?;
             hardware::prove(&project, Exporter::Build, only.as_deref())
         }
+        Task::Speed(options) => speed::run(&project, &options),
+        Task::Same(options) => same::run(&project, &options),
         Task::Netlist => netlist::run(&project, Exporter::Build),
         Task::Fit { seed, board: Some(board), top, seeds, json, .. } => {
             fit::board(&project, &fit::Order { board, top, seed, seeds, json })

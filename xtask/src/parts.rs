@@ -57,6 +57,7 @@ pub const PARTS: &[Part] = &[
     quick("build", Cargo, &[Simulator], Action::Build, "every crate and test"),
     quick("clippy", Cargo, &[Lint, Simulator], Action::Clippy, "no warning in any target"),
     part("netlist", Tools, &[Simulator, PlaceRoute, Runner], Action::Netlist, "the core as it is synthesised does what its Verilog does, cycle by cycle"),
+    part("icarus", Tools, &[Simulator, Synthesis, Runner], Action::Icarus, "the NIC in Icarus, in four states: what it shows is never unknown, and what Verilator shows"),
     part("budget", Tools, &[Synthesis], Action::Budget, "every block fits its budget on ECP5"),
     part("speed", Tools, &[Synthesis, PlaceRoute], Action::Speed, "the slowest blocks, placed and routed alone, are as fast as they promise"),
     part("vfio", Tools, &[Simulator], Action::Vfio, "a guest's kernel, its IOMMU and vfio-pci with two simulated NICs"),

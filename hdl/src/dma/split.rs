@@ -53,7 +53,7 @@ pub struct Piece {
 pub struct Split {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets the command.
+    /// Forgets the command; `size` is in force behind it.
     pub reset: Signal<In, bool>,
     /// A command waits.
     pub command: Sink<DmaCommand>,
@@ -265,6 +265,8 @@ impl Logic for Split {
         if self.reset.val() {
             self.valid.d.next = false;
             self.shown_valid.d.next = false;
+            // No condition of unknown outcome stands between power-up and a size.
+            self.in_force.d.next = self.size.val();
         }
     }
 }

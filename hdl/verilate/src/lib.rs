@@ -110,6 +110,14 @@ pub fn archive(verilog: &str, options: &Options) -> Result<Archive> {
     Ok(Archive { file: folder.join(tool::library_file(options)), ports, rust })
 }
 
+/// The ports of `module top` in `verilog`, in order.
+///
+/// # Errors
+/// They cannot be read.
+pub fn ports(verilog: &str) -> Result<Vec<Port>> {
+    port::parse(verilog, "top")
+}
+
 /// The model of `module top` in `verilog` as a shared library with the same symbols and structs as an [`Archive`]: for a
 /// program that holds another model of the same Verilog already.
 ///

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use num_bigint::BigUint;
 use rust_hdl::core::atom::AtomKind;
 
-use crate::drive::{groups, Group, Uses};
+use crate::drive::{groups, Around, Group, Uses};
 use crate::expression::{Expression, Widths};
 use crate::flip_flop::Register;
 use crate::lower::Scope;
@@ -50,14 +50,18 @@ impl Builder<'_> {
         }
         let inner = self.inner(&statements, &is_named, &mut targets, &shared);
         let through = self.through_children(&shared);
-        let groups = groups(&statements, &uses, &targets, &through);
+        let own = self.through(&uses, &through);
+        let inputs = self.instance.wires.iter().filter(|wire| wire.kind == AtomKind::InputParameter);
+        let inputs = inputs.map(|wire| wire.name.clone()).collect();
+        let around = Around { within: &through, own: &own, inputs: &inputs };
+        let groups = groups(&statements, &uses, &targets, &around);
         let clocked = self.clocked(&statements, &is_stepped);
         Module {
             ports: self.instance.wires.iter().filter(|wire| wire.is_port()).cloned().collect(),
             numbers: self.numbers(&groups, &clocked, &inner),
             registers: self.registers.to_vec(),
             nets: self.nets(&targets, &inner),
-            through: self.through(&uses, &through),
+            through: own,
             groups,
             inner,
             clocked,

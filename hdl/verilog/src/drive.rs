@@ -3,11 +3,13 @@
 //! A RustHDL block is one list of statements. In Verilog one process for all of it would read what its own signals decide
 //! elsewhere: a loop to a simulator, though none of the wires has one. So each signal gets the statements that it hangs on
 //! and no others. Two signals stay together where one reads the other before its last value, and where they share their
-//! conditions and no loop comes of it.
+//! conditions and no loop comes of it: neither here, nor through what stands outside. So an output's process reads no input
+//! that the output does not hang on, for outside, that input may hang on the output.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::expression::Expression;
+use crate::module::Through;
 use crate::statement::{restricted, Statement};
 
 /// Where a statement stands: its number in the text, and in which arm of what it is.
@@ -124,21 +126,32 @@ pub struct Group {
     pub statements: Vec<Statement>,
 }
 
+/// What stands around the signals that are driven.
+pub struct Around<'a> {
+    /// Which inputs of the blocks within an output of theirs hangs on in the same cycle.
+    pub within: &'a Through,
+    /// Which inputs of the block an output of its own hangs on.
+    pub own: &'a Through,
+    /// Its inputs.
+    pub inputs: &'a BTreeSet<String>,
+}
+
 /// Splits `statements` into groups that drive `targets`, in an order in which nothing is read before it is driven.
-///
-/// `through` says which inputs of the blocks within an output of theirs hangs on in the same cycle.
 pub fn groups(
     statements: &[Statement],
     uses: &Uses,
     targets: &BTreeSet<String>,
-    through: &BTreeMap<String, BTreeSet<String>>,
+    around: &Around,
 ) -> Vec<Group> {
+    let through = around.within;
     let mut parts = Parts::new(targets);
     for (reader, read) in uses.coupled() {
         if targets.contains(reader) && targets.contains(read) {
             parts.unite(reader, read);
         }
     }
+    // What steps cannot be taken apart from may read too much already.
+    let allowed = parts.leaks(uses, around);
     // Statements of the block that more than one signal hangs on, in the order of the text.
     for statement in statements {
         if matches!(statement, Statement::Assign(_)) {
@@ -153,7 +166,7 @@ pub fn groups(
         for pair in inside.windows(2) {
             let mut united = parts.clone();
             united.unite(&pair[0], &pair[1]);
-            if united.order(uses, through).is_some() {
+            if united.order(uses, through).is_some() && united.leaks(uses, around).is_subset(&allowed) {
                 parts = united;
             }
         }
@@ -194,11 +207,7 @@ impl Parts {
     }
 
     /// The parts so that each one reads only what those before it drive; nothing if there is a loop.
-    fn order(
-        &self,
-        uses: &Uses,
-        through: &BTreeMap<String, BTreeSet<String>>,
-    ) -> Option<Vec<BTreeSet<String>>> {
+    fn order(&self, uses: &Uses, through: &Through) -> Option<Vec<BTreeSet<String>>> {
         let mut left = self.in_text_order(uses);
         let needs: Vec<BTreeSet<usize>> =
             left.iter().map(|targets| self.needs(targets, uses, through)).collect();
@@ -217,31 +226,55 @@ impl Parts {
         Some(ordered)
     }
 
+    /// Outputs with inputs that their processes, or those that these wait for, read though the output does not hang on them.
+    fn leaks<'a>(&self, uses: &'a Uses, around: &Around<'a>) -> BTreeSet<(&'a str, &'a str)> {
+        let mut read_by: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
+        for (target, part) in &self.part_of {
+            read_by.entry(*part).or_default().extend(uses.read_by(target));
+        }
+        let mut leaks = BTreeSet::new();
+        for (output, hangs_on) in around.own {
+            let mut seen: BTreeSet<&str> = BTreeSet::new();
+            let mut open: Vec<&str> = vec![output];
+            while let Some(net) = open.pop() {
+                if !seen.insert(net) {
+                    continue;
+                }
+                match self.part_of.get(net) {
+                    Some(part) => open.extend(&read_by[part]),
+                    // What the next value of a register hangs on, if nothing else reads it, is in no part.
+                    None => open.extend(uses.read_by(net)),
+                }
+                open.extend(around.within.get(net).into_iter().flatten().map(String::as_str));
+            }
+            let inputs =
+                seen.into_iter().filter(|net| around.inputs.contains(*net) && !hangs_on.contains(*net));
+            leaks.extend(inputs.map(|input| (output.as_str(), input)));
+        }
+        leaks
+    }
+
     /// The other parts that the part of `targets` reads.
-    fn needs(
-        &self,
-        targets: &BTreeSet<String>,
-        uses: &Uses,
-        through: &BTreeMap<String, BTreeSet<String>>,
-    ) -> BTreeSet<usize> {
+    fn needs(&self, targets: &BTreeSet<String>, uses: &Uses, through: &Through) -> BTreeSet<usize> {
         let own = self.part(targets);
         let mut needed = BTreeSet::new();
-        let mut seen: BTreeSet<&str> = BTreeSet::new();
-        let mut open: Vec<&str> = targets.iter().flat_map(|target| uses.read_by(target)).collect();
-        while let Some(net) = open.pop() {
-            if !seen.insert(net) {
+        let mut seen: BTreeSet<(&str, bool)> = BTreeSet::new();
+        let direct = |net| (net, false);
+        let mut open: Vec<(&str, bool)> =
+            targets.iter().flat_map(|target| uses.read_by(target)).map(direct).collect();
+        while let Some((net, is_through)) = open.pop() {
+            if !seen.insert((net, is_through)) {
                 continue;
             }
-            if let Some(part) = self.part_of.get(net) {
-                needed.insert(*part);
+            match self.part_of.get(net) {
+                // What a block within gives hangs on what it is given; if that is ours, it is a loop.
+                Some(part) if *part == own && is_through => drop(needed.insert(usize::MAX)),
+                Some(part) => drop(needed.insert(*part)),
+                // An input of a block within that has no signal of its own.
+                None if is_through => open.extend(uses.read_by(net).into_iter().map(|net| (net, true))),
+                None => {}
             }
-            // What a block within gives hangs on what it is given; if that is ours, it is a loop.
-            for input in through.get(net).into_iter().flatten() {
-                if targets.contains(input) {
-                    needed.insert(usize::MAX);
-                }
-                open.push(input);
-            }
+            open.extend(through.get(net).into_iter().flatten().map(|input| (input.as_str(), true)));
         }
         needed.remove(&own);
         needed

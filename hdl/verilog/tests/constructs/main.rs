@@ -4,6 +4,7 @@
 mod conditions;
 mod expressions;
 mod instances;
+mod processes;
 mod proof;
 mod registers;
 mod streams;
