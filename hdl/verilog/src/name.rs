@@ -35,7 +35,16 @@ pub fn short(path: &str) -> &str {
     path.strip_suffix("$data").filter(|stream| !is_keyword(&identifier(stream))).unwrap_or(path)
 }
 
-/// What a port is called for which RustHDL's own writer has `name`: `access_valid` for `access$valid`, `access` for `access$data`.
-pub fn port(name: &str) -> String {
-    identifier(short(name))
+/// Whether a stream has such a field. An interface that has others too is none: its data are called `tlp_rx_data`.
+pub fn is_of_stream(field: &str) -> bool {
+    ["valid", "ready", "data"].contains(&field)
+}
+
+/// What a port is called for which RustHDL's own writer has `name`, one of `all` that its block has: `access_valid` for `access$valid`,
+/// `access` for `access$data`.
+pub fn port(name: &str, all: &[&str]) -> String {
+    let Some((interface, _)) = name.rsplit_once('$') else { return name.to_owned() };
+    let field = |other: &&&str| other.strip_prefix(interface)?.strip_prefix('$').map(str::to_owned);
+    let is_stream = all.iter().filter_map(|other| field(&other)).all(|field| is_of_stream(&field));
+    identifier(if is_stream { short(name) } else { name })
 }

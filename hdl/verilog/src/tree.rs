@@ -6,10 +6,7 @@ use rust_hdl::core::atom::AtomKind;
 use rust_hdl::core::type_descriptor::{TypeDescriptor, TypeKind};
 use rust_hdl::prelude::{Atom, Block, Probe};
 
-use crate::name::short;
-
-/// What an interface has that is a stream, and no more.
-const STREAM: [\&str; 3] = ["valid", "ready", "data"];
+use crate::name::{is_of_stream, short};
 
 /// One signal or constant of an instance.
 #[derive(Clone, Debug)]
@@ -123,7 +120,7 @@ impl Probe for Builder {
         self.namespace.pop();
         let wires = &mut self.open.last_mut().expect("an interface has a block").wires;
         let field = |wire: &Wire| Some(wire.path.strip_prefix(&namespace)?.strip_prefix('$')?.to_owned());
-        let is_stream = wires.iter().filter_map(field).all(|field| STREAM.contains(&field.as_str()));
+        let is_stream = wires.iter().filter_map(field).all(|field| is_of_stream(&field));
         if is_stream {
             let data = format!("{namespace}$data");
             let data = wires.iter_mut().filter(|wire| wire.path == data);

@@ -50,11 +50,10 @@ impl Netlist {
     fn name_ports(&mut self) {
         let top = &mut self.root["modules"]["top"];
         let renamed = |ports: &Value| -> Value {
-            let ports = ports.as_object().into_iter().flatten();
-            ports
-                .map(|(name, port)| (viaduct_verilog::port(name), port.clone()))
-                .collect::<Map<_, _>>()
-                .into()
+            let ports = || ports.as_object().into_iter().flatten();
+            let all: Vec<&str> = ports().map(|(name, _)| name.as_str()).collect();
+            let renamed = ports().map(|(name, port)| (viaduct_verilog::port(name, &all), port.clone()));
+            renamed.collect::<Map<_, _>>().into()
         };
         top["ports"] = renamed(&top["ports"]);
         for cell in
@@ -100,7 +99,7 @@ impl Netlist {
             // A register in text of the author's own has no `q`.
             let first = || names.iter().min_by_key(|(name, _)| name.contains('$')).cloned();
             if let Some((name, index)) = own.or_else(first) {
-                places.insert(bit.q, (viaduct_verilog::port(&name), index));
+                places.insert(bit.q, (viaduct_verilog::port(&name, &[]), index));
             }
         }
         places
