@@ -12,6 +12,7 @@
 //! A block that cannot be written so ends in a panic that names the expression: it is the author's to mend.
 
 mod build;
+mod connections;
 mod drive;
 mod emit;
 mod expression;
@@ -28,7 +29,8 @@ use std::collections::BTreeMap;
 
 use rust_hdl::prelude::Block;
 
-pub use source::{Described, Source};
+pub use connections::{Connection, End, Inside, Part, Port};
+pub use source::{Described, Field, Source};
 
 /// The Verilog of `block`, whose outermost module is called `name`. `source` describes the block's crate.
 ///
