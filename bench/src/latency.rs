@@ -1,11 +1,18 @@
 //! The latency of a short send, and what passes the edges meanwhile.
 
 use anyhow::{ensure, Context, Result};
+use vipl::Mtu;
 
 use crate::edge::{Event, Kind};
 use crate::figure::Figure;
 use crate::pair::{Conditions, Pair};
 use crate::stream;
+use crate::way::Way;
+use crate::SHORT;
+
+/// Under which conditions the latency of a short send is measured.
+pub const CONDITIONS: Conditions =
+    Conditions { way: Way::Send, rate: 1, mtu: Mtu::DEFAULT, connections: 1, message: SHORT, window: 16 };
 
 /// Messages measured, one after the other.
 const MESSAGES: usize = 9;
