@@ -108,11 +108,11 @@ fn show(text: &str) -> Result<()> {
 }
 
 fn latency(name: &'static str, pair: &Pair, arguments: &Arguments) -> Result<Figure> {
-    let (figure, passage) = latency::measure(name, pair)?;
+    let measured = latency::measure(name, pair)?;
     if arguments.timeline {
-        show(&latency::timeline(&passage))?;
+        show(&latency::timeline(&measured.passages[measured.median]))?;
     }
-    Ok(figure)
+    Ok(measured.figure)
 }
 
 fn goodput(name: &'static str, pair: &Pair, _: &Arguments) -> Result<Figure> {

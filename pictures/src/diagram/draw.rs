@@ -157,6 +157,11 @@ fn attempt(sheet: &Sheet, size: Cell, order: &[usize]) -> Result<Ways, usize> {
     for node in sheet.nodes.iter().filter(|node| !is_strip(node)) {
         grid.block((node.at.0, node.at.1 - 1), (node.at.0 + WIDTH, node.at.1 + node.height));
     }
+    for node in sheet.nodes.iter().filter(|node| is_strip(node)) {
+        let edge = strip_edge(node, size);
+        let (from, to) = if node.at.0 < 0 { (0, edge) } else { (edge, size.0) };
+        grid.block((from, 0), (to, size.1));
+    }
     for (number, net) in sheet.nets.iter().enumerate() {
         for (pin, tip) in net.pins.iter().zip(tips(sheet, net, size)) {
             let step = if enters_right(sheet, *pin) { 1 } else { -1 };

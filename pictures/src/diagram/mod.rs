@@ -19,11 +19,16 @@ use streams::Design;
 /// # Errors
 /// A block has no place, or no way is left for a stream; the message names it.
 pub fn svg() -> Result<String> {
-    // On the stack there is no room for it in a test's thread.
-    let mut nic = Box::new(Nic::default());
+    let inside = inside();
+    draw::svg(&nets::Sheet::new(&inside, &design(&inside)?, place::PLACES)?)
+}
+
+fn inside() -> Inside {
+    let mut nic = Box::<Nic>::default();
     nic.connect_all();
-    let inside = Inside::of(&*nic);
-    let design = Design::new(&inside, source(), std::any::type_name::<Nic>())?;
-    let sheet = nets::Sheet::new(&inside, &design, place::PLACES)?;
-    draw::svg(&sheet)
+    Inside::of(&*nic)
+}
+
+fn design(inside: &Inside) -> Result<Design<'_>> {
+    Design::new(inside, source(), std::any::type_name::<Nic>())
 }

@@ -250,7 +250,7 @@ impl Sheet {
         self.legend.push(format!(
             "{wires} wires between {pairs} pairs of blocks that are of no stream: look-ups, levels, pulses for the counters"
         ));
-        self.legend.push("clock, reset, and what else every block has of the NIC's ports".to_owned());
+        self.legend.push("clock, reset, and the NIC's other ports".to_owned());
         Ok(())
     }
 }
@@ -282,4 +282,51 @@ fn wrapped(names: &[String]) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::place::PLACES;
+    use super::super::{design, inside};
+    use super::*;
+
+    #[test]
+    fn each_block_has_a_place_and_each_place_a_block() {
+        let inside = inside();
+        let design = design(&inside).unwrap();
+        let error =
+            |places: &[(&str, i32, i32)]| Sheet::new(&inside, &design, places).unwrap_err().to_string();
+        let (name, rest) = (PLACES[0].0, &PLACES[1..]);
+        assert_eq!(error(rest), format!("the block `{name}` has no place in place.rs"));
+        let more = [PLACES, &[("nobody", 0, 0)]].concat();
+        assert_eq!(error(&more), "place.rs has a place for `nobody`, and the NIC has no such block");
+    }
+
+    #[test]
+    fn blocks_and_their_pins_do_not_overlap() {
+        let inside = inside();
+        let sheet = Sheet::new(&inside, &design(&inside).unwrap(), PLACES).unwrap();
+        for (number, one) in sheet.nodes.iter().enumerate() {
+            for other in &sheet.nodes[..number] {
+                let is_beside = one.at.0 != other.at.0;
+                let is_below = one.at.1 > other.at.1 + other.height || other.at.1 > one.at.1 + one.height;
+                assert!(is_beside || is_below, "{} and {}", one.name, other.name);
+            }
+        }
+        for (number, one) in sheet.pins.iter().enumerate() {
+            for other in &sheet.pins[..number] {
+                let is_same = |pin: &Pin| (pin.node, pin.row, pin.is_right);
+                assert!(is_same(one) != is_same(other), "{} and {}", one.label, other.label);
+            }
+        }
+    }
+
+    #[test]
+    fn streams_of_one_type_to_one_block_are_one_net() {
+        let inside = inside();
+        let sheet = Sheet::new(&inside, &design(&inside).unwrap(), PLACES).unwrap();
+        let into = |name: &str| sheet.pins.iter().filter(|pin| pin.label == name).count();
+        assert_eq!(into("5 \u{d7} Access"), 1, "every access to host memory goes to the checker");
+        assert_eq!(into("access: Access"), 5);
+    }
 }

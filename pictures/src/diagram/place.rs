@@ -3,9 +3,9 @@
 /// Pixels of a cell: wires run along cells, and everything stands on them.
 pub const CELL: f64 = 5.5;
 /// Cells of a block's width.
-pub const WIDTH: i32 = 25;
+pub const WIDTH: i32 = 26;
 /// Cells from one column to the next.
-pub const PITCH: i32 = 32;
+pub const PITCH: i32 = 33;
 /// The first cell of the first column.
 pub const FIRST: i32 = 10;
 
