@@ -1,19 +1,24 @@
 //! Draws a life: a row for each block, time to the right.
 
+use viaduct_bench::latency;
+
 use super::stages::End;
 use super::{Life, Span};
 use crate::svg::{Anchor, Svg};
 
 /// Pixels of a cycle.
-const CYCLE: f64 = 2.1;
+const CYCLE: f64 = 2.05;
 /// Where cycle 0 is.
-const LEFT: f64 = 176.0;
+const LEFT: f64 = 170.0;
 /// Pixels of a row.
 const ROW: f64 = 17.0;
 /// Where the first row begins.
 const TOP: f64 = 62.0;
 /// Cycles between two lines of the grid.
 const GRID: u64 = 20;
+/// Pixels from the last cycle to the end of the column of sums, and to that of bounds.
+const SUM: f64 = 40.0;
+const BOUND: f64 = 78.0;
 /// Pixels of a bar that has room for words.
 const ROOM: f64 = 60.0;
 /// Pixels of a line of text.
@@ -23,10 +28,13 @@ const LINE: f64 = 14.0;
 pub fn svg(life: &Life) -> String {
     let mut svg = Svg::default();
     let total: u64 = life.spans.iter().map(|span| span.cycles).sum();
-    let physics: u64 = life.spans.iter().filter(|span| span.stage.is_physics).map(|span| span.cycles).sum();
+    let physics: u64 =
+        life.spans.iter().filter(|span| span.stage.physics.is_some()).map(|span| span.cycles).sum();
     let lanes = lanes(&life.spans);
     let (right, bottom) = (LEFT + total as f64 * CYCLE, TOP + lanes.len() as f64 * ROW);
-    svg.text("title", Anchor::Start, 14.0, 24.0, "The life of an 8-byte send, in cycles of the RTL");
+    let conditions = latency::CONDITIONS;
+    let title = format!("The life of a send of {} bytes, in cycles of the RTL", conditions.message);
+    svg.text("title", Anchor::Start, 14.0, 24.0, &title);
     sides(&mut svg, &life.spans, &lanes, right);
     grid(&mut svg, total, bottom);
     for (row, lane) in lanes.iter().enumerate() {
@@ -37,9 +45,17 @@ pub fn svg(life: &Life) -> String {
             bar(&mut svg, span, y);
         }
         let sum: u64 = own.iter().map(|span| span.cycles).sum();
-        svg.text("head", Anchor::End, right + 44.0, y + 12.0, &sum.to_string());
+        svg.text("head", Anchor::End, right + SUM, y + 12.0, &sum.to_string());
+        let bound = |span: &&Span| span.stage.physics.map(|physics| (physics.bound)(&life.steps));
+        let bounds: Vec<u64> = own.iter().filter_map(bound).collect();
+        if !bounds.is_empty() {
+            svg.text("dim", Anchor::End, right + BOUND, y + 12.0, &bounds.iter().sum::<u64>().to_string());
+        }
     }
-    svg.text("head", Anchor::End, right + 44.0, bottom + 16.0, &total.to_string());
+    svg.text("dim", Anchor::End, right + SUM, TOP - 10.0, "cycles");
+    svg.text("dim", Anchor::End, right + BOUND, TOP - 10.0, "bound");
+    svg.text("head", Anchor::End, right + SUM, bottom + 16.0, &total.to_string());
+    svg.text("dim", Anchor::End, right + BOUND, bottom + 16.0, &life.steps.sum().to_string());
     let figure = &life.figure;
     let mut y = bottom + 36.0;
     for (class, line) in [
@@ -51,14 +67,17 @@ pub fn svg(life: &Life) -> String {
         y += LINE;
     }
     for line in [
-        format!("{} cycles of 8 ns; the physical bound is {}: {:.2} times it.", total, figure.bound.value, figure.ratio()),
+        format!("{total} cycles are {:.2} times the physical bound of {}.", figure.ratio(), figure.bound.value),
         format!("Bound: {}.", figure.bound.parts),
-        "A block's bar ends with the cycle in which it hands on; the wire is a cable of 1 Gb/s, and the switch between the NICs is taken off.".to_owned(),
+        format!(
+            "A block's bar ends with the cycle in which it hands on. The wire is a cable with a rate of {} B/cycle; the switch is taken off.",
+            conditions.rate
+        ),
     ] {
         svg.text("dim", Anchor::Start, 14.0, y, &line);
         y += LINE;
     }
-    svg.finish("The life of an 8-byte send, in cycles of the RTL", right + 58.0, y)
+    svg.finish(&title, right + BOUND + 14.0, y)
 }
 
 /// The rows, in the order in which the send comes to them.
@@ -82,7 +101,7 @@ fn sides(svg: &mut Svg, spans: &[Span], lanes: &[&str], right: f64) {
         let first = lanes.iter().position(|lane| is_own(&lane)).unwrap_or_default();
         let count = lanes.iter().filter(is_own).count();
         let y = TOP + first as f64 * ROW;
-        svg.rectangle("room", [8.0, y + 1.0, right + 42.0, count as f64 * ROW - 2.0]);
+        svg.rectangle("room", [8.0, y + 1.0, right + BOUND - 2.0, count as f64 * ROW - 2.0]);
         svg.text("dim", Anchor::Start, 14.0, y + 12.0, name);
     }
 }
@@ -97,11 +116,11 @@ fn grid(svg: &mut Svg, total: u64, bottom: f64) {
 
 fn bar(svg: &mut Svg, span: &Span, y: f64) {
     let (x, width) = (LEFT + span.from as f64 * CYCLE, span.cycles as f64 * CYCLE);
-    let class = if span.stage.is_physics { "physics" } else { "logic" };
+    let class = if span.stage.physics.is_some() { "physics" } else { "logic" };
     svg.rectangle(class, [x, y + 3.0, width, ROW - 6.0]);
     svg.text("", Anchor::Start, x + width + 3.0, y + 12.0, &span.cycles.to_string());
-    if width > ROOM {
-        svg.text("", Anchor::Middle, x + width / 2.0, y + 12.0, span.stage.what);
+    if let Some(physics) = span.stage.physics.filter(|_| width > ROOM) {
+        svg.text("", Anchor::Middle, x + width / 2.0, y + 12.0, physics.what);
     }
 }
 

@@ -5,6 +5,7 @@ mod stages;
 mod wave;
 
 use anyhow::{ensure, Context, Result};
+use viaduct_bench::bound::SendSteps;
 use viaduct_bench::edge::Kind;
 use viaduct_bench::figure::Figure;
 use viaduct_bench::latency::{self, Passage};
@@ -34,6 +35,8 @@ pub struct Life {
     pub spans: Vec<Span>,
     /// What the bench measures.
     pub figure: Figure,
+    /// What the physical bound is made of.
+    pub steps: SendSteps,
 }
 
 /// The picture as SVG.
@@ -61,10 +64,12 @@ fn life() -> Result<Life> {
         aligned(&waves[1], "eth_rx", passage, 1, Kind::FrameIn, behind)?,
     ];
     let cycles = stages::cycles(passage, &nics, STAGES)?;
-    let switch =
-        latency::sample(passage, latency::CONDITIONS.physics().frame_cycles(latency::CONDITIONS.message))?
-            .switch;
-    Ok(Life { spans: spans(&cycles, switch), figure: measured.figure })
+    let (physics, message) = (latency::CONDITIONS.physics(), latency::CONDITIONS.message);
+    let sample = latency::sample(passage, physics.frame_cycles(message))?;
+    let spans = spans(&cycles, sample.switch);
+    let sum: u64 = spans.iter().map(|span| span.cycles).sum();
+    ensure!(sum == sample.cycles, "the stages take {sum} cycles, and the bench measures {}", sample.cycles);
+    Ok(Life { spans, figure: measured.figure, steps: physics.send_steps(message) })
 }
 
 /// A waveform whose frame, counted from the last one, is the passage's: idle cycles are not in it.

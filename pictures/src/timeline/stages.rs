@@ -1,6 +1,7 @@
 //! The stages of a send's life: who has it, and by what one sees that it goes on.
 
 use anyhow::{ensure, Context, Result};
+use viaduct_bench::bound::SendSteps;
 use viaduct_bench::edge::{Event, Kind};
 use viaduct_bench::latency::Passage;
 
@@ -21,54 +22,65 @@ pub enum End {
     Arrives(Kind, usize),
 }
 
+/// A stage that is not the NIC's.
+#[derive(Clone, Copy, Debug)]
+pub struct Physics {
+    /// What is on its way.
+    pub what: &'static str,
+    /// What of the bound it is held against.
+    pub bound: fn(&SendSteps) -> u64,
+}
+
 /// A stage.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
     /// The row that it is drawn in.
     pub lane: &'static str,
-    /// What is on its way there, where a bus, a memory or the wire has it.
-    pub what: &'static str,
     /// Whether it is the sender's.
     pub is_sender: bool,
-    /// Whether a bus, a memory or the wire has it: no logic could make it shorter.
-    pub is_physics: bool,
+    /// Where a bus, a memory or the wire has it: no logic could make that much shorter.
+    pub physics: Option<Physics>,
     /// What ends it.
     pub end: End,
 }
 
 const fn sender(lane: &'static str, end: End) -> Stage {
-    Stage { lane, what: "", is_sender: true, is_physics: false, end }
+    Stage { lane, is_sender: true, physics: None, end }
 }
 
 const fn receiver(lane: &'static str, end: End) -> Stage {
-    Stage { lane, what: "", is_sender: false, is_physics: false, end }
+    Stage { lane, is_sender: false, physics: None, end }
 }
 
-const fn physics(what: &'static str, stage: Stage) -> Stage {
-    Stage { what, is_physics: true, ..stage }
+const fn physics(what: &'static str, bound: fn(&SendSteps) -> u64, stage: Stage) -> Stage {
+    Stage { physics: Some(Physics { what, bound }), ..stage }
 }
 
 use End::{Arrives, Begins, Ends, LastBefore, Passes};
 
 /// All stages, each from the end of the one before. The first begins with the doorbell's store.
 pub const STAGES: &[Stage] = &[
-    physics("the doorbell's store", sender("PCIe and host memory", Ends(Kind::Doorbell, 0))),
+    physics(
+        "the doorbell's store",
+        |steps| steps.doorbell,
+        sender("PCIe and host memory", Ends(Kind::Doorbell, 0)),
+    ),
     sender("edge/receive", Passes("tlp_receive.mmio_write")),
     sender("doorbell", Passes("doorbell.send")),
     sender("fetch", Passes("fetch.access")),
     sender("protect", Passes("protect.read")),
     sender("dma/read, edge/transmit", Begins(Kind::Read, 0)),
-    physics("the descriptor", sender("PCIe and host memory", Ends(Kind::Data, 0))),
+    physics("the descriptor", |steps| steps.descriptor, sender("PCIe and host memory", Ends(Kind::Data, 0))),
     sender("dma/read, edge/transmit", LastBefore("dma_read.beat", "fetch.head")),
     sender("fetch", Passes("fetch.head")),
     sender("send/gather", Passes("gather.access")),
     sender("protect", Passes("protect.read")),
     sender("dma/read, edge/transmit", Begins(Kind::Read, 1)),
-    physics("the payload", sender("PCIe and host memory", Ends(Kind::Data, 1))),
+    physics("the payload", |steps| steps.payload, sender("PCIe and host memory", Ends(Kind::Data, 1))),
     sender("dma/read, edge/transmit", Passes("dma_read.beat")),
     sender("send/gather", Passes("gather.whole")),
     sender("send/transmit, send/egress", Begins(Kind::FrameOut, 0)),
-    physics("the frame", receiver("the wire", Arrives(Kind::FrameIn, 0))),
+    physics("the frame", |steps| steps.frame, receiver("the wire", Arrives(Kind::FrameIn, 0))),
     receiver("receive/ingress", LastBefore("receive.ingress.frame", "receive.store.info")),
     receiver("receive/parse, receive/store", Passes("receive.store.info")),
     receiver("receive/matcher", Passes("receive.matcher.job")),
@@ -80,7 +92,7 @@ pub const STAGES: &[Stage] = &[
     receiver("protect, of the receiver", Passes("protect.verdict")),
     receiver("complete/writer", Passes("writer.write")),
     receiver("dma/write, edge/transmit", Begins(Kind::Completion, 0)),
-    physics("the status", receiver("PCIe", Ends(Kind::Completion, 0))),
+    physics("the status", |steps| steps.completion, receiver("PCIe", Ends(Kind::Completion, 0))),
 ];
 
 /// The streams that stages look at.
