@@ -72,22 +72,22 @@ fn room(node: &Node) -> &str {
     node.file.split('/').next().unwrap_or(&node.file)
 }
 
-/// Draws the rooms; gives the colour of each.
-fn rooms<'a>(svg: &mut Svg, blocks: &[&'a Node]) -> BTreeMap<&'a str, usize> {
+/// The rooms: left, upper, right and lower edge of what stands in each.
+fn bounds<'a>(blocks: &[&'a Node]) -> BTreeMap<&'a str, [i32; 4]> {
     let mut all: BTreeMap<&str, [i32; 4]> = BTreeMap::new();
     for node in blocks {
         let (x, y) = node.at;
-        let bounds = all.entry(room(node)).or_insert([x, y, x, y]);
-        let wider = [x, y, x + WIDTH, y + node.height];
-        *bounds = [
-            bounds[0].min(wider[0]),
-            bounds[1].min(wider[1]),
-            bounds[2].max(wider[2]),
-            bounds[3].max(wider[3]),
-        ];
+        let [left, top, right, bottom] = all.entry(room(node)).or_insert([x, y, x, y]);
+        (*left, *top) = ((*left).min(x), (*top).min(y));
+        (*right, *bottom) = ((*right).max(x + WIDTH), (*bottom).max(y + node.height));
     }
+    all
+}
+
+/// Draws the rooms; gives the colour of each.
+fn rooms<'a>(svg: &mut Svg, blocks: &[&'a Node]) -> BTreeMap<&'a str, usize> {
     let mut colours = BTreeMap::new();
-    for (number, (name, [left, top, right, bottom])) in all.into_iter().enumerate() {
+    for (number, (name, [left, top, right, bottom])) in bounds(blocks).into_iter().enumerate() {
         let (x, y) = (pixels(left - ROOM), pixels(top - ROOM) - CELL);
         let (width, height) = (pixels(right - left + 2 * ROOM), pixels(bottom - top + 2 * ROOM));
         svg.rectangle("room", [x, y, width, height]);
@@ -281,4 +281,36 @@ fn label(svg: &mut Svg, sheet: &Sheet, pin: &Pin) {
 
 fn pixels(cells: i32) -> f64 {
     f64::from(cells) * CELL
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::place::PLACES;
+    use super::super::{design, inside};
+    use super::*;
+
+    #[test]
+    fn rooms_do_not_overlap() {
+        let inside = inside();
+        let sheet = Sheet::new(&inside, &design(&inside).unwrap(), PLACES).unwrap();
+        let blocks: Vec<&Node> = sheet.nodes.iter().filter(|node| !is_strip(node)).collect();
+        let rooms: Vec<_> = bounds(&blocks).into_iter().collect();
+        for (number, (name, one)) in rooms.iter().enumerate() {
+            for (other_name, other) in &rooms[..number] {
+                let is_apart = |low: usize, high: usize| one[low] > other[high] || other[low] > one[high];
+                assert!(is_apart(0, 2) || is_apart(1, 3), "{name} and {other_name}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_net_gets_a_way_to_each_of_its_pins() {
+        let inside = inside();
+        let sheet = Sheet::new(&inside, &design(&inside).unwrap(), PLACES).unwrap();
+        let ways = ways(&sheet, (200, 170)).unwrap();
+        assert_eq!(ways.len(), sheet.nets.len());
+        for (number, net) in sheet.nets.iter().enumerate() {
+            assert_eq!(ways[&number].len(), net.pins.len() - 1, "{}", sheet.pins[net.pins[0]].label);
+        }
+    }
 }
