@@ -44,6 +44,28 @@ pub struct Physics {
     pub rate: u64,
 }
 
+/// Cycles that the steps of a short send take, one behind the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SendSteps {
+    /// The doorbell's store comes in.
+    pub doorbell: u64,
+    /// The descriptor is asked for, and comes.
+    pub descriptor: u64,
+    /// So the payload.
+    pub payload: u64,
+    /// The frame goes over the wire.
+    pub frame: u64,
+    /// The status goes out.
+    pub completion: u64,
+}
+
+impl SendSteps {
+    /// All of them.
+    pub fn sum(&self) -> u64 {
+        self.doorbell + self.descriptor + self.payload + self.frame + self.completion
+    }
+}
+
 /// Beats of a packet with this header, in double words, and this payload, in bytes.
 fn beats(header: usize, payload: usize) -> usize {
     (header + payload.div_ceil(4)).div_ceil(2)
@@ -77,16 +99,27 @@ impl Physics {
         (frame(payload, 0) as u64).div_ceil(self.rate)
     }
 
+    /// What each step of a short send takes.
+    pub fn send_steps(&self, payload: usize) -> SendSteps {
+        let read = |bytes| self.round_trip + (beats(REQUEST_HEADER, 0) + answer(bytes)) as u64;
+        SendSteps {
+            doorbell: write(WORD) as u64,
+            descriptor: read(DESCRIPTOR),
+            payload: read(payload),
+            frame: self.frame_cycles(payload),
+            completion: write(WORD) as u64,
+        }
+    }
+
     /// Cycles from the first beat of a doorbell's store at the sender to the last beat of the write
     /// that completes the receive: the descriptor is read, then the payload, then the frame goes. The write
     /// of the payload is not counted: it may go while the frame's check sequences come in.
     pub fn send_latency(&self, payload: usize) -> Bound {
-        let (doorbell, completion) = (write(WORD), write(WORD));
+        let SendSteps { doorbell, completion, frame, .. } = self.send_steps(payload);
         let (descriptor, gathered) = (answer(DESCRIPTOR), answer(payload));
         let request = beats(REQUEST_HEADER, 0);
-        let frame = self.frame_cycles(payload);
-        let beats = doorbell + request + descriptor + request + gathered + completion;
-        let value = 2 * self.round_trip + frame + beats as u64;
+        let beats = doorbell + completion + (request + descriptor + request + gathered) as u64;
+        let value = self.send_steps(payload).sum();
         let parts = format!(
             "2 reads x {} + frame {frame} + beats {beats} (doorbell {doorbell}, request {request}, \
              descriptor {descriptor}, request {request}, payload {gathered}, completion {completion})",
@@ -175,6 +208,8 @@ mod tests {
         let slow = Physics { rate: 1, ..PHYSICS };
         assert_eq!(slow.send_latency(8).value, 202.0 + 21.0);
         assert_eq!(PHYSICS.send_latency(8).value, 134.0 + 21.0);
+        let steps = SendSteps { doorbell: 3, descriptor: 72, payload: 67, frame: 78, completion: 3 };
+        assert_eq!(slow.send_steps(8), steps);
     }
 
     #[test]

@@ -1,11 +1,18 @@
 //! The latency of a short send, and what passes the edges meanwhile.
 
 use anyhow::{ensure, Context, Result};
+use vipl::Mtu;
 
 use crate::edge::{Event, Kind};
 use crate::figure::Figure;
 use crate::pair::{Conditions, Pair};
 use crate::stream;
+use crate::way::Way;
+use crate::SHORT;
+
+/// Under which conditions the latency of a short send is measured.
+pub const CONDITIONS: Conditions =
+    Conditions { way: Way::Send, rate: 1, mtu: Mtu::DEFAULT, connections: 1, message: SHORT, window: 16 };
 
 /// Messages measured, one after the other.
 const MESSAGES: usize = 9;
@@ -17,13 +24,29 @@ pub type Passage = [Vec<Event>; 2];
 
 /// Cycles of one message, and how many of them the switch added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Sample {
-    cycles: u64,
-    switch: u64,
+pub struct Sample {
+    /// Without those of the switch.
+    pub cycles: u64,
+    /// For which the switch held the frame.
+    pub switch: u64,
 }
 
-/// Measures; gives the last message's passage too.
-pub fn measure(name: &'static str, pair: &Pair) -> Result<(Figure, Passage)> {
+/// What was measured.
+#[derive(Debug)]
+pub struct Measured {
+    /// The figure.
+    pub figure: Figure,
+    /// What passed the edges during each message, the first ones too, which do not count.
+    pub passages: Vec<Passage>,
+    /// The message that took as long as the figure says.
+    pub median: usize,
+}
+
+/// Measures.
+///
+/// # Errors
+/// A message does not arrive, or a rule of the bus is broken.
+pub fn measure(name: &'static str, pair: &Pair) -> Result<Measured> {
     let Conditions { message, window, .. } = *pair.conditions();
     let physics = pair.conditions().physics();
     let [sender, receiver] = &pair.hosts;
@@ -32,36 +55,45 @@ pub fn measure(name: &'static str, pair: &Pair) -> Result<(Figure, Passage)> {
         receiver.vis[0].post_recv(receiver.descriptor(n, message)?)?;
     }
     pair.settle()?;
-    let mut samples = Vec::new();
     let mut descriptor = sender.descriptor(0, message)?;
-    let mut passage = Passage::default();
+    let mut passages: Vec<Passage> = Vec::new();
     for n in 0..WARM + MESSAGES {
         pair.edges.iter().for_each(|edge| drop(edge.take()));
         descriptor = stream::single(&sender.vis[0], &receiver.vis[0], descriptor, pair)?;
         ensure!(receiver.bytes(n, message)? == sender.bytes(0, message)?, "message {n} is damaged");
-        passage = pair.edges.each_ref().map(|edge| edge.take());
-        if n >= WARM {
-            samples.push(sample(&passage, physics.frame_cycles(message))?);
-        }
+        passages.push(pair.edges.each_ref().map(|edge| edge.take()));
     }
     pair.check()?;
-    samples.sort_by_key(|sample| sample.cycles);
-    let (least, most) = (samples[0].cycles, samples[MESSAGES - 1].cycles);
-    let Sample { cycles, switch } = samples[MESSAGES / 2];
+    let mut samples = Vec::new();
+    for (n, passage) in passages.iter().enumerate().skip(WARM) {
+        samples.push((sample(passage, physics.frame_cycles(message))?, n));
+    }
+    samples.sort_by_key(|(sample, n)| (sample.cycles, *n));
+    let (least, most) = (samples[0].0.cycles, samples[MESSAGES - 1].0.cycles);
+    let (Sample { cycles, switch }, median) = samples[MESSAGES / 2];
     let how = format!(
         "median of {MESSAGES} messages after {WARM}, {}; both packets included; as over a cable: the {switch} \
          cycles for which the switch held the frame are taken off",
         if least == most { "all equal".into() } else { format!("{least} to {most}") }
     );
     let bound = physics.send_latency(message);
-    Ok((Figure { name, value: cycles as f64, unit: "cycles", bound, how }, passage))
+    let figure = Figure { name, value: cycles as f64, unit: "cycles", bound, how };
+    Ok(Measured { figure, passages, median })
 }
 
-fn find(events: &[Event], kind: Kind) -> Result<Event> {
+/// The packet of this kind, the first if there are more.
+///
+/// # Errors
+/// There is none.
+pub fn find(events: &[Event], kind: Kind) -> Result<Event> {
     events.iter().find(|event| event.kind == kind).copied().with_context(|| format!("no {kind:?} was seen"))
 }
 
-fn sample(passage: &Passage, frame: u64) -> Result<Sample> {
+/// What a message took.
+///
+/// # Errors
+/// One of its packets is missing.
+pub fn sample(passage: &Passage, frame: u64) -> Result<Sample> {
     let [sender, receiver] = passage;
     let (start, end) = (find(sender, Kind::Doorbell)?, find(receiver, Kind::Completion)?);
     let (out, back) = (find(sender, Kind::FrameOut)?, find(receiver, Kind::FrameIn)?);

@@ -1,26 +1,16 @@
 //! `viaduct-bench`: what the Verilated NIC takes in device time, beside what the wire and the bus would
 //! take if its logic took no time. The same build gives the same figures, whatever the machine does meanwhile.
-//!
-//! * [`pair`]: two hosts on a network; [`edge`]: what crosses their NICs' edges, and when.
-//! * [`latency`], [`stream`]: measurements; [`bound`]: what they are compared with; [`figure`]: what is printed.
-
-mod bound;
-mod edge;
-mod figure;
-mod latency;
-mod pair;
-mod stream;
-mod way;
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{ensure, Context, Result};
 use clap::Parser;
-use figure::Figure;
-use pair::{Conditions, Pair};
+use viaduct_bench::figure::{self, Figure};
+use viaduct_bench::pair::{Conditions, Pair};
+use viaduct_bench::way::Way;
+use viaduct_bench::{latency, stream, SHORT};
 use vipl::Mtu;
-use way::Way;
 
 /// Measures the NIC in device time.
 #[derive(Parser)]
@@ -39,8 +29,6 @@ struct Arguments {
     trace: Option<PathBuf>,
 }
 
-/// A short message.
-const SHORT: usize = 8;
 /// A long one.
 const LONG: usize = 64 << 10;
 
@@ -70,11 +58,7 @@ type Measure = fn(&'static str, &Pair, &Arguments) -> Result<Figure>;
 
 /// Every figure.
 const MEASUREMENTS: &[(&str, Conditions, Measure)] = &[
-    (
-        "send_8B_latency_link1",
-        Conditions { way: Way::Send, rate: 1, mtu: Mtu::DEFAULT, connections: 1, message: SHORT, window: 16 },
-        latency,
-    ),
+    ("send_8B_latency_link1", latency::CONDITIONS, latency),
     (
         "send_64K_goodput_link8",
         Conditions { way: Way::Send, rate: 8, mtu: Mtu::MAX, connections: 1, message: LONG, window: 8 },
@@ -124,11 +108,11 @@ fn show(text: &str) -> Result<()> {
 }
 
 fn latency(name: &'static str, pair: &Pair, arguments: &Arguments) -> Result<Figure> {
-    let (figure, passage) = latency::measure(name, pair)?;
+    let measured = latency::measure(name, pair)?;
     if arguments.timeline {
-        show(&latency::timeline(&passage))?;
+        show(&latency::timeline(&measured.passages[measured.median]))?;
     }
-    Ok(figure)
+    Ok(measured.figure)
 }
 
 fn goodput(name: &'static str, pair: &Pair, _: &Arguments) -> Result<Figure> {

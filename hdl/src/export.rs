@@ -7,7 +7,7 @@ use rust_hdl::prelude::*;
 use viaduct_verilog::Source;
 
 /// What the sources of this crate say of its blocks.
-fn source() -> &'static Source {
+pub fn source() -> &'static Source {
     static SOURCE: OnceLock<Source> = OnceLock::new();
     SOURCE.get_or_init(|| {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

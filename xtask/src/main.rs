@@ -18,6 +18,7 @@ mod mutate;
 mod need;
 mod netlist;
 mod parts;
+mod pictures;
 mod project;
 mod rules;
 mod same;
@@ -110,6 +111,8 @@ enum Task {
         #[arg(long)]
         timeline: bool,
     },
+    /// Draws the pictures of the documentation anew: the blocks of the NIC, and the life of a send
+    Pictures,
     /// Counts which lines of the NIC's Verilog the tests reach and which bits they turn; each other line needs a reason
     Coverage {
         /// Also writes the figures into this file
@@ -229,6 +232,7 @@ fn run(task: Task) -> Result<()> {
         Task::Miri => crate::miri::run(&project),
         Task::Rules { only } => rules::run(&project, only.as_deref()),
         Task::Bench { json, timeline } => bench::run(&project, json.as_deref(), timeline),
+        Task::Pictures => pictures::run(&project),
         Task::Coverage { json } => coverage::run(&project, json.as_deref()),
         Task::Prove { only } => {
             setup::ensure(&project, &[Need::Proof])?;

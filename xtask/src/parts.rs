@@ -81,6 +81,7 @@ pub const PARTS: &[Part] = &[
     quick("models", Cargo, &[Runner, Simulator, Decode], Action::Models, "the co-simulation suite, with functional models in place of RTL NICs"),
     quick("walks", Cargo, &[Simulator], Action::Walks, "random walks: the RTL held against one schedule of the functional model, on the corpus of seeds and as many drawn from the commit's hash"),
     part("bench", Cargo, &[Runner, Simulator], Action::Unit("viaduct-bench"), "unit tests: the bounds of the figures; every figure holds its bar"),
+    part("pictures", Cargo, &[Runner, Simulator], Action::Unit("viaduct-pictures"), "unit tests: what the pictures of docs/ are drawn from; each picture is as it is drawn now"),
     part("walk", Cargo, &[Runner, Simulator], Action::Unit("viaduct-walk"), "unit tests: random walks find what is wrong, and make it small"),
     part("stack", Cargo, &[Runner, Simulator, Decode], Action::Unit("viaduct-tests"), "the co-simulation suite"),
     part("viad-stack", Cargo, &[Runner, Simulator, Decode, Need::C], Action::Unit("viaduct-viad-tests"), "viad and its clients, honest and hostile, in Rust and in C"),

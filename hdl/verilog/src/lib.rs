@@ -12,6 +12,7 @@
 //! A block that cannot be written so ends in a panic that names the expression: it is the author's to mend.
 
 mod build;
+mod connections;
 mod drive;
 mod emit;
 mod expression;
@@ -28,9 +29,10 @@ mod tree;
 
 use rust_hdl::prelude::Block;
 
+pub use connections::{Connection, End, Inside, Part, Port};
 pub use name::port;
 pub use part::part;
-pub use source::{Described, Source};
+pub use source::{Described, Field, Source};
 
 /// The Verilog of `block`, whose outermost module is called `name`. `source` describes the block's crate.
 ///

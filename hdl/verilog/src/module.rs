@@ -140,7 +140,7 @@ impl Module {
 }
 
 /// What the names of a block stand for.
-fn scope(instance: &Instance, registers: &[Register]) -> Scope {
+pub fn scope(instance: &Instance, registers: &[Register]) -> Scope {
     let mut scope = Scope::default();
     for register in registers {
         scope.nets.insert(register.name.clone(), register.width);

@@ -2,6 +2,7 @@
 //! gives.
 
 mod conditions;
+mod connections;
 mod expressions;
 mod instances;
 mod processes;

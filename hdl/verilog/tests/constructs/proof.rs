@@ -38,8 +38,9 @@ pub fn run(one: &str, other: &str) -> String {
 /// yosys' commands that give the ports of `top` the names that our writer gives them: the data of a stream are called as the stream.
 fn renames(text: &str, module: &str) -> String {
     let head = text.split("module top(").nth(1).and_then(|rest| rest.split(')').next()).unwrap_or_default();
-    let ports = head.split(',').map(str::trim).filter(|port| port.contains('$'));
-    let one = |port: &str| format!("rename {port} {}; ", viaduct_verilog::port(port));
+    let all: Vec<&str> = head.split(',').map(str::trim).collect();
+    let ports = all.iter().filter(|port| port.contains('$'));
+    let one = |port: &&str| format!("rename {port} {}; ", viaduct_verilog::port(port, &all));
     format!("cd {module}; {}cd ..; ", ports.map(one).collect::<String>())
 }
 
