@@ -15,10 +15,13 @@ enum Part {
     Refusals,
     Function,
     Sizes,
+    Limits,
+    Frames,
+    Pauses,
 }
 
 fn chapters() -> Vec<(&'static str, Vec<Part>)> {
-    use Part::{Codes, Function, Layout, Packet, Refusals, Sizes};
+    use Part::{Codes, Frames, Function, Layout, Limits, Packet, Pauses, Refusals, Sizes};
     vec![
         (
             "Descriptors",
@@ -28,6 +31,7 @@ fn chapters() -> Vec<(&'static str, Vec<Part>)> {
                 Layout(descriptor::address_segment::LAYOUT),
                 Codes(descriptor::control::CODES),
                 Codes(descriptor::status::CODES),
+                Limits,
             ],
         ),
         (
@@ -80,11 +84,13 @@ fn chapters() -> Vec<(&'static str, Vec<Part>)> {
         (
             "The wire",
             vec![
+                Frames,
                 Layout(wire::bth::LAYOUT),
                 Codes(wire::opcode::CODES),
                 Layout(wire::reth::LAYOUT),
                 Layout(wire::aeth::LAYOUT),
                 Codes(wire::syndrome::CODES),
+                Pauses,
                 Refusals,
             ],
         ),
@@ -154,6 +160,9 @@ pub fn markdown() -> String {
                 Part::Refusals => print_refusals(&mut out),
                 Part::Function => print_function(&mut out),
                 Part::Sizes => print_sizes(&mut out),
+                Part::Limits => print_limits(&mut out),
+                Part::Frames => print_frames(&mut out),
+                Part::Pauses => print_pauses(&mut out),
             }
         }
     }
@@ -224,10 +233,8 @@ fn print_function(out: &mut String) {
         ("MAGIC_VALUE", register::MAGIC_VALUE.into(), "What MAGIC reads as: VIAD in ASCII, last letter in the low byte."),
         ("VERSION_VALUE", register::VERSION_VALUE.into(), "What VERSION reads as: the layouts of this document."),
     ];
-    out.push_str("\n### The function\n\nHow it is found, and where its things are.\n\n| name | value | meaning |\n|---|---|---|\n");
-    for (name, value, meaning) in rows {
-        writeln!(out, "| {name} | {value:#x} | {meaning} |").expect("a String takes all");
-    }
+    let rows = rows.map(|(name, value, meaning)| (name, format!("{value:#x}"), meaning));
+    print_numbers(out, "The function", "How it is found, and where its things are.", &rows);
 }
 
 fn print_sizes(out: &mut String) {
@@ -257,10 +264,64 @@ fn print_sizes(out: &mut String) {
         ("VECTORS", profile::VECTORS, "MSI-X vectors."),
         ("DMA_ADDRESS_BITS", profile::DMA_ADDRESS_BITS as usize, "Bits of a DMA address of memory."),
     ];
-    out.push_str(
-        "\n### Sizes\n\nThose of the board's profile; the large one has 1024 VIs, 4096 regions, 16384 pages, and doorbell pages for them. \
-         A driver reads those that have a register.\n\n| name | value | meaning |\n|---|---|---|\n",
+    let rows = rows.map(|(name, value, meaning)| (name, value.to_string(), meaning));
+    let about = "Those of the board's profile; the large one has 1024 VIs, 4096 regions, 16384 pages, and doorbell pages for them. \
+                 A driver reads those that have a register.";
+    print_numbers(out, "Sizes", about, &rows);
+}
+
+fn print_limits(out: &mut String) {
+    let rows: [(&str, u64, &str); 4] = [
+        ("MAX_SEGMENTS", descriptor::MAX_SEGMENTS.into(), "Most segments of a descriptor, the address segment included."),
+        ("ALIGNMENT", descriptor::ALIGNMENT as u64, "A descriptor begins at a multiple of this many bytes from its region's base rounded down to 64. As many of it are read at once, those behind the region's end as 0."),
+        ("IMMEDIATE_OFFSET", descriptor::IMMEDIATE_OFFSET, "Where the NIC writes ImmediateData: bytes from the descriptor's start."),
+        ("COMPLETION_OFFSET", descriptor::COMPLETION_OFFSET, "Where it writes Length and Status, in one 8-byte write."),
+    ];
+    let rows = rows.map(|(name, value, meaning)| (name, value.to_string(), meaning));
+    print_numbers(out, "Descriptor limits", "What the layouts above do not show.", &rows);
+}
+
+fn print_frames(out: &mut String) {
+    let rows: [(&str, u64, &str); 7] = [
+        ("UDP_PORT", wire::UDP_PORT.into(), "UDP destination port."),
+        (
+            "HEADER_BYTES",
+            wire::HEADER_BYTES as u64,
+            "Headers of every frame, untagged: Ethernet 14, IPv4 20, UDP 8, BTH 12.",
+        ),
+        ("RETH_BYTES", wire::RETH_BYTES as u64, "A RETH, behind the BTH."),
+        ("EXTENSION_BYTES", wire::EXTENSION_BYTES as u64, "Immediate data, or an AETH, behind that."),
+        ("ICRC_BYTES", wire::ICRC_BYTES as u64, "The ICRC behind payload and pad: little-endian."),
+        ("MAX_MTU", wire::MAX_MTU as u64, "Most payload of a packet."),
+        (
+            "DEFAULT_PKEY",
+            wire::DEFAULT_PKEY.into(),
+            "The default P_Key, 0xffff: full member of the default partition.",
+        ),
+    ];
+    let rows = rows.map(|(name, value, meaning)| (name, value.to_string(), meaning));
+    print_numbers(
+        out,
+        "Frames",
+        "A frame is headers, RETH, extension, payload, pad to 4 bytes, ICRC; fields are big-endian.",
+        &rows,
     );
+}
+
+fn print_pauses(out: &mut String) {
+    out.push_str("\n### Timer codes\n\nHow long a receiver-not-ready answer asks to wait: microseconds, by its timer code.\n\n| code | us | code | us | code | us | code | us |\n|---|---|---|---|---|---|---|---|\n");
+    for row in 0..8 {
+        for code in [row, row + 8, row + 16, row + 24] {
+            write!(out, "| {code} | {} ", wire::RNR_DELAY[code]).expect("a String takes all");
+        }
+        out.push_str("|\n");
+    }
+}
+
+/// A table of single numbers.
+fn print_numbers(out: &mut String, title: &str, about: &str, rows: &[(&str, String, &str)]) {
+    write!(out, "\n### {title}\n\n{about}\n\n| name | value | meaning |\n|---|---|---|\n")
+        .expect("a String takes all");
     for (name, value, meaning) in rows {
         writeln!(out, "| {name} | {value} | {meaning} |").expect("a String takes all");
     }

@@ -1,5 +1,6 @@
 //! The co-simulation suite, one program: it is linked once. Each test runs in a process of its own all the same (nextest).
 
+mod bring_up;
 mod completion_queues;
 mod connections;
 mod demo;
