@@ -29,7 +29,7 @@ const PATIENCE: u32 = 100;
 
 /// The Verilog under test.
 fn verilog() -> String {
-    viaduct_hdl::export::readable(Nic::default())
+    viaduct_hdl::export::verilog(Nic::default())
 }
 
 /// What the pins of two NICs see and show while they are brought up and connected, and each sends, writes and reads.
