@@ -126,11 +126,7 @@ enum Task {
     /// Runs what of the library and the driver Miri can run
     Miri,
     /// Shows where the rules of docs/semantics.md are decided in the code, and which tests hold them
-    Rules {
-        /// Only this one: REQ-4
-        #[arg(value_name = "RULE")]
-        only: Option<String>,
-    },
+    Rules(rules::Options),
     /// Runs the proofs of the primitives
     Prove {
         /// Runs only the proof of this name
@@ -230,7 +226,7 @@ fn run(task: Task) -> Result<()> {
         Task::Mutate(options) => mutate::run(&project, &options),
         Task::Soak(options) => soak::run(&project, &options, false),
         Task::Miri => crate::miri::run(&project),
-        Task::Rules { only } => rules::run(&project, only.as_deref()),
+        Task::Rules(options) => rules::run(&project, &options),
         Task::Bench { json, timeline } => bench::run(&project, json.as_deref(), timeline),
         Task::Pictures => pictures::run(&project),
         Task::Coverage { json } => coverage::run(&project, json.as_deref()),

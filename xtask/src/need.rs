@@ -45,8 +45,8 @@ impl Need {
     pub fn commands(self) -> &'static str {
         match self {
             Need::Lint => "test",
-            Need::Tests => "test, netlist, mutate",
-            Need::Simulator => "demo, test, export, mutate",
+            Need::Tests => "test, netlist, mutate, rules",
+            Need::Simulator => "demo, test, export, mutate, rules",
             Need::C => "test",
             Need::Decode => "test",
             Need::Synthesis => "test, export, budget, mutate",

@@ -318,7 +318,7 @@ fn a_connection_begins_when_fetch_has_taken_the_rewind_of_the_one_before() {
 }
 
 /// What has left, its answer and its completion belong to the connection in which they came, however long the writer takes.
-/// Rule LIFE-2.
+/// Rules LIFE-2; and LIFE-1: it begins at position 0.
 #[test]
 fn a_connection_begins_behind_what_came_in_the_one_before() {
     for writes_every in [1, 7, 90] {

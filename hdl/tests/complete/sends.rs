@@ -66,6 +66,7 @@ fn a_completion_stays_as_it_is_until_it_is_taken() {
     assert_eq!(world.position(5), 4);
 }
 
+/// Rule WQ-3.
 #[test]
 fn every_error_keeps_its_bit_and_an_rdma_write_its_operation() {
     let mut world = World::new();

@@ -72,7 +72,7 @@ fn complete(position: u64, length: u64, status: u64) -> Event {
     Event::Complete { vi: RAW, position, length, status, immediate: None }
 }
 
-/// Rules RAW-1; and RAW-3: frames that are too long.
+/// Rules RAW-1; RAW-3: frames that are too long; and RAW-5: how they are counted.
 #[test]
 fn frames_of_every_length_come_as_they_came() {
     let mut world = world();
@@ -183,6 +183,7 @@ fn without_a_receive_it_drops_and_counts_exactly() {
     world.check_consumed();
 }
 
+/// Rule RAW-2.
 #[test]
 fn receives_that_are_wrong_say_so() {
     let mut world = world();
@@ -230,6 +231,7 @@ fn receives_that_are_wrong_say_so() {
     assert_eq!(world.take().len(), 5);
 }
 
+/// Rule RAW-5.
 #[test]
 fn raw_frames_and_messages_at_once() {
     for round in 0..6 {

@@ -220,6 +220,7 @@ fn a_request_that_was_under_way_is_not_the_one_that_asks_for_what_is_missing() {
     assert_eq!(world.response(4, 103, LAST, 232), told(101, sequence));
 }
 
+/// Rule REQ-4.
 #[test]
 fn a_refusal_behind_a_missing_answer_says_so() {
     let mut world = World::new();

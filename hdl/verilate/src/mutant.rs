@@ -2,7 +2,8 @@
 //!
 //! `cargo xtask mutate` writes, into a folder, the Verilog of a block with many faults behind an input [`SELECT`], of
 //! which a number turns one on and 0 none. The file is named by the SHA-256 of the Verilog that it stands for. While
-//! [`MUTANT`] is set, whoever asks for a model of that Verilog gets the other one, and does not see the input.
+//! [`MUTANT`] is set, whoever asks for a model of that Verilog gets the other one, and does not see the input. `cargo xtask rules --break`
+//! does the same with one fault, which needs no input.
 
 use std::path::{Path, PathBuf};
 

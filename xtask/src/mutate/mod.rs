@@ -12,12 +12,12 @@ mod blocks;
 mod dozen;
 mod judge;
 mod mutation;
-mod program;
+pub mod program;
 mod proof;
 mod report;
 mod results;
 mod soak;
-mod verilog;
+pub mod verilog;
 
 use crate::hardware::Exporter;
 use crate::need::Need;

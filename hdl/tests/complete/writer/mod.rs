@@ -27,7 +27,7 @@ const ERRORS: u64 = status::ERROR_MASK as u64;
 /// The end of a descriptor, told beside the deeds: its queue, its place, whether its status is written.
 type End = (u64, u64, u64, u64);
 
-/// Rules WQ-1, and WQ-7 where memory is refused.
+/// Rules WQ-1; WQ-7 where memory is refused; and LIFE-2: what a connection said last.
 #[test]
 fn completions_are_written_in_place_in_order_and_then_acknowledged() {
     let mut dut = Bench::new("writer", &verilog(Writer::default()));

@@ -36,7 +36,7 @@ fn a_reset_forgets_what_is_in_flight() {
 
 /// Stale slots and rings that cannot be read, overruns, after which the ring is followed to its end, and queues made anew in
 /// the middle of traffic.
-/// Rule WQ-6.
+/// Rules WQ-6; and LIFE-1: a queue made anew is empty.
 #[test]
 fn wrong_slots_are_lost_descriptors_and_overrun_rings_are_followed_to_their_end() {
     let mut world = World::new(&[0, 1, 7, 62, 63]);

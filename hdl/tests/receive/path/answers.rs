@@ -85,6 +85,7 @@ fn the_answer_to_a_read_goes_where_its_descriptor_says() {
     assert_eq!(world.count("count_message"), 0, "no message of the peer's");
 }
 
+/// Rule WQ-2: a segment that is refused when the answer comes.
 #[test]
 fn behind_an_answer_the_peers_messages_go_on() {
     let mut world = world(service::RELIABLE_DELIVERY);

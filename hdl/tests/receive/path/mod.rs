@@ -2,6 +2,7 @@
 
 mod answers;
 mod descriptor;
+mod lives;
 mod losses;
 mod pace;
 mod receives;

@@ -226,7 +226,7 @@ impl World {
     }
 }
 
-/// Rule REQ-8.
+/// Rules REQ-8; REQ-9 and WQ-5: which of them wait; and REQ-1: the most packets of an answer.
 #[test]
 fn every_read_asks_for_what_is_left_of_it() {
     let mut world = World::new();

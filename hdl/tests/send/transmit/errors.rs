@@ -7,7 +7,8 @@ use viaduct_spec::tables::{service, table, transmit, vi_states};
 use super::{lengths, world, Given, Vi};
 use crate::port::{self, fields};
 
-/// Rule WQ-3.
+/// Rules WQ-3; WQ-2 and WQ-8: data that is refused or cannot be read; WQ-4: a message whose VI has broken; and REQ-7: what is
+/// shorter than it was.
 #[test]
 fn bad_packets_end_their_message() {
     let mut world = world();

@@ -2,8 +2,11 @@
 //! whose head names the prefix; a comment cites it by the identifier, `REQ-1 to REQ-3` all three. The code that decides a rule and a test that
 //! holds it must cite it: a test here fails otherwise.
 
+mod breaking;
+
 use crate::project::{read, Project};
 use anyhow::{ensure, Context, Result};
+use clap::Args;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -16,6 +19,24 @@ const TREE: &str = "README.md bench cli docs hdl host-driver sim spec tests vipl
 const OTHER_WORDS: &[&str] = &["CRC", "ECPIX", "EUI", "SHA", "UTF"];
 /// Rules that no test holds, each with the reason.
 const WITHOUT: &[(&str, &str)] = &[];
+
+/// Which rules, and what about them.
+#[derive(Args)]
+pub struct Options {
+    /// Only this one: REQ-4
+    #[arg(value_name = "RULE")]
+    only: Option<String>,
+    /// Breaks the code that cites N rules drawn by a seed [default: 10], or the one that is named: a test that cites the rule must fail
+    #[arg(long = "break", value_name = "N", num_args = 0..=1, default_missing_value = "10",
+        value_parser = clap::value_parser!(u16).range(1..=1000))]
+    breaks: Option<u16>,
+    /// Goes on at each place that cites the rule: a test must notice there, too
+    #[arg(long, requires = "breaks")]
+    each: bool,
+    /// The seed that they, and what is done to them, are drawn with
+    #[arg(long, value_name = "SEED", default_value_t = 1, requires = "breaks")]
+    from: u64,
+}
 
 /// A rule's identifier: its section's prefix and its number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -180,13 +201,21 @@ fn findings(rules: &BTreeMap<Id, usize>, cited: &[Citation], without: &[(&str, &
     wrong
 }
 
-/// Shows where the rules, or the one of this name, are decided and held. If all are asked for, fails if one is not.
-pub fn run(project: &Project, only: Option<&str>) -> Result<()> {
+/// Shows where the rules, or the one of this name, are decided and held, or breaks their code. If all are asked for, fails if one is not.
+pub fn run(project: &Project, options: &Options) -> Result<()> {
+    let only = options.only.as_deref();
     let (rules, mut wrong) = definitions(&read(&project.root.join(RULES))?);
     let wanted: Vec<_> =
         rules.iter().filter(|(id, _)| only.is_none_or(|only| id.to_string() == only)).collect();
     ensure!(!wanted.is_empty(), "{RULES} has no rule {}", only.unwrap_or_default());
     let cited = all_citations(&project.root)?;
+    if let Some(count) = options.breaks {
+        let rtl = |id: &&Id| cited.iter().any(|citation| citation.id == **id && citation.who == Who::Rtl);
+        let of_hardware = wanted.iter().map(|(id, _)| *id).filter(rtl);
+        let drawn = breaking::draw(of_hardware, count.into(), options.from);
+        ensure!(!drawn.is_empty(), "nothing in hdl/src cites {}", only.unwrap_or("a rule"));
+        return breaking::run(project, &drawn, &cited, options.from, options.each);
+    }
     let mut text = String::new();
     for (id, line) in wanted {
         writeln!(text, "{id}  {RULES}:{line}")?;
@@ -214,6 +243,22 @@ mod tests {
 
     fn ids(text: &str) -> Vec<String> {
         identifiers(text).iter().map(Id::to_string).collect()
+    }
+
+    #[test]
+    fn the_code_of_ten_rules_or_of_one_is_broken() {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            options: Options,
+        }
+        let parse = |line: &str| <Line as clap::Parser>::try_parse_from(line.split(' ')).map(|it| it.options);
+        let breaks = |line| parse(line).map(|it| (it.only, it.breaks, it.from, it.each)).ok();
+        assert_eq!(breaks("rules --break --from 7"), Some((None, Some(10), 7, false)));
+        assert_eq!(breaks("rules AB-1 --break --each"), Some((Some("AB-1".into()), Some(10), 1, true)));
+        for wrong in ["rules --from 7", "rules --each", "rules --break 0", "rules --break AB-1"] {
+            assert_eq!(breaks(wrong), None, "{wrong}");
+        }
     }
 
     #[test]
