@@ -101,7 +101,7 @@ pub struct Vectors {
     looked: DFF<Vector>,
     step: DFF<Step>,
     /// The vector that is sent, and the same as one bit.
-    vector: DFF<Vector>,
+    served: DFF<Vector>,
     chosen: DFF<Bits<VECTORS>>,
     long: DFF<bool>,
     /// Which double word goes into the chain: header 0 and 1, address high and low, data.
@@ -151,7 +151,7 @@ pub struct Vectors {
 impl Logic for Vectors {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, waiting, held, allowed, look, looked, step, vector, chosen, long, part);
+        dff_setup!(self, clock, waiting, held, allowed, look, looked, step, served, chosen, long, part);
         dff_setup!(self, clock, word0, word1, word2, word3, word4, left, begun, half, offered);
         dff_setup!(self, clock, done, value, raises, raising, reading);
         clock!(self, clock, table_rows, marks, holdoff);
@@ -163,17 +163,17 @@ impl Logic for Vectors {
         self.holdoff.look.next = self.look.q.val();
         self.holdoff.time_now.next = self.time_now.val();
         self.holdoff.left.valid.next = self.tx.ready.val() & self.offered.q.val() & !self.begun.q.val();
-        self.holdoff.left.data.next = self.vector.q.val();
+        self.holdoff.left.data.next = self.served.q.val();
         self.count_interrupt.next = self.holdoff.left.valid.val();
         FlowSource::<Bits<32>>::link(&mut self.deadline, &mut self.holdoff.deadline);
 
         // The table is read for the packet first, for a load otherwise.
-        self.table_rows.row.next = bit_cast::<ROW_LOG2, VECTOR_LOG2>(self.vector.q.val()) << 1;
+        self.table_rows.row.next = bit_cast::<ROW_LOG2, VECTOR_LOG2>(self.served.q.val()) << 1;
         if !self.reading.q.val() {
             self.table_rows.row.next = self.load.data.val();
         } else if self.part.q.val() == self.data_part.val() {
             self.table_rows.row.next =
-                (bit_cast::<ROW_LOG2, VECTOR_LOG2>(self.vector.q.val()) << 1) | bits::<ROW_LOG2>(1);
+                (bit_cast::<ROW_LOG2, VECTOR_LOG2>(self.served.q.val()) << 1) | bits::<ROW_LOG2>(1);
         }
         self.row.next = self.table_rows.data.val();
         self.value.d.next = self.row.val();
@@ -232,7 +232,7 @@ impl Logic for Vectors {
         // in which it is taken, so that has no part in it: it is known late. What is raised again is held from then on.
         self.stays.next = self.allowed.q.val()
             & !self.restart.val()
-            & !(self.raises.q.val() & (self.raising.q.val() == self.vector.q.val()))
+            & !(self.raises.q.val() & (self.raising.q.val() == self.served.q.val()))
             & (self.chosen.q.val() & self.waiting.q.val() & !self.held.q.val() & self.table_rows.open.val())
                 .any();
 
@@ -262,7 +262,7 @@ impl Logic for Vectors {
         self.following.next = self.part.q.val() + 1;
         match self.step.q.val() {
             Step::Look => {
-                self.vector.d.next = self.looked.q.val();
+                self.served.d.next = self.looked.q.val();
                 self.chosen.d.next = self.candidate.val();
                 self.part.d.next = bits::<3>(0);
                 self.begun.d.next = false;

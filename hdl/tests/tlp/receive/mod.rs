@@ -75,7 +75,7 @@ fn run(late: usize, read_rate: f64) {
             beat.set(&mut bench, "rx");
         }
         let ready = ending || rng.random_bool(read_rate);
-        bench.set("read_ready", ready.into());
+        bench.set("mmio_read_ready", ready.into());
         bench.eval();
         if bench.get("mmio_write_valid") == 1 {
             let get = |name| stored.get(&bench, name);
@@ -138,7 +138,7 @@ fn a_second_load_finds_room_and_a_third_is_dropped() {
         }
     }
     bench.set("rx_valid", 0);
-    bench.set("read_ready", 1);
+    bench.set("mmio_read_ready", 1);
     let mut taken = Vec::new();
     for _ in 0..8 {
         bench.eval();
@@ -163,7 +163,7 @@ fn reset_cuts_one_packet_only() {
         let line = beats(&made.packet);
         let cut = rng.random_range(0..line.len());
         bench.set("rx_bar", made.bar);
-        bench.set("read_ready", 1);
+        bench.set("mmio_read_ready", 1);
         for (n, beat) in line.iter().enumerate() {
             bench.set("rx_valid", 1);
             bench.set("reset", (n == cut).into());
@@ -201,7 +201,7 @@ fn a_link_that_goes_down_takes_the_rest_of_a_packet_with_it() {
         let made = make(&mut rng, &mut Want::default());
         let line = beats(&made.packet);
         bench.set("rx_bar", made.bar);
-        bench.set("read_ready", 1);
+        bench.set("mmio_read_ready", 1);
         for beat in &line[..rng.random_range(0..line.len())] {
             bench.set("rx_valid", 1);
             beat.set(&mut bench, "rx");

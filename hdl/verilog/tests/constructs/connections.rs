@@ -121,13 +121,13 @@ fn inputs_are_traced_to_the_outputs_that_they_hang_on() {
         ("clock", "others$0.clock"),
         ("clock", "others$1.clock"),
         ("entry$valid", "one.entry$valid"),
-        ("entry$data", "one.entry$data"),
+        ("entry", "one.entry"),
         ("one.entry$ready", "entry$ready"),
         ("one.exit$valid", "others$0.entry$valid"),
-        ("one.exit$data", "others$0.entry$data"),
+        ("one.exit", "others$0.entry"),
         ("others$0.entry$ready", "one.exit$ready"),
         ("others$0.exit$valid", "others$1.entry$valid"),
-        ("others$0.exit$data", "others$1.entry$data"),
+        ("others$0.exit", "others$1.entry"),
         ("others$1.entry$ready", "others$0.exit$ready"),
         // Bit by bit through a local signal.
         ("others$0.event", "hub.events"),
@@ -135,7 +135,7 @@ fn inputs_are_traced_to_the_outputs_that_they_hang_on() {
         // Through a local signal, and as a choice.
         ("one.event", "hub.first_valid"),
         ("one.event", "hub.word"),
-        ("others$1.exit$data", "hub.word"),
+        ("others$1.exit", "hub.word"),
         ("others$1.exit$valid", "hub.word_valid"),
     ];
     let wanted = wanted.map(|(from, to)| Connection { from: end(from), to: end(to) });
@@ -152,10 +152,10 @@ fn parts_have_their_ports_and_parts_but_registers_are_none() {
     let ports = inside.parts[0].ports.iter().map(|port| (port.name.as_str(), port.is_output, port.width));
     let wanted = [
         ("entry$valid", false, 1),
-        ("entry$data", false, 8),
+        ("entry", false, 8),
         ("entry$ready", true, 1),
         ("exit$valid", true, 1),
-        ("exit$data", true, 8),
+        ("exit", true, 8),
         ("exit$ready", false, 1),
         ("event", true, 1),
         ("clock", false, 1),

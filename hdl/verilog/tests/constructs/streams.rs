@@ -171,7 +171,7 @@ fn streams_in_a_row_have_numbers() {
             ".words_0(makers_0_made),",
             ".words_1_ready(merge_words_1_ready),",
             ".word(word)",
-            "word = words_1;",
+            "if (words_1_valid) word = words_1;",
         ],
     );
 }
