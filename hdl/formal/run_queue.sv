@@ -21,13 +21,13 @@
 // watch: out3 = dut.popped.memory[3]
 module proof(
     input wire clock, input wire reset,
-    input wire push_valid, input wire [1:0] push, input wire pop_ready
+    input wire push_valid, input wire [1:0] push_id, input wire pop_ready
 );
     wire pop_valid, held, busy;
-    wire [1:0] pop;
+    wire [1:0] pop_id;
     top dut(
-        .clock(clock), .reset(reset), .push_valid(push_valid), .push(push),
-        .pop_valid(pop_valid), .pop(pop), .pop_ready(pop_ready), .held(held), .busy(busy)
+        .clock(clock), .reset(reset), .push_valid(push_valid), .push(push_id),
+        .pop_valid(pop_valid), .pop(pop_id), .pop_ready(pop_ready), .held(held), .busy(busy)
     );
     (* keep *) wire [2:0] head, tail, cleared, oldest, row0, row1, row2, row3;
     (* keep *) wire [1:0] woken;
@@ -52,7 +52,7 @@ module proof(
         for (i = 0; i < 4; i = i + 1)
             ids[2*i +: 2] <= push && left == i ? late_id : rest[2*i +: 2];
         late <= !reset && push_valid;
-        late_id <= push;
+        late_id <= push_id;
         count <= reset ? 0 : left + push;
         inside <= reset ? 0 : kept | (push ? 4'b1 << late_id : 4'b0);
         since <= reset ? 0 : since + (since != 4);
@@ -63,7 +63,7 @@ module proof(
         ready: assert(busy == (since != 4));
         show: assert(pop_valid == (count != 0));
         kept_back: assert(held == (late || count != 0));
-        if (pop_valid) order: assert(pop == ids[1:0]);
+        if (pop_valid) order: assert(pop_id == ids[1:0]);
     end
 
     // What makes it so in every state that can be reached.
@@ -95,7 +95,7 @@ module proof(
     // All inside, one leaves and comes back at once, and all leave.
     reg again = 0;
     always @(posedge clock) begin
-        again <= !reset && (again || (count == 4 && pop && push_valid && push == ids[1:0]));
+        again <= !reset && (again || (count == 4 && pop && push_valid && push_id == ids[1:0]));
     end
     always @(*) drained: cover(again && count == 0);
 endmodule

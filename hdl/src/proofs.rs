@@ -107,9 +107,9 @@ const RAM: [Mutant; 2] = [
 ];
 
 const FIFO: [Mutant; 6] = [
-    mutant("always ready", "room", "in_ready = ~(|(count & full));", "in_ready = 1'b1;"),
-    mutant("takes a word when full", "number", "push = in_valid & ~(|(count & full));", "push = in_valid;"),
-    mutant("shows odd levels only", "show", "out_valid = |count;", "out_valid = count[0];"),
+    mutant("always ready", "room", "sink_ready = ~(|(count & full));", "sink_ready = 1'b1;"),
+    mutant("takes a word when full", "number", "push = sink_valid & ~(|(count & full));", "push = sink_valid;"),
+    mutant("shows odd levels only", "show", "source_valid = |count;", "source_valid = count[0];"),
     mutant("shows the newest slot", "order", ".read_address(head),", ".read_address(tail),"),
     mutant(
         "skips a slot when the pointer wraps",
@@ -121,8 +121,8 @@ const FIFO: [Mutant; 6] = [
 ];
 
 const RAM_FIFO: [Mutant; 7] = [
-    mutant("always ready", "room", "in_ready = ~(|(count & full));", "in_ready = 1'b1;"),
-    mutant("takes a word when full", "number", "push = in_valid & ~(|(count & full));", "push = in_valid;"),
+    mutant("always ready", "room", "sink_ready = ~(|(count & full));", "sink_ready = 1'b1;"),
+    mutant("takes a word when full", "number", "push = sink_valid & ~(|(count & full));", "push = sink_valid;"),
     mutant(
         "shows a word while it is being written",
         "order",
@@ -146,15 +146,15 @@ const RAM_FIFO: [Mutant; 7] = [
 ];
 
 const SKID: [Mutant; 4] = [
-    mutant("always ready", "room", "in_ready = ~spare_valid;", "in_ready = 1'b1;"),
+    mutant("always ready", "room", "sink_ready = ~spare_valid;", "sink_ready = 1'b1;"),
     mutant("drops the second word", "show", "shown_valid <= push | spare_valid;", "shown_valid <= push;"),
     mutant(
         "does not hold the second word",
         "order",
-        "if (~spare_valid) spare <= in_data;",
-        "spare <= in_data;",
+        "if (~spare_valid) spare <= sink;",
+        "spare <= sink;",
     ),
-    mutant("shows the third word for the second", "order", "shown <= spare;", "shown <= in_data;"),
+    mutant("shows the third word for the second", "order", "shown <= spare;", "shown <= sink;"),
 ];
 
 const ARBITER: [Mutant; 9] = [
@@ -179,21 +179,21 @@ const RUN_QUEUE: [Mutant; 8] = [
     mutant(
         "loses a push while another is popped",
         "show",
-        "push = wakes & (pushed_read_data == popped_read_data);",
-        "push = wakes & (pushed_read_data == popped_read_data) & ~pop;",
+        "pushes = wakes & (pushed_read_data == popped_read_data);",
+        "pushes = wakes & (pushed_read_data == popped_read_data) & ~pops;",
     ),
     mutant(
         "queues what is inside again",
         "show",
-        "push = wakes & (pushed_read_data == popped_read_data);",
-        "push = wakes;",
+        "pushes = wakes & (pushed_read_data == popped_read_data);",
+        "pushes = wakes;",
     ),
     mutant("forgets what is on its way", "kept_back", "held = wakes | shown;", "held = shown;"),
     mutant(
         "does not clear its memory",
         "show",
-        "pushed_write_enable = push | clearing;",
-        "pushed_write_enable = push;",
+        "pushed_write_enable = pushes | clearing;",
+        "pushed_write_enable = pushes;",
     ),
     mutant(
         "the pop forgets which way the bit turned",
