@@ -108,7 +108,12 @@ const RAM: [Mutant; 2] = [
 
 const FIFO: [Mutant; 6] = [
     mutant("always ready", "room", "sink_ready = ~(|(count & full));", "sink_ready = 1'b1;"),
-    mutant("takes a word when full", "number", "push = sink_valid & ~(|(count & full));", "push = sink_valid;"),
+    mutant(
+        "takes a word when full",
+        "number",
+        "push = sink_valid & ~(|(count & full));",
+        "push = sink_valid;",
+    ),
     mutant("shows odd levels only", "show", "source_valid = |count;", "source_valid = count[0];"),
     mutant("shows the newest slot", "order", ".read_address(head),", ".read_address(tail),"),
     mutant(
@@ -122,7 +127,12 @@ const FIFO: [Mutant; 6] = [
 
 const RAM_FIFO: [Mutant; 7] = [
     mutant("always ready", "room", "sink_ready = ~(|(count & full));", "sink_ready = 1'b1;"),
-    mutant("takes a word when full", "number", "push = sink_valid & ~(|(count & full));", "push = sink_valid;"),
+    mutant(
+        "takes a word when full",
+        "number",
+        "push = sink_valid & ~(|(count & full));",
+        "push = sink_valid;",
+    ),
     mutant(
         "shows a word while it is being written",
         "order",
@@ -148,12 +158,7 @@ const RAM_FIFO: [Mutant; 7] = [
 const SKID: [Mutant; 4] = [
     mutant("always ready", "room", "sink_ready = ~spare_valid;", "sink_ready = 1'b1;"),
     mutant("drops the second word", "show", "shown_valid <= push | spare_valid;", "shown_valid <= push;"),
-    mutant(
-        "does not hold the second word",
-        "order",
-        "if (~spare_valid) spare <= sink;",
-        "spare <= sink;",
-    ),
+    mutant("does not hold the second word", "order", "if (~spare_valid) spare <= sink;", "spare <= sink;"),
     mutant("shows the third word for the second", "order", "shown <= spare;", "shown <= sink;"),
 ];
 

@@ -339,6 +339,8 @@ impl Logic for Delivery {
         self.report.packet.next = self.packet.q.val();
         self.close.data.next.completion = self.report.completion.val();
         self.job.data.next.reading = self.verdict.q.val() == Verdict::Answer;
+        // Only who keeps the reads knows.
+        self.job.data.next.fresh = false;
         self.placed_at_once.next = (self.step.q.val() == Step::Scatter)
             & self.job.data.val().reading
             & self.done.valid.val()

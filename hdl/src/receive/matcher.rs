@@ -219,14 +219,7 @@ impl Logic for Matcher {
         self.payload_start.next = self.delivery.payload_start.val();
         self.release_valid.next = self.delivery.release_valid.val();
         self.job.valid.next = self.delivery.job.valid.val();
-        self.job.data.next.vi = self.delivery.job.data.val().vi;
-        self.job.data.next.slot = self.delivery.job.data.val().slot;
-        self.job.data.next.tag = self.delivery.job.data.val().tag;
-        self.job.data.next.region = self.delivery.job.data.val().region;
-        self.job.data.next.offset = self.delivery.job.data.val().offset;
-        self.job.data.next.segments = self.delivery.job.data.val().segments;
-        self.job.data.next.index = self.delivery.job.data.val().index;
-        self.job.data.next.position = self.delivery.job.data.val().position;
+        self.job.data.next = self.delivery.job.data.val();
         if self.delivery.job.data.val().reading {
             self.job.data.next.region = self.reads.job_region.val();
             self.job.data.next.offset = self.reads.job_offset.val();
@@ -234,7 +227,6 @@ impl Logic for Matcher {
             self.job.data.next.index = self.reads.job_index.val();
             self.job.data.next.position = self.reads.job_position.val();
         }
-        self.job.data.next.reading = self.delivery.job.data.val().reading;
         self.job.data.next.fresh = self.reads.job_fresh.val();
 
         // Reads, of both sides.
@@ -256,11 +248,6 @@ impl Logic for Matcher {
         self.placing_vis.next = (bit_cast::<20, VI_LOG2>(self.lookup.order.data.val().vi) << 10)
             | bit_cast::<20, VI_LOG2>(self.delivery.blocking_vi.val());
         Pulse::link(&mut self.count_response, &mut self.delivery.count_response);
-        self.job.data.next.remote = self.delivery.job.data.val().remote;
-        self.job.data.next.place = self.delivery.job.data.val().place;
-        self.job.data.next.handle = self.delivery.job.data.val().handle;
-        self.job.data.next.left = self.delivery.job.data.val().left;
-        self.job.data.next.length = self.delivery.job.data.val().length;
         FlowSink::<Done>::link(&mut self.done, &mut self.delivery.done);
         FlowSource::<Saved>::join(&mut self.delivery.save, &mut self.contexts.save);
         self.contexts.save_vi.next = self.delivery.blocking_vi.val();

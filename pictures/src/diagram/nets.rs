@@ -78,11 +78,20 @@ impl Sheet {
             let known = inside.parts.iter().any(|part| part.name == *name);
             ensure!(known, "place.rs has a place for `{name}`, and the NIC has no such block");
         }
+        let streams = design.streams()?;
         let mut nodes = Vec::new();
+        let mut unplaced = Vec::new();
         for part in &inside.parts {
-            let place = places.iter().find(|(name, ..)| *name == part.name);
-            let (_, column, y) =
-                place.with_context(|| format!("the block `{}` has no place in place.rs", part.name))?;
+            let Some((_, column, y)) = places.iter().find(|(name, ..)| *name == part.name) else {
+                // A block that no stream comes to or leaves is named in the legend.
+                let is_on = |stream: &Stream| {
+                    let mut tips = stream.to.iter().chain([&stream.from]);
+                    tips.any(|tip| tip.block.as_deref() == Some(&part.name))
+                };
+                ensure!(!streams.iter().any(is_on), "the block `{}` has no place in place.rs", part.name);
+                unplaced.push(part.name.as_str());
+                continue;
+            };
             let file = folder(&design.described(&part.name)?.file);
             let within = wrapped(&design.within(part)?);
             let at = (FIRST + column * PITCH, *y);
@@ -100,11 +109,13 @@ impl Sheet {
             });
         }
         let mut sheet = Self { nodes, pins: Vec::new(), nets: Vec::new(), legend: Vec::new() };
-        let streams = design.streams()?;
         let drawn: Vec<Stream> = streams.iter().filter_map(|stream| sheet.drawn(stream)).collect();
         sheet.join(&drawn)?;
         sheet.rows();
         sheet.tell(&streams, design.levels(&streams))?;
+        if !unplaced.is_empty() {
+            sheet.legend.push(format!("blocks that no stream passes: {}", unplaced.join(", ")));
+        }
         Ok(sheet)
     }
 

@@ -21,7 +21,7 @@ fn a_receive_queue_made_anew_is_empty() {
     world.send(&packet(opcode::UC_SEND_ONLY, 0, b"early").bytes(), false);
     world.settle();
     let lost = Event::Fault { vi: VI, code: event_code::RECVQ_EMPTY.into(), breaks: false };
-    assert_eq!(world.take(), [lost.clone()]);
+    assert_eq!(world.take(), std::slice::from_ref(&lost));
     // The first that is posted now is at position 0 again.
     world.post(VI, Descriptor::new(&[buffer(0x800, 64)]), true);
     world.send(&packet(opcode::UC_SEND_ONLY, 1, b"new").bytes(), false);
