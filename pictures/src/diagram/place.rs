@@ -13,7 +13,7 @@ pub const FIRST: i32 = 10;
 pub const PLACES: &[(&str, i32, i32)] = &[
     ("registers", 1, 5),
     ("command", 2, 5),
-    ("broadcast", 2, 20),
+    ("broadcast", 2, 14),
     ("counters", 3, 5),
     ("vi_state", 4, 5),
     ("tlp_receive", 0, 5),
