@@ -90,7 +90,7 @@ pub struct Indices {
     /// The job's queue stands at another index.
     elsewhere: DFF<bool>,
     raised: DFF<bool>,
-    vector: DFF<Vector>,
+    raised_vector: DFF<Vector>,
     ignored: DFF<bool>,
     free: Signal<Local, bool>,
     serve: Signal<Local, bool>,
@@ -102,7 +102,7 @@ pub struct Indices {
 impl Logic for Indices {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, held, job, judged, elsewhere, raised, vector, ignored);
+        dff_setup!(self, clock, held, job, judged, elsewhere, raised, raised_vector, ignored);
         clock!(self, clock, rows, takes);
 
         self.free.next = !self.raised.q.val() | self.raise.ready.val();
@@ -145,7 +145,7 @@ impl Logic for Indices {
                 self.ignored.d.next = true;
             } else if self.job.q.val().arm {
                 self.raised.d.next = self.elsewhere.q.val();
-                self.vector.d.next = self.now.val().vector;
+                self.raised_vector.d.next = self.now.val().vector;
             } else {
                 self.takes.write_enable.next = true;
             }
@@ -155,7 +155,7 @@ impl Logic for Indices {
                 self.rows.write_enable.next = true;
                 self.takes.write_enable.next = true;
                 self.raised.d.next = self.now.val().live & self.now.val().armed & self.started.val().live;
-                self.vector.d.next = self.now.val().vector;
+                self.raised_vector.d.next = self.now.val().vector;
             } else if self.count.val() {
                 // CQ-6: the next entry answers an arm, once.
                 self.changed.next.written = self.following.val();
@@ -163,7 +163,7 @@ impl Logic for Indices {
                 self.changed.next.told = false;
                 self.rows.write_enable.next = true;
                 self.raised.d.next = self.now.val().armed;
-                self.vector.d.next = self.now.val().vector;
+                self.raised_vector.d.next = self.now.val().vector;
             } else if self.tell.val() {
                 self.changed.next.told = true;
                 self.rows.write_enable.next = true;
@@ -176,7 +176,7 @@ impl Logic for Indices {
         }
 
         self.raise.valid.next = self.raised.q.val();
-        self.raise.data.next = self.vector.q.val();
+        self.raise.data.next = self.raised_vector.q.val();
         self.count_ignored.next = self.ignored.q.val();
         self.busy.next = self.held.q.val() | self.raised.q.val();
         if self.reset.val() {

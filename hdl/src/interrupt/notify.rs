@@ -88,7 +88,7 @@ pub struct Notify {
     written_queue: DFF<Queue>,
     written: DFF<Row>,
     raised: DFF<bool>,
-    vector: DFF<Vector>,
+    raised_vector: DFF<Vector>,
     next_job: Signal<Local, Job>,
     changed: Signal<Local, Row>,
     following: Signal<Local, Position>,
@@ -106,7 +106,7 @@ impl Logic for Notify {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, read, reader, active, job, row, wrote, written_queue, written);
-        dff_setup!(self, clock, raised, vector);
+        dff_setup!(self, clock, raised, raised_vector);
         clock!(self, clock, rows);
 
         // Which job: its row is read.
@@ -149,7 +149,7 @@ impl Logic for Notify {
         self.rows.write_enable.next = self.active.q.val();
         self.rows.write_address.next = self.job.q.val().queue;
         self.rows.write_data.next = self.changed.val();
-        self.vector.d.next = self.row.q.val().vector;
+        self.raised_vector.d.next = self.row.q.val().vector;
 
         // The row of the job behind: what was changed last counts.
         self.active.d.next = self.read.q.val();
@@ -165,7 +165,7 @@ impl Logic for Notify {
         self.written.d.next = self.changed.val();
 
         self.raise.valid.next = self.raised.q.val();
-        self.raise.data.next = self.vector.q.val();
+        self.raise.data.next = self.raised_vector.q.val();
         self.busy.next = self.read.q.val() | self.active.q.val() | self.raised.q.val();
 
         if self.reset.val() {

@@ -59,7 +59,7 @@ pub struct VectorTable {
     store: Signal<Local, bool>,
     store_row: Signal<Local, Bits<ROW_LOG2>>,
     store_data: Signal<Local, Bits<64>>,
-    vector: Signal<Local, Bits<VECTOR_LOG2>>,
+    written_vector: Signal<Local, Bits<VECTOR_LOG2>>,
     rest: Signal<Local, Bits<64>>,
     lane: Signal<Local, Bits<8>>,
     which: Signal<Local, Bits<VECTORS>>,
@@ -106,8 +106,8 @@ impl Logic for VectorTable {
             self.mask.d.next = self.clear_row.q.val().get_bit(0);
         }
 
-        self.vector.next = self.write_row.q.val().get_bits::<VECTOR_LOG2>(1);
-        self.which.next = self.one.val() << self.vector.val();
+        self.written_vector.next = self.write_row.q.val().get_bits::<VECTOR_LOG2>(1);
+        self.which.next = self.one.val() << self.written_vector.val();
         if self.write_row.q.val().get_bit(0) & self.enables.q.val().get_bit(4) {
             self.opened.d.next = self.opened.q.val() | self.which.val();
             if self.mask.q.val() {
