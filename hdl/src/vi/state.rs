@@ -14,7 +14,8 @@
 //!
 //! After a `settle` pulse, `settling` is high until every event of a fault of before is in the error ring: see [`Settle`].
 //!
-//! Latency: a fault 5 cycles, its event one more, a commit 2. Who offers a fault, and what, goes into registers first. `query` answers in the same cycle.
+//! Latency: a fault 5 cycles, its event one more, a commit 2. Who offers a fault, and what, goes into registers first.
+//! `query` answers in the same cycle.
 //!
 //! Example: VI 5 is connected and fetch offers a fault of it with `breaks` and a code: 5 cycles later `state` says that VI 5 is in Error and the
 //! fault is taken; a cycle after that `ring_event` has the event, with `broke`.
