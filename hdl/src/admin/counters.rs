@@ -156,12 +156,15 @@ impl Logic for Counters {
 /// What has come of a third of the counters' events since their last turn.
 #[derive(LogicBlock, Default)]
 struct Pending {
+    /// Rising edge.
     pub clock: Signal<In, Clock>,
+    /// Forgets what was collected.
     pub reset: Signal<In, bool>,
+    /// One bit for each of these counters: an event of it.
     pub events: Signal<In, Bits<13>>,
     /// The counter whose events are taken in this cycle, if it is one of these.
     pub turn: Signal<In, Bits<13>>,
-    /// Its events until now; 0 if it is none.
+    /// Events of that counter until now; 0 if it is none of these.
     pub collected: Signal<Out, Bits<5>>,
     counts: [DFF<Bits<5>>; 13],
 }
@@ -193,14 +196,17 @@ impl Logic for Pending {
 /// The bytes that have come for one counter since its last turn.
 #[derive(LogicBlock, Default)]
 struct Bytes {
+    /// Rising edge.
     pub clock: Signal<In, Clock>,
+    /// Forgets what was collected.
     pub reset: Signal<In, bool>,
+    /// Number of bytes that come in this cycle.
     pub more: Signal<In, Bits<13>>,
-    /// They are taken in this cycle.
+    /// The bytes collected are taken in this cycle.
     pub turn: Signal<In, bool>,
-    /// The bytes until now; 0 if it is not their turn.
+    /// The bytes collected until now; 0 without `turn`.
     pub collected: Signal<Out, Bits<13>>,
-    /// Those of the cycle before: what has come of a packet is known late in the cycle.
+    /// The bytes of the cycle before: what has come of a packet is known late in the cycle.
     late: DFF<Bits<13>>,
     count: DFF<Bits<13>>,
 }

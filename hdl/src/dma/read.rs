@@ -26,8 +26,8 @@
 //! Latency: 3 cycles from a command to its request, 2 from the last beat of a completion to the last beat of its
 //! data; the others leave as they come. Throughput: 8 bytes a cycle less one cycle for each slot; a request every 5 cycles.
 //!
-//! Example: `max_read` is 512 bytes. A command for 600 bytes at address 0x1000 becomes two requests, of 512 bytes with tag 0 and of 88 with tag 1. Whichever is
-//! answered first, `beat` brings the 600 bytes in order, and `retire` comes with the last.
+//! Example: `max_read` is 512 bytes. A command for 600 bytes at address 0x1000 becomes two requests, of 512 bytes with tag 0 and of 88 with
+//! tag 1. Whichever is answered first, `beat` brings the 600 bytes in order, and `retire` comes with the last.
 //!
 //! Tests: `tests/tlp/dma_read`.
 

@@ -22,8 +22,8 @@
 //! holds our 8 bytes. What is on its way is not counted yet, so until it has left twice as much is asked for.
 //! That is enough if the source of the credits has counted a packet in the cycle after its last beat was taken.
 //!
-//! Latency: 1 cycle, 1 more if the turn was another's; throughput: one beat every cycle. Outputs are those of a queue of two beats, and `tx.ready` reaches no input of
-//! this block in the same cycle.
+//! Latency: 1 cycle, 1 more if the turn was another's; throughput: one beat every cycle. Outputs are those of a queue of two beats,
+//! and `tx.ready` reaches no input of this block in the same cycle.
 //!
 //! Example: posted and nonposted each offer a packet and it is posted's turn: its packet leaves whole, then the turn goes to nonposted. Without
 //! credits for non-posted packets the turn stays with those that have some.

@@ -10,6 +10,8 @@
 //!
 //! How: ECP5's DELAYG. No step, no cell.
 //!
+//! Example: `Delay::new(80)` makes 2 ns.
+//!
 //! Tests: none but the build for a board: what it is for shows on the board only.
 
 use rust_hdl::prelude::*;
@@ -17,9 +19,9 @@ use rust_hdl::prelude::*;
 /// `W` pads, see the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Delay<const W: usize> {
-    /// As it comes.
+    /// The bits as they come.
     pub in_data: Signal<In, Bits<W>>,
-    /// Later.
+    /// The same bits, later by the fixed time.
     pub out_data: Signal<Out, Bits<W>>,
     _steps: u8,
 }
