@@ -153,7 +153,7 @@ pub struct Registers {
     send_bit: Number<64, { 1 << control::SEND_ENABLE.lo }>,
 }
 
-// The numbers in `update` are these fields'.
+// `update` has the positions of these fields as numbers.
 const _: () = {
     assert!(registers::RAW_CHANNEL == registers::READ_DEPTH + 4 && registers::RAW_CHANNEL % 8 == 4);
     assert!(raw_channel::VI.lo == 0 && raw_channel::VI.width == 10);

@@ -12,6 +12,8 @@
 //!
 //! Latency: one cycle for each bit.
 //!
+//! Example: after 149 cycles all inputs of the core are bits of `probe_in`.
+//!
 //! Tests: none: it holds a place.
 
 use rust_hdl::prelude::*;

@@ -10,6 +10,8 @@
 //!
 //! Latency: the NIC's and the MAC's; the wires between them have none.
 //!
+//! Example: a packet of the host's stores a doorbell; the frame of that send leaves at `pads_tx_*`.
+//!
 //! Tests: `sim/tests/rgmii.rs`: two of them with an Ethernet of the test's between.
 
 use super::STATION;

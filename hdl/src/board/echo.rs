@@ -10,6 +10,8 @@
 //!
 //! Latency: none; wires, clock and reset.
 //!
+//! Example: `EchoBoard::<4, 0xf>` has four lights, each on while its pin is low.
+//!
 //! Tests: what is inside has its own; this is built by `viaduct-export board`.
 
 use super::{Pad, Pll, Start, Wiring, ADDRESS, STATION};

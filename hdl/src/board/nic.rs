@@ -10,6 +10,8 @@
 //!
 //! Latency: none; wires, clock and reset.
 //!
+//! Example: `time_now` of the card goes up by one in 128 cycles.
+//!
 //! Tests: what is inside has its own; this is built by `viaduct-export board`.
 
 use super::{Boundary, Card, Pll, Start, Wiring};

@@ -7,6 +7,8 @@
 //! ```
 //! Contract: `clock_out` is right while `locked` is high.
 //!
+//! Latency: none; a clock.
+//!
 //! How: ECP5's EHXPLLL with feedback from its own output: the oscillator is divided to 25 MHz, times five. Its own oscillator then runs at
 //! 625 MHz (400 to 800 are allowed). In Verilator the output is the input, locked from the third edge on.
 //!

@@ -1,6 +1,15 @@
 //! A top of a board whose PHY has no oscillator: it gets the board's.
 //!
+//! ```text
+//!  clock_in ──►┌───────────────┐◄─► phy_*
+//!              │ WithReference │──► phy_reference
+//!              └───────────────┘──► lights
+//! ```
 //! Contract: as [`EchoBoard`], and `phy_reference` is `clock_in`.
+//!
+//! Latency: none; wires.
+//!
+//! Example: `WithReference::<4>` has four lights, each on while its pin is high.
 //!
 //! Tests: as [`EchoBoard`].
 

@@ -44,13 +44,13 @@ pub struct CqRow {
     pub written: CqIndex,
     /// log2 of the ring's entries.
     pub log2: Bits<5>,
-    /// Its interrupt vector.
+    /// The queue's interrupt vector.
     pub vector: Vector,
     /// The queue exists.
     pub live: bool,
-    /// Its consumer sleeps.
+    /// The queue's consumer sleeps.
     pub armed: bool,
-    /// Its overrun has been reported.
+    /// The queue's overrun has been reported.
     pub told: bool,
 }
 

@@ -258,7 +258,7 @@ impl Logic for ReadDrain {
         self.opened.next = (self.open.val() & self.turn.q.val()).any();
         self.fault.next = (self.faulty.val() & self.turn.q.val()).any() & !self.slot.q.val().refused;
         self.final_row.next = self.row.q.val() == self.slot.q.val().last_row;
-        // Not the last row: what became of the slot must be known then.
+        // The last row waits: what became of the slot must be known then.
         self.early.next = self.flowing.val()
             & (self.flow_tag.val() == self.at.q.val())
             & (self.row.q.val() < self.fill.val())
@@ -322,7 +322,7 @@ impl Logic for ReadDrain {
             self.turn.d.next = (self.turn.q.val() << 1) | (self.turn.q.val() >> 15);
         }
 
-        // Its time.
+        // The time of the oldest slot.
         // WQ-8: 50.3 ms without progress.
         self.overdue.next = self.time_now.val() - self.limit.q.val();
         self.late.d.next = self.armed.q.val() & !self.progress.val() & !self.overdue.val().get_bit(31);

@@ -138,7 +138,7 @@ impl Logic for ReadIssue {
                 }
             }
             State::Gone => {
-                // Not in the cycle in which the beat is taken: that is known late, and what comes of it is much.
+                // The slot is not opened in the cycle in which the beat is taken: that is known late, and much depends on it.
                 if !self.beat_valid.q.val() {
                     self.sent.next = true;
                     self.state.d.next = State::First;
@@ -150,7 +150,7 @@ impl Logic for ReadIssue {
         }
         self.issued.next = self.sent.val() | self.skipped.val();
         self.opened.next = self.sent.val();
-        // Its second beat waits only behind the first.
+        // The request's second beat waits only behind the first.
         self.leaving.next = self.state.q.val() == State::Gone;
         self.split.piece.ready.next = self.sent.val() | self.skipped.val();
 

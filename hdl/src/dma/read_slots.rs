@@ -46,7 +46,7 @@ use viaduct_spec::profile::{READ_TAGS, READ_TAGS_LOG2};
 /// What the next completion of a slot must be.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Expected {
-    /// Its first double word in the slot.
+    /// Place in the slot of the completion's first double word.
     word: Bits<7>,
     /// Bytes of that double word before the first byte.
     before: Bits<2>,
@@ -116,7 +116,7 @@ pub struct ReadSlots {
     byte_count: DFF<Bits<12>>,
     refused: DFF<bool>,
 
-    // From its second beat on: where it goes.
+    // From the packet's second beat on: where it goes.
     slot: DFF<ReadTag>,
     good: DFF<bool>,
     bad: DFF<bool>,
@@ -234,7 +234,7 @@ impl Logic for ReadSlots {
             self.word.d.next = self.entry_word.val() + bit_cast::<7, 10>(self.length.q.val());
         }
 
-        // Its data into the banks. The second beat has data in its high half only.
+        // The completion's data goes into the banks. The second beat has data in its high half only.
         self.now_slot.next = self.slot.q.val();
         self.now_row.next = self.row.q.val();
         self.now_odd.next = self.odd.q.val();
@@ -297,7 +297,7 @@ impl Logic for ReadSlots {
         self.flowing.next = self.flows.q.val() & self.good.q.val();
         self.fill.next = self.filled.q.val();
 
-        // What became of it.
+        // What became of the completion.
         self.ending.next =
             self.good.q.val() & (self.single.q.val() | (self.third.val() & self.completion.data.val().last));
         self.enough.next = !self.left.q.val().get_bits::<7>(1).any()

@@ -231,7 +231,7 @@ impl Logic for Split {
         self.piece.data.next.done = self.shown_done.q.val();
         self.piece.data.next.refused = self.shown_refused.q.val();
 
-        // Its header.
+        // The header of the piece on show.
         self.first_enables.next = bits::<4>(0xF) << self.first.val().get_bits::<2>(0);
         self.last_enables.next = bits::<4>(0xF);
         if self.finish.q.val().get_bits::<2>(0) == bits::<2>(0) {

@@ -158,7 +158,7 @@ impl Logic for DmaWrite {
         self.split.reset.next = self.reset.val();
         Sink::<DmaCommand>::link(&mut self.command, &mut self.split.command);
         self.split.size.next = self.max_payload.val();
-        // Not the streams: they may wait for the command that waits for this.
+        // The streams do not count: they may wait for the command that waits for this.
         self.split.settled.next =
             !(self.split.busy.val() | self.stage.source.valid.val() | self.packer.source.valid.val());
         self.cut.next = self.split.chosen.val();
@@ -168,7 +168,7 @@ impl Logic for DmaWrite {
         self.piece.next = self.split.piece.data.val();
         self.lane.next = self.piece.val().first;
 
-        // Where its data comes from.
+        // Where the piece's data comes from.
         self.first_valid.next = self.scattered.source.valid.val();
         self.first_used.next = self.scatter_used.q.val();
         if self.piece.val().client == bits::<2>(3) {
@@ -292,7 +292,7 @@ impl Logic for DmaWrite {
             self.ending_epoch.d.next = self.stage.source.data.val().epoch;
         }
 
-        // Out.
+        // The packets leave.
         self.tx.valid.next = self.packer.source.valid.val();
         self.over_four.next = self.packer.out_count.val() > bits::<4>(4);
         self.tx.data.next.data = self.packer.source.data.val();

@@ -219,7 +219,7 @@ impl Logic for Doorbell {
                 | bits::<QUEUE_LOG2>(1);
         }
 
-        // Whether it counts, in the next cycle.
+        // In the next cycle it is known whether the store counts.
         self.opened.read_address.next = self.queue.q.val();
         self.taken.next = self.posts.q.val() & self.opened.read_data.val();
         self.to_receive.next = self.queue.q.val().get_bit(0);

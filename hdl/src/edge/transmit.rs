@@ -146,12 +146,12 @@ impl Logic for TlpTransmit {
 
         self.held.d.next = self.hold.val();
         self.muted.d.next = self.mute.val();
-        // Of a cycle ago: nothing was half taken, nothing waits to leave.
+        // A cycle ago nothing was half taken, and nothing waited to leave.
         self.settled.next = self.held.q.val()
             & !self.active.q.val()
             & (!self.mute.val() | (self.muted.q.val() & self.exact.q.val()));
 
-        // Who could go.
+        // The sources that could send.
         self.waiting.next = bits::<4>(0);
         if self.posted.valid.val() {
             self.waiting.next = self.waiting.val() | bits::<4>(1);
@@ -235,7 +235,7 @@ impl Logic for TlpTransmit {
             self.ready.d.next = self.next_one.val() & self.allowed.d.val();
         }
 
-        // Out.
+        // The beat leaves.
         self.on_show.next = self.out.source.data.val();
         self.tx.valid.next = self.out.source.valid.val();
         self.tx.data.next.data = self.on_show.val().data;

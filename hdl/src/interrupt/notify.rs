@@ -40,9 +40,9 @@ use viaduct_spec::tables::work_queue;
 pub struct Row {
     /// Descriptors ended: the position of the next.
     pub position: Position,
-    /// Its consumer sleeps.
+    /// The queue's consumer sleeps.
     pub armed: bool,
-    /// Its interrupt vector.
+    /// The queue's interrupt vector.
     pub vector: Vector,
 }
 
@@ -120,7 +120,7 @@ impl Logic for Notify {
         dff_setup!(self, clock, raised, raised_vector);
         clock!(self, clock, rows);
 
-        // Which job: its row is read.
+        // The job is chosen, and its row is read.
         self.commit_word.next = self.commit.data.val().word1;
         self.next_job.next.queue = bit_cast::<QUEUE_LOG2, 16>(self.commit.data.val().row);
         self.next_job.next.arm = self.arm.valid.val();
@@ -139,7 +139,7 @@ impl Logic for Notify {
         self.read.d.next = self.arm.valid.val() | self.ended.valid.val() | self.commit.valid.val();
         self.reader.d.next = self.next_job.val();
 
-        // What becomes of the row.
+        // The row is changed.
         self.following.next = self.row.q.val().position + 1;
         self.behind.next = self.row.q.val().position != self.job.q.val().position;
         self.changed.next = self.row.q.val();

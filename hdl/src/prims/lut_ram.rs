@@ -6,6 +6,8 @@
 //!     write_data ──►│  2^N×T │──► read_data
 //!   read_address ──►└────────┘
 //! ```
+//! Contract: with `write_enable` the row of `write_address` becomes `write_data` at the rising edge.
+//!
 //! Latency: 0; the row of `read_address` in the same cycle. A row that is being written reads as its old contents
 //! until the clock edge.
 //!

@@ -1,6 +1,12 @@
 //! The protection checker: takes one access at a time, and lets what is allowed through to the DMA engines.
 //!
-//! See the module `protect` for the drawing and the rules.
+//! ```text
+//!            fetch, gather ──►┌─────────┐──► read, write
+//!        scatter, complete ──►│         │──► verdict, issued
+//! read_retire, write_retire ─►│ Protect │──► complete_issued
+//!            commit, drain ──►└─────────┘──► draining, busy, count_refused
+//! ```
+//! The module `protect` has the blocks inside, and the rules.
 //!
 //! Contract:
 //! - Clients are served round robin. An access looked at in cycle 0 has its command, or its verdict, in cycle 6;
@@ -64,7 +70,7 @@ pub struct Protect {
     pub gather: Sink<Access>,
     /// An access of scatter: data segments of receives.
     pub scatter: Sink<Access>,
-    /// An access of `complete/writer`, or a read of who shares its port.
+    /// A write of `complete/writer`, or a read of `send/ack`, which share this port.
     pub complete: Sink<Access>,
     /// A read of `complete` is taken now that stayed on the port when it was looked up: another access may be on the port by now.
     pub complete_issued: Signal<Out, bool>,

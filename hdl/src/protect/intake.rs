@@ -51,7 +51,7 @@ pub struct Intake {
     pub gather: Sink<Access>,
     /// An access of scatter: data segments of receives.
     pub scatter: Sink<Access>,
-    /// An access of `complete/writer`, or a read of who shares its port.
+    /// A write of `complete/writer`, or a read of `send/ack`, which share this port.
     pub complete: Sink<Access>,
     /// From the next cycle on no access is taken.
     pub hold: Signal<In, bool>,
@@ -184,7 +184,7 @@ impl Logic for Intake {
         self.complete.ready.next =
             self.granted.val().get_bit(3) & (self.complete.data.val().write | self.sure.val());
 
-        // Whose turn it is next.
+        // The client whose turn is next.
         self.mover.next = bits::<4>(4);
         if (self.turn.q.val() & bits::<4>(3)).any() {
             self.mover.next = bits::<4>(2);

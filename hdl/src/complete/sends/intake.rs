@@ -108,7 +108,7 @@ impl Logic for Intake {
         self.arrival.next = self.arrivals.source.data.val();
         self.answer.next = self.answers.source.data.val();
 
-        // In turn.
+        // What is shown, in the order of the contract.
         self.first.next = self.free.val() & !self.timeout.valid.val();
         self.second.next = self.first.val() & !self.arrivals.source.valid.val();
         self.third.next = self.second.val() & !self.answers.source.valid.val();
@@ -124,7 +124,7 @@ impl Logic for Intake {
         self.answers.source.ready.next = self.take.val() & self.second.val();
         self.attention.pop.ready.next = self.take.val() & self.last.val();
 
-        // Whose it is, without a look at `free`: the window is read by it.
+        // The VI does not depend on `free`, because the window is read by it.
         self.vi.next = self.attention.pop.data.val();
         if self.committed.valid.val() {
             self.vi.next = self.committed.data.val();

@@ -277,7 +277,7 @@ impl Logic for Sends {
         self.position.d.next = self.positions.read_data.val();
         self.completed.row.next = self.position.q.val();
 
-        // Reads.
+        // RDMA reads: how many are complete.
         self.progress.vi.next = self.vi.q.val();
         self.progress.parks.next = false;
         self.progress.number.next = self.arrival.q.val().number;
@@ -568,7 +568,7 @@ impl Logic for Sends {
                     & (!self.outcome.acknowledged.val() | self.outcome.missed.val())
                     & self.busy_there.val()
                 {
-                    // Looked at again.
+                    // The VI is to be looked at again.
                     self.intake.again.valid.next = true;
                     self.step.d.next = Step::Decide;
                     if self.intake.again.ready.val() {
@@ -627,7 +627,7 @@ impl Logic for Sends {
                     & !self.window.q.val().rewinding
                     & (self.progress.moved.val() | !self.connected.val());
                 if (self.again.val() | self.resumes.val()) & self.rewinder.waits.val() {
-                    // Another VI's turn. It is looked at again.
+                    // Another VI has its turn; this one is looked at again.
                     self.intake.again.valid.next = true;
                     if !self.intake.again.ready.val() {
                         self.step.d.next = Step::Settle;

@@ -318,7 +318,7 @@ impl Logic for Timers {
                 self.candidate.d.next = self.row.q.val().get_bits::<32>(0);
                 self.considers.next = self.running.val() & self.since.val().get_bit(31);
                 if self.running.val() & !self.since.val().get_bit(31) {
-                    // It has ended. A rest is followed by a timer.
+                    // The timer has ended. A rest is followed by a timer.
                     self.tells.d.next.vi = self.walk.q.val();
                     self.tells.d.next.gives_up = self.row.q.val().get_bit(34);
                     self.tells.d.next.rested = true;
