@@ -97,8 +97,11 @@ pub struct Registers {
     address: DFF<Bits<20>>,
     /// The 8 bytes of the answer.
     value: DFF<Bits<64>>,
+    /// `receive_enable`.
     receiving: DFF<bool>,
+    /// `send_enable`.
     sending: DFF<bool>,
+    /// `soft_reset`.
     resetting: DFF<bool>,
     own_mac: DFF<Bits<48>>,
     own_ip: DFF<Bits<32>>,

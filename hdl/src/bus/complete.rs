@@ -35,7 +35,7 @@ pub struct Completion {
     pub msn: Bits<24>,
     /// Syndrome of that acknowledgement: `viaduct_spec::wire::syndrome`.
     pub syndrome: Bits<8>,
-    /// Kind of that acknowledgement: see [`word`].
+    /// Kind of that acknowledgement: see [`word`](super::word).
     pub kind: Bits<2>,
     /// A descriptor of the queue ends with it: the queue's position moves on. Without `write` it is one that could
     /// not be read.

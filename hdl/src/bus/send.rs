@@ -99,7 +99,7 @@ pub struct Packet {
     pub beyond: Bits<24>,
     /// RDMA read: segments of the descriptor.
     pub segments: Bits<8>,
-    /// RDMA read: number of the read, see [`ReadSent`]. With `parked`: number of reads that are complete.
+    /// RDMA read: number of the read, see [`ReadSent`](super::ReadSent). With `parked`: number of reads that are complete.
     pub number: Bits<3>,
     /// The message may not begin before a read is complete: it, and all behind it, comes again.
     pub parked: bool,

@@ -13,12 +13,13 @@
 //! - An event makes an entry of the queue that has EVENTS. Without such a queue, or without room in it, it is lost and counted.
 //! - `entry` stays until `entry_end`, which says whether it was granted; then it is in the queue, and an armed
 //!   queue is raised. `complete/writer` writes it: behind the status, which was written before `closed`.
-//! - No room: the entry is lost and counted, and breaks its VI: CONN_LOST. The first such since the queue had room is reported
-//!   before: event CQ_OVERRUN, which names the queue. No such queue, or no such memory: COMP_PROT, and its VI breaks.
+//! - Without room the entry is lost and counted, and CONN_LOST breaks its VI. Before that, the first entry lost since the queue had
+//!   room is reported by the event CQ_OVERRUN, which names the queue. Without such a queue or such memory, COMP_PROT breaks the VI.
 //! - A commit of COMPLETION_QUEUE is taken between entries: `result` is the number of entries that the old ring has.
 //! - A commit of WORK_QUEUE comes behind the descriptors of that queue that have ended: whoever saw their status has them on
 //!   the old row.
-//! - One thing at a time. A commit waits for one descriptor or event at most, and a descriptor goes before an event. A store is never in anybody's way for more than two cycles.
+//! - The block does one thing at a time. A commit waits for one descriptor or event at most, and a descriptor goes before an event. A store
+//!   holds nobody up for more than two cycles.
 //!
 //! Latency: 7 cycles from `closed` to `entry`; 4 if the work queue has no completion queue.
 //!

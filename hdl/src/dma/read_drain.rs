@@ -39,18 +39,27 @@ pub const LIMIT: u64 = 3 << 14;
 /// What a slot holds.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Slot {
-    /// Row and lane of its first byte.
+    /// Row of the piece's first byte.
     row: Bits<6>,
+    /// Lane of the piece's first byte.
     lane: Bits<3>,
-    /// Row and lane of its last byte.
+    /// Row of the piece's last byte.
     last_row: Bits<6>,
+    /// Lane of the piece's last byte.
     last_lane: Bits<3>,
+    /// Client of the piece's access.
     client: Bits<2>,
+    /// `user` of the piece's access.
     user: Bits<8>,
+    /// Epoch of the piece's command.
     epoch: bool,
+    /// The piece is the last of its access.
     last: bool,
+    /// The piece is the last of its command.
     done: bool,
+    /// The access was refused: the slot has no data.
     refused: bool,
+    /// The slot is for nothing.
     hollow: bool,
 }
 
@@ -122,15 +131,23 @@ pub struct ReadDrain {
     spoiled: DFF<bool>,
     /// A beat is on show.
     valid: DFF<bool>,
+    /// First lane of the beat on show that counts.
     start: DFF<Bits<3>>,
+    /// Number of lanes of the beat on show that count.
     count: DFF<Bits<4>>,
+    /// Client of the beat on show.
     client: DFF<Bits<2>>,
+    /// `user` of the access of the beat on show.
     user: DFF<Bits<8>>,
+    /// The beat on show is the last of its access.
     last: DFF<bool>,
+    /// The access of the beat on show was refused.
     refused: DFF<bool>,
+    /// The read of the beat on show has failed.
     failed: DFF<bool>,
     /// The beat on show ends a command.
     retiring: DFF<bool>,
+    /// Epoch of the command of the beat on show.
     epoch: DFF<bool>,
     /// The time of the oldest slot counts.
     armed: DFF<bool>,

@@ -71,7 +71,9 @@ pub struct ReadIssue {
 
     split: Split,
     state: DFF<State>,
+    /// A beat is on show at `tx`.
     beat_valid: DFF<bool>,
+    /// The beat on show.
     beat: DFF<TlpBeat>,
     free: Signal<Local, bool>,
     mute: Signal<Local, bool>,

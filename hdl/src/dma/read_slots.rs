@@ -108,21 +108,35 @@ pub struct ReadSlots {
     bank1: Ram<Bits<32>, 10>,
 
     // The packet that comes in.
+    /// A packet has begun and not ended.
     under_way: DFF<bool>,
+    /// The next beat is the packet's second.
     ahead: DFF<bool>,
+    /// The packet has data, by its header.
     with_data: DFF<bool>,
+    /// Double words of data, by the header.
     length: DFF<Bits<10>>,
+    /// The packet is poisoned, by its header.
     poisoned: DFF<bool>,
+    /// Byte count of the header.
     byte_count: DFF<Bits<12>>,
+    /// The header has an error status.
     refused: DFF<bool>,
 
     // From the packet's second beat on: where it goes.
+    /// The slot that the packet is for.
     slot: DFF<ReadTag>,
+    /// The packet is what its slot waits for.
     good: DFF<bool>,
+    /// The packet says that its read has failed.
     bad: DFF<bool>,
+    /// The packet is dropped: nobody waits for it, or not for one like this.
     unexpected: DFF<bool>,
+    /// The packet in `slot` is poisoned.
     poison: DFF<bool>,
+    /// The packet brings all that its slot misses.
     is_final: DFF<bool>,
+    /// The second beat came in the cycle before.
     fresh: DFF<bool>,
     /// The packet had no third beat.
     single: DFF<bool>,
@@ -130,13 +144,21 @@ pub struct ReadSlots {
     single_whole: DFF<bool>,
     /// The double word that the slot expects behind the packet.
     word: DFF<Bits<7>>,
+    /// `flowing`, if the packet is good.
     flows: DFF<bool>,
+    /// `fill`.
     filled: DFF<Bits<6>>,
+    /// The packet's first double word has an odd address.
     odd: DFF<bool>,
+    /// The row that the next beat goes to.
     row: DFF<Bits<6>>,
+    /// The row that the beat before went to.
     row_before: DFF<Bits<6>>,
+    /// Double words of the packet that are still to come.
     left: DFF<Bits<8>>,
+    /// Double words that the slot misses behind the packet.
     rest: DFF<Bits<8>>,
+    /// Bytes of the read's last double word behind the last byte.
     behind: DFF<Bits<2>>,
 
     data: Signal<Local, Bits<64>>,

@@ -89,21 +89,35 @@ pub struct Split {
     address: DFF<Bits<64>>,
     /// Offset of the command's last byte in the block of `address`, or beyond it.
     reach: DFF<Bits<13>>,
+    /// Client of the command.
     client: DFF<Bits<2>>,
+    /// `user` of the command.
     user: DFF<Bits<8>>,
+    /// Epoch of the command.
     epoch: DFF<bool>,
+    /// The command is the last of its access.
     last: DFF<bool>,
+    /// The command was refused.
     refused: DFF<bool>,
 
-    // The piece on show: addresses of its first byte and, low bits only, of its last.
+    // The piece on show.
+    /// A piece is on show.
     shown_valid: DFF<bool>,
+    /// Address of the first byte of the piece on show.
     shown_address: DFF<Bits<64>>,
+    /// Low bits of the address of the last byte of the piece on show.
     finish: DFF<Bits<12>>,
+    /// Client of the piece on show.
     shown_client: DFF<Bits<2>>,
+    /// `user` of the piece on show.
     shown_user: DFF<Bits<8>>,
+    /// Epoch of the piece on show.
     shown_epoch: DFF<bool>,
+    /// `last` of the piece on show.
     shown_last: DFF<bool>,
+    /// `done` of the piece on show.
     shown_done: DFF<bool>,
+    /// `refused` of the piece on show.
     shown_refused: DFF<bool>,
 
     /// `chosen`.

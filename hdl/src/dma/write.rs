@@ -106,8 +106,11 @@ pub struct DmaWrite {
     stage: Skid<Part>,
     /// The packet that leaves is the last of its command.
     ending: DFF<bool>,
+    /// Epoch of that packet's command.
     ending_epoch: DFF<bool>,
+    /// `retire` is given in this cycle.
     retiring: DFF<bool>,
+    /// The epoch that `retire` gives.
     epoch: DFF<bool>,
     /// `retired`.
     number: DFF<Bits<8>>,

@@ -111,8 +111,11 @@ pub struct Doorbell {
     row_forward: DFF<bool>,
     /// A store was ignored in the cycle before.
     ignored: DFF<bool>,
+    /// `arm` is given in this cycle.
     armed: DFF<bool>,
+    /// The queue that `arm` names.
     armed_queue: DFF<Queue>,
+    /// The position that `arm` names.
     armed_position: DFF<Position>,
     /// `send_head` is on show.
     send_shown: DFF<bool>,

@@ -58,6 +58,7 @@ pub struct Answer {
     pub pause: Signal<Out, bool>,
     /// A question found no room and is dropped.
     pub count_dropped: Pulse,
+    /// The beats that are kept.
     ram: Ram<FrameBeat, 10>,
     questions: Fifo<Asked, 4, 5>,
     /// Where the next beat is written, with a wrap bit.
@@ -68,6 +69,7 @@ pub struct Answer {
     head: DFF<Bits<11>>,
     /// The frame that comes in found no room.
     overflow: DFF<bool>,
+    /// What is done with the answer's beat at hand.
     step: DFF<Step>,
     /// Beats of this answer sent, up to 6.
     index: DFF<Bits<3>>,
@@ -79,7 +81,9 @@ pub struct Answer {
     used: DFF<Bits<11>>,
     /// Whether there was room, two cycles ago.
     space: DFF<bool>,
+    /// `pause`.
     paused: DFF<bool>,
+    /// `count_dropped`.
     dropped: DFF<bool>,
     room: Signal<Local, bool>,
     question: Signal<Local, Asked>,

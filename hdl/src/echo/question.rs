@@ -72,12 +72,15 @@ pub struct Question {
     arp: DFF<bool>,
     /// The frame may still be an echo request for us.
     echo: DFF<bool>,
+    /// `asked`, as far as it is known.
     asked_kept: DFF<Asked>,
     /// Bytes of the packet, from its header.
     total: DFF<Bits<16>>,
     /// Time to live and protocol.
     life: DFF<Bits<16>>,
+    /// Check sum of the question's IPv4 header.
     header_sum: DFF<Bits<16>>,
+    /// Check sum of the question's ICMP message.
     echo_sum: DFF<Bits<16>>,
     /// Sum of the header's 16-bit words in one beat.
     part: DFF<Bits<20>>,
@@ -85,7 +88,9 @@ pub struct Question {
     sum: DFF<Bits<20>>,
     /// Steps behind the last beat.
     closing: DFF<Bits<4>>,
+    /// All of the packet is in the frame.
     fits: DFF<bool>,
+    /// The header's check sum is right.
     summed: DFF<bool>,
     data: Signal<Local, Bits<64>>,
     low: Signal<Local, Bits<16>>,
@@ -100,15 +105,20 @@ pub struct Question {
     part_low: Signal<Local, Bits<20>>,
     part_high: Signal<Local, Bits<20>>,
     // The sums, a step each: the last beat is three behind the fields they are made of.
+    /// Bytes that the frame must have for the packet.
     needed: DFF<Bits<16>>,
+    /// `sum`, its carries added once.
     folded: DFF<Bits<20>>,
     folded_twice: Signal<Local, Bits<20>>,
     old_sum: Signal<Local, Bits<16>>,
     old_life: Signal<Local, Bits<16>>,
+    /// The answer's header sum with its carries.
     new_header: DFF<Bits<20>>,
+    /// The answer's header sum, its carries added once.
     new_header_folded: DFF<Bits<20>>,
     new_header_sum: Signal<Local, Bits<16>>,
     old_echo: Signal<Local, Bits<16>>,
+    /// The answer's ICMP sum with its carries.
     new_echo: DFF<Bits<20>>,
     new_echo_folded: Signal<Local, Bits<20>>,
     new_echo_sum: Signal<Local, Bits<16>>,

@@ -79,15 +79,21 @@ pub struct TlpReceive {
     completing: DFF<bool>,
     /// What the packet asks for is done, the rest of it is nothing.
     settled: DFF<bool>,
+    /// The header has 4 double words.
     long: DFF<bool>,
     /// The request is for 2 double words.
     pair: DFF<bool>,
     /// The request hits BAR 2.
     doorbell: DFF<bool>,
+    /// Byte enables of the first double word.
     first_enables: DFF<Bits<4>>,
+    /// Byte enables of the last double word.
     last_enables: DFF<Bits<4>>,
+    /// Tag of the request.
     tag: DFF<Bits<8>>,
+    /// Identifier of the function that asks.
     requester: DFF<Bits<16>>,
+    /// Traffic class and attributes of the request.
     attributes: DFF<Bits<5>>,
     /// Offset in the BAR, in double words.
     address: DFF<Bits<WORD_LOG2>>,
@@ -96,10 +102,12 @@ pub struct TlpReceive {
 
     /// `write` is given in this cycle.
     write_valid: DFF<bool>,
+    /// The store that is given.
     write: DFF<MmioWrite>,
     loads: Skid<MmioRead>,
     /// `completion_beat` is given in this cycle.
     completion_beat_valid: DFF<bool>,
+    /// The beat that is given.
     completion_beat: DFF<TlpBeat>,
     /// `np_ready`.
     nonposted_room: DFF<bool>,

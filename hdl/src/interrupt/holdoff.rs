@@ -8,9 +8,8 @@
 //! Contract:
 //! - A commit of MODERATION says for how many ticks; it counts from the vector's next interrupt on.
 //! - `left`: an interrupt of the vector leaves. From the next cycle but one the vector is in `resting`, until the time base has moved
-//!   on by its ticks: none, never.
-//! - `look` goes round: the vector that it names is let go if its time has come. `deadline` is when the first vector that rests has
-//!   its time, found within two rounds; it may be early. Whoever lets time jump does not jump over it, so 16 bits of time are
+//!   on by its ticks. A vector with 0 ticks never rests.
+//! - `look` goes round: the vector that it names is let go if its time has come. `deadline` is when the first rest ends. It is found within two rounds; it may be early. Whoever lets time jump does not jump over it, so 16 bits of time are
 //!   enough.
 //! - `reset` forgets who rests.
 //!

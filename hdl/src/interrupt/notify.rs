@@ -78,6 +78,7 @@ pub struct Notify {
     pub raise: FlowSource<Vector>,
     /// A job or a raise is under way.
     pub busy: Signal<Out, bool>,
+    /// The row of each queue.
     rows: Ram<Row, QUEUE_LOG2>,
     /// The memory gives the row of `reader` in this cycle.
     read: DFF<bool>,
@@ -85,7 +86,9 @@ pub struct Notify {
     reader: DFF<Job>,
     /// There is a job in `job`.
     active: DFF<bool>,
+    /// The job that is done in this cycle.
     job: DFF<Job>,
+    /// The row of `job`.
     row: DFF<Row>,
     /// A row was written in the cycle before.
     wrote: DFF<bool>,

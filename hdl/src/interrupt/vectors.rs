@@ -8,13 +8,15 @@
 //! cfg_*, restart           ──►└─────────┘──► count_interrupt
 //! ```
 //! Contract:
-//! - A raised vector is pending. It leaves when the write engine has retired the commands that were issued in the cycle after it was raised, the
-//!   vector is not masked and does not rest, MSI-X is enabled and not masked, and the function is bus master. Raised again
-//!   before the first beat is taken, it is one interrupt, and leaves behind the commands of the later time. `queue_raise` waits while there is a `raise`.
-//! - An interrupt is a packet of two beats, or three with an address above 4 GiB, and two cycles between them. Until its first beat is taken it is
-//!   withdrawn (`tx.valid` falls) as soon as it may not leave any more: so whoever has masked a vector and reads its
+//! - A raised vector is pending. Its interrupt leaves when the write engine has retired the commands that were issued in the cycle after it
+//!   was raised, the vector is not masked and does not rest, MSI-X is enabled and not masked, and the function is bus master. A vector that is
+//!   raised again before the first beat is taken gives one interrupt, which leaves behind the commands of the later time. `queue_raise` waits
+//!   while there is a `raise`.
+//! - An interrupt is a packet of two beats, or three with an address above 4 GiB, and two cycles between them. Until its first beat is taken
+//!   it is withdrawn (`tx.valid` falls) as soon as it may not leave any more: so whoever has masked a vector and reads its
 //!   mask back gets no interrupt after that.
-//! - An interrupt that leaves lets its vector rest for the ticks in its row of MODERATION: see [`Holdoff`]. What is raised meanwhile is one interrupt.
+//! - An interrupt that leaves lets its vector rest for the ticks in its row of MODERATION: see [`Holdoff`]. What is raised meanwhile is one
+//!   interrupt.
 //! - Vectors are served in turn. None waits for another's mask or mark.
 //! - `restart`, the agent's reset, forgets what is pending and who rests; the table is the system's and stays. `reset` clears both.
 //!

@@ -38,6 +38,7 @@ pub struct AsyncFifo<T: Synth, const N: usize, const N1: usize> {
     pub read_clock: Signal<In, Clock>,
     /// The oldest word in the queue, to the reader.
     pub source: Source<T>,
+    /// The words.
     ram: LutRam<T, N>,
     // The writer's side.
     /// Words written, counted with a wrap bit.
@@ -57,7 +58,9 @@ pub struct AsyncFifo<T: Synth, const N: usize, const N1: usize> {
     tail_crossing: Crossing<N1>,
     /// The memory holds a word.
     some: DFF<bool>,
+    /// A word is on show.
     shown_valid: DFF<bool>,
+    /// The word on show.
     shown: DFF<T>,
     push: Signal<Local, bool>,
     tail_after: Signal<Local, Bits<N1>>,

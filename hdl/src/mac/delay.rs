@@ -4,11 +4,11 @@
 //!  in_data ──►┌───────┐──► out_data
 //!             └───────┘
 //! ```
-//! Contract: between a pad and its DDR cell, on either side; the time is in steps of 25 ps, 0 to 127.
+//! Contract: the block stands between a pad and its DDR cell, on either side; the time is in steps of 25 ps, 0 to 127.
 //!
 //! Latency: the time; none in Verilator, whose tests move data and clock apart themselves.
 //!
-//! How: ECP5's DELAYG. No step, no cell.
+//! How: ECP5's DELAYG. With 0 steps there is no cell.
 //!
 //! Example: `Delay::new(80)` makes 2 ns.
 //!

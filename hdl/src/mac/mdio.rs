@@ -66,8 +66,11 @@ pub struct Mdio {
     reading: DFF<bool>,
     /// The PHY has pulled its turn-around bit low.
     turned: DFF<bool>,
+    /// `mdio_out`.
     line: DFF<bool>,
+    /// `mdio_enable`.
     drive: DFF<bool>,
+    /// `done`.
     pulse: DFF<bool>,
     /// Start, operation, address and register as they go out.
     head: Signal<Local, Bits<14>>,

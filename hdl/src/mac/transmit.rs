@@ -88,6 +88,7 @@ pub struct Transmit {
     refresh: DFF<Bits<17>>,
     /// What is left of a pause.
     holding: DFF<Bits<22>>,
+    /// A pause that the peer asked for is not over.
     held: DFF<bool>,
     /// The byte that was chosen for the wire.
     chosen: DFF<Bits<8>>,
@@ -101,8 +102,11 @@ pub struct Transmit {
     chosen_enable: DFF<bool>,
     /// `out_error` of that byte.
     chosen_error: DFF<bool>,
+    /// `out_data`.
     data: DFF<Bits<8>>,
+    /// `out_enable`.
     enable: DFF<bool>,
+    /// `out_error`.
     error: DFF<bool>,
     /// `outcome` is given in this cycle.
     happened: DFF<bool>,

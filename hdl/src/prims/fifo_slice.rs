@@ -34,7 +34,9 @@ pub struct FifoSlice<T: Synth, const N: usize, const N1: usize> {
     /// Number of words behind the one on show, 0 to 2^N.
     pub level: Signal<Out, Bits<N1>>,
     fifo: Fifo<T, N, N1>,
+    /// A word is on show.
     shown_valid: DFF<bool>,
+    /// The word on show.
     shown: DFF<T>,
     /// A word goes from the queue into the register that is on show.
     moves: Signal<Local, bool>,

@@ -61,9 +61,13 @@ pub struct Packer {
     fill: DFF<Bits<3>>,
     /// A second word of a flush is still to leave.
     pending: DFF<bool>,
+    /// A word is on show.
     shown_valid: DFF<bool>,
+    /// The word on show.
     shown: DFF<Bits<64>>,
+    /// `out_count`.
     shown_count: DFF<Bits<4>>,
+    /// `out_last`.
     shown_last: DFF<bool>,
     free: Signal<Local, bool>,
     accept: Signal<Local, bool>,

@@ -45,18 +45,23 @@ pub struct RunQueue<const N: usize, const N1: usize> {
     pub busy: Signal<Out, bool>,
     /// Identifiers behind the one on show in order, each below the value its `pushed` bit took.
     queue: LutRam<Bits<N1>, N>,
+    /// For each identifier the bit that turns over when it goes in.
     pushed: LutRam<bool, N>,
+    /// For each identifier the bit that turns over when it goes out.
     popped: LutRam<bool, N>,
     /// There was a push in the cycle before.
     wakes: DFF<bool>,
     /// The identifier of that push.
     woken: DFF<Bits<N>>,
+    /// The next place of `queue` to read.
     head: DFF<Bits<N1>>,
+    /// The next place of `queue` to write.
     tail: DFF<Bits<N1>>,
     /// Next identifier to clear; the top bit says that all are.
     cleared: DFF<Bits<N1>>,
-    /// An identifier is on show; `oldest_row` is that identifier with its bit of `pushed`.
+    /// An identifier is on show.
     shown: DFF<bool>,
+    /// The identifier on show, with its bit of `pushed`.
     oldest_row: DFF<Bits<N1>>,
     /// An identifier waits in `queue` behind the one on show.
     more: Signal<Local, bool>,

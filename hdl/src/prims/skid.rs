@@ -29,7 +29,9 @@ pub struct Skid<T: Synth> {
     pub sink: Sink<T>,
     /// The same words, to the reader, one cycle later or more.
     pub source: Source<T>,
+    /// A word is on show.
     shown_valid: DFF<bool>,
+    /// The word on show.
     shown: DFF<T>,
     /// `spare` holds a word: there is no more room.
     spare_valid: DFF<bool>,

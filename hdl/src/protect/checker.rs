@@ -128,9 +128,13 @@ pub struct Protect {
     write_page: DFF<Bits<45>>,
     /// A verdict is given in this cycle.
     decided: DFF<bool>,
+    /// The verdict that is given: the write is granted.
     decided_ok: DFF<bool>,
+    /// The client that the verdict is for.
     decided_client: DFF<Bits<2>>,
+    /// `user` of the access that the verdict is for.
     decided_user: DFF<Bits<8>>,
+    /// `issued`.
     issued_count: DFF<Bits<8>>,
     /// An access was refused in the cycle before.
     refused: DFF<bool>,

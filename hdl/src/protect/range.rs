@@ -91,17 +91,25 @@ pub struct Range {
     remote: Signal<Local, Bits<2>>,
     /// Every rule but those about key, tag and range holds.
     allowed: DFF<bool>,
+    /// The access is by offset: its key is not compared.
     by_offset: DFF<bool>,
+    /// Key that the access gives.
     key: DFF<Bits<16>>,
+    /// Tag that the access gives.
     tag: DFF<Bits<16>>,
+    /// `extent`, a cycle later.
     extent_row: DFF<Extent>,
     /// Bytes from the region's first byte; only if `far` is 0.
     delta: DFF<Bits<48>>,
     /// 0: the first byte is not before the region, and less than 2^48 behind its start.
     far: DFF<Bits<17>>,
+    /// Bytes from the region's first byte to the end of what must lie in the region.
     finish: DFF<Bits<49>>,
+    /// Bytes from the start of the region's first page.
     position: DFF<Bits<49>>,
+    /// Bytes that the access asks for.
     asked: DFF<Bits<13>>,
+    /// Where the region ends early, the access is shortened.
     clip: DFF<bool>,
     /// Page shift - 12.
     page_scale: DFF<Bits<5>>,
@@ -126,8 +134,11 @@ pub struct Range {
     in_range: DFF<bool>,
     /// Number of the page in the region.
     page_index: DFF<Bits<PAGE_LOG2>>,
+    /// Bytes to move.
     moved: DFF<Bits<13>>,
+    /// Offset of the first byte in its page.
     at: DFF<Bits<43>>,
+    /// The region's first row in the page table.
     first_page: DFF<Bits<16>>,
     /// The next 4 KiB boundary is the page's end.
     last_frame: DFF<bool>,
@@ -140,12 +151,19 @@ pub struct Range {
     leaves: Signal<Local, bool>,
     row_exists: Signal<Local, bool>,
     row_now: Signal<Local, Bits<PAGE_LOG2>>,
+    /// `granted`.
     ok: DFF<bool>,
+    /// `crosses`.
     on_border: DFF<bool>,
+    /// `head`.
     head_bytes: DFF<Bits<13>>,
+    /// `rest`.
     over: DFF<Bits<12>>,
+    /// `offset`.
     placed: DFF<Bits<43>>,
+    /// `length`.
     placed_length: DFF<Bits<13>>,
+    /// The `page` of the cycle before.
     page_row: DFF<Bits<PAGE_LOG2>>,
 
     /// All but the low 6 bits: what an address by offset counts from.

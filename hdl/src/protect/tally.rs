@@ -35,7 +35,9 @@ pub struct Tally {
     pub some: Signal<Out, bool>,
     /// So many commands are outstanding that no further access may be taken.
     pub full: Signal<Out, bool>,
+    /// Number of commands that are outstanding.
     count: DFF<Bits<8>>,
+    /// `full`.
     almost: DFF<bool>,
     change: Signal<Local, Bits<8>>,
     high: Signal<Local, Bits<4>>,

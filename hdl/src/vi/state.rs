@@ -8,9 +8,10 @@
 //! ```
 //! Contract: a commit of VI_STATE sets any state. A fault with `breaks` puts a connected VI into Error; an idle one
 //! only if it is a fault of its own queues (from fetch, writer or completion queues) and not of a connection. A fault with
-//! a code queues an event, but CONN_LOST only if the VI breaks by it; and of a VI in Error nothing that fetch finds, nor
-//! anything that would break it again but COMP_PROT: it is passed over. An event is counted in `count_lost` when 16 wait already: it waits for nobody. A fault is taken (`ready`) in the cycle in which the new state is on the bus: the source that goes on in
-//! the next cycle finds its own copy up to date. Faults are served round robin.
+//! a code queues an event, with these exceptions: CONN_LOST queues one only if the VI breaks by it; of a VI in Error, what fetch finds is
+//! passed over, and so is what would break the VI again, but for COMP_PROT. An event that finds 16 others waiting is dropped and counted in
+//! `count_lost`: it waits for nobody. A fault is taken (`ready`) in the cycle in which the new state is on the bus: the source that goes on
+//! in the next cycle finds its own copy up to date. Faults are served round robin.
 //!
 //! After a `settle` pulse, `settling` is high until every event of a fault of before is in the error ring: see [`Settle`].
 //!
@@ -76,6 +77,7 @@ pub struct ViState {
     pub count_lost: Pulse,
     /// A fault has put a VI into Error.
     pub count_broken: Pulse,
+    /// What is done with the fault at hand.
     step: DFF<Step>,
     /// State of each VI.
     states: LutRam<Bits<2>, VI_LOG2>,

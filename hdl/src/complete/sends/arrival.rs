@@ -72,21 +72,32 @@ pub struct Arrival {
     pub same: Signal<Out, bool>,
     /// The message has not left, and will not.
     pub failed: Signal<Out, bool>,
+    /// A packet has left: `sent` has a PSN.
     left: Signal<Local, bool>,
+    /// PSN behind the packet.
     behind: DFF<Bits<24>>,
+    /// By how many PSNs that is ahead of the window's `fresh`.
     ahead: DFF<Bits<24>>,
+    /// The packet has never left before.
     fresh: Signal<Local, bool>,
+    /// `sent` is of the window's epoch.
     current: Signal<Local, bool>,
+    /// `sent` is the first that is known of its message.
     begins: Signal<Local, bool>,
     parked: Signal<Local, bool>,
+    /// The same, by the window as it comes from memory.
     ours: Signal<Local, bool>,
+    /// `place`.
     base: DFF<Bits<5>>,
     /// What the message came to, but for what depends on the window: see [`kind`].
     verdict: DFF<Bits<3>>,
+    /// The message was flushed.
     is_flushed: DFF<bool>,
     is_failed: DFF<bool>,
     next_psn: Signal<Local, Bits<24>>,
+    /// No entry is known at `place`.
     unseen: Signal<Local, bool>,
+    /// What the message has come to: see [`kind`].
     outcome: Signal<Local, Bits<3>>,
     done: Number<3, { kind::DONE }>,
     waits: Number<3, { kind::WAITS }>,
@@ -159,7 +170,7 @@ impl Logic for Arrival {
             }
         }
 
-        // What it has come to.
+        // What the message has come to.
         // UNR-1: an unreliable message is done when it has left.
         self.verdict.d.next = self.done.val();
         if self.sent.val().acknowledged {
@@ -187,7 +198,7 @@ impl Logic for Arrival {
         self.outcome.next = self.verdict.q.val();
         // WQ-4: DESC_FLUSHED_ERROR, or TRANSPORT_ERROR if a packet went out.
         if self.is_flushed.q.val() & (self.window.val().partial | !self.unseen.val()) {
-            // A part of it has left.
+            // A part of the message has left.
             self.outcome.next = self.transport_kind.val();
         }
         self.record.next.region = bit_cast::<REGION_LOG2, 16>(self.sent.val().region);

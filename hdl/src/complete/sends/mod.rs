@@ -159,6 +159,7 @@ pub struct Sends {
     states: LutRam<Bits<2>, VI_LOG2>,
     /// `completed` of each VI, for who looks it up.
     positions: LutRam<Position, VI_LOG2>,
+    /// The position that `completed` answers with.
     position: DFF<Position>,
     /// The window of each VI.
     windows: Ram<Window, VI_LOG2>,

@@ -5,7 +5,8 @@
 //!                read_after ──►│ Outcome │──► status, length, failed, missed
 //!                              └─────────┘
 //! ```
-//! Contract: docs/semantics.md, WQ-4 and REQ-4, and `viaduct_spec::refusal`. `entry` is the window's oldest. It is `done` when it has come and waits for nothing, is acknowledged, or its VI is not connected.
+//! Contract: docs/semantics.md, WQ-4 and REQ-4, and `viaduct_spec::refusal`. `entry` is the window's oldest
+//! message. It is `done` when it has come and waits for nothing, is acknowledged, or its VI is not connected.
 //!
 //! `read_after` is the entry's PSN a cycle earlier than `entry`, straight from memory, and stays.
 //!
@@ -64,7 +65,9 @@ pub struct Outcome {
     misses: Signal<Local, bool>,
     refusal: Signal<Local, Bits<3>>,
     reason: Signal<Local, Bits<2>>,
+    /// Error bits of the status.
     known_errors: DFF<Bits<9>>,
+    /// The status has an error bit.
     bad: DFF<bool>,
     waits_kind: Number<3, { kind::WAITS }>,
     format_kind: Number<3, { kind::FORMAT }>,
