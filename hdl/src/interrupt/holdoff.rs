@@ -9,8 +9,8 @@
 //! - A commit of MODERATION says for how many ticks; it counts from the vector's next interrupt on.
 //! - `left`: an interrupt of the vector leaves. From the next cycle but one the vector is in `resting`, until the time base has moved
 //!   on by its ticks. A vector with 0 ticks never rests.
-//! - `look` goes round: the vector that it names is let go if its time has come. `deadline` is when the first rest ends. It is found within two rounds; it may be early. Whoever lets time jump does not jump over it, so 16 bits of time are
-//!   enough.
+//! - `look` goes round: the vector that it names is let go if its time has come. `deadline` is when the first rest ends. It is found
+//!   within two rounds, and may be early. Whoever lets time jump does not jump over it, so 16 bits of time are enough.
 //! - `reset` forgets who rests.
 //!
 //! Latency: from the end of a rest at most a round and a cycle.

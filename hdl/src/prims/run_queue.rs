@@ -14,8 +14,9 @@
 //! Latency: an identifier is on show two cycles after its push. Throughput: one push and one pop every cycle. What is
 //! on show comes from registers.
 //!
-//! How: a push waits a cycle in a register, because owners know late whom they push. Two bits per identifier, in memories
-//! with one writer each: `pushed` turns over when it goes in, `popped` takes the same value when it goes out; unequal means inside. The oldest identifier is in a register, the others are
+//! How: a push waits a cycle in a register, because owners know late which identifier they push. Two bits per identifier, in memories
+//! with one writer each: `pushed` turns over when it goes in, `popped` takes the same value when it goes out; unequal means
+//! inside. The oldest identifier is in a register, the others are
 //! in memory behind `head`; a push that finds none there goes past the memory. The queue has one row per identifier
 //! and needs no `full`. Memory survives reset, so both bits of every identifier are written to 0 first.
 //!
