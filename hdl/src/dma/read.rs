@@ -1,12 +1,11 @@
 //! Reads of host memory: commands in, read requests out, completions in, data out in the order of the commands.
 //!
 //! ```text
-//!           command ──►┌─────────┐──► tx
-//!        completion ──►│         │──► beat
-//! cfg_*, max_read,  ──►│ DmaRead │──► retire
-//!  extended_tag        │         │──► deadline, timed_out
-//!          time_now ──►│         │──► busy, outstanding
-//!    down, draining ──►└─────────┘──► count_unexpected, count_lost
+//!                       command ──►┌─────────┐──► tx
+//!                    completion ──►│         │──► beat, retire
+//! cfg_*, max_read, extended_tag ──►│ DmaRead │──► deadline, timed_out
+//!                      time_now ──►│         │──► busy, outstanding
+//!                down, draining ──►└─────────┘──► count_unexpected, count_lost
 //! ```
 //! Contract: a command is cut into requests of at most `max_read` and 512 bytes, each inside one aligned block of that
 //! size. Each takes a slot of 512 bytes before it is sent, so its completions, in whatever pieces and

@@ -1,10 +1,10 @@
 //! Sends the read requests of commands.
 //!
 //! ```text
-//!             command ──►┌───────────┐──► reserve, piece  (to the slot's tables)
-//!   tag, room, silent ──►│ ReadIssue │◄── reserve_ready
-//! cfg_*, max_read     ──►│           │──► issued, opened, leaving
-//!                        └───────────┘──► tx, busy
+//!           command ──►┌───────────┐──► reserve, piece  (to the slot's tables)
+//! tag, room, silent ──►│ ReadIssue │◄── reserve_ready
+//!   cfg_*, max_read ──►│           │──► issued, opened, leaving
+//!                      └───────────┘──► tx, busy
 //! ```
 //! Contract: one slot, whose number is the tag, for each piece of a command; `room` says that slot `tag` is
 //! free. While `reserve` is high the piece belongs into the tables of slot `tag`, which is done when `reserve_ready` is high

@@ -1,10 +1,10 @@
 //! Takes transaction layer packets apart: stores, loads, completions.
 //!
 //! ```text
-//!                   rx ──►┌────────────┐──► mmio_write
-//!  rx_bar (first beat) ──►│ TlpReceive │──► mmio_read
-//!             np_ready ◄──│            │──► completion
-//!                 down ──►└────────────┘──► count_dropped
+//!                  rx ──►┌────────────┐──► mmio_write
+//! rx_bar (first beat) ──►│ TlpReceive │──► mmio_read
+//!            np_ready ◄──│            │──► completion
+//!                down ──►└────────────┘──► count_dropped
 //! ```
 //! Contract: one beat is taken every cycle, whatever happens. A packet becomes one of
 //! - a store: memory write of 1 or 2 double words to BAR 0 or 2, not poisoned, a pair 8-byte aligned. Byte

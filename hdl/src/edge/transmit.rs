@@ -1,12 +1,10 @@
 //! One stream of transaction layer packets out of four sources, as far as the link partner's credits go.
 //!
 //! ```text
-//!    posted, message ──►┌─────────────┐──► tx, tx_class
-//!          nonposted ──►│             │
-//!         completion ──►│ TlpTransmit │──► settled
-//! credit, bus_master ──►│             │
-//!  hold, mute        ──►│             │
-//! max_payload        ──►└─────────────┘
+//!         posted, message ──►┌─────────────┐──► tx, tx_class
+//!   nonposted, completion ──►│ TlpTransmit │
+//!      credit, bus_master ──►│             │──► settled
+//! hold, mute, max_payload ──►└─────────────┘
 //! ```
 //! Contract: packets leave whole, in order within a source, and whose turn it is stands in a register, and so does whether it may go: behind each packet, and
 //! when the source has none or no credits for it, the turn goes round robin to another one that has both. So no

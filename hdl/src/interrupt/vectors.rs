@@ -1,11 +1,11 @@
 //! Keeps the pending interrupts, and sends each as one memory write when the host's system lets it.
 //!
 //! ```text
-//!       raise, queue_raise ──►┌─────────┐──► tx
-//!          issued, retired ──►│         │──► load_value
-//!         commit, time_now ──►│ Vectors │──► pending, busy
-//!         mmio_write, load ──►│         │──► deadline
-//! cfg_*, restart           ──►└─────────┘──► count_interrupt
+//! raise, queue_raise ──►┌─────────┐──► tx
+//!    issued, retired ──►│         │──► load_value
+//!   commit, time_now ──►│ Vectors │──► pending, busy
+//!   mmio_write, load ──►│         │──► deadline
+//!     cfg_*, restart ──►└─────────┘──► count_interrupt
 //! ```
 //! Contract:
 //! - A raised vector is pending. Its interrupt leaves when the write engine has retired the commands that were issued in the cycle after it

@@ -1,9 +1,9 @@
 //! The management interface of a PHY: reads and writes its registers (802.3 clause 22).
 //!
 //! ```text
-//!   command_valid, write ──►┌──────┐──► command_ready
-//! phy, phy_register, data ─►│ Mdio │──► done, value, answered
-//!                 mdio_in ─►└──────┘──► mdc, mdio_out, mdio_enable
+//!    command_valid, write ──►┌──────┐──► command_ready
+//! phy, phy_register, data ──►│ Mdio │──► done, value, answered
+//!                 mdio_in ──►└──────┘──► mdc, mdio_out, mdio_enable
 //! ```
 //! Contract: a command is taken when `command_valid` and `command_ready` are high; its inputs are not looked at later. `done` is high for one
 //! cycle when it is over; then `value` is what was read and `answered` says that a PHY pulled its turn-around bit low.

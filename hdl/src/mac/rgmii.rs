@@ -3,7 +3,7 @@
 //! ```text
 //! tx_data, tx_enable, tx_error ──►┌───────┐──► pads_tx_clock, pads_tx_data, pads_tx_control
 //!                                 │ Rgmii │
-//!             rx, rx_error     ◄──└───────┘◄── rx_clock, pads_rx_data, pads_rx_control
+//!                 rx, rx_error ◄──└───────┘◄── rx_clock, pads_rx_data, pads_rx_control
 //! ```
 //! Contract: a byte a cycle of 125 MHz, its low half at the rising edge. Control is valid (enable) at the rising edge and valid xor
 //! error at the falling edge. The transmit clock leaves as the data do, so one of them needs the 2 ns between them: from the PHY, or

@@ -1,10 +1,10 @@
 //! A byte-stream aligner: pieces of words in, full words out.
 //!
 //! ```text
-//!                    sink ──►┌────────┐──► source
-//!      in_start, in_count ──►│ Packer │──► out_count
-//!                in_flush ──►│        │──► out_last
-//! restart, _fill, _data   ──►└────────┘
+//!                  sink ──►┌────────┐──► source
+//!    in_start, in_count ──►│ Packer │──► out_count
+//!              in_flush ──►│        │──► out_last
+//! restart, _fill, _data ──►└────────┘
 //! ```
 //! Lane k of a word is its bits 8k+7 to 8k; byte order in a run is lane order.
 //!

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! write_enable, _row, _rest ──►┌─────────────┐──► region  (first half)
-//!           word0, 1, 2     ──►│ RegionTable │──► extent  (second half)
+//!               word0, 1, 2 ──►│ RegionTable │──► extent  (second half)
 //!       read_row, read_rest ──►└─────────────┘
 //! ```
 //! Contract: a row is two words of one memory, which so takes three block RAMs and not five. `region` is the first

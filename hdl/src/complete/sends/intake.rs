@@ -1,11 +1,11 @@
 //! What waits for `complete/sends`, and which of it comes next.
 //!
 //! ```text
-//!              sent ──►┌────────┐──► expired, commit, arrived,
-//!      acknowledged ──►│        │    answered, attends; vi
-//! state, again      ──►│ Intake │──► arrival, answer
-//! timeout, committed ─►│        │──► busy
-//! free, hold, take  ──►└────────┘
+//!               sent ──►┌────────┐──► expired, commit, arrived, answered, attends
+//!       acknowledged ──►│        │──► vi
+//!       state, again ──►│ Intake │──► arrival, answer
+//! timeout, committed ──►│        │──► busy
+//!   free, hold, take ──►└────────┘
 //! ```
 //! Contract: of `expired`, `commit`, `arrived`, `answered` and `attends` at most one is high, for `vi`; with `take` the owner takes it. Ends
 //! of timers go first; then, when `free`, what has left, answers, tables, and last the VIs that want to be looked at: those that broke, and
